@@ -1,0 +1,1 @@
+//! A console in the terminal: an IRC client of the embedded server.

@@ -1,0 +1,1 @@
+//! A small IRC server on loopback, for the demo and the tests.

@@ -1,0 +1,1 @@
+//! IRC: several networks, each a task of its own.

@@ -1,0 +1,214 @@
+//! One agent's state: what `apply` writes, `decide` reads, and views show.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::event::{PauseReason, StopReason, WaitReason};
+use super::id::SessionId;
+use super::outcome::{Outcome, Usage};
+use super::spec::AgentSpec;
+use super::time::Timestamp;
+use super::work::{Actor, FinishedTask, Work};
+
+/// The most finished tasks an agent remembers for `task list`; older ones are in the history.
+pub const FINISHED_MAX: usize = 50;
+
+/// The most works an agent's queue holds: a person who types is far below it, a loop that feeds itself is told.
+pub const QUEUE_MAX: usize = 1000;
+
+/// What an agent is doing.
+///
+/// ```text
+///            work                Ready                 Ended
+///   Idle ──────────► Starting ─────────► Running ──────────────► Idle | Waiting | Paused | NeedsIntervention | Degraded
+///                        │ stop              │ stop
+///                        └────► Stopping ◄───┘
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "kebab-case")]
+pub enum Phase {
+    /// Nothing to do.
+    Idle,
+    /// A process is owed or not yet ready.
+    Starting {
+        /// The session.
+        session: SessionId,
+    },
+    /// A process works.
+    Running {
+        /// The session.
+        session: SessionId,
+    },
+    /// The stop ladder runs.
+    Stopping {
+        /// The session.
+        session: SessionId,
+        /// Why.
+        reason: StopReason,
+    },
+    /// A countdown runs.
+    Waiting {
+        /// Until when.
+        until: Timestamp,
+        /// Why.
+        reason: WaitReason,
+    },
+    /// Paused until a person resumes it.
+    Paused {
+        /// Why.
+        reason: PauseReason,
+    },
+    /// The circuit breaker is open.
+    NeedsIntervention,
+    /// Too many process crashes.
+    Degraded,
+    /// Removed.
+    Removed,
+}
+
+/// The circuit breaker's position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Breaker {
+    /// Sessions may start.
+    #[default]
+    Closed,
+    /// None may.
+    Open,
+    /// One trial session may: success closes, failure opens.
+    HalfOpen,
+}
+
+/// A process that may exist: recorded before it is given work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessRecord {
+    /// Process id.
+    pub pid: u32,
+    /// Start time in clock ticks since boot.
+    pub started: u64,
+}
+
+/// Sums since the agent was added.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Totals {
+    /// Sessions started.
+    pub sessions: u64,
+    /// Sessions that succeeded.
+    pub successes: u64,
+    /// Sessions that failed, of every kind that counts.
+    pub failures: u64,
+    /// Process crashes.
+    pub crashes: u64,
+    /// Turns.
+    pub turns: u64,
+    /// Tokens and money.
+    pub usage: Usage,
+}
+
+/// One agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Agent {
+    /// What a person decided about it; `None` before `Added`.
+    pub spec: Option<AgentSpec>,
+    /// What it is doing.
+    pub phase: Phase,
+    /// Since when.
+    pub since: Timestamp,
+    /// Who asked for a pause after the current session.
+    pub pause_pending: Option<Actor>,
+    /// Work to come, in order.
+    pub queue: VecDeque<Work>,
+    /// The work of the current session, and of the next one while a countdown runs after a failure it stays in `queue`.
+    pub current: Option<Work>,
+    /// Tasks that are over, oldest first.
+    pub finished: VecDeque<FinishedTask>,
+    /// The current session's process.
+    pub process: Option<ProcessRecord>,
+    /// What the next session can resume.
+    pub conversation: Option<String>,
+    /// Consecutive failed sessions.
+    pub failures: u32,
+    /// Consecutive process crashes.
+    pub crashes: u32,
+    /// Consecutive rate limits whose reset was already past.
+    pub past_resets: u32,
+    /// Times of the last failures, oldest first, for the breaker.
+    pub failure_times: VecDeque<Timestamp>,
+    /// Times of the last process crashes, oldest first, for degraded.
+    pub crash_times: VecDeque<Timestamp>,
+    /// The breaker.
+    pub breaker: Breaker,
+    /// The last session's number.
+    pub last_session: SessionId,
+    /// How the last session ended.
+    pub last_outcome: Option<Outcome>,
+    /// Sums.
+    pub totals: Totals,
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self {
+            spec: None,
+            phase: Phase::Idle,
+            since: Timestamp::default(),
+            pause_pending: None,
+            queue: VecDeque::new(),
+            current: None,
+            finished: VecDeque::new(),
+            process: None,
+            conversation: None,
+            failures: 0,
+            crashes: 0,
+            past_resets: 0,
+            failure_times: VecDeque::new(),
+            crash_times: VecDeque::new(),
+            breaker: Breaker::default(),
+            last_session: SessionId::default(),
+            last_outcome: None,
+            totals: Totals::default(),
+        }
+    }
+}
+
+impl Agent {
+    /// When `Input::Tick` is due, if a countdown runs.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Timestamp> {
+        match self.phase {
+            Phase::Waiting { until, .. } => Some(until),
+            Phase::Idle
+            | Phase::Starting { .. }
+            | Phase::Running { .. }
+            | Phase::Stopping { .. }
+            | Phase::Paused { .. }
+            | Phase::NeedsIntervention
+            | Phase::Degraded
+            | Phase::Removed => None,
+        }
+    }
+
+    /// The session whose process may exist.
+    #[must_use]
+    pub fn session(&self) -> Option<SessionId> {
+        match self.phase {
+            Phase::Starting { session } | Phase::Running { session } | Phase::Stopping { session, .. } => {
+                Some(session)
+            }
+            Phase::Idle
+            | Phase::Waiting { .. }
+            | Phase::Paused { .. }
+            | Phase::NeedsIntervention
+            | Phase::Degraded
+            | Phase::Removed => None,
+        }
+    }
+
+    /// How long it has been in its phase.
+    #[must_use]
+    pub fn in_phase(&self, now: Timestamp) -> Duration {
+        now.since(self.since)
+    }
+}

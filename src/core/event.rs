@@ -1,0 +1,233 @@
+//! What is recorded of an agent. Events are facts: `apply` takes every one, in any state.
+//!
+//! The names and fields are on disk for good. A change of shape needs a new version of the journal's encoding and a
+//! golden file of the old one (see `journal::encoding`).
+
+use serde::{Deserialize, Serialize};
+
+use super::id::{SessionId, WorkId};
+use super::input::Clock;
+use super::outcome::{Category, Outcome};
+use super::spec::AgentSpec;
+use super::time::Timestamp;
+use super::work::{Actor, TaskEnd, Work};
+
+/// Why a session is being stopped, which decides what follows when it is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopReason {
+    /// `pause now`: its work goes back to the head of the queue; paused.
+    Pause,
+    /// `abort`: its work is discarded; the next follows.
+    Abort,
+    /// `restart`: its work is tried again in a clean session.
+    Restart,
+    /// `stop-all`: as `pause now`.
+    StopAll,
+    /// Its task was cancelled; the next follows.
+    Cancel,
+    /// The agent was removed.
+    Remove,
+    /// Another agent of the account failed for billing, auth or budget.
+    Account(Category),
+    /// The driver stopped beating.
+    Hung,
+}
+
+/// Why an agent is paused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PauseReason {
+    /// A person said so.
+    Person(Actor),
+    /// Its own session failed so: billing, auth, budget, or "do not restart".
+    Failure(Category),
+    /// Another agent of its account failed so.
+    Account(Category),
+    /// Processes of its last session could not be ended.
+    Survivors,
+}
+
+/// Why an agent waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitReason {
+    /// After a failed session or a crashed process.
+    Backoff(Category),
+    /// Until a limit ends.
+    RateLimit,
+    /// The rest between two rounds of a loop.
+    Rest,
+}
+
+/// A recorded fact.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Event {
+    /// The agent exists.
+    Added {
+        /// What it is.
+        spec: Box<AgentSpec>,
+        /// Who added it.
+        by: Actor,
+    },
+    /// Its spec changed.
+    Edited {
+        /// What it is now.
+        spec: Box<AgentSpec>,
+        /// Who changed it.
+        by: Actor,
+    },
+    /// It was removed.
+    Removed {
+        /// By whom.
+        by: Actor,
+    },
+    /// Work was accepted.
+    Queued {
+        /// Which.
+        work: Work,
+    },
+    /// Messages were dropped from the queue.
+    Cleared {
+        /// Which.
+        works: Vec<WorkId>,
+        /// By whom.
+        by: Actor,
+    },
+    /// A message reached the running turn.
+    Steered {
+        /// The session.
+        session: SessionId,
+        /// The message.
+        work: WorkId,
+    },
+    /// A task is over; it leaves the queue or the session.
+    TaskEnded {
+        /// Which.
+        work: WorkId,
+        /// How.
+        end: TaskEnd,
+        /// The result or the reason, bounded.
+        note: String,
+    },
+    /// Work that a session had is given up (abort). Messages have no state of their own, so this is their end.
+    Discarded {
+        /// Which.
+        work: WorkId,
+        /// By whom.
+        by: Actor,
+    },
+    /// A session is owed: from here on a process may exist.
+    SessionStarted {
+        /// Its number.
+        session: SessionId,
+        /// What it works on; taken from the head of the queue.
+        work: Work,
+        /// Whether it is the breaker's trial.
+        trial: bool,
+    },
+    /// The process runs.
+    ProcessStarted {
+        /// Its session.
+        session: SessionId,
+        /// Process id.
+        pid: u32,
+        /// Start time in clock ticks since boot.
+        started: u64,
+    },
+    /// The runtime named its conversation.
+    ConversationNamed {
+        /// The session.
+        session: SessionId,
+        /// What a later session can resume.
+        conversation: String,
+    },
+    /// A turn ended, for `log`.
+    TurnEnded {
+        /// The session.
+        session: SessionId,
+        /// The turn's text, bounded.
+        text: String,
+        /// The tools it used.
+        tools: Vec<String>,
+    },
+    /// A clock ran out.
+    ClockRanOut {
+        /// The session.
+        session: SessionId,
+        /// Which clock.
+        clock: Clock,
+        /// What was seen.
+        evidence: String,
+    },
+    /// The session is being stopped.
+    StopRequested {
+        /// The session.
+        session: SessionId,
+        /// Why.
+        reason: StopReason,
+        /// Who asked, if a person did.
+        by: Option<Actor>,
+    },
+    /// The session is over.
+    SessionEnded {
+        /// The session.
+        session: SessionId,
+        /// How.
+        outcome: Box<Outcome>,
+        /// Processes that could not be ended.
+        survivors: Vec<u32>,
+    },
+    /// Its work goes back to the head of the queue.
+    Requeued {
+        /// Which.
+        work: WorkId,
+    },
+    /// The agent waits.
+    Waiting {
+        /// Until when.
+        until: Timestamp,
+        /// Why.
+        reason: WaitReason,
+    },
+    /// A wait is over, or was skipped.
+    WaitOver,
+    /// A pause after the current session was asked for.
+    PausePending {
+        /// By whom.
+        by: Actor,
+    },
+    /// The agent is paused.
+    Paused {
+        /// Why.
+        reason: PauseReason,
+    },
+    /// A person let it go on, from a pause, a pending pause, the open breaker or degraded.
+    Resumed {
+        /// Who.
+        by: Actor,
+    },
+    /// The counters were reset by `restart`, and the next session is a clean one.
+    Reset {
+        /// By whom.
+        by: Actor,
+    },
+    /// Too many failures in the window: no restarts until a person says so.
+    BreakerOpened {
+        /// How many.
+        failures: u32,
+    },
+    /// The trial session succeeded.
+    BreakerClosed,
+    /// Too many process crashes in the window: no restarts until a person says so.
+    Degraded {
+        /// How many.
+        crashes: u32,
+    },
+    /// The supervisor panicked and was rebuilt.
+    SupervisorPanicked {
+        /// The panic's message.
+        message: String,
+    },
+}

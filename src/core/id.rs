@@ -1,0 +1,154 @@
+//! The names and numbers by which things are known.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest agent name, in bytes: it becomes a channel, a folder and a nick, and leaves room for a prefix in each.
+pub const AGENT_NAME_MAX: usize = 30;
+
+/// An agent's name: checked once, here, because it becomes a channel, a folder and a nick.
+///
+/// Lower-case ASCII letters, digits and inner hyphens, starting with a letter, at most [`AGENT_NAME_MAX`] bytes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AgentName(String);
+
+/// Why a text cannot be an agent's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Nothing was given.
+    #[error("an agent needs a name")]
+    Empty,
+    /// Longer than [`AGENT_NAME_MAX`].
+    #[error("\"{0}\" is too long: an agent's name has at most {AGENT_NAME_MAX} characters")]
+    TooLong(String),
+    /// A character that cannot be part of a channel, a folder and a nick at once.
+    #[error(
+        "\"{0}\" cannot name an agent: use small letters, digits and hyphens inside, starting with a letter, e.g. spark-codex"
+    )]
+    Character(String),
+    /// A word that the bot itself uses.
+    #[error("\"{0}\" cannot name an agent: herder uses that word itself")]
+    Reserved(String),
+}
+
+/// Words that cannot name an agent, because a channel, a network author or a target of herder's own has them.
+pub const RESERVED_NAMES: [&str; 8] =
+    ["herder", "alerts", "work", "all", "fleet", "here", "everyone", "agents"];
+
+impl AgentName {
+    /// Checks `text`. Upper-case letters are taken as lower-case, since no chat network tells them apart.
+    ///
+    /// # Errors
+    /// A [`NameError`] that says what is wrong in the user's terms.
+    pub fn new(text: &str) -> Result<Self, NameError> {
+        let name = text.to_ascii_lowercase();
+        if name.is_empty() {
+            return Err(NameError::Empty);
+        }
+        if name.len() > AGENT_NAME_MAX {
+            return Err(NameError::TooLong(name));
+        }
+        let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+        let bytes = name.as_bytes();
+        if !bytes[0].is_ascii_lowercase() || !bytes.iter().copied().all(inner) || bytes.ends_with(b"-") {
+            return Err(NameError::Character(name));
+        }
+        if RESERVED_NAMES.contains(&name.as_str()) {
+            return Err(NameError::Reserved(name));
+        }
+        Ok(Self(name))
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for AgentName {
+    type Error = NameError;
+    fn try_from(text: String) -> Result<Self, NameError> {
+        Self::new(&text)
+    }
+}
+
+impl From<AgentName> for String {
+    fn from(name: AgentName) -> Self {
+        name.0
+    }
+}
+
+impl fmt::Display for AgentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+macro_rules! text_id {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub String);
+
+        impl $name {
+            /// The name as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(text.to_owned())
+            }
+        }
+    };
+}
+
+text_id!(
+    /// The credential that an agent's model calls are billed to; agents can share one.
+    AccountName
+);
+text_id!(
+    /// The name of a configured chat network, e.g. `libera`.
+    NetworkName
+);
+
+macro_rules! number_id {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub u64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}", self.0)
+            }
+        }
+    };
+}
+
+number_id!(
+    /// A piece of work (message or task), unique in the fleet.
+    WorkId
+);
+number_id!(
+    /// A session, counted per agent from 1.
+    SessionId
+);
+number_id!(
+    /// A post in the outbox, unique in the journal and in the order of commits.
+    PostId
+);

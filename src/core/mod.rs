@@ -1,0 +1,47 @@
+//! The pure core: what follows from what, without I/O, clocks, randomness or tasks.
+//!
+//! Whatever happens to an agent is an [`input::Input`]. [`decide`] says which [`event::Event`]s follow, or refuses. The
+//! supervisor commits them together with the posts they owe ([`posts`]), then [`apply`]s them, then performs the
+//! [`effect::Effect`]s that [`react`] names. A replay runs `apply` alone.
+//!
+//! Time, ids and randomness are arguments ([`Context`]). A test in `tests/it/tidy.rs` keeps this folder free of I/O.
+
+pub mod agent;
+pub mod effect;
+pub mod event;
+pub mod id;
+pub mod input;
+pub mod notice;
+pub mod outcome;
+pub mod policy;
+pub mod spec;
+pub mod time;
+pub mod work;
+
+use std::time::Duration;
+
+use id::WorkId;
+use policy::Policy;
+use time::Timestamp;
+
+/// What `decide` may know beside the state.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// Now.
+    pub now: Timestamp,
+    /// The limits.
+    pub policy: &'a Policy,
+    /// Added to restart countdowns, so that many agents of one fault do not come back in one instant. Zero for one agent.
+    pub jitter: Duration,
+    /// An unused id for work that herder itself gives (rounds of a loop).
+    pub fresh: WorkId,
+}
+
+/// What `decide` decided: facts to commit and what the person who asked is told.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Decision {
+    /// In order.
+    pub events: Vec<event::Event>,
+    /// The answer to an accepted command; every accepted command has one.
+    pub reply: Option<notice::Notice>,
+}

@@ -1,0 +1,64 @@
+//! The constants of the contract, as one value that `decide` is given. Every one is a key of `[supervisor]`.
+
+use std::time::Duration;
+
+/// More than `count` in a sliding `window` is too many (OTP's intensity and period).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Intensity {
+    /// How many are still fine.
+    pub count: u32,
+    /// In how long.
+    pub window: Duration,
+}
+
+/// `min(base * 2^n, cap)`, n counting from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exponential {
+    /// The first wait.
+    pub base: Duration,
+    /// The longest wait.
+    pub cap: Duration,
+}
+
+/// The supervisor's limits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// Waits after consecutive failed sessions; the last one repeats. Never empty.
+    pub backoff: Vec<Duration>,
+    /// Waits after consecutive process crashes.
+    pub process_backoff: Exponential,
+    /// Failures that open the circuit breaker.
+    pub breaker: Intensity,
+    /// Process crashes that degrade an agent.
+    pub degraded: Intensity,
+    /// A driver silent for so long is hung.
+    pub heartbeat_timeout: Duration,
+    /// A process must be ready within.
+    pub startup_timeout: Duration,
+    /// A model call may be silent for.
+    pub silence_timeout: Duration,
+    /// A tool call may take.
+    pub tool_timeout: Duration,
+    /// A session may take.
+    pub max_task_duration: Duration,
+    /// Between asking a process to end and killing it.
+    pub stop_grace: Duration,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self {
+            backoff: [10, 20, 40, 80, 300].map(seconds).to_vec(),
+            process_backoff: Exponential { base: seconds(1), cap: seconds(300) },
+            breaker: Intensity { count: 5, window: seconds(60) },
+            degraded: Intensity { count: 5, window: seconds(30 * 60) },
+            heartbeat_timeout: seconds(15),
+            startup_timeout: seconds(60),
+            silence_timeout: seconds(5 * 60),
+            tool_timeout: seconds(30 * 60),
+            max_task_duration: seconds(30 * 60),
+            stop_grace: seconds(10),
+        }
+    }
+}

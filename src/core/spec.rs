@@ -1,0 +1,166 @@
+//! What an agent is: the part a person decides, as it is stored in the journal.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::id::{AccountName, AgentName};
+use super::outcome::Category;
+
+/// How an agent's process is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Runtime {
+    /// Claude Code, long-lived stream-json both ways.
+    Claude,
+    /// Any command: prompt in, lines out.
+    Command,
+}
+
+/// Where a [`Runtime::Command`] takes its prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PromptMode {
+    /// On standard input, which is then closed.
+    #[default]
+    Stdin,
+    /// In place of `{prompt}` in the command line.
+    Arg,
+}
+
+/// What of the agent's own words is posted to its channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Relay {
+    /// Everything it says, as it says it.
+    All,
+    /// The final text of a session.
+    #[default]
+    Final,
+    /// Nothing.
+    None,
+}
+
+/// What an agent may touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Permissions {
+    /// Nothing is written.
+    ReadOnly,
+    /// Its own workspace.
+    #[default]
+    WorkspaceWrite,
+    /// Whatever the user herder runs as may.
+    Full,
+}
+
+/// Who answers when an agent asks for permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Autonomy {
+    /// A person.
+    #[default]
+    Human,
+    /// Always allowed.
+    Full,
+    /// Always denied.
+    Strict,
+}
+
+/// One line of a command's pattern table: what on stderr means which category.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pattern {
+    /// A regular expression, matched line by line.
+    #[serde(rename = "match")]
+    pub matches: String,
+    /// What a match means.
+    pub category: Category,
+}
+
+/// Everything a person decides about an agent. Defaults are `bot.toml.example`'s.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentSpec {
+    /// The agent's name.
+    pub name: AgentName,
+    /// How its process is spoken to.
+    pub runtime: Runtime,
+    /// Program and arguments; empty: the runtime's default.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Where a command takes its prompt.
+    #[serde(default)]
+    pub prompt: PromptMode,
+    /// The folder it works in.
+    pub workspace: PathBuf,
+    /// The model; empty: the runtime's default.
+    #[serde(default)]
+    pub model: String,
+    /// The account its calls are billed to.
+    pub account: AccountName,
+    /// What it may touch.
+    #[serde(default)]
+    pub permissions: Permissions,
+    /// Who answers its questions for permission.
+    #[serde(default)]
+    pub autonomy: Autonomy,
+    /// Standing instructions, given with every session.
+    #[serde(default)]
+    pub instructions: String,
+    /// Whether a new session follows each success by itself.
+    #[serde(default, rename = "loop")]
+    pub looping: bool,
+    /// Pause between two sessions of a loop.
+    #[serde(default)]
+    pub rest: Duration,
+    /// Turns per session; 0: no limit.
+    #[serde(default)]
+    pub max_turns: u32,
+    /// Dollars per session; 0: no limit.
+    #[serde(default)]
+    pub max_budget_usd: f64,
+    /// The longest session; `None`: the fleet's `max_task_duration`.
+    #[serde(default)]
+    pub max_task_duration: Option<Duration>,
+    /// What of its words is posted.
+    #[serde(default)]
+    pub relay: Relay,
+    /// Variables set for it.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Variables it gets from herder's own environment; nothing else is inherited.
+    #[serde(default)]
+    pub inherit_env: Vec<String>,
+    /// stderr to category, for commands.
+    #[serde(default)]
+    pub patterns: Vec<Pattern>,
+}
+
+impl AgentSpec {
+    /// A spec with the defaults of `bot.toml.example`: inherits `PATH`, `HOME` and `LANG`, billed to `default`.
+    #[must_use]
+    pub fn new(name: AgentName, runtime: Runtime, workspace: PathBuf) -> Self {
+        Self {
+            name,
+            runtime,
+            command: Vec::new(),
+            prompt: PromptMode::default(),
+            workspace,
+            model: String::new(),
+            account: AccountName::from("default"),
+            permissions: Permissions::default(),
+            autonomy: Autonomy::default(),
+            instructions: String::new(),
+            looping: false,
+            rest: Duration::ZERO,
+            max_turns: 0,
+            max_budget_usd: 0.0,
+            max_task_duration: None,
+            relay: Relay::default(),
+            env: BTreeMap::new(),
+            inherit_env: ["PATH", "HOME", "LANG"].map(str::to_owned).to_vec(),
+            patterns: Vec::new(),
+        }
+    }
+}

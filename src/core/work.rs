@@ -1,0 +1,73 @@
+//! What an agent is given to do, and by whom.
+
+use serde::{Deserialize, Serialize};
+
+use super::id::{NetworkName, WorkId};
+use super::time::Timestamp;
+
+/// Who said something, for the record: resolved and authorised at the edge, never used to authorise again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Actor {
+    /// The network, `local` for the shell's socket, `console` for the demo's terminal, `herder` for herder itself.
+    pub network: NetworkName,
+    /// What people call them there (nick, display name).
+    pub name: String,
+    /// The proof they were known by: services account, mask or user id.
+    #[serde(default)]
+    pub identity: Option<String>,
+}
+
+/// Kinds of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkKind {
+    /// What a person said to the agent. Steered into a running turn if the runtime can.
+    Message,
+    /// A unit of work with a state of its own, listed by `task list`.
+    Task,
+    /// A round of a looping agent, given by herder itself.
+    Round,
+}
+
+/// One piece of work in an agent's queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// Its id.
+    pub id: WorkId,
+    /// Its kind.
+    pub kind: WorkKind,
+    /// What to do.
+    pub text: String,
+    /// Who gave it.
+    pub by: Actor,
+    /// When.
+    pub at: Timestamp,
+    /// Sessions that tried it and failed.
+    #[serde(default)]
+    pub attempts: u32,
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskEnd {
+    /// The session that worked on it succeeded.
+    Done,
+    /// It was given up.
+    Failed,
+    /// A person cancelled it.
+    Cancelled,
+}
+
+/// A task that is over, kept for `task list` and `task show`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinishedTask {
+    /// The task.
+    pub work: Work,
+    /// How it ended.
+    pub end: TaskEnd,
+    /// When.
+    pub at: Timestamp,
+    /// Its result or the reason, bounded.
+    pub note: String,
+}

@@ -1,0 +1,1 @@
+//! `herder demo`: no configuration, no account.

@@ -1,0 +1,1 @@
+//! Texts: the only place where a [`crate::core::notice::Notice`] becomes a sentence.

@@ -1,0 +1,1 @@
+//! The local socket: the same commands from the shell.

@@ -1,0 +1,3 @@
+//! Arguments to `herder::cli`.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! `herder run`: what is started, in which order, and how it ends.

@@ -1,0 +1,111 @@
+//! How an agent is run: a [`Driver`] owns one child process for one session.
+//!
+//! The driver speaks the runtime's protocol, keeps the clocks, beats to the supervisor on evidence, runs the stop ladder
+//! over the whole tree of descendants, and reports how the session ended. It decides nothing about restarts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+
+use crate::core::id::{AgentName, SessionId, WorkId};
+use crate::core::input::Signal;
+use crate::core::outcome::Usage;
+use crate::core::spec::AgentSpec;
+use crate::core::time::Timestamp;
+
+/// What a session is started with.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The agent.
+    pub agent: AgentName,
+    /// The session.
+    pub session: SessionId,
+    /// What a person decided about it.
+    pub spec: Arc<AgentSpec>,
+    /// The whole prompt: recap, instructions, work.
+    pub prompt: String,
+    /// A conversation to resume, if the runtime can.
+    pub conversation: Option<String>,
+    /// The value of `HERDER_SESSION` in the child's environment, by which orphans are known for certain.
+    pub marker: String,
+    /// The environment the allow-list is taken from: herder's own, read again for every session so that a fixed key counts.
+    pub environment: BTreeMap<String, String>,
+    /// The clocks.
+    pub clocks: Clocks,
+}
+
+/// The clocks a driver keeps (contract, section 5).
+#[derive(Debug, Clone, Copy)]
+pub struct Clocks {
+    /// A process must be ready within.
+    pub startup: Duration,
+    /// A model call may be silent for.
+    pub silence: Duration,
+    /// A tool call may take.
+    pub tool: Duration,
+    /// The session may take.
+    pub task: Duration,
+    /// Between SIGTERM and SIGKILL, and between a result and the kill of a process that will not exit.
+    pub grace: Duration,
+    /// Between two heartbeats, a third of the supervisor's timeout.
+    pub beat: Duration,
+}
+
+/// What the supervisor tells a driver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// The process's record is on disk: give it its work.
+    Go,
+    /// Put a message into the running turn. Answered by `Signal::Steered` if the runtime can; else nothing happens.
+    Steer {
+        /// Which.
+        work: WorkId,
+        /// Its text.
+        text: String,
+    },
+    /// Interrupt, then SIGTERM, grace, SIGKILL, to the whole tree.
+    Stop,
+}
+
+/// What a driver tells its supervisor.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Report {
+    /// It has evidence that the session is alive. Never stored.
+    Beat,
+    /// Something the core must hear of.
+    Signal(Signal),
+    /// Words of the agent for its channel while the session runs (`relay = "all"`).
+    Words(String),
+}
+
+/// What can be seen of a running session without asking it: for `status`, never stored.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Live {
+    /// The tool call that is open, if one is.
+    pub tool: Option<String>,
+    /// When the last event came.
+    pub last_event: Option<Timestamp>,
+    /// Turns so far.
+    pub turns: u32,
+    /// Tokens and money so far.
+    pub usage: Usage,
+}
+
+/// Orders wait here while the driver writes to a slow child; a person cannot type more than this in that time.
+pub const ORDERS_CAPACITY: usize = 64;
+
+/// Reports wait here while the supervisor commits; the driver aggregates lines, so that this many are seconds' worth.
+pub const REPORTS_CAPACITY: usize = 256;
+
+/// A running session, seen from its supervisor.
+#[derive(Debug)]
+pub struct Driver {
+    /// Orders to it. Dropping the sender without `Stop` makes it run the stop ladder.
+    pub orders: mpsc::Sender<Order>,
+    /// Reports from it. It ends after `Signal::Ended`.
+    pub reports: mpsc::Receiver<Report>,
+    /// What can be seen meanwhile.
+    pub live: watch::Receiver<Live>,
+}

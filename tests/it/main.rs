@@ -1,0 +1,19 @@
+//! One integration binary, a module per theme: linking is what costs time.
+
+mod claude_cli;
+mod cli;
+mod commands;
+mod config;
+mod conversation;
+mod core_sim;
+mod demo;
+mod embedded_ircd;
+mod irc;
+mod irc_servers;
+mod journal;
+mod kill;
+mod locales;
+mod outbox;
+mod runtime;
+mod supervisor;
+mod tidy;
