@@ -2,7 +2,7 @@
 
 use super::id::{SessionId, WorkId};
 use super::outcome::Category;
-use super::work::Work;
+use super::work::{Actor, Work};
 
 /// Something to do. Effects are derived from events by `react`, never stored: a replay must not run them.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +40,10 @@ pub enum Effect {
     /// The account's gate closes: the root tells the other agents.
     BlockAccount(Category),
     /// The account's gate opens.
-    OpenAccount,
+    OpenAccount {
+        /// Who resumed an agent of it.
+        by: Actor,
+    },
     /// The agent is removed and its session gone: the supervisor ends.
     Retire,
 }

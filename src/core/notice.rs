@@ -77,6 +77,8 @@ pub enum Notice {
     Survivors { agent: AgentName, pids: Vec<u32> },
     /// ❌ The supervisor panicked and was rebuilt.
     SupervisorPanicked { agent: AgentName, restart_in: Duration },
+    /// 🧯 The supervisor panics again and again and is given up.
+    SupervisorGaveUp { agent: AgentName, reason: String },
     /// ⏸️ Paused now (after the session that was running, or at once).
     Paused { agent: AgentName },
     /// A restart of herder cut the session; it is tried again.
