@@ -1,6 +1,20 @@
-//! Configuration: a raw file becomes a validated [`Config`], or every problem at once, with line numbers.
+//! Configuration: a file becomes a checked [`Config`], or every problem in it at once, with line numbers.
+//!
+//! [`load`] reads the TOML with the place of every value ([`section`]), section by section ([`irc`], [`access`],
+//! [`agents`], the rest in [`validate`]). A mistake becomes a [`Problem`] and reading goes on. Whether servers answer and
+//! programs exist is not asked here but by `herder check`.
 
-use std::path::PathBuf;
+mod access;
+mod agents;
+mod irc;
+mod problems;
+mod secrets;
+mod section;
+mod units;
+mod validate;
+
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -8,6 +22,77 @@ use secrecy::SecretString;
 use crate::core::id::NetworkName;
 use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
+
+pub use problems::{Problem, Problems};
+pub use units::{duration, size};
+
+/// The file that is read when no other is named.
+pub const FILE: &str = "bot.toml";
+
+/// The data folder when the file names none.
+pub const DATA_DIR: &str = "data";
+
+/// The name of the embedded server's network in `[access]` and in posts.
+pub const EMBEDDED_NETWORK: &str = "embedded";
+
+/// The example, which is also the manual: every key with its default.
+pub const EXAMPLE: &str = include_str!("../../bot.toml.example");
+
+/// The largest file that is read: a fleet of thousands of agents fits.
+const FILE_MAX: u64 = 16 * 1024 * 1024;
+
+/// Where the socket for the shell's commands is.
+#[must_use]
+pub fn socket_path(data_dir: &Path) -> PathBuf {
+    data_dir.join("herder.sock")
+}
+
+/// Reads and checks a file, with the environment that secrets come from.
+///
+/// # Errors
+/// Every problem of the file at once.
+pub fn load(path: &Path) -> Result<Config, Problems> {
+    let file = path.display().to_string();
+    let text = match text_of(path) {
+        Ok(text) => text,
+        Err(why) => return Err(Problems::whole_file(file, why)),
+    };
+    let around = section::Surroundings { folder: folder_of(path), variable: &|name| std::env::var_os(name) };
+    validate::read(&text, &file, &around).map(|read| read.config)
+}
+
+/// The data folder that a file names, for commands that talk to a running herder: they need nothing else of the file, and
+/// whoever types them may lack its secrets.
+#[must_use]
+pub fn data_dir(path: &Path) -> PathBuf {
+    let text = text_of(path).unwrap_or_default();
+    let table: toml::Table = text.parse().unwrap_or_default();
+    let named = table.get("data_dir").and_then(toml::Value::as_str).filter(|dir| !dir.is_empty());
+    folder_of(path).join(named.unwrap_or(DATA_DIR))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}
+
+fn text_of(path: &Path) -> Result<String, String> {
+    let found = fs::metadata(path).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::NotFound {
+            "there is no such file; write one with `herder init`, or name another with --config".to_owned()
+        } else {
+            format!("the file cannot be read: {error}")
+        }
+    })?;
+    if !found.is_file() || found.len() > FILE_MAX {
+        return Err("this is no configuration file; name one with --config".to_owned());
+    }
+    let bytes = fs::read(path).map_err(|error| format!("the file cannot be read: {error}"))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        format!("line {line} is not UTF-8 text; save the file as UTF-8")
+    })
+}
 
 /// A configuration that has been checked.
 #[derive(Debug, Clone)]
@@ -28,8 +113,12 @@ pub struct Config {
     pub history: History,
     /// Agents written in the file.
     pub agents: Vec<AgentSpec>,
-    /// Every secret of the file, for redaction.
+    /// Every secret of the file, and every variable an agent gets that looks like one, for redaction.
     pub secrets: Vec<SecretString>,
+    /// No network is configured: the embedded server on loopback is the only one.
+    pub embedded: bool,
+    /// What should be known but keeps nothing from running: readable secrets, nobody in `[access]`.
+    pub warnings: Vec<Problem>,
 }
 
 /// One IRC network.
@@ -145,6 +234,73 @@ impl Default for History {
             keep_events: 500_000,
             daily_export: true,
             warn_free: 1_000_000_000,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+    use crate::core::spec::AgentSpec;
+
+    fn read(text: &str) -> Result<validate::Read, Problems> {
+        let around = section::Surroundings {
+            folder: Path::new("/tmp"),
+            variable: &|name| name.ends_with("PASSWORD").then(|| OsString::from("a long password")),
+        };
+        validate::read(text, "bot.toml", &around)
+    }
+
+    #[test]
+    fn the_example_says_what_the_defaults_are() {
+        let config = read(EXAMPLE).expect("the example has no problem").config;
+        let empty = read("").expect("an empty file is a configuration").config;
+        assert_eq!(config.policy, empty.policy);
+        assert_eq!(config.history, empty.history);
+        assert_eq!(config.access, empty.access);
+        assert_eq!((config.name, config.data_dir, config.locale), (empty.name, empty.data_dir, empty.locale));
+        let short = "[[irc]]\nname = \"libera\"\nserver = \"irc.libera.chat\"";
+        let short = read(short).expect("the rest has defaults").config;
+        assert_eq!(format!("{:?}", config.irc), format!("{:?}", short.irc));
+        let mut agent = config.agents[0].clone();
+        assert_eq!(agent.max_task_duration.take(), Some(config.policy.max_task_duration));
+        let mut default = AgentSpec::new(agent.name.clone(), agent.runtime, agent.workspace.clone());
+        default.command = agent.command.clone();
+        assert_eq!(agent, default);
+    }
+
+    #[test]
+    fn the_example_has_every_key() {
+        let all = format!(
+            "{EXAMPLE}\n[[irc]]\nname = \"x\"\nserver = \"x\"\nserver_password = {{ env = \"PASSWORD\" }}\n{}\n{}",
+            "sasl = { mechanism = \"plain\", account = \"a\", password = { env = \"PASSWORD\" } }",
+            "[[agent]]\nname = \"x\"\nruntime = \"command\"\ncommand = [\"cat\"]\nworkspace = \"/\"\npatterns = [{ match = \"x\", category = \"auth\" }]"
+        );
+        let known = read(&all).expect("this has no problem").known;
+        assert!(known.len() > 60, "the keys were not collected: {known:?}");
+        for path in known {
+            let key = path.rsplit('.').next().expect("a path has a last part");
+            let written =
+                [format!("\n{key} = "), format!("\n# {key} = "), format!(" {key} = "), format!("[{key}]")];
+            assert!(written.iter().any(|text| EXAMPLE.contains(text)), "{path} is not in the example");
+        }
+    }
+
+    #[test]
+    fn what_is_commented_out_in_the_example_can_be_taken_in() {
+        for (line, text) in EXAMPLE.lines().enumerate() {
+            let Some(setting) = text.strip_prefix("# ").filter(|text| text.contains(" = {")) else {
+                continue;
+            };
+            if setting.contains(".crt") || setting.contains(".secret") {
+                continue;
+            }
+            let taken_in: Vec<&str> =
+                EXAMPLE.lines().enumerate().map(|(n, l)| if n == line { setting } else { l }).collect();
+            let read = read(&taken_in.join("\n"));
+            assert!(read.is_ok(), "{setting}: {}", read.unwrap_err());
         }
     }
 }

@@ -1,0 +1,106 @@
+//! `[access]`: who may command.
+
+use super::section::{At, Section, meant};
+use super::{AccessRules, EMBEDDED_NETWORK, IrcNetwork, Subject};
+use crate::core::id::NetworkName;
+
+/// What a subject can look like.
+const FORMS: &str = "write irc:<network>:<account> or irc-mask:<network>:<nick!user@host>";
+
+/// Reads `[access]` against the networks of the file.
+pub(super) fn rules(section: Section<'_>, irc: &[IrcNetwork]) -> AccessRules {
+    let read = |key: &'static str| -> Vec<Subject> {
+        let texts = section.texts(key).unwrap_or_default();
+        texts.iter().filter_map(|text| subject(&section, key, text, irc)).collect()
+    };
+    let rules =
+        AccessRules { admins: read("admins"), operators: read("operators"), viewers: read("viewers") };
+    section.finish();
+    rules
+}
+
+fn subject(
+    section: &Section<'_>,
+    key: &'static str,
+    text: &At<String>,
+    irc: &[IrcNetwork],
+) -> Option<Subject> {
+    let refuse = |why: String| {
+        section.problem_at(text.line, key, why);
+        None
+    };
+    let value = text.value.as_str();
+    if value == "*" {
+        if key == "viewers" {
+            return Some(Subject::Everyone);
+        }
+        return refuse(format!("\"*\" is everybody, and only viewers may be that; {FORMS}"));
+    }
+    let (kind, rest) = value.split_once(':').unwrap_or((value, ""));
+    match kind {
+        "irc" | "irc-mask" => {}
+        "discord" | "discord-role" => {
+            section
+                .warn(key, format!("\"{value}\" is nobody here: Discord is not supported by this version"));
+            return None;
+        }
+        _ => {
+            let hint = meant(kind, &["irc", "irc-mask"]);
+            return refuse(format!("\"{value}\" names nobody{hint}; a nick proves nothing, so {FORMS}"));
+        }
+    }
+    let Some((network, who)) =
+        rest.split_once(':').filter(|(network, who)| !network.is_empty() && !who.is_empty())
+    else {
+        return refuse(format!("\"{value}\" is not complete; {FORMS}"));
+    };
+    let known: Vec<&str> = if irc.is_empty() {
+        vec![EMBEDDED_NETWORK]
+    } else {
+        irc.iter().map(|network| network.name.as_str()).collect()
+    };
+    if !known.contains(&network) {
+        let hint = meant(network, &known);
+        let hint = if hint.is_empty() { format!("; configured: {}", known.join(", ")) } else { hint };
+        return refuse(format!("there is no network \"{network}\"{hint}"));
+    }
+    if who.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return refuse(format!("\"{value}\" has a space in it; {FORMS}"));
+    }
+    let network = NetworkName::from(network);
+    if kind == "irc" {
+        if who.contains(['*', '?', '!', '@']) {
+            return refuse(format!(
+                "\"{who}\" is not a services account; for a hostmask write irc-mask:{network}:{who}"
+            ));
+        }
+        return Some(Subject::IrcAccount { network, account: who.to_owned() });
+    }
+    match check_mask(who) {
+        Ok(()) => Some(Subject::IrcMask { network, mask: who.to_owned() }),
+        Err(why) => refuse(why),
+    }
+}
+
+/// A mask must name a host: a nick and a user name are whatever their owner types.
+fn check_mask(mask: &str) -> Result<(), String> {
+    let parts = mask
+        .split_once('!')
+        .and_then(|(nick, rest)| rest.split_once('@').map(|(user, host)| (nick, user, host)));
+    let Some((nick, user, host)) = parts else {
+        return Err(format!(
+            "\"{mask}\" is not a hostmask; write nick!user@host, e.g. *!bob@bob.example.org"
+        ));
+    };
+    if nick.is_empty() || user.is_empty() || host.is_empty() {
+        return Err(format!(
+            "\"{mask}\" is not complete; write nick!user@host, with * for what may be anything"
+        ));
+    }
+    if host.chars().all(|c| matches!(c, '*' | '?' | '.' | ':')) {
+        return Err(format!(
+            "\"{mask}\" fits everybody who takes that nick; name the host, e.g. *!bob@bob.example.org"
+        ));
+    }
+    Ok(())
+}

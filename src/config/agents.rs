@@ -1,0 +1,296 @@
+//! `[[agent]]`: the agents that are written in the file.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use regex::Regex;
+use secrecy::SecretString;
+
+use crate::core::id::{AccountName, AgentName};
+use crate::core::outcome::Category;
+use crate::core::spec::{AgentSpec, Autonomy, Pattern, Permissions, PromptMode, Relay, Runtime};
+
+use super::section::Section;
+use super::{IrcNetwork, validate};
+
+/// What stands for the prompt in a command line.
+const PROMPT: &str = "{prompt}";
+
+/// What a pattern can say a line of stderr means. Success and herder's own doings are no text's to claim.
+const CATEGORIES: [(&str, Category); 10] = [
+    ("transient", Category::Transient),
+    ("rate-limit", Category::RateLimit),
+    ("permanent", Category::Permanent),
+    ("max-turns", Category::MaxTurns),
+    ("billing", Category::Billing),
+    ("auth", Category::Auth),
+    ("budget", Category::Budget),
+    ("quota", Category::Quota),
+    ("context-overflow", Category::ContextOverflow),
+    ("sandbox-denial", Category::SandboxDenial),
+];
+
+/// Parts of the names of variables whose values are secrets: they are blacked out wherever herder speaks.
+const SECRET_WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+
+/// Values shorter than this are no secrets, and blacking them out would make posts unreadable.
+const SECRET_MIN: usize = 8;
+
+/// Reads every `[[agent]]`.
+pub(super) fn agents(top: &Section<'_>, irc: &[IrcNetwork]) -> Vec<AgentSpec> {
+    let sections = top.tables("agent");
+    let agents: Vec<(AgentSpec, &Section<'_>)> =
+        sections.iter().filter_map(|section| Some((agent(section)?, section))).collect();
+    validate::duplicates(agents.iter().map(|(agent, section)| (agent.name.as_str(), *section)), "the agent");
+    for (agent, section) in &agents {
+        clashes(agent, section, irc);
+    }
+    let mut workspaces: BTreeMap<&PathBuf, &AgentName> = BTreeMap::new();
+    for (agent, section) in &agents {
+        if let Some(other) = workspaces.insert(&agent.workspace, &agent.name) {
+            section.warn(
+                "workspace",
+                format!("{other} works in the same folder; two agents in one folder undo each other's work"),
+            );
+        }
+    }
+    let specs = agents.into_iter().map(|(agent, _)| agent).collect();
+    for section in sections {
+        section.finish();
+    }
+    specs
+}
+
+/// An agent's channel is `#name` on every network.
+fn clashes(agent: &AgentSpec, section: &Section<'_>, irc: &[IrcNetwork]) {
+    let channel = format!("#{}", agent.name);
+    for network in irc {
+        let own = [&network.alerts_channel, &network.work_channel, &network.control_channel];
+        if own.iter().any(|own| own.eq_ignore_ascii_case(&channel)) {
+            section.problem(
+                "name",
+                format!("{channel} is a channel of herder's own on {}; rename one of them", network.name),
+            );
+        }
+    }
+}
+
+fn agent(section: &Section<'_>) -> Option<AgentSpec> {
+    let name = match section.text("name") {
+        Some(name) => {
+            AgentName::new(&name.value).map_err(|why| section.problem("name", why.to_string())).ok()
+        }
+        None => {
+            section.problem("name", "the agent needs a name, e.g. name = \"spark\"");
+            None
+        }
+    };
+    let runtime = runtime(section);
+    let workspace = workspace(section);
+    // The rest is read even where these are missing, so that its mistakes are reported, too.
+    let stand_in = AgentName::new("unnamed").expect("the word is within the rules for names");
+    let known = name.is_some() && runtime.is_some() && workspace.is_some();
+    let mut spec = AgentSpec::new(
+        name.unwrap_or(stand_in),
+        runtime.unwrap_or(Runtime::Command),
+        workspace.unwrap_or_default(),
+    );
+    limits(section, &mut spec);
+    choices(section, &mut spec);
+    command(section, &mut spec, runtime);
+    environment(section, &mut spec);
+    spec.patterns = patterns(section, runtime);
+    known.then_some(spec)
+}
+
+fn runtime(section: &Section<'_>) -> Option<Runtime> {
+    let word = section.text("runtime");
+    let known = [
+        ("claude", Some(Runtime::Claude)),
+        ("command", Some(Runtime::Command)),
+        ("codex", None),
+        ("acp", None),
+    ];
+    let Some(word) = word else {
+        section.problem(
+            "runtime",
+            "it is not said how the agent is run; write runtime = \"claude\" or \"command\"",
+        );
+        return None;
+    };
+    match known.iter().find(|(name, _)| *name == word.value) {
+        Some((_, Some(runtime))) => Some(*runtime),
+        Some((name, None)) => {
+            section.problem(
+                "runtime",
+                format!("{name} is not supported by this version; use claude or command"),
+            );
+            None
+        }
+        None => {
+            section
+                .problem("runtime", format!("there is no runtime \"{}\"; use claude or command", word.value));
+            None
+        }
+    }
+}
+
+fn workspace(section: &Section<'_>) -> Option<PathBuf> {
+    let Some(text) = section.filled("workspace") else {
+        section.problem(
+            "workspace",
+            "the agent needs a folder to work in, e.g. workspace = \"/srv/agents/spark\"",
+        );
+        return None;
+    };
+    let path = PathBuf::from(&text.value);
+    if !path.is_absolute() {
+        section.problem("workspace", format!("\"{}\" is relative; write the whole path, from /", text.value));
+        return None;
+    }
+    match std::fs::metadata(&path) {
+        Ok(found) if found.is_dir() => Some(path),
+        Ok(_) => {
+            section.problem("workspace", format!("{} is not a folder", path.display()));
+            None
+        }
+        Err(error) => {
+            let text = format!("{} cannot be used: {error}; create it first (mkdir -p)", path.display());
+            section.problem("workspace", text);
+            None
+        }
+    }
+}
+
+fn limits(section: &Section<'_>, spec: &mut AgentSpec) {
+    let turns = section.number("max_turns", 0..=100_000).and_then(|turns| u32::try_from(turns).ok());
+    spec.max_turns = turns.unwrap_or(spec.max_turns);
+    spec.max_budget_usd = section.amount("max_budget_usd").unwrap_or(spec.max_budget_usd);
+    spec.max_task_duration = section.duration("max_task_duration", Duration::from_secs(1));
+    spec.looping = section.flag("loop").unwrap_or(spec.looping);
+    spec.rest = section.duration("rest", Duration::ZERO).unwrap_or(spec.rest);
+}
+
+fn choices(section: &Section<'_>, spec: &mut AgentSpec) {
+    let permissions = [
+        ("read-only", Permissions::ReadOnly),
+        ("workspace-write", Permissions::WorkspaceWrite),
+        ("full", Permissions::Full),
+    ];
+    let autonomy = [("human", Autonomy::Human), ("full", Autonomy::Full), ("strict", Autonomy::Strict)];
+    let relay = [("all", Relay::All), ("final", Relay::Final), ("none", Relay::None)];
+    spec.permissions = section.choice("permissions", &permissions).unwrap_or(spec.permissions);
+    spec.autonomy = section.choice("autonomy", &autonomy).unwrap_or(spec.autonomy);
+    spec.relay = section.choice("relay", &relay).unwrap_or(spec.relay);
+    spec.model = section.text("model").map_or_else(String::new, |model| model.value);
+    spec.instructions = section.text("instructions").map_or_else(String::new, |text| text.value);
+    if let Some(account) = section.filled("account") {
+        spec.account = AccountName(account.value);
+    }
+}
+
+fn command(section: &Section<'_>, spec: &mut AgentSpec, runtime: Option<Runtime>) {
+    let given = section.texts("command").unwrap_or_default();
+    spec.command = given.into_iter().map(|word| word.value).collect();
+    let prompt = [("stdin", PromptMode::Stdin), ("arg", PromptMode::Arg)];
+    spec.prompt = section.choice("prompt", &prompt).unwrap_or(spec.prompt);
+    if spec.command.iter().any(|word| word.contains('\0'))
+        || spec.command.first().is_some_and(String::is_empty)
+    {
+        section.problem("command", "this cannot be run; write the program first, then its arguments");
+    }
+    if runtime != Some(Runtime::Command) {
+        return;
+    }
+    let placed = spec.command.iter().skip(1).any(|word| word.contains(PROMPT));
+    if spec.command.is_empty() {
+        section.problem("command", "runtime command needs one, e.g. command = [\"aider\", \"--yes\"]");
+    } else if spec.prompt == PromptMode::Arg && !placed {
+        section.problem(
+            "command",
+            format!("with prompt = \"arg\" one argument must be or contain \"{PROMPT}\""),
+        );
+    } else if spec.prompt == PromptMode::Stdin && placed {
+        section.problem("prompt", format!("the command has \"{PROMPT}\" in it, so write prompt = \"arg\""));
+    }
+}
+
+fn environment(section: &Section<'_>, spec: &mut AgentSpec) {
+    let reading = section.reading;
+    for (name, text) in section.texts_by_name("env").unwrap_or_default() {
+        if let Err(why) = check_variable(&name) {
+            section.problem_at(text.line, "env", why);
+        } else if text.value.contains('\0') {
+            section.problem_at(text.line, "env", format!("the value of {name} has a NUL in it"));
+        }
+        keep_secret(section, &name, Some(OsString::from(&text.value)));
+        spec.env.insert(name, text.value);
+    }
+    let Some(inherited) = section.texts("inherit_env") else { return };
+    for name in &inherited {
+        if let Err(why) = check_variable(&name.value) {
+            section.problem_at(name.line, "inherit_env", why);
+        } else if reading.secret_variables.borrow().contains(&name.value) {
+            let text = format!("{} is herder's own secret, which no agent is given; take it out", name.value);
+            section.problem_at(name.line, "inherit_env", text);
+        }
+        keep_secret(section, &name.value, (reading.around.variable)(&name.value));
+    }
+    spec.inherit_env = inherited.into_iter().map(|name| name.value).collect();
+}
+
+fn check_variable(name: &str) -> Result<(), String> {
+    let first = |c: char| c.is_ascii_alphabetic() || c == '_';
+    if !name.starts_with(first) || !name.chars().all(|c| first(c) || c.is_ascii_digit()) {
+        return Err(format!(
+            "\"{name}\" cannot be a variable; use letters, digits and _, not starting with a digit"
+        ));
+    }
+    if name.starts_with("HERDER_") {
+        return Err(format!("{name} is herder's own; variables that start with HERDER_ are not passed on"));
+    }
+    Ok(())
+}
+
+/// An agent may repeat what is in its environment: a value that looks like a secret is blacked out in what herder says.
+fn keep_secret(section: &Section<'_>, name: &str, value: Option<OsString>) {
+    let upper = name.to_ascii_uppercase();
+    let value = value.and_then(|value| value.into_string().ok()).filter(|value| value.len() >= SECRET_MIN);
+    if let Some(value) = value.filter(|_| SECRET_WORDS.iter().any(|word| upper.contains(word))) {
+        section.reading.secrets.borrow_mut().push(SecretString::from(value));
+    }
+}
+
+fn patterns(section: &Section<'_>, runtime: Option<Runtime>) -> Vec<Pattern> {
+    let tables = section.tables("patterns");
+    if !tables.is_empty() && runtime == Some(Runtime::Claude) {
+        section
+            .warn("patterns", "runtime claude says itself what went wrong; patterns are for runtime command");
+    }
+    let mut patterns = Vec::new();
+    for table in tables {
+        let matches = table.filled("match");
+        let category = table.choice("category", &CATEGORIES);
+        match &matches {
+            Some(text) => {
+                if let Err(why) = Regex::new(&text.value) {
+                    let why = why.to_string();
+                    let why = why.lines().last().unwrap_or("it cannot be read").trim_start_matches("error: ");
+                    table.problem("match", format!("this is not a regular expression: {why}"));
+                }
+            }
+            None => {
+                table.problem("match", "it is not said which lines are meant; write a regular expression")
+            }
+        }
+        if category.is_none() && !table.has("category") {
+            table.problem("category", "it is not said what a match means, e.g. category = \"rate-limit\"");
+        }
+        patterns
+            .extend(matches.zip(category).map(|(text, category)| Pattern { matches: text.value, category }));
+        table.finish();
+    }
+    patterns
+}

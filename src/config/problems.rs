@@ -1,0 +1,70 @@
+//! What is wrong with a file, in sentences that say where, what, and what to do.
+
+use std::fmt;
+
+/// One thing that is wrong, or that should be known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The line, counted from 1; none for the file as a whole.
+    pub line: Option<usize>,
+    /// The section as it is written in the file, e.g. `[irc.libera]`; empty at the top.
+    pub place: String,
+    /// The key; empty for the section as a whole.
+    pub key: String,
+    /// What is wrong and what to do.
+    pub text: String,
+}
+
+impl Problem {
+    /// The sentence with the place in `file`: `bot.toml:12: [irc.libera] port: …`.
+    #[must_use]
+    pub fn sentence(&self, file: &str) -> String {
+        let mut sentence = file.to_owned();
+        if let Some(line) = self.line {
+            sentence.push_str(&format!(":{line}"));
+        }
+        sentence.push(':');
+        for part in [&self.place, &self.key] {
+            if !part.is_empty() {
+                sentence.push(' ');
+                sentence.push_str(part);
+            }
+        }
+        if !self.place.is_empty() || !self.key.is_empty() {
+            sentence.push(':');
+        }
+        sentence.push(' ');
+        sentence.push_str(&self.text);
+        sentence
+    }
+}
+
+/// Everything that is wrong with a file, in the order of its lines. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems {
+    /// The file, as it was named.
+    pub file: String,
+    /// The problems.
+    pub list: Vec<Problem>,
+}
+
+impl Problems {
+    pub(super) fn whole_file(file: String, text: String) -> Self {
+        let problem = Problem { line: None, place: String::new(), key: String::new(), text };
+        Self { file, list: vec![problem] }
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.list.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            f.write_str(&problem.sentence(&self.file))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}

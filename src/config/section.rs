@@ -1,0 +1,449 @@
+//! Reading one section of the file, key by key, so that every mistake is found in one go.
+//!
+//! A derived deserialiser stops at the first mistake. Here each key is asked for by name and type; what does not fit
+//! becomes a [`Problem`] with its line, the default stands in, and reading goes on. What was never asked for is a
+//! mistyped key, and the nearest key that was asked for is its suggestion.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::ops::{Range, RangeInclusive};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use secrecy::SecretString;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::problems::Problem;
+use super::{secrets, units};
+
+/// How alike (0 to 1) a mistyped word must be to a known one before it is suggested.
+const ALIKE: f64 = 0.7;
+
+/// What a file is read against: a folder for relative paths, and the environment's variables.
+pub(super) struct Surroundings<'a> {
+    /// The folder of the file.
+    pub(super) folder: &'a Path,
+    /// Looks a variable up.
+    pub(super) variable: &'a dyn Fn(&str) -> Option<OsString>,
+}
+
+/// What one reading of a file collects.
+pub(super) struct Reading<'a> {
+    text: &'a str,
+    pub(super) around: &'a Surroundings<'a>,
+    pub(super) problems: RefCell<Vec<Problem>>,
+    pub(super) warnings: RefCell<Vec<Problem>>,
+    pub(super) secrets: RefCell<Vec<SecretString>>,
+    /// Names of the variables that herder's own secrets come from: no agent may inherit them.
+    pub(super) secret_variables: RefCell<BTreeSet<String>>,
+    /// Every `section.key` that was asked for, whether it was there or not.
+    pub(super) asked: RefCell<BTreeSet<String>>,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(text: &'a str, around: &'a Surroundings<'a>) -> Self {
+        Self {
+            text,
+            around,
+            problems: RefCell::default(),
+            warnings: RefCell::default(),
+            secrets: RefCell::default(),
+            secret_variables: RefCell::default(),
+            asked: RefCell::default(),
+        }
+    }
+
+    /// The line of a place in the text, counted from 1.
+    pub(super) fn line(&self, offset: usize) -> usize {
+        let before = self.text.as_bytes().iter().take(offset);
+        1 + before.filter(|byte| **byte == b'\n').count()
+    }
+}
+
+/// A value with its line.
+#[derive(Debug, Clone)]
+pub(super) struct At<T> {
+    pub(super) value: T,
+    pub(super) line: usize,
+}
+
+/// One table of the file.
+pub(super) struct Section<'a> {
+    pub(super) reading: &'a Reading<'a>,
+    /// As people see it: `[irc.libera]`.
+    place: String,
+    /// As the example is checked against: `irc`.
+    path: String,
+    table: &'a DeTable<'a>,
+    span: Range<usize>,
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Section<'a> {
+    pub(super) fn top(reading: &'a Reading<'a>, table: &'a Spanned<DeTable<'a>>) -> Self {
+        Self::new(reading, String::new(), String::new(), table.get_ref(), 0..0)
+    }
+
+    fn new(
+        reading: &'a Reading<'a>,
+        place: String,
+        path: String,
+        table: &'a DeTable<'a>,
+        span: Range<usize>,
+    ) -> Self {
+        Self { reading, place, path, table, span, asked: RefCell::default() }
+    }
+
+    /// The value of a key, which from now on is a known one.
+    fn value(&self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.asked.borrow_mut().push(key);
+        let path = if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
+        self.reading.asked.borrow_mut().insert(path);
+        self.table.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value)
+    }
+
+    /// Whether a key is there, whatever it says.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.table.iter().any(|(name, _)| name.get_ref() == key)
+    }
+
+    /// The section's own line.
+    pub(super) fn line(&self) -> usize {
+        self.reading.line(self.span.start)
+    }
+
+    fn line_of(&self, key: &str) -> Option<usize> {
+        let own = if self.place.is_empty() { None } else { Some(self.line()) };
+        let found = self.table.iter().find(|(name, _)| name.get_ref() == key);
+        found.map_or(own, |(name, _)| Some(self.reading.line(name.span().start)))
+    }
+
+    fn note(&self, line: Option<usize>, key: &str, text: String) -> Problem {
+        Problem { line, place: self.place.clone(), key: key.to_owned(), text }
+    }
+
+    /// Something is wrong with a key.
+    pub(super) fn problem(&self, key: &str, text: impl Into<String>) {
+        let problem = self.note(self.line_of(key), key, text.into());
+        self.reading.problems.borrow_mut().push(problem);
+    }
+
+    /// Something is wrong with one of a key's values.
+    pub(super) fn problem_at(&self, line: usize, key: &str, text: impl Into<String>) {
+        let problem = self.note(Some(line), key, text.into());
+        self.reading.problems.borrow_mut().push(problem);
+    }
+
+    /// Something about a key should be known, but does not keep herder from running.
+    pub(super) fn warn(&self, key: &str, text: impl Into<String>) {
+        let warning = self.note(self.line_of(key), key, text.into());
+        self.reading.warnings.borrow_mut().push(warning);
+    }
+
+    fn wrong_type(&self, key: &str, value: &Spanned<DeValue<'_>>, wanted: &str) {
+        let found = match value.get_ref() {
+            DeValue::String(_) => "a text",
+            DeValue::Integer(_) | DeValue::Float(_) => "a number",
+            DeValue::Boolean(_) => "true or false",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        };
+        self.problem_at(
+            self.reading.line(value.span().start),
+            key,
+            format!("this is {found}; write {wanted}"),
+        );
+    }
+
+    /// A text, e.g. `"libera"`.
+    pub(super) fn text(&self, key: &'static str) -> Option<At<String>> {
+        let value = self.value(key)?;
+        let line = self.reading.line(value.span().start);
+        if let Some(text) = value.get_ref().as_str() {
+            return Some(At { value: text.to_owned(), line });
+        }
+        self.wrong_type(key, value, "a text in quotes");
+        None
+    }
+
+    /// A text that means nothing when it is empty.
+    pub(super) fn filled(&self, key: &'static str) -> Option<At<String>> {
+        self.text(key).filter(|text| !text.value.is_empty())
+    }
+
+    /// `true` or `false`.
+    pub(super) fn flag(&self, key: &'static str) -> Option<bool> {
+        let value = self.value(key)?;
+        let flag = value.get_ref().as_bool();
+        if flag.is_none() {
+            self.wrong_type(key, value, "true or false, without quotes");
+        }
+        flag
+    }
+
+    /// A whole number within bounds.
+    pub(super) fn number(&self, key: &'static str, bounds: RangeInclusive<u64>) -> Option<u64> {
+        let value = self.value(key)?;
+        let (low, high) = (bounds.start(), bounds.end());
+        let Some(integer) = value.get_ref().as_integer() else {
+            self.wrong_type(key, value, &format!("a whole number from {low} to {high}, without quotes"));
+            return None;
+        };
+        let number = i128::from_str_radix(integer.as_str(), integer.radix()).ok();
+        let number = number.and_then(|n| u64::try_from(n).ok()).filter(|n| bounds.contains(n));
+        if number.is_none() {
+            let text = format!("{} is out of bounds; use a number from {low} to {high}", integer.as_str());
+            self.problem(key, text);
+        }
+        number
+    }
+
+    /// An amount of money: not negative.
+    pub(super) fn amount(&self, key: &'static str) -> Option<f64> {
+        let value = self.value(key)?;
+        let text = match value.get_ref() {
+            DeValue::Integer(integer) => integer.as_str(),
+            DeValue::Float(float) => float.as_str(),
+            DeValue::String(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_)
+            | DeValue::Table(_) => {
+                self.wrong_type(key, value, "an amount, e.g. 2.50, without quotes");
+                return None;
+            }
+        };
+        let amount = text.parse::<f64>().ok().filter(|amount| amount.is_finite() && *amount >= 0.0);
+        if amount.is_none() {
+            self.problem(key, format!("{text} is not an amount; use 0 for no limit, or e.g. 2.50"));
+        }
+        amount
+    }
+
+    /// A duration of at least `shortest`.
+    pub(super) fn duration(&self, key: &'static str, shortest: Duration) -> Option<Duration> {
+        let text = self.text(key)?;
+        self.read_duration(key, &text, shortest)
+    }
+
+    /// A list of durations of at least `shortest`, and not an empty one.
+    pub(super) fn durations(&self, key: &'static str, shortest: Duration) -> Option<Vec<Duration>> {
+        let texts = self.texts(key)?;
+        if texts.is_empty() {
+            self.problem(key, "the list is empty; give at least one duration, e.g. [\"10s\"]");
+            return None;
+        }
+        texts.iter().map(|text| self.read_duration(key, text, shortest)).collect()
+    }
+
+    fn read_duration(&self, key: &str, text: &At<String>, shortest: Duration) -> Option<Duration> {
+        let read = units::duration(&text.value).and_then(|duration| {
+            let wrong = || format!("\"{}\" is too short; use at least {shortest:?}", text.value);
+            if duration < shortest { Err(wrong()) } else { Ok(duration) }
+        });
+        read.map_err(|why| self.problem_at(text.line, key, why)).ok()
+    }
+
+    /// A size in bytes.
+    pub(super) fn size(&self, key: &'static str) -> Option<u64> {
+        let text = self.text(key)?;
+        units::size(&text.value).map_err(|why| self.problem_at(text.line, key, why)).ok()
+    }
+
+    /// A list of texts.
+    pub(super) fn texts(&self, key: &'static str) -> Option<Vec<At<String>>> {
+        let value = self.value(key)?;
+        let Some(list) = value.get_ref().as_array() else {
+            self.wrong_type(key, value, "a list of texts, e.g. [\"one\", \"two\"]");
+            return None;
+        };
+        let mut texts = Vec::new();
+        for item in list.iter() {
+            match item.get_ref().as_str() {
+                Some(text) => {
+                    let line = self.reading.line(item.span().start);
+                    texts.push(At { value: text.to_owned(), line });
+                }
+                None => self.wrong_type(key, item, "a text in quotes"),
+            }
+        }
+        Some(texts)
+    }
+
+    /// A table of texts, e.g. `{ RUST_LOG = "warn" }`.
+    pub(super) fn texts_by_name(&self, key: &'static str) -> Option<BTreeMap<String, At<String>>> {
+        let value = self.value(key)?;
+        let Some(table) = value.get_ref().as_table() else {
+            self.wrong_type(key, value, "a table of texts, e.g. { RUST_LOG = \"warn\" }");
+            return None;
+        };
+        let mut texts = BTreeMap::new();
+        for (name, item) in table {
+            match item.get_ref().as_str() {
+                Some(text) => {
+                    let line = self.reading.line(name.span().start);
+                    texts.insert(name.get_ref().to_string(), At { value: text.to_owned(), line });
+                }
+                None => self.wrong_type(key, item, "a text in quotes"),
+            }
+        }
+        Some(texts)
+    }
+
+    /// One of a few words.
+    pub(super) fn choice<T: Copy>(&self, key: &'static str, choices: &[(&str, T)]) -> Option<T> {
+        let text = self.text(key)?;
+        let found = choices.iter().find(|(word, _)| *word == text.value);
+        if found.is_none() {
+            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+            let text =
+                format!("\"{}\" is not one of {}{}", text.value, listed(&words), meant(&text.value, &words));
+            self.problem(key, text);
+        }
+        found.map(|(_, value)| *value)
+    }
+
+    /// A secret, from the environment or a file.
+    pub(super) fn secret(&self, key: &'static str) -> Option<SecretString> {
+        self.value(key)?;
+        let source = self.subsection(key)?;
+        let secret = secrets::read(&source);
+        source.finish();
+        if let Some(secret) = &secret {
+            self.reading.secrets.borrow_mut().push(secret.clone());
+        }
+        secret
+    }
+
+    fn subsection(&self, key: &'static str) -> Option<Self> {
+        let value = self.value(key)?;
+        let line = self.reading.line(value.span().start);
+        match value.get_ref() {
+            DeValue::Table(table) => {
+                let place = format!("{} {key}", self.place).trim().to_owned();
+                let path = format!("{}.{key}", self.path);
+                Some(Self::new(self.reading, place, path, table, value.span()))
+            }
+            DeValue::String(_) => {
+                self.problem_at(line, key, secrets::LITERAL);
+                None
+            }
+            DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_) => {
+                self.wrong_type(key, value, secrets::FORM);
+                None
+            }
+        }
+    }
+
+    /// A table inside this one: `key = { … }` or `[key]`.
+    pub(super) fn table(&self, key: &'static str) -> Option<Self> {
+        let value = self.value(key)?;
+        let Some(table) = value.get_ref().as_table() else {
+            self.wrong_type(key, value, "a table");
+            return None;
+        };
+        let (place, path) = if self.path.is_empty() {
+            (format!("[{key}]"), key.to_owned())
+        } else {
+            (format!("{} {key}", self.place), format!("{}.{key}", self.path))
+        };
+        Some(Self::new(self.reading, place, path, table, value.span()))
+    }
+
+    /// The tables of a list: `[[key]]`, or `key = [ { … } ]` inside a section.
+    pub(super) fn tables(&self, key: &'static str) -> Vec<Self> {
+        let Some(value) = self.value(key) else { return Vec::new() };
+        let wanted = if self.path.is_empty() {
+            format!("a section that starts with [[{key}]], in double brackets")
+        } else {
+            "a list of tables, e.g. [ { … } ]".to_owned()
+        };
+        let Some(list) = value.get_ref().as_array() else {
+            self.wrong_type(key, value, &wanted);
+            return Vec::new();
+        };
+        let mut sections = Vec::new();
+        for (index, item) in list.iter().enumerate() {
+            let Some(table) = item.get_ref().as_table() else {
+                self.wrong_type(key, item, &wanted);
+                continue;
+            };
+            let (place, path) = if self.path.is_empty() {
+                let name = table.iter().find(|(name, _)| name.get_ref() == "name");
+                let name = name.and_then(|(_, value)| value.get_ref().as_str());
+                (name.map_or(format!("[[{key}]]"), |name| format!("[{key}.{name}]")), key.to_owned())
+            } else {
+                (format!("{} {key}[{index}]", self.place), format!("{}.{key}", self.path))
+            };
+            sections.push(Self::new(self.reading, place, path, table, item.span()));
+        }
+        sections
+    }
+
+    /// A part that this version does not have: `rest` says whether what is written there asks for nothing.
+    pub(super) fn unsupported(&self, key: &'static str, what: &str, rest: impl Fn(&DeTable<'_>) -> bool) {
+        self.asked.borrow_mut().push(key);
+        let Some((name, value)) = self.table.iter().find(|(name, _)| name.get_ref() == key) else { return };
+        let at_rest = match value.get_ref() {
+            DeValue::Table(table) => rest(table),
+            DeValue::Array(list) => list.is_empty(),
+            DeValue::String(_)
+            | DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_) => false,
+        };
+        if !at_rest {
+            let line = self.reading.line(name.span().start);
+            self.problem_at(line, key, format!("{what} not supported by this version; take this out"));
+        }
+    }
+
+    /// A path, relative ones from the file's own folder.
+    pub(super) fn path(&self, text: &str) -> PathBuf {
+        self.reading.around.folder.join(text)
+    }
+
+    /// Reports every key that nobody asked for.
+    pub(super) fn finish(self) {
+        let asked = self.asked.borrow();
+        for (name, _) in self.table {
+            let found = name.get_ref().as_ref();
+            if !asked.contains(&found) {
+                let hint = meant(found, &asked);
+                let hint = if hint.is_empty() { format!("; known here: {}", sorted(&asked)) } else { hint };
+                let line = self.reading.line(name.span().start);
+                self.problem_at(line, found, format!("there is no such key{hint}"));
+            }
+        }
+    }
+}
+
+/// `; did you mean "…"?` for the nearest word, or nothing.
+pub(super) fn meant(found: &str, known: &[&str]) -> String {
+    let alike = |word: &&str| strsim::jaro_winkler(&found.to_lowercase(), word);
+    let best = known.iter().copied().max_by(|a, b| alike(a).total_cmp(&alike(b)));
+    best.filter(|word| alike(word) >= ALIKE)
+        .map_or(String::new(), |word| format!("; did you mean \"{word}\"?"))
+}
+
+/// `a, b or c`.
+fn listed(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [word] => (*word).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+fn sorted(words: &[&'static str]) -> String {
+    let words: BTreeSet<&str> = words.iter().copied().collect();
+    words.into_iter().collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,207 @@
+//! From the file's text to a [`Config`]: the sections in the order of the example, then what holds between them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::core::policy::{Exponential, Intensity, Policy};
+
+use super::problems::{Problem, Problems};
+use super::section::{Reading, Section, Surroundings};
+use super::{AccessRules, Config, History, access, agents, irc};
+
+/// What a file that was read leaves behind.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) config: Config,
+    /// Every key that this version knows, as `section.key`.
+    #[cfg_attr(not(test), expect(dead_code, reason = "what the example file is checked against"))]
+    pub(super) known: BTreeSet<String>,
+}
+
+/// Languages that `locales/` has.
+const LOCALES: [(&str, &str); 3] = [("en-US", "en-US"), ("de", "de"), ("ja", "ja")];
+
+/// The longest path that the kernel takes for a Unix socket, less the zero at its end.
+const SOCKET_PATH_MAX: usize = 107;
+
+/// Limits below this make no sense: a clock that fires before a process can have said anything.
+const SHORTEST_CLOCK: Duration = Duration::from_secs(1);
+
+/// Reads `text`, which came from a file that problems are to call `file`.
+pub(super) fn read(text: &str, file: &str, around: &Surroundings<'_>) -> Result<Read, Problems> {
+    let reading = Reading::new(text, around);
+    let (table, errors) = DeTable::parse_recoverable(text);
+    if !errors.is_empty() {
+        // What follows a mistake in the notation itself would be guesswork: these alone are reported.
+        let list = errors.iter().map(|error| notation(&reading, error)).collect();
+        return Err(in_order(file, list));
+    }
+    let config = top(&reading, &table);
+    let problems = reading.problems.take();
+    if problems.is_empty() {
+        Ok(Read { config, known: reading.asked.take() })
+    } else {
+        Err(in_order(file, problems))
+    }
+}
+
+fn notation(reading: &Reading<'_>, error: &toml::de::Error) -> Problem {
+    let line = error.span().map(|span| reading.line(span.start));
+    let text = format!("this is not TOML: {}", error.message().replace('\n', ", "));
+    Problem { line, place: String::new(), key: String::new(), text }
+}
+
+fn in_order(file: &str, mut list: Vec<Problem>) -> Problems {
+    list.sort_by_key(|problem| problem.line);
+    Problems { file: file.to_owned(), list }
+}
+
+fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
+    let top = Section::top(reading, table);
+    let name = top.filled("name").map_or_else(|| "herder".to_owned(), |name| name.value);
+    let data_dir = top.filled("data_dir").map_or_else(|| super::DATA_DIR.to_owned(), |dir| dir.value);
+    let data_dir = top.path(&data_dir);
+    if super::socket_path(&data_dir).as_os_str().len() > SOCKET_PATH_MAX {
+        top.problem("data_dir", "the path is too long for a socket in it; use a shorter one");
+    }
+    let locale = top.choice("locale", &LOCALES).unwrap_or("en-US").to_owned();
+    later_parts(&top);
+    let irc = irc::networks(&top, &name);
+    let agents = agents::agents(&top, &irc);
+    let policy = top.table("supervisor").map_or_else(Policy::default, supervisor);
+    let history = top.table("history").map_or_else(History::default, history);
+    let access = match top.table("access") {
+        Some(section) => access::rules(section, &irc),
+        None => AccessRules::default(),
+    };
+    if access == AccessRules::default() {
+        top.warn("access", "nobody is named, so nobody can command; name yourself in admins under [access]");
+    }
+    top.finish();
+    Config {
+        embedded: irc.is_empty(),
+        name,
+        data_dir,
+        locale,
+        irc,
+        access,
+        policy,
+        history,
+        agents,
+        secrets: reading.secrets.take(),
+        warnings: reading.warnings.take(),
+    }
+}
+
+/// Sections whose parts are not built yet: they may stand there switched off.
+fn later_parts(top: &Section<'_>) {
+    let says = |table: &DeTable<'_>, key: &str, word: &dyn Fn(&DeValue<'_>) -> bool| {
+        table.is_empty() || table.iter().any(|(name, value)| name.get_ref() == key && word(value.get_ref()))
+    };
+    let disabled = |table: &DeTable<'_>| says(table, "enabled", &|value| value.as_bool() == Some(false));
+    let off = |table: &DeTable<'_>| says(table, "kind", &|value| value.as_str() == Some("off"));
+    let nothing = |table: &DeTable<'_>| table.is_empty();
+    let zero = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
+        DeValue::Integer(integer) => integer.as_str() == "0",
+        DeValue::Float(float) => float.as_str().parse() == Ok(0.0),
+        DeValue::String(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_)
+        | DeValue::Array(_)
+        | DeValue::Table(_) => false,
+    };
+    top.unsupported("discord", "Discord is", disabled);
+    top.unsupported("web", "the web page and API are", disabled);
+    top.unsupported("evaluator", "the evaluator is", off);
+    top.unsupported("escalation", "escalations are", nothing);
+    top.unsupported("quota", "the account gate is", nothing);
+    top.unsupported("limits", "spending caps for the fleet are", |table| {
+        table.iter().all(|(_, value)| zero(value))
+    });
+    top.unsupported("approvals", "confirmations are", nothing);
+    top.unsupported("webhook", "webhooks are", nothing);
+}
+
+fn supervisor(section: Section<'_>) -> Policy {
+    let default = Policy::default();
+    let clock = |key, default| section.duration(key, SHORTEST_CLOCK).unwrap_or(default);
+    let policy = Policy {
+        backoff: section.durations("backoff", Duration::ZERO).unwrap_or(default.backoff),
+        process_backoff: section
+            .table("process_backoff")
+            .map_or(default.process_backoff, |table| exponential(table, default.process_backoff)),
+        breaker: section
+            .table("breaker")
+            .map_or(default.breaker, |table| intensity(table, "failures", default.breaker)),
+        degraded: section
+            .table("degraded")
+            .map_or(default.degraded, |table| intensity(table, "restarts", default.degraded)),
+        heartbeat_timeout: clock("heartbeat_timeout", default.heartbeat_timeout),
+        startup_timeout: clock("startup_timeout", default.startup_timeout),
+        silence_timeout: clock("silence_timeout", default.silence_timeout),
+        tool_timeout: clock("tool_timeout", default.tool_timeout),
+        max_task_duration: clock("max_task_duration", default.max_task_duration),
+        stop_grace: section.duration("stop_grace", Duration::ZERO).unwrap_or(default.stop_grace),
+    };
+    section.unsupported("max_active", "a limit on agents at work is", |_| false);
+    section.finish();
+    policy
+}
+
+fn exponential(section: Section<'_>, default: Exponential) -> Exponential {
+    let shortest = Duration::from_millis(1);
+    let base = section.duration("base", shortest).unwrap_or(default.base);
+    let cap = section.duration("cap", shortest).unwrap_or(default.cap);
+    if cap < base {
+        section
+            .problem("cap", "the longest wait is shorter than the first; make cap at least as long as base");
+    }
+    section.finish();
+    Exponential { base, cap }
+}
+
+/// More failures than this in a window are not remembered one by one.
+const INTENSITY_MAX: u64 = 1000;
+
+fn intensity(section: Section<'_>, count: &'static str, default: Intensity) -> Intensity {
+    let number = section.number(count, 1..=INTENSITY_MAX).and_then(|number| u32::try_from(number).ok());
+    let window = section.duration("window", SHORTEST_CLOCK).unwrap_or(default.window);
+    section.finish();
+    Intensity { count: number.unwrap_or(default.count), window }
+}
+
+/// Fewer events than this would leave nothing for `history` and `log` to show.
+const KEEP_EVENTS_MIN: u64 = 1000;
+
+fn history(section: Section<'_>) -> History {
+    let default = History::default();
+    let daily = section.choice("export", &[("daily", true), ("off", false)]);
+    let history = History {
+        keep: section.duration("keep", Duration::from_secs(3600)).unwrap_or(default.keep),
+        keep_events: section
+            .number("keep_events", KEEP_EVENTS_MIN..=100_000_000)
+            .unwrap_or(default.keep_events),
+        daily_export: daily.unwrap_or(default.daily_export),
+        warn_free: section.size("warn_free").unwrap_or(default.warn_free),
+    };
+    section.finish();
+    history
+}
+
+/// Reports every name that is used twice.
+pub(super) fn duplicates<'n>(names: impl Iterator<Item = (&'n str, &'n Section<'n>)>, what: &str) {
+    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+    for (name, section) in names {
+        if let Some(line) = first.get(name) {
+            section.problem(
+                "name",
+                format!("{what} \"{name}\" is already in line {line}; give this one another name"),
+            );
+        } else {
+            first.insert(name, section.line());
+        }
+    }
+}
