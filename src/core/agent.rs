@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::event::{PauseReason, StopReason, WaitReason};
-use super::id::SessionId;
+use super::id::{AgentName, SessionId, WorkId};
 use super::outcome::{Outcome, Usage};
 use super::spec::AgentSpec;
 use super::time::Timestamp;
@@ -14,6 +14,9 @@ use super::work::{Actor, FinishedTask, Work};
 
 /// The most finished tasks an agent remembers for `task list`; older ones are in the history.
 pub const FINISHED_MAX: usize = 50;
+
+/// The longest work, in bytes: one value in the journal holds it with room to spare, and a chat line is far below it.
+pub const WORK_TEXT_MAX: usize = 32 * 1024;
 
 /// The most works an agent's queue holds: a person who types is far below it, a loop that feeds itself is told.
 pub const QUEUE_MAX: usize = 1000;
@@ -107,6 +110,19 @@ pub struct Totals {
     pub usage: Usage,
 }
 
+/// What is known of work that a session had, kept until the work is over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// The work.
+    pub work: WorkId,
+    /// Sessions that had it and are over.
+    pub tries: u32,
+    /// What the agent said last about it, bounded.
+    pub progress: String,
+    /// Messages that were steered into those sessions: a new session must hear of them again.
+    pub steered: VecDeque<String>,
+}
+
 /// One agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
@@ -124,6 +140,15 @@ pub struct Agent {
     pub current: Option<Work>,
     /// Tasks that are over, oldest first.
     pub finished: VecDeque<FinishedTask>,
+    /// What is known of work that a session had and did not finish, for the next session's recap.
+    #[serde(default)]
+    pub unfinished: Option<Unfinished>,
+    /// The work whose last session ran into its time limit: it is tried once more, then given up.
+    #[serde(default)]
+    pub timed_out: Option<WorkId>,
+    /// Who asked for the stop that runs, if a person did.
+    #[serde(default)]
+    pub stopped_by: Option<Actor>,
     /// The current session's process.
     pub process: Option<ProcessRecord>,
     /// What the next session can resume.
@@ -158,6 +183,9 @@ impl Default for Agent {
             queue: VecDeque::new(),
             current: None,
             finished: VecDeque::new(),
+            unfinished: None,
+            timed_out: None,
+            stopped_by: None,
             process: None,
             conversation: None,
             failures: 0,
@@ -174,6 +202,19 @@ impl Default for Agent {
 }
 
 impl Agent {
+    /// Its name, once it was added.
+    #[must_use]
+    pub fn name(&self) -> Option<&AgentName> {
+        self.spec.as_ref().map(|spec| &spec.name)
+    }
+
+    /// The work at the head of the queue that an earlier session had and did not finish.
+    #[must_use]
+    pub fn held(&self) -> Option<&Work> {
+        let unfinished = self.unfinished.as_ref()?;
+        self.queue.front().filter(|work| work.id == unfinished.work)
+    }
+
     /// When `Input::Tick` is due, if a countdown runs.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {

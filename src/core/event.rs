@@ -136,6 +136,11 @@ pub enum Event {
         /// Start time in clock ticks since boot.
         started: u64,
     },
+    /// The process is ready and has its work.
+    Ready {
+        /// Its session.
+        session: SessionId,
+    },
     /// The runtime named its conversation.
     ConversationNamed {
         /// The session.
@@ -206,6 +211,11 @@ pub enum Event {
     /// A person let it go on, from a pause, a pending pause, the open breaker or degraded.
     Resumed {
         /// Who.
+        by: Actor,
+    },
+    /// The account's gate was opened again: an agent that was paused for its account goes on.
+    AccountOpened {
+        /// Who opened it.
         by: Actor,
     },
     /// The counters were reset by `restart`, and the next session is a clean one.

@@ -4,9 +4,15 @@
 //! supervisor commits them together with the posts they owe ([`posts`]), then [`apply`]s them, then performs the
 //! [`effect::Effect`]s that [`react`] names. A replay runs `apply` alone.
 //!
+//! `posts` and `react` are asked for each event with the state right after that event, so whoever carries out a decision
+//! walks through it: apply one event, ask both, go on to the next.
+//!
 //! Time, ids and randomness are arguments ([`Context`]). A test in `tests/it/tidy.rs` keeps this folder free of I/O.
 
 pub mod agent;
+mod apply;
+pub mod breaker;
+mod decide;
 pub mod effect;
 pub mod event;
 pub mod id;
@@ -14,9 +20,18 @@ pub mod input;
 pub mod notice;
 pub mod outcome;
 pub mod policy;
+mod posts;
+mod react;
+mod recap;
+pub mod restart;
 pub mod spec;
 pub mod time;
 pub mod work;
+
+pub use apply::apply;
+pub use decide::decide;
+pub use posts::{Owed, OwedBody, posts};
+pub use react::react;
 
 use std::time::Duration;
 

@@ -44,6 +44,14 @@ pub enum Category {
     Interrupted,
 }
 
+impl Category {
+    /// Whether it concerns the account, so that every agent of it is paused.
+    #[must_use]
+    pub fn is_of_account(self) -> bool {
+        matches!(self, Self::Billing | Self::Auth | Self::Budget)
+    }
+}
+
 /// How a process left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

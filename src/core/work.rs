@@ -17,6 +17,23 @@ pub struct Actor {
     pub identity: Option<String>,
 }
 
+/// The network of what herder does on its own account.
+const HERDER: &str = "herder";
+
+impl Actor {
+    /// herder itself.
+    #[must_use]
+    pub fn herder() -> Self {
+        Self { network: NetworkName::from(HERDER), name: HERDER.to_owned(), identity: None }
+    }
+
+    /// Whether it is herder itself.
+    #[must_use]
+    pub fn is_herder(&self) -> bool {
+        self.network.as_str() == HERDER
+    }
+}
+
 /// Kinds of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,0 +1,51 @@
+//! Too many failures in a sliding window: the circuit breaker and the degraded state, which count alike.
+//!
+//! The ring of times is kept by `apply`; here it is read. A half-open breaker (one trial session after `resume`) opens
+//! again at the first failure, whatever the window says.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::agent::{Agent, Breaker};
+use super::policy::{Intensity, Policy};
+use super::time::Timestamp;
+
+/// The times a ring keeps: far above every sensible limit, and small enough to be part of every snapshot.
+pub const RING: usize = 128;
+
+/// Adds a time to a ring; the oldest makes room.
+pub fn remember(ring: &mut VecDeque<Timestamp>, at: Timestamp) {
+    while ring.len() >= RING {
+        ring.pop_front();
+    }
+    ring.push_back(at);
+}
+
+/// How many times of the ring lie within `window` of `now`.
+#[must_use]
+pub fn within(ring: &VecDeque<Timestamp>, window: Duration, now: Timestamp) -> u32 {
+    // A clock that was set back leaves times in the future; those nearer than the window still count.
+    let near = |at: &&Timestamp| now.since(**at) < window && at.since(now) < window;
+    u32::try_from(ring.iter().filter(near).count()).unwrap_or(u32::MAX)
+}
+
+/// How many failures open the breaker now, or `None` if it stays as it is. Asked after a failure was recorded.
+#[must_use]
+pub fn opens(agent: &Agent, policy: &Policy, now: Timestamp) -> Option<u32> {
+    let failures = within(&agent.failure_times, policy.breaker.window, now);
+    let trial_failed = agent.breaker == Breaker::HalfOpen;
+    (trial_failed || exceeds(failures, policy.breaker)).then_some(failures)
+}
+
+/// How many process crashes degrade the agent now, or `None`. Asked after a crash was recorded.
+#[must_use]
+pub fn degrades(agent: &Agent, policy: &Policy, now: Timestamp) -> Option<u32> {
+    let crashes = within(&agent.crash_times, policy.degraded.window, now);
+    exceeds(crashes, policy.degraded).then_some(crashes)
+}
+
+fn exceeds(count: u32, limit: Intensity) -> bool {
+    // A limit beyond the ring would never be reached.
+    let reachable = u32::try_from(RING - 1).unwrap_or(u32::MAX);
+    count > limit.count.min(reachable)
+}

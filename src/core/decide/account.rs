@@ -1,0 +1,60 @@
+//! The account's gate: billing, auth and budget failures pause every agent of the account, and a person opens it again.
+
+use super::Draft;
+use super::session::give_up_stopped_work;
+use crate::core::agent::Phase;
+use crate::core::event::{Event, PauseReason, StopReason};
+use crate::core::outcome::Category;
+use crate::core::work::Actor;
+
+/// Another agent of the account failed.
+pub(super) fn blocked(draft: &mut Draft<'_>, category: Category) {
+    if draft.agent().spec.is_none() {
+        return;
+    }
+    match draft.agent().phase {
+        Phase::Idle | Phase::Waiting { .. } => draft.pause(PauseReason::Account(category)),
+        Phase::Starting { session } | Phase::Running { session } => {
+            draft.record(Event::StopRequested { session, reason: StopReason::Account(category), by: None });
+        }
+        Phase::Stopping {
+            session,
+            reason: StopReason::Abort | StopReason::Cancel | StopReason::Restart | StopReason::Hung,
+        } => {
+            // What the stop was for happens now; what follows it is the account's pause.
+            give_up_stopped_work(draft);
+            draft.record(Event::StopRequested { session, reason: StopReason::Account(category), by: None });
+        }
+        // These start nothing afterwards; a person who resumes them opens the account as well.
+        Phase::Stopping {
+            reason: StopReason::Pause | StopReason::StopAll | StopReason::Remove | StopReason::Account(_),
+            ..
+        }
+        | Phase::Paused { .. }
+        | Phase::NeedsIntervention
+        | Phase::Degraded
+        | Phase::Removed => {}
+    }
+}
+
+/// A person opened the account: whoever was paused for it goes on.
+pub(super) fn opened(draft: &mut Draft<'_>, by: &Actor) {
+    let waits_for_account = match &draft.agent().phase {
+        Phase::Paused { reason: PauseReason::Account(_) }
+        | Phase::Stopping { reason: StopReason::Account(_), .. } => true,
+        Phase::Paused { reason: PauseReason::Failure(category) } => category.is_of_account(),
+        Phase::Paused { reason: PauseReason::Person(_) | PauseReason::Survivors }
+        | Phase::Idle
+        | Phase::Starting { .. }
+        | Phase::Running { .. }
+        | Phase::Stopping { .. }
+        | Phase::Waiting { .. }
+        | Phase::NeedsIntervention
+        | Phase::Degraded
+        | Phase::Removed => false,
+    };
+    if waits_for_account {
+        draft.record(Event::AccountOpened { by: by.clone() });
+        draft.begin();
+    }
+}

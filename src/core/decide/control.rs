@@ -1,0 +1,257 @@
+//! What a person asks of an agent. Every accepted command is answered; a refusal stores nothing.
+
+use super::session::discard;
+use super::{Draft, queue};
+use crate::core::agent::{Breaker, Phase};
+use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
+use crate::core::id::{AgentName, SessionId};
+use crate::core::input::Control;
+use crate::core::notice::{Notice, Refusal};
+use crate::core::recap::{bounded, one_line};
+use crate::core::spec::AgentSpec;
+use crate::core::work::Actor;
+
+/// The most of a work's text that an answer or a status post repeats.
+pub(in crate::core) const EXCERPT_MAX: usize = 120;
+
+pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> Result<Notice, Refusal> {
+    let name = draft.name()?;
+    match draft.agent().phase {
+        Phase::Removed => return Err(Refusal::Removed { agent: name }),
+        Phase::Stopping { reason: StopReason::Remove, .. } => {
+            return match control {
+                // Everything is to stop, and this one already does.
+                Control::Stop => Ok(Notice::Stopping { agent: name, reason: StopReason::Remove }),
+                Control::Pause { .. }
+                | Control::Resume
+                | Control::Abort
+                | Control::Restart
+                | Control::Give { .. }
+                | Control::CancelTask(_)
+                | Control::Clear
+                | Control::Edit(_)
+                | Control::Remove => Err(Refusal::Removed { agent: name }),
+            };
+        }
+        Phase::Idle
+        | Phase::Starting { .. }
+        | Phase::Running { .. }
+        | Phase::Stopping { .. }
+        | Phase::Waiting { .. }
+        | Phase::Paused { .. }
+        | Phase::NeedsIntervention
+        | Phase::Degraded => {}
+    }
+    match control {
+        Control::Pause { now } => pause(draft, name, by, *now),
+        Control::Resume => resume(draft, name, by),
+        Control::Abort => abort(draft, name, by),
+        Control::Restart => restart(draft, name, by),
+        Control::Stop => Ok(stop(draft, name, by)),
+        Control::Give { id, kind, text } => queue::give(draft, name, by, *id, *kind, text),
+        Control::CancelTask(task) => queue::cancel_task(draft, name, by, *task),
+        Control::Clear => queue::clear(draft, name, by),
+        Control::Edit(spec) => edit(draft, name, by, spec),
+        Control::Remove => Ok(remove(draft, name, by)),
+    }
+}
+
+/// Asks for the session to be stopped.
+pub(super) fn request_stop(draft: &mut Draft<'_>, session: SessionId, reason: StopReason, by: &Actor) {
+    draft.record(Event::StopRequested { session, reason, by: Some(by.clone()) });
+}
+
+fn pause(draft: &mut Draft<'_>, agent: AgentName, by: &Actor, now: bool) -> Result<Notice, Refusal> {
+    match &draft.agent().phase {
+        Phase::Idle | Phase::Waiting { .. } | Phase::Paused { reason: PauseReason::Account(_) } => {
+            draft.pause(PauseReason::Person(by.clone()));
+            Ok(Notice::Paused { agent })
+        }
+        &(Phase::Starting { session } | Phase::Running { session }) if now => {
+            request_stop(draft, session, StopReason::Pause, by);
+            Ok(Notice::Stopping { agent, reason: StopReason::Pause })
+        }
+        Phase::Stopping { reason: StopReason::Pause | StopReason::StopAll, .. } if now => {
+            Err(Refusal::AlreadyStopping { agent })
+        }
+        Phase::Stopping { reason: StopReason::Pause | StopReason::StopAll, .. } => {
+            Err(Refusal::AlreadyPaused { agent })
+        }
+        Phase::Starting { .. } | Phase::Running { .. } | Phase::Stopping { .. } => {
+            if draft.agent().pause_pending.is_some() {
+                return Err(Refusal::AlreadyPaused { agent });
+            }
+            draft.record(Event::PausePending { by: by.clone() });
+            Ok(Notice::Pausing { agent })
+        }
+        Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded | Phase::Removed => {
+            Err(Refusal::AlreadyPaused { agent })
+        }
+    }
+}
+
+/// Whether `resume` has something to leave.
+fn halted(draft: &Draft<'_>) -> bool {
+    match &draft.agent().phase {
+        Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded => true,
+        Phase::Stopping {
+            reason: StopReason::Pause | StopReason::StopAll | StopReason::Account(_), ..
+        } => true,
+        Phase::Starting { .. } | Phase::Running { .. } | Phase::Stopping { .. } => {
+            draft.agent().pause_pending.is_some()
+        }
+        Phase::Idle | Phase::Waiting { .. } | Phase::Removed => false,
+    }
+}
+
+fn resume(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice, Refusal> {
+    let waiting = matches!(draft.agent().phase, Phase::Waiting { .. });
+    if !waiting && !halted(draft) {
+        return Err(Refusal::NotPaused { agent });
+    }
+    draft.record(Event::Resumed { by: by.clone() });
+    let trial = draft.agent().breaker == Breaker::HalfOpen;
+    draft.begin();
+    Ok(Notice::Resuming { agent, trial })
+}
+
+fn abort(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice, Refusal> {
+    match draft.agent().phase {
+        Phase::Starting { session } | Phase::Running { session } => {
+            request_stop(draft, session, StopReason::Abort, by);
+            Ok(Notice::Stopping { agent, reason: StopReason::Abort })
+        }
+        Phase::Stopping { reason: StopReason::Abort | StopReason::Cancel, .. } => {
+            Err(Refusal::AlreadyStopping { agent })
+        }
+        // The session ends for another reason anyway: only its work is given up.
+        Phase::Stopping { .. } => {
+            let Some(work) = draft.agent().current.clone() else {
+                return Err(Refusal::AlreadyStopping { agent });
+            };
+            discard(draft, &work, by);
+            Ok(Notice::Aborted { agent, work: excerpt(&work.text) })
+        }
+        Phase::Waiting { .. } | Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded => {
+            let Some(work) = draft.agent().held().cloned() else {
+                return Err(Refusal::NothingRunning { agent });
+            };
+            discard(draft, &work, by);
+            skip_back_off(draft);
+            Ok(Notice::Aborted { agent, work: excerpt(&work.text) })
+        }
+        Phase::Idle | Phase::Removed => Err(Refusal::NothingRunning { agent }),
+    }
+}
+
+/// A countdown that was for work that is given up now has nothing to wait for; a usage limit still stands.
+pub(super) fn skip_back_off(draft: &mut Draft<'_>) {
+    if matches!(draft.agent().phase, Phase::Waiting { reason: WaitReason::Backoff(_), .. }) {
+        draft.record(Event::WaitOver);
+        draft.proceed();
+    }
+}
+
+fn restart(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice, Refusal> {
+    let reset = Event::Reset { by: by.clone() };
+    match draft.agent().phase {
+        Phase::Starting { session } | Phase::Running { session } => {
+            request_stop(draft, session, StopReason::Restart, by);
+            draft.record(reset);
+            if halted(draft) {
+                draft.record(Event::Resumed { by: by.clone() });
+            }
+        }
+        Phase::Stopping { reason: StopReason::Restart, .. } if !halted(draft) => {
+            return Err(Refusal::AlreadyStopping { agent });
+        }
+        Phase::Stopping { .. } => {
+            draft.record(reset);
+            if halted(draft) {
+                draft.record(Event::Resumed { by: by.clone() });
+            }
+        }
+        Phase::Waiting { .. } => {
+            draft.record(reset);
+            draft.record(Event::WaitOver);
+            draft.begin();
+        }
+        Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded => {
+            draft.record(reset);
+            draft.record(Event::Resumed { by: by.clone() });
+            draft.begin();
+        }
+        Phase::Idle => {
+            draft.record(reset);
+            draft.begin();
+        }
+        Phase::Removed => return Err(Refusal::Removed { agent }),
+    }
+    Ok(Notice::Restarting { agent })
+}
+
+/// One agent's part of `stop-all`: never refused, because afterwards it must not run for whatever reason.
+fn stop(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
+    match &draft.agent().phase {
+        &(Phase::Starting { session } | Phase::Running { session }) => {
+            request_stop(draft, session, StopReason::StopAll, by);
+            Notice::Stopping { agent, reason: StopReason::StopAll }
+        }
+        Phase::Stopping { reason, .. } => {
+            let follows_anyway =
+                matches!(reason, StopReason::Pause | StopReason::StopAll | StopReason::Remove);
+            if !follows_anyway && draft.agent().pause_pending.is_none() {
+                draft.record(Event::PausePending { by: by.clone() });
+            }
+            Notice::Stopping { agent, reason: StopReason::StopAll }
+        }
+        Phase::Idle | Phase::Waiting { .. } => {
+            draft.pause(PauseReason::Person(by.clone()));
+            Notice::Paused { agent }
+        }
+        Phase::Paused { reason } => {
+            // Nobody else's `resume` may start it after everything was stopped.
+            let opens_by_itself = match reason {
+                PauseReason::Account(_) => true,
+                PauseReason::Failure(category) => category.is_of_account(),
+                PauseReason::Person(_) | PauseReason::Survivors => false,
+            };
+            if opens_by_itself {
+                draft.pause(PauseReason::Person(by.clone()));
+            }
+            Notice::Paused { agent }
+        }
+        Phase::NeedsIntervention | Phase::Degraded | Phase::Removed => Notice::Paused { agent },
+    }
+}
+
+fn edit(draft: &mut Draft<'_>, agent: AgentName, by: &Actor, spec: &AgentSpec) -> Result<Notice, Refusal> {
+    if spec.name != agent {
+        return Err(Refusal::Invalid {
+            what: spec.name.to_string(),
+            why: format!("an agent keeps its name; add a new one instead of renaming {agent}"),
+        });
+    }
+    draft.record(Event::Edited { spec: Box::new(spec.clone()), by: by.clone() });
+    // It may loop from now on.
+    draft.begin();
+    Ok(Notice::AgentEdited { agent })
+}
+
+fn remove(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
+    match draft.agent().session() {
+        Some(session) => {
+            request_stop(draft, session, StopReason::Remove, by);
+            Notice::Stopping { agent, reason: StopReason::Remove }
+        }
+        None => {
+            draft.record(Event::Removed { by: by.clone() });
+            Notice::AgentRemoved { agent }
+        }
+    }
+}
+
+/// A work's text as it fits into one line of an answer.
+pub(in crate::core) fn excerpt(text: &str) -> String {
+    bounded(&one_line(text), EXCERPT_MAX)
+}

@@ -1,0 +1,160 @@
+//! Which events follow from an input: a pure function of the state, the input and the context.
+//!
+//! A decision is drafted: every event is applied to a copy of the state as it is recorded, so that what follows is
+//! decided by the state it will meet. The copy is made by the first event; most signals of a busy session need none.
+//!
+//! - `control`: what a person asks of an agent.
+//! - `queue`: work given, cancelled, dropped.
+//! - `session`: what a driver reports, and what follows when a session is over.
+//! - `account`: the gate that the agents of one account share.
+
+mod account;
+mod control;
+mod queue;
+mod session;
+
+pub(super) use control::excerpt;
+pub(super) use session::CUT;
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use super::agent::{Agent, Breaker, Phase};
+use super::event::{Event, PauseReason, WaitReason};
+use super::id::{AgentName, SessionId};
+use super::input::Input;
+use super::notice::{Notice, Refusal};
+use super::work::{Work, WorkKind};
+use super::{Context, Decision, apply};
+
+/// What a round of a loop is told; the standing instructions come before it.
+const ROUND_TEXT: &str = "Go on with your standing instructions.";
+
+/// Decides what follows from an input.
+///
+/// # Errors
+/// A refusal in the user's terms: nothing is stored. Only [`Input::Control`] can be refused.
+pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Decision, Refusal> {
+    let mut draft = Draft::new(agent, context);
+    match input {
+        Input::Started => {
+            session::started(&mut draft);
+            Ok(draft.done())
+        }
+        Input::Tick => {
+            tick(&mut draft);
+            Ok(draft.done())
+        }
+        Input::Control { by, control } => {
+            let reply = control::control(&mut draft, by, control)?;
+            Ok(draft.answered(reply))
+        }
+        Input::AccountBlocked { category } => {
+            account::blocked(&mut draft, *category);
+            Ok(draft.done())
+        }
+        Input::AccountOpened { by } => {
+            account::opened(&mut draft, by);
+            Ok(draft.done())
+        }
+        Input::Driver { session, signal } => {
+            session::signal(&mut draft, *session, signal);
+            Ok(draft.done())
+        }
+        Input::DriverSilent { session, silent } => {
+            session::driver_silent(&mut draft, *session, *silent);
+            Ok(draft.done())
+        }
+        Input::Panicked { message } => {
+            session::panicked(&mut draft, message);
+            Ok(draft.done())
+        }
+    }
+}
+
+fn tick(draft: &mut Draft<'_>) {
+    if draft.agent().deadline().is_some_and(|until| until <= draft.context.now) {
+        draft.record(Event::WaitOver);
+        draft.begin();
+    }
+}
+
+/// A decision in the making: the events so far, and the state as it will be after them.
+struct Draft<'a> {
+    agent: Cow<'a, Agent>,
+    context: &'a Context<'a>,
+    events: Vec<Event>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(agent: &'a Agent, context: &'a Context<'a>) -> Self {
+        Self { agent: Cow::Borrowed(agent), context, events: Vec::new() }
+    }
+
+    fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// The agent's name; one that was never added can do nothing.
+    fn name(&self) -> Result<AgentName, Refusal> {
+        self.agent.name().cloned().ok_or(Refusal::NoSuchAgent { agent: String::new(), nearest: None })
+    }
+
+    fn record(&mut self, event: Event) {
+        apply(self.agent.to_mut(), &event, self.context.now);
+        self.events.push(event);
+    }
+
+    fn done(self) -> Decision {
+        Decision { events: self.events, reply: None }
+    }
+
+    fn answered(self, reply: Notice) -> Decision {
+        Decision { events: self.events, reply: Some(reply) }
+    }
+
+    /// Starts the next session if there is something to do; an agent that loops gives itself a round.
+    fn begin(&mut self) {
+        let agent = &self.agent;
+        if agent.phase != Phase::Idle || agent.spec.is_none() {
+            return;
+        }
+        let Some(work) = agent.queue.front().cloned().or_else(|| self.round()) else { return };
+        let session = SessionId(agent.last_session.0.saturating_add(1));
+        let trial = agent.breaker == Breaker::HalfOpen;
+        self.record(Event::SessionStarted { session, work, trial });
+    }
+
+    /// After a session: the next work, or the rest before the next round.
+    fn proceed(&mut self) {
+        let rest = self.agent.spec.as_ref().filter(|spec| spec.looping).map(|spec| spec.rest);
+        match rest {
+            Some(rest) if self.agent.queue.is_empty() && !rest.is_zero() => {
+                self.record(Event::Waiting { until: self.context.now.after(rest), reason: WaitReason::Rest });
+            }
+            Some(_) | None => self.begin(),
+        }
+    }
+
+    /// Waits before the next session; the jitter keeps agents of one fault apart.
+    fn back_off(&mut self, wait: Duration, reason: WaitReason) {
+        let until = self.context.now.after(wait).after(self.context.jitter);
+        self.record(Event::Waiting { until, reason });
+    }
+
+    fn pause(&mut self, reason: PauseReason) {
+        self.record(Event::Paused { reason });
+    }
+
+    fn round(&self) -> Option<Work> {
+        let looping = self.agent.spec.as_ref().is_some_and(|spec| spec.looping);
+        looping.then(|| Work {
+            id: self.context.fresh,
+            kind: WorkKind::Round,
+            text: ROUND_TEXT.to_owned(),
+            by: super::work::Actor::herder(),
+            at: self.context.now,
+            attempts: 0,
+        })
+    }
+}

@@ -1,0 +1,140 @@
+//! An agent's queue: work given, tasks cancelled, messages dropped. Nothing leaves it in silence.
+
+use super::Draft;
+use super::control::{request_stop, skip_back_off};
+use super::session::cancel;
+use crate::core::agent::{Agent, Phase, QUEUE_MAX, WORK_TEXT_MAX};
+use crate::core::event::{Event, StopReason, WaitReason};
+use crate::core::id::{AgentName, WorkId};
+use crate::core::notice::{Halt, Notice, Refusal};
+use crate::core::react::steers;
+use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
+
+pub(super) fn give(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    id: WorkId,
+    kind: WorkKind,
+    text: &str,
+) -> Result<Notice, Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::EmptyWork { agent });
+    }
+    if text.len() > WORK_TEXT_MAX {
+        return Err(Refusal::Invalid {
+            what: format!("a text of {} bytes", text.len()),
+            why: format!(
+                "one piece of work has at most {WORK_TEXT_MAX}; put the rest into a file and name it"
+            ),
+        });
+    }
+    if draft.agent().queue.len() >= QUEUE_MAX {
+        return Err(Refusal::QueueFull { agent, max: bounded_count(QUEUE_MAX) });
+    }
+    let steering = steers(draft.agent(), kind);
+    let work = Work { id, kind, text: text.to_owned(), by: by.clone(), at: draft.context.now, attempts: 0 };
+    draft.record(Event::Queued { work });
+    if matches!(draft.agent().phase, Phase::Waiting { reason: WaitReason::Rest, .. }) {
+        draft.record(Event::WaitOver);
+    }
+    draft.begin();
+    if draft.agent().current.as_ref().is_some_and(|current| current.id == id) {
+        return Ok(Notice::Accepted { agent, work: id, kind });
+    }
+    if steering {
+        return Ok(Notice::Steering { agent, work: id });
+    }
+    let position = draft.agent().queue.iter().position(|work| work.id == id).map_or(0, |index| index + 1);
+    let position = bounded_count(position);
+    Ok(match halt(draft.agent()) {
+        Some(why) => Notice::QueuedWhilePaused { agent, work: id, kind, position, why },
+        None => Notice::Queued { agent, work: id, kind, position },
+    })
+}
+
+/// Why the agent does not take up work now, if it is not simply busy.
+fn halt(agent: &Agent) -> Option<Halt> {
+    match &agent.phase {
+        Phase::Paused { reason } => Some(Halt::Paused(reason.clone())),
+        Phase::NeedsIntervention => Some(Halt::NeedsIntervention),
+        Phase::Degraded => Some(Halt::Degraded),
+        Phase::Waiting { until, .. } => Some(Halt::Waiting(*until)),
+        Phase::Idle
+        | Phase::Starting { .. }
+        | Phase::Running { .. }
+        | Phase::Stopping { .. }
+        | Phase::Removed => None,
+    }
+}
+
+pub(super) fn cancel_task(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    task: WorkId,
+) -> Result<Notice, Refusal> {
+    let is_it = |work: &Work| work.id == task && work.kind == WorkKind::Task;
+    if draft.agent().current.as_ref().is_some_and(is_it) {
+        return cancel_current(draft, agent, by, task);
+    }
+    if draft.agent().queue.iter().any(is_it) {
+        let held = draft.agent().held().is_some_and(is_it);
+        cancel(draft, task, by);
+        if held {
+            skip_back_off(draft);
+        }
+        return Ok(Notice::TaskEnded { agent, task, end: TaskEnd::Cancelled });
+    }
+    match draft.agent().finished.iter().find(|finished| finished.work.id == task) {
+        Some(finished) => Err(Refusal::TaskOver { task, end: finished.end }),
+        None => Err(Refusal::NoSuchTask { task }),
+    }
+}
+
+fn cancel_current(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    task: WorkId,
+) -> Result<Notice, Refusal> {
+    match draft.agent().phase {
+        Phase::Starting { session } | Phase::Running { session } => {
+            request_stop(draft, session, StopReason::Cancel, by);
+            Ok(Notice::Stopping { agent, reason: StopReason::Cancel })
+        }
+        Phase::Stopping { reason: StopReason::Abort | StopReason::Cancel, .. } => {
+            Err(Refusal::AlreadyStopping { agent })
+        }
+        // The session ends for another reason anyway; without one there is only the record to correct.
+        Phase::Stopping { .. }
+        | Phase::Idle
+        | Phase::Waiting { .. }
+        | Phase::Paused { .. }
+        | Phase::NeedsIntervention
+        | Phase::Degraded
+        | Phase::Removed => {
+            cancel(draft, task, by);
+            Ok(Notice::TaskEnded { agent, task, end: TaskEnd::Cancelled })
+        }
+    }
+}
+
+pub(super) fn clear(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice, Refusal> {
+    let message = |work: &&Work| work.kind == WorkKind::Message;
+    let works: Vec<WorkId> = draft.agent().queue.iter().filter(message).map(|work| work.id).collect();
+    if works.is_empty() {
+        return Err(Refusal::QueueEmpty { agent });
+    }
+    let count = bounded_count(works.len());
+    let held = draft.agent().held().is_some_and(|work| works.contains(&work.id));
+    draft.record(Event::Cleared { works, by: by.clone() });
+    if held {
+        skip_back_off(draft);
+    }
+    Ok(Notice::Cleared { agent, count })
+}
+
+fn bounded_count(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

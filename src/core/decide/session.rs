@@ -1,0 +1,409 @@
+//! What a driver reports of its session, and what follows when a session is over.
+
+use std::time::Duration;
+
+use super::Draft;
+use crate::core::agent::{Agent, Breaker, Phase};
+use crate::core::apply::PAST_RESETS_BELIEVED;
+use crate::core::breaker;
+use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
+use crate::core::id::{SessionId, WorkId};
+use crate::core::input::{Clock, Signal};
+use crate::core::outcome::{Category, Outcome};
+use crate::core::recap::{bounded, one_line};
+use crate::core::restart::{process_backoff, session_backoff};
+use crate::core::time::Timestamp;
+use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
+
+/// How a session is recorded that was cut because herder itself was gone; `posts` tells people by it.
+pub(in crate::core) const CUT: &str = "herder was restarted";
+
+/// The most of an outcome's reason and a task's note that is kept: one line for people.
+const DETAIL_MAX: usize = 500;
+
+/// The most of a session's final text that is kept: with every character escaped it still fits one journal value.
+const TEXT_MAX: usize = 8 * 1024;
+
+/// The supervisor came up: whatever process there was is gone.
+pub(super) fn started(draft: &mut Draft<'_>) {
+    match draft.agent().phase {
+        Phase::Starting { session } | Phase::Running { session } => {
+            over(draft, session, &Outcome::new(Category::Interrupted, CUT), &[]);
+        }
+        Phase::Stopping { session, .. } => {
+            over(draft, session, &Outcome::new(Category::Interrupted, ""), &[]);
+        }
+        Phase::Waiting { .. } => super::tick(draft),
+        Phase::Idle => draft.begin(),
+        Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded | Phase::Removed => {}
+    }
+}
+
+/// A driver's report; one of an earlier session is ignored.
+pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal) {
+    if draft.agent().session() != Some(session) {
+        return;
+    }
+    match signal {
+        Signal::Spawned { pid, started } => {
+            if draft.agent().process.is_none() {
+                draft.record(Event::ProcessStarted { session, pid: *pid, started: *started });
+            }
+        }
+        Signal::Ready { conversation } => ready(draft, session, conversation.as_deref()),
+        Signal::Steered { work } => {
+            if draft.agent().queue.iter().any(|queued| queued.id == *work) {
+                draft.record(Event::Steered { session, work: *work });
+            }
+        }
+        Signal::Turn { text, tools } => {
+            draft.record(Event::TurnEnded { session, text: bounded(text, TEXT_MAX), tools: tools.clone() });
+        }
+        Signal::ClockRanOut { clock, evidence } => {
+            let evidence = bounded(&one_line(evidence), DETAIL_MAX);
+            draft.record(Event::ClockRanOut { session, clock: *clock, evidence });
+        }
+        Signal::Ended { outcome, survivors } => over(draft, session, outcome, survivors),
+    }
+}
+
+fn ready(draft: &mut Draft<'_>, session: SessionId, conversation: Option<&str>) {
+    if matches!(draft.agent().phase, Phase::Starting { .. }) {
+        draft.record(Event::Ready { session });
+    }
+    // A session that is being stopped may have been asked to forget its conversation.
+    let stopping = matches!(draft.agent().phase, Phase::Stopping { .. });
+    if let Some(name) = conversation
+        && !stopping
+        && draft.agent().conversation.as_deref() != Some(name)
+    {
+        draft.record(Event::ConversationNamed { session, conversation: name.to_owned() });
+    }
+}
+
+/// The driver gave no sign of life: it and its process are ended, and the session is tried again clean.
+pub(super) fn driver_silent(draft: &mut Draft<'_>, session: SessionId, silent: Duration) {
+    match draft.agent().phase {
+        Phase::Starting { session: current } | Phase::Running { session: current } if current == session => {
+            let evidence = format!("no heartbeat for {}s", silent.as_secs());
+            draft.record(Event::ClockRanOut { session, clock: Clock::Heartbeat, evidence });
+            draft.record(Event::StopRequested { session, reason: StopReason::Hung, by: None });
+        }
+        Phase::Starting { .. }
+        | Phase::Running { .. }
+        | Phase::Stopping { .. }
+        | Phase::Idle
+        | Phase::Waiting { .. }
+        | Phase::Paused { .. }
+        | Phase::NeedsIntervention
+        | Phase::Degraded
+        | Phase::Removed => {}
+    }
+}
+
+/// The supervisor panicked and was rebuilt; its process is gone. It counts as a process crash.
+pub(super) fn panicked(draft: &mut Draft<'_>, message: &str) {
+    if draft.agent().spec.is_none() || draft.agent().phase == Phase::Removed {
+        return;
+    }
+    let message = bounded(&one_line(message), DETAIL_MAX);
+    let stop = Stop::of(draft.agent());
+    if let Some(session) = draft.agent().session() {
+        let outcome = Outcome::new(Category::Interrupted, "its supervisor panicked");
+        draft.record(Event::SessionEnded { session, outcome: Box::new(outcome), survivors: Vec::new() });
+        settle_work(draft, &stop, Category::Interrupted);
+    }
+    draft.record(Event::SupervisorPanicked { message });
+    if stop_follows(draft, &stop) {
+        return;
+    }
+    match draft.agent().phase {
+        Phase::Idle => {
+            let owed = !draft.agent().queue.is_empty() || draft.round().is_some();
+            if !trips(draft, true) && owed {
+                crash_back_off(draft);
+            }
+        }
+        Phase::Waiting { until, .. } => {
+            let wait = process_backoff(draft.context.policy, draft.agent().crashes);
+            if !trips(draft, true) && until < draft.context.now.after(wait) {
+                crash_back_off(draft);
+            }
+        }
+        Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded | Phase::Removed => {}
+        Phase::Starting { .. } | Phase::Running { .. } | Phase::Stopping { .. } => {
+            unreachable!("the session was just recorded as ended")
+        }
+    }
+}
+
+/// What a stop that was under way when the session ended asks to follow.
+struct Stop {
+    reason: Option<StopReason>,
+    by: Actor,
+    pause: Option<Actor>,
+}
+
+impl Stop {
+    fn of(agent: &Agent) -> Self {
+        let reason = match agent.phase {
+            Phase::Stopping { reason, .. } => Some(reason),
+            Phase::Idle
+            | Phase::Starting { .. }
+            | Phase::Running { .. }
+            | Phase::Waiting { .. }
+            | Phase::Paused { .. }
+            | Phase::NeedsIntervention
+            | Phase::Degraded
+            | Phase::Removed => None,
+        };
+        let by = agent.stopped_by.clone().unwrap_or_else(Actor::herder);
+        Self { reason, by, pause: agent.pause_pending.clone() }
+    }
+}
+
+/// A session is over: its work is settled first, then what follows is decided.
+fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors: &[u32]) {
+    let stop = Stop::of(draft.agent());
+    let outcome = recorded(outcome, stop.reason);
+    let category = outcome.category;
+    let resets_at = outcome.resets_at;
+    let timed_out_again = category == Category::TaskTimeout
+        && draft.agent().timed_out.is_some()
+        && draft.agent().timed_out == draft.agent().current.as_ref().map(|work| work.id);
+    draft.record(Event::SessionEnded { session, outcome: Box::new(outcome), survivors: survivors.to_vec() });
+    if timed_out_again {
+        give_up(draft);
+    }
+    settle_work(draft, &stop, category);
+    if category == Category::Success && draft.agent().breaker == Breaker::HalfOpen {
+        draft.record(Event::BreakerClosed);
+    }
+    if stop.reason != Some(StopReason::Remove) && !survivors.is_empty() {
+        report_account_failure(draft, category);
+        return draft.pause(PauseReason::Survivors);
+    }
+    // A failure that counts can open the breaker, which says more than a pause would.
+    if counts(draft.agent(), category) && stop.reason != Some(StopReason::Remove) {
+        if trips(draft, category == Category::Crash) {
+            return;
+        }
+    } else {
+        report_account_failure_unless_stopped(draft, category, &stop);
+    }
+    if !stop_follows(draft, &stop) {
+        follow(draft, category, resets_at, timed_out_again);
+    }
+}
+
+/// The outcome as it is recorded: bounded, finite, and nobody's fault when herder itself ended the session.
+fn recorded(outcome: &Outcome, reason: Option<StopReason>) -> Outcome {
+    let mut outcome = outcome.clone();
+    let finished = matches!(outcome.category, Category::Success | Category::MaxTurns);
+    match reason {
+        Some(StopReason::Hung) if !finished => {
+            outcome.category = Category::Hung;
+            if outcome.detail.trim().is_empty() {
+                outcome.detail = "its driver gave no sign of life".to_owned();
+            }
+        }
+        Some(_) if !finished => outcome.category = Category::Interrupted,
+        Some(_) | None => {}
+    }
+    outcome.detail = bounded(&one_line(&outcome.detail), DETAIL_MAX);
+    outcome.text = outcome.text.map(|text| bounded(&text, TEXT_MAX));
+    // What an agent reports must survive any encoding and never lower a sum.
+    if !outcome.usage.cost_usd.is_finite() || outcome.usage.cost_usd < 0.0 {
+        outcome.usage.cost_usd = 0.0;
+    }
+    outcome
+}
+
+/// Work that the session had: done, given up because a person said so, or back at the head of the queue.
+fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) {
+    let Some(work) = draft.agent().current.clone() else { return };
+    if category == Category::Success {
+        let note = draft.agent().last_outcome.as_ref().and_then(|outcome| outcome.text.clone());
+        let note = bounded(&one_line(&note.unwrap_or_default()), DETAIL_MAX);
+        return draft.record(Event::TaskEnded { work: work.id, end: TaskEnd::Done, note });
+    }
+    match stop.reason {
+        Some(StopReason::Abort) => discard(draft, &work, &stop.by),
+        Some(StopReason::Cancel) => cancel(draft, work.id, &stop.by),
+        Some(
+            StopReason::Pause
+            | StopReason::Restart
+            | StopReason::StopAll
+            | StopReason::Remove
+            | StopReason::Account(_)
+            | StopReason::Hung,
+        )
+        | None => draft.record(Event::Requeued { work: work.id }),
+    }
+}
+
+/// Does what a stop was asked for to the work, before the session is gone, because something else follows it now.
+pub(super) fn give_up_stopped_work(draft: &mut Draft<'_>) {
+    let stop = Stop::of(draft.agent());
+    let gives_up = matches!(stop.reason, Some(StopReason::Abort | StopReason::Cancel));
+    if let Some(work) = draft.agent().current.clone().filter(|_| gives_up) {
+        discard(draft, &work, &stop.by);
+    }
+}
+
+/// The end of work that a person gives up: a task keeps a record of it.
+pub(super) fn discard(draft: &mut Draft<'_>, work: &Work, by: &Actor) {
+    match work.kind {
+        WorkKind::Task => cancel(draft, work.id, by),
+        WorkKind::Message | WorkKind::Round => {
+            draft.record(Event::Discarded { work: work.id, by: by.clone() });
+        }
+    }
+}
+
+pub(super) fn cancel(draft: &mut Draft<'_>, work: WorkId, by: &Actor) {
+    draft.record(Event::TaskEnded { work, end: TaskEnd::Cancelled, note: format!("by {}", by.name) });
+}
+
+/// Work that ran into its limit twice.
+fn give_up(draft: &mut Draft<'_>) {
+    let Some(work) = draft.agent().current.clone() else { return };
+    let event = match work.kind {
+        WorkKind::Task => {
+            Event::TaskEnded { work: work.id, end: TaskEnd::Failed, note: "timeout".to_owned() }
+        }
+        WorkKind::Message | WorkKind::Round => Event::Discarded { work: work.id, by: Actor::herder() },
+    };
+    draft.record(event);
+}
+
+/// Whether this end was a failure that the breaker counts. Asked after it was recorded.
+fn counts(agent: &Agent, category: Category) -> bool {
+    match category {
+        Category::Transient
+        | Category::Permanent
+        | Category::ContextOverflow
+        | Category::TaskTimeout
+        | Category::SandboxDenial
+        | Category::Hung
+        | Category::Crash => true,
+        Category::RateLimit | Category::Quota => limit_counts(agent),
+        Category::Success
+        | Category::MaxTurns
+        | Category::Billing
+        | Category::Auth
+        | Category::Budget
+        | Category::DoNotRestart
+        | Category::Interrupted => false,
+    }
+}
+
+/// A limit counts when no reset was named, or too many in a row were already past.
+fn limit_counts(agent: &Agent) -> bool {
+    let named = agent.last_outcome.as_ref().and_then(|outcome| outcome.resets_at);
+    named.is_none() || agent.past_resets > PAST_RESETS_BELIEVED
+}
+
+/// Opens the breaker or degrades the agent if the failure that was just recorded was one too many; the breaker wins.
+fn trips(draft: &mut Draft<'_>, crash: bool) -> bool {
+    let (policy, now) = (draft.context.policy, draft.context.now);
+    if let Some(failures) = breaker::opens(draft.agent(), policy, now) {
+        draft.record(Event::BreakerOpened { failures });
+        return true;
+    }
+    match breaker::degrades(draft.agent(), policy, now).filter(|_| crash) {
+        Some(crashes) => {
+            draft.record(Event::Degraded { crashes });
+            true
+        }
+        None => false,
+    }
+}
+
+/// Closes the account's gate, whatever phase the agent ends in.
+fn report_account_failure(draft: &mut Draft<'_>, category: Category) {
+    if category.is_of_account() {
+        draft.pause(PauseReason::Failure(category));
+    }
+}
+
+fn report_account_failure_unless_stopped(draft: &mut Draft<'_>, category: Category, stop: &Stop) {
+    if stop.pause.is_some() {
+        report_account_failure(draft, category);
+    }
+}
+
+/// What a stop or a pending pause asks for; `false`: nothing, the outcome decides.
+fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
+    if stop.reason == Some(StopReason::Remove) {
+        draft.record(Event::Removed { by: stop.by.clone() });
+        return true;
+    }
+    if let Some(by) = &stop.pause {
+        draft.pause(PauseReason::Person(by.clone()));
+        return true;
+    }
+    match stop.reason {
+        Some(StopReason::Pause | StopReason::StopAll) => {
+            draft.pause(PauseReason::Person(stop.by.clone()));
+            true
+        }
+        Some(StopReason::Account(category)) => {
+            draft.pause(PauseReason::Account(category));
+            true
+        }
+        Some(
+            StopReason::Abort
+            | StopReason::Restart
+            | StopReason::Cancel
+            | StopReason::Remove
+            | StopReason::Hung,
+        )
+        | None => false,
+    }
+}
+
+/// What the outcome itself asks for.
+fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp>, gave_up: bool) {
+    match category {
+        Category::Success | Category::Interrupted => draft.proceed(),
+        Category::MaxTurns => draft.begin(),
+        Category::TaskTimeout if gave_up => draft.proceed(),
+        Category::Transient
+        | Category::Permanent
+        | Category::ContextOverflow
+        | Category::SandboxDenial
+        | Category::Hung
+        | Category::TaskTimeout => {
+            let wait = session_backoff(draft.context.policy, draft.agent().failures);
+            draft.back_off(wait, WaitReason::Backoff(category));
+        }
+        Category::RateLimit | Category::Quota => limited(draft, resets_at),
+        Category::Billing | Category::Auth | Category::Budget | Category::DoNotRestart => {
+            draft.pause(PauseReason::Failure(category));
+        }
+        Category::Crash => crash_back_off(draft),
+    }
+}
+
+fn limited(draft: &mut Draft<'_>, resets_at: Option<Timestamp>) {
+    let now = draft.context.now;
+    match resets_at {
+        // To the second: jitter would make it late.
+        Some(until) if until > now => draft.record(Event::Waiting { until, reason: WaitReason::RateLimit }),
+        Some(_) if !limit_counts(draft.agent()) => {
+            draft.record(Event::Waiting { until: now, reason: WaitReason::RateLimit });
+            draft.record(Event::WaitOver);
+            draft.begin();
+        }
+        Some(_) | None => {
+            let wait = session_backoff(draft.context.policy, draft.agent().failures);
+            draft.back_off(wait, WaitReason::RateLimit);
+        }
+    }
+}
+
+fn crash_back_off(draft: &mut Draft<'_>) {
+    let wait = process_backoff(draft.context.policy, draft.agent().crashes);
+    draft.back_off(wait, WaitReason::Backoff(Category::Crash));
+}

@@ -1,0 +1,238 @@
+//! What is owed to people and machines for an event, as typed notices.
+//!
+//! What a command changes is said in the agent's channel on every network, because each of them mirrors the same agent.
+//! The notice is the same value as the answer, so that whoever posts both can leave one out where they meet.
+
+use super::Context;
+use super::agent::{Agent, Breaker, Phase};
+use super::breaker;
+use super::decide::{CUT, excerpt};
+use super::event::{Event, PauseReason, StopReason, WaitReason};
+use super::id::{AgentName, WorkId};
+use super::notice::{Audience, Notice};
+use super::outcome::{Category, Outcome};
+use super::restart::process_backoff;
+use super::spec::Relay;
+use super::time::Timestamp;
+use super::work::{Actor, TaskEnd, Work, WorkKind};
+
+/// Something that is owed to an audience.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Owed {
+    /// Who it is for.
+    pub audience: Audience,
+    /// What it says.
+    pub body: OwedBody,
+}
+
+/// Whose words they are.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OwedBody {
+    /// herder's.
+    Notice(Notice),
+    /// The agent's own.
+    Words(String),
+}
+
+/// The posts of one event, given the agent right after that event was applied.
+#[must_use]
+pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
+    let Some(name) = agent.name().cloned() else { return Vec::new() };
+    match event {
+        Event::SessionStarted { work, .. } => session_started(agent, name, work),
+        Event::ClockRanOut { clock, evidence, .. } => {
+            said(Notice::ClockRanOut { agent: name, clock: *clock, evidence: evidence.clone() })
+        }
+        Event::StopRequested { reason, by: Some(_), .. } if *reason != StopReason::Restart => {
+            said(Notice::Stopping { agent: name, reason: *reason })
+        }
+        Event::SessionEnded { outcome, survivors, .. } => session_ended(agent, name, outcome, survivors),
+        Event::Requeued { work } => requeued(agent, *work),
+        Event::TaskEnded { work, end, .. } => task_ended(agent, name, *work, *end),
+        Event::Discarded { work, by } => discarded(agent, name, *work, by),
+        Event::Waiting { until, reason } => waiting(agent, name, *until, *reason, context),
+        Event::PausePending { .. } => said(Notice::Pausing { agent: name }),
+        Event::Paused { reason } => paused(agent, name, reason),
+        Event::Resumed { .. } | Event::AccountOpened { .. } => {
+            said(Notice::Resuming { agent: name, trial: agent.breaker == Breaker::HalfOpen })
+        }
+        Event::Reset { .. } => said(Notice::Restarting { agent: name }),
+        Event::BreakerOpened { failures } => {
+            let window = context.policy.breaker.window;
+            alerted(Notice::NeedsIntervention { agent: name, failures: *failures, window })
+        }
+        Event::BreakerClosed => said(Notice::BreakerClosed { agent: name }),
+        Event::Degraded { crashes } => {
+            let window = context.policy.degraded.window;
+            alerted(Notice::Degraded { agent: name, crashes: *crashes, window })
+        }
+        Event::SupervisorPanicked { .. } => supervisor_panicked(agent, name, context),
+        Event::Removed { .. } => said(Notice::AgentRemoved { agent: name }),
+        // Answered where they were asked, or kept for the log.
+        Event::StopRequested { .. }
+        | Event::Added { .. }
+        | Event::Edited { .. }
+        | Event::Queued { .. }
+        | Event::Cleared { .. }
+        | Event::Steered { .. }
+        | Event::ProcessStarted { .. }
+        | Event::Ready { .. }
+        | Event::ConversationNamed { .. }
+        | Event::TurnEnded { .. }
+        | Event::WaitOver => Vec::new(),
+    }
+}
+
+fn to(audience: Audience, notice: Notice) -> Owed {
+    Owed { audience, body: OwedBody::Notice(notice) }
+}
+
+fn said(notice: Notice) -> Vec<Owed> {
+    vec![to(Audience::Agent, notice)]
+}
+
+fn alerted(notice: Notice) -> Vec<Owed> {
+    vec![to(Audience::Agent, notice.clone()), to(Audience::Alerts, notice)]
+}
+
+fn work_line(line: String) -> Owed {
+    to(Audience::Work, Notice::WorkLine { line })
+}
+
+fn session_started(agent: &Agent, name: AgentName, work: &Work) -> Vec<Owed> {
+    // A session that follows the turn limit goes on with the same work: nothing started that people wait for.
+    let goes_on = agent.unfinished.as_ref().is_some_and(|unfinished| unfinished.tries > 0)
+        && agent.last_outcome.as_ref().is_some_and(|outcome| outcome.category == Category::MaxTurns);
+    if goes_on { Vec::new() } else { said(Notice::Started { agent: name, work: excerpt(&work.text) }) }
+}
+
+fn session_ended(agent: &Agent, name: AgentName, outcome: &Outcome, survivors: &[u32]) -> Vec<Owed> {
+    let mut owed = Vec::new();
+    if outcome.category == Category::Success {
+        owed.push(to(
+            Audience::Agent,
+            Notice::Completed {
+                agent: name.clone(),
+                duration: outcome.duration,
+                turns: outcome.turns,
+                cost_usd: outcome.usage.cost_usd,
+            },
+        ));
+        let relayed = agent.spec.as_ref().is_some_and(|spec| match spec.relay {
+            Relay::All | Relay::Final => true,
+            Relay::None => false,
+        });
+        let text = outcome.text.as_ref().filter(|text| relayed && !text.trim().is_empty());
+        owed.extend(text.map(|text| Owed { audience: Audience::Agent, body: OwedBody::Words(text.clone()) }));
+    }
+    if outcome.category == Category::Interrupted && outcome.detail == CUT {
+        owed.extend(said(Notice::Interrupted { agent: name.clone() }));
+    }
+    if !survivors.is_empty() {
+        owed.extend(alerted(Notice::Survivors { agent: name, pids: survivors.to_vec() }));
+    }
+    owed
+}
+
+/// Work is back in the queue: after a time limit the machines that watch `#work` are told.
+fn requeued(agent: &Agent, work: WorkId) -> Vec<Owed> {
+    let timed_out = last_category(agent) == Some(Category::TaskTimeout);
+    let task = agent
+        .queue
+        .iter()
+        .chain(&agent.current)
+        .any(|queued| queued.id == work && queued.kind == WorkKind::Task);
+    if timed_out && task { vec![work_line(format!("FAIL {work} timeout"))] } else { Vec::new() }
+}
+
+fn task_ended(agent: &Agent, name: AgentName, task: WorkId, end: TaskEnd) -> Vec<Owed> {
+    match end {
+        TaskEnd::Done => vec![work_line(format!("DONE {task}"))],
+        TaskEnd::Failed => {
+            let mut owed = vec![work_line(format!("FAIL {task} timeout"))];
+            owed.extend(alerted(Notice::TaskFailed { agent: name, task, detail: last_detail(agent) }));
+            owed
+        }
+        TaskEnd::Cancelled => said(Notice::TaskEnded { agent: name, task, end }),
+    }
+}
+
+fn discarded(agent: &Agent, name: AgentName, work: WorkId, by: &Actor) -> Vec<Owed> {
+    if by.is_herder() && last_category(agent) == Some(Category::TaskTimeout) {
+        return alerted(Notice::TaskFailed { agent: name, task: work, detail: last_detail(agent) });
+    }
+    Vec::new()
+}
+
+fn waiting(
+    agent: &Agent,
+    name: AgentName,
+    until: Timestamp,
+    reason: WaitReason,
+    context: &Context<'_>,
+) -> Vec<Owed> {
+    let restart_in = until.since(context.now);
+    match reason {
+        WaitReason::Rest => Vec::new(),
+        WaitReason::RateLimit => said(Notice::RateLimited { agent: name, resume_in: restart_in }),
+        // The wait after a panic is part of that notice.
+        WaitReason::Backoff(category) if last_category(agent) != Some(category) => Vec::new(),
+        WaitReason::Backoff(category) => match category {
+            Category::Permanent | Category::ContextOverflow | Category::SandboxDenial => {
+                said(Notice::Permanent { agent: name, detail: last_detail(agent), restart_in })
+            }
+            Category::TaskTimeout => {
+                let own = agent.spec.as_ref().and_then(|spec| spec.max_task_duration);
+                let limit = own.unwrap_or(context.policy.max_task_duration);
+                said(Notice::TimedOut { agent: name, limit, restart_in })
+            }
+            Category::Transient
+            | Category::Hung
+            | Category::Crash
+            | Category::Success
+            | Category::RateLimit
+            | Category::Quota
+            | Category::MaxTurns
+            | Category::Billing
+            | Category::Auth
+            | Category::Budget
+            | Category::DoNotRestart
+            | Category::Interrupted => {
+                said(Notice::Crashed { agent: name, detail: last_detail(agent), restart_in })
+            }
+        },
+    }
+}
+
+fn paused(agent: &Agent, name: AgentName, reason: &PauseReason) -> Vec<Owed> {
+    let account = || agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
+    match reason {
+        PauseReason::Person(_) => said(Notice::Paused { agent: name }),
+        PauseReason::Failure(Category::Billing) => said(Notice::Billing { agent: name, account: account() }),
+        PauseReason::Failure(Category::Auth) => said(Notice::Auth { agent: name }),
+        PauseReason::Failure(Category::Budget) => said(Notice::Budget { agent: name }),
+        PauseReason::Failure(_) => said(Notice::DoNotRestart { agent: name, detail: last_detail(agent) }),
+        PauseReason::Account(category) => {
+            said(Notice::PausedWithAccount { agent: name, account: account(), category: *category })
+        }
+        // Said with their numbers when the session ended.
+        PauseReason::Survivors => Vec::new(),
+    }
+}
+
+fn supervisor_panicked(agent: &Agent, name: AgentName, context: &Context<'_>) -> Vec<Owed> {
+    let waits = matches!(agent.phase, Phase::Idle | Phase::Waiting { .. })
+        && !agent.queue.is_empty()
+        && breaker::opens(agent, context.policy, context.now).is_none();
+    let wait = process_backoff(context.policy, agent.crashes).saturating_add(context.jitter);
+    let restart_in = if waits { wait } else { std::time::Duration::ZERO };
+    alerted(Notice::SupervisorPanicked { agent: name, restart_in })
+}
+
+fn last_category(agent: &Agent) -> Option<Category> {
+    agent.last_outcome.as_ref().map(|outcome| outcome.category)
+}
+
+fn last_detail(agent: &Agent) -> String {
+    agent.last_outcome.as_ref().map(|outcome| outcome.detail.clone()).unwrap_or_default()
+}

@@ -1,0 +1,95 @@
+//! What a new session is told about the one before it, and how texts are bounded.
+
+use super::agent::Agent;
+use super::outcome::Category;
+use super::work::Work;
+
+/// The most of the work's own text that the recap repeats: the whole text follows it in the prompt.
+const WORK_MAX: usize = 300;
+
+/// The most of the agent's last words that are kept and repeated.
+pub(super) const PROGRESS_MAX: usize = 2000;
+
+/// The most of the messages that had been steered into the lost session.
+const STEERED_MAX: usize = 4000;
+
+/// Words for a session that takes up work which an earlier one left unfinished; `None` for new work.
+#[must_use]
+pub(super) fn recap(agent: &Agent, work: &Work) -> Option<String> {
+    let unfinished = agent.unfinished.as_ref().filter(|unfinished| unfinished.work == work.id)?;
+    let mut parts = Vec::new();
+    if unfinished.tries > 0 {
+        let ended = agent.last_outcome.as_ref().map_or_else(String::new, |outcome| {
+            let why = reason(outcome.category);
+            if outcome.detail.is_empty() {
+                format!(" It ended because {why}.")
+            } else {
+                format!(" It ended because {why}: {}", outcome.detail)
+            }
+        });
+        parts.push(format!(
+            "You were working on this before, in a session that did not finish it: \"{}\".{ended}",
+            bounded(one_line(&work.text).trim(), WORK_MAX)
+        ));
+        if !unfinished.progress.is_empty() {
+            parts.push(format!(
+                "The last thing you said about it:\n{}",
+                bounded(&unfinished.progress, PROGRESS_MAX)
+            ));
+        }
+        parts.push(
+            "Look at what is already there in the workspace before you go on; do not start from nothing."
+                .to_owned(),
+        );
+    }
+    if !unfinished.steered.is_empty() {
+        let messages: Vec<String> = unfinished.steered.iter().map(|text| format!("- {text}")).collect();
+        parts.push(format!(
+            "While you worked on it these messages came in:\n{}",
+            bounded(&messages.join("\n"), STEERED_MAX)
+        ));
+    }
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
+}
+
+fn reason(category: Category) -> &'static str {
+    match category {
+        Category::Success => "it was done",
+        Category::Transient => "of a passing error",
+        Category::RateLimit | Category::Quota => "of a usage limit",
+        Category::Permanent => "its request was refused",
+        Category::MaxTurns => "it reached its limit of turns",
+        Category::Billing => "the account could not be billed",
+        Category::Auth => "the credentials were refused",
+        Category::Budget => "its budget was used up",
+        Category::ContextOverflow => "the context window was full",
+        Category::TaskTimeout => "it took longer than it may; choose a more focused way",
+        Category::SandboxDenial => "a tool it needed was denied",
+        Category::Hung => "it hung",
+        Category::Crash => "its process died",
+        Category::DoNotRestart => "its runtime asked not to be restarted",
+        Category::Interrupted => "it was interrupted from outside",
+    }
+}
+
+/// `text` on one line, for places that have one.
+#[must_use]
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `text`, cut to at most `max` bytes at a character boundary; what was cut shows as an ellipsis.
+#[must_use]
+pub(super) fn bounded(text: &str, max: usize) -> String {
+    const ELLIPSIS: char = '…';
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let mut end = max.saturating_sub(ELLIPSIS.len_utf8());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut cut = text[..end].to_owned();
+    cut.push(ELLIPSIS);
+    cut
+}
