@@ -25,7 +25,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         Event::Paused { reason: PauseReason::Failure(category) } if category.is_of_account() => {
             vec![Effect::BlockAccount(*category)]
         }
-        Event::Resumed { .. } => vec![Effect::OpenAccount],
+        Event::Resumed { by } => vec![Effect::OpenAccount { by: by.clone() }],
         Event::Removed { .. } => vec![Effect::Retire],
         Event::ProcessStarted { .. }
         | Event::Paused { .. }
