@@ -1,3 +1,7 @@
 //! Arguments to `herder::cli`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    herder::cli::main()
+}

@@ -1,1 +1,101 @@
-//! Logs.
+//! Logs: `tracing` events as text or JSON on standard error, without a secret in them.
+//!
+//! What to log is said by `HERDER_LOG`, else `RUST_LOG`, else `info`. What people are told goes to chat, never here; and
+//! nothing of what is logged is needed to understand what herder said there.
+
+use std::env;
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::Arc;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// How a log line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object per line, for machines.
+    Json,
+}
+
+/// Blacks out secrets in a text.
+pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+/// The filter in `HERDER_LOG` or `RUST_LOG` cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{variable} = \"{value}\" is not a log filter: {why}; write e.g. info or herder=debug")]
+pub struct FilterError {
+    variable: &'static str,
+    value: String,
+    why: String,
+}
+
+/// Starts logging, and sends panics there. Called once; a second call changes nothing.
+///
+/// # Errors
+/// The filter in the environment cannot be read.
+pub fn start(format: LogFormat, redact: Redact) -> Result<(), FilterError> {
+    let filter = filter()?;
+    let writer = Redacting { redact };
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
+    let colours = io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    // An error here means that somebody in this process logs already: a test, whose choice stands.
+    let _ = match format {
+        LogFormat::Text => builder.with_ansi(colours).try_init(),
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+    };
+    std::panic::set_hook(Box::new(|panic| {
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let message = text.unwrap_or("something that is not a text");
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(place, "panic: {message}");
+    }));
+    Ok(())
+}
+
+fn filter() -> Result<EnvFilter, FilterError> {
+    for variable in ["HERDER_LOG", "RUST_LOG"] {
+        let Some(value) = env::var(variable).ok().filter(|value| !value.trim().is_empty()) else { continue };
+        return EnvFilter::try_new(&value).map_err(|error| FilterError {
+            variable,
+            value,
+            why: error.to_string(),
+        });
+    }
+    // sled tells its own life at info; what of it matters to an operator herder says itself.
+    Ok(EnvFilter::new("info,sled=warn"))
+}
+
+/// Standard error behind [`Redact`]. The formatter hands over whole events, so that no secret is cut in two.
+struct Redacting {
+    redact: Redact,
+}
+
+struct Line<'a> {
+    redact: &'a Redact,
+}
+
+impl<'a> MakeWriter<'a> for Redacting {
+    type Writer = Line<'a>;
+
+    fn make_writer(&'a self) -> Line<'a> {
+        Line { redact: &self.redact }
+    }
+}
+
+impl Write for Line<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        // A full or closed standard error must not become an error of whoever logs.
+        let _ = io::stderr().lock().write_all((self.redact)(&text).as_bytes());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -121,7 +121,8 @@ fn nick(section: &Section<'_>, bot: &str) -> String {
     nick
 }
 
-fn check_nick(nick: &str) -> Result<(), String> {
+/// Whether every server takes a text as a nick.
+pub(super) fn check_nick(nick: &str) -> Result<(), String> {
     let special = |c: char| "[]\\`_^{|}".contains(c);
     let first = |c: char| c.is_ascii_alphabetic() || special(c);
     let inner = |c: char| first(c) || c.is_ascii_digit() || c == '-';

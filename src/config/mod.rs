@@ -61,6 +61,18 @@ pub fn load(path: &Path) -> Result<Config, Problems> {
     validate::read(&text, &file, &around).map(|read| read.config)
 }
 
+/// Checks a text that is to become a file in the current folder. Variables with secrets need not be set yet.
+///
+/// # Errors
+/// Every problem of the text at once.
+pub fn try_text(text: &str) -> Result<(), Problems> {
+    let around = section::Surroundings {
+        folder: Path::new(""),
+        variable: &|_| Some(std::ffi::OsString::from("not read")),
+    };
+    validate::read(text, FILE, &around).map(|_| ())
+}
+
 /// The data folder that a file names, for commands that talk to a running herder: they need nothing else of the file, and
 /// whoever types them may lack its secrets.
 #[must_use]

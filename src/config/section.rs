@@ -401,8 +401,13 @@ impl<'a> Section<'a> {
             | DeValue::Datetime(_) => false,
         };
         if !at_rest {
-            let line = self.reading.line(name.span().start);
-            self.problem_at(line, key, format!("{what} not supported by this version; take this out"));
+            let problem = Problem {
+                line: Some(self.reading.line(name.span().start)),
+                place: if self.path.is_empty() { format!("[{key}]") } else { self.place.clone() },
+                key: if self.path.is_empty() { String::new() } else { key.to_owned() },
+                text: format!("{what} not supported by this version; take this out"),
+            };
+            self.reading.problems.borrow_mut().push(problem);
         }
     }
 

@@ -70,6 +70,12 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     let locale = top.choice("locale", &LOCALES).unwrap_or("en-US").to_owned();
     later_parts(&top);
     let irc = irc::networks(&top, &name);
+    if let Err(why) = irc::check_nick(&name) {
+        // On the embedded server there is no other nick than this.
+        if irc.is_empty() {
+            top.problem("name", why);
+        }
+    }
     let agents = agents::agents(&top, &irc);
     let policy = top.table("supervisor").map_or_else(Policy::default, supervisor);
     let history = top.table("history").map_or_else(History::default, history);

@@ -1,0 +1,160 @@
+//! `herder check`: the file first, then whether what it names is there. Everything is reported, whatever fails.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use rustix::fs::Access;
+use tokio::net::TcpStream;
+
+use super::{Global, MISCONFIGURED, say};
+use crate::config::{self, Config, IrcNetwork};
+use crate::core::spec::{AgentSpec, Permissions, Runtime};
+
+/// How long a server may take to answer: what takes longer would fail for the link, too.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One thing that was looked at.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    good: bool,
+    text: String,
+}
+
+impl Finding {
+    fn good(text: String) -> Self {
+        Self { good: true, text }
+    }
+
+    fn bad(text: String) -> Self {
+        Self { good: false, text }
+    }
+}
+
+/// Checks, reports, and says by the exit code how it went.
+pub(super) fn check(global: &Global, offline: bool) -> ExitCode {
+    let file = global.config.display().to_string();
+    let config = match config::load(&global.config) {
+        Ok(config) => config,
+        Err(problems) => {
+            say(&problems);
+            say(format_args!("{} in {file}", counted(problems.list.len(), "problem")));
+            return ExitCode::from(MISCONFIGURED);
+        }
+    };
+    for warning in &config.warnings {
+        say(format_args!("note  {}", warning.sentence(&file)));
+    }
+    let (networks, agents) = (counted(config.irc.len(), "network"), counted(config.agents.len(), "agent"));
+    say(format_args!("ok    {file}: {networks}, {agents}"));
+    let data_dir = global.data_dir.as_ref().unwrap_or(&config.data_dir);
+    let mut findings = vec![folder("data folder", data_dir)];
+    for agent in &config.agents {
+        findings.push(program(agent));
+        if agent.permissions != Permissions::ReadOnly {
+            findings.push(folder(&format!("{}: workspace", agent.name), &agent.workspace));
+        }
+    }
+    if !offline {
+        findings.extend(servers(&config));
+    }
+    for finding in &findings {
+        say(format_args!("{}  {}", if finding.good { "ok  " } else { "FAIL" }, finding.text));
+    }
+    let bad = findings.iter().filter(|finding| !finding.good).count();
+    if bad == 0 {
+        return ExitCode::SUCCESS;
+    }
+    say(format_args!("{bad} of {} checks failed", findings.len()));
+    ExitCode::from(super::FAILED)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Whether files can be made in a folder; one that is not there yet is made by `run`, if its nearest parent lets it.
+fn folder(what: &str, path: &Path) -> Finding {
+    let shown = path.display();
+    let mut place = path;
+    while !place.exists() {
+        place = match place.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+    }
+    let usable = Access::WRITE_OK | Access::EXEC_OK;
+    match (place.is_dir(), rustix::fs::access(place, usable)) {
+        (true, Ok(())) => Finding::good(format!("{what} {shown} is writable")),
+        (false, _) => Finding::bad(format!("{what} {shown}: {} is not a folder", place.display())),
+        (true, Err(error)) => Finding::bad(format!(
+            "{what} {shown}: {} cannot be written: {}; change its owner, or choose another folder",
+            place.display(),
+            std::io::Error::from(error)
+        )),
+    }
+}
+
+/// Whether an agent's program can be run with the environment the agent gets.
+fn program(agent: &AgentSpec) -> Finding {
+    let default = match agent.runtime {
+        Runtime::Claude => "claude",
+        Runtime::Command => "",
+    };
+    let program = agent.command.first().map_or(default, String::as_str);
+    let name = &agent.name;
+    if program.contains('/') {
+        let path = agent.workspace.join(program);
+        return if is_executable(&path) {
+            Finding::good(format!("{name}: {} can be run", path.display()))
+        } else {
+            Finding::bad(format!(
+                "{name}: {} is no program that can be run; install it or correct command",
+                path.display()
+            ))
+        };
+    }
+    let own = agent.env.get("PATH").map(OsString::from);
+    let inherited = || env::var_os("PATH").filter(|_| agent.inherit_env.iter().any(|name| name == "PATH"));
+    let Some(path) = own.or_else(inherited) else {
+        return Finding::bad(format!(
+            "{name}: the agent gets no PATH to find {program} on; add PATH to inherit_env"
+        ));
+    };
+    let found: Option<PathBuf> =
+        env::split_paths(&path).map(|folder| folder.join(program)).find(|candidate| is_executable(candidate));
+    found.map_or_else(
+        || Finding::bad(format!("{name}: {program} is not on the PATH; install it or correct command")),
+        |found| Finding::good(format!("{name}: {program} is {}", found.display())),
+    )
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether the servers answer, all at the same time.
+fn servers(config: &Config) -> Vec<Finding> {
+    let runtime = match super::runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return vec![Finding::bad(format!("the servers could not be tried: {error}"))],
+    };
+    runtime.block_on(async {
+        let tries = config.irc.iter().map(server);
+        futures_util::future::join_all(tries).await
+    })
+}
+
+async fn server(network: &IrcNetwork) -> Finding {
+    let IrcNetwork { name, server, port, .. } = network;
+    let shown = format!("{name}: {server} port {port}");
+    match tokio::time::timeout(PATIENCE, TcpStream::connect((server.as_str(), *port))).await {
+        Ok(Ok(_)) => Finding::good(format!("{shown} answers")),
+        Ok(Err(error)) => Finding::bad(format!("{shown} does not answer: {error}")),
+        Err(_) => Finding::bad(format!("{shown} does not answer within {PATIENCE:?}")),
+    }
+}
