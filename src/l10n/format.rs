@@ -1,0 +1,258 @@
+//! Durations, times, money, numbers and the words of the domain (phases, categories, reasons) in a locale's way.
+
+use std::time::Duration;
+
+use jiff::Timestamp as Instant;
+
+use super::{Locale, Value};
+use crate::core::agent::Phase;
+use crate::core::event::{PauseReason, StopReason, WaitReason};
+use crate::core::input::Clock;
+use crate::core::notice::Halt;
+use crate::core::outcome::Category;
+use crate::core::spec::Runtime;
+use crate::core::time::Timestamp;
+use crate::core::work::{TaskEnd, WorkKind};
+
+/// Up to here a duration is shown in seconds alone: the countdowns of the usual backoff are read as one number.
+const SECONDS_UP_TO: u64 = 120;
+
+impl Locale {
+    /// A duration in at most two units: `40s`, `5m`, `1h 3m`, `2d 4h`. Anything above zero is at least a second.
+    #[must_use]
+    pub fn duration(&self, duration: Duration) -> String {
+        let rounded = duration.saturating_add(Duration::from_millis(500)).as_secs();
+        let seconds = if duration.is_zero() { 0 } else { rounded.max(1) };
+        let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+        if seconds < SECONDS_UP_TO {
+            self.unit("unit-seconds", seconds)
+        } else if hours == 0 {
+            self.units(("unit-minutes", minutes), ("unit-seconds", seconds % 60))
+        } else if days == 0 {
+            self.units(("unit-hours", hours), ("unit-minutes", minutes % 60))
+        } else {
+            self.units(("unit-days", days), ("unit-hours", hours % 24))
+        }
+    }
+
+    fn unit(&self, id: &str, count: u64) -> String {
+        self.text(id, &[("count", Value::Count(count))])
+    }
+
+    fn units(&self, (large, count): (&str, u64), (small, rest): (&str, u64)) -> String {
+        let first = self.unit(large, count);
+        if rest == 0 {
+            return first;
+        }
+        let second = self.unit(small, rest);
+        self.text("unit-pair", &[("first", first.into()), ("second", second.into())])
+    }
+
+    /// A moment, to the second, in the locale's zone.
+    #[must_use]
+    pub fn time(&self, time: Timestamp) -> String {
+        self.strftime(time, "time-format")
+    }
+
+    /// The time of day alone, for lists whose lines are close together.
+    #[must_use]
+    pub fn clock_time(&self, time: Timestamp) -> String {
+        self.strftime(time, "clock-format")
+    }
+
+    fn strftime(&self, time: Timestamp, format: &str) -> String {
+        // A time beyond the calendar can only come from a damaged clock or a hostile agent: shown as the number it is.
+        Instant::from_millisecond(time.as_millis()).map_or_else(
+            |_| time.as_millis().to_string(),
+            |instant| instant.to_zoned(self.0.zone.clone()).strftime(&self.text(format, &[])).to_string(),
+        )
+    }
+
+    /// Dollars, with cents; amounts below a cent with four places, so that small runs do not look free.
+    #[must_use]
+    pub fn money(&self, amount: f64) -> String {
+        let amount = if amount.is_finite() { amount.max(0.0) } else { 0.0 };
+        let plain = if amount > 0.0 && amount < 0.01 { format!("{amount:.4}") } else { format!("{amount:.2}") };
+        let (whole, cents) = plain.split_once('.').unwrap_or((&plain, "00"));
+        let amount = format!("{}{}{cents}", self.group(whole), self.text("decimal-mark", &[]));
+        self.text("money", &[("amount", amount.into())])
+    }
+
+    /// A number with its thousands grouped.
+    #[must_use]
+    pub fn number(&self, number: u64) -> String {
+        self.group(&number.to_string())
+    }
+
+    fn group(&self, digits: &str) -> String {
+        let mark = self.text("group-mark", &[]);
+        let mut grouped = String::with_capacity(digits.len() * 2);
+        for (index, digit) in digits.chars().enumerate() {
+            if index > 0 && (digits.len() - index) % 3 == 0 {
+                grouped.push_str(&mark);
+            }
+            grouped.push(digit);
+        }
+        grouped
+    }
+
+    /// Bytes, in the largest unit that leaves a whole number.
+    #[must_use]
+    pub fn bytes(&self, bytes: u64) -> String {
+        const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+        let (size, unit) = UNITS.into_iter().find(|(size, _)| bytes >= *size).unwrap_or((1, "B"));
+        format!("{}\u{a0}{unit}", self.number(bytes / size))
+    }
+
+    /// What an agent is doing, in a few words, with the countdown if one runs.
+    #[must_use]
+    pub fn phase(&self, phase: &Phase, now: Timestamp) -> String {
+        match phase {
+            Phase::Idle => self.text("phase-idle", &[]),
+            Phase::Starting { .. } => self.text("phase-starting", &[]),
+            Phase::Running { .. } => self.text("phase-running", &[]),
+            Phase::Stopping { reason, .. } => {
+                self.text("phase-stopping", &[("reason", self.stop_reason(*reason).into())])
+            }
+            Phase::Waiting { until, reason } => {
+                let countdown = Value::Duration(until.since(now));
+                self.text(
+                    "phase-waiting",
+                    &[("reason", self.wait_reason(*reason).into()), ("countdown", countdown)],
+                )
+            }
+            Phase::Paused { reason } => {
+                self.text("phase-paused", &[("reason", self.pause_reason(reason).into())])
+            }
+            Phase::NeedsIntervention => self.text("phase-needs-intervention", &[]),
+            Phase::Degraded => self.text("phase-degraded", &[]),
+            Phase::Removed => self.text("phase-removed", &[]),
+        }
+    }
+
+    /// Why an agent does not take up work, to be read after "because" or a colon.
+    #[must_use]
+    pub fn halt(&self, halt: &Halt) -> String {
+        match halt {
+            Halt::Paused(reason) => {
+                self.text("phase-paused", &[("reason", self.pause_reason(reason).into())])
+            }
+            Halt::NeedsIntervention => self.text("phase-needs-intervention", &[]),
+            Halt::Degraded => self.text("phase-degraded", &[]),
+            Halt::Waiting(until) => self.text("halt-waiting", &[("until", self.clock_time(*until).into())]),
+        }
+    }
+
+    /// How a session ended.
+    #[must_use]
+    pub fn category(&self, category: Category) -> String {
+        let id = match category {
+            Category::Success => "category-success",
+            Category::Transient => "category-transient",
+            Category::RateLimit => "category-rate-limit",
+            Category::Permanent => "category-permanent",
+            Category::MaxTurns => "category-max-turns",
+            Category::Billing => "category-billing",
+            Category::Auth => "category-auth",
+            Category::Budget => "category-budget",
+            Category::Quota => "category-quota",
+            Category::ContextOverflow => "category-context-overflow",
+            Category::TaskTimeout => "category-task-timeout",
+            Category::SandboxDenial => "category-sandbox-denial",
+            Category::Hung => "category-hung",
+            Category::Crash => "category-crash",
+            Category::DoNotRestart => "category-do-not-restart",
+            Category::Interrupted => "category-interrupted",
+        };
+        self.text(id, &[])
+    }
+
+    /// Why an agent is paused.
+    #[must_use]
+    pub fn pause_reason(&self, reason: &PauseReason) -> String {
+        match reason {
+            PauseReason::Person(actor) => self.text("pause-person", &[("name", (&actor.name).into())]),
+            PauseReason::Failure(category) => {
+                self.text("pause-failure", &[("category", self.category(*category).into())])
+            }
+            PauseReason::Account(category) => {
+                self.text("pause-account", &[("category", self.category(*category).into())])
+            }
+            PauseReason::Survivors => self.text("pause-survivors", &[]),
+        }
+    }
+
+    /// Why a session is being stopped.
+    #[must_use]
+    pub fn stop_reason(&self, reason: StopReason) -> String {
+        let id = match reason {
+            StopReason::Pause => "stop-pause",
+            StopReason::Abort => "stop-abort",
+            StopReason::Restart => "stop-restart",
+            StopReason::StopAll => "stop-stop-all",
+            StopReason::Cancel => "stop-cancel",
+            StopReason::Remove => "stop-remove",
+            StopReason::Account(category) => {
+                return self.text("stop-account", &[("category", self.category(category).into())]);
+            }
+            StopReason::Hung => "stop-hung",
+        };
+        self.text(id, &[])
+    }
+
+    /// Why an agent waits.
+    #[must_use]
+    pub fn wait_reason(&self, reason: WaitReason) -> String {
+        match reason {
+            WaitReason::Backoff(category) => {
+                self.text("wait-backoff", &[("category", self.category(category).into())])
+            }
+            WaitReason::RateLimit => self.text("wait-rate-limit", &[]),
+            WaitReason::Rest => self.text("wait-rest", &[]),
+        }
+    }
+
+    /// Which clock ran out, as a predicate: "did not start in time".
+    #[must_use]
+    pub fn clock(&self, clock: Clock) -> String {
+        let id = match clock {
+            Clock::Startup => "clock-startup",
+            Clock::Silence => "clock-silence",
+            Clock::Tool => "clock-tool",
+            Clock::Task => "clock-task",
+            Clock::Heartbeat => "clock-heartbeat",
+        };
+        self.text(id, &[])
+    }
+
+    /// How a task ended.
+    #[must_use]
+    pub fn task_end(&self, end: TaskEnd) -> String {
+        let id = match end {
+            TaskEnd::Done => "task-done",
+            TaskEnd::Failed => "task-failed",
+            TaskEnd::Cancelled => "task-cancelled",
+        };
+        self.text(id, &[])
+    }
+
+    /// The kind of a work.
+    #[must_use]
+    pub fn work_kind(&self, kind: WorkKind) -> String {
+        let id = match kind {
+            WorkKind::Message => "work-message",
+            WorkKind::Task => "work-task",
+            WorkKind::Round => "work-round",
+        };
+        self.text(id, &[])
+    }
+
+    /// A runtime's name: the same in every language, since it is what one writes in `bot.toml`.
+    #[must_use]
+    pub fn runtime(&self, runtime: Runtime) -> &'static str {
+        match runtime {
+            Runtime::Claude => "claude",
+            Runtime::Command => "command",
+        }
+    }
+}

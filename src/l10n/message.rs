@@ -1,0 +1,303 @@
+//! From every notice and refusal to its message and variables: one exhaustive match each.
+//!
+//! The id is `notice-` or `refusal-` and the variant's name. Free text from people, agents and networks is made one line and
+//! bounded here, since a sentence is built around it.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{Locale, Value};
+use crate::core::event::StopReason;
+use crate::core::id::AgentName;
+use crate::core::notice::{Halt, Notice, Refusal};
+use crate::core::outcome::Category;
+use crate::core::work::WorkKind;
+
+/// The longest reason that is put into a sentence, in characters as a person counts them: about one IRC line.
+const DETAIL_MAX: usize = 280;
+/// The longest quotation of a work.
+const WORK_MAX: usize = 120;
+
+/// A message and its variables.
+pub(super) struct Message<'a> {
+    /// The message.
+    pub(super) id: &'static str,
+    /// Its variables.
+    pub(super) args: Vec<(&'static str, Value<'a>)>,
+}
+
+fn say<'a, const N: usize>(id: &'static str, args: [(&'static str, Value<'a>); N]) -> Message<'a> {
+    Message { id, args: args.into() }
+}
+
+fn of(agent: &AgentName) -> (&'static str, Value<'_>) {
+    ("agent", agent.into())
+}
+
+/// The message of a notice.
+pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
+    use Notice as N;
+    let sentence = |text: &str| ("detail", Value::from(sentence(locale, text)));
+    let category = |category: Category| ("category", Value::from(locale.category(category)));
+    match notice {
+        N::Started { agent, work } => {
+            say("notice-started", [of(agent), ("work", one_line(work, WORK_MAX).into())])
+        }
+        N::Completed { agent, duration, turns, cost_usd } => {
+            let priced = if *cost_usd > 0.0 { "yes" } else { "no" };
+            let cost = Value::Money(*cost_usd);
+            say(
+                "notice-completed",
+                [
+                    of(agent),
+                    ("duration", (*duration).into()),
+                    ("turns", (*turns).into()),
+                    ("priced", priced.into()),
+                    ("cost", cost),
+                ],
+            )
+        }
+        N::Crashed { agent, detail, restart_in } => {
+            say("notice-crashed", [of(agent), sentence(detail), ("countdown", (*restart_in).into())])
+        }
+        N::RateLimited { agent, resume_in } => {
+            say("notice-rate-limited", [of(agent), ("countdown", (*resume_in).into())])
+        }
+        N::Permanent { agent, detail, restart_in } => {
+            say("notice-permanent", [of(agent), sentence(detail), ("countdown", (*restart_in).into())])
+        }
+        N::Billing { agent, account } => {
+            say("notice-billing", [of(agent), ("account", account.as_str().into())])
+        }
+        N::Auth { agent } => say("notice-auth", [of(agent)]),
+        N::Budget { agent } => say("notice-budget", [of(agent)]),
+        N::DoNotRestart { agent, detail } => say("notice-do-not-restart", [of(agent), sentence(detail)]),
+        N::PausedWithAccount { agent, account, category: why } => {
+            let account = ("account", account.as_str().into());
+            say("notice-paused-with-account", [("emoji", emoji(*why).into()), of(agent), account, category(*why)])
+        }
+        N::AccountBlocked { account, category: why, agent } => {
+            say("notice-account-blocked", [("account", account.as_str().into()), category(*why), of(agent)])
+        }
+        N::AccountOpened { account, by } => {
+            say("notice-account-opened", [("account", account.as_str().into()), ("by", by.into())])
+        }
+        N::TimedOut { agent, limit, restart_in } => {
+            let countdown = ("countdown", (*restart_in).into());
+            say("notice-timed-out", [of(agent), ("limit", (*limit).into()), countdown])
+        }
+        N::TaskFailed { agent, task, detail } => {
+            say("notice-task-failed", [of(agent), ("task", task.to_string().into()), sentence(detail)])
+        }
+        N::ClockRanOut { agent, clock, evidence } => {
+            let clock = ("clock", locale.clock(*clock).into());
+            say("notice-clock-ran-out", [of(agent), clock, sentence(evidence)])
+        }
+        N::NeedsIntervention { agent, failures, window } => {
+            let window = ("window", (*window).into());
+            say("notice-needs-intervention", [of(agent), ("failures", (*failures).into()), window])
+        }
+        N::BreakerClosed { agent } => say("notice-breaker-closed", [of(agent)]),
+        N::Degraded { agent, crashes, window } => {
+            say("notice-degraded", [of(agent), ("crashes", (*crashes).into()), ("window", (*window).into())])
+        }
+        N::Survivors { agent, pids } => {
+            let list = pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+            say("notice-survivors", [of(agent), ("count", pids.len().into()), ("pids", list.into())])
+        }
+        N::SupervisorPanicked { agent, restart_in } => {
+            say("notice-supervisor-panicked", [of(agent), ("countdown", (*restart_in).into())])
+        }
+        N::Paused { agent } => say("notice-paused", [of(agent)]),
+        N::Interrupted { agent } => say("notice-interrupted", [of(agent)]),
+        N::WorkLine { line } => say("notice-work-line", [("line", one_line(line, DETAIL_MAX).into())]),
+        N::Pausing { agent } => say("notice-pausing", [of(agent)]),
+        N::Resuming { agent, trial } => {
+            say(if *trial { "notice-resuming-trial" } else { "notice-resuming" }, [of(agent)])
+        }
+        N::Stopping { agent, reason } => stopping(locale, agent, *reason),
+        N::Restarting { agent } => say("notice-restarting", [of(agent)]),
+        N::Aborted { agent, work } => {
+            say("notice-aborted", [of(agent), ("work", one_line(work, WORK_MAX).into())])
+        }
+        N::Accepted { agent, work, kind } => {
+            say("notice-accepted", [of(agent), ("work", work.to_string().into()), ("kind", kind_key(*kind))])
+        }
+        N::Queued { agent, work, kind, position } => {
+            let (work, kind) = (("work", work.to_string().into()), ("kind", kind_key(*kind)));
+            say("notice-queued", [of(agent), work, kind, ("position", (*position).into())])
+        }
+        N::QueuedWhilePaused { agent, work, kind, position, why } => {
+            let (work, kind) = (("work", work.to_string().into()), ("kind", kind_key(*kind)));
+            // A countdown can be skipped; the others need a person to let the agent go on.
+            let id = match why {
+                Halt::Waiting(_) => "notice-queued-while-waiting",
+                Halt::Paused(_) | Halt::NeedsIntervention | Halt::Degraded => "notice-queued-while-paused",
+            };
+            let why = ("why", locale.halt(why).into());
+            say(id, [of(agent), work, kind, ("position", (*position).into()), why])
+        }
+        N::Steering { agent, work } => {
+            say("notice-steering", [of(agent), ("work", work.to_string().into())])
+        }
+        N::Cleared { agent, count } => say("notice-cleared", [of(agent), ("count", (*count).into())]),
+        N::TaskEnded { agent, task, end } => {
+            let end = ("end", locale.task_end(*end).into());
+            say("notice-task-ended", [of(agent), ("task", task.to_string().into()), end])
+        }
+        N::AgentAdded { agent, runtime } => {
+            say("notice-agent-added", [of(agent), ("runtime", locale.runtime(*runtime).into())])
+        }
+        N::AgentEdited { agent } => say("notice-agent-edited", [of(agent)]),
+        N::AgentRemoved { agent } => say("notice-agent-removed", [of(agent)]),
+        N::StoppedAll { agents, processes } => {
+            say("notice-stopped-all", [("agents", (*agents).into()), ("processes", (*processes).into())])
+        }
+        N::Away { from, to } => {
+            let gap = ("duration", to.since(*from).into());
+            say("notice-away", [("from", (*from).into()), ("to", (*to).into()), gap])
+        }
+        N::Collapsed { agent: Some(agent), count } => {
+            say("notice-collapsed", [of(agent), ("count", (*count).into())])
+        }
+        N::Collapsed { agent: None, count } => say("notice-collapsed-elsewhere", [("count", (*count).into())]),
+        N::NetworkDown { network, attempts, reason } => {
+            let network = ("network", network.as_str().into());
+            say("notice-network-down", [network, ("attempts", (*attempts).into()), sentence(reason)])
+        }
+        N::NetworkUp { network, down_for } => {
+            say("notice-network-up", [("network", network.as_str().into()), ("duration", (*down_for).into())])
+        }
+        N::NetworkRefused { network, reason } => {
+            say("notice-network-refused", [("network", network.as_str().into()), sentence(reason)])
+        }
+        N::ChannelUnavailable { network, channel, reason } => {
+            let network = ("network", network.as_str().into());
+            say("notice-channel-unavailable", [network, ("channel", channel.into()), sentence(reason)])
+        }
+        N::Netsplit { nick, count } => {
+            say("notice-netsplit", [("nick", nick.into()), ("count", (*count).into())])
+        }
+        N::NobodyConfigured => say("notice-nobody-configured", []),
+        N::StorageFailed { reason } => say("notice-storage-failed", [sentence(reason)]),
+        N::DiskLow { free_bytes } => say("notice-disk-low", [("free", locale.bytes(*free_bytes).into())]),
+        N::RevisionsMissing { stream, expected, found } => {
+            let expected = ("expected", (*expected).into());
+            say("notice-revisions-missing", [("stream", stream.into()), expected, ("found", (*found).into())])
+        }
+        N::ShuttingDown => say("notice-shutting-down", []),
+    }
+}
+
+/// Every reason has a sentence of its own: what follows differs.
+fn stopping<'a>(locale: &Locale, agent: &'a AgentName, reason: StopReason) -> Message<'a> {
+    match reason {
+        StopReason::Pause => say("notice-stopping-pause", [of(agent)]),
+        StopReason::Abort => say("notice-stopping-abort", [of(agent)]),
+        StopReason::Restart => say("notice-stopping-restart", [of(agent)]),
+        StopReason::StopAll => say("notice-stopping-stop-all", [of(agent)]),
+        StopReason::Cancel => say("notice-stopping-cancel", [of(agent)]),
+        StopReason::Remove => say("notice-stopping-remove", [of(agent)]),
+        StopReason::Account(why) => {
+            say("notice-stopping-account", [of(agent), ("category", locale.category(why).into())])
+        }
+        StopReason::Hung => say("notice-stopping-hung", [of(agent)]),
+    }
+}
+
+/// The message of a refusal.
+pub(super) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Message<'a> {
+    use Refusal as R;
+    match refusal {
+        R::AlreadyPaused { agent } => say("refusal-already-paused", [of(agent)]),
+        R::NotPaused { agent } => say("refusal-not-paused", [of(agent)]),
+        R::NothingRunning { agent } => say("refusal-nothing-running", [of(agent)]),
+        R::AlreadyStopping { agent } => say("refusal-already-stopping", [of(agent)]),
+        R::NoSuchTask { task } => say("refusal-no-such-task", [("task", task.to_string().into())]),
+        R::TaskOver { task, end } => {
+            let end = ("end", locale.task_end(*end).into());
+            say("refusal-task-over", [("task", task.to_string().into()), end])
+        }
+        R::QueueFull { agent, max } => say("refusal-queue-full", [of(agent), ("max", (*max).into())]),
+        R::QueueEmpty { agent } => say("refusal-queue-empty", [of(agent)]),
+        R::EmptyWork { agent } => say("refusal-empty-work", [of(agent)]),
+        R::Removed { agent } => say("refusal-removed", [of(agent)]),
+        R::AgentExists { agent } => say("refusal-agent-exists", [of(agent)]),
+        R::NoSuchAgent { agent, nearest: None } => {
+            say("refusal-no-such-agent", [("agent", one_line(agent, WORK_MAX).into())])
+        }
+        R::NoSuchAgent { agent, nearest: Some(nearest) } => {
+            let agent = ("agent", one_line(agent, WORK_MAX).into());
+            say("refusal-no-such-agent-but", [agent, ("nearest", nearest.into())])
+        }
+        R::Fault { agent } => say("refusal-fault", [of(agent)]),
+        R::Invalid { what, why } => {
+            let what = ("what", one_line(what, WORK_MAX).into());
+            say("refusal-invalid", [what, ("why", sentence(locale, why).into())])
+        }
+    }
+}
+
+/// The emoji of a category that pauses.
+fn emoji(category: Category) -> &'static str {
+    match category {
+        Category::Billing => "💳",
+        Category::Auth => "🔐",
+        Category::Budget => "💰",
+        Category::Success
+        | Category::Transient
+        | Category::RateLimit
+        | Category::Permanent
+        | Category::MaxTurns
+        | Category::Quota
+        | Category::ContextOverflow
+        | Category::TaskTimeout
+        | Category::SandboxDenial
+        | Category::Hung
+        | Category::Crash
+        | Category::DoNotRestart
+        | Category::Interrupted => "⏸️",
+    }
+}
+
+/// What a message selects its form by.
+fn kind_key(kind: WorkKind) -> Value<'static> {
+    Value::from(match kind {
+        WorkKind::Message => "message",
+        WorkKind::Task => "task",
+        WorkKind::Round => "round",
+    })
+}
+
+/// Free text as one line of at most `max` characters.
+pub(super) fn one_line(text: &str, max: usize) -> String {
+    let mut line = String::new();
+    let mut length = 0;
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        if length > 0 {
+            line.push(' ');
+            length += 1;
+        }
+        for grapheme in word.graphemes(true) {
+            if length >= max {
+                line.truncate(line.trim_end().len());
+                line.push('…');
+                return line;
+            }
+            line.push_str(grapheme);
+            length += 1;
+        }
+    }
+    line
+}
+
+/// Free text as a sentence: one line that ends with a full stop, or says that nothing was given.
+fn sentence(locale: &Locale, text: &str) -> String {
+    let mut line = one_line(text, DETAIL_MAX);
+    if line.is_empty() {
+        line = locale.text("no-reason", &[]);
+    }
+    if !line.ends_with(['.', '!', '?', '…', '。', '！', '？']) {
+        line.push_str(&locale.text("full-stop", &[]));
+    }
+    line
+}

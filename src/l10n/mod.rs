@@ -1,0 +1,259 @@
+//! Texts: the only place where a [`Notice`] or a [`Refusal`] becomes a sentence.
+//!
+//! One Fluent file per locale in `locales/`, compiled in. `en-US` is the source: it has every message, and whatever another
+//! locale lacks or gets wrong falls back to it and is logged; a test keeps the ids and variables of all locales the same.
+//! Texts use one neutral markup, `**bold**` and `` `code` ``, which [`crate::outbox::render`] turns into what a network
+//! shows. Nothing here knows about networks, splitting or redaction.
+
+mod format;
+mod message;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fluent_bundle::concurrent::FluentBundle;
+use fluent_bundle::{FluentArgs, FluentResource, FluentValue};
+use jiff::tz::TimeZone;
+use unic_langid::LanguageIdentifier;
+
+use crate::core::id::AgentName;
+use crate::core::notice::{Notice, Refusal};
+use crate::core::time::Timestamp;
+
+/// The locale that has every message.
+pub const SOURCE: &str = "en-US";
+
+/// Every locale with its text, the source first.
+pub const LOCALES: [(&str, &str); 3] = [
+    (SOURCE, include_str!("../../locales/en-US.ftl")),
+    ("de", include_str!("../../locales/de.ftl")),
+    ("ja", include_str!("../../locales/ja.ftl")),
+];
+
+/// A value for a variable of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value<'a> {
+    /// Put in as it is.
+    Text(Cow<'a, str>),
+    /// A whole number, by which plural forms are chosen.
+    Count(u64),
+    /// US dollars.
+    Money(f64),
+    /// A duration or countdown.
+    Duration(Duration),
+    /// A moment, shown in the zone of the machine.
+    Time(Timestamp),
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(text: &'a String) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for Value<'_> {
+    fn from(text: String) -> Self {
+        Self::Text(Cow::Owned(text))
+    }
+}
+
+impl<'a> From<&'a AgentName> for Value<'a> {
+    fn from(agent: &'a AgentName) -> Self {
+        Self::Text(Cow::Borrowed(agent.as_str()))
+    }
+}
+
+impl From<u32> for Value<'_> {
+    fn from(count: u32) -> Self {
+        Self::Count(u64::from(count))
+    }
+}
+
+impl From<u64> for Value<'_> {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<usize> for Value<'_> {
+    fn from(count: usize) -> Self {
+        Self::Count(count as u64)
+    }
+}
+
+impl From<Duration> for Value<'_> {
+    fn from(duration: Duration) -> Self {
+        Self::Duration(duration)
+    }
+}
+
+impl From<Timestamp> for Value<'_> {
+    fn from(time: Timestamp) -> Self {
+        Self::Time(time)
+    }
+}
+
+/// No locale of that name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no locale \"{0}\"; there are en-US, de and ja")]
+pub struct UnknownLocale(pub String);
+
+type Bundle = FluentBundle<FluentResource>;
+
+/// The texts of one language. Cheap to clone.
+#[derive(Clone)]
+pub struct Locale(Arc<Texts>);
+
+struct Texts {
+    name: &'static str,
+    bundle: Bundle,
+    /// The source, for what `bundle` lacks; none for the source itself.
+    fallback: Option<Bundle>,
+    zone: TimeZone,
+}
+
+impl fmt::Debug for Locale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Locale").field(&self.0.name).finish()
+    }
+}
+
+impl Default for Locale {
+    fn default() -> Self {
+        Self::build(0, TimeZone::system())
+    }
+}
+
+impl Locale {
+    /// The locale of that name, whatever its case; a language with another region (`de-AT`) or none (`en`) is taken as the
+    /// one there is. Times are shown in the zone of the machine.
+    ///
+    /// # Errors
+    /// If there are no texts in that language.
+    pub fn load(name: &str) -> Result<Self, UnknownLocale> {
+        Self::load_in_zone(name, TimeZone::system())
+    }
+
+    /// As [`Locale::load`], with times shown in `zone`.
+    ///
+    /// # Errors
+    /// If there are no texts in that language.
+    pub fn load_in_zone(name: &str, zone: TimeZone) -> Result<Self, UnknownLocale> {
+        let unknown = || UnknownLocale(name.to_owned());
+        let wanted: LanguageIdentifier = name.parse().map_err(|_| unknown())?;
+        let position = LOCALES
+            .iter()
+            .position(|(known, _)| language(known).language == wanted.language)
+            .ok_or_else(unknown)?;
+        Ok(Self::build(position, zone))
+    }
+
+    fn build(position: usize, zone: TimeZone) -> Self {
+        let (name, source) = LOCALES[position];
+        let fallback = (position != 0).then(|| bundle(SOURCE, LOCALES[0].1));
+        Self(Arc::new(Texts { name, bundle: bundle(name, source), fallback, zone }))
+    }
+
+    /// Its name, as in [`LOCALES`].
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.0.name
+    }
+
+    /// What herder says, in neutral markup.
+    #[must_use]
+    pub fn notice(&self, notice: &Notice) -> String {
+        let message = message::notice(self, notice);
+        self.text(message.id, &message.args)
+    }
+
+    /// Why herder refuses, in neutral markup.
+    #[must_use]
+    pub fn refusal(&self, refusal: &Refusal) -> String {
+        let message = message::refusal(self, refusal);
+        self.text(message.id, &message.args)
+    }
+
+    /// The message `id` with its variables.
+    ///
+    /// A message or a variable that is missing is logged, and the source's text is taken; if that fails as well, the reader
+    /// gets what could be made, or the id. It never panics: an answer with a hole is better than none.
+    #[must_use]
+    pub fn text(&self, id: &str, args: &[(&str, Value<'_>)]) -> String {
+        let mut values = FluentArgs::with_capacity(args.len());
+        for (name, value) in args {
+            values.set((*name).to_owned(), self.value(value));
+        }
+        let own = compose(&self.0.bundle, id, &values);
+        if let Composed::Whole(text) = own {
+            return text;
+        }
+        tracing::error!(locale = self.0.name, id, "message is missing or lacks a variable");
+        match self.0.fallback.as_ref().map(|source| compose(source, id, &values)) {
+            Some(Composed::Whole(text) | Composed::Holed(text)) => text,
+            Some(Composed::Missing) | None => match own {
+                Composed::Whole(text) | Composed::Holed(text) => text,
+                Composed::Missing => id.to_owned(),
+            },
+        }
+    }
+
+    /// Whether there is a message `id`, here or in the source.
+    #[must_use]
+    pub fn has(&self, id: &str) -> bool {
+        self.0.bundle.has_message(id) || self.0.fallback.as_ref().is_some_and(|source| source.has_message(id))
+    }
+
+    fn value<'a>(&self, value: &'a Value<'a>) -> FluentValue<'a> {
+        match value {
+            Value::Text(text) => FluentValue::String(Cow::Borrowed(text.as_ref())),
+            Value::Count(count) => FluentValue::from(*count),
+            Value::Money(amount) => FluentValue::from(self.money(*amount)),
+            Value::Duration(duration) => FluentValue::from(self.duration(*duration)),
+            Value::Time(time) => FluentValue::from(self.time(*time)),
+        }
+    }
+}
+
+enum Composed {
+    Whole(String),
+    /// With the names of what is missing in its place.
+    Holed(String),
+    Missing,
+}
+
+fn compose(bundle: &Bundle, id: &str, args: &FluentArgs<'_>) -> Composed {
+    let Some(pattern) = bundle.get_message(id).and_then(|message| message.value()) else {
+        return Composed::Missing;
+    };
+    let mut errors = Vec::new();
+    let text = bundle.format_pattern(pattern, Some(args), &mut errors).into_owned();
+    if errors.is_empty() { Composed::Whole(text) } else { Composed::Holed(text) }
+}
+
+fn language(name: &str) -> LanguageIdentifier {
+    name.parse().unwrap_or_default()
+}
+
+/// Builds the texts of one file. What does not parse is logged and left out: the tests keep the files whole.
+fn bundle(name: &str, source: &str) -> Bundle {
+    let resource = FluentResource::try_new(source.to_owned()).unwrap_or_else(|(resource, errors)| {
+        tracing::error!(locale = name, ?errors, "locale file has faulty messages");
+        resource
+    });
+    let mut bundle = Bundle::new_concurrent(vec![language(name)]);
+    // Isolation marks are for mixed scripts in rich text; in a chat line they are stray characters.
+    bundle.set_use_isolating(false);
+    if let Err(errors) = bundle.add_resource(resource) {
+        tracing::error!(locale = name, ?errors, "locale file has messages twice");
+    }
+    bundle
+}
