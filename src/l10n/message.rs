@@ -107,6 +107,9 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::SupervisorPanicked { agent, restart_in } => {
             say("notice-supervisor-panicked", [of(agent), ("countdown", (*restart_in).into())])
         }
+        N::SupervisorGaveUp { agent, reason } => {
+            say("notice-supervisor-gave-up", [of(agent), sentence(reason)])
+        }
         N::Paused { agent } => say("notice-paused", [of(agent)]),
         N::Interrupted { agent } => say("notice-interrupted", [of(agent)]),
         N::WorkLine { line } => say("notice-work-line", [("line", one_line(line, DETAIL_MAX).into())]),
