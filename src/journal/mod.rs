@@ -1,16 +1,179 @@
 //! The journal: everything herder knows, in sled, on disk before it is done or said.
+//!
+//! ```text
+//!  supervisors, commands ── commit(Batch) ──► bounded queue ──► writer thread ──► one transaction per group
+//!                                                                   │              db.flush(), fdatasync
+//!                                                                   ├──► PostSink::accept (posts, in commit order)
+//!                                                                   └──► each caller's ticket
+//! ```
+//!
+//! A [`Batch`] is one decision: entries of one or more [`Stream`]s, the posts they owe and, now and then, a snapshot.
+//! It is stored whole or not at all. One thread owns all writes and puts every batch that waits into one transaction
+//! (group commit), so that a slow disk costs one fsync per group and not one per agent. Nothing is acknowledged, posted
+//! or visible in [`Journal::history`] before it is on the disk: sled's own `flush` is a `sync_file_range`, so the
+//! writer calls `fdatasync` on sled's file after it. sled's `flush_async` can deadlock and is never used.
+//!
+//! A storage error poisons the journal: every later commit answers [`CommitError::Failed`] and [`Journal::failed`]
+//! carries the reason; going on would mean to say things that a restart forgets.
+//!
+//! What is where:
+//! - [`Journal`] (`handle`): the handle that everybody clones; `writer`: the thread behind it
+//! - `layout`: trees and keys; `encoding`: the versioned JSON of the values
+//! - `store`: opening, the lock and its holder, repair; `acked`: what was acknowledged, kept outside sled, because
+//!   sled loses a torn tail without a word
+//! - `replay`: states from snapshots and tails; `query`: history and the outbox
+//! - `archive`, `retention`: old events move to compressed JSON lines; `export`, `import`: everything as JSON lines
+//! - `disk`: ballast and free space
+//!
+//! Folder of a journal: `sled/` (the database), `lock` (who holds it), `acked`, `ballast`, `archive/`, `exports/`.
+//!
+//! Deliberately absent: decisions, rendering of posts, retries. A writer that fails is not restarted in place.
+
+#![expect(dead_code, reason = "archives and exports are being joined to the writer")]
+
+mod acked;
+mod archive;
+mod disk;
+pub mod encoding;
+mod error;
+mod export;
+mod handle;
+mod layout;
+mod lines;
+mod query;
+mod replay;
+mod staging;
+mod store;
+mod writer;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config;
 use crate::core::event::Event;
-use crate::core::id::{AccountName, AgentName};
+use crate::core::id::{AccountName, AgentName, NetworkName, PostId};
 use crate::core::outcome::Category;
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
+use crate::outbox::Post;
+
+pub use error::{CommitError, ExportError, ImportError, OpenError, ReadError};
+pub use handle::{Journal, PostSink};
+pub use replay::{Aggregate, Blocked, FleetState, Loaded};
+
+/// Ballast kept beside the database: on a full disk sled cannot even open, so there must be something to give up.
+pub const BALLAST: u64 = 64 << 20;
+
+/// Where a journal lives and how it is kept.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Its folder, made when it is missing.
+    pub dir: PathBuf,
+    /// What is kept, and for how long.
+    pub history: config::History,
+    /// herder's version, for exports and messages.
+    pub version: String,
+    /// Bytes of ballast; [`BALLAST`] but in tests.
+    pub ballast: u64,
+}
+
+impl Settings {
+    /// Settings for `dir` with the default ballast.
+    #[must_use]
+    pub fn new(dir: impl Into<PathBuf>, history: config::History) -> Self {
+        Self { dir: dir.into(), history, version: env!("CARGO_PKG_VERSION").to_owned(), ballast: BALLAST }
+    }
+}
+
+/// What was found when a journal was opened.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Opening {
+    /// There was none; it was made.
+    pub fresh: bool,
+    /// A torn sled snapshot was moved away; nothing is lost by that.
+    pub repaired: bool,
+    /// The disk was full: the ballast was given up so that the journal could be opened.
+    pub ballast_released: bool,
+    /// Revisions that were acknowledged once and are not in the database.
+    pub missing: Vec<Missing>,
+    /// When the last batch was committed.
+    pub last_commit: Option<Timestamp>,
+}
+
+/// A stream whose acknowledged end is not in the database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// Which.
+    pub stream: Stream,
+    /// The last acknowledged revision.
+    pub expected: u64,
+    /// The last one that is there.
+    pub found: u64,
+}
+
+/// One decision, stored whole or not at all.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Batch {
+    /// When it was decided.
+    pub at: Timestamp,
+    /// Entries, by stream.
+    pub writes: Vec<Write>,
+    /// Posts that are owed; their ids are drawn here. [`crate::outbox::Body::Lines`] are passed on but not stored.
+    pub posts: Vec<Post>,
+    /// States to start from next time.
+    pub snapshots: Vec<Snapshot>,
+}
+
+/// Entries for one stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Write {
+    /// Which.
+    pub stream: Stream,
+    /// The revision it must have; `None`: whichever it has.
+    pub expected_rev: Option<u64>,
+    /// In order.
+    pub entries: Vec<Entry>,
+}
+
+/// A stream's state at one of its revisions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Which stream.
+    pub stream: Stream,
+    /// After which revision.
+    pub rev: u64,
+    /// The state as JSON, see [`Aggregate`].
+    pub state: Vec<u8>,
+}
+
+/// A batch is on the disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Receipt {
+    /// Per write, its stream's revision after it.
+    pub revs: Vec<u64>,
+    /// The posts, with their ids.
+    pub posts: Vec<Post>,
+    /// A stream of the batch has grown a long tail since its snapshot: add one to the next batch.
+    pub snapshot_due: bool,
+}
+
+/// A post, or a part of one, reached its network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confirmed {
+    /// The network.
+    pub network: NetworkName,
+    /// The post.
+    pub post: PostId,
+    /// How many of its lines; `None`: all, it is taken out.
+    pub lines: Option<u32>,
+}
 
 /// A sequence of events with one owner.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(try_from = "String", into = "String")]
 pub enum Stream {
     /// The fleet: which agents exist, accounts.
     Fleet,
@@ -18,6 +181,49 @@ pub enum Stream {
     Agent(AgentName),
     /// Who commanded what.
     Audit,
+}
+
+/// A text that names no stream.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is no stream: it is fleet, audit or agent:<name>")]
+pub struct NoStream(String);
+
+impl fmt::Display for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fleet => f.write_str("fleet"),
+            Self::Audit => f.write_str("audit"),
+            Self::Agent(name) => write!(f, "agent:{name}"),
+        }
+    }
+}
+
+impl FromStr for Stream {
+    type Err = NoStream;
+    fn from_str(text: &str) -> Result<Self, NoStream> {
+        match text {
+            "fleet" => Ok(Self::Fleet),
+            "audit" => Ok(Self::Audit),
+            other => other
+                .strip_prefix("agent:")
+                .and_then(|name| AgentName::new(name).ok())
+                .map(Self::Agent)
+                .ok_or_else(|| NoStream(other.to_owned())),
+        }
+    }
+}
+
+impl TryFrom<String> for Stream {
+    type Error = NoStream;
+    fn try_from(text: String) -> Result<Self, NoStream> {
+        text.parse()
+    }
+}
+
+impl From<Stream> for String {
+    fn from(stream: Stream) -> Self {
+        stream.to_string()
+    }
 }
 
 /// A recorded fact of the fleet.

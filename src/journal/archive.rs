@@ -1,0 +1,187 @@
+//! Archives: events that left the database, as gzip JSON lines, `archive/<first seq>-<last seq>.jsonl.gz`.
+//!
+//! A file is complete or not there: it is written under another name, synced, read back, renamed. Only then are its
+//! events taken out of the database, so that for a while both may have them; readers let the database win.
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+
+use super::{ReadError, Recorded, Stream, disk, lines, query};
+
+const SUFFIX: &str = ".jsonl.gz";
+
+/// The longest line that is read: far above any event, so that a damaged file cannot take all memory.
+pub(super) const LINE_MAX: u64 = 256 << 20;
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Archive {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) path: PathBuf,
+}
+
+/// The archives of a folder, oldest first. No folder: none.
+pub(super) fn list(dir: &Path) -> Result<Vec<Archive>, ReadError> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(unreadable(dir, &error)),
+    };
+    let mut archives = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| unreadable(dir, &error))?.path();
+        let range = path
+            .file_name()
+            .and_then(|name| name.to_str()?.strip_suffix(SUFFIX))
+            .and_then(|range| range.split_once('-'))
+            .and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+        if let Some((first, last)) = range {
+            archives.push(Archive { first, last, path });
+        }
+    }
+    archives.sort();
+    Ok(archives)
+}
+
+fn unreadable(file: &Path, why: &dyn std::fmt::Display) -> ReadError {
+    ReadError::Archive { file: file.to_owned(), why: why.to_string() }
+}
+
+/// A new file while it is written.
+pub(super) struct Writing {
+    dir: PathBuf,
+    tmp: PathBuf,
+    gz: GzEncoder<File>,
+    first: u64,
+    last: u64,
+}
+
+impl Writing {
+    pub(super) fn new(dir: &Path, first: u64) -> io::Result<Self> {
+        if !dir.exists() {
+            fs::create_dir_all(dir)?;
+            if let Some(parent) = dir.parent() {
+                disk::sync_dir(parent)?;
+            }
+        }
+        let tmp = dir.join("writing.tmp");
+        let gz = GzEncoder::new(File::create(&tmp)?, Compression::default());
+        Ok(Self { dir: dir.to_owned(), tmp, gz, first, last: first.saturating_sub(1) })
+    }
+
+    /// Adds an event by its stored text.
+    pub(super) fn add(&mut self, seq: u64, text: &str) -> io::Result<()> {
+        self.last = seq;
+        self.gz.write_all(lines::write("event", seq, text).as_bytes())
+    }
+
+    /// Puts it on the disk, reads it back and gives it its name.
+    pub(super) fn finish(self) -> Result<Archive, ReadError> {
+        let Self { dir, tmp, gz, first, last } = self;
+        let io = |error: io::Error| unreadable(&tmp, &error);
+        gz.finish().and_then(|file| file.sync_all()).map_err(io)?;
+        let mut next = first;
+        each_line(&tmp, |seq, _| {
+            if seq < next || seq > last {
+                return Err(format!("event {seq} where {next} was due"));
+            }
+            next = seq + 1;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if next != last + 1 {
+            return Err(unreadable(&tmp, &format!("it ends before event {last}")));
+        }
+        let path = dir.join(format!("{first:012}-{last:012}{SUFFIX}"));
+        fs::rename(&tmp, &path)
+            .and_then(|()| disk::sync_dir(&dir))
+            .map_err(|error| unreadable(&path, &error))?;
+        Ok(Archive { first, last, path })
+    }
+}
+
+/// Gives the seq and the stored text of every event in a file.
+pub(super) fn each_line(
+    file: &Path,
+    mut take: impl FnMut(u64, &str) -> Result<ControlFlow<()>, String>,
+) -> Result<(), ReadError> {
+    let open = File::open(file).map_err(|error| unreadable(file, &error))?;
+    let mut reader = BufReader::new(MultiGzDecoder::new(BufReader::new(open)));
+    let mut text = String::new();
+    for n in 1_u64.. {
+        text.clear();
+        let at = |why: &dyn std::fmt::Display| unreadable(file, &format!("line {n}: {why}"));
+        let read = io::Read::take(&mut reader, LINE_MAX).read_line(&mut text).map_err(|error| at(&error))?;
+        if read == 0 {
+            break;
+        }
+        let line = lines::parse(text.trim_end_matches('\n')).map_err(|why| at(&why))?;
+        if take(line.number, line.text).map_err(|why| at(&why))?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Gives every archived event, oldest first, each once.
+pub(super) fn each(dir: &Path, mut take: impl FnMut(Recorded) -> ControlFlow<()>) -> Result<(), ReadError> {
+    let mut next = 0;
+    for archive in list(dir)? {
+        let mut stopped = false;
+        each_line(&archive.path, |seq, text| {
+            if seq < next {
+                return Ok(ControlFlow::Continue(()));
+            }
+            next = seq + 1;
+            let recorded = query::decode_event(seq, text.as_bytes()).map_err(|error| error.to_string())?;
+            let flow = take(recorded);
+            stopped = flow.is_break();
+            Ok(flow)
+        })?;
+        if stopped {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The last `limit` archived entries of a stream before revision `before`, oldest first. Reads files from the newest
+/// back and no more of them than it needs.
+pub(super) fn last_of(
+    dir: &Path,
+    stream: &Stream,
+    limit: usize,
+    before: u64,
+) -> Result<Vec<Recorded>, ReadError> {
+    let mut found: VecDeque<Recorded> = VecDeque::new();
+    let mut end = before;
+    for archive in list(dir)?.into_iter().rev() {
+        let mut window: VecDeque<Recorded> = VecDeque::new();
+        let room = limit - found.len();
+        each_line(&archive.path, |seq, text| {
+            let recorded = query::decode_event(seq, text.as_bytes()).map_err(|error| error.to_string())?;
+            if recorded.stream == *stream && recorded.rev < end {
+                window.push_back(recorded);
+                if window.len() > room {
+                    window.pop_front();
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        end = window.front().map_or(end, |first| first.rev);
+        for recorded in window.into_iter().rev() {
+            found.push_front(recorded);
+        }
+        if found.len() >= limit || end <= 1 {
+            break;
+        }
+    }
+    Ok(found.into())
+}

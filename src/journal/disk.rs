@@ -1,0 +1,101 @@
+//! Room on the disk: how much is free, and the ballast that is given up when there is none.
+//!
+//! On a full disk sled cannot even open, since it writes a snapshot when it does. The ballast is a file of real blocks
+//! beside the database; deleting it makes room to open, to say so, and to end in order.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use rustix::fs::FallocateFlags;
+
+/// Bytes that herder's user can still write to the disk of `path`.
+///
+/// # Errors
+/// The system refused to say.
+pub(super) fn free(path: &Path) -> io::Result<u64> {
+    let stat = rustix::fs::statvfs(path)?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// Makes the ballast unless it is there or would itself bring the disk below `keep_free`. Says whether it is there.
+pub(super) fn lay_ballast(file: &Path, bytes: u64, keep_free: u64) -> io::Result<bool> {
+    if bytes == 0 {
+        return Ok(false);
+    }
+    if file.metadata().is_ok_and(|found| found.len() >= bytes) {
+        return Ok(true);
+    }
+    let dir = file.parent().unwrap_or(Path::new("."));
+    if free(dir)? < bytes.saturating_add(keep_free) {
+        return Ok(false);
+    }
+    let made = fill(file, bytes);
+    if made.is_err() {
+        release(file)?;
+    }
+    made.map(|()| true)
+}
+
+/// Blocks that are really there: not every file system can reserve them, then they are written.
+fn fill(path: &Path, bytes: u64) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    if rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes).is_err() {
+        let block = [0x5a_u8; 64 * 1024];
+        let mut left = bytes;
+        while left > 0 {
+            let n = left.min(block.len() as u64);
+            file.write_all(&block[..usize::try_from(n).unwrap_or(block.len())])?;
+            left -= n;
+        }
+    }
+    file.sync_all()
+}
+
+/// Gives the ballast up. Says whether there was any.
+pub(super) fn release(file: &Path) -> io::Result<bool> {
+    match fs::remove_file(file) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Puts a folder's entries on the disk.
+pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+/// Whether this is what a full disk, quota or size limit answers.
+pub(super) fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ballast_is_made_of_real_blocks_and_can_be_given_up_once() {
+        use std::os::unix::fs::MetadataExt;
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("ballast");
+        assert!(lay_ballast(&file, 1 << 20, 0).expect("laid"));
+        assert!(lay_ballast(&file, 1 << 20, 0).expect("laid"), "it is there already");
+        let blocks = file.metadata().expect("there").blocks() * 512;
+        assert!(blocks >= 1 << 20, "{blocks}");
+        assert!(release(&file).expect("released"));
+        assert!(!release(&file).expect("released"));
+    }
+
+    #[test]
+    fn ballast_never_takes_the_room_that_is_to_stay_free() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("ballast");
+        assert!(!lay_ballast(&file, 1 << 20, u64::MAX).expect("judged"));
+        assert!(!file.exists());
+    }
+}

@@ -1,0 +1,144 @@
+//! The versioned JSON of what is stored: `{"v":1,…}`.
+//!
+//! The version counts shapes that are on disk for good. A version that is known is read for ever; `tests/golden/` holds
+//! one of every kind of each. A newer one is refused with a sentence, never guessed at.
+//!
+//! The seq of an event is its key; its revision is put in by the writer, who alone knows it. Everything else of the
+//! text is made by the caller, so that JSON is not written on the writer's thread.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::core::event::Event;
+use crate::core::time::Timestamp;
+use crate::outbox::Post;
+
+use super::{Entry, Recorded, Stream};
+
+/// The version that is written.
+pub const VERSION: u32 = 1;
+
+/// Why stored text cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// A later herder wrote it.
+    #[error("it has encoding {found} and this herder reads up to {VERSION}; start the newer herder again")]
+    Newer {
+        /// Its version.
+        found: u32,
+    },
+    /// It is not what was written.
+    #[error("{0}")]
+    Malformed(String),
+}
+
+impl DecodeError {
+    fn json(error: &serde_json::Error) -> Self {
+        Self::Malformed(error.to_string())
+    }
+}
+
+#[derive(Deserialize)]
+struct Version {
+    v: u32,
+}
+
+#[derive(Serialize)]
+struct EventBodyRef<'a> {
+    at: Timestamp,
+    stream: &'a Stream,
+    entry: &'a Entry,
+}
+
+#[derive(Deserialize)]
+struct StoredEvent {
+    rev: u64,
+    at: Timestamp,
+    stream: Stream,
+    entry: Entry,
+}
+
+/// An event's text without its head: made where the event is, finished by [`event`].
+pub(super) fn event_body(
+    at: Timestamp,
+    stream: &Stream,
+    entry: &Entry,
+) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec(&EventBodyRef { at, stream, entry })
+}
+
+/// Finishes an event's text.
+pub(super) fn event(rev: u64, body: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut text = Vec::with_capacity(body.len() + 32);
+    write!(text, "{{\"v\":{VERSION},\"rev\":{rev},").expect("writing to memory does not fail");
+    text.extend_from_slice(body.get(1..).unwrap_or_default());
+    text
+}
+
+/// The text of a recorded event, as it is stored.
+///
+/// # Errors
+/// A value that JSON cannot hold.
+pub fn encode_event(recorded: &Recorded) -> Result<Vec<u8>, DecodeError> {
+    let body =
+        event_body(recorded.at, &recorded.stream, &recorded.entry).map_err(|e| DecodeError::json(&e))?;
+    Ok(event(recorded.rev, &body))
+}
+
+/// Reads an event.
+///
+/// # Errors
+/// A newer version, or text that is not an event.
+pub fn decode_event(seq: u64, text: &[u8]) -> Result<Recorded, DecodeError> {
+    let StoredEvent { rev, at, stream, entry } = versioned(text)?;
+    Ok(Recorded { seq, stream, rev, at, entry })
+}
+
+/// The text of a post, as it is stored.
+///
+/// # Errors
+/// A value that JSON cannot hold.
+pub fn encode_post(post: &Post) -> Result<Vec<u8>, DecodeError> {
+    encode(post)
+}
+
+/// Reads a post.
+///
+/// # Errors
+/// A newer version, or text that is not a post.
+pub fn decode_post(text: &[u8]) -> Result<Post, DecodeError> {
+    versioned(text)
+}
+
+#[derive(Serialize)]
+struct Versioned<'a, T> {
+    v: u32,
+    #[serde(flatten)]
+    value: &'a T,
+}
+
+/// The versioned text of any value that is an object.
+pub(super) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, DecodeError> {
+    serde_json::to_vec(&Versioned { v: VERSION, value }).map_err(|e| DecodeError::json(&e))
+}
+
+/// Reads any versioned value. The version is looked at alone only when the value cannot be read or is not ours.
+pub(super) fn versioned<T: DeserializeOwned>(text: &[u8]) -> Result<T, DecodeError> {
+    let current = text.starts_with(b"{\"v\":1,");
+    if !current {
+        let Version { v } = serde_json::from_slice(text).map_err(|e| DecodeError::json(&e))?;
+        if v > VERSION {
+            return Err(DecodeError::Newer { found: v });
+        }
+    }
+    serde_json::from_slice(text).map_err(|e| DecodeError::json(&e))
+}
+
+/// The greatest work id an entry names, so that ids are not drawn twice.
+pub(super) fn work_id(entry: &Entry) -> u64 {
+    match entry {
+        Entry::Agent(Event::Queued { work } | Event::SessionStarted { work, .. }) => work.id.0,
+        Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => 0,
+    }
+}

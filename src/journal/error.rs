@@ -1,0 +1,177 @@
+//! What can go wrong, in words for the person who has to do something about it.
+
+use std::path::PathBuf;
+
+use super::Stream;
+use super::encoding::DecodeError;
+
+/// Why a journal cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another herder has it.
+    #[error("{} is in use by {holder}; stop that one first, or give this one another data_dir", dir.display())]
+    Held {
+        /// The folder.
+        dir: PathBuf,
+        /// Who: process id, host and since when.
+        holder: String,
+    },
+    /// The folder held a journal once, and now there is none.
+    #[error(
+        "{} held a journal, but its database is gone or empty; herder does not start over silently. {advice}",
+        dir.display()
+    )]
+    Vanished {
+        /// The folder.
+        dir: PathBuf,
+        /// What to do.
+        advice: String,
+    },
+    /// sled cannot read its files, also without its snapshot.
+    #[error("the database in {} cannot be read ({cause}). {advice}", dir.display())]
+    Damaged {
+        /// The folder.
+        dir: PathBuf,
+        /// What sled said.
+        cause: String,
+        /// What to do.
+        advice: String,
+    },
+    /// A later herder wrote it.
+    #[error(
+        "the journal in {} has format {found} and this herder reads up to {known}; start the newer herder again", dir.display()
+    )]
+    Newer {
+        /// The folder.
+        dir: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The newest that is known.
+        known: u32,
+    },
+    /// The disk is full and there was no ballast left to give up.
+    #[error("the disk of {} is full and there is nothing left to give up; free some space and start again", dir.display())]
+    Full {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The system refused.
+    #[error("cannot open the journal in {}: {what}: {source}", dir.display())]
+    Io {
+        /// The folder.
+        dir: PathBuf,
+        /// What was tried.
+        what: &'static str,
+        /// The cause.
+        source: std::io::Error,
+    },
+}
+
+/// Why a batch was not committed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommitError {
+    /// The stream has another revision than the batch was decided on. Nothing of the batch is stored.
+    #[error("{stream} is at revision {found}, not {expected}")]
+    Conflict {
+        /// The stream.
+        stream: Stream,
+        /// What the batch expected.
+        expected: u64,
+        /// What it is.
+        found: u64,
+    },
+    /// The batch cannot be stored by anyone. Nothing of it is.
+    #[error("this batch cannot be stored: {0}")]
+    Invalid(String),
+    /// The journal has failed; whether this batch will be there after a restart is not known.
+    #[error("the journal cannot be written: {0}")]
+    Failed(String),
+    /// The journal was closed.
+    #[error("the journal is closed")]
+    Closed,
+}
+
+/// Why something cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// sled failed.
+    #[error("the database cannot be read: {0}")]
+    Store(#[from] sled::Error),
+    /// A value is not what it should be.
+    #[error("{what} cannot be read: {source}")]
+    Decode {
+        /// Which value.
+        what: String,
+        /// Why.
+        source: DecodeError,
+    },
+    /// An archive cannot be read.
+    #[error("the archive {} cannot be read: {why}", file.display())]
+    Archive {
+        /// Which.
+        file: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The journal was closed or has failed.
+    #[error("the journal is closed")]
+    Closed,
+}
+
+/// Why an export was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The file cannot be written.
+    #[error("cannot write {}: {source}", file.display())]
+    Io {
+        /// Which.
+        file: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+/// Why an export was not imported. Nothing is left behind.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// There is a journal already.
+    #[error("{} already holds a journal; import needs a folder without one", .0.display())]
+    NotEmpty(PathBuf),
+    /// A line of the export is damaged.
+    #[error("line {line} of {}: {why}; nothing was imported", file.display())]
+    Line {
+        /// The file.
+        file: PathBuf,
+        /// Counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The file ends early.
+    #[error("{} ends after line {line} without its last line, so a part is missing; nothing was imported", file.display())]
+    Truncated {
+        /// The file.
+        file: PathBuf,
+        /// The last line.
+        line: u64,
+    },
+    /// The file cannot be read, or the journal not written.
+    #[error("{what} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The new database could not be written.
+    #[error("cannot write the new database: {0}")]
+    Store(String),
+    /// The new journal's folder is in use or cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+}

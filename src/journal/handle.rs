@@ -1,0 +1,295 @@
+//! The handle: what the rest of herder sees of the journal.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::core::id::{NetworkName, WorkId};
+use crate::outbox::{Body, Post};
+
+use super::layout::CHUNK;
+use super::query::Reader;
+use super::replay;
+use super::store::{self, Lock, Paths};
+use super::writer::{Job, Prepared, PreparedWrite, QUEUE, Shown, Writer};
+use super::{
+    Aggregate, Batch, CommitError, Confirmed, Loaded, OpenError, Opening, ReadError, Receipt, Recorded,
+    Settings, Stream, Write, encoding,
+};
+
+/// Where posts go once they are on the disk.
+pub trait PostSink: Send + Sync {
+    /// Takes posts in the order of their commits. Called by the writer's thread: it must not block.
+    fn accept(&self, posts: Vec<Post>);
+}
+
+/// The journal. Clones are one and the same.
+///
+/// When the last clone is dropped the writer finishes what waits and the lock is released. A [`PostSink`] that itself
+/// holds a clone keeps the journal open until [`Journal::close`].
+#[derive(Clone)]
+pub struct Journal(Arc<Inner>);
+
+struct Inner {
+    // Dropped in this order: the last sled handle must be gone before the lock is released.
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    reader: Reader,
+    shown: Arc<Shown>,
+    work: AtomicU64,
+    id: String,
+    paths: Paths,
+    settings: Settings,
+    maintaining: tokio::sync::Mutex<()>,
+    _lock: Lock,
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Journal")
+            .field("dir", &self.0.paths.dir)
+            .field("id", &self.0.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.jobs = None;
+        let Some(thread) = self.thread.take() else { return };
+        // The last clone may be the sink's, dropped by the writer itself, which cannot wait for its own end.
+        if thread.thread().id() != std::thread::current().id() {
+            // A panic of the writer has been reported by the panic hook; there is nobody left to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Journal {
+    /// Opens the journal in a folder, or makes one. Blocks.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong and what to do about it.
+    pub fn open(settings: &Settings) -> Result<(Self, Opening), OpenError> {
+        let paths = Paths::new(&settings.dir);
+        let lock = store::lock(&paths)?;
+        let store = store::open(settings, &paths, lock)?;
+        let durable = Arc::new(AtomicU64::new(store.last.seq));
+        let shown = Arc::new(Shown {
+            sink: Mutex::new(None),
+            failed: watch::Sender::new(None),
+            disk_low: watch::Sender::new(None),
+            durable: Arc::clone(&durable),
+        });
+        let work = AtomicU64::new(store.last.work);
+        let reader = Reader::new(store.trees.clone(), paths.archives(), durable);
+        let writer = Writer {
+            db: store.db,
+            trees: store.trees,
+            log: store.log,
+            dir: paths.dir.clone(),
+            warn_free: settings.history.warn_free,
+            heads: store.heads,
+            last: store.last,
+            acked: store.acked,
+            shown: Arc::clone(&shown),
+            looked: None,
+        };
+        let (sender, receiver) = mpsc::channel(QUEUE);
+        let thread = std::thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn(move || writer.run(receiver))
+            .map_err(|source| OpenError::Io {
+                dir: paths.dir.clone(),
+                what: "starting its thread",
+                source,
+            })?;
+        let inner = Inner {
+            jobs: Some(sender),
+            thread: Some(thread),
+            reader,
+            shown,
+            work,
+            id: store.id,
+            paths,
+            settings: settings.clone(),
+            maintaining: tokio::sync::Mutex::new(()),
+            _lock: store.lock,
+        };
+        Ok((Self(Arc::new(inner)), store.opening))
+    }
+
+    /// Stores a batch; resolves when it is on the disk.
+    ///
+    /// # Errors
+    /// See [`CommitError`]; nothing of the batch is acknowledged.
+    pub async fn commit(&self, batch: Batch) -> Result<Receipt, CommitError> {
+        let prepared = prepare(batch)?;
+        self.ask(|done| Job::Commit(prepared, done)).await?
+    }
+
+    /// Takes posts that arrived out of the outbox, or notes how many of their lines did; resolves when that is on the
+    /// disk.
+    ///
+    /// # Errors
+    /// The journal has failed or is closed.
+    pub async fn confirm(&self, confirmed: Vec<Confirmed>) -> Result<(), CommitError> {
+        if confirmed.is_empty() {
+            return Ok(());
+        }
+        self.ask(|done| Job::Confirm(confirmed, done)).await?
+    }
+
+    /// A stream's state. Blocks.
+    ///
+    /// # Errors
+    /// The database or an archive cannot be read.
+    pub fn load<S: Aggregate>(&self, stream: &Stream) -> Result<Loaded<S>, ReadError> {
+        replay::load(&self.0.reader, stream)
+    }
+
+    /// What is still owed to a network, in the order of commits. Blocks. Ask before the first commit after the start;
+    /// everything later comes through [`Journal::deliver_to`].
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn undelivered(&self, network: &NetworkName) -> Result<Vec<Post>, ReadError> {
+        self.0.reader.undelivered(network)
+    }
+
+    /// Gives all posts of later commits to `sink`. Takes effect for every commit that is asked for after this returns.
+    pub fn deliver_to(&self, sink: Arc<dyn PostSink>) {
+        self.0.shown.set_sink(Some(sink));
+    }
+
+    /// The last `limit` entries of a stream before revision `before`, oldest first, also out of archives. Blocks.
+    ///
+    /// # Errors
+    /// The database or an archive cannot be read.
+    pub fn history(
+        &self,
+        stream: &Stream,
+        limit: usize,
+        before: Option<u64>,
+    ) -> Result<Vec<Recorded>, ReadError> {
+        self.0.reader.history(stream, limit, before)
+    }
+
+    /// An id for work that no entry has.
+    #[must_use]
+    pub fn fresh_work_id(&self) -> WorkId {
+        WorkId(self.0.work.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Why the journal cannot be written any more, once it cannot.
+    #[must_use]
+    pub fn failed(&self) -> watch::Receiver<Option<String>> {
+        self.0.shown.failed.subscribe()
+    }
+
+    /// Free bytes of the disk while they are fewer than `warn_free`.
+    #[must_use]
+    pub fn disk_low(&self) -> watch::Receiver<Option<u64>> {
+        self.0.shown.disk_low.subscribe()
+    }
+
+    /// The journal's id: random, made with it, the same for ever.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// Finishes what waits and stops writing; later commits answer [`CommitError::Closed`].
+    pub async fn close(&self) {
+        let (done, closed) = oneshot::channel();
+        if let Some(jobs) = &self.0.jobs
+            && jobs.send(Job::Close(done)).await.is_ok()
+        {
+            // An error means that the writer is gone, which is what was asked for.
+            let _ = closed.await;
+        }
+        self.0.shown.set_sink(None);
+    }
+
+    pub(super) fn reader(&self) -> &Reader {
+        &self.0.reader
+    }
+
+    pub(super) fn paths(&self) -> &Paths {
+        &self.0.paths
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    pub(super) fn maintaining(&self) -> &tokio::sync::Mutex<()> {
+        &self.0.maintaining
+    }
+
+    /// Asks the writer and waits for its answer.
+    pub(super) async fn ask<T>(&self, job: impl FnOnce(oneshot::Sender<T>) -> Job) -> Result<T, CommitError> {
+        let (done, answer) = oneshot::channel();
+        let jobs = self.0.jobs.as_ref().ok_or(CommitError::Closed)?;
+        jobs.send(job(done)).await.map_err(|_| CommitError::Closed)?;
+        answer.await.map_err(|_| CommitError::Closed)
+    }
+
+    /// Tells the writer without waiting for anything but room in its queue, of which there always is some at start.
+    pub(super) fn tell(&self, job: Job) {
+        let Some(jobs) = &self.0.jobs else { return };
+        if let Err(error) = jobs.try_send(job) {
+            tracing::error!(%error, "the journal's queue did not take an order");
+        }
+    }
+}
+
+/// Makes a batch's JSON, on the caller's thread.
+fn prepare(batch: Batch) -> Result<Prepared, CommitError> {
+    let at = batch.at;
+    let mut bytes = 0;
+    let mut work = 0;
+    let mut writes = Vec::with_capacity(batch.writes.len());
+    for Write { stream, expected_rev, entries } in batch.writes {
+        let mut bodies = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            let body = encoding::event_body(at, &stream, entry)
+                .map_err(|error| CommitError::Invalid(format!("an entry of {stream}: {error}")))?;
+            bytes += body.len();
+            work = work.max(encoding::work_id(entry));
+            bodies.push(body);
+        }
+        writes.push(PreparedWrite { stream, expected_rev, bodies });
+    }
+    let mut posts = Vec::with_capacity(batch.posts.len());
+    for post in batch.posts {
+        let text = post_text(&post)?;
+        bytes += text.as_ref().map_or(0, Vec::len);
+        posts.push((post, text));
+    }
+    for snapshot in &batch.snapshots {
+        if snapshot.state.len().div_ceil(CHUNK) >= usize::from(u16::MAX) {
+            return Err(CommitError::Invalid(format!("a snapshot of {} bytes", snapshot.state.len())));
+        }
+        bytes += snapshot.state.len();
+    }
+    Ok(Prepared { at, writes, posts, snapshots: batch.snapshots, work, bytes })
+}
+
+fn post_text(post: &Post) -> Result<Option<Vec<u8>>, CommitError> {
+    match &post.body {
+        // Answers to read-only commands are worth nothing after a restart.
+        Body::Lines(_) => Ok(None),
+        Body::Notice(_) | Body::Refusal(_) | Body::Agent { .. } => {
+            if post.network.as_str().contains('\0') {
+                return Err(CommitError::Invalid("a network's name with a NUL in it".to_owned()));
+            }
+            encoding::encode_post(post)
+                .map(Some)
+                .map_err(|error| CommitError::Invalid(format!("a post: {error}")))
+        }
+    }
+}

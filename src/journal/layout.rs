@@ -1,0 +1,177 @@
+//! Trees and keys. Numbers in keys are big-endian, so that sled's order is theirs.
+//!
+//! | tree | key | value |
+//! |---|---|---|
+//! | `events` | seq; further chunks: seq, n | an event (`encoding`), cut at [`CHUNK`] |
+//! | `index` | stream, 0, rev | seq |
+//! | `heads` | stream | [`Head`] |
+//! | `snapshots` | stream, 0, n | n = 0: header; n > 0: the state, cut at [`CHUNK`] |
+//! | `outbox` | network, 0, post id; further chunks: …, n | a post, cut at [`CHUNK`]; n = [`LINES`]: confirmed lines |
+//! | `meta` | text | `journal`: id and format; `last`: [`Last`] |
+//!
+//! sled puts values above some 256 KB into files of their own that it never syncs, so none may grow beyond [`CHUNK`].
+
+use sled::IVec;
+
+use crate::core::id::{NetworkName, PostId};
+use crate::core::time::Timestamp;
+
+use super::Stream;
+
+/// The most bytes of one value.
+pub(super) const CHUNK: usize = 60 * 1024;
+
+/// The chunk number under which a post's confirmed lines are kept: a post has fewer chunks than that.
+pub(super) const LINES: u16 = u16::MAX;
+
+/// The format of trees and keys.
+pub(super) const FORMAT: u32 = 1;
+
+/// The trees, in the order of [`NAMES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tree {
+    Events,
+    Index,
+    Heads,
+    Snapshots,
+    Outbox,
+    Meta,
+}
+
+/// Their names in sled.
+pub(super) const NAMES: [&str; 6] = ["events", "index", "heads", "snapshots", "outbox", "meta"];
+
+/// The opened trees.
+#[derive(Debug, Clone)]
+pub(super) struct Trees(pub(super) [sled::Tree; NAMES.len()]);
+
+impl Trees {
+    pub(super) fn open(db: &sled::Db) -> sled::Result<Self> {
+        let [events, index, heads, snapshots, outbox, meta] = NAMES.map(|name| db.open_tree(name));
+        Ok(Self([events?, index?, heads?, snapshots?, outbox?, meta?]))
+    }
+
+    pub(super) fn get(&self, tree: Tree) -> &sled::Tree {
+        &self.0[tree as usize]
+    }
+}
+
+pub(super) const META_JOURNAL: &[u8] = b"journal";
+pub(super) const META_LAST: &[u8] = b"last";
+
+pub(super) fn event_key(seq: u64) -> [u8; 8] {
+    seq.to_be_bytes()
+}
+
+/// `base` with a chunk number; chunk 0 has the base alone.
+pub(super) fn chunk_key(base: &[u8], n: u16) -> IVec {
+    let mut key = Vec::with_capacity(base.len() + 2);
+    key.extend_from_slice(base);
+    if n > 0 {
+        key.extend_from_slice(&n.to_be_bytes());
+    }
+    key.into()
+}
+
+fn joined(text: &str, number: &[u8]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(text.len() + 1 + number.len());
+    key.extend_from_slice(text.as_bytes());
+    key.push(0);
+    key.extend_from_slice(number);
+    key
+}
+
+pub(super) fn index_key(stream: &str, rev: u64) -> Vec<u8> {
+    joined(stream, &rev.to_be_bytes())
+}
+
+pub(super) fn snapshot_key(stream: &str, n: u16) -> Vec<u8> {
+    joined(stream, &n.to_be_bytes())
+}
+
+pub(super) fn outbox_prefix(network: &NetworkName) -> Vec<u8> {
+    joined(network.as_str(), &[])
+}
+
+pub(super) fn outbox_key(network: &NetworkName, post: PostId) -> Vec<u8> {
+    joined(network.as_str(), &post.0.to_be_bytes())
+}
+
+/// The number at the start of `bytes`.
+pub(super) fn number(bytes: &[u8]) -> Option<u64> {
+    Some(u64::from_be_bytes(bytes.get(..8)?.try_into().ok()?))
+}
+
+fn number_at(bytes: &[u8], at: usize) -> Option<u64> {
+    number(bytes.get(at..)?)
+}
+
+/// A stream's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Head {
+    /// Its last revision.
+    pub(super) rev: u64,
+    /// The seq of that.
+    pub(super) seq: u64,
+    /// Its snapshot's revision; 0: none.
+    pub(super) snapshot: u64,
+    /// How many chunks that has.
+    pub(super) chunks: u16,
+}
+
+impl Head {
+    const VERSION: u8 = 1;
+
+    pub(super) fn encode(self) -> IVec {
+        let mut bytes = [0_u8; 27];
+        bytes[0] = Self::VERSION;
+        bytes[1..9].copy_from_slice(&self.rev.to_be_bytes());
+        bytes[9..17].copy_from_slice(&self.seq.to_be_bytes());
+        bytes[17..25].copy_from_slice(&self.snapshot.to_be_bytes());
+        bytes[25..27].copy_from_slice(&self.chunks.to_be_bytes());
+        IVec::from(&bytes)
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        if bytes.first() != Some(&Self::VERSION) {
+            return None;
+        }
+        let chunks = u16::from_be_bytes(bytes.get(25..27)?.try_into().ok()?);
+        Some(Self {
+            rev: number_at(bytes, 1)?,
+            seq: number_at(bytes, 9)?,
+            snapshot: number_at(bytes, 17)?,
+            chunks,
+        })
+    }
+}
+
+/// The journal's end: what the next numbers follow from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub(super) struct Last {
+    /// The last seq.
+    pub(super) seq: u64,
+    /// The last post id.
+    pub(super) post: u64,
+    /// The greatest work id in any entry.
+    pub(super) work: u64,
+    /// When the last batch was decided.
+    pub(super) at: Timestamp,
+}
+
+/// What a stream is called in keys.
+pub(super) fn stream_text(stream: &Stream) -> String {
+    stream.to_string()
+}
+
+/// Cuts `value` into chunks and gives each with its key to `put`.
+pub(super) fn chunked(base: &[u8], value: Vec<u8>, mut put: impl FnMut(IVec, IVec)) {
+    if value.len() <= CHUNK {
+        put(IVec::from(base), IVec::from(value));
+        return;
+    }
+    for (n, chunk) in value.chunks(CHUNK).enumerate() {
+        let n = u16::try_from(n).expect("a value of 60 KB times 65,535 does not fit into memory twice");
+        put(chunk_key(base, n), IVec::from(chunk));
+    }
+}

@@ -1,0 +1,206 @@
+//! Reading: entries by stream, heads, and what is still owed to a network. Any thread may read; all of it blocks.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sled::IVec;
+
+use crate::core::id::{NetworkName, PostId};
+use crate::outbox::Post;
+
+use super::layout::{Head, LINES, Tree, Trees, event_key, index_key, number, outbox_prefix, stream_text};
+use super::{ReadError, Recorded, Stream, archive, encoding};
+
+/// Reads the trees and the archives.
+#[derive(Debug, Clone)]
+pub(super) struct Reader {
+    trees: Trees,
+    archives: PathBuf,
+    /// The last seq that is on the disk. sled shows a transaction before that; nobody is told of it earlier.
+    durable: Arc<AtomicU64>,
+}
+
+impl Reader {
+    pub(super) fn new(trees: Trees, archives: PathBuf, durable: Arc<AtomicU64>) -> Self {
+        Self { trees, archives, durable }
+    }
+
+    pub(super) fn trees(&self) -> &Trees {
+        &self.trees
+    }
+
+    pub(super) fn archives(&self) -> &PathBuf {
+        &self.archives
+    }
+
+    pub(super) fn durable(&self) -> u64 {
+        self.durable.load(Ordering::Acquire)
+    }
+
+    pub(super) fn head(&self, stream: &Stream) -> Result<Head, ReadError> {
+        let value = self.trees.get(Tree::Heads).get(stream_text(stream))?;
+        Ok(value.and_then(|value| Head::decode(&value)).unwrap_or_default())
+    }
+
+    /// The seq of the oldest event that is not in an archive.
+    pub(super) fn first_seq(&self) -> Result<Option<u64>, ReadError> {
+        Ok(self.trees.get(Tree::Events).first()?.and_then(|(key, _)| number(&key)))
+    }
+
+    /// An event of the database.
+    pub(super) fn event(&self, seq: u64) -> Result<Option<Recorded>, ReadError> {
+        let mut text: Option<Vec<u8>> = None;
+        for item in self.trees.get(Tree::Events).scan_prefix(event_key(seq)) {
+            let (_, chunk) = item?;
+            text.get_or_insert_default().extend_from_slice(&chunk);
+        }
+        text.map(|text| decode_event(seq, &text)).transpose()
+    }
+
+    /// The seq of a revision, if the database has it.
+    pub(super) fn seq_of(&self, stream: &Stream, rev: u64) -> Result<Option<u64>, ReadError> {
+        let value = self.trees.get(Tree::Index).get(index_key(&stream_text(stream), rev))?;
+        Ok(value.and_then(|seq| number(&seq)))
+    }
+
+    /// The oldest revision of a stream that the database has.
+    fn first_rev(&self, text: &str) -> Result<Option<u64>, ReadError> {
+        let range = index_key(text, 0)..=index_key(text, u64::MAX);
+        let first = self.trees.get(Tree::Index).range(range).next().transpose()?;
+        Ok(first.and_then(|(key, _)| rev_of(&key)))
+    }
+
+    /// Gives every entry of a stream from revision `from` on, out of the archives first if they have it.
+    pub(super) fn each(
+        &self,
+        stream: &Stream,
+        from: u64,
+        mut take: impl FnMut(Recorded),
+    ) -> Result<(), ReadError> {
+        if self.head(stream)?.rev < from {
+            return Ok(());
+        }
+        let text = stream_text(stream);
+        let hot = self.first_rev(&text)?.unwrap_or(u64::MAX);
+        if hot > from {
+            archive::each(&self.archives, |recorded| {
+                if recorded.stream == *stream && (from..hot).contains(&recorded.rev) {
+                    take(recorded);
+                }
+                ControlFlow::Continue(())
+            })?;
+        }
+        let range = index_key(&text, from)..=index_key(&text, u64::MAX);
+        for item in self.trees.get(Tree::Index).range(range) {
+            let (_, seq) = item?;
+            if let Some(recorded) = number(&seq).map(|seq| self.event(seq)).transpose()?.flatten() {
+                take(recorded);
+            }
+        }
+        Ok(())
+    }
+
+    /// The last `limit` entries before revision `before`, oldest first.
+    pub(super) fn history(
+        &self,
+        stream: &Stream,
+        limit: usize,
+        before: Option<u64>,
+    ) -> Result<Vec<Recorded>, ReadError> {
+        let text = stream_text(stream);
+        let mut end = before.unwrap_or(u64::MAX);
+        let durable = self.durable();
+        let mut newest_first: Vec<Recorded> = Vec::new();
+        for item in self.trees.get(Tree::Index).range(index_key(&text, 0)..index_key(&text, end)).rev() {
+            if newest_first.len() >= limit {
+                break;
+            }
+            let (_, seq) = item?;
+            let Some(seq) = number(&seq).filter(|seq| *seq <= durable) else { continue };
+            // Retention may have moved it between the two reads; then the archives have it and all before.
+            let Some(recorded) = self.event(seq)? else { break };
+            end = recorded.rev;
+            newest_first.push(recorded);
+        }
+        let room = limit - newest_first.len().min(limit);
+        let mut history = if room > 0 && end > 1 {
+            archive::last_of(&self.archives, stream, room, end)?
+        } else {
+            Vec::new()
+        };
+        history.extend(newest_first.into_iter().rev());
+        Ok(history)
+    }
+
+    /// What is still owed to a network, in the order of commits.
+    pub(super) fn undelivered(&self, network: &NetworkName) -> Result<Vec<Post>, ReadError> {
+        let prefix = outbox_prefix(network);
+        let items = self.trees.get(Tree::Outbox).scan_prefix(&prefix);
+        posts(items, prefix.len())
+    }
+}
+
+/// Everything that is still owed, by network.
+pub(super) fn all_posts(trees: &Trees) -> Result<Vec<Post>, ReadError> {
+    let mut all = Vec::new();
+    let tree = trees.get(Tree::Outbox);
+    let mut next: Option<Vec<u8>> = tree.first()?.and_then(|(key, _)| network_prefix(&key));
+    while let Some(prefix) = next {
+        all.extend(posts(tree.scan_prefix(&prefix), prefix.len())?);
+        let mut after = prefix;
+        after.extend_from_slice(&[u8::MAX; 11]);
+        next = tree.range(after..).next().transpose()?.and_then(|(key, _)| network_prefix(&key));
+    }
+    Ok(all)
+}
+
+fn network_prefix(key: &[u8]) -> Option<Vec<u8>> {
+    let end = key.iter().position(|byte| *byte == 0)?;
+    Some(key[..=end].to_vec())
+}
+
+/// Joins the chunks and the confirmed lines of posts. `id_at`: where in the keys the post's id is.
+pub(super) fn posts(
+    items: impl Iterator<Item = sled::Result<(IVec, IVec)>>,
+    id_at: usize,
+) -> Result<Vec<Post>, ReadError> {
+    let mut posts = Vec::new();
+    let mut open: Option<(u64, Vec<u8>, u32)> = None;
+    let close = |open: Option<(u64, Vec<u8>, u32)>, posts: &mut Vec<Post>| -> Result<(), ReadError> {
+        let Some((id, text, lines)) = open else { return Ok(()) };
+        let mut post = encoding::decode_post(&text)
+            .map_err(|source| ReadError::Decode { what: format!("post {id}"), source })?;
+        post.id = PostId(id);
+        post.confirmed_lines = lines;
+        posts.push(post);
+        Ok(())
+    };
+    for item in items {
+        let (key, value) = item?;
+        let Some(id) = number(key.get(id_at..).unwrap_or_default()) else { continue };
+        if open.as_ref().is_none_or(|(of, ..)| *of != id) {
+            close(open.take(), &mut posts)?;
+            open = Some((id, Vec::new(), 0));
+        }
+        let Some((_, text, lines)) = open.as_mut() else { continue };
+        if key.get(id_at + 8..) == Some(&LINES.to_be_bytes()) {
+            *lines = value.as_ref().try_into().map(u32::from_be_bytes).unwrap_or(0);
+        } else {
+            text.extend_from_slice(&value);
+        }
+    }
+    close(open, &mut posts)?;
+    Ok(posts)
+}
+
+pub(super) fn decode_event(seq: u64, text: &[u8]) -> Result<Recorded, ReadError> {
+    encoding::decode_event(seq, text)
+        .map_err(|source| ReadError::Decode { what: format!("event {seq}"), source })
+}
+
+/// The revision at the end of an index key.
+pub(super) fn rev_of(key: &[u8]) -> Option<u64> {
+    number(key.get(key.len().checked_sub(8)?..)?)
+}

@@ -1,0 +1,166 @@
+//! States: a snapshot and the entries since.
+//!
+//! A snapshot is only a shortcut. One that this version cannot read (the state has another shape now) is left aside
+//! and the state is built from the stream's first entry, out of the archives if need be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::core::agent::Agent;
+use crate::core::id::{AccountName, AgentName};
+use crate::core::outcome::Category;
+use crate::core::time::Timestamp;
+
+use super::layout::{Head, Tree, Trees, snapshot_key, stream_text};
+use super::query::Reader;
+use super::{Entry, FleetEvent, ReadError, Stream, encoding};
+
+/// A state that is made of a stream's entries alone.
+pub trait Aggregate: Default + Serialize + DeserializeOwned {
+    /// Takes one entry in. Entries of other kinds than its own are left out.
+    fn apply_entry(&mut self, entry: &Entry, at: Timestamp);
+}
+
+impl Aggregate for Agent {
+    fn apply_entry(&mut self, entry: &Entry, at: Timestamp) {
+        match entry {
+            // `core::apply` joins here.
+            Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => {
+                let _ = at;
+            }
+        }
+    }
+}
+
+/// An account whose agents are paused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocked {
+    /// Billing, auth or budget.
+    pub category: Category,
+    /// Whose failure showed it.
+    pub agent: AgentName,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// The fleet as its stream tells it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FleetState {
+    /// The agents that exist.
+    pub roster: BTreeSet<AgentName>,
+    /// Those a person removed: `bot.toml` does not bring them back.
+    pub removed: BTreeSet<AgentName>,
+    /// Accounts whose agents are paused.
+    pub blocked: BTreeMap<AccountName, Blocked>,
+    /// When herder last started.
+    pub started: Option<Timestamp>,
+    /// Whether it went down on purpose since.
+    pub stopped: bool,
+}
+
+impl Aggregate for FleetState {
+    fn apply_entry(&mut self, entry: &Entry, at: Timestamp) {
+        let event = match entry {
+            Entry::Fleet(event) => event,
+            Entry::Agent(_) | Entry::Audit(_) => return,
+        };
+        match event {
+            FleetEvent::AgentAdded { agent } => {
+                self.removed.remove(agent);
+                self.roster.insert(agent.clone());
+            }
+            FleetEvent::AgentRemoved { agent } => {
+                self.roster.remove(agent);
+                self.removed.insert(agent.clone());
+            }
+            FleetEvent::AccountBlocked { account, category, agent } => {
+                let blocked = Blocked { category: *category, agent: agent.clone(), since: at };
+                self.blocked.entry(account.clone()).or_insert(blocked);
+            }
+            FleetEvent::AccountOpened { account, .. } => {
+                self.blocked.remove(account);
+            }
+            FleetEvent::SupervisorPanicked { .. } => {}
+            FleetEvent::Started { .. } => {
+                self.started = Some(at);
+                self.stopped = false;
+            }
+            FleetEvent::Stopped => self.stopped = true,
+        }
+    }
+}
+
+/// A state and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded<S> {
+    /// The state.
+    pub state: S,
+    /// After which revision: what the next write expects. 0: the stream is empty.
+    pub rev: u64,
+    /// Entries that should be there and are not. They were said to be missing when the journal was opened.
+    pub missing: u64,
+}
+
+/// The header of a snapshot.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct SnapshotHeader {
+    pub(super) rev: u64,
+    pub(super) chunks: u16,
+    pub(super) crc: u32,
+}
+
+/// Reads a snapshot's bytes. `None`: there is none, or the writer is just replacing it.
+pub(super) fn snapshot(trees: &Trees, stream: &Stream) -> Result<Option<(u64, Vec<u8>)>, ReadError> {
+    let text = stream_text(stream);
+    let tree = trees.get(Tree::Snapshots);
+    // The writer may replace the snapshot between two reads; the checksum tells, and then it is read again.
+    for _ in 0..3 {
+        let Some(header) = tree.get(snapshot_key(&text, 0))? else { return Ok(None) };
+        let header: SnapshotHeader = encoding::versioned(&header)
+            .map_err(|source| ReadError::Decode { what: format!("the snapshot of {stream}"), source })?;
+        let mut state = Vec::new();
+        for n in 1..=header.chunks {
+            state.extend_from_slice(&tree.get(snapshot_key(&text, n))?.unwrap_or_default());
+        }
+        if crc32fast::hash(&state) == header.crc {
+            return Ok(Some((header.rev, state)));
+        }
+    }
+    tracing::warn!(%stream, "the snapshot is damaged; the state is built from its entries");
+    Ok(None)
+}
+
+/// Builds a stream's state.
+pub(super) fn load<S: Aggregate>(reader: &Reader, stream: &Stream) -> Result<Loaded<S>, ReadError> {
+    let head = reader.head(stream)?;
+    let (mut state, from) = start::<S>(reader, stream, head)?;
+    let mut taken = from;
+    let mut missing = 0;
+    reader.each(stream, from + 1, |recorded| {
+        missing += recorded.rev.saturating_sub(taken + 1);
+        taken = recorded.rev;
+        state.apply_entry(&recorded.entry, recorded.at);
+    })?;
+    let rev = head.rev.max(taken);
+    missing += rev - taken;
+    if missing > 0 {
+        tracing::error!(%stream, missing, "entries are missing; the state is built from the others");
+    }
+    Ok(Loaded { state, rev, missing })
+}
+
+fn start<S: Aggregate>(reader: &Reader, stream: &Stream, head: Head) -> Result<(S, u64), ReadError> {
+    if head.snapshot == 0 {
+        return Ok((S::default(), 0));
+    }
+    let Some((rev, bytes)) = snapshot(reader.trees(), stream)? else { return Ok((S::default(), 0)) };
+    match serde_json::from_slice(&bytes) {
+        Ok(state) => Ok((state, rev)),
+        Err(error) => {
+            tracing::warn!(%stream, %error, "the snapshot has another shape; the state is built from its entries");
+            Ok((S::default(), 0))
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! A group of batches becomes the changes of one transaction.
+//!
+//! Numbers are given here: seq, revisions, post ids. A batch that does not fit (another revision than it was decided
+//! on) is left out whole and leaves no gap; the others of its group go through.
+
+use std::collections::HashMap;
+
+use sled::IVec;
+
+use crate::core::id::PostId;
+use crate::outbox::Post;
+
+use super::layout::{
+    CHUNK, Head, LINES, Last, META_LAST, NAMES, Tree, Trees, chunk_key, chunked, event_key, index_key,
+    number, outbox_key, snapshot_key, stream_text,
+};
+use super::replay::SnapshotHeader;
+use super::writer::{Prepared, PreparedWrite};
+use super::{CommitError, Confirmed, Receipt, Snapshot, Stream, encoding};
+
+/// Entries since a stream's snapshot from which on a new one is wanted: a start replays at most about so many per agent.
+pub(super) const SNAPSHOT_EVERY: u64 = 256;
+
+/// Keys to set or remove, by tree.
+#[derive(Debug, Default)]
+pub(super) struct Changes(pub(super) [Vec<(IVec, Option<IVec>)>; NAMES.len()]);
+
+impl Changes {
+    fn set(&mut self, tree: Tree, key: impl Into<IVec>, value: impl Into<IVec>) {
+        self.0[tree as usize].push((key.into(), Some(value.into())));
+    }
+
+    fn remove(&mut self, tree: Tree, key: impl Into<IVec>) {
+        self.0[tree as usize].push((key.into(), None));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.iter().all(Vec::is_empty)
+    }
+}
+
+/// A group while it is put together.
+pub(super) struct Stage<'a> {
+    trees: &'a Trees,
+    heads: &'a HashMap<Stream, Head>,
+    changed: HashMap<Stream, Head>,
+    before: Last,
+    last: Last,
+    changes: Changes,
+}
+
+/// A group that is ready to be stored.
+pub(super) struct Staged {
+    pub(super) changes: Changes,
+    pub(super) heads: HashMap<Stream, Head>,
+    pub(super) last: Last,
+}
+
+impl<'a> Stage<'a> {
+    pub(super) fn new(trees: &'a Trees, heads: &'a HashMap<Stream, Head>, last: Last) -> Self {
+        Self { trees, heads, changed: HashMap::new(), before: last, last, changes: Changes::default() }
+    }
+
+    fn head(&self, stream: &Stream) -> Head {
+        self.changed.get(stream).or_else(|| self.heads.get(stream)).copied().unwrap_or_default()
+    }
+
+    /// Checks a whole batch before any of it is staged.
+    fn check(&self, prepared: &Prepared) -> Result<(), CommitError> {
+        let mut revs: HashMap<&Stream, u64> = HashMap::new();
+        for write in &prepared.writes {
+            let rev = revs.entry(&write.stream).or_insert_with(|| self.head(&write.stream).rev);
+            match write.expected_rev {
+                Some(expected) if expected != *rev => {
+                    let stream = write.stream.clone();
+                    return Err(CommitError::Conflict { stream, expected, found: *rev });
+                }
+                Some(_) | None => *rev += write.bodies.len() as u64,
+            }
+        }
+        for snapshot in &prepared.snapshots {
+            let rev = revs.get(&snapshot.stream).copied().unwrap_or_else(|| self.head(&snapshot.stream).rev);
+            if snapshot.rev > rev {
+                let Snapshot { stream, rev: wanted, .. } = snapshot;
+                let why = format!("a snapshot of {stream} at revision {wanted}, which has {rev}");
+                return Err(CommitError::Invalid(why));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn batch(&mut self, prepared: Prepared) -> Result<(Receipt, Vec<Post>), CommitError> {
+        self.check(&prepared)?;
+        let streams: Vec<Stream> = prepared.writes.iter().map(|write| write.stream.clone()).collect();
+        let revs = prepared.writes.into_iter().map(|write| self.write(write)).collect();
+        for snapshot in prepared.snapshots {
+            self.snapshot(snapshot);
+        }
+        let posts = prepared.posts.into_iter().map(|(post, text)| self.post(post, text)).collect();
+        self.last.work = self.last.work.max(prepared.work);
+        self.last.at = self.last.at.max(prepared.at);
+        let snapshot_due = streams.iter().any(|stream| snapshot_due(stream, self.head(stream)));
+        Ok((Receipt { revs, posts: Vec::new(), snapshot_due }, posts))
+    }
+
+    fn write(&mut self, write: PreparedWrite) -> u64 {
+        let text = stream_text(&write.stream);
+        let mut head = self.head(&write.stream);
+        for body in write.bodies {
+            self.last.seq += 1;
+            head.rev += 1;
+            head.seq = self.last.seq;
+            let value = encoding::event(head.rev, &body);
+            let changes = &mut self.changes;
+            chunked(&event_key(head.seq), value, |key, chunk| changes.set(Tree::Events, key, chunk));
+            changes.set(Tree::Index, index_key(&text, head.rev), &event_key(head.seq));
+        }
+        self.changed.insert(write.stream, head);
+        head.rev
+    }
+
+    fn snapshot(&mut self, snapshot: Snapshot) {
+        let mut head = self.head(&snapshot.stream);
+        if snapshot.rev <= head.snapshot {
+            return;
+        }
+        let text = stream_text(&snapshot.stream);
+        let state = &snapshot.state;
+        let chunks = u16::try_from(state.len().div_ceil(CHUNK)).expect("a batch's size was checked");
+        let header = SnapshotHeader { rev: snapshot.rev, chunks, crc: crc32fast::hash(state) };
+        let header = encoding::encode(&header).expect("numbers are JSON");
+        self.changes.set(Tree::Snapshots, snapshot_key(&text, 0), header);
+        for (n, chunk) in (1..=chunks).zip(state.chunks(CHUNK)) {
+            self.changes.set(Tree::Snapshots, snapshot_key(&text, n), chunk);
+        }
+        for n in chunks + 1..=head.chunks {
+            self.changes.remove(Tree::Snapshots, snapshot_key(&text, n));
+        }
+        head.snapshot = snapshot.rev;
+        head.chunks = chunks;
+        self.changed.insert(snapshot.stream, head);
+    }
+
+    fn post(&mut self, mut post: Post, text: Option<Vec<u8>>) -> Post {
+        let Some(text) = text else { return post };
+        self.last.post += 1;
+        post.id = PostId(self.last.post);
+        let changes = &mut self.changes;
+        let key = outbox_key(&post.network, post.id);
+        chunked(&key, text, |key, chunk| changes.set(Tree::Outbox, key, chunk));
+        post
+    }
+
+    /// Takes posts out, or notes how many of their lines arrived.
+    pub(super) fn confirm(&mut self, confirmed: &[Confirmed]) -> sled::Result<()> {
+        for Confirmed { network, post, lines } in confirmed {
+            let key = outbox_key(network, *post);
+            let stored = self.trees.get(Tree::Outbox).scan_prefix(&key).keys();
+            match lines {
+                None => {
+                    for key in stored {
+                        self.changes.remove(Tree::Outbox, key?);
+                    }
+                }
+                // A post that is gone already leaves nothing to note.
+                Some(lines) => {
+                    if self.trees.get(Tree::Outbox).contains_key(&key)? {
+                        self.changes.set(Tree::Outbox, chunk_key(&key, LINES), &lines.to_be_bytes());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes events up to and with `upto` out, with their index.
+    pub(super) fn forget(&mut self, upto: u64) -> Result<(), super::ReadError> {
+        let mut open: Option<(u64, Vec<u8>)> = None;
+        for item in self.trees.get(Tree::Events).range(..=chunk_key(&event_key(upto), LINES)) {
+            let (key, value) = item?;
+            let Some(seq) = number(&key) else { continue };
+            self.changes.remove(Tree::Events, key);
+            if open.as_ref().is_some_and(|(of, _)| *of != seq) {
+                self.forget_index(open.take())?;
+            }
+            open.get_or_insert((seq, Vec::new())).1.extend_from_slice(&value);
+        }
+        self.forget_index(open)
+    }
+
+    fn forget_index(&mut self, event: Option<(u64, Vec<u8>)>) -> Result<(), super::ReadError> {
+        let Some((seq, text)) = event else { return Ok(()) };
+        let recorded = super::query::decode_event(seq, &text)?;
+        self.changes.remove(Tree::Index, index_key(&stream_text(&recorded.stream), recorded.rev));
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Staged {
+        for (stream, head) in &self.changed {
+            self.changes.set(Tree::Heads, stream.to_string().as_bytes(), head.encode());
+        }
+        if self.last != self.before {
+            let last = encoding::encode(&self.last).expect("numbers are JSON");
+            self.changes.set(Tree::Meta, META_LAST, last);
+        }
+        Staged { changes: self.changes, heads: self.changed, last: self.last }
+    }
+}
+
+/// Whether a stream's tail has grown long. The audit trail has no state.
+pub(super) fn snapshot_due(stream: &Stream, head: Head) -> bool {
+    match stream {
+        Stream::Audit => false,
+        Stream::Fleet | Stream::Agent(_) => head.rev - head.snapshot.min(head.rev) >= SNAPSHOT_EVERY,
+    }
+}

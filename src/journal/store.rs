@@ -1,0 +1,387 @@
+//! Opening a journal: the lock and its holder, sled and its repair, what the database says against what was
+//! acknowledged.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::time::Timestamp;
+
+use super::acked::{self, Acked};
+use super::layout::{FORMAT, Head, Last, META_JOURNAL, META_LAST, Tree, Trees, event_key, index_key, number};
+use super::{Missing, OpenError, Opening, Settings, Stream, disk, encoding};
+
+/// sled's page cache. It is a wish, not a limit: sled takes about twice that under load.
+const CACHE: u64 = 64 << 20;
+
+/// How often sled's own thread looks for space to reuse. Durability does not hang on it (the writer flushes), and each
+/// look is a wakeup and an fsync, so it is rare.
+const SWEEP_MS: u64 = 5_000;
+
+/// The paths of a journal.
+#[derive(Debug, Clone)]
+pub(super) struct Paths {
+    pub(super) dir: PathBuf,
+}
+
+impl Paths {
+    pub(super) fn new(dir: &Path) -> Self {
+        Self { dir: dir.to_owned() }
+    }
+    pub(super) fn sled(&self) -> PathBuf {
+        self.dir.join("sled")
+    }
+    /// sled's log: the one file whose content counts.
+    pub(super) fn log(&self) -> PathBuf {
+        self.sled().join("db")
+    }
+    pub(super) fn lock(&self) -> PathBuf {
+        self.dir.join("lock")
+    }
+    pub(super) fn acked(&self) -> PathBuf {
+        self.dir.join("acked")
+    }
+    pub(super) fn ballast(&self) -> PathBuf {
+        self.dir.join("ballast")
+    }
+    pub(super) fn archives(&self) -> PathBuf {
+        self.dir.join("archive")
+    }
+    pub(super) fn exports(&self) -> PathBuf {
+        self.dir.join("exports")
+    }
+
+    fn io(&self, what: &'static str) -> impl FnOnce(io::Error) -> OpenError {
+        let dir = self.dir.clone();
+        move |source| {
+            if disk::is_full(&source) { OpenError::Full { dir } } else { OpenError::Io { dir, what, source } }
+        }
+    }
+}
+
+/// Who holds a journal, for whoever comes second.
+#[derive(Debug, Serialize, Deserialize)]
+struct Holder {
+    pid: u32,
+    host: String,
+    since: Timestamp,
+}
+
+/// The lock on a journal's folder; the system releases it with the process, however that ends.
+#[derive(Debug)]
+pub(super) struct Lock(#[expect(dead_code, reason = "held for the lock on it")] File);
+
+/// An opened database with what was found in it.
+pub(super) struct Store {
+    pub(super) db: sled::Db,
+    pub(super) trees: Trees,
+    pub(super) log: File,
+    pub(super) lock: Lock,
+    pub(super) acked: Acked,
+    pub(super) heads: HashMap<Stream, Head>,
+    pub(super) last: Last,
+    pub(super) id: String,
+    pub(super) opening: Opening,
+}
+
+/// The journal's own record.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Identity {
+    pub(super) id: String,
+    pub(super) format: u32,
+}
+
+/// Makes the folder and takes the lock.
+pub(super) fn lock(paths: &Paths) -> Result<Lock, OpenError> {
+    if !paths.dir.exists() {
+        fs::create_dir_all(&paths.dir).map_err(paths.io("making its folder"))?;
+        if let Some(parent) = paths.dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            disk::sync_dir(parent).map_err(paths.io("making its folder"))?;
+        }
+    }
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(paths.lock())
+        .map_err(paths.io("opening its lock"))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut text = String::new();
+            // Whatever cannot be read of it, the lock is held.
+            let _ = file.read_to_string(&mut text);
+            return Err(OpenError::Held { dir: paths.dir.clone(), holder: describe_holder(&text) });
+        }
+        Err(TryLockError::Error(source)) => return Err(paths.io("locking it")(source)),
+    }
+    // On a full disk the old record stays or is cut, which only makes a second herder's message poorer.
+    if let Err(error) = write_holder(&mut file) {
+        tracing::warn!(%error, "cannot note who holds the journal");
+    }
+    Ok(Lock(file))
+}
+
+fn write_holder(file: &mut File) -> io::Result<()> {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let holder = Holder { pid: std::process::id(), host, since: crate::clock::now() };
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(&serde_json::to_vec(&holder)?)
+}
+
+fn describe_holder(text: &str) -> String {
+    let Ok(holder) = serde_json::from_str::<Holder>(text) else { return "another herder".to_owned() };
+    let since = jiff::Timestamp::from_millisecond(holder.since.as_millis())
+        .map(|since| since.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+        .unwrap_or_default();
+    let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let gone = holder.host == here && !Path::new(&format!("/proc/{}", holder.pid)).exists();
+    if gone {
+        // The lock is held although its writer is gone: somebody has just taken it and not yet signed.
+        return "another herder that is just starting".to_owned();
+    }
+    format!("the herder with process id {} on {}, running since {since}", holder.pid, holder.host)
+}
+
+/// Opens the database under a lock that is already held.
+pub(super) fn open(settings: &Settings, paths: &Paths, lock: Lock) -> Result<Store, OpenError> {
+    let known = Acked::exists(&paths.acked());
+    let log_size = paths.log().metadata().map(|log| log.len()).unwrap_or(0);
+    if known && log_size == 0 {
+        return Err(OpenError::Vanished { dir: paths.dir.clone(), advice: advice(paths) });
+    }
+    let mut opening = Opening::default();
+    let db = open_or_make_room(paths, &mut opening)?;
+    let damaged = |error: sled::Error| OpenError::Damaged {
+        dir: paths.dir.clone(),
+        cause: error.to_string(),
+        advice: advice(paths),
+    };
+    let trees = Trees::open(&db).map_err(damaged)?;
+    let log = File::open(paths.log()).map_err(paths.io("opening the database file"))?;
+    let identity = match trees.get(Tree::Meta).get(META_JOURNAL).map_err(damaged)? {
+        Some(text) => read_identity(paths, &text)?,
+        None if known => return Err(OpenError::Vanished { dir: paths.dir.clone(), advice: advice(paths) }),
+        None => {
+            opening.fresh = true;
+            let id = random_id().map_err(paths.io("drawing its id"))?;
+            let identity = Identity { id, format: FORMAT };
+            write_identity(&trees, &identity).map_err(damaged)?;
+            identity
+        }
+    };
+    // Once per start: what sled made (the file, the folder's entries) must itself be on the disk.
+    db.flush().map_err(damaged)?;
+    log.sync_all().map_err(paths.io("writing the database"))?;
+    disk::sync_dir(&paths.sled()).map_err(paths.io("writing its folder"))?;
+    let (mut heads, last) = ends(paths, &trees)?;
+    let mut missing = lost_tails(&trees, &mut heads).map_err(damaged)?;
+    let (acked, revs) = Acked::open(&paths.acked()).map_err(paths.io("opening what was acknowledged"))?;
+    for it in acked::missing(&revs, |stream| heads.get(stream).map_or(0, |head| head.rev)) {
+        match missing.iter_mut().find(|known| known.stream == it.stream) {
+            Some(known) => known.expected = known.expected.max(it.expected),
+            None => missing.push(it),
+        }
+    }
+    for it in &missing {
+        tracing::error!(stream = %it.stream, expected = it.expected, found = it.found, "acknowledged revisions are missing");
+    }
+    opening.missing = missing;
+    opening.last_commit = (last.at != Timestamp::default()).then_some(last.at);
+    let mut store = Store { db, trees, log, lock, acked, heads, last, id: identity.id, opening };
+    if !known {
+        sign(&mut store, paths).map_err(paths.io("making its files"))?;
+    }
+    lay_ballast(settings, paths);
+    Ok(store)
+}
+
+/// Makes what tells a later start that a journal was here.
+fn sign(store: &mut Store, paths: &Paths) -> io::Result<()> {
+    let nothing = (Stream::Fleet, 0);
+    let heads = store.heads.iter().map(|(stream, head)| (stream, head.rev));
+    store.acked.write([(&nothing.0, nothing.1)].into_iter().chain(heads))?;
+    store.acked.sync()?;
+    disk::sync_dir(&paths.dir)
+}
+
+pub(super) fn lay_ballast(settings: &Settings, paths: &Paths) {
+    // Only a comfort for the day the disk is full: a start does not fail for want of it.
+    if let Err(error) = disk::lay_ballast(&paths.ballast(), settings.ballast, settings.ballast) {
+        tracing::warn!(%error, "cannot lay ballast beside the database");
+    }
+}
+
+fn open_or_make_room(paths: &Paths, opening: &mut Opening) -> Result<sled::Db, OpenError> {
+    match open_or_repair(paths, opening) {
+        Err(OpenError::Full { dir }) => {
+            if !disk::release(&paths.ballast()).map_err(paths.io("giving up the ballast"))? {
+                return Err(OpenError::Full { dir });
+            }
+            opening.ballast_released = true;
+            tracing::warn!("the disk is full; the ballast was given up to open the journal");
+            open_or_repair(paths, opening)
+        }
+        other => other,
+    }
+}
+
+fn open_or_repair(paths: &Paths, opening: &mut Opening) -> Result<sled::Db, OpenError> {
+    let first = match open_sled(paths) {
+        Ok(db) => return Ok(db),
+        Err(error @ (OpenError::Full { .. } | OpenError::Io { .. } | OpenError::Held { .. })) => {
+            return Err(error);
+        }
+        Err(error) => error,
+    };
+    // sled's snapshots are only a cache of its log, and a torn one keeps it from opening.
+    if !set_snapshots_aside(paths).map_err(paths.io("moving a torn snapshot away"))? {
+        return Err(first);
+    }
+    let db = open_sled(paths)?;
+    tracing::warn!("a torn snapshot of the database was moved away; nothing is lost by that");
+    opening.repaired = true;
+    Ok(db)
+}
+
+/// sled panics on some damage.
+fn open_sled(paths: &Paths) -> Result<sled::Db, OpenError> {
+    let config = sled::Config::new().path(paths.sled()).cache_capacity(CACHE).flush_every_ms(Some(SWEEP_MS));
+    let damaged = |cause: String| OpenError::Damaged { dir: paths.dir.clone(), cause, advice: advice(paths) };
+    match catch_unwind(AssertUnwindSafe(|| config.open())) {
+        Ok(Ok(db)) => Ok(db),
+        Ok(Err(sled::Error::Io(error))) if error.to_string().contains("could not acquire lock") => {
+            Err(OpenError::Held { dir: paths.dir.clone(), holder: "another process".to_owned() })
+        }
+        Ok(Err(sled::Error::Io(error))) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            Err(damaged(error.to_string()))
+        }
+        Ok(Err(sled::Error::Io(error))) => Err(paths.io("opening the database")(error)),
+        Ok(Err(error)) => Err(damaged(error.to_string())),
+        Err(panic) => Err(damaged(panic_text(&*panic))),
+    }
+}
+
+/// Renames sled's snapshots. Says whether there were any.
+fn set_snapshots_aside(paths: &Paths) -> io::Result<bool> {
+    let mut any = false;
+    for entry in fs::read_dir(paths.sled())? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with("snap.") {
+            fs::rename(entry.path(), paths.sled().join(format!("bad.{name}")))?;
+            any = true;
+        }
+    }
+    Ok(any)
+}
+
+/// What a panic said.
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("it panicked")
+        .to_owned()
+}
+
+/// What a person can do about a journal that is gone or unreadable.
+fn advice(paths: &Paths) -> String {
+    match super::export::newest(&paths.exports()) {
+        Some(export) => {
+            format!("Move the folder away and restore the newest export: herder import {}", export.display())
+        }
+        None => "There is no export in its folder; restore one from elsewhere with herder import, \
+                 or move the folder away to begin anew"
+            .to_owned(),
+    }
+}
+
+fn random_id() -> io::Result<String> {
+    let mut bytes = [0_u8; 8];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+pub(super) fn write_identity(trees: &Trees, identity: &Identity) -> sled::Result<()> {
+    let text = encoding::encode(identity).expect("text and a number are JSON");
+    trees.get(Tree::Meta).insert(META_JOURNAL, text).map(drop)
+}
+
+fn read_identity(paths: &Paths, text: &[u8]) -> Result<Identity, OpenError> {
+    let newer = |found| OpenError::Newer { dir: paths.dir.clone(), found, known: FORMAT };
+    match encoding::versioned::<Identity>(text) {
+        Ok(identity) if identity.format > FORMAT => Err(newer(identity.format)),
+        Ok(identity) => Ok(identity),
+        Err(encoding::DecodeError::Newer { found }) => Err(newer(found)),
+        Err(error @ encoding::DecodeError::Malformed(_)) => Err(OpenError::Damaged {
+            dir: paths.dir.clone(),
+            cause: error.to_string(),
+            advice: advice(paths),
+        }),
+    }
+}
+
+/// The ends of the streams and of the journal.
+fn ends(paths: &Paths, trees: &Trees) -> Result<(HashMap<Stream, Head>, Last), OpenError> {
+    let damaged = |cause: String| OpenError::Damaged { dir: paths.dir.clone(), cause, advice: advice(paths) };
+    let mut heads = HashMap::new();
+    for item in trees.get(Tree::Heads) {
+        let (key, value) = item.map_err(|error| damaged(error.to_string()))?;
+        let text = String::from_utf8_lossy(&key).into_owned();
+        let stream = text.parse().ok().zip(Head::decode(&value));
+        let Some((stream, head)) = stream else {
+            return Err(damaged(format!("the head of {text} is not one")));
+        };
+        heads.insert(stream, head);
+    }
+    let last = trees.get(Tree::Meta).get(META_LAST).map_err(|error| damaged(error.to_string()))?;
+    let mut last = match last {
+        Some(text) => encoding::versioned(&text).map_err(|error| damaged(error.to_string()))?,
+        None => Last::default(),
+    };
+    // Numbers are never used twice, whatever part of the database is newer than the rest.
+    let event = trees.get(Tree::Events).last().map_err(|error| damaged(error.to_string()))?;
+    let newest = event.and_then(|(key, _)| number(&key)).unwrap_or(0);
+    last.seq = heads.values().map(|head| head.seq).fold(last.seq.max(newest), u64::max);
+    Ok((heads, last))
+}
+
+/// Streams whose head says more than their entries: a damaged log can lose pages of one tree alone. Their revision is
+/// kept (no number is used twice); what is gone is reported.
+fn lost_tails(trees: &Trees, heads: &mut HashMap<Stream, Head>) -> sled::Result<Vec<Missing>> {
+    let mut missing = Vec::new();
+    for (stream, head) in heads.iter_mut() {
+        let text = stream.to_string();
+        let mut hot = trees.get(Tree::Index).range(index_key(&text, 0)..=index_key(&text, u64::MAX));
+        let last = hot.next_back().transpose()?;
+        let Some((key, seq)) = last else {
+            // All of it is in archives, or nothing was ever written but a snapshot.
+            continue;
+        };
+        let found = super::query::rev_of(&key).unwrap_or(0);
+        if found > head.rev {
+            *head = Head { rev: found, seq: number(&seq).unwrap_or(head.seq), ..*head };
+            continue;
+        }
+        let there = trees.get(Tree::Events).contains_key(event_key(number(&seq).unwrap_or(0)))?;
+        if found < head.rev || !there {
+            missing.push(Missing {
+                stream: stream.clone(),
+                expected: head.rev,
+                found: found - u64::from(!there),
+            });
+        }
+    }
+    missing.sort_by(|a, b| a.stream.cmp(&b.stream));
+    Ok(missing)
+}

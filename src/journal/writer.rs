@@ -1,0 +1,349 @@
+//! The one thread that writes: it takes what waits, stores it in one transaction, puts that on the disk, then tells.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sled::transaction::{ConflictableTransactionError, TransactionError, Transactional};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::core::time::Timestamp;
+use crate::outbox::Post;
+
+use super::acked::Acked;
+use super::handle::PostSink;
+use super::layout::{Head, Last, Trees};
+use super::staging::{Changes, Stage};
+use super::{CommitError, Confirmed, ReadError, Receipt, Snapshot, Stream, disk};
+
+/// Batches that wait for the writer. A supervisor has at most one of its own here, so this is a fleet of thousands;
+/// beyond it callers wait, which is the right thing when the disk cannot follow.
+pub(super) const QUEUE: usize = 4096;
+
+/// The most jobs of one group: what a slow disk's fsync is shared by.
+const GROUP_JOBS: usize = 512;
+
+/// The most bytes of one group: half of one of sled's segments' worth of wait for whoever comes next.
+const GROUP_BYTES: usize = 4 << 20;
+
+/// How often the free space is looked at while there is work; an idle journal fills no disk and wakes nobody.
+const DISK_EVERY: Duration = Duration::from_secs(30);
+
+/// A batch whose JSON is made already, on the caller's thread.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) at: Timestamp,
+    pub(super) writes: Vec<PreparedWrite>,
+    /// Each with its text; `None`: passed on but not stored.
+    pub(super) posts: Vec<(Post, Option<Vec<u8>>)>,
+    pub(super) snapshots: Vec<Snapshot>,
+    pub(super) work: u64,
+    pub(super) bytes: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct PreparedWrite {
+    pub(super) stream: Stream,
+    pub(super) expected_rev: Option<u64>,
+    pub(super) bodies: Vec<Vec<u8>>,
+}
+
+type Done<T, E = CommitError> = oneshot::Sender<Result<T, E>>;
+
+/// What the writer is asked for.
+pub(super) enum Job {
+    Commit(Prepared, Done<Receipt>),
+    Confirm(Vec<Confirmed>, Done<()>),
+    /// Takes events up to and with this seq out of the database: an archive has them.
+    Forget(u64, Done<()>),
+    /// A consistent look at everything but the events.
+    Capture(Done<Captured, ReadError>),
+    LookAtDisk,
+    Close(oneshot::Sender<()>),
+}
+
+/// Everything but the events, as it stood after event `last.seq`.
+#[derive(Debug)]
+pub(super) struct Captured {
+    pub(super) last: Last,
+    pub(super) heads: Vec<(Stream, Head)>,
+    pub(super) posts: Vec<Post>,
+    pub(super) snapshots: Vec<Snapshot>,
+}
+
+/// What the writer shows to the handle.
+pub(super) struct Shown {
+    pub(super) sink: Mutex<Option<Arc<dyn PostSink>>>,
+    pub(super) failed: watch::Sender<Option<String>>,
+    pub(super) disk_low: watch::Sender<Option<u64>>,
+    pub(super) durable: Arc<AtomicU64>,
+}
+
+impl Shown {
+    /// Where posts go.
+    fn sink(&self) -> Option<Arc<dyn PostSink>> {
+        self.sink.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_sink(&self, sink: Option<Arc<dyn PostSink>>) {
+        *self.sink.lock().unwrap_or_else(PoisonError::into_inner) = sink;
+    }
+}
+
+pub(super) struct Writer {
+    pub(super) db: sled::Db,
+    pub(super) trees: Trees,
+    /// sled's file, for the `fdatasync` that sled leaves out. The same inode as sled's own handle.
+    pub(super) log: File,
+    pub(super) dir: PathBuf,
+    pub(super) warn_free: u64,
+    pub(super) heads: HashMap<Stream, Head>,
+    pub(super) last: Last,
+    pub(super) acked: Acked,
+    pub(super) shown: Arc<Shown>,
+    pub(super) looked: Option<Instant>,
+}
+
+/// A job of the group that was staged, to be answered once the group is on the disk.
+enum Answer {
+    Commit(Done<Receipt>, Receipt, Vec<Post>),
+    Confirm(Done<()>),
+    Forget(Done<()>),
+}
+
+impl Writer {
+    /// Runs until it is closed or every handle is gone.
+    pub(super) fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
+        let mut carried = None;
+        while let Some(first) = carried.take().or_else(|| jobs.blocking_recv()) {
+            let (group, next) = gather(first, &mut jobs);
+            carried = next;
+            if !group.is_empty() {
+                self.commit(group);
+                continue;
+            }
+            let Some(job) = carried.take() else { continue };
+            if let Some(closed) = self.control(job) {
+                jobs.close();
+                while let Ok(job) = jobs.try_recv() {
+                    refuse(job, &CommitError::Closed);
+                }
+                drop(self);
+                // The caller may be gone, which changes nothing.
+                let _ = closed.send(());
+                return;
+            }
+        }
+    }
+
+    /// Does what is not part of a group. Gives back the ticket of a close.
+    fn control(&mut self, job: Job) -> Option<oneshot::Sender<()>> {
+        match job {
+            Job::Capture(done) => {
+                let _ = done.send(self.capture());
+            }
+            Job::LookAtDisk => self.look_at_disk(),
+            Job::Close(closed) => return Some(closed),
+            Job::Commit(..) | Job::Confirm(..) | Job::Forget(..) => self.commit(vec![job]),
+        }
+        None
+    }
+
+    fn commit(&mut self, group: Vec<Job>) {
+        if let Some(reason) = self.shown.failed.borrow().clone() {
+            for job in group {
+                refuse(job, &CommitError::Failed(reason.clone()));
+            }
+            return;
+        }
+        let mut stage = Stage::new(&self.trees, &self.heads, self.last);
+        let answers: Vec<Answer> = group.into_iter().filter_map(|job| stage_job(&mut stage, job)).collect();
+        if answers.is_empty() {
+            return;
+        }
+        let staged = stage.finish();
+        let stored = self.store(&staged.changes);
+        if let Err(reason) = stored {
+            self.fail(&reason, answers);
+            return;
+        }
+        self.last = staged.last;
+        self.acknowledge(&staged.heads);
+        self.heads.extend(staged.heads);
+        self.shown.durable.store(self.last.seq, Ordering::Release);
+        self.tell(answers);
+        if self.looked.is_none_or(|at| at.elapsed() >= DISK_EVERY) {
+            self.look_at_disk();
+        }
+    }
+
+    /// One transaction, on the disk when this returns.
+    fn store(&self, changes: &Changes) -> Result<(), String> {
+        let stored = catch_unwind(AssertUnwindSafe(|| {
+            if !changes.is_empty() {
+                transact(&self.trees, changes)?;
+            }
+            self.db.flush().map_err(|error| error.to_string())?;
+            self.log.sync_data().map_err(|error| format!("fdatasync: {error}"))
+        }));
+        stored.unwrap_or_else(|panic| Err(format!("sled panicked: {}", super::store::panic_text(&*panic))))
+    }
+
+    /// Poisons the journal. What was acknowledged is on the disk; what was not is not promised.
+    fn fail(&mut self, reason: &str, answers: Vec<Answer>) {
+        tracing::error!(%reason, "the journal cannot be written; nothing more is committed");
+        self.shown.failed.send_replace(Some(reason.to_owned()));
+        let error = CommitError::Failed(reason.to_owned());
+        for answer in answers {
+            match answer {
+                Answer::Commit(done, ..) => drop(done.send(Err(error.clone()))),
+                Answer::Confirm(done) | Answer::Forget(done) => drop(done.send(Err(error.clone()))),
+            }
+        }
+    }
+
+    fn acknowledge(&mut self, changed: &HashMap<Stream, Head>) {
+        let written = if self.acked.is_stale() {
+            let mut all = self.heads.clone();
+            all.extend(changed.iter().map(|(stream, head)| (stream.clone(), *head)));
+            self.acked.write(all.iter().map(|(stream, head)| (stream, head.rev)))
+        } else {
+            self.acked.write(changed.iter().map(|(stream, head)| (stream, head.rev)))
+        };
+        // It only guards against what sled loses; a batch that is on the disk is not refused for its sake.
+        if let Err(error) = written {
+            tracing::warn!(%error, "the revisions that were acknowledged cannot be noted");
+        }
+    }
+
+    fn tell(&self, answers: Vec<Answer>) {
+        for answer in answers {
+            match answer {
+                Answer::Commit(done, mut receipt, posts) => {
+                    receipt.posts = posts;
+                    self.pass_on(&receipt.posts);
+                    // A caller that went away has its batch stored all the same.
+                    let _ = done.send(Ok(receipt));
+                }
+                Answer::Confirm(done) | Answer::Forget(done) => drop(done.send(Ok(()))),
+            }
+        }
+    }
+
+    /// Gives posts to the outbox. They are stored, so that a sink that panics loses none for good.
+    fn pass_on(&self, posts: &[Post]) {
+        if posts.is_empty() {
+            return;
+        }
+        let Some(sink) = self.shown.sink() else { return };
+        if catch_unwind(AssertUnwindSafe(|| sink.accept(posts.to_vec()))).is_err() {
+            tracing::error!("the outbox panicked; its posts are stored and go out after the next start");
+        }
+    }
+
+    fn look_at_disk(&mut self) {
+        self.looked = Some(Instant::now());
+        match disk::free(&self.dir) {
+            Ok(free) => {
+                let low = (free < self.warn_free).then_some(free);
+                self.shown.disk_low.send_if_modified(|shown| {
+                    let turned = shown.is_some() != low.is_some();
+                    *shown = low;
+                    turned
+                });
+            }
+            Err(error) => tracing::warn!(%error, "cannot see how much of the disk is free"),
+        }
+    }
+
+    fn capture(&self) -> Result<Captured, ReadError> {
+        super::export::capture(&self.trees, self.last, &self.heads)
+    }
+}
+
+fn transact(trees: &Trees, changes: &Changes) -> Result<(), String> {
+    let done = trees.0.as_slice().transaction(|views| {
+        for (view, changes) in views.iter().zip(&changes.0) {
+            for (key, value) in changes {
+                match value {
+                    Some(value) => view.insert(key.clone(), value.clone())?,
+                    None => view.remove(key.clone())?,
+                };
+            }
+        }
+        Ok::<(), ConflictableTransactionError<()>>(())
+    });
+    done.map_err(|error| match error {
+        TransactionError::Storage(error) => error.to_string(),
+        TransactionError::Abort(()) => "the transaction was given up".to_owned(),
+    })
+}
+
+/// Takes what waits, up to the first job that stands alone.
+fn gather(first: Job, jobs: &mut mpsc::Receiver<Job>) -> (Vec<Job>, Option<Job>) {
+    let mut group = Vec::new();
+    let mut bytes = 0;
+    let mut next = Some(first);
+    while let Some(job) = next {
+        let Some(size) = size(&job) else { return (group, Some(job)) };
+        bytes += size;
+        group.push(job);
+        if group.len() >= GROUP_JOBS || bytes >= GROUP_BYTES {
+            break;
+        }
+        next = jobs.try_recv().ok();
+    }
+    (group, None)
+}
+
+/// What a job adds to its group; `None`: it stands alone.
+fn size(job: &Job) -> Option<usize> {
+    match job {
+        Job::Commit(prepared, _) => Some(prepared.bytes),
+        Job::Confirm(confirmed, _) => Some(confirmed.len() * 64),
+        Job::Forget(..) => Some(0),
+        Job::Capture(_) | Job::LookAtDisk | Job::Close(_) => None,
+    }
+}
+
+/// Stages a job, or answers it at once when it cannot be part of the group.
+fn stage_job(stage: &mut Stage<'_>, job: Job) -> Option<Answer> {
+    match job {
+        Job::Commit(prepared, done) => match stage.batch(prepared) {
+            Ok((receipt, posts)) => Some(Answer::Commit(done, receipt, posts)),
+            Err(error) => {
+                let _ = done.send(Err(error));
+                None
+            }
+        },
+        Job::Confirm(confirmed, done) => match stage.confirm(&confirmed) {
+            Ok(()) => Some(Answer::Confirm(done)),
+            Err(error) => {
+                let _ = done.send(Err(CommitError::Failed(error.to_string())));
+                None
+            }
+        },
+        Job::Forget(upto, done) => match stage.forget(upto) {
+            Ok(()) => Some(Answer::Forget(done)),
+            Err(error) => {
+                let _ = done.send(Err(CommitError::Failed(error.to_string())));
+                None
+            }
+        },
+        Job::Capture(_) | Job::LookAtDisk | Job::Close(_) => None,
+    }
+}
+
+fn refuse(job: Job, error: &CommitError) {
+    match job {
+        Job::Commit(_, done) => drop(done.send(Err(error.clone()))),
+        Job::Confirm(_, done) | Job::Forget(_, done) => drop(done.send(Err(error.clone()))),
+        Job::Capture(done) => drop(done.send(Err(ReadError::Closed))),
+        Job::Close(closed) => drop(closed.send(())),
+        Job::LookAtDisk => {}
+    }
+}

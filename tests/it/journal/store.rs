@@ -1,0 +1,212 @@
+//! Committing, conflicts, reopening, the outbox.
+
+use std::sync::{Arc, Mutex};
+
+use herder::config::History;
+use herder::core::id::{AgentName, NetworkName, PostId};
+use herder::core::notice::Notice;
+use herder::core::time::Timestamp;
+use herder::core::work::Actor;
+use herder::journal::{
+    AuditEntry, Batch, CommitError, Confirmed, Entry, FleetEvent, FleetState, Journal, OpenError, PostSink,
+    Settings, Snapshot, Stream, Write,
+};
+use herder::outbox::{Body, Lane, Post, Target};
+
+pub(crate) fn settings(dir: &std::path::Path) -> Settings {
+    Settings { ballast: 0, ..Settings::new(dir, History::default()) }
+}
+
+pub(crate) fn agent(name: &str) -> AgentName {
+    AgentName::new(name).expect("a name")
+}
+
+pub(crate) fn added(name: &str) -> Entry {
+    Entry::Fleet(FleetEvent::AgentAdded { agent: agent(name) })
+}
+
+pub(crate) fn audit(text: &str) -> Entry {
+    Entry::Audit(AuditEntry {
+        by: Actor { network: NetworkName::from("libera"), name: "ann".into(), identity: None },
+        place: "#spark".into(),
+        agent: None,
+        verb: "pause".into(),
+        text: text.into(),
+    })
+}
+
+pub(crate) fn post(network: &str, text: &str) -> Post {
+    Post {
+        id: PostId(0),
+        network: NetworkName::from(network),
+        to: Target::Agent(agent("spark")),
+        lane: Lane::Normal,
+        at: Timestamp::from_millis(5),
+        body: Body::Agent { agent: agent("spark"), text: text.into() },
+        answers: None,
+        confirmed_lines: 0,
+    }
+}
+
+pub(crate) fn write(stream: Stream, expected_rev: Option<u64>, entries: Vec<Entry>) -> Write {
+    Write { stream, expected_rev, entries }
+}
+
+pub(crate) fn batch(writes: Vec<Write>) -> Batch {
+    Batch { at: Timestamp::from_millis(1_000), writes, ..Batch::default() }
+}
+
+#[derive(Default)]
+struct Sink(Mutex<Vec<u64>>);
+
+impl PostSink for Sink {
+    fn accept(&self, posts: Vec<Post>) {
+        self.0.lock().expect("not poisoned").extend(posts.iter().map(|post| post.id.0));
+    }
+}
+
+#[tokio::test]
+async fn what_was_committed_is_there_after_reopening() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let settings = settings(dir.path());
+    let (journal, opening) = Journal::open(&settings).expect("opens");
+    assert!(opening.fresh);
+    let id = journal.id().to_owned();
+    let big = "x".repeat(200_000);
+    let mut first = batch(vec![
+        write(Stream::Fleet, Some(0), vec![added("spark"), added("ember")]),
+        write(Stream::Audit, None, vec![audit(&big)]),
+    ]);
+    first.posts = vec![post("libera", &big), post("oftc", "b"), post("libera", "c")];
+    let receipt = journal.commit(first).await.expect("commits");
+    assert_eq!(receipt.revs, [2, 1]);
+    assert_eq!(receipt.posts.iter().map(|post| post.id.0).collect::<Vec<_>>(), [1, 2, 3]);
+    drop(journal);
+
+    let (journal, opening) = Journal::open(&settings).expect("opens");
+    assert!(!opening.fresh && opening.missing.is_empty() && !opening.repaired);
+    assert_eq!(opening.last_commit, Some(Timestamp::from_millis(1_000)));
+    assert_eq!(journal.id(), id);
+    let fleet = journal.load::<FleetState>(&Stream::Fleet).expect("loads");
+    assert_eq!((fleet.rev, fleet.missing), (2, 0));
+    assert_eq!(fleet.state.roster.len(), 2);
+    let history = journal.history(&Stream::Audit, 10, None).expect("reads");
+    assert_eq!((history[0].seq, history[0].rev, &history[0].entry), (3, 1, &audit(&big)));
+    let owed = journal.undelivered(&NetworkName::from("libera")).expect("reads");
+    assert_eq!(owed.iter().map(|post| post.id.0).collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(owed[0].body, Body::Agent { agent: agent("spark"), text: big });
+}
+
+#[tokio::test]
+async fn a_conflict_stores_nothing_of_its_batch_and_leaves_no_gap() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (journal, _) = Journal::open(&settings(dir.path())).expect("opens");
+    // All are queued before the writer can answer the first, so that they share groups.
+    let tickets: Vec<_> = (0..64_u64)
+        .map(|n| {
+            let journal = journal.clone();
+            tokio::spawn(async move {
+                let wrong = n % 2 == 1;
+                let mut it = batch(vec![
+                    write(Stream::Audit, None, vec![audit("a"), audit("b")]),
+                    write(Stream::Fleet, wrong.then_some(999), vec![added("spark")]),
+                ]);
+                it.posts = vec![post("libera", "x")];
+                (wrong, journal.commit(it).await)
+            })
+        })
+        .collect();
+    for ticket in tickets {
+        let (wrong, result) = ticket.await.expect("ran");
+        assert_eq!(matches!(result, Err(CommitError::Conflict { expected: 999, .. })), wrong, "{result:?}");
+    }
+    let audit = journal.history(&Stream::Audit, 1000, None).expect("reads");
+    assert_eq!(audit.iter().map(|it| it.rev).collect::<Vec<_>>(), (1..=64).collect::<Vec<_>>());
+    let mut seqs: Vec<u64> = audit.iter().map(|it| it.seq).collect();
+    seqs.extend(journal.history(&Stream::Fleet, 1000, None).expect("reads").iter().map(|it| it.seq));
+    seqs.sort_unstable();
+    assert_eq!(seqs, (1..=96).collect::<Vec<_>>());
+    let owed = journal.undelivered(&NetworkName::from("libera")).expect("reads");
+    assert_eq!(owed.iter().map(|post| post.id.0).collect::<Vec<_>>(), (1..=32).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn posts_reach_the_sink_in_commit_order_and_leave_when_confirmed() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let settings = settings(dir.path());
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    let sink = Arc::new(Sink::default());
+    journal.deliver_to(sink.clone());
+    let mut it = batch(vec![]);
+    it.posts = vec![post("libera", "a"), post("libera", &"b".repeat(100_000)), post("libera", "c")];
+    it.posts.push(Post { body: Body::Lines(vec!["not stored".into()]), ..post("libera", "") });
+    it.posts.push(Post { body: Body::Notice(Notice::ShuttingDown), ..post("oftc", "") });
+    journal.commit(it).await.expect("commits");
+    assert_eq!(*sink.0.lock().expect("not poisoned"), [1, 2, 3, 0, 4]);
+    let libera = NetworkName::from("libera");
+    let confirmed = |post, lines| Confirmed { network: libera.clone(), post: PostId(post), lines };
+    journal
+        .confirm(vec![confirmed(1, None), confirmed(2, Some(7)), confirmed(99, Some(1)), confirmed(98, None)])
+        .await
+        .expect("confirms");
+    drop(journal);
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    let owed = journal.undelivered(&libera).expect("reads");
+    let seen: Vec<_> = owed.iter().map(|post| (post.id.0, post.confirmed_lines)).collect();
+    assert_eq!(seen, [(2, 7), (3, 0)]);
+    journal.confirm(vec![confirmed(2, None), confirmed(3, None)]).await.expect("confirms");
+    assert!(journal.undelivered(&libera).expect("reads").is_empty());
+    let receipt =
+        journal.commit(Batch { posts: vec![post("libera", "d")], ..batch(vec![]) }).await.expect("commits");
+    assert_eq!(receipt.posts[0].id, PostId(5), "ids are not used twice");
+}
+
+#[tokio::test]
+async fn a_snapshot_is_asked_for_and_then_used() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let settings = settings(dir.path());
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    let mut due_at = None;
+    for n in 1..=300 {
+        let it = batch(vec![
+            write(Stream::Fleet, None, vec![added("spark")]),
+            write(Stream::Audit, None, vec![audit("")]),
+        ]);
+        if journal.commit(it).await.expect("commits").snapshot_due {
+            due_at.get_or_insert(n);
+        }
+    }
+    assert_eq!(due_at, Some(256));
+    // A state that no entry tells of shows that it was the snapshot that was read.
+    let mut state = FleetState::default();
+    state.removed.insert(agent("ghost"));
+    let snapshot = |rev, state: &FleetState| Snapshot {
+        stream: Stream::Fleet,
+        rev,
+        state: serde_json::to_vec(state).expect("JSON"),
+    };
+    let too_new = Batch { snapshots: vec![snapshot(301, &state)], ..batch(vec![]) };
+    assert!(matches!(journal.commit(too_new).await, Err(CommitError::Invalid(_))));
+    let it = Batch {
+        snapshots: vec![snapshot(300, &state)],
+        ..batch(vec![write(Stream::Fleet, None, vec![added("ember")])])
+    };
+    assert!(!journal.commit(it).await.expect("commits").snapshot_due);
+    drop(journal);
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    let loaded = journal.load::<FleetState>(&Stream::Fleet).expect("loads");
+    assert_eq!((loaded.rev, loaded.missing), (301, 0));
+    state.roster.insert(agent("ember"));
+    assert_eq!(loaded.state, state);
+}
+
+#[tokio::test]
+async fn a_second_herder_is_refused_and_told_who_holds_it() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (_journal, _) = Journal::open(&settings(dir.path())).expect("opens");
+    let error = Journal::open(&settings(dir.path())).expect_err("held");
+    assert!(matches!(error, OpenError::Held { .. }));
+    let text = error.to_string();
+    assert!(text.contains(&format!("process id {} on ", std::process::id())), "{text}");
+    assert!(text.contains("running since 20"), "{text}");
+}
