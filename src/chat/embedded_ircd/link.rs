@@ -1,0 +1,256 @@
+//! The tasks around the state machine: one that owns it, one per connection.
+//!
+//! A connection's task reads, frames and paces; the server's task applies the lines in the order in which they come and
+//! hands out what follows. It never waits for a client: a client whose queue is full is dropped.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::client::ClientId;
+use super::state::{Ircd, Output};
+use super::wire::{Framer, Incoming, to_line};
+use crate::clock;
+
+/// What may wait for one client, in bytes: fifty channels' full history joined at once still fits; a reader that is slower
+/// than that is dropped.
+const SENDQ_MAX: usize = 8 * 1024 * 1024;
+
+/// What happens waits here for the server's task, which only computes; connections that fill it are held back by it.
+pub(super) const EVENTS_CAPACITY: usize = 256;
+
+/// Silence after which a client is asked for a sign of life, and then again until it is given up.
+const IDLE: Duration = Duration::from_secs(120);
+
+/// How long a connection may take to register.
+const REGISTRATION: Duration = Duration::from_secs(30);
+
+/// What was queued for a client that is being closed must be taken within this.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Lines an outside client may send at once: what irssi asks after joining a dozen channels.
+const BURST: f64 = 60.0;
+
+/// Lines per second after that; more is held back, not punished.
+const LINES_PER_SECOND: f64 = 10.0;
+
+/// What the server's task hears of.
+pub(super) enum Event {
+    Connected { id: ClientId, internal: Option<String>, queue: Queue },
+    Heard { id: ClientId, incoming: Incoming },
+    Idle { id: ClientId },
+    RegistrationDue { id: ClientId },
+    Gone { id: ClientId, reason: &'static str },
+}
+
+/// The sending half of one client's queue, counted in bytes.
+pub(super) struct Queue {
+    lines: mpsc::UnboundedSender<String>,
+    waiting: Arc<AtomicUsize>,
+    kill: CancellationToken,
+    /// Tells the connection that nothing more will come.
+    _gone: DropGuard,
+}
+
+/// The server's task: applies what happens until it is told to stop, then tells everybody.
+pub(super) async fn serve(mut ircd: Ircd, mut events: mpsc::Receiver<Event>, stop: CancellationToken) {
+    let mut queues: HashMap<ClientId, Queue> = HashMap::new();
+    loop {
+        let event = tokio::select! {
+            event = events.recv() => event,
+            () = stop.cancelled() => None,
+        };
+        let Some(event) = event else { break };
+        let now = clock::now();
+        let outputs = match event {
+            Event::Connected { id, internal, queue } => {
+                queues.insert(id, queue);
+                ircd.connect(id, internal, now)
+            }
+            Event::Heard { id, incoming } => ircd.incoming(id, &incoming, now),
+            Event::Idle { id } => ircd.idle(id, now),
+            Event::RegistrationDue { id } => ircd.registration_due(id, now),
+            Event::Gone { id, reason } => {
+                queues.remove(&id);
+                ircd.disconnect(id, reason, now)
+            }
+        };
+        perform(&mut ircd, &mut queues, outputs);
+    }
+    let outputs = ircd.shut_down(clock::now());
+    perform(&mut ircd, &mut queues, outputs);
+}
+
+/// Hands out messages; a client that cannot take its own is dropped, which the others are told in turn.
+fn perform(ircd: &mut Ircd, queues: &mut HashMap<ClientId, Queue>, outputs: Vec<Output>) {
+    let mut todo = outputs;
+    while !todo.is_empty() {
+        let mut slow = Vec::new();
+        for output in todo {
+            match output {
+                Output::Message { to, message } => {
+                    if let Some(queue) = queues.get(&to)
+                        && !queue.push(to_line(&message))
+                    {
+                        queue.kill.cancel();
+                        queues.remove(&to);
+                        slow.push(to);
+                    }
+                }
+                // Dropping the sender lets the connection write what is left, then close.
+                Output::Close(id) => drop(queues.remove(&id)),
+            }
+        }
+        todo = slow.into_iter().flat_map(|id| ircd.disconnect(id, "SendQ exceeded", clock::now())).collect();
+    }
+}
+
+impl Queue {
+    /// Queues a line unless too much waits already.
+    fn push(&self, line: String) -> bool {
+        let length = line.len();
+        let waiting = self.waiting.fetch_add(length, Ordering::Relaxed) + length;
+        // A task that is gone reports so itself.
+        waiting <= SENDQ_MAX && (self.lines.send(line).is_ok() || self.lines.is_closed())
+    }
+}
+
+/// One connection's task.
+pub(super) async fn connection<S>(
+    stream: S,
+    id: ClientId,
+    internal: Option<String>,
+    events: mpsc::Sender<Event>,
+) where
+    S: AsyncRead + AsyncWrite + Send + 'static,
+{
+    let (lines, receiver) = mpsc::unbounded_channel();
+    let waiting = Arc::new(AtomicUsize::new(0));
+    let kill = CancellationToken::new();
+    let paced = internal.is_none();
+    let gone = CancellationToken::new();
+    let queue =
+        Queue { lines, waiting: Arc::clone(&waiting), kill: kill.clone(), _gone: gone.clone().drop_guard() };
+    if events.send(Event::Connected { id, internal, queue }).await.is_err() {
+        return;
+    }
+    let (reader, writer) = tokio::io::split(stream);
+    let due = async {
+        tokio::time::sleep(REGISTRATION).await;
+        let _ = events.send(Event::RegistrationDue { id }).await;
+        std::future::pending::<()>().await;
+    };
+    let mut writing = std::pin::pin!(write(writer, receiver, waiting));
+    let reason = tokio::select! {
+        // Too slow: what still waits for it is thrown away with it.
+        () = kill.cancelled() => return,
+        () = &mut writing => return drop(events.send(Event::Gone { id, reason: "Connection closed" }).await),
+        () = gone.cancelled() => "Connection closed",
+        () = due => "Registration timed out",
+        reason = read(reader, id, &events, paced) => reason,
+    };
+    let _ = events.send(Event::Gone { id, reason }).await;
+    let _ = timeout(LAST_WORDS, writing).await;
+}
+
+/// Reads until the end, an error, or silence in spite of a PING.
+async fn read<R>(mut reader: R, id: ClientId, events: &mpsc::Sender<Event>, paced: bool) -> &'static str
+where
+    R: AsyncRead + Unpin,
+{
+    let mut framer = Framer::default();
+    let mut pace = Pace::new();
+    let mut chunk = vec![0; 4096];
+    let mut asked = false;
+    loop {
+        let length = match timeout(IDLE, reader.read(&mut chunk)).await {
+            Ok(Ok(0)) => return "Connection closed",
+            Ok(Ok(length)) => length,
+            Ok(Err(_)) => return "Read error",
+            Err(_) if asked => return "Ping timeout",
+            Err(_) => {
+                asked = true;
+                if events.send(Event::Idle { id }).await.is_err() {
+                    return "Server ended";
+                }
+                continue;
+            }
+        };
+        asked = false;
+        let mut found = Vec::new();
+        framer.push(&chunk[..length], &mut found);
+        for incoming in found {
+            if paced {
+                tokio::time::sleep(pace.wait(Instant::now())).await;
+            }
+            if events.send(Event::Heard { id, incoming }).await.is_err() {
+                return "Server ended";
+            }
+        }
+    }
+}
+
+/// Writes until the queue is closed and empty, or the far side is gone.
+async fn write<W>(mut writer: W, mut lines: mpsc::UnboundedReceiver<String>, waiting: Arc<AtomicUsize>)
+where
+    W: AsyncWrite + Unpin,
+{
+    let mut buffer = String::new();
+    while let Some(line) = lines.recv().await {
+        buffer.push_str(&line);
+        while buffer.len() < 16 * 1024
+            && let Ok(line) = lines.try_recv()
+        {
+            buffer.push_str(&line);
+        }
+        if writer.write_all(buffer.as_bytes()).await.is_err() {
+            return;
+        }
+        waiting.fetch_sub(buffer.len(), Ordering::Relaxed);
+        buffer.clear();
+    }
+    let _ = writer.shutdown().await;
+}
+
+/// A token bucket: [`BURST`] lines at once, then [`LINES_PER_SECOND`].
+struct Pace {
+    tokens: f64,
+    at: Option<Instant>,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self { tokens: BURST, at: None }
+    }
+
+    /// How long the next line has to wait; it is counted as sent then.
+    fn wait(&mut self, now: Instant) -> Duration {
+        let passed = self.at.map_or(Duration::ZERO, |at| now.duration_since(at));
+        self.at = Some(now);
+        self.tokens = (self.tokens + passed.as_secs_f64() * LINES_PER_SECOND).min(BURST) - 1.0;
+        Duration::from_secs_f64((-self.tokens / LINES_PER_SECOND).max(0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_free_and_what_follows_is_paced() {
+        let mut pace = Pace::new();
+        let start = Instant::now();
+        let burst: Duration = (0..60).map(|_| pace.wait(start)).sum();
+        assert_eq!(burst, Duration::ZERO);
+        assert_eq!(pace.wait(start), Duration::from_millis(100));
+        // Each line waited for its own token before the next one was read.
+        assert_eq!(pace.wait(start + Duration::from_millis(100)), Duration::from_millis(100));
+        assert_eq!(pace.wait(start + Duration::from_secs(60)), Duration::ZERO);
+    }
+}

@@ -1,0 +1,73 @@
+//! The numerics this server sends, by their usual names. `irc::proto` lacks several of them (330, 354, 417).
+
+macro_rules! numerics {
+    ($($name:ident = $code:literal;)*) => { $(pub(super) const $name: &str = $code;)* };
+}
+
+numerics! {
+    RPL_WELCOME = "001";
+    RPL_YOURHOST = "002";
+    RPL_CREATED = "003";
+    RPL_MYINFO = "004";
+    RPL_ISUPPORT = "005";
+    RPL_UMODEIS = "221";
+    RPL_AWAY_OFF = "305";
+    RPL_AWAY_ON = "306";
+    RPL_USERHOST = "302";
+    RPL_ISON = "303";
+    RPL_WHOISUSER = "311";
+    RPL_WHOISSERVER = "312";
+    RPL_ENDOFWHO = "315";
+    RPL_WHOISIDLE = "317";
+    RPL_ENDOFWHOIS = "318";
+    RPL_WHOISCHANNELS = "319";
+    RPL_LISTSTART = "321";
+    RPL_LIST = "322";
+    RPL_LISTEND = "323";
+    RPL_CHANNELMODEIS = "324";
+    RPL_CREATIONTIME = "329";
+    RPL_WHOISACCOUNT = "330";
+    RPL_NOTOPIC = "331";
+    RPL_TOPIC = "332";
+    RPL_TOPICWHOTIME = "333";
+    RPL_WHOISBOT = "335";
+    RPL_INVITING = "341";
+    RPL_VERSION = "351";
+    RPL_WHOREPLY = "352";
+    RPL_NAMREPLY = "353";
+    RPL_WHOSPCRPL = "354";
+    RPL_ENDOFNAMES = "366";
+    RPL_ENDOFBANLIST = "368";
+    RPL_ENDOFWHOWAS = "369";
+    RPL_MOTD = "372";
+    RPL_MOTDSTART = "375";
+    RPL_ENDOFMOTD = "376";
+    RPL_TIME = "391";
+    ERR_NOSUCHNICK = "401";
+    ERR_NOSUCHCHANNEL = "403";
+    ERR_CANNOTSENDTOCHAN = "404";
+    ERR_TOOMANYCHANNELS = "405";
+    ERR_WASNOSUCHNICK = "406";
+    ERR_INVALIDCAPCMD = "410";
+    ERR_NORECIPIENT = "411";
+    ERR_NOTEXTTOSEND = "412";
+    ERR_INPUTTOOLONG = "417";
+    ERR_UNKNOWNCOMMAND = "421";
+    ERR_NOMOTD = "422";
+    ERR_NONICKNAMEGIVEN = "431";
+    ERR_ERRONEUSNICKNAME = "432";
+    ERR_NICKNAMEINUSE = "433";
+    ERR_USERNOTINCHANNEL = "441";
+    ERR_NOTONCHANNEL = "442";
+    ERR_USERONCHANNEL = "443";
+    ERR_NOTREGISTERED = "451";
+    ERR_NEEDMOREPARAMS = "461";
+    ERR_ALREADYREGISTERED = "462";
+    ERR_PASSWDMISMATCH = "464";
+    ERR_UNKNOWNMODE = "472";
+    ERR_BADCHANMASK = "476";
+    ERR_NOPRIVILEGES = "481";
+    ERR_CHANOPRIVSNEEDED = "482";
+    ERR_UMODEUNKNOWNFLAG = "501";
+    ERR_USERSDONTMATCH = "502";
+}

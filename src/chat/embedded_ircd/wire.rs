@@ -1,0 +1,235 @@
+//! Bytes to requests: bounded framing and the splitting of a line into tags, verb and parameters.
+//!
+//! Outgoing lines are `irc::proto` messages. Incoming ones are split here, because the typed commands of that crate drop
+//! what a server must see (the fields of WHOX) and refuse lines that a server must answer (unknown modes).
+
+use irc::proto::Message;
+
+/// The longest line a client may send: 8191 bytes of tags and 512 of the rest (IRCv3 message tags).
+const LINE_MAX: usize = 8191 + 512;
+
+/// RFC 2812 knows 15 parameters; whatever follows belongs to the last one.
+const PARAMS_MAX: usize = 15;
+
+/// What the framer found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Incoming {
+    /// A line without its end, lossily decoded, without NUL and CR.
+    Line(String),
+    /// A line longer than [`LINE_MAX`]; it was thrown away.
+    TooLong,
+}
+
+/// Cuts a stream of bytes into lines, holding at most one line.
+#[derive(Debug, Default)]
+pub(super) struct Framer {
+    buffer: Vec<u8>,
+    discarding: bool,
+}
+
+impl Framer {
+    /// Takes what was read and appends what it completes to `found`.
+    pub(super) fn push(&mut self, bytes: &[u8], found: &mut Vec<Incoming>) {
+        let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
+        while let Some(piece) = pieces.next() {
+            let ended = pieces.peek().is_some();
+            if !self.discarding {
+                if self.buffer.len() + piece.len() > LINE_MAX {
+                    self.buffer.clear();
+                    self.discarding = true;
+                    found.push(Incoming::TooLong);
+                } else {
+                    self.buffer.extend_from_slice(piece);
+                }
+            }
+            if ended {
+                self.end_line(found);
+            }
+        }
+    }
+
+    fn end_line(&mut self, found: &mut Vec<Incoming>) {
+        if std::mem::take(&mut self.discarding) {
+            return;
+        }
+        let line: String =
+            String::from_utf8_lossy(&self.buffer).chars().filter(|c| !matches!(c, '\0' | '\r')).collect();
+        self.buffer.clear();
+        if !line.is_empty() {
+            found.push(Incoming::Line(line));
+        }
+    }
+}
+
+/// One line of a client.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Request<'a> {
+    /// The `label` tag, if one came.
+    pub(super) label: Option<String>,
+    /// Client-only tags (`+…`), key and raw value, to be passed on as they are.
+    pub(super) client_tags: Vec<(&'a str, Option<&'a str>)>,
+    /// The verb as it was written.
+    pub(super) verb: &'a str,
+    /// Its parameters.
+    pub(super) params: Vec<&'a str>,
+}
+
+impl<'a> Request<'a> {
+    /// Splits a line; `None` if it has no verb. A prefix is ignored: a client speaks for itself alone.
+    pub(super) fn parse(line: &'a str) -> Option<Self> {
+        let mut rest = line.trim_start_matches(' ');
+        let mut label = None;
+        let mut client_tags = Vec::new();
+        if let Some(tagged) = rest.strip_prefix('@') {
+            let (tags, after) = tagged.split_once(' ')?;
+            rest = after.trim_start_matches(' ');
+            for tag in tags.split(';') {
+                let (key, value) = tag.split_once('=').map_or((tag, None), |(k, v)| (k, Some(v)));
+                if key.len() > 1 && key.starts_with('+') {
+                    client_tags.push((key, value));
+                } else if key == "label" {
+                    label = value.map(unescape).filter(|text| !text.is_empty() && text.len() <= 64);
+                }
+            }
+        }
+        if rest.starts_with(':') {
+            rest = rest.split_once(' ')?.1.trim_start_matches(' ');
+        }
+        let (verb, mut rest) = rest.split_once(' ').unwrap_or((rest, ""));
+        if verb.is_empty() {
+            return None;
+        }
+        let mut params = Vec::new();
+        loop {
+            rest = rest.trim_start_matches(' ');
+            if rest.is_empty() {
+                break;
+            }
+            if let Some(last) = rest.strip_prefix(':') {
+                params.push(last);
+                break;
+            }
+            if params.len() + 1 == PARAMS_MAX {
+                params.push(rest);
+                break;
+            }
+            let (param, after) = rest.split_once(' ').unwrap_or((rest, ""));
+            params.push(param);
+            rest = after;
+        }
+        Some(Self { label, client_tags, verb, params })
+    }
+
+    /// A parameter that is there and not empty.
+    pub(super) fn param(&self, index: usize) -> Option<&'a str> {
+        self.params.get(index).copied().filter(|param| !param.is_empty())
+    }
+}
+
+/// The value of a tag as it was meant (IRCv3 message tags, escaping).
+pub(super) fn unescape(value: &str) -> String {
+    let mut text = String::with_capacity(value.len());
+    let mut chars = value.chars();
+    while let Some(c) = chars.next() {
+        match (c, c == '\\') {
+            (c, false) => text.push(c),
+            (_, true) => match chars.next() {
+                Some(':') => text.push(';'),
+                Some('s') => text.push(' '),
+                Some('r' | 'n') | None => {}
+                Some(other) => text.push(other),
+            },
+        }
+    }
+    text
+}
+
+/// Names as the server compares them: `CASEMAPPING=ascii`.
+pub(super) fn fold(name: &str) -> String {
+    name.to_ascii_lowercase()
+}
+
+/// `text` cut to at most `room` bytes, never inside a character.
+pub(super) fn cut(text: &str, room: usize) -> &str {
+    let mut end = room.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// A message as it goes out. Every text in it came from one line or from herder, so it has no line end of its own but the
+/// one that is added; the filter makes that true for all callers to come.
+pub(super) fn to_line(message: &Message) -> String {
+    let text = message.to_string();
+    let mut line: String = text.chars().filter(|c| !matches!(c, '\0' | '\r' | '\n')).collect();
+    line.push_str("\r\n");
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn frames(chunks: &[&[u8]]) -> Vec<Incoming> {
+        let mut framer = Framer::default();
+        let mut found = Vec::new();
+        for chunk in chunks {
+            framer.push(chunk, &mut found);
+        }
+        found
+    }
+
+    #[test]
+    fn lines_are_cut_wherever_the_reads_end() {
+        let line = |text: &str| Incoming::Line(text.to_owned());
+        assert_eq!(frames(&[b"NI", b"CK a\r", b"\nUSER\n\r\n\n"]), [line("NICK a"), line("USER")]);
+        assert_eq!(frames(&[b"caf\xe9 \0x\ry\n"]), [line("caf\u{fffd} xy")]);
+        assert_eq!(frames(&[b"unfinished"]), []);
+    }
+
+    #[test]
+    fn a_line_without_end_is_thrown_away_and_the_next_one_is_read() {
+        let long = vec![b'x'; 64 * 1024];
+        assert_eq!(
+            frames(&[&long, b"y\nPING 1\n"]),
+            [Incoming::TooLong, Incoming::Line("PING 1".to_owned())]
+        );
+    }
+
+    #[test]
+    fn requests_are_split_into_tags_verb_and_parameters() {
+        let request =
+            Request::parse("@label=a\\s1;+draft/x=1;account=root :me PRIVMSG  #c :hello  you").unwrap();
+        assert_eq!(request.label.as_deref(), Some("a 1"));
+        assert_eq!(request.client_tags, [("+draft/x", Some("1"))]);
+        assert_eq!((request.verb, request.params), ("PRIVMSG", vec!["#c", "hello  you"]));
+        for nothing in ["", "   ", ":prefix", "@tags", ":prefix  ", "@a=b :p "] {
+            assert_eq!(Request::parse(nothing), None, "{nothing:?}");
+        }
+        let many = format!("X {}", "p ".repeat(40));
+        assert_eq!(Request::parse(&many).unwrap().params.len(), PARAMS_MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn framing_does_not_depend_on_where_reads_end(bytes in prop::collection::vec(any::<u8>(), 0..400), at in 0usize..400) {
+            let at = at.min(bytes.len());
+            prop_assert_eq!(frames(&[&bytes]), frames(&[&bytes[..at], &bytes[at..]]));
+        }
+
+        #[test]
+        fn a_request_never_holds_a_line_end(line in any::<String>()) {
+            let mut found = Vec::new();
+            Framer::default().push(format!("{line}\n").as_bytes(), &mut found);
+            for incoming in found {
+                if let Incoming::Line(line) = incoming {
+                    prop_assert!(!line.contains(['\r', '\n', '\0']));
+                    let _ = Request::parse(&line);
+                }
+            }
+        }
+    }
+}
