@@ -2,6 +2,32 @@
 //!
 //! The driver speaks the runtime's protocol, keeps the clocks, beats to the supervisor on evidence, runs the stop ladder
 //! over the whole tree of descendants, and reports how the session ended. It decides nothing about restarts.
+//!
+//! ```text
+//!             Go                    result                exit, or grace is over
+//!   Held ───────────► Working ──────────────► Leaving ─────────────────────────► Ending ───► Draining ───► Ended
+//!     │                │    ▲                   │                                   ▲
+//!     │                │    └── another turn ───┘                                   │
+//!     │                └ Stop, or a clock ran out ──► Interrupting ─────────────────┤
+//!     └──────────────── Stop ───────────────────────────────────────────────────────┘
+//! ```
+//!
+//! The rooms: `session` is the loop; [`protocol`] the seam to a runtime's own language, which [`claude`] and [`command`]
+//! fill; [`clocks`] the pure part of hangs; [`process`] the process trees and the stop ladder; [`orphans`] what a killed
+//! herder left; [`environment`] what a child is given.
+
+pub mod claude;
+pub mod clocks;
+pub mod command;
+pub mod environment;
+mod feed;
+pub mod lines;
+pub mod orphans;
+mod outgoing;
+pub mod process;
+pub mod protocol;
+mod session;
+pub mod text;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,6 +40,8 @@ use crate::core::input::Signal;
 use crate::core::outcome::Usage;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
+
+pub use process::ProcessTrees;
 
 /// What a session is started with.
 #[derive(Debug, Clone)]
@@ -108,4 +136,20 @@ pub struct Driver {
     pub reports: mpsc::Receiver<Report>,
     /// What can be seen meanwhile.
     pub live: watch::Receiver<Live>,
+}
+
+/// Starts a session. The driver always ends with exactly one [`Signal::Ended`], also when nothing could be started.
+///
+/// Must be called inside a tokio runtime.
+#[must_use]
+pub fn launch(launch: Launch, trees: ProcessTrees) -> Driver {
+    let (orders, orders_inbox) = mpsc::channel(ORDERS_CAPACITY);
+    let (reports_outbox, reports) = mpsc::channel(REPORTS_CAPACITY);
+    let (live_sender, live) = watch::channel(Live::default());
+    tokio::spawn(session::guarded(
+        launch,
+        trees,
+        session::Ends { orders: orders_inbox, reports: reports_outbox, live: live_sender },
+    ));
+    Driver { orders, reports, live }
 }

@@ -1,1 +1,445 @@
-//! Tests.
+//! Drivers with real child processes: how sessions end, the stop ladder, clocks, orphans.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use herder::core::id::{AgentName, SessionId, WorkId};
+use herder::core::input::{Clock, Signal};
+use herder::core::outcome::{Category, Exit, Outcome};
+use herder::core::spec::{AgentSpec, Pattern, PromptMode, Relay, Runtime};
+use herder::runtime::process::{Identity, lives};
+use herder::runtime::{Clocks, Driver, Launch, Order, ProcessTrees, Report, launch};
+
+/// Longer than anything here takes on a busy machine; a test that gets here has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn marker() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!("test-{}-{}/spark/1", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A launch of `command` in `workspace`, with clocks that do not run out.
+fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
+    let agent = AgentName::new("spark").expect("a good name");
+    let mut spec = AgentSpec::new(agent.clone(), runtime, workspace.to_owned());
+    spec.command = command.iter().map(|&word| word.to_owned()).collect();
+    Launch {
+        agent,
+        session: SessionId(1),
+        spec: Arc::new(spec),
+        prompt: "do it".to_owned(),
+        conversation: None,
+        marker: marker(),
+        environment: std::env::vars().collect(),
+        clocks: Clocks {
+            startup: PATIENCE,
+            silence: PATIENCE,
+            tool: PATIENCE,
+            task: PATIENCE,
+            grace: Duration::from_secs(5),
+            beat: Duration::from_millis(200),
+        },
+    }
+}
+
+fn edit(launch: &mut Launch, change: impl FnOnce(&mut AgentSpec)) {
+    change(Arc::make_mut(&mut launch.spec));
+}
+
+/// A running session and what it has reported so far.
+struct Running {
+    driver: Driver,
+    trees: ProcessTrees,
+    marker: String,
+    signals: Vec<Signal>,
+    words: Vec<String>,
+    beats: usize,
+}
+
+impl Running {
+    fn start(what: Launch) -> Self {
+        let trees = ProcessTrees::new().expect("this process can adopt");
+        let marker = what.marker.clone();
+        let driver = launch(what, trees.clone());
+        Self { driver, trees, marker, signals: Vec::new(), words: Vec::new(), beats: 0 }
+    }
+
+    async fn order(&self, order: Order) {
+        self.driver.orders.send(order).await.expect("the driver listens");
+    }
+
+    /// The next signal, and everything before it.
+    async fn signal(&mut self) -> Option<Signal> {
+        loop {
+            let report = tokio::time::timeout(PATIENCE, self.driver.reports.recv());
+            match report.await.expect("the driver reports in time")? {
+                Report::Beat => self.beats += 1,
+                Report::Words(words) => self.words.push(words),
+                Report::Signal(signal) => {
+                    self.signals.push(signal.clone());
+                    return Some(signal);
+                }
+            }
+        }
+    }
+
+    async fn until(&mut self, is: impl Fn(&Signal) -> bool) -> Signal {
+        loop {
+            let signal = self.signal().await.expect("the signal comes before the end");
+            if is(&signal) {
+                return signal;
+            }
+        }
+    }
+
+    async fn spawned(&mut self) -> Identity {
+        match self.signal().await {
+            Some(Signal::Spawned { pid, started }) => Identity { pid, started },
+            other => panic!("spawned is the first signal, not {other:?}"),
+        }
+    }
+
+    /// How it ended. Nothing follows, and no process is left.
+    async fn ended(&mut self) -> (Outcome, Vec<u32>) {
+        let ended = self.until(|signal| matches!(signal, Signal::Ended { .. })).await;
+        let Signal::Ended { outcome, survivors } = ended else { unreachable!("waited for it") };
+        assert_eq!(self.signal().await, None, "nothing follows the end");
+        let (marker, table) = (self.marker.clone(), self.trees.table().await);
+        let left = table.members(&std::collections::HashSet::new(), |seen| seen == marker);
+        assert_eq!(left.len(), survivors.len(), "what is left is reported: {left:?}");
+        (*outcome, survivors)
+    }
+}
+
+/// Runs a session to its end.
+async fn run(what: Launch) -> (Outcome, Vec<Signal>, Vec<String>) {
+    let mut running = Running::start(what);
+    running.spawned().await;
+    running.order(Order::Go).await;
+    let (outcome, survivors) = running.ended().await;
+    assert!(survivors.is_empty(), "nothing survives: {survivors:?}");
+    (outcome, running.signals, running.words)
+}
+
+async fn shell(script: &str) -> Outcome {
+    let folder = tempfile::tempdir().expect("a folder");
+    run(session(Runtime::Command, &["sh", "-c", script], folder.path())).await.0
+}
+
+#[tokio::test]
+async fn a_command_that_succeeds_is_a_success_with_its_output() {
+    let outcome = shell("cat; echo done >&2").await;
+    assert_eq!(outcome.category, Category::Success);
+    assert_eq!(outcome.text.as_deref(), Some("do it"));
+    assert_eq!(outcome.exit, Some(Exit::Code(0)));
+}
+
+#[tokio::test]
+async fn a_command_that_fails_is_a_crash_with_its_last_words() {
+    let outcome = shell("echo first >&2; echo out of cheese >&2; exit 7").await;
+    assert_eq!(outcome.category, Category::Crash);
+    assert_eq!(outcome.detail, "exit code 7: out of cheese");
+    assert_eq!(outcome.exit, Some(Exit::Code(7)));
+    let outcome = shell("kill -9 $$").await;
+    assert_eq!((outcome.category, outcome.exit), (Category::Crash, Some(Exit::Signal(9))));
+    assert_eq!(outcome.detail, "ended by signal 9");
+    assert_eq!(shell("exit 2").await.category, Category::DoNotRestart);
+}
+
+#[tokio::test]
+async fn what_is_missing_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ended = async |what| {
+        let mut running = Running::start(what);
+        let outcome = running.ended().await.0;
+        assert_eq!(running.signals.len(), 1, "nothing was spawned");
+        assert_eq!(outcome.category, Category::Permanent);
+        outcome.detail
+    };
+    let mut nowhere = session(Runtime::Command, &["true"], Path::new("/nonexistent/workspace"));
+    assert!(ended(nowhere.clone()).await.contains("/nonexistent/workspace"));
+    edit(&mut nowhere, |spec| {
+        spec.workspace = folder.path().to_owned();
+        spec.command = vec!["no-such-program".to_owned()];
+    });
+    assert!(ended(nowhere.clone()).await.starts_with("no-such-program is not installed"));
+    edit(&mut nowhere, |spec| spec.command.clear());
+    assert!(ended(nowhere).await.contains("has no command"));
+    let unreadable = session(Runtime::Command, &["/etc/passwd"], folder.path());
+    assert!(ended(unreadable).await.starts_with("/etc/passwd cannot be started"));
+}
+
+#[tokio::test]
+async fn nothing_is_given_to_the_process_before_go() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut running = Running::start(session(Runtime::Command, &["sh", "-c", "cat > got"], folder.path()));
+    let root = running.spawned().await;
+    // The driver beats several times while it waits; by then a prompt would have been written.
+    while running.beats < 3 {
+        match running.driver.reports.recv().await {
+            Some(Report::Beat) => running.beats += 1,
+            other => panic!("only heartbeats come before Go, not {other:?}"),
+        }
+    }
+    assert!(lives(root));
+    assert_eq!(std::fs::read_to_string(folder.path().join("got")).unwrap_or_default(), "");
+    running.order(Order::Go).await;
+    assert_eq!(running.ended().await.0.category, Category::Success);
+    assert_eq!(std::fs::read_to_string(folder.path().join("got")).expect("it was written"), "do it\n");
+}
+
+#[tokio::test]
+async fn a_prompt_can_be_an_argument() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(Runtime::Command, &["printf", "%s|", "a {prompt} b", "$(id)"], folder.path());
+    edit(&mut what, |spec| spec.prompt = PromptMode::Arg);
+    what.prompt = "x; rm -rf \"$HOME\" {prompt}".to_owned();
+    let outcome = run(what).await.0;
+    assert_eq!(outcome.text.as_deref(), Some("a x; rm -rf \"$HOME\" {prompt} b|$(id)|"));
+}
+
+#[tokio::test]
+async fn patterns_say_what_a_line_on_stderr_means() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "echo 'usage limit reached, sorry' >&2; echo bye >&2; exit 1";
+    let mut what = session(Runtime::Command, &["sh", "-c", script], folder.path());
+    edit(&mut what, |spec| {
+        spec.patterns = vec![
+            Pattern { matches: "(".to_owned(), category: Category::Auth },
+            Pattern { matches: "usage limit".to_owned(), category: Category::Quota },
+        ];
+    });
+    let outcome = run(what).await.0;
+    assert_eq!((outcome.category, outcome.detail.as_str()), (Category::Quota, "usage limit reached, sorry"));
+}
+
+#[tokio::test]
+async fn a_child_gets_what_is_allowed_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(Runtime::Command, &["env"], folder.path());
+    what.environment = BTreeMap::from(
+        [
+            ("PATH", "/usr/bin:/bin"),
+            ("DISCORD_TOKEN", "secret-1"),
+            ("IRC_PASSWORD", "secret-2"),
+            ("HERDER_WEB_TOKEN", "secret-3"),
+            ("OPENAI_API_KEY", "wanted"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
+    edit(&mut what, |spec| {
+        spec.inherit_env =
+            ["PATH", "OPENAI_API_KEY", "HERDER_WEB_TOKEN", "DISCORD_TOKEN"].map(str::to_owned).to_vec();
+        spec.env.insert("RUST_LOG".to_owned(), "warn".to_owned());
+    });
+    let marker = what.marker.clone();
+    let text = run(what).await.0.text.expect("env prints");
+    assert!(!text.contains("secret"), "{text}");
+    let mut names: Vec<&str> = text.lines().filter_map(|line| line.split('=').next()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["HERDER_AGENT", "HERDER_SESSION", "OPENAI_API_KEY", "PATH", "RUST_LOG"]);
+    assert!(text.contains(&format!("HERDER_SESSION={marker}")));
+}
+
+#[tokio::test]
+async fn a_flood_on_stderr_blocks_nobody() {
+    let script = "i=0; while [ $i -lt 20000 ]; do echo 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' >&2; i=$((i+1)); done; echo fine";
+    let outcome = shell(script).await;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("fine")));
+}
+
+/// A process that forks children in sessions of their own and double-forked daemons; all of them ignore SIGTERM.
+const FORKER: &str = r#"
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+def stay():
+    while True: time.sleep(1)
+for n in range(2):
+    if os.fork() == 0:
+        os.setsid(); stay()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            stay()
+        os._exit(0)
+    else:
+        os.wait()
+print("ready", flush=True)
+"#;
+
+#[tokio::test]
+async fn the_ladder_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = format!("{FORKER}\nstay()");
+    let mut what = session(Runtime::Command, &["python3", "-c", &script], folder.path());
+    what.clocks.grace = Duration::from_millis(300);
+    edit(&mut what, |spec| spec.relay = Relay::All);
+    let mut running = Running::start(what);
+    let root = running.spawned().await;
+    running.order(Order::Go).await;
+    while running.words.is_empty() {
+        if let Some(Report::Words(words)) = running.driver.reports.recv().await {
+            running.words.push(words);
+        }
+    }
+    let marker = running.marker.clone();
+    let members =
+        running.trees.table().await.members(&std::collections::HashSet::new(), |seen| seen == marker);
+    assert_eq!(members.len(), 5, "the process, two children, two daemons");
+    running.order(Order::Stop).await;
+    let (outcome, survivors) = running.ended().await;
+    assert!(survivors.is_empty(), "{survivors:?}");
+    assert_eq!(outcome.category, Category::Interrupted);
+    assert!(!members.iter().any(|member| lives(*member)) && !lives(root));
+}
+
+#[tokio::test]
+async fn what_a_process_leaves_behind_is_ended_with_its_session() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(Runtime::Command, &["python3", "-c", FORKER], folder.path());
+    what.clocks.grace = Duration::from_millis(300);
+    let (outcome, ..) = run(what).await;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("ready")));
+}
+
+#[tokio::test]
+async fn a_supervisor_that_is_gone_stops_the_session() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut running = Running::start(session(Runtime::Command, &["sleep", "1000"], folder.path()));
+    let root = running.spawned().await;
+    running.order(Order::Go).await;
+    let Driver { orders, mut reports, .. } = running.driver;
+    drop(orders);
+    let mut last = None;
+    while let Some(report) = reports.recv().await {
+        last = Some(report);
+    }
+    assert!(matches!(last, Some(Report::Signal(Signal::Ended { .. }))), "{last:?}");
+    assert!(!lives(root));
+}
+
+#[tokio::test]
+async fn silence_without_cpu_time_is_a_hang_and_work_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(Runtime::Command, &["sleep", "1000"], folder.path());
+    what.clocks.silence = Duration::from_millis(600);
+    what.clocks.beat = Duration::from_millis(100);
+    let (outcome, signals, _) = run(what.clone()).await;
+    assert_eq!(outcome.category, Category::Hung);
+    let ran_out = signals.iter().find_map(|signal| match signal {
+        Signal::ClockRanOut { clock, .. } => Some(*clock),
+        _ => None,
+    });
+    assert_eq!(ran_out, Some(Clock::Silence));
+
+    let busy = "import time\nt = time.process_time\nwhile t() < 2: pass\nprint('counted')";
+    edit(&mut what, |spec| spec.command = ["python3", "-c", busy].map(str::to_owned).to_vec());
+    let (outcome, ..) = run(what).await;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("counted")));
+}
+
+#[tokio::test]
+async fn a_session_that_takes_too_long_is_a_task_timeout() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what =
+        session(Runtime::Command, &["sh", "-c", "while :; do echo on; sleep 0.05; done"], folder.path());
+    edit(&mut what, |spec| spec.max_task_duration = Some(Duration::from_millis(400)));
+    let (outcome, ..) = run(what).await;
+    assert_eq!(outcome.category, Category::TaskTimeout);
+    assert!(outcome.detail.starts_with("the session takes"), "{}", outcome.detail);
+    assert!(outcome.text.is_some_and(|text| text.starts_with("on\non\n")), "partial output is kept");
+}
+
+/// A scripted claude in a few lines of Python: `lines` are printed after the first user message.
+fn claude(body: &str, workspace: &Path) -> Launch {
+    let script = format!(
+        r#"
+import json, sys, time
+def say(**line): print(json.dumps(line), flush=True)
+def init(): say(type="system", subtype="init", session_id="c-1", model="m")
+def text(words): say(type="assistant", message=dict(id="m1", model="m", content=[dict(type="text", text=words)]))
+def result(words, **more): say(**(dict(type="result", subtype="success", is_error=False, num_turns=1, result=words, session_id="c-1", total_cost_usd=0.5) | more))
+def read():
+    line = sys.stdin.readline()
+    return json.loads(line) if line else None
+first = read()
+{body}
+"#
+    );
+    session(Runtime::Claude, &["python3", "-c", &script], workspace)
+}
+
+#[tokio::test]
+async fn claude_succeeds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let what =
+        claude("init(); text('hello'); result('hello, ' + first['message']['content'])", folder.path());
+    let (outcome, signals, _) = run(what).await;
+    assert_eq!(outcome.category, Category::Success, "{outcome:?}");
+    assert_eq!(outcome.text.as_deref(), Some("hello, do it"));
+    assert_eq!((outcome.turns, outcome.usage.cost_usd), (1, 0.5));
+    assert!(signals.contains(&Signal::Ready { conversation: Some("c-1".to_owned()) }));
+}
+
+#[tokio::test]
+async fn claude_takes_messages_in_mid_turn_and_the_last_result_decides() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = "init(); m = read(); result('one'); init(); result('two: ' + m['message']['content'])";
+    let mut running = Running::start(claude(body, folder.path()));
+    running.spawned().await;
+    running.order(Order::Go).await;
+    running.until(|signal| matches!(signal, Signal::Ready { .. })).await;
+    running.order(Order::Steer { work: WorkId(9), text: "and \"this\"\n".to_owned() }).await;
+    running.until(|signal| *signal == Signal::Steered { work: WorkId(9) }).await;
+    let (outcome, _) = running.ended().await;
+    assert_eq!(outcome.text.as_deref(), Some("two: and \"this\"\n"));
+    assert_eq!(outcome.turns, 2);
+}
+
+#[tokio::test]
+async fn claude_is_interrupted_before_it_is_killed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = "init()\nr = read()\nopen('asked', 'w').write(r['request']['subtype'])\nresult('', subtype='error_during_execution', is_error=True, terminal_reason='aborted_streaming')\nread()";
+    let mut running = Running::start(claude(body, folder.path()));
+    running.spawned().await;
+    running.order(Order::Go).await;
+    running.until(|signal| matches!(signal, Signal::Ready { .. })).await;
+    running.order(Order::Stop).await;
+    let (outcome, _) = running.ended().await;
+    assert_eq!((outcome.category, outcome.exit), (Category::Interrupted, Some(Exit::Code(0))));
+    assert_eq!(std::fs::read_to_string(folder.path().join("asked")).expect("it was asked"), "interrupt");
+}
+
+#[tokio::test]
+async fn a_result_without_an_exit_is_no_crash() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ninit(); result('done')\nwhile True: time.sleep(1)";
+    let mut what = claude(body, folder.path());
+    what.clocks.grace = Duration::from_millis(300);
+    let (outcome, ..) = run(what).await;
+    assert_eq!((outcome.category, outcome.exit), (Category::Success, Some(Exit::Signal(9))));
+}
+
+#[tokio::test]
+async fn lines_that_are_no_json_cost_nothing_but_themselves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body =
+        "print('warning: something', flush=True); print('{\"type\":7}'); print('[]'); init(); result('fine')";
+    let (outcome, ..) = run(claude(body, folder.path())).await;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("fine")));
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_gone_is_not_tried_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = "print('No conversation found with session ID: c-0', file=sys.stderr)\nresult('', subtype='error_during_execution', is_error=True)\nsys.exit(1)";
+    let mut what = claude(body, folder.path());
+    what.conversation = Some("c-0".to_owned());
+    let (outcome, signals, _) = run(what).await;
+    assert_eq!(outcome.category, Category::Transient);
+    assert!(signals.contains(&Signal::Ready { conversation: None }));
+}

@@ -1,0 +1,364 @@
+//! Runtime `claude`: Claude Code, stream-json both ways.
+//!
+//! The prompt is a user line. A message that is steered in is another one: the CLI hands it to the model with the next
+//! tool result, or begins another turn with it if the turn was over. After a result nothing is left to say, so standard
+//! input is closed; the process then finishes whatever it had already been given and exits. The last result decides.
+//!
+//! Exit codes mean nothing here, and `subtype` is `success` on API errors: see [`classify`].
+
+pub mod classify;
+pub mod wire;
+
+use std::collections::BTreeMap;
+
+use super::Launch;
+use super::command::died;
+use super::protocol::{Feed, Happening, Invocation, Protocol};
+use super::text::{LINE_MAX, Tail, bounded, one_line};
+use crate::core::outcome::{Category, Exit, Outcome, Usage};
+use crate::core::spec::{AgentSpec, Permissions};
+use crate::core::time::Timestamp;
+use classify::Failure;
+
+/// The program, unless the spec names another.
+const PROGRAM: &str = "claude";
+
+/// The final text that is kept: the longest answers are a few kilobytes.
+const TEXT_MAX: usize = 64 * 1024;
+
+/// The reason that is kept, for people: an API's error page is not worth more.
+const DETAIL_MAX: usize = 4 * 1024;
+
+/// Instructions go on the command line, where one argument has at most 128 KiB.
+const INSTRUCTIONS_MAX: usize = 100 * 1024;
+
+/// Set unless the spec sets them otherwise: no traffic but the model's.
+const QUIET: [(&str, &str); 4] = [
+    ("DISABLE_TELEMETRY", "1"),
+    ("DISABLE_ERROR_REPORTING", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+];
+
+/// What the CLI prints on standard error for a conversation it does not know.
+const CONVERSATION_LOST: &str = "No conversation found";
+
+/// Speaks with Claude Code.
+#[derive(Debug, Default)]
+pub struct Claude {
+    resuming: bool,
+    conversation: Option<String>,
+    interrupts: u32,
+    /// The last result, as an outcome.
+    result: Option<Outcome>,
+    /// What the last synthetic message said, for the result that follows it.
+    failure: Failure,
+    resets_at: Option<Timestamp>,
+    last_message: String,
+    messages: u32,
+    turns: u32,
+    usage: Usage,
+}
+
+impl Claude {
+    /// What to run for `launch`.
+    #[must_use]
+    pub fn prepare(launch: &Launch, mut environment: BTreeMap<String, String>) -> (Invocation, Self) {
+        let spec = &launch.spec;
+        for (name, value) in QUIET {
+            environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+        }
+        if spec.permissions == Permissions::Full && rustix::process::geteuid().is_root() {
+            // The CLI refuses to bypass its own questions as root unless it is told that this is wanted.
+            environment.entry("IS_SANDBOX".to_owned()).or_insert_with(|| "1".to_owned());
+        }
+        let default = [PROGRAM.to_owned()];
+        let command = if spec.command.is_empty() { &default[..] } else { &spec.command };
+        let mut arguments = command[1..].to_vec();
+        arguments.extend(arguments_of(spec, launch.conversation.as_deref()));
+        let invocation = Invocation { program: command[0].clone(), arguments, environment };
+        (invocation, Self { resuming: launch.conversation.is_some(), ..Self::default() })
+    }
+
+    fn system(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
+        match line.subtype.text_or_empty() {
+            "init" => {
+                let conversation = line.session_id.text().map(str::to_owned);
+                happened.push(Happening::TurnStarted);
+                if self.conversation.is_none() || self.conversation != conversation {
+                    self.conversation.clone_from(&conversation);
+                    happened.push(Happening::Ready { conversation });
+                }
+            }
+            "api_retry" => {
+                let status = line.error_status.integer().map_or(String::new(), |status| format!(" {status}"));
+                happened.push(Happening::Note(format!(
+                    "API error{status} ({}), try {} of {}, next in {:.1} s",
+                    one_line(line.error.text_or_empty(), 100),
+                    line.attempt.count(),
+                    line.max_retries.count(),
+                    line.retry_delay_ms.number().unwrap_or(0.0) / 1000.0,
+                )));
+            }
+            // Other notices are proof of life and nothing else.
+            _ => {}
+        }
+    }
+
+    fn assistant(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
+        if let Some(error) = line.error.text() {
+            self.failure.assistant_error = error.to_owned();
+            self.remember_api_error(line);
+        } else {
+            happened.push(Happening::TurnStarted);
+        }
+        let Some(message) = &line.message else { return };
+        let synthetic = message.model.text() == Some("<synthetic>");
+        for block in &message.content.0 {
+            match block.kind.text_or_empty() {
+                // What the CLI says of an error is the outcome's detail, not the agent's words.
+                "text" if !synthetic && line.parent_tool_use_id.text().is_none() => {
+                    let text = block.text.text_or_empty();
+                    if !text.trim().is_empty() {
+                        happened.push(Happening::Words(bounded(text, TEXT_MAX).to_owned()));
+                    }
+                }
+                "tool_use" => happened.push(Happening::ToolStarted {
+                    id: bounded(block.id.text_or_empty(), LINE_MAX).to_owned(),
+                    name: one_line(block.name.text_or_empty(), 100),
+                }),
+                // Thinking, images, and what is yet to come.
+                _ => {}
+            }
+        }
+        let id = message.id.text_or_empty();
+        if !synthetic && self.last_message != id {
+            id.clone_into(&mut self.last_message);
+            self.messages += 1;
+            let mut usage = self.usage;
+            usage.add(message.usage.as_ref().map(tokens).unwrap_or_default());
+            self.usage = usage;
+            happened.push(Happening::Progress { turns: self.turns.saturating_add(self.messages), usage });
+        }
+    }
+
+    fn user(line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
+        let blocks = line.message.as_ref().map(|message| message.content.0.as_slice()).unwrap_or_default();
+        for block in blocks.iter().filter(|block| block.kind.text() == Some("tool_result")) {
+            happened.push(Happening::ToolEnded {
+                id: bounded(block.tool_use_id.text_or_empty(), LINE_MAX).to_owned(),
+            });
+        }
+    }
+
+    fn limit(&mut self, line: &wire::Line<'_>) {
+        let Some(info) = &line.rate_limit_info else { return };
+        self.failure.limit = info.status.text_or_empty().to_owned();
+        if info.status.text() == Some("rejected") {
+            self.resets_at = info.resets_at.integer().map(Timestamp::from_seconds);
+        }
+    }
+
+    fn remember_api_error(&mut self, line: &wire::Line<'_>) {
+        let status = line.api_error_status.integer();
+        for (field, value) in [
+            (&mut self.failure.status, status.map(|status| status.to_string())),
+            (&mut self.failure.error_type, line.api_error_type.text().map(str::to_owned)),
+            (&mut self.failure.api_error, line.api_error.text().map(str::to_owned)),
+        ] {
+            if let Some(value) = value {
+                *field = value;
+            }
+        }
+        let info = line.api_error_params.as_ref().and_then(|params| params.rate_limit_info.as_ref());
+        if let Some(seconds) = info.and_then(|info| info.resets_at.integer()) {
+            self.resets_at = Some(Timestamp::from_seconds(seconds));
+        }
+    }
+
+    fn result(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
+        self.turns = self.turns.saturating_add(u32::try_from(line.num_turns.count()).unwrap_or(u32::MAX));
+        self.messages = 0;
+        self.count(line);
+        let outcome = if line.is_error.is_true() {
+            self.remember_api_error(line);
+            self.failed(line)
+        } else {
+            let mut outcome = Outcome::new(Category::Success, "");
+            outcome.text = line.result.text().map(|text| bounded(text, TEXT_MAX).to_owned());
+            outcome
+        };
+        self.result = Some(outcome);
+        // What went wrong in one turn says nothing about the next; a limit that was reached stays reached.
+        self.failure = Failure { limit: std::mem::take(&mut self.failure.limit), ..Failure::default() };
+        happened.push(Happening::Progress { turns: self.turns, usage: self.usage });
+        happened.push(Happening::TurnEnded);
+    }
+
+    fn failed(&mut self, line: &wire::Line<'_>) -> Outcome {
+        line.subtype.text_or_empty().clone_into(&mut self.failure.subtype);
+        line.terminal_reason.text_or_empty().clone_into(&mut self.failure.terminal_reason);
+        let errors = line.errors.as_deref().unwrap_or_default();
+        let errors: Vec<&str> = errors.iter().filter_map(wire::Scalar::text).collect();
+        self.failure.text = match line.result.text() {
+            Some(text) if !text.trim().is_empty() => text.to_owned(),
+            _ if errors.is_empty() => self.failure.subtype.clone(),
+            _ => errors.join("; "),
+        };
+        self.outcome_of_failure()
+    }
+
+    fn outcome_of_failure(&self) -> Outcome {
+        let category = self.failure.category().unwrap_or(Category::Transient);
+        let mut outcome = Outcome::new(category, one_line(&self.failure.text, DETAIL_MAX));
+        if matches!(category, Category::RateLimit | Category::Quota) {
+            outcome.resets_at = self.resets_at;
+        }
+        outcome
+    }
+
+    /// The sums since the process started: per model if they are there, else what each turn added.
+    fn count(&mut self, line: &wire::Line<'_>) {
+        let models = line.model_usage.as_ref().filter(|models| !models.is_empty());
+        if let Some(models) = models {
+            let mut sum = Usage { cost_usd: self.usage.cost_usd, ..Usage::default() };
+            for model in models.values() {
+                sum.add(Usage {
+                    input_tokens: model
+                        .input_tokens
+                        .count()
+                        .saturating_add(model.cache_creation_input_tokens.count())
+                        .saturating_add(model.cache_read_input_tokens.count()),
+                    output_tokens: model.output_tokens.count(),
+                    cost_usd: 0.0,
+                });
+            }
+            self.usage = sum;
+        }
+        if let Some(cost) = line.total_cost_usd.number() {
+            self.usage.cost_usd = cost;
+        }
+    }
+}
+
+fn tokens(tokens: &wire::Tokens<'_>) -> Usage {
+    Usage {
+        input_tokens: tokens
+            .input_tokens
+            .count()
+            .saturating_add(tokens.cache_creation_input_tokens.count())
+            .saturating_add(tokens.cache_read_input_tokens.count()),
+        output_tokens: tokens.output_tokens.count(),
+        cost_usd: 0.0,
+    }
+}
+
+fn arguments_of(spec: &AgentSpec, conversation: Option<&str>) -> Vec<String> {
+    let mut arguments: Vec<String> =
+        ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+            .map(str::to_owned)
+            .to_vec();
+    let mut option = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
+    if !spec.model.is_empty() {
+        option("--model", spec.model.clone());
+    }
+    if spec.max_turns > 0 {
+        option("--max-turns", spec.max_turns.to_string());
+    }
+    if spec.max_budget_usd > 0.0 {
+        option("--max-budget-usd", spec.max_budget_usd.to_string());
+    }
+    let instructions = spec.instructions.replace('\0', "");
+    if !instructions.trim().is_empty() {
+        option("--append-system-prompt", bounded(&instructions, INSTRUCTIONS_MAX).to_owned());
+    }
+    match spec.permissions {
+        Permissions::ReadOnly => {
+            // Nobody answers its questions, so that whatever needs a yes is denied; the tools that write are not offered.
+            option("--disallowedTools", "Edit,MultiEdit,Write,NotebookEdit".to_owned());
+            option("--permission-mode", "default".to_owned());
+        }
+        Permissions::WorkspaceWrite => option("--permission-mode", "acceptEdits".to_owned()),
+        Permissions::Full => option("--permission-mode", "bypassPermissions".to_owned()),
+    }
+    if let Some(conversation) = conversation {
+        option("--resume", conversation.to_owned());
+    }
+    arguments
+}
+
+impl Protocol for Claude {
+    fn ready_at_start(&self) -> bool {
+        false
+    }
+
+    fn prompt(&mut self, prompt: &str) -> Feed {
+        Feed { bytes: wire::user_line(prompt), close: false }
+    }
+
+    fn steer(&mut self, text: &str) -> Option<Vec<u8>> {
+        Some(wire::user_line(text))
+    }
+
+    fn interrupt(&mut self) -> Option<Vec<u8>> {
+        self.interrupts += 1;
+        Some(wire::interrupt_line(self.interrupts))
+    }
+
+    fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        let Ok(line) = wire::parse(line) else {
+            happened.push(Happening::Malformed);
+            return;
+        };
+        match line.kind.text_or_empty() {
+            "system" => self.system(&line, happened),
+            "assistant" => self.assistant(&line, happened),
+            "user" => Self::user(&line, happened),
+            "rate_limit_event" => self.limit(&line),
+            "result" => self.result(&line, happened),
+            "" => happened.push(Happening::Malformed),
+            // Progress of tools, answers to requests, and types that later versions add: proof of life.
+            _ => {}
+        }
+    }
+
+    fn outcome(&mut self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
+        let mut outcome = match self.result.take() {
+            Some(outcome) => outcome,
+            None if self.conversation_lost(stderr) => {
+                Outcome::new(Category::Transient, stderr.last().unwrap_or(CONVERSATION_LOST))
+            }
+            None if !self.failure.assistant_error.is_empty() => self.outcome_of_failure(),
+            None => self.died(exit, stderr),
+        };
+        outcome.turns = self.turns.saturating_add(self.messages);
+        outcome.usage = self.usage;
+        outcome
+    }
+
+    fn conversation_lost(&self, stderr: &Tail) -> bool {
+        let said = |outcome: &Outcome| outcome.detail.contains(CONVERSATION_LOST);
+        self.resuming
+            && self.conversation.is_none()
+            && (stderr.iter().any(|line| line.contains(CONVERSATION_LOST))
+                || self.result.as_ref().is_some_and(said))
+    }
+}
+
+impl Claude {
+    /// A process that left without a result: its last words may still be ones that the table knows.
+    fn died(&self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
+        let known = stderr.iter().rev().find_map(|line| {
+            let failure = Failure { text: line.to_owned(), ..Failure::default() };
+            failure.category().map(|category| Outcome::new(category, line))
+        });
+        match (exit, known) {
+            (Some(Exit::Code(_)), Some(outcome)) => outcome,
+            (Some(Exit::Code(0)), None) => Outcome::new(Category::Crash, "the process left without a result"),
+            (exit, _) => died(exit, stderr),
+        }
+    }
+}

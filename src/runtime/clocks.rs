@@ -1,0 +1,247 @@
+//! The clocks of a session, as a pure state: what was seen when, which clock has run out, and whether there is evidence of life.
+//!
+//! Times are durations since the session's process was given its work.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::Clocks;
+use crate::core::input::Clock;
+
+/// A tree that uses less than this share of one core is not working: a runtime that hangs in a model call still turns its
+/// event loop over.
+pub const CPU_SHARE_MIN: f64 = 0.05;
+
+/// An open tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenTool {
+    /// Its name.
+    pub name: String,
+    /// When it began.
+    pub since: Duration,
+}
+
+/// What was seen of a session.
+#[derive(Debug, Clone, Default)]
+pub struct Vitals {
+    ready: bool,
+    last_event: Duration,
+    last_cpu: Option<Duration>,
+    tools: BTreeMap<String, OpenTool>,
+}
+
+/// A tool call that never ends is one entry, and a stream that only begins calls must not fill the memory.
+const TOOLS_MAX: usize = 1000;
+
+impl Vitals {
+    /// Anything came from the process.
+    pub fn event(&mut self, now: Duration) {
+        self.last_event = now;
+    }
+
+    /// The runtime is up.
+    pub fn ready(&mut self) {
+        self.ready = true;
+    }
+
+    /// The tree has used CPU time worth the name.
+    pub fn cpu(&mut self, now: Duration) {
+        self.last_cpu = Some(now);
+    }
+
+    /// A tool call began.
+    pub fn tool_started(&mut self, id: String, name: String, now: Duration) {
+        if self.tools.len() < TOOLS_MAX {
+            self.tools.entry(id).or_insert(OpenTool { name, since: now });
+        }
+    }
+
+    /// A tool call ended.
+    pub fn tool_ended(&mut self, id: &str) {
+        self.tools.remove(id);
+    }
+
+    /// A turn is over, and with it whatever it had open.
+    pub fn turn_ended(&mut self) {
+        self.tools.clear();
+    }
+
+    /// The tool call that has been open for longest.
+    #[must_use]
+    pub fn oldest_tool(&self) -> Option<&OpenTool> {
+        self.tools.values().min_by_key(|tool| tool.since)
+    }
+
+    /// The last moment at which something was certainly alive: an event, or CPU time.
+    fn last_sign(&self) -> Duration {
+        self.last_cpu.map_or(self.last_event, |cpu| cpu.max(self.last_event))
+    }
+
+    /// The clock that runs out next, and when.
+    #[must_use]
+    pub fn next(&self, clocks: &Clocks) -> (Clock, Duration) {
+        let task = (Clock::Task, clocks.task);
+        let other = match self.oldest_tool() {
+            _ if !self.ready => (Clock::Startup, clocks.startup),
+            Some(tool) => (Clock::Tool, tool.since.saturating_add(clocks.tool)),
+            None => (Clock::Silence, self.last_sign().saturating_add(clocks.silence)),
+        };
+        if other.1 < task.1 { other } else { task }
+    }
+
+    /// The clock that has run out, with what was seen.
+    #[must_use]
+    pub fn ran_out(&self, clocks: &Clocks, now: Duration) -> Option<(Clock, String)> {
+        let (clock, at) = self.next(clocks);
+        (now >= at).then(|| (clock, self.evidence(clock, now)))
+    }
+
+    /// Whether CPU time should be looked at: only when nothing else speaks for the session any more.
+    #[must_use]
+    pub fn needs_cpu(&self, clocks: &Clocks, now: Duration) -> bool {
+        self.ready && self.tools.is_empty() && now.saturating_sub(self.last_sign()) >= clocks.silence / 2
+    }
+
+    fn evidence(&self, clock: Clock, now: Duration) -> String {
+        let silent = brief(now.saturating_sub(self.last_event));
+        let quiet = match self.last_cpu {
+            None => format!("no event for {silent}, no tool open, no CPU time"),
+            Some(cpu) => format!(
+                "no event for {silent}, no tool open, no CPU time for {}",
+                brief(now.saturating_sub(cpu))
+            ),
+        };
+        match (clock, self.oldest_tool()) {
+            (Clock::Startup, _) => format!("nothing from the process for {}", brief(now)),
+            (Clock::Tool, Some(tool)) => {
+                format!("tool {} open for {}", tool.name, brief(now.saturating_sub(tool.since)))
+            }
+            (Clock::Task, Some(tool)) => format!(
+                "the session takes {}, tool {} open for {}",
+                brief(now),
+                tool.name,
+                brief(now.saturating_sub(tool.since))
+            ),
+            (Clock::Task, None) => {
+                format!("the session takes {}, last event {silent} ago", brief(now))
+            }
+            (Clock::Silence | Clock::Tool | Clock::Heartbeat, _) => quiet,
+        }
+    }
+}
+
+/// A duration for people, in its two largest units.
+#[must_use]
+pub fn brief(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, 0..10) => format!("{:.1} s", duration.as_secs_f64()),
+        (0, 0, s) => format!("{s} s"),
+        (0, m, 0) => format!("{m} min"),
+        (0, m, s) => format!("{m} min {s} s"),
+        (h, 0, _) => format!("{h} h"),
+        (h, m, _) => format!("{h} h {m} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn minutes(n: u64) -> Duration {
+        Duration::from_secs(60 * n)
+    }
+
+    const CLOCKS: Clocks = Clocks {
+        startup: minutes(1),
+        silence: minutes(5),
+        tool: minutes(30),
+        task: minutes(120),
+        grace: Duration::from_secs(10),
+        beat: Duration::from_secs(5),
+    };
+
+    fn ready() -> Vitals {
+        let mut vitals = Vitals::default();
+        vitals.ready();
+        vitals
+    }
+
+    fn with_tool(since: Duration) -> Vitals {
+        let mut vitals = ready();
+        vitals.event(since);
+        vitals.tool_started("t".to_owned(), "Bash".to_owned(), since);
+        vitals
+    }
+
+    #[test]
+    fn each_clock_runs_out_at_its_time_and_not_before() {
+        let spoke = |at| {
+            let mut vitals = ready();
+            vitals.event(at);
+            vitals
+        };
+        let computed = |at| {
+            let mut vitals = ready();
+            vitals.cpu(at);
+            vitals
+        };
+        let closed = {
+            let mut vitals = with_tool(minutes(3));
+            vitals.tool_ended("t");
+            vitals
+        };
+        let overlong = {
+            let mut vitals = with_tool(minutes(100));
+            vitals.event(minutes(119));
+            vitals
+        };
+        let table = [
+            (Vitals::default(), Clock::Startup, minutes(1), "nothing from the process for 1 min"),
+            (ready(), Clock::Silence, minutes(5), "no event for 5 min, no tool open, no CPU time"),
+            (spoke(minutes(3)), Clock::Silence, minutes(8), "no event for 5 min, no tool open, no CPU time"),
+            (
+                computed(minutes(4)),
+                Clock::Silence,
+                minutes(9),
+                "no event for 9 min, no tool open, no CPU time for 5 min",
+            ),
+            (with_tool(minutes(2)), Clock::Tool, minutes(32), "tool Bash open for 30 min"),
+            (closed, Clock::Silence, minutes(8), "no event for 5 min, no tool open, no CPU time"),
+            (overlong, Clock::Task, minutes(120), "the session takes 2 h, tool Bash open for 20 min"),
+            (spoke(minutes(118)), Clock::Task, minutes(120), "the session takes 2 h, last event 2 min ago"),
+        ];
+        for (vitals, clock, at, evidence) in table {
+            assert_eq!(vitals.next(&CLOCKS), (clock, at), "{evidence}");
+            assert_eq!(vitals.ran_out(&CLOCKS, at - Duration::from_millis(1)), None, "{evidence}");
+            assert_eq!(vitals.ran_out(&CLOCKS, at), Some((clock, evidence.to_owned())));
+        }
+    }
+
+    #[test]
+    fn a_silent_tool_call_within_its_limit_is_alive_for_all_of_it() {
+        let vitals = with_tool(minutes(1));
+        for minute in 1..31 {
+            assert_eq!(vitals.ran_out(&CLOCKS, minutes(minute)), None, "minute {minute}");
+        }
+    }
+
+    #[test]
+    fn two_tool_calls_at_once_are_two() {
+        let mut vitals = with_tool(minutes(1));
+        vitals.tool_started("u".to_owned(), "Read".to_owned(), minutes(9));
+        vitals.tool_ended("t");
+        assert_eq!(vitals.oldest_tool().map(|tool| tool.name.as_str()), Some("Read"));
+        assert_eq!(vitals.next(&CLOCKS), (Clock::Tool, minutes(39)));
+        vitals.turn_ended();
+        assert_eq!(vitals.next(&CLOCKS).0, Clock::Silence);
+    }
+
+    #[test]
+    fn cpu_time_is_looked_at_only_when_nothing_else_speaks() {
+        assert!(!ready().needs_cpu(&CLOCKS, minutes(2)));
+        assert!(ready().needs_cpu(&CLOCKS, minutes(3)));
+        assert!(!with_tool(minutes(0)).needs_cpu(&CLOCKS, minutes(20)));
+        assert!(!Vitals::default().needs_cpu(&CLOCKS, minutes(3)));
+    }
+}

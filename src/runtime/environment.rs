@@ -1,0 +1,36 @@
+//! A child's environment: an allow-list, then what its spec sets, then what herder must have there.
+
+use std::collections::BTreeMap;
+
+use super::Launch;
+
+/// The variable by which a process is known to belong to a session, whatever its parent, group or session.
+pub const MARKER: &str = "HERDER_SESSION";
+
+/// The variable that tells a child which agent it is.
+pub const AGENT: &str = "HERDER_AGENT";
+
+/// Never inherited, even if a spec lists them: herder's own credentials and settings.
+fn is_herders_own(name: &str) -> bool {
+    name.starts_with("HERDER_") || name == "DISCORD_TOKEN"
+}
+
+/// The whole environment of the child that `launch` asks for.
+#[must_use]
+pub fn of(launch: &Launch) -> BTreeMap<String, String> {
+    let mut environment = BTreeMap::new();
+    for name in launch.spec.inherit_env.iter().filter(|name| !is_herders_own(name)) {
+        if let Some(value) = launch.environment.get(name) {
+            environment.insert(name.clone(), value.clone());
+        }
+    }
+    for (name, value) in &launch.spec.env {
+        environment.insert(name.clone(), value.clone());
+    }
+    environment.insert(MARKER.to_owned(), launch.marker.clone());
+    environment.insert(AGENT.to_owned(), launch.agent.to_string());
+    // A NUL or an equals sign in the wrong place would make the whole spawn fail.
+    environment
+        .retain(|name, value| !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0'));
+    environment
+}

@@ -1,0 +1,86 @@
+//! A child's standard input: written piece by piece, so that a child that does not read holds nobody up.
+
+use std::collections::VecDeque;
+
+use tokio::io::AsyncWriteExt;
+use tokio::process::ChildStdin;
+
+use crate::core::id::WorkId;
+
+/// See the module's text.
+#[derive(Debug)]
+pub(super) struct Stdin {
+    pipe: Option<ChildStdin>,
+    waiting: VecDeque<Piece>,
+    closing: bool,
+}
+
+#[derive(Debug)]
+struct Piece {
+    bytes: Vec<u8>,
+    written: usize,
+    work: Option<WorkId>,
+}
+
+impl Stdin {
+    pub(super) const fn new(pipe: Option<ChildStdin>) -> Self {
+        Self { pipe, waiting: VecDeque::new(), closing: false }
+    }
+
+    /// Whether more can be said.
+    pub(super) const fn is_open(&self) -> bool {
+        self.pipe.is_some() && !self.closing
+    }
+
+    /// Whether [`Stdin::feed`] has something to do.
+    pub(super) fn has_work(&self) -> bool {
+        self.pipe.is_some() && !self.waiting.is_empty()
+    }
+
+    /// Puts `bytes` behind what waits. `work` is given back once they are written.
+    pub(super) fn push(&mut self, bytes: Vec<u8>, work: Option<WorkId>) {
+        if self.is_open() && !bytes.is_empty() {
+            self.waiting.push_back(Piece { bytes, written: 0, work });
+        }
+    }
+
+    /// Closes the pipe once everything is written.
+    pub(super) fn close(&mut self) {
+        self.closing = true;
+        self.close_if_done();
+    }
+
+    /// Closes the pipe at once.
+    pub(super) fn drop_now(&mut self) {
+        self.pipe = None;
+        self.waiting.clear();
+    }
+
+    fn close_if_done(&mut self) {
+        if self.closing && self.waiting.is_empty() {
+            self.pipe = None;
+        }
+    }
+
+    /// Writes once. The work whose last byte this was. The pipe has no buffer on this side, so that what is written is
+    /// where the child can read it.
+    pub(super) async fn feed(&mut self) -> Option<WorkId> {
+        let (Some(pipe), Some(piece)) = (&mut self.pipe, self.waiting.front_mut()) else { return None };
+        match pipe.write(&piece.bytes[piece.written..]).await {
+            Ok(0) | Err(_) => {
+                // The child does not listen any more; how it leaves says why.
+                self.drop_now();
+                None
+            }
+            Ok(written) => {
+                piece.written += written;
+                if piece.written < piece.bytes.len() {
+                    return None;
+                }
+                let work = self.waiting.pop_front().and_then(|piece| piece.work);
+                self.close_if_done();
+                work
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Lines from a pipe: bounded, cancel-safe, many per read.
+
+use std::io::{self, BufRead};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// The longest line that is looked at. Longer ones are read and dropped: no runtime writes one on purpose.
+pub const LINE_LIMIT: usize = 8 * 1024 * 1024;
+
+/// What is read at first: most agents say little, and there may be a thousand of them.
+const CHUNK_MIN: usize = 8 * 1024;
+
+/// What is read at once when there is much to read: a pipe holds no more.
+const CHUNK_MAX: usize = 64 * 1024;
+
+/// One line.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// Without its end.
+    Whole(&'a [u8]),
+    /// It was longer than the limit and is gone.
+    TooLong,
+}
+
+/// Reads lines from `source`.
+#[derive(Debug)]
+pub struct Lines<R> {
+    source: R,
+    buffer: Vec<u8>,
+    /// Where the next line begins.
+    start: usize,
+    /// Up to where there is no line end.
+    scanned: usize,
+    chunk: usize,
+    limit: usize,
+    skipping: bool,
+    ended: bool,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    /// Reads from `source`.
+    pub const fn new(source: R) -> Self {
+        Self::with_limit(source, LINE_LIMIT)
+    }
+
+    /// Reads from `source` lines of at most `limit` bytes.
+    pub const fn with_limit(source: R, limit: usize) -> Self {
+        Self {
+            source,
+            buffer: Vec::new(),
+            start: 0,
+            scanned: 0,
+            chunk: CHUNK_MIN,
+            limit,
+            skipping: false,
+            ended: false,
+        }
+    }
+
+    /// Reads once. `Ok(false)` at the end, where [`Lines::next_line`] still gives a last line without an end. Nothing is lost
+    /// when the future is dropped.
+    ///
+    /// # Errors
+    /// As the source's.
+    pub async fn fill(&mut self) -> io::Result<bool> {
+        self.compact();
+        self.buffer.reserve(self.chunk);
+        let read = self.source.read_buf(&mut self.buffer).await?;
+        if read == 0 {
+            self.ended = true;
+        }
+        // A read that fills its room has more behind it.
+        self.chunk = if read >= self.chunk { CHUNK_MAX } else { self.chunk };
+        Ok(read > 0)
+    }
+
+    /// The next line that was read whole.
+    pub fn next_line(&mut self) -> Option<Line<'_>> {
+        let found = self.find();
+        let (from, to) = match found {
+            Some(end) => (std::mem::replace(&mut self.start, end + 1), end),
+            None if self.skipping => {
+                self.start = self.buffer.len();
+                return if std::mem::take(&mut self.ended) {
+                    self.skipping = false;
+                    Some(Line::TooLong)
+                } else {
+                    None
+                };
+            }
+            None if self.buffer.len() - self.start > self.limit => {
+                self.skipping = true;
+                self.start = self.buffer.len();
+                return None;
+            }
+            None if self.ended && self.start < self.buffer.len() => {
+                let end = self.buffer.len();
+                (std::mem::replace(&mut self.start, end), end)
+            }
+            None => return None,
+        };
+        if std::mem::take(&mut self.skipping) || to - from > self.limit {
+            return Some(Line::TooLong);
+        }
+        let line = &self.buffer[from..to];
+        Some(Line::Whole(line.strip_suffix(b"\r").unwrap_or(line)))
+    }
+
+    /// The place of the next line end, each byte looked at once.
+    fn find(&mut self) -> Option<usize> {
+        let from = self.scanned.max(self.start);
+        let mut rest = &self.buffer[from..];
+        // The standard library's own fast search; reading from memory cannot fail.
+        let passed = rest.skip_until(b'\n').unwrap_or(0);
+        self.scanned = from + passed;
+        let end = self.scanned.checked_sub(1)?;
+        (passed > 0 && self.buffer[end] == b'\n').then_some(end)
+    }
+
+    fn compact(&mut self) {
+        if self.start == self.buffer.len() {
+            self.buffer.clear();
+            if self.buffer.capacity() > 2 * CHUNK_MAX {
+                self.buffer.shrink_to(CHUNK_MAX);
+            }
+        } else if self.start > 0 {
+            self.buffer.drain(..self.start);
+        } else {
+            return;
+        }
+        self.scanned = self.scanned.saturating_sub(self.start).min(self.buffer.len());
+        self.start = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Gives its chunks one by one, as a pipe does.
+    struct Chunks(std::collections::VecDeque<Vec<u8>>);
+
+    impl AsyncRead for Chunks {
+        fn poll_read(
+            mut self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+            into: &mut tokio::io::ReadBuf<'_>,
+        ) -> std::task::Poll<io::Result<()>> {
+            if let Some(mut chunk) = self.0.pop_front() {
+                let rest = chunk.split_off(chunk.len().min(into.remaining()));
+                into.put_slice(&chunk);
+                if !rest.is_empty() {
+                    self.0.push_front(rest);
+                }
+            }
+            std::task::Poll::Ready(Ok(()))
+        }
+    }
+
+    fn read_all(chunks: Vec<Vec<u8>>, limit: usize) -> Vec<Option<Vec<u8>>> {
+        let chunks = chunks.into_iter().filter(|chunk| !chunk.is_empty()).collect();
+        let mut lines = Lines::with_limit(Chunks(chunks), limit);
+        let mut all = Vec::new();
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().build().expect("a runtime without drivers");
+        runtime.block_on(async {
+            loop {
+                let more = lines.fill().await.expect("chunks do not fail");
+                while let Some(line) = lines.next_line() {
+                    all.push(match line {
+                        Line::Whole(line) => Some(line.to_vec()),
+                        Line::TooLong => None,
+                    });
+                }
+                if !more {
+                    return;
+                }
+            }
+        });
+        all
+    }
+
+    #[test]
+    fn a_line_too_long_is_dropped_and_the_next_one_is_whole() {
+        let text = [b"ab\n".to_vec(), vec![b'x'; 40], vec![b'y'; 40], b"\ncd\r\nlast".to_vec()];
+        let lines = read_all(text.to_vec(), 10);
+        assert_eq!(lines, [Some(b"ab".to_vec()), None, Some(b"cd".to_vec()), Some(b"last".to_vec())]);
+        assert_eq!(read_all(vec![vec![b'x'; 40]], 10), [None]);
+        assert_eq!(read_all(vec![b"\n\n".to_vec()], 10), [Some(vec![]), Some(vec![])]);
+    }
+
+    proptest! {
+        #[test]
+        fn however_the_bytes_arrive_the_lines_are_the_same(
+            lines in prop::collection::vec("[a-z]{0,12}", 0..20),
+            cuts in prop::collection::vec(1usize..9, 1..40),
+        ) {
+            let text: Vec<u8> = lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect();
+            let mut chunks = Vec::new();
+            let mut rest = text.as_slice();
+            for cut in cuts.iter().cycle() {
+                if rest.is_empty() { break; }
+                let (chunk, behind) = rest.split_at((*cut).min(rest.len()));
+                chunks.push(chunk.to_vec());
+                rest = behind;
+            }
+            let read = read_all(chunks, 8);
+            let expected: Vec<_> =
+                lines.iter().map(|line| (line.len() <= 8).then(|| line.clone().into_bytes())).collect();
+            prop_assert_eq!(read, expected);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What a driver still has to tell its supervisor: bounded and aggregated, whatever the agent does.
+//!
+//! Signals keep their order and are never dropped; when too many wait, the driver stops reading, and the agent waits in its
+//! own pipe. Words and tool names are gathered for a while and become one report. One heartbeat waits at most.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Report;
+use super::text::HeadTail;
+use crate::core::input::Signal;
+
+/// Signals that may wait before the driver stops reading: a supervisor that is this far behind has a slow disk.
+const WAITING_MAX: usize = 64;
+
+/// How long words are gathered: people read no faster, and each report is a commit.
+const WORDS_PACE: Duration = Duration::from_secs(1);
+
+/// Words that one report holds.
+const WORDS_MAX: usize = 16 * 1024;
+
+/// How long turns are gathered for the log.
+const TURN_PACE: Duration = Duration::from_secs(5);
+
+/// Text of turns that one entry of the log holds.
+const TURN_MAX: usize = 4 * 1024;
+
+/// Tool names that one entry of the log holds.
+const TOOLS_MAX: usize = 50;
+
+/// See the module's text.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing {
+    queue: VecDeque<Report>,
+    beat: bool,
+    words: Option<Gathered>,
+    turn: Option<Gathered>,
+}
+
+#[derive(Debug)]
+struct Gathered {
+    text: HeadTail,
+    tools: Vec<String>,
+    due: Instant,
+}
+
+impl Gathered {
+    fn new(max: usize, due: Instant) -> Self {
+        Self { text: HeadTail::new(max), tools: Vec::new(), due }
+    }
+}
+
+impl Outgoing {
+    /// The driver is alive.
+    pub(super) fn beat(&mut self) {
+        self.beat = true;
+    }
+
+    /// Words for the agent's channel.
+    pub(super) fn words(&mut self, text: &str, now: Instant) {
+        self.words.get_or_insert_with(|| Gathered::new(WORDS_MAX, now + WORDS_PACE)).text.push(text);
+    }
+
+    /// Text for the log.
+    pub(super) fn logged(&mut self, text: &str, now: Instant) {
+        self.turn.get_or_insert_with(|| Gathered::new(TURN_MAX, now + TURN_PACE)).text.push(text);
+    }
+
+    /// A tool for the log.
+    pub(super) fn tool(&mut self, name: String, now: Instant) {
+        let turn = self.turn.get_or_insert_with(|| Gathered::new(TURN_MAX, now + TURN_PACE));
+        if turn.tools.len() < TOOLS_MAX {
+            turn.tools.push(name);
+        }
+    }
+
+    /// A signal; what was gathered before it goes first.
+    pub(super) fn signal(&mut self, signal: Signal) {
+        self.flush();
+        self.queue.push_back(Report::Signal(signal));
+    }
+
+    /// Everything that was gathered may go now.
+    pub(super) fn flush(&mut self) {
+        if let Some(turn) = self.turn.take() {
+            let text = turn.text.text().unwrap_or_default();
+            self.queue.push_back(Report::Signal(Signal::Turn { text, tools: turn.tools }));
+        }
+        if let Some(text) = self.words.take().and_then(|words| words.text.text()) {
+            self.queue.push_back(Report::Words(text));
+        }
+    }
+
+    /// When [`Outgoing::flush`] is due.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.words.iter().chain(&self.turn).map(|gathered| gathered.due).min()
+    }
+
+    /// Whether more may be read from the agent.
+    pub(super) fn has_room(&self) -> bool {
+        self.queue.len() < WAITING_MAX
+    }
+
+    /// Whether anything can be sent now.
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty() && !self.beat
+    }
+
+    /// The next report: a heartbeat overtakes everything.
+    pub(super) fn pop(&mut self) -> Option<Report> {
+        if std::mem::take(&mut self.beat) {
+            return Some(Report::Beat);
+        }
+        self.queue.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_thousand_lines_are_one_report_that_says_what_is_missing() {
+        let now = Instant::now();
+        let mut outgoing = Outgoing::default();
+        for n in 0..10_000 {
+            outgoing.words(&format!("line {n}"), now);
+        }
+        assert!(outgoing.is_empty());
+        assert_eq!(outgoing.due(), Some(now + WORDS_PACE));
+        outgoing.signal(Signal::Ready { conversation: None });
+        let Some(Report::Words(text)) = outgoing.pop() else { panic!("the words go before the signal") };
+        assert!(text.len() < WORDS_MAX + 100);
+        assert!(text.contains("lines left out"));
+        assert_eq!(outgoing.pop(), Some(Report::Signal(Signal::Ready { conversation: None })));
+        assert_eq!(outgoing.pop(), None);
+    }
+
+    #[test]
+    fn heartbeats_do_not_pile_up() {
+        let mut outgoing = Outgoing::default();
+        outgoing.signal(Signal::Ready { conversation: None });
+        outgoing.beat();
+        outgoing.beat();
+        assert_eq!(outgoing.pop(), Some(Report::Beat));
+        assert!(matches!(outgoing.pop(), Some(Report::Signal(_))));
+        assert!(outgoing.is_empty());
+    }
+}

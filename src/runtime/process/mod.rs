@@ -1,0 +1,175 @@
+//! The processes of agents: started, watched, ended, and verified to be gone.
+//!
+//! A process group is not enough: shells that agents start run in sessions of their own, and daemons lose their parent.
+//! So three nets are cast over one session's processes, and a process that is in any of them belongs to it:
+//!
+//! - descent: whatever has a member as its parent;
+//! - adoption: herder is the subreaper of everything below it, so that an orphan becomes herder's own child and stays in sight;
+//! - the marker: `HERDER_SESSION` in the environment a process was started with, which forks and daemons inherit.
+//!
+//! Nothing is ever found by its name, and nothing is signalled by its number alone: a pid is given to another process one
+//! day, so that a signal goes through a pidfd after the start time was compared ([`signal`]).
+//!
+//! Deliberately absent: cgroups. Where one can be made, `cgroup.kill` is the only thing that outruns a process that
+//! forks and exits in a loop; but a child can be put into one before it runs only by a `pre_exec`, which costs the fast
+//! spawn path, or by `clone3`, which the standard library does not offer.
+
+mod reap;
+mod signal;
+pub(in crate::runtime) mod spawn;
+mod stop;
+mod table;
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::process::{Child, Command};
+
+pub use signal::send;
+pub use table::{Identity, Table, lives, look};
+
+/// Which processes belong together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tree {
+    /// The first process, if it is known.
+    pub root: Option<Identity>,
+    /// The value of `HERDER_SESSION` of all of them.
+    pub marker: String,
+}
+
+/// The service that starts and ends process trees. One per herder.
+#[derive(Debug, Clone)]
+pub struct ProcessTrees {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// Children that were started here and are waited for by tokio. Held while one is started, so that the reaper never
+    /// sees a child that is not in it yet.
+    own: Mutex<HashMap<u32, u64>>,
+    /// Markers that were seen, see [`Table::read`].
+    markers: Mutex<HashMap<Identity, String>>,
+    /// Whether orphans come here, so that an empty list of adopted children proves that nothing is left.
+    adopts: bool,
+    /// Drawn when a table is asked for and when one is begun, so that whoever asked before it was begun can share it.
+    tickets: AtomicU64,
+    shared: tokio::sync::Mutex<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    begun: u64,
+    table: Arc<Table>,
+}
+
+/// A started child. While it exists nobody else waits for it.
+#[derive(Debug)]
+pub struct Owned {
+    /// tokio's handle.
+    pub child: Child,
+    /// Which process it is.
+    pub identity: Identity,
+    inner: Arc<Inner>,
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let mut own = lock(&self.inner.own);
+        if own.get(&self.identity.pid) == Some(&self.identity.started) {
+            own.remove(&self.identity.pid);
+        }
+    }
+}
+
+/// What a panic left behind is still a map that can be used.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ProcessTrees {
+    /// Makes this process the subreaper of everything below it and starts to reap what it adopts.
+    ///
+    /// Must be called inside a tokio runtime. Every child that this process has must then be started through
+    /// [`ProcessTrees::spawn`] or be waited for promptly.
+    ///
+    /// # Errors
+    /// If signals cannot be listened for.
+    pub fn new() -> io::Result<Self> {
+        let adopts = match rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(%error, "orphans of agents are not adopted, every end is verified by a scan");
+                false
+            }
+        };
+        let inner = Arc::new(Inner { adopts, ..Inner::default() });
+        reap::start(&inner)?;
+        Ok(Self { inner })
+    }
+
+    /// Starts `command` in a process group of its own.
+    ///
+    /// # Errors
+    /// As [`Command::spawn`].
+    pub fn spawn(&self, command: &mut Command) -> io::Result<Owned> {
+        let mut own = lock(&self.inner.own);
+        let child = command.process_group(0).kill_on_drop(false).spawn()?;
+        let pid = child.id().ok_or_else(|| io::Error::other("the child has no process id"))?;
+        // Nobody has waited for it, so that even a child that is already over has an entry.
+        let started = look(pid).map_or(0, |entry| entry.identity.started);
+        own.insert(pid, started);
+        drop(own);
+        Ok(Owned { child, identity: Identity { pid, started }, inner: Arc::clone(&self.inner) })
+    }
+
+    /// All processes, seen after this was called. Many callers share one look.
+    pub async fn table(&self) -> Arc<Table> {
+        let asked = self.inner.tickets.fetch_add(1, Ordering::Relaxed);
+        let mut shared = self.inner.shared.lock().await;
+        if shared.begun > asked {
+            return Arc::clone(&shared.table);
+        }
+        let inner = Arc::clone(&self.inner);
+        let begun = self.inner.tickets.fetch_add(1, Ordering::Relaxed);
+        let read = tokio::task::spawn_blocking(move || Table::read(&mut lock(&inner.markers)));
+        let table = Arc::new(read.await.unwrap_or_default());
+        *shared = Shared { begun, table: Arc::clone(&table) };
+        table
+    }
+
+    /// CPU time that `tree` has used so far, in clock ticks.
+    pub async fn ticks(&self, tree: &Tree) -> u64 {
+        let table = self.table().await;
+        let members = table.members(&tree.root.into_iter().collect(), |marker| marker == tree.marker);
+        table.ticks(&members)
+    }
+
+    /// Whether it is certain, without looking at every process, that nothing of `tree` is left once its root was waited for.
+    ///
+    /// Orphans of the tree are this process's children by then: the kernel hands them over before it reports the end of
+    /// their parent. Two looks, because the list may miss one while another one ends.
+    #[must_use]
+    pub fn nothing_left(&self, tree: &Tree) -> bool {
+        self.inner.adopts && (0..2).all(|_| self.no_orphan_of(tree))
+    }
+
+    fn no_orphan_of(&self, tree: &Tree) -> bool {
+        let Some(children) = table::own_children() else { return false };
+        let adopted: Vec<u32> = {
+            let own = lock(&self.inner.own);
+            children.into_iter().filter(|pid| !own.contains_key(pid)).collect()
+        };
+        let mut markers = lock(&self.inner.markers);
+        adopted.into_iter().filter_map(look).filter(|entry| !entry.zombie).all(|entry| {
+            let seen = markers.get(&entry.identity).cloned().or_else(|| table::marker(entry.identity.pid));
+            let other = seen.as_ref().is_some_and(|seen| *seen != tree.marker);
+            if let Some(seen) = seen {
+                markers.insert(entry.identity, seen);
+            }
+            other
+        })
+    }
+}

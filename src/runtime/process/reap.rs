@@ -1,0 +1,58 @@
+//! Adopted children that ended are waited for, so that they do not fill the process table.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use rustix::process::{Pid, WaitOptions, waitpid};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::table::{Identity, look, own_children};
+use super::{Inner, lock};
+
+/// A storm of ends is one round: a dead process costs nothing but its number meanwhile.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A dead child that is not known as an agent's may be one that another part of the program is about to wait for. Nobody
+/// takes this many rounds for that.
+const STRANGER_ROUNDS: u32 = 30;
+
+pub(super) fn start(inner: &Arc<Inner>) -> io::Result<()> {
+    let ended = signal(SignalKind::child())?;
+    tokio::spawn(run(Arc::downgrade(inner), ended));
+    Ok(())
+}
+
+async fn run(inner: Weak<Inner>, mut ended: Signal) {
+    let mut strangers = HashMap::new();
+    loop {
+        if strangers.is_empty() && ended.recv().await.is_none() {
+            return;
+        }
+        let Some(inner) = inner.upgrade() else { return };
+        round(&inner, &mut strangers);
+        drop(inner);
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn round(inner: &Inner, strangers: &mut HashMap<Identity, u32>) {
+    let mut still = HashMap::new();
+    let own = lock(&inner.own);
+    for pid in own_children().unwrap_or_default() {
+        if own.contains_key(&pid) {
+            continue;
+        }
+        let Some(entry) = look(pid).filter(|entry| entry.zombie) else { continue };
+        let rounds = strangers.get(&entry.identity).map_or(0, |rounds| rounds + 1);
+        if lock(&inner.markers).contains_key(&entry.identity) || rounds >= STRANGER_ROUNDS {
+            let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+            // Gone already is as good as waited for.
+            let _ = pid.map(|pid| waitpid(Some(pid), WaitOptions::NOHANG));
+        } else {
+            still.insert(entry.identity, rounds);
+        }
+    }
+    *strangers = still;
+}

@@ -1,0 +1,169 @@
+//! What `/proc` says about processes.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+
+use crate::runtime::environment::MARKER;
+
+/// A process for good: its id is given to another one later, its start time is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Identity {
+    /// Process id.
+    pub pid: u32,
+    /// Start time in clock ticks since boot.
+    pub started: u64,
+}
+
+/// One process, as it was when it was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// Which.
+    pub identity: Identity,
+    /// Its parent.
+    pub parent: u32,
+    /// Whether it is over and only waits for its parent to notice.
+    pub zombie: bool,
+    /// CPU time it and the children it waited for have used, in clock ticks.
+    pub ticks: u64,
+}
+
+/// Looks at one process.
+#[must_use]
+pub fn look(pid: u32) -> Option<Entry> {
+    parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Parses `/proc/<pid>/stat`. The name in parentheses may hold anything, parentheses and line ends included.
+fn parse(pid: u32, stat: &str) -> Option<Entry> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    // `fields[0]` is field 3 of the manual.
+    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    Some(Entry {
+        identity: Identity { pid, started: number(22)? },
+        parent: u32::try_from(number(4)?).ok()?,
+        zombie: matches!(*fields.first()?, "Z" | "X" | "x"),
+        ticks: (14..=17).filter_map(number).sum(),
+    })
+}
+
+/// Whether the process still runs (a zombie does not).
+#[must_use]
+pub fn lives(identity: Identity) -> bool {
+    look(identity.pid).is_some_and(|entry| entry.identity == identity && !entry.zombie)
+}
+
+/// The value of `HERDER_SESSION` in the environment the process was started with.
+#[must_use]
+pub(super) fn marker(pid: u32) -> Option<String> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let value = environment
+        .split(|byte| *byte == 0)
+        .find_map(|variable| variable.strip_prefix(MARKER.as_bytes())?.strip_prefix(b"="))?;
+    Some(String::from_utf8_lossy(value).into_owned())
+}
+
+/// Every process.
+fn pids() -> Vec<u32> {
+    let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };
+    folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// This process's own children, adopted ones included; `None` if the kernel does not list them.
+#[must_use]
+pub(super) fn own_children() -> Option<Vec<u32>> {
+    let mut children = Vec::new();
+    for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {
+        // A thread that ends between the two reads hands its children to another one, which is why callers look twice.
+        if let Ok(list) = fs::read_to_string(thread.path().join("children")) {
+            children.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+        } else if thread.file_name().to_str() == Some(&std::process::id().to_string()) {
+            return None;
+        }
+    }
+    Some(children)
+}
+
+/// All processes of one moment.
+#[derive(Debug, Default)]
+pub struct Table {
+    entries: HashMap<u32, Entry>,
+    children: HashMap<u32, Vec<u32>>,
+    markers: HashMap<u32, String>,
+}
+
+impl Table {
+    /// Looks at every process. `known` are markers that were seen before: what a process once was it stays, even if it has
+    /// replaced itself by a program with an empty environment.
+    #[must_use]
+    pub fn read(known: &mut HashMap<Identity, String>) -> Self {
+        let mut table = Self::default();
+        let own = std::process::id();
+        for entry in pids().into_iter().filter(|pid| *pid != own).filter_map(look) {
+            let pid = entry.identity.pid;
+            table.entries.insert(pid, entry);
+            table.children.entry(entry.parent).or_default().push(pid);
+            if entry.zombie {
+                continue;
+            }
+            if let Some(marker) = known.get(&entry.identity).cloned().or_else(|| marker(pid)) {
+                known.insert(entry.identity, marker.clone());
+                table.markers.insert(pid, marker);
+            }
+        }
+        known.retain(|identity, _| {
+            table.entries.get(&identity.pid).is_some_and(|entry| entry.identity == *identity)
+        });
+        table
+    }
+
+    /// The living processes that `belongs` says of their marker, that are among `roots`, or that descend from any of these.
+    #[must_use]
+    pub fn members(&self, roots: &HashSet<Identity>, belongs: impl Fn(&str) -> bool) -> Vec<Identity> {
+        let marked = self.markers.iter().filter(|(_, marker)| belongs(marker)).map(|(pid, _)| *pid);
+        let rooted = roots.iter().filter(|root| self.is(**root)).map(|root| root.pid);
+        let mut open: Vec<u32> = marked.chain(rooted).collect();
+        let mut seen: HashSet<u32> = open.iter().copied().collect();
+        while let Some(pid) = open.pop() {
+            for child in self.children.get(&pid).into_iter().flatten() {
+                if seen.insert(*child) {
+                    open.push(*child);
+                }
+            }
+        }
+        let living = seen.iter().filter_map(|pid| self.entries.get(pid)).filter(|entry| !entry.zombie);
+        living.map(|entry| entry.identity).collect()
+    }
+
+    /// CPU time of some processes, in clock ticks.
+    #[must_use]
+    pub fn ticks(&self, members: &[Identity]) -> u64 {
+        members.iter().filter_map(|member| self.entries.get(&member.pid)).map(|entry| entry.ticks).sum()
+    }
+
+    fn is(&self, identity: Identity) -> bool {
+        self.entries.get(&identity.pid).is_some_and(|entry| entry.identity == identity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_and_blanks_does_not_shift_the_fields() {
+        let stat = "42 (a) b (c)\n) S 7 42 42 0 -1 4194304 95 0 0 0 11 2 3 4 20 0 1 0 5150 2400256 199 1844";
+        let entry = parse(42, stat).expect("the line is whole");
+        assert_eq!(entry.identity, Identity { pid: 42, started: 5150 });
+        assert_eq!((entry.parent, entry.zombie, entry.ticks), (7, false, 20));
+        assert_eq!(parse(42, "42 (cut) S 7"), None);
+        assert_eq!(parse(42, ""), None);
+    }
+
+    #[test]
+    fn this_process_is_found_alive_and_no_other_start_time_is() {
+        let me = look(std::process::id()).expect("this process has an entry").identity;
+        assert!(lives(me));
+        assert!(!lives(Identity { started: me.started + 1, ..me }));
+    }
+}

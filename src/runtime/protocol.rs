@@ -1,0 +1,120 @@
+//! The seam between the driver's loop and a runtime's own language.
+//!
+//! A [`Protocol`] turns lines into [`Happening`]s and intentions (prompt, steer, interrupt) into bytes. It is told
+//! everything and does nothing: no clock, no process, no channel. A new runtime is one more implementation and one more
+//! arm in [`prepare`]; the loop in `session` stays as it is.
+
+use std::collections::BTreeMap;
+
+use super::claude::Claude;
+use super::command::Command;
+use super::text::Tail;
+use super::{Launch, environment};
+use crate::core::outcome::{Exit, Outcome, Usage};
+use crate::core::spec::Runtime;
+
+/// What a line on the stream meant, in the terms that all runtimes share. Any line at all is proof of life as well.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Happening {
+    /// The runtime is up, and can resume this conversation later.
+    Ready {
+        /// The conversation's name, if it has one.
+        conversation: Option<String>,
+    },
+    /// A turn began: also one that follows a result, because a message had been steered in at the last moment.
+    TurnStarted,
+    /// Words of the agent.
+    Words(String),
+    /// A line of a program's output, which as a whole is the session's text.
+    Output(String),
+    /// A tool call began.
+    ToolStarted {
+        /// The runtime's id of the call.
+        id: String,
+        /// The tool's name.
+        name: String,
+    },
+    /// A tool call ended.
+    ToolEnded {
+        /// The runtime's id of the call.
+        id: String,
+    },
+    /// Turns and usage of the session so far.
+    Progress {
+        /// Turns.
+        turns: u32,
+        /// Tokens and money.
+        usage: Usage,
+    },
+    /// Something worth keeping for `log`, such as a retry.
+    Note(String),
+    /// The turn is over. Unless another [`Happening::TurnStarted`] follows, the session is.
+    TurnEnded,
+    /// The line could not be understood.
+    Malformed,
+}
+
+/// Bytes for the child's standard input.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Feed {
+    /// What to write.
+    pub bytes: Vec<u8>,
+    /// Whether standard input is closed afterwards.
+    pub close: bool,
+}
+
+/// A program to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// The program as it was configured, looked up in the child's own `PATH`.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its whole environment.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// A runtime's own language.
+pub trait Protocol: Send {
+    /// Whether the runtime counts as ready once its process runs, because it says nothing on its own.
+    fn ready_at_start(&self) -> bool;
+
+    /// The session's prompt.
+    fn prompt(&mut self, prompt: &str) -> Feed;
+
+    /// A message for the running turn; `None` if the runtime cannot take one.
+    fn steer(&mut self, text: &str) -> Option<Vec<u8>>;
+
+    /// Asks the runtime to end its turn; `None` if there is no way to ask.
+    fn interrupt(&mut self) -> Option<Vec<u8>>;
+
+    /// One line of standard output, without its end.
+    fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>);
+
+    /// How the session ended, once its process has left and everything it said was read. `exit` is `None` if the process
+    /// could not be waited for. Turns, usage and text are the protocol's to fill; the duration is not.
+    fn outcome(&mut self, exit: Option<Exit>, stderr: &Tail) -> Outcome;
+
+    /// Whether the conversation that was to be resumed turned out not to exist.
+    fn conversation_lost(&self, _stderr: &Tail) -> bool {
+        false
+    }
+}
+
+/// What to run for `launch`, and the language to speak with it.
+///
+/// # Errors
+/// A sentence that says what is missing.
+pub fn prepare(launch: &Launch) -> Result<(Invocation, Box<dyn Protocol>), String> {
+    let environment = environment::of(launch);
+    match launch.spec.runtime {
+        Runtime::Claude => {
+            let (invocation, claude) = Claude::prepare(launch, environment);
+            Ok((invocation, Box::new(claude)))
+        }
+        Runtime::Command => {
+            let (invocation, command) = Command::prepare(launch, environment)?;
+            Ok((invocation, Box::new(command)))
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Bounded texts: whatever an agent says, and however much of it, only so much is kept.
+
+use std::collections::VecDeque;
+
+/// The most bytes of one line that is kept for people.
+pub const LINE_MAX: usize = 2 * 1024;
+
+/// Lines of standard error that are kept: enough for a stack trace's end, which is where the reason is.
+const TAIL_LINES: usize = 30;
+
+/// Cuts `text` to at most `max` bytes at a character's border.
+#[must_use]
+pub fn bounded(text: &str, max: usize) -> &str {
+    if text.len() <= max {
+        return text;
+    }
+    let end = (0..=max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    &text[..end]
+}
+
+/// `text` as one line: every run of white space is one blank, control characters are gone, at most `max` bytes.
+#[must_use]
+pub fn one_line(text: &str, max: usize) -> String {
+    let mut line = String::with_capacity(text.len().min(max));
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > max {
+            let keep = bounded(&line, max.saturating_sub('…'.len_utf8())).len();
+            line.truncate(keep);
+            line.push('…');
+            break;
+        }
+    }
+    line
+}
+
+/// The last lines of standard error.
+#[derive(Debug, Default)]
+pub struct Tail {
+    lines: VecDeque<String>,
+}
+
+impl Tail {
+    /// Keeps `line`, and forgets the oldest one if there are too many.
+    pub fn push(&mut self, line: &[u8]) {
+        let text = String::from_utf8_lossy(line);
+        let line = one_line(&text, LINE_MAX);
+        if line.is_empty() {
+            return;
+        }
+        if self.lines.len() == TAIL_LINES {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(line);
+    }
+
+    /// The last line that says anything.
+    #[must_use]
+    pub fn last(&self) -> Option<&str> {
+        self.lines.back().map(String::as_str)
+    }
+
+    /// The lines, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.lines.iter().map(String::as_str)
+    }
+}
+
+/// A long text of which the beginning and the end are kept.
+#[derive(Debug)]
+pub struct HeadTail {
+    head: String,
+    tail: VecDeque<String>,
+    tail_bytes: usize,
+    left_out: usize,
+    half: usize,
+}
+
+impl HeadTail {
+    /// Keeps about `max` bytes.
+    #[must_use]
+    pub const fn new(max: usize) -> Self {
+        Self { head: String::new(), tail: VecDeque::new(), tail_bytes: 0, left_out: 0, half: max / 2 }
+    }
+
+    /// Adds a line.
+    pub fn push(&mut self, line: &str) {
+        let line = bounded(line, self.half / 2);
+        if self.tail.is_empty() && self.left_out == 0 && self.head.len() + line.len() < self.half {
+            self.head.push_str(line);
+            self.head.push('\n');
+            return;
+        }
+        self.tail_bytes += line.len() + 1;
+        self.tail.push_back(line.to_owned());
+        while self.tail_bytes > self.half {
+            let Some(dropped) = self.tail.pop_front() else { break };
+            self.tail_bytes -= dropped.len() + 1;
+            self.left_out += 1;
+        }
+    }
+
+    /// The text, with a line in the middle that says how many are left out; `None` if nothing was added.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        let mut text = self.head.clone();
+        if self.left_out > 0 {
+            text.push_str(&format!("[… {} lines left out …]\n", self.left_out));
+        }
+        for line in &self.tail {
+            text.push_str(line);
+            text.push('\n');
+        }
+        text.truncate(text.trim_end().len());
+        (!text.is_empty()).then_some(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_never_splits_a_character() {
+        assert_eq!(bounded("aöü", 2), "a");
+        assert_eq!(bounded("aöü", 3), "aö");
+        assert_eq!(one_line("  a\r\n\u{7}b\t c ", 100), "a b c");
+        assert_eq!(one_line("öööö", 5), "ö…");
+    }
+
+    #[test]
+    fn of_a_long_text_both_ends_are_kept() {
+        let mut text = HeadTail::new(64);
+        for n in 0..100 {
+            text.push(&format!("line {n}"));
+        }
+        let kept = text.text().expect("lines were added");
+        assert!(kept.starts_with("line 0\nline 1\n"), "{kept}");
+        assert!(kept.ends_with("line 98\nline 99"), "{kept}");
+        assert!(kept.contains("lines left out"), "{kept}");
+        assert!(kept.len() < 128);
+        assert_eq!(HeadTail::new(64).text(), None);
+    }
+
+    #[test]
+    fn the_tail_keeps_the_last_lines() {
+        let mut tail = Tail::default();
+        for n in 0..100 {
+            tail.push(format!("{n}\r").as_bytes());
+        }
+        tail.push(b"   ");
+        assert_eq!(tail.last(), Some("99"));
+        assert_eq!(tail.iter().count(), TAIL_LINES);
+    }
+}
