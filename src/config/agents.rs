@@ -41,9 +41,15 @@ const SECRET_MIN: usize = 8;
 /// Reads every `[[agent]]`.
 pub(super) fn agents(top: &Section<'_>, irc: &[IrcNetwork]) -> Vec<AgentSpec> {
     let sections = top.tables("agent");
-    let agents: Vec<(AgentSpec, &Section<'_>)> =
-        sections.iter().filter_map(|section| Some((agent(section)?, section))).collect();
-    validate::duplicates(agents.iter().map(|(agent, section)| (agent.name.as_str(), *section)), "the agent");
+    let names: Vec<Option<AgentName>> = sections.iter().map(name).collect();
+    let named =
+        names.iter().zip(&sections).filter_map(|(name, section)| Some((name.as_ref()?.as_str(), section)));
+    validate::duplicates(named, "the agent");
+    let agents: Vec<(AgentSpec, &Section<'_>)> = sections
+        .iter()
+        .zip(names)
+        .filter_map(|(section, name)| Some((agent(section, name)?, section)))
+        .collect();
     for (agent, section) in &agents {
         clashes(agent, section, irc);
     }
@@ -77,16 +83,15 @@ fn clashes(agent: &AgentSpec, section: &Section<'_>, irc: &[IrcNetwork]) {
     }
 }
 
-fn agent(section: &Section<'_>) -> Option<AgentSpec> {
-    let name = match section.text("name") {
-        Some(name) => {
-            AgentName::new(&name.value).map_err(|why| section.problem("name", why.to_string())).ok()
-        }
-        None => {
-            section.problem("name", "the agent needs a name, e.g. name = \"spark\"");
-            None
-        }
+fn name(section: &Section<'_>) -> Option<AgentName> {
+    let Some(name) = section.text("name") else {
+        section.problem("name", "the agent needs a name, e.g. name = \"spark\"");
+        return None;
     };
+    AgentName::new(&name.value).map_err(|why| section.problem("name", why.to_string())).ok()
+}
+
+fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
     let runtime = runtime(section);
     let workspace = workspace(section);
     // The rest is read even where these are missing, so that its mistakes are reported, too.

@@ -19,7 +19,7 @@ use super::problems::Problem;
 use super::{secrets, units};
 
 /// How alike (0 to 1) a mistyped word must be to a known one before it is suggested.
-const ALIKE: f64 = 0.7;
+const ALIKE: f64 = 0.66;
 
 /// What a file is read against: a folder for relative paths, and the environment's variables.
 pub(super) struct Surroundings<'a> {
@@ -433,7 +433,11 @@ impl<'a> Section<'a> {
 
 /// `; did you mean "…"?` for the nearest word, or nothing.
 pub(super) fn meant(found: &str, known: &[&str]) -> String {
-    let alike = |word: &&str| strsim::jaro_winkler(&found.to_lowercase(), word);
+    let found = found.to_lowercase();
+    let alike = |word: &&str| {
+        let swapped = strsim::normalized_damerau_levenshtein(&found, word);
+        strsim::jaro_winkler(&found, word).max(swapped)
+    };
     let best = known.iter().copied().max_by(|a, b| alike(a).total_cmp(&alike(b)));
     best.filter(|word| alike(word) >= ALIKE)
         .map_or(String::new(), |word| format!("; did you mean \"{word}\"?"))
