@@ -72,7 +72,8 @@ impl Locale {
     #[must_use]
     pub fn money(&self, amount: f64) -> String {
         let amount = if amount.is_finite() { amount.max(0.0) } else { 0.0 };
-        let plain = if amount > 0.0 && amount < 0.01 { format!("{amount:.4}") } else { format!("{amount:.2}") };
+        let plain =
+            if amount > 0.0 && amount < 0.01 { format!("{amount:.4}") } else { format!("{amount:.2}") };
         let (whole, cents) = plain.split_once('.').unwrap_or((&plain, "00"));
         let amount = format!("{}{}{cents}", self.group(whole), self.text("decimal-mark", &[]));
         self.text("money", &[("amount", amount.into())])

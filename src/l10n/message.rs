@@ -73,7 +73,10 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::DoNotRestart { agent, detail } => say("notice-do-not-restart", [of(agent), sentence(detail)]),
         N::PausedWithAccount { agent, account, category: why } => {
             let account = ("account", account.as_str().into());
-            say("notice-paused-with-account", [("emoji", emoji(*why).into()), of(agent), account, category(*why)])
+            say(
+                "notice-paused-with-account",
+                [("emoji", emoji(*why).into()), of(agent), account, category(*why)],
+            )
         }
         N::AccountBlocked { account, category: why, agent } => {
             say("notice-account-blocked", [("account", account.as_str().into()), category(*why), of(agent)])
@@ -139,9 +142,7 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let why = ("why", locale.halt(why).into());
             say(id, [of(agent), work, kind, ("position", (*position).into()), why])
         }
-        N::Steering { agent, work } => {
-            say("notice-steering", [of(agent), ("work", work.to_string().into())])
-        }
+        N::Steering { agent, work } => say("notice-steering", [of(agent), ("work", work.to_string().into())]),
         N::Cleared { agent, count } => say("notice-cleared", [of(agent), ("count", (*count).into())]),
         N::TaskEnded { agent, task, end } => {
             let end = ("end", locale.task_end(*end).into());
@@ -162,7 +163,9 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::Collapsed { agent: Some(agent), count } => {
             say("notice-collapsed", [of(agent), ("count", (*count).into())])
         }
-        N::Collapsed { agent: None, count } => say("notice-collapsed-elsewhere", [("count", (*count).into())]),
+        N::Collapsed { agent: None, count } => {
+            say("notice-collapsed-elsewhere", [("count", (*count).into())])
+        }
         N::NetworkDown { network, attempts, reason } => {
             let network = ("network", network.as_str().into());
             say("notice-network-down", [network, ("attempts", (*attempts).into()), sentence(reason)])

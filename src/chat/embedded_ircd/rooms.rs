@@ -103,7 +103,7 @@ impl Ircd {
         let batch = batches.then(|| self.fresh());
         if let Some(batch) = &batch {
             let start = vec![format!("+{batch}"), "chathistory".to_owned(), name.clone()];
-            self.from_server(id, Command::Raw("BATCH".to_owned(), start));
+            self.server_says(id, Command::Raw("BATCH".to_owned(), start));
         }
         for said in history {
             let Said { at, msgid, from, account, bot, kind, text } = said;
@@ -122,7 +122,7 @@ impl Ircd {
             self.relay(id, &from, command, &meta);
         }
         if let Some(batch) = batch {
-            self.from_server(id, Command::Raw("BATCH".to_owned(), vec![format!("-{batch}")]));
+            self.server_says(id, Command::Raw("BATCH".to_owned(), vec![format!("-{batch}")]));
         }
     }
 

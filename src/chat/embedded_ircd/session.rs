@@ -152,18 +152,18 @@ impl Ircd {
             "LS" => {
                 client.negotiating |= !client.registered;
                 let all: Vec<&str> = CAPS.iter().map(|(_, name)| *name).collect();
-                self.from_server(id, reply("LS", all.join(" ")));
+                self.server_says(id, reply("LS", all.join(" ")));
             }
             "LIST" => {
                 let own: Vec<&str> =
                     CAPS.iter().filter(|(cap, _)| client.has(*cap)).map(|(_, name)| *name).collect();
-                self.from_server(id, reply("LIST", own.join(" ")));
+                self.server_says(id, reply("LIST", own.join(" ")));
             }
             "REQ" => {
                 client.negotiating |= !client.registered;
                 let asked = request.params.get(1).copied().unwrap_or("");
                 let answer = if request_caps(&mut client.caps, asked) { "ACK" } else { "NAK" };
-                self.from_server(id, reply(answer, cut(asked, 400).to_owned()));
+                self.server_says(id, reply(answer, cut(asked, 400).to_owned()));
             }
             "END" => {
                 client.negotiating = false;
@@ -254,7 +254,7 @@ impl Ircd {
 
     fn ping(&mut self, id: ClientId, request: &Request<'_>) {
         let name = self.settings.name.clone();
-        self.from_server(id, Command::PONG(name, Some(cut(request.params[0], 400).to_owned())));
+        self.server_says(id, Command::PONG(name, Some(cut(request.params[0], 400).to_owned())));
     }
 
     /// Completes a registration whose parts are all there.
@@ -268,7 +268,8 @@ impl Ircd {
             (None, Some(password)) => match self.account_of(password) {
                 Some(account) => Some(account),
                 None => {
-                    return self.refuse(id, "Wrong password: use the one that herder printed when it started");
+                    return self
+                        .refuse(id, "Wrong password: use the one that herder printed when it started");
                 }
             },
             (None, None) if self.settings.guests => None,

@@ -62,7 +62,7 @@ pub enum Output {
         /// Whom.
         to: ClientId,
         /// What.
-        message: Message,
+        message: Box<Message>,
     },
     /// Close this client's connection once what it was sent before is written.
     Close(ClientId),
@@ -199,7 +199,7 @@ impl Ircd {
         let count = outputs.iter().filter(|output| own(output)).count();
         let to_self = |tags, command| Output::Message {
             to: id,
-            message: Message { tags, prefix: server.clone(), command },
+            message: Box::new(Message { tags, prefix: server.clone(), command }),
         };
         if count == 0 {
             let ack = to_self(Some(vec![tag]), Command::Raw("ACK".to_owned(), Vec::new()));
@@ -242,11 +242,11 @@ impl Ircd {
 
     /// Queues a message as it is.
     pub(super) fn push(&mut self, to: ClientId, message: Message) {
-        self.out.push(Output::Message { to, message });
+        self.out.push(Output::Message { to, message: Box::new(message) });
     }
 
     /// A message from the server itself.
-    pub(super) fn from_server(&mut self, to: ClientId, command: Command) {
+    pub(super) fn server_says(&mut self, to: ClientId, command: Command) {
         let prefix = Some(Prefix::ServerName(self.settings.name.clone()));
         self.push(to, Message { tags: None, prefix, command });
     }
@@ -261,7 +261,7 @@ impl Ircd {
             let room = if index < last { CHANNEL_LEN } else { 400 };
             all.push(if middle { "*".to_owned() } else { wire::cut(param, room).to_owned() });
         }
-        self.from_server(to, Command::Raw(code.to_owned(), all));
+        self.server_says(to, Command::Raw(code.to_owned(), all));
     }
 
     /// Something one client did, told to another one with the tags that one negotiated.

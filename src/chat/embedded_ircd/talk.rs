@@ -31,10 +31,16 @@ impl Ircd {
         // RFC 2812: nothing is ever sent in answer to a NOTICE.
         let quiet = kind == Kind::Notice;
         let (Some(targets), text) = (request.param(0), request.param(1)) else {
-            return if quiet { () } else { self.numeric(id, n::ERR_NORECIPIENT, &["No recipient given"]) };
+            if !quiet {
+                self.numeric(id, n::ERR_NORECIPIENT, &["No recipient given"]);
+            }
+            return;
         };
         let Some(text) = text else {
-            return if quiet { () } else { self.numeric(id, n::ERR_NOTEXTTOSEND, &["No text to send"]) };
+            if !quiet {
+                self.numeric(id, n::ERR_NOTEXTTOSEND, &["No text to send"]);
+            }
+            return;
         };
         let now = self.now;
         let Some(client) = self.clients.get_mut(&id) else { return };
