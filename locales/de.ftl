@@ -141,7 +141,7 @@ notice-survivors = 🧯 **{ $agent }**: { $count ->
    *[other] { $count } processes could not be ended: { $pids }. End them
 } by hand, then `@{ $agent } resume`.
 notice-supervisor-panicked = ❌ **{ $agent }**: herder itself made a mistake here and rebuilt this agent's supervisor from the journal. Restarting in { $countdown }…
-notice-supervisor-gave-up = 🚨 **{ $agent }**: its supervisor cannot be rebuilt from the journal: { $detail } The agent stands still until herder is restarted.
+notice-supervisor-gave-up = 🧯 **{ $agent }**: its supervisor cannot be rebuilt from the journal: { $detail } The agent stands still until herder is restarted.
 notice-paused = ⏸️ **{ $agent }** is paused. `@{ $agent } resume` lets it go on.
 notice-interrupted = 🐜 **{ $agent }** was cut short when herder went down. Its work is tried again.
 # For machines as well as people: stays as it is in every language.

@@ -89,7 +89,7 @@ impl Locale {
         let mark = self.text("group-mark", &[]);
         let mut grouped = String::with_capacity(digits.len() * 2);
         for (index, digit) in digits.chars().enumerate() {
-            if index > 0 && (digits.len() - index) % 3 == 0 {
+            if index > 0 && (digits.len() - index).is_multiple_of(3) {
                 grouped.push_str(&mark);
             }
             grouped.push(digit);

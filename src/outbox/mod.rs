@@ -1,15 +1,40 @@
 //! Posts on their way out: at least once, in order per channel, an urgent lane for alerts and answers.
 //!
-//! A [`Post`] is committed in the same transaction as the decision that owes it. The [`queue::NetworkQueue`] of its
-//! network renders it (locale text, redaction, splitting), hands it to the network's task in windows, and is told what
-//! the far side confirmed. A confirmed window is recorded in the journal before the next one is sent, so that a killed
-//! herder repeats at most one window.
+//! A [`Post`] is committed in the same transaction as the decision that owes it, as a typed notice or the agent's own words.
+//! The journal hands it to the [`Outbox`], which puts it into the [`NetworkQueue`] of its network. When its turn comes it is
+//! rendered ([`render`]: locale text, [`clean`], [`redact`], [`markup`], [`split`]), handed to the network's task in windows,
+//! and confirmed. A confirmed window is recorded in the journal before the next one is sent, so that a killed herder repeats
+//! at most one window; posts that are still owed when herder starts are loaded again.
+//!
+//! How lines are paced and how a network proves that it has them lives with the network, e.g. `crate::chat::irc`.
+
+mod backlog;
+pub mod clean;
+mod lane;
+pub mod markup;
+pub mod queue;
+pub mod redact;
+pub mod render;
+pub mod split;
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::id::{AgentName, NetworkName, PostId};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
+use crate::journal::{Confirmed, Journal, PostSink, ReadError};
+
+pub use backlog::{BACKLOG_KEPT, BACKLOG_LINES};
+pub use lane::Line;
+pub use markup::Markup;
+pub use queue::{Ledger, NetworkQueue, Window};
+pub use redact::Redactor;
+pub use render::Renderer;
 
 /// Where a post goes on its network.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -79,4 +104,74 @@ pub struct Post {
     /// Lines of it that were already confirmed before herder was restarted.
     #[serde(default)]
     pub confirmed_lines: u32,
+}
+
+/// The queues of all configured networks.
+#[derive(Debug)]
+pub struct Outbox {
+    queues: HashMap<NetworkName, Arc<NetworkQueue>>,
+}
+
+impl Outbox {
+    /// Queues for `networks`, with nothing in them; deliveries are recorded in `ledger`.
+    #[must_use]
+    pub fn new(networks: Vec<(NetworkName, Renderer)>, ledger: &Arc<dyn Ledger>) -> Self {
+        let queue = |(network, renderer): (NetworkName, Renderer)| {
+            let queue = NetworkQueue::new(network.clone(), renderer, Arc::clone(ledger));
+            (network, Arc::new(queue))
+        };
+        Self { queues: networks.into_iter().map(queue).collect() }
+    }
+
+    /// Queues for `networks` with what is still owed to them, fed by `journal` from now on. Blocks; call it before anything
+    /// commits.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn open(journal: &Journal, networks: Vec<(NetworkName, Renderer)>) -> Result<Arc<Self>, ReadError> {
+        let ledger: Arc<dyn Ledger> = Arc::new(journal.clone());
+        let outbox = Arc::new(Self::new(networks, &ledger));
+        for (network, queue) in &outbox.queues {
+            journal.undelivered(network)?.into_iter().for_each(|post| queue.push(post));
+        }
+        journal.deliver_to(Arc::clone(&outbox) as Arc<dyn PostSink>);
+        Ok(outbox)
+    }
+
+    /// The queue of a network.
+    #[must_use]
+    pub fn queue(&self, network: &NetworkName) -> Option<&Arc<NetworkQueue>> {
+        self.queues.get(network)
+    }
+
+    /// All queues.
+    pub fn queues(&self) -> impl Iterator<Item = &Arc<NetworkQueue>> {
+        self.queues.values()
+    }
+
+    /// Puts a post into the queue of its network. One for a network that is not configured stays in the journal, for the day
+    /// it is configured again.
+    pub fn push(&self, post: Post) {
+        match self.queues.get(&post.network) {
+            Some(queue) => queue.push(post),
+            None => {
+                tracing::debug!(network = %post.network, post = %post.id, "no such network is configured")
+            }
+        }
+    }
+}
+
+impl PostSink for Outbox {
+    fn accept(&self, posts: Vec<Post>) {
+        posts.into_iter().for_each(|post| self.push(post));
+    }
+}
+
+impl Ledger for Journal {
+    fn record(
+        &self,
+        delivered: Vec<Confirmed>,
+    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+        Box::pin(async move { self.confirm(delivered).await.map_err(|error| error.to_string()) })
+    }
 }

@@ -1,0 +1,158 @@
+//! Takes out of a text what would act on the reader's client instead of being read.
+//!
+//! ANSI escape sequences, the formatting codes of IRC, all other control characters and the marks that reorder text. Line
+//! breaks of every kind become `\n`, tabs become spaces. What is left is text that means what it shows, so it is also what
+//! [`super::redact`] looks at: a secret cannot hide behind a colour code in its middle.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// The text without control sequences.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' => escape(&mut rest),
+            '\u{9b}' => control_sequence(&mut rest),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => control_string(&mut rest),
+            '\u{3}' => colour(&mut rest),
+            '\u{4}' => hex_colour(&mut rest),
+            '\t' => cleaned.push_str("    "),
+            '\n' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => cleaned.push('\n'),
+            '\r' => {
+                rest.next_if_eq(&'\n');
+                cleaned.push('\n');
+            }
+            c if c.is_control() || reorders(c) => {}
+            c => cleaned.push(c),
+        }
+    }
+    cleaned
+}
+
+/// Marks that change the direction of what follows, or are invisible at the start of a file: they can make a line read as
+/// something else than it is. Joiners stay, emoji and several scripts need them.
+fn reorders(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+type Rest<'a> = Peekable<Chars<'a>>;
+
+/// What follows ESC.
+fn escape(rest: &mut Rest<'_>) {
+    match rest.peek() {
+        Some('[') => {
+            rest.next();
+            control_sequence(rest);
+        }
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            rest.next();
+            control_string(rest);
+        }
+        _ => {
+            while rest.next_if(|c| ('\u{20}'..='\u{2f}').contains(c)).is_some() {}
+            rest.next_if(|c| ('\u{30}'..='\u{7e}').contains(c));
+        }
+    }
+}
+
+/// Parameters, intermediates and one final byte. A sequence that is cut short takes nothing of the text with it.
+fn control_sequence(rest: &mut Rest<'_>) {
+    while rest.next_if(|c| ('\u{20}'..='\u{3f}').contains(c)).is_some() {}
+    rest.next_if(|c| ('\u{40}'..='\u{7e}').contains(c));
+}
+
+/// A title, a link or another string up to its terminator; one that is never closed ends with its line.
+fn control_string(rest: &mut Rest<'_>) {
+    while let Some(c) = rest.next_if(|c| !matches!(c, '\n' | '\r')) {
+        match c {
+            '\u{7}' | '\u{9c}' => return,
+            '\u{1b}' => {
+                rest.next_if_eq(&'\\');
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The digits of IRC's `\x03`: one or two, and again after a comma.
+fn colour(rest: &mut Rest<'_>) {
+    if !digits(rest) {
+        return;
+    }
+    let mut ahead = rest.clone();
+    if ahead.next() == Some(',') && ahead.next().is_some_and(|c| c.is_ascii_digit()) {
+        rest.next();
+        digits(rest);
+    }
+}
+
+fn digits(rest: &mut Rest<'_>) -> bool {
+    let first = rest.next_if(char::is_ascii_digit).is_some();
+    if first {
+        rest.next_if(char::is_ascii_digit);
+    }
+    first
+}
+
+/// The six hexadecimal digits of IRC's `\x04`, and again after a comma.
+fn hex_colour(rest: &mut Rest<'_>) {
+    let six = |from: &Rest<'_>| from.clone().take(6).filter(char::is_ascii_hexdigit).count() == 6;
+    if !six(rest) {
+        return;
+    }
+    rest.nth(5);
+    let mut ahead = rest.clone();
+    if ahead.next() == Some(',') && six(&ahead) {
+        rest.nth(6);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::clean;
+
+    #[test]
+    fn what_acts_goes_and_what_reads_stays() {
+        let table = [
+            ("\u{1b}[1;31merror\u{1b}[0m: no", "error: no"),
+            ("\u{1b}]0;title\u{7}text", "text"),
+            ("\u{1b}]8;;https://a.example\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+            ("\u{1b}]never closed\nnext line", "\nnext line"),
+            ("\u{1b}(Btext\u{1b}=", "text"),
+            ("\u{1b}[12", ""),
+            ("\u{1b}[ä", "ä"),
+            ("\u{9b}31mred", "red"),
+            ("\u{3}04,12red\u{3} \u{3}9,x \u{2}bold\u{f}", "red ,x bold"),
+            ("\u{4}ff0000,00ff00hex \u{4}xyz", "hex xyz"),
+            ("\u{1}ACTION waves\u{1}", "ACTION waves"),
+            ("a\r\nb\rc\u{2028}d\u{85}e", "a\nb\nc\nd\ne"),
+            ("a\tb", "a    b"),
+            ("nul\0 bell\u{7} del\u{7f}", "nul bell del"),
+            ("abc\u{202e}txt.exe", "abctxt.exe"),
+            ("👨\u{200d}👩\u{200d}👧 e\u{301}", "👨\u{200d}👩\u{200d}👧 e\u{301}"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(clean(text), expected, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_control_character_survives_but_the_line_break(text in r"(?s)([\x00-\x1f\x7f-\x9f\[\];0-9mB,a-f]|.){0,200}") {
+            let cleaned = clean(&text);
+            prop_assert!(cleaned.chars().all(|c| c == '\n' || !c.is_control()));
+            prop_assert_eq!(clean(&cleaned), cleaned.clone());
+        }
+
+        #[test]
+        fn plain_text_is_left_alone(text in "[a-zA-Z0-9äöü漢字 .,:;!?*`_#|/\\-\n]{0,200}") {
+            prop_assert_eq!(clean(&text), text);
+        }
+    }
+}

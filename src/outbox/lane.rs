@@ -1,0 +1,288 @@
+//! One lane of a network's queue: a queue per target, taken from in turn.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::render::{self, Renderer};
+use super::{Post, Target, backlog, split};
+use crate::core::id::PostId;
+
+/// With less room than this a line would be unreadable; the target waits as if it were not joined.
+const ROOM_USABLE: usize = 32;
+
+/// A part of a post that is done: its lines, or `None` for all of it.
+pub(super) type Part = (PostId, Option<u32>);
+
+/// One line to send.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Where.
+    pub target: Target,
+    /// What: not blank, no line breaks, within the room that was given.
+    pub text: String,
+    /// Of which post; 0 for one that is not stored.
+    pub post: PostId,
+    /// Which line of it.
+    pub index: u32,
+    /// Whether it is of the urgent lane.
+    pub urgent: bool,
+    /// Whether it was handed out before and put back: it may have arrived already.
+    pub resent: bool,
+    key: u64,
+    unit: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UnitState {
+    Waiting,
+    Flying,
+    Confirmed,
+}
+
+/// A piece of a rendered post that is sent as one line.
+#[derive(Debug)]
+struct Unit {
+    /// Tells it from the others of its post; survives that another is cut further.
+    id: usize,
+    /// Its line in the sense of the journal; pieces of one that was cut further share it.
+    index: u32,
+    text: String,
+    state: UnitState,
+    resent: bool,
+}
+
+/// A post in its target's queue.
+#[derive(Debug)]
+pub(super) struct Item {
+    key: u64,
+    pub(super) post: Post,
+    /// Posts that this one stands for: delivered with it.
+    pub(super) covers: Vec<PostId>,
+    units: Option<Vec<Unit>>,
+    recorded: u32,
+}
+
+impl Item {
+    pub(super) fn new(key: u64, post: Post) -> Self {
+        let recorded = post.confirmed_lines;
+        Self { key, post, covers: Vec::new(), units: None, recorded }
+    }
+
+    /// Whether none of its lines was ever handed out.
+    pub(super) fn untouched(&self) -> bool {
+        self.recorded == 0
+            && self
+                .units
+                .as_ref()
+                .is_none_or(|units| units.iter().all(|unit| unit.state == UnitState::Waiting && !unit.resent))
+    }
+
+    /// About how many lines it will have.
+    pub(super) fn lines(&self) -> u32 {
+        render::estimate(&self.post)
+    }
+
+    fn units(&mut self, renderer: &Renderer) -> &mut Vec<Unit> {
+        let (post, recorded) = (&self.post, self.recorded);
+        self.units.get_or_insert_with(|| {
+            let state = |index| if index < recorded { UnitState::Confirmed } else { UnitState::Waiting };
+            let unit = |(id, text)| {
+                let index = u32::try_from(id).unwrap_or(u32::MAX);
+                Unit { id, index, text, state: state(index), resent: false }
+            };
+            renderer.lines(post).into_iter().enumerate().map(unit).collect()
+        })
+    }
+
+    fn finished(&self) -> bool {
+        self.units.as_ref().is_some_and(|units| units.iter().all(|unit| unit.state == UnitState::Confirmed))
+    }
+
+    /// How many lines, from the first on, are confirmed without a gap.
+    fn confirmed(&self) -> u32 {
+        let gap = |unit: &&Unit| unit.state != UnitState::Confirmed;
+        let units = self.units.as_deref().unwrap_or_default();
+        units.iter().find(gap).map_or(u32::try_from(units.len()).unwrap_or(u32::MAX), |unit| unit.index)
+    }
+
+    /// What to record of it when all of it is delivered.
+    fn whole(self) -> Vec<Part> {
+        let own = Some(self.post.id).filter(|id| *id != PostId(0));
+        own.into_iter().chain(self.covers).map(|id| (id, None)).collect()
+    }
+
+    /// Hands out its first waiting line, cut to `room`.
+    fn take(&mut self, renderer: &Renderer, room: usize) -> Option<Line> {
+        let units = self.units(renderer);
+        let at = units.iter().position(|unit| unit.state == UnitState::Waiting)?;
+        if units[at].text.len() > room {
+            cut(units, at, room);
+        }
+        let unit = &mut units[at];
+        unit.state = UnitState::Flying;
+        let (text, index, id, resent) = (unit.text.clone(), unit.index, unit.id, unit.resent);
+        let (target, post, key) = (self.post.to.clone(), self.post.id, self.key);
+        Some(Line { target, text, post, index, urgent: false, resent, key, unit: id })
+    }
+}
+
+/// Cuts the piece at `at` to `room`: a network with little room sends a line of the journal as several of its own.
+fn cut(units: &mut Vec<Unit>, at: usize, room: usize) {
+    let mut id = units.iter().map(|unit| unit.id).max().unwrap_or(0);
+    let whole = units.remove(at);
+    let pieces = split::split(&whole.text, room).into_iter().map(|text| {
+        id += 1;
+        Unit { id, index: whole.index, text, state: UnitState::Waiting, resent: whole.resent }
+    });
+    units.splice(at..at, pieces.collect::<Vec<_>>());
+}
+
+/// The queues of one lane.
+#[derive(Debug, Default)]
+pub(super) struct LaneQueue {
+    targets: HashMap<Target, VecDeque<Item>>,
+    /// Targets that have posts, the next one to be served first.
+    turns: VecDeque<Target>,
+}
+
+impl LaneQueue {
+    pub(super) fn is_empty(&self) -> bool {
+        self.targets.is_empty()
+    }
+
+    /// How many posts it holds.
+    pub(super) fn len(&self) -> usize {
+        self.targets.values().map(VecDeque::len).sum()
+    }
+
+    /// Targets that have posts, in the order of their turns.
+    pub(super) fn targets(&self) -> Vec<Target> {
+        self.turns.iter().cloned().collect()
+    }
+
+    /// Adds a post and says how many its target has now.
+    pub(super) fn push(&mut self, key: u64, post: Post) -> usize {
+        let target = post.to.clone();
+        let items = self.targets.entry(target.clone()).or_default();
+        if items.is_empty() {
+            self.turns.push_back(target);
+        }
+        items.push_back(Item::new(key, post));
+        items.len()
+    }
+
+    /// Hands out at most `max` lines, one per target and turn, and what turned out to have nothing left to say.
+    pub(super) fn take(
+        &mut self,
+        max: usize,
+        renderer: &Renderer,
+        room: &dyn Fn(&Target) -> usize,
+        joined: &dyn Fn(&Target) -> bool,
+    ) -> (Vec<Line>, Vec<Part>) {
+        let (mut lines, mut silent) = (Vec::new(), Vec::new());
+        let mut passed = 0;
+        while lines.len() < max && passed < self.turns.len() {
+            let Some(target) = self.turns.pop_front() else { break };
+            let ready = joined(&target).then(|| room(&target)).filter(|room| *room >= ROOM_USABLE);
+            let line = ready.and_then(|room| self.take_from(&target, renderer, room, &mut silent));
+            passed = if line.is_some() { 0 } else { passed + 1 };
+            lines.extend(line);
+            if self.targets.contains_key(&target) {
+                self.turns.push_back(target);
+            } else {
+                passed = 0;
+            }
+        }
+        (lines, silent)
+    }
+
+    fn take_from(
+        &mut self,
+        target: &Target,
+        renderer: &Renderer,
+        room: usize,
+        silent: &mut Vec<Part>,
+    ) -> Option<Line> {
+        let items = self.targets.get_mut(target)?;
+        let mut at = 0;
+        while let Some(item) = items.get_mut(at) {
+            if let Some(line) = item.take(renderer, room) {
+                return Some(line);
+            }
+            if item.finished() {
+                silent.extend(items.remove(at).into_iter().flat_map(Item::whole));
+            } else {
+                at += 1;
+            }
+        }
+        if items.is_empty() {
+            self.targets.remove(target);
+        }
+        None
+    }
+
+    /// A line arrived; what is to be recorded for it.
+    pub(super) fn confirm(&mut self, line: &Line) -> Vec<Part> {
+        let Some(items) = self.targets.get_mut(&line.target) else { return Vec::new() };
+        let Some(at) = items.iter().position(|item| item.key == line.key) else { return Vec::new() };
+        let item = &mut items[at];
+        if let Some(unit) = unit(item, line) {
+            unit.state = UnitState::Confirmed;
+        }
+        if !item.finished() {
+            let confirmed = item.confirmed();
+            let news = item.post.id != PostId(0) && confirmed > item.recorded;
+            item.recorded = item.recorded.max(confirmed);
+            return if news { vec![(item.post.id, Some(confirmed))] } else { Vec::new() };
+        }
+        let parts = items.remove(at).map(Item::whole).unwrap_or_default();
+        if items.is_empty() {
+            self.drop_target(&line.target);
+        }
+        parts
+    }
+
+    /// A line did not arrive: it waits again.
+    pub(super) fn requeue(&mut self, line: &Line) {
+        let item = self
+            .targets
+            .get_mut(&line.target)
+            .and_then(|items| items.iter_mut().find(|item| item.key == line.key));
+        if let Some(unit) = item.and_then(|item| unit(item, line))
+            && unit.state == UnitState::Flying
+        {
+            (unit.state, unit.resent) = (UnitState::Waiting, true);
+        }
+    }
+
+    /// Everything that flies waits again.
+    pub(super) fn ground(&mut self) {
+        for item in self.targets.values_mut().flatten() {
+            for unit in item.units.iter_mut().flatten().filter(|unit| unit.state == UnitState::Flying) {
+                (unit.state, unit.resent) = (UnitState::Waiting, true);
+            }
+        }
+    }
+
+    /// Takes out everything for a target; what is to be recorded for it.
+    pub(super) fn forget(&mut self, target: &Target) -> Vec<Part> {
+        let items = self.targets.remove(target).unwrap_or_default();
+        self.drop_target(target);
+        items.into_iter().flat_map(Item::whole).collect()
+    }
+
+    /// Shortens the backlog of a target, if it is long.
+    pub(super) fn collapse(&mut self, target: &Target, key: u64) {
+        if let Some(items) = self.targets.get_mut(target) {
+            backlog::collapse(items, target, key);
+        }
+    }
+
+    fn drop_target(&mut self, target: &Target) {
+        self.targets.remove(target);
+        self.turns.retain(|turn| turn != target);
+    }
+}
+
+fn unit<'a>(item: &'a mut Item, line: &Line) -> Option<&'a mut Unit> {
+    item.units.as_mut()?.iter_mut().find(|unit| unit.id == line.unit)
+}

@@ -1,0 +1,153 @@
+//! From markup to what a network shows.
+//!
+//! herder's own sentences know `**bold**` and `` `code` ``; agents write Markdown. On IRC bold becomes `\x02`, headings
+//! become bold, links show their address, and code keeps its characters behind a bar, so that a reader sees where it starts
+//! and ends without the fences. Single `*` and `_` stay as they are: in what agents write they are more often globs and
+//! names than emphasis. Nicks in an agent's words stay as well: breaking every word that could be somebody's nick would
+//! break commands that people copy, and herder never takes its own lines for commands.
+
+use super::split;
+
+/// How a network shows markup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Markup {
+    /// Bold as `\x02`.
+    #[default]
+    Irc,
+    /// No markup at all: terminals and the local socket.
+    Plain,
+}
+
+/// Stands before every line of code.
+pub(super) const CODE_BAR: &str = "│ ";
+
+/// One line, ready to be cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Laid {
+    /// Its text, without the bar.
+    pub(super) text: String,
+    /// Whether it is code, and every piece of it needs the bar.
+    pub(super) code: bool,
+}
+
+/// Bold and code spans of one of herder's own sentences.
+#[must_use]
+pub fn sentence(text: &str, markup: Markup) -> String {
+    inline(text, markup, false)
+}
+
+/// An agent's Markdown, line by line; blank lines are left out.
+pub(super) fn markdown(text: &str, markup: Markup) -> Vec<Laid> {
+    let mut lines = Vec::new();
+    let mut fence: Option<Fence> = None;
+    for line in text.lines() {
+        match (&fence, Fence::at(line)) {
+            (None, Some(opened)) => fence = Some(opened),
+            (Some(opened), Some(closing)) if closing.closes(opened) => fence = None,
+            (Some(_), _) => lines.push(Laid { text: line.trim_end().to_owned(), code: true }),
+            (None, None) => lines.push(Laid { text: block(line, markup), code: false }),
+        }
+    }
+    lines.retain(|line| !line.text.trim().is_empty());
+    lines
+}
+
+/// A line of backticks or tildes.
+struct Fence {
+    mark: char,
+    length: usize,
+    bare: bool,
+}
+
+impl Fence {
+    fn at(line: &str) -> Option<Self> {
+        let line = line.trim();
+        let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let length = line.chars().take_while(|c| *c == mark).count();
+        let rest = &line[length..];
+        // Three backticks with more of them behind are a span of code in a sentence.
+        (length >= 3 && !rest.contains('`')).then_some(Self { mark, length, bare: rest.is_empty() })
+    }
+
+    fn closes(&self, opened: &Self) -> bool {
+        self.bare && self.mark == opened.mark && self.length >= opened.length
+    }
+}
+
+/// A line outside code.
+fn block(line: &str, markup: Markup) -> String {
+    let line = line.trim_end();
+    let marks = line.chars().take_while(|c| *c == '#').count();
+    let heading = line[marks..].strip_prefix(' ').filter(|_| (1..=6).contains(&marks));
+    match heading {
+        Some(heading) => bold(&inline(&heading.replace("**", ""), markup, true), markup),
+        None => inline(line, markup, true),
+    }
+}
+
+fn bold(text: &str, markup: Markup) -> String {
+    match markup {
+        Markup::Irc => format!("\u{2}{text}\u{2}"),
+        Markup::Plain => text.to_owned(),
+    }
+}
+
+/// Bold and, in Markdown, links; what stands in backticks stays as it is.
+fn inline(text: &str, markup: Markup, links: bool) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['`', '*', '[']) {
+        shown.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (span, length) = span(rest, markup, links).unwrap_or_else(|| {
+            let mark = if rest.starts_with("**") { 2 } else { 1 };
+            (rest[..mark].to_owned(), mark)
+        });
+        shown.push_str(&span);
+        rest = &rest[length..];
+    }
+    shown.push_str(rest);
+    shown
+}
+
+/// The span that starts at the mark at the head of `text`, as it is shown, and its length in the source.
+fn span(text: &str, markup: Markup, links: bool) -> Option<(String, usize)> {
+    // A span ends within its line's first stretch: that bounds the search for a closing mark in hostile text.
+    const LONGEST: usize = 1000;
+    let text = &text[..split::floor(text, LONGEST)];
+    if text.starts_with('`') {
+        code_span(text).map(|length| (text[..length].to_owned(), length))
+    } else if text.starts_with("**") {
+        bold_span(text).map(|length| (bold(&text[2..length - 2], markup), length))
+    } else if text.starts_with('[') && links {
+        link_span(text)
+    } else {
+        None
+    }
+}
+
+/// The length of the code span that starts here.
+fn code_span(text: &str) -> Option<usize> {
+    text[1..].find('`').map(|end| end + 2)
+}
+
+/// The length of the bold span that starts here: not empty, no space just inside the marks.
+fn bold_span(text: &str) -> Option<usize> {
+    let end = text[2..].find("**")?;
+    let inside = &text[2..2 + end];
+    let tight = !inside.is_empty() && !inside.starts_with([' ', '*']) && !inside.ends_with(' ');
+    tight.then_some(end + 4)
+}
+
+/// A link as its text and address, and its length in the source.
+fn link_span(text: &str) -> Option<(String, usize)> {
+    let middle = text.find("](")?;
+    let (label, address) = (&text[1..middle], &text[middle + 2..]);
+    let end = address.find(')')?;
+    let address = &address[..end];
+    if label.is_empty() || label.contains('[') || address.is_empty() || address.contains(' ') {
+        return None;
+    }
+    let shown = if label == address { address.to_owned() } else { format!("{label} ({address})") };
+    Some((shown, middle + 2 + end + 1))
+}

@@ -1,0 +1,263 @@
+//! Takes secrets out of every text that leaves herder: posts, the audit trail, logs.
+//!
+//! Two nets: the values herder itself was configured with, in the forms in which they travel (as they are, percent-encoded,
+//! in JSON, in base64 at any offset, each line of a longer one), and the shapes of well-known tokens, which catch what only
+//! an agent knew. It works on a whole text before that is split, and in linear time whatever the text is: exact values by
+//! substring search, shapes by an engine without backtracking.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use regex::Regex;
+use secrecy::{ExposeSecret, SecretString};
+
+/// What stands where a secret was.
+pub const REDACTED: &str = "[redacted]";
+
+/// A shorter value is no secret and would tear holes into ordinary words.
+const SECRET_MIN: usize = 4;
+/// A shorter piece of an encoded secret would be found in innocent text by chance.
+const ENCODED_MIN: usize = 8;
+/// A line of a longer secret counts from here on: the frame of a key file has short lines that give nothing away.
+const LINE_MIN: usize = 16;
+
+/// Shapes of tokens. What a group named `keep` matched stays, so that the reader sees what kind of thing was there.
+static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
+    let shapes = [
+        // A key block, also one whose end is missing.
+        r"(?s:-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z))",
+        // Model vendors: OpenAI, Anthropic, Google, Hugging Face, Groq, xAI, Replicate, Perplexity.
+        r"\bsk-[A-Za-z0-9_-]{20,}",
+        r"\bAIza[A-Za-z0-9_-]{35}",
+        r"\b(?:hf|gsk|xai|r8)[_-][A-Za-z0-9]{20,}",
+        r"\bpplx-[A-Za-z0-9]{20,}",
+        // Forges and registries.
+        r"\bgh[pousr]_[A-Za-z0-9]{20,}",
+        r"\bgithub_pat_[A-Za-z0-9_]{20,}",
+        r"\bglpat-[A-Za-z0-9_-]{16,}",
+        r"\b(?:npm|dop|sbp)_[A-Za-z0-9]{20,}",
+        r"\bpypi-[A-Za-z0-9_-]{32,}",
+        // Chat: Slack, Discord tokens and webhooks, Telegram.
+        r"\bxox[a-z]-[A-Za-z0-9-]{10,}",
+        r"\bxapp-[A-Za-z0-9-]{10,}",
+        r"\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
+        r"(?P<keep_hook>\bdiscord(?:app)?\.com/api/webhooks/[0-9]{5,25}/)[A-Za-z0-9_-]{20,}",
+        r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}",
+        // Clouds and payment.
+        r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+        r"\b[srp]k_(?:live|test)_[A-Za-z0-9]{16,}",
+        r"\bya29\.[A-Za-z0-9_-]{20,}",
+        // Signed web tokens, whatever they are for.
+        r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}",
+        // Credentials in headers and addresses.
+        r"(?P<keep_header>(?i:\b(?:bearer|basic)\s{1,4}))[A-Za-z0-9._~+/=-]{16,}",
+        r"(?P<keep_url>\b[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s/:@]{0,64}:)[^\s/@]{3,256}@",
+    ];
+    Regex::new(&shapes.join("|")).expect("the pattern is constant and a test compiles it")
+});
+
+/// Finds and replaces secrets. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Redactor(Arc<[String]>);
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redactor({} forms)", self.0.len())
+    }
+}
+
+impl Redactor {
+    /// Knows `secrets`, beside the shapes of tokens.
+    #[must_use]
+    pub fn new(secrets: &[SecretString]) -> Self {
+        let mut forms = Vec::new();
+        for secret in secrets {
+            add_forms(secret.expose_secret().trim(), &mut forms);
+        }
+        // The longest first: a secret that contains another one goes as a whole.
+        forms.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        forms.dedup();
+        Self(forms.into())
+    }
+
+    /// The text without secrets.
+    #[must_use]
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut text = Cow::Borrowed(text);
+        for form in self.0.iter() {
+            if text.contains(form.as_str()) {
+                text = Cow::Owned(text.replace(form.as_str(), REDACTED));
+            }
+        }
+        if !SHAPES.is_match(&text) {
+            return text;
+        }
+        let replaced = SHAPES.replace_all(&text, |found: &regex::Captures<'_>| {
+            let kept = ["keep_hook", "keep_header", "keep_url"].iter().find_map(|name| found.name(name));
+            let at = if found.name("keep_url").is_some() { "@" } else { "" };
+            format!("{}{REDACTED}{at}", kept.map_or("", |kept| kept.as_str()))
+        });
+        Cow::Owned(replaced.into_owned())
+    }
+}
+
+/// Adds the forms in which `secret` may turn up.
+fn add_forms(secret: &str, forms: &mut Vec<String>) {
+    if secret.len() < SECRET_MIN {
+        return;
+    }
+    forms.push(secret.to_owned());
+    forms.extend(secret.lines().map(str::trim).filter(|line| line.len() >= LINE_MIN).map(str::to_owned));
+    forms.extend([percent(secret, false), percent(secret, true)]);
+    let json = serde_json::Value::from(secret).to_string();
+    forms.push(json[1..json.len() - 1].to_owned());
+    for offset in 0..3 {
+        for encoded in
+            [base64_at(&STANDARD_NO_PAD, secret, offset), base64_at(&URL_SAFE_NO_PAD, secret, offset)]
+        {
+            if encoded.len() >= ENCODED_MIN {
+                forms.push(encoded);
+            }
+        }
+    }
+    // At the start of a base64 text all of it counts, however short the secret.
+    forms.push(STANDARD_NO_PAD.encode(secret));
+}
+
+/// What base64 makes of `secret` when `offset` bytes stand before it (`user:password`, `\0user\0password`): the characters
+/// that depend on the secret alone.
+fn base64_at(engine: &impl base64::Engine, secret: &str, offset: usize) -> String {
+    let mut bytes = vec![0; offset];
+    bytes.extend_from_slice(secret.as_bytes());
+    let whole = bytes.len() * 8 / 6;
+    let encoded = engine.encode(&bytes);
+    let skipped = (offset * 8).div_ceil(6);
+    encoded.get(skipped..whole).unwrap_or_default().to_owned()
+}
+
+fn percent(secret: &str, lower: bool) -> String {
+    let mut encoded = String::with_capacity(secret.len() * 3);
+    for byte in secret.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte))
+            }
+            _ if lower => encoded.push_str(&format!("%{byte:02x}")),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use base64::engine::general_purpose::STANDARD;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn knowing(secrets: &[&str]) -> Redactor {
+        Redactor::new(&secrets.iter().map(|secret| SecretString::from(*secret)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn configured_secrets_go_in_every_form() {
+        let redactor = knowing(&["hunter2 & \"co\"/ü", "abc", "", "  padded-with-space\n"]);
+        let sasl = STANDARD.encode("\0bot\0hunter2 & \"co\"/ü");
+        let basic = STANDARD.encode("me:hunter2 & \"co\"/ü");
+        let table = [
+            ("it is hunter2 & \"co\"/ü.".to_owned(), "it is [redacted].".to_owned()),
+            ("q=hunter2%20%26%20%22co%22%2F%C3%BC".to_owned(), "q=[redacted]".to_owned()),
+            ("q=hunter2%20%26%20%22co%22%2f%c3%bc".to_owned(), "q=[redacted]".to_owned()),
+            (r#"{"p":"hunter2 & \"co\"/ü"}"#.to_owned(), r#"{"p":"[redacted]"}"#.to_owned()),
+            ("abc is too short to be a secret".to_owned(), "abc is too short to be a secret".to_owned()),
+            ("padded-with-space".to_owned(), REDACTED.to_owned()),
+        ];
+        for (text, expected) in table {
+            assert_eq!(redactor.redact(&text), expected);
+        }
+        for encoded in [sasl, basic] {
+            let redacted = redactor.redact(&encoded).into_owned();
+            assert!(redacted.contains(REDACTED), "{encoded} became {redacted}");
+        }
+    }
+
+    #[test]
+    fn a_secret_of_many_lines_is_known_by_each() {
+        let redactor = knowing(&["first line of a long secret\nsecond line of a long secret\nend"]);
+        assert_eq!(redactor.redact("> second line of a long secret <"), "> [redacted] <");
+    }
+
+    #[test]
+    fn well_known_shapes_go_and_ordinary_words_stay() {
+        let key =
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\nAAAA\n-----END OPENSSH PRIVATE KEY----- after";
+        let table = [
+            ("sk-ant-REDACTED ok", "[redacted] ok"),
+            ("OPENAI_API_KEY=sk-proj-abcdefghijklmnopqrstuvwxyz", "OPENAI_API_KEY=[redacted]"),
+            ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[redacted]"),
+            ("xoxb-123456789012-abcdef", "[redacted]"),
+            ("AKIAIOSFODNN7EXAMPLE", "[redacted]"),
+            ("MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWsabcde", "[redacted]"),
+            (
+                "https://discord.com/api/webhooks/123456789012345678/abcdefghijklmnopqrstuv",
+                "https://discord.com/api/webhooks/123456789012345678/[redacted]",
+            ),
+            ("Authorization: Bearer abcdefghijklmnop.qrst", "Authorization: Bearer [redacted]"),
+            ("git clone https://bob:s3cret@git.example/x", "git clone https://bob:[redacted]@git.example/x"),
+            (key, "[redacted] after"),
+            ("-----BEGIN RSA PRIVATE KEY-----\nMIIcut", "[redacted]"),
+            ("a risk-assessment-of-the-new-driver-model", "a risk-assessment-of-the-new-driver-model"),
+            ("the bearer of bad news", "the bearer of bad news"),
+            (
+                "see https://example.org:8080/path and me@example.org",
+                "see https://example.org:8080/path and me@example.org",
+            ),
+            ("-----BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICATE-----"),
+        ];
+        let redactor = Redactor::default();
+        for (text, expected) in table {
+            assert_eq!(redactor.redact(text), expected);
+        }
+    }
+
+    /// A backtracking or rescanning search takes minutes for these; a linear one takes milliseconds. The bound is wide
+    /// because debug builds on busy machines are slow.
+    #[test]
+    fn hostile_text_takes_linear_time() {
+        let redactor = knowing(&["aaaaaaaaaaaaaaaaaaaab", "hunter2"]);
+        let hostile = [
+            "a".repeat(300_000),
+            "-----BEGIN PRIVATE KEY-----".repeat(10_000),
+            "sk-".repeat(100_000),
+            "eyJ0000000000.".repeat(20_000),
+            "a://b:".repeat(50_000),
+            "MMMMMMMMMMMMMMMMMMMMMMMM.".repeat(10_000),
+        ];
+        let start = Instant::now();
+        for text in &hostile {
+            let _ = redactor.redact(text);
+        }
+        assert!(start.elapsed() < Duration::from_secs(30), "took {:?}", start.elapsed());
+    }
+
+    proptest! {
+        #[test]
+        fn a_configured_secret_never_survives(
+            secret in "[ -~äü]{4,40}",
+            before in "[a-z ]{0,20}",
+            after in "[a-z ]{0,20}",
+        ) {
+            let secret = secret.trim();
+            prop_assume!(secret.len() >= SECRET_MIN && !REDACTED.contains(secret));
+            let redactor = knowing(&[secret]);
+            let text = format!("{before}{secret}{after}");
+            prop_assert!(!redactor.redact(&text).contains(secret));
+        }
+    }
+}

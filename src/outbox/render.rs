@@ -1,0 +1,106 @@
+//! From a [`Post`] to the lines that are sent.
+//!
+//! Locale text or the agent's words, then [`clean`], [`redact`](super::redact), markup, the nick that is answered, cutting.
+//! Redaction sees the whole text, after control codes were taken out and before anything is cut.
+//!
+//! The pieces are [`UNIT`] bytes at most, whatever the room on the network is: their count is what the journal keeps of a
+//! post that was sent in part, so it must not depend on the length of a host name. A network with less room than that gets
+//! them cut further by the queue.
+
+use super::clean::clean;
+use super::markup::{self, CODE_BAR, Markup};
+use super::redact::Redactor;
+use super::split;
+use super::{Body, Post, Target};
+use crate::l10n::Locale;
+
+/// The longest piece, in bytes. An IRC line has 512, less the prefix of the sender (94 with a nick of 16, a user of 11 and a
+/// host of 63 characters) and the command (41 with the longest channel of an agent): what is left is 375.
+pub const UNIT: usize = 360;
+
+/// The most lines of one text of an agent in a channel; the rest is named and stays in the log.
+pub const WORDS_LINES_MAX: usize = 30;
+
+/// Renders posts for one network. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Renderer {
+    locale: Locale,
+    redactor: Redactor,
+    markup: Markup,
+}
+
+impl Renderer {
+    /// Posts in `locale`, without what `redactor` knows, marked up for the network.
+    #[must_use]
+    pub fn new(locale: Locale, redactor: Redactor, markup: Markup) -> Self {
+        Self { locale, redactor, markup }
+    }
+
+    /// The lines of a post: none is blank or longer than [`UNIT`]. Empty if the post has nothing to say.
+    #[must_use]
+    pub fn lines(&self, post: &Post) -> Vec<String> {
+        let mut lines = match &post.body {
+            Body::Notice(notice) => self.sentences(&self.locale.notice(notice), post),
+            Body::Refusal(refusal) => self.sentences(&self.locale.refusal(refusal), post),
+            Body::Lines(lines) => self.sentences(&lines.join("\n"), post),
+            Body::Agent { text, .. } => {
+                let text = clean(text);
+                let laid = markup::markdown(&self.redactor.redact(&text), self.markup);
+                laid.iter().flat_map(|line| cut(&line.text, if line.code { CODE_BAR } else { "" })).collect()
+            }
+        };
+        if let Body::Agent { agent, .. } = &post.body
+            && lines.len() > WORDS_LINES_MAX
+        {
+            let rest = lines.len() - WORDS_LINES_MAX;
+            lines.truncate(WORDS_LINES_MAX);
+            let text = self.locale.text("words-cut", &[("agent", agent.into()), ("count", rest.into())]);
+            lines.extend(cut(&text, ""));
+        }
+        lines
+    }
+
+    fn sentences(&self, text: &str, post: &Post) -> Vec<String> {
+        let text = clean(text);
+        let redacted = self.redactor.redact(&text);
+        let shown = addressed(post, markup::sentence(&redacted, self.markup));
+        shown.lines().flat_map(|line| cut(line, "")).collect()
+    }
+}
+
+/// Puts the nick that is answered before the text. In private there is nobody else to tell apart.
+fn addressed(post: &Post, text: String) -> String {
+    match (&post.answers, &post.to) {
+        (None, _) | (Some(_), Target::Person(_)) => text,
+        (
+            Some(nick),
+            Target::Agent(_) | Target::Alerts | Target::Work | Target::Control | Target::Channel(_),
+        ) => format!("{}: {text}", clean(nick).replace('\n', " ")),
+    }
+}
+
+/// Cuts one line into pieces, each with `bar` before it, and opens bold again where a cut closed it.
+fn cut(line: &str, bar: &str) -> Vec<String> {
+    const BOLD: char = '\u{2}';
+    // One byte is kept for the mark that opens bold again.
+    let room = UNIT - bar.len() - 1;
+    let mut open = false;
+    split::pieces(line, room)
+        .map(|piece| {
+            let again = if open { "\u{2}" } else { "" };
+            open ^= piece.matches(BOLD).count() % 2 == 1;
+            format!("{bar}{again}{piece}")
+        })
+        .collect()
+}
+
+/// About how many lines a post will have, without rendering it: enough to see that a backlog is long.
+pub(super) fn estimate(post: &Post) -> u32 {
+    let lines = |text: &str| text.lines().map(|line| line.len().div_ceil(UNIT)).sum::<usize>();
+    let count = match &post.body {
+        Body::Notice(_) | Body::Refusal(_) => 1,
+        Body::Lines(texts) => texts.iter().map(|text| lines(text)).sum(),
+        Body::Agent { text, .. } => lines(text).min(WORDS_LINES_MAX + 1),
+    };
+    u32::try_from(count).unwrap_or(u32::MAX).max(1)
+}
