@@ -1,1 +1,1 @@
-//! Tests.
+//! The IRC network against real servers.

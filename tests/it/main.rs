@@ -9,6 +9,7 @@ mod core_sim;
 mod demo;
 mod embedded_ircd;
 mod irc;
+mod irc_rig;
 mod irc_servers;
 mod journal;
 mod kill;

@@ -1,1 +1,199 @@
 //! IRC: several networks, each a task of its own.
+//!
+//! [`run`] keeps one network: it connects, registers, joins, listens and delivers, and begins again when the link breaks.
+//! Only the parser of the `irc` crate is used; its client loses lines and links (it neither paces nor splits, one byte
+//! that is not UTF-8 ends its stream, and a dead peer goes unnoticed).
+//!
+//! ```text
+//!  connect ─► registration ─► session ─► (link lost) ─► reconnect ─► connect …
+//!  (tls)      (nick)           │ channels   where we are, and where posts go meanwhile
+//!                              │ replay     what is live speech
+//!                              │ identity   whose it is
+//!                              │ delivery   what is on its way, and what is proven
+//!                              │ netsplit   what an operator could not hear
+//!                              └ ping       whether anybody is there
+//! ```
+//!
+//! `registration` and `session` are state machines without I/O: lines and time go in, effects come out. `link` alone
+//! touches the socket. `wire` is the one place where text becomes protocol, and `codec` where bytes become lines.
+//!
+//! What lives elsewhere: what somebody may do (`crate::access`), what a line means (`crate::commands`), what is said and in
+//! which words (`crate::outbox`, `crate::l10n`), how often an allow-listed bot is answered (`crate::commands`).
+
+mod channels;
+mod codec;
+mod connect;
+mod delivery;
+mod identity;
+mod isupport;
+mod link;
+mod netsplit;
+mod nick;
+mod ping;
+mod reconnect;
+mod registration;
+mod replay;
+mod session;
+mod text;
+mod tls;
+mod wire;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+pub use channels::ChannelWanted;
+pub use connect::{Connecting, Connector, Stream};
+
+use crate::chat::{Author, Inbound, LinkReport, LinkState};
+use crate::config::IrcNetwork;
+use crate::outbox::NetworkQueue;
+use link::Ports;
+use reconnect::Backoff;
+use session::Lasting;
+
+/// One network, as herder uses it.
+#[derive(Clone)]
+pub struct Settings {
+    /// What the configuration says.
+    pub network: IrcNetwork,
+    /// The display name: real name, and what follows `HEARTBEAT`.
+    pub name: String,
+    /// Whether anybody on this network is known by services account: without that no server is asked for accounts.
+    pub needs_account: bool,
+    /// Whether somebody may command, so that alerts they missed in a netsplit are repeated.
+    pub is_operator: Arc<dyn Fn(&Author) -> bool + Send + Sync>,
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings").field("network", &self.network.name).finish_non_exhaustive()
+    }
+}
+
+/// Why a link ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Closing {
+    /// It broke, or was of no use; another try may help.
+    Lost(String),
+    /// The server says that we come too often.
+    Throttled(String),
+    /// Another try cannot help: a wrong password, a ban.
+    Refused(String),
+    /// We were told to end.
+    Shutdown,
+}
+
+impl Closing {
+    /// What a server's last words mean.
+    pub(crate) fn from_error(reason: &str) -> Self {
+        let lower = reason.to_ascii_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+        let text = format!("the server ended the link: \"{reason}\"");
+        if says(&["throttl", "too fast", "too many connections", "reconnect too", "trying to reconnect"]) {
+            Self::Throttled(text)
+        } else if says(&[
+            "k-line",
+            "g-line",
+            "z-line",
+            "k:line",
+            "banned",
+            "bad password",
+            "invalid password",
+        ]) {
+            Self::Refused(text)
+        } else {
+            Self::Lost(text)
+        }
+    }
+}
+
+/// Keeps one network until `shutdown`, or until the server refuses us for good.
+///
+/// Every failed attempt is reported with its number and reason; deciding that there were too many, saying so elsewhere and
+/// starting this anew is the root supervisor's.
+pub async fn run(
+    settings: Settings,
+    inbound: mpsc::Sender<Inbound>,
+    queue: Arc<NetworkQueue>,
+    mut channels: watch::Receiver<Vec<ChannelWanted>>,
+    reports: mpsc::Sender<LinkReport>,
+    shutdown: CancellationToken,
+    connector: Connector,
+) {
+    let (mut lasting, mut backoff, mut attempt) = (Lasting::default(), Backoff::default(), 0_u32);
+    report(&reports, &settings, LinkState::Connecting { attempts: 0, reason: None }).await;
+    loop {
+        let connected = tokio::select! {
+            connected = connect::connect(&connector, &settings.network, attempt) => connected,
+            () = shutdown.cancelled() => return,
+        };
+        let mut up_since = None;
+        let closing = match connected {
+            Ok(stream) => {
+                let mut ports = Ports {
+                    settings: &settings,
+                    lasting: &mut lasting,
+                    inbound: &inbound,
+                    queue: &queue,
+                    channels: &mut channels,
+                    reports: &reports,
+                    shutdown: &shutdown,
+                };
+                let ended = link::run(stream, &mut ports).await;
+                up_since = ended.up_since;
+                ended.closing
+            }
+            Err(reason) => {
+                attempt = attempt.wrapping_add(1);
+                Closing::Lost(reason)
+            }
+        };
+        let (reason, throttled) = match closing {
+            Closing::Lost(reason) => (reason, false),
+            Closing::Throttled(reason) => (reason, true),
+            Closing::Refused(reason) => {
+                tracing::error!(network = %settings.network.name, reason, "given up for good");
+                report(&reports, &settings, LinkState::Refused { reason }).await;
+                return;
+            }
+            Closing::Shutdown => return,
+        };
+        let up_for = up_since.map(|since| Instant::now() - since);
+        let wait = backoff.failed(up_for, throttled, jitter());
+        tracing::warn!(network = %settings.network.name, reason, ?wait, "not connected");
+        report(
+            &reports,
+            &settings,
+            LinkState::Connecting { attempts: backoff.attempts(), reason: Some(reason) },
+        )
+        .await;
+        if !pause(wait, &shutdown).await {
+            return;
+        }
+    }
+}
+
+/// Waits; false if herder goes down meanwhile.
+async fn pause(wait: Duration, shutdown: &CancellationToken) -> bool {
+    tokio::select! {
+        () = tokio::time::sleep(wait) => true,
+        () = shutdown.cancelled() => false,
+    }
+}
+
+async fn report(reports: &mpsc::Sender<LinkReport>, settings: &Settings, state: LinkState) {
+    let report = LinkReport { network: settings.network.name.clone(), state };
+    if reports.send(report).await.is_err() {
+        tracing::debug!("nobody takes reports of this link");
+    }
+}
+
+/// Between 0 and 1; the same for all only if the system has no randomness, which costs nothing but spread.
+fn jitter() -> f64 {
+    getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
+}

@@ -1,0 +1,117 @@
+//! A byte stream to the server: TCP, TLS over it, or whatever a factory gives (the embedded server, tests).
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, lookup_host};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::ClientConfig;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use super::tls;
+use crate::config::{IrcNetwork, Tls};
+
+/// From the name's lookup to the end of the TLS handshake: a frozen server accepts and then says nothing for ever.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Any byte stream.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// A stream on its way.
+pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn Stream>>> + Send>>;
+
+/// Where streams come from.
+#[derive(Clone)]
+pub enum Connector {
+    /// The network's server, over TCP and, as configured, TLS.
+    Network,
+    /// A factory, e.g. of in-memory streams to the embedded server.
+    Factory(Arc<dyn Fn() -> Connecting + Send + Sync>),
+}
+
+impl Connector {
+    /// A factory of streams that are made at once.
+    pub fn factory<S: Stream + 'static>(make: impl Fn() -> io::Result<S> + Send + Sync + 'static) -> Self {
+        Self::Factory(Arc::new(move || {
+            let made = make().map(|stream| Box::new(stream) as Box<dyn Stream>);
+            Box::pin(std::future::ready(made))
+        }))
+    }
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Network => "Connector::Network",
+            Self::Factory(_) => "Connector::Factory",
+        })
+    }
+}
+
+/// Connects; `attempt` chooses among the addresses of a name, so that a dead one is not tried for ever.
+///
+/// # Errors
+/// A sentence for people.
+pub(crate) async fn connect(
+    connector: &Connector,
+    network: &IrcNetwork,
+    attempt: u32,
+) -> Result<Box<dyn Stream>, String> {
+    let connecting = async {
+        match connector {
+            Connector::Network => open(network, attempt).await,
+            Connector::Factory(make) => make().await.map_err(|error| error.to_string()),
+        }
+    };
+    match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
+        Ok(result) => result,
+        Err(_) => Err(format!("{}:{} did not answer within 15 s", network.server, network.port)),
+    }
+}
+
+async fn open(network: &IrcNetwork, attempt: u32) -> Result<Box<dyn Stream>, String> {
+    let address = resolve(network, attempt).await?;
+    let stream = TcpStream::connect(address).await.map_err(|error| {
+        format!("cannot connect to {}:{} ({address}): {error}", network.server, network.port)
+    })?;
+    // Answers are short lines; each should leave at once.
+    stream.set_nodelay(true).map_err(|error| error.to_string())?;
+    if network.tls == Tls::Off {
+        return Ok(Box::new(stream));
+    }
+    let config = tls_config(network).await?;
+    let name = ServerName::try_from(network.server.clone())
+        .map_err(|_| format!("\"{}\" cannot be a TLS server's name", network.server))?;
+    let stream = TlsConnector::from(config)
+        .connect(name, stream)
+        .await
+        .map_err(|error| format!("TLS with {}:{} failed: {error}", network.server, network.port))?;
+    Ok(Box::new(stream))
+}
+
+async fn resolve(network: &IrcNetwork, attempt: u32) -> Result<SocketAddr, String> {
+    let found = lookup_host((network.server.as_str(), network.port))
+        .await
+        .map_err(|error| format!("cannot find {}: {error}", network.server))?;
+    let addresses: Vec<SocketAddr> = found.collect();
+    let index = attempt as usize % addresses.len().max(1);
+    addresses.get(index).copied().ok_or_else(|| format!("{} has no address", network.server))
+}
+
+async fn tls_config(network: &IrcNetwork) -> Result<Arc<ClientConfig>, String> {
+    let (tls, sasl) = (network.tls.clone(), network.sasl.clone());
+    // Reading the system's authorities takes long enough to be felt by everything else on this thread.
+    let built = tokio::task::spawn_blocking(move || tls::client_config(&tls, sasl.as_ref())).await;
+    match built {
+        Ok(Ok(config)) => Ok(Arc::new(config)),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("setting up TLS panicked".to_owned()),
+    }
+}

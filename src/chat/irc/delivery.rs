@@ -1,0 +1,153 @@
+//! A window of lines on its way: sent, then proven to be with the server.
+//!
+//! After each window comes `PING :f<id>`. A server handles lines in order, so that the matching PONG says that it has
+//! handled the window too, and an error for a target that came before it says which lines it did not take. The server's
+//! own flood brake delays the PONG, and so paces us without a setting per network. Where the server also echoes and
+//! labels, every line is proven by itself, and less is repeated when the link breaks in the middle.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::isupport::ISupport;
+use crate::outbox::{Line, Window};
+
+/// Lines per window: with more nothing is faster, and more would be repeated after a break; with one, servers that
+/// brake make a backlog last three times as long.
+pub(crate) const WINDOW: usize = 4;
+/// How long a fence may take. Servers that brake take 2 to 6 s for a window; one that is thirty lines behind takes 20.
+const FENCE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How a line stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// No word of it.
+    Sent,
+    /// The server says so itself.
+    Accepted,
+    /// The server did not take it.
+    Refused,
+}
+
+#[derive(Debug)]
+struct Sent {
+    line: Line,
+    /// Where it went.
+    to: String,
+    /// Labels whose answers are due: one for each piece.
+    labels: Vec<String>,
+    fate: Fate,
+}
+
+/// The window that is on its way.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    fence: u64,
+    lines: Vec<Sent>,
+    labelled: bool,
+    deadline: Instant,
+}
+
+/// What became of a window.
+#[derive(Debug, Default)]
+pub(crate) struct Landed {
+    /// The server has these.
+    pub(crate) confirmed: Vec<Line>,
+    /// These have to be sent again.
+    pub(crate) again: Vec<Line>,
+    /// Channels that took something.
+    pub(crate) accepted_by: Vec<String>,
+}
+
+impl Landed {
+    /// What the queue is told.
+    pub(crate) fn windows(self) -> (Window, Window) {
+        (Window { lines: self.confirmed }, Window { lines: self.again })
+    }
+}
+
+impl Flight {
+    /// A window is about to be sent, with the fence of this number behind it.
+    pub(crate) fn new(fence: u64, labelled: bool, now: Instant) -> Self {
+        Self { fence, lines: Vec::new(), labelled, deadline: now + FENCE_TIMEOUT }
+    }
+
+    /// A line was sent, in as many pieces as there are labels.
+    pub(crate) fn sent(&mut self, line: Line, to: String, labels: Vec<String>) {
+        self.lines.push(Sent { line, to, labels, fate: Fate::Sent });
+    }
+
+    /// A line could not be sent, because its channel was lost between being asked for and now.
+    pub(crate) fn unsendable(&mut self, line: Line) {
+        self.lines.push(Sent { line, to: String::new(), labels: Vec::new(), fate: Fate::Refused });
+    }
+
+    /// When the link is to be given up.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Whether this is our fence.
+    pub(crate) fn is_fence(&self, fence: u64) -> bool {
+        self.fence == fence
+    }
+
+    /// The server answered what carried this label. True if that was the last word that was due.
+    pub(crate) fn labelled(&mut self, label: &str, accepted: bool) -> bool {
+        for sent in &mut self.lines {
+            let Some(index) = sent.labels.iter().position(|due| due == label) else { continue };
+            sent.labels.swap_remove(index);
+            if !accepted {
+                sent.fate = Fate::Refused;
+            } else if sent.labels.is_empty() && sent.fate == Fate::Sent {
+                sent.fate = Fate::Accepted;
+            }
+        }
+        self.labelled && self.lines.iter().all(|sent| sent.fate != Fate::Sent)
+    }
+
+    /// An error without a label for a target. True if something was on its way there.
+    pub(crate) fn refused(&mut self, target: &str, server: &ISupport) -> bool {
+        let mut concerned = false;
+        for sent in self.lines.iter_mut().filter(|sent| server.case.same(&sent.to, target)) {
+            sent.fate = Fate::Refused;
+            concerned = true;
+        }
+        concerned
+    }
+
+    /// What was for this nick is given up: nobody has that nick.
+    pub(crate) fn nobody(&mut self, nick: &str, server: &ISupport) {
+        for sent in self.lines.iter_mut().filter(|sent| server.case.same(&sent.to, nick)) {
+            sent.fate = Fate::Accepted;
+        }
+    }
+
+    /// The fence was answered, or every label was.
+    pub(crate) fn land(self, server: &ISupport) -> Landed {
+        self.split(true, server)
+    }
+
+    /// The link broke.
+    pub(crate) fn lost(self, server: &ISupport) -> Landed {
+        self.split(false, server)
+    }
+
+    /// After a line that was not taken, nothing else for its target counts as taken: order matters more than a repeat.
+    fn split(self, fenced: bool, server: &ISupport) -> Landed {
+        let mut landed = Landed::default();
+        let mut blocked: Vec<String> = Vec::new();
+        for sent in self.lines {
+            let taken = sent.fate == Fate::Accepted || (fenced && sent.fate == Fate::Sent);
+            let behind = blocked.iter().any(|target| server.case.same(target, &sent.to));
+            if taken && !behind {
+                landed.accepted_by.push(sent.to);
+                landed.confirmed.push(sent.line);
+            } else {
+                blocked.push(sent.to);
+                landed.again.push(sent.line);
+            }
+        }
+        landed
+    }
+}

@@ -1,0 +1,243 @@
+//! Who is speaking, where the server does not say so with every line.
+//!
+//! A nick proves nothing: anybody can take one. Without `account-tag` the server is asked after a line came, and the
+//! answer counts only if nothing can have come between: the nick's user and host in it are those of the line, it lies
+//! between our question and its end, and the nick did not change hands, log in or out, or leave in the meantime.
+//! Nothing is kept for the next line. One question is under way at a time, since old servers punish more.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::isupport::ISupport;
+use super::wire::{Outgoing, Received, Said, Source};
+use crate::chat::Place;
+use crate::core::time::Timestamp;
+
+/// How long a line waits for its answer before it counts as nobody's.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(15);
+/// How many lines wait at once. Someone who floods is nobody.
+const WAITING_MAX: usize = 64;
+
+/// A live line whose author is not known yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Heard {
+    /// From whom, as the server put it.
+    pub(crate) source: Source,
+    /// Where.
+    pub(crate) place: Place,
+    /// What.
+    pub(crate) text: String,
+    /// When.
+    pub(crate) at: Timestamp,
+}
+
+/// What a question brought.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Answer {
+    /// The services account.
+    pub(crate) account: Option<String>,
+    /// Marked as a bot.
+    pub(crate) bot: bool,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    heard: Heard,
+    deadline: Instant,
+    /// The server's answer came after this line, so that it speaks of its author.
+    covered: bool,
+}
+
+#[derive(Debug)]
+struct Query {
+    nick: String,
+    token: Option<String>,
+    user: String,
+    host: String,
+    answer: Answer,
+    answered: bool,
+    /// The nick changed hands since: the answer is about somebody else.
+    void: bool,
+}
+
+/// The questions of one link.
+#[derive(Debug, Default)]
+pub(crate) struct Lookups {
+    query: Option<Query>,
+    waiting: VecDeque<Waiting>,
+    tokens: u16,
+}
+
+impl Lookups {
+    /// A line needs its author's account. Hands back what can wait no longer, as nobody's.
+    pub(crate) fn ask(&mut self, heard: Heard, now: Instant) -> Option<Heard> {
+        if self.waiting.len() >= WAITING_MAX {
+            return Some(heard);
+        }
+        self.waiting.push_back(Waiting { heard, deadline: now + LOOKUP_TIMEOUT, covered: false });
+        None
+    }
+
+    /// Whether a line of this nick waits: what it says next must not overtake it.
+    pub(crate) fn holds(&self, nick: &str, server: &ISupport) -> bool {
+        self.waiting.iter().any(|waiting| server.case.same(&waiting.heard.source.name, nick))
+    }
+
+    /// The next question, if none is under way.
+    pub(crate) fn next_query(&mut self, server: &ISupport) -> Option<Outgoing> {
+        if self.query.is_some() {
+            return None;
+        }
+        let nick = self.waiting.front()?.heard.source.name.clone();
+        let (token, line) = if server.whox {
+            self.tokens = self.tokens % 999 + 1;
+            let token = self.tokens.to_string();
+            let line = Outgoing::new("WHO").word(nick.as_str()).word(format!("%tuhnfa,{token}"));
+            (Some(token), line)
+        } else {
+            (None, Outgoing::new("WHOIS").word(nick.as_str()))
+        };
+        self.query = Some(Query {
+            nick,
+            token,
+            user: String::new(),
+            host: String::new(),
+            answer: Answer::default(),
+            answered: false,
+            void: false,
+        });
+        Some(line)
+    }
+
+    /// Takes a line from the server; hands back what is decided by it.
+    pub(crate) fn receive(&mut self, line: &Received, server: &ISupport) -> Vec<(Heard, Answer)> {
+        match &line.said {
+            Said::Numeric(code, params) => self.numeric(*code, params, server),
+            Said::Nick(to) => {
+                let mut decided = self.changed_hands(&line.source.name, server);
+                decided.extend(self.changed_hands(to, server));
+                decided
+            }
+            Said::Quit(_) | Said::Part { .. } | Said::Account => {
+                self.changed_hands(&line.source.name, server)
+            }
+            Said::Kick { nick, .. } => self.changed_hands(nick, server),
+            Said::Ping(_)
+            | Said::Pong(_)
+            | Said::Error(_)
+            | Said::Cap { .. }
+            | Said::Authenticate(_)
+            | Said::Message { .. }
+            | Said::Notice { .. }
+            | Said::Join { .. }
+            | Said::ChangeHost { .. }
+            | Said::Topic { .. }
+            | Said::Invite { .. }
+            | Said::BatchStart { .. }
+            | Said::BatchEnd { .. }
+            | Said::Acknowledged
+            | Said::Failed(_)
+            | Said::Other => Vec::new(),
+        }
+    }
+
+    fn numeric(&mut self, code: u16, params: &[String], server: &ISupport) -> Vec<(Heard, Answer)> {
+        let Some(query) = &mut self.query else { return Vec::new() };
+        let word = |index: usize| params.get(index).map(String::as_str).unwrap_or_default();
+        match (code, &query.token) {
+            // me, token, user, host, nick, flags, account
+            (354, Some(token)) if word(1) == token && server.case.same(word(4), &query.nick) => {
+                word(2).clone_into(&mut query.user);
+                word(3).clone_into(&mut query.host);
+                let account = word(6);
+                query.answer.account = (account != "0" && !account.is_empty()).then(|| account.to_owned());
+                query.answer.bot = server.bot_mode.is_some_and(|mode| word(5).contains(mode));
+                self.answered(server);
+                Vec::new()
+            }
+            // me, nick, user, host, *, real name
+            (311, None) if server.case.same(word(1), &query.nick) => {
+                word(2).clone_into(&mut query.user);
+                word(3).clone_into(&mut query.host);
+                self.answered(server);
+                Vec::new()
+            }
+            (330, None) if server.case.same(word(1), &query.nick) => {
+                query.answer.account = Some(word(2).to_owned());
+                Vec::new()
+            }
+            (335, None) if server.case.same(word(1), &query.nick) => {
+                query.answer.bot = true;
+                Vec::new()
+            }
+            (315, Some(_)) | (318, None) if server.case.same(word(1), &query.nick) => self.ended(server),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The answer's first line: it speaks of every line of that nick that came before it.
+    fn answered(&mut self, server: &ISupport) {
+        let Some(query) = &mut self.query else { return };
+        query.answered = true;
+        for waiting in &mut self.waiting {
+            if server.case.same(&waiting.heard.source.name, &query.nick) {
+                waiting.covered = true;
+            }
+        }
+    }
+
+    /// The end of the answer.
+    fn ended(&mut self, server: &ISupport) -> Vec<(Heard, Answer)> {
+        let Some(query) = self.query.take() else { return Vec::new() };
+        if query.void {
+            return Vec::new();
+        }
+        let decided = self.remove(|waiting| {
+            let same = server.case.same(&waiting.heard.source.name, &query.nick);
+            same && (waiting.covered || !query.answered)
+        });
+        let answer_for = |heard: Heard| {
+            let same_person = query.answered
+                && heard.source.user == query.user
+                && heard.source.host.eq_ignore_ascii_case(&query.host);
+            let answer = if same_person { query.answer.clone() } else { Answer::default() };
+            (heard, answer)
+        };
+        decided.into_iter().map(answer_for).collect()
+    }
+
+    /// The nick is somebody else now, or may be: what waits for it is nobody's.
+    fn changed_hands(&mut self, nick: &str, server: &ISupport) -> Vec<(Heard, Answer)> {
+        if let Some(query) = &mut self.query
+            && server.case.same(&query.nick, nick)
+        {
+            query.void = true;
+        }
+        let lost = self.remove(|waiting| server.case.same(&waiting.heard.source.name, nick));
+        lost.into_iter().map(|heard| (heard, Answer::default())).collect()
+    }
+
+    /// What has waited too long. The question stays under way: its late answer must not be taken for the next one's.
+    pub(crate) fn expired(&mut self, now: Instant) -> Vec<(Heard, Answer)> {
+        let late = self.remove(|waiting| waiting.deadline <= now);
+        if !late.is_empty()
+            && let Some(query) = &mut self.query
+        {
+            query.void = true;
+        }
+        late.into_iter().map(|heard| (heard, Answer::default())).collect()
+    }
+
+    /// When [`Lookups::expired`] has something to say.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.waiting.front().map(|waiting| waiting.deadline)
+    }
+
+    fn remove(&mut self, decided: impl Fn(&Waiting) -> bool) -> Vec<Heard> {
+        let (out, stay): (Vec<_>, Vec<_>) = self.waiting.drain(..).partition(|waiting| decided(waiting));
+        self.waiting = stay.into();
+        out.into_iter().map(|waiting| waiting.heard).collect()
+    }
+}

@@ -1,0 +1,106 @@
+//! What a server says of itself in 005, with the defaults for servers that say nothing.
+
+/// How a server folds the case of nicks and channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum CaseMapping {
+    /// `A`-`Z`.
+    Ascii,
+    /// `A`-`Z` and `[]\~` with `{}|^`.
+    #[default]
+    Rfc1459,
+    /// `A`-`Z` and `[]\` with `{}|`.
+    Rfc1459Strict,
+}
+
+impl CaseMapping {
+    fn fold(self, byte: u8) -> u8 {
+        match (self, byte) {
+            (Self::Rfc1459 | Self::Rfc1459Strict, b'[' | b']' | b'\\') => byte + 0x20,
+            (Self::Rfc1459, b'~') => b'^',
+            (Self::Ascii | Self::Rfc1459 | Self::Rfc1459Strict, _) => byte.to_ascii_lowercase(),
+        }
+    }
+
+    /// Whether two names are the same to the server.
+    pub(crate) fn same(self, a: &str, b: &str) -> bool {
+        a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| self.fold(a) == self.fold(b))
+    }
+}
+
+/// A server's own description.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ISupport {
+    /// How names are compared.
+    pub(crate) case: CaseMapping,
+    /// The longest nick.
+    pub(crate) nick_max: usize,
+    /// The longest topic, in bytes.
+    pub(crate) topic_max: usize,
+    /// Whether `WHO` takes fields (WHOX), so that it can be asked for an account.
+    pub(crate) whox: bool,
+    /// The user mode that marks a bot.
+    pub(crate) bot_mode: Option<char>,
+}
+
+impl Default for ISupport {
+    fn default() -> Self {
+        Self {
+            case: CaseMapping::default(),
+            nick_max: 30,
+            // With the command, a channel of 50 and the relayed prefix it is one line everywhere.
+            topic_max: 300,
+            whox: false,
+            bot_mode: None,
+        }
+    }
+}
+
+impl ISupport {
+    /// Takes the parameters of one 005: our nick, tokens, and a sentence.
+    pub(crate) fn take(&mut self, params: &[String]) {
+        for token in params.iter().skip(1) {
+            let (key, value) = token.split_once('=').unwrap_or((token, ""));
+            match key {
+                "CASEMAPPING" => {
+                    self.case = match value.to_ascii_lowercase().as_str() {
+                        "ascii" => CaseMapping::Ascii,
+                        "rfc1459-strict" | "strict-rfc1459" => CaseMapping::Rfc1459Strict,
+                        _ => CaseMapping::Rfc1459,
+                    };
+                }
+                "NICKLEN" | "MAXNICKLEN" => self.nick_max = value.parse().unwrap_or(self.nick_max).max(1),
+                "TOPICLEN" => self.topic_max = value.parse().unwrap_or(self.topic_max).min(300),
+                "WHOX" => self.whox = true,
+                "BOT" => self.bot_mode = value.chars().next().filter(char::is_ascii_alphabetic),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_as_the_server_does() {
+        for (case, a, b, same) in [
+            (CaseMapping::Ascii, "Spark", "sPARK", true),
+            (CaseMapping::Ascii, "a[b]", "a{b}", false),
+            (CaseMapping::Rfc1459, "a[b]\\~", "A{B}|^", true),
+            (CaseMapping::Rfc1459Strict, "a[b]", "a{b}", true),
+            (CaseMapping::Rfc1459Strict, "~", "^", false),
+            (CaseMapping::Rfc1459, "a", "ab", false),
+        ] {
+            assert_eq!(case.same(a, b), same, "{case:?} {a} {b}");
+        }
+    }
+
+    #[test]
+    fn odd_tokens_change_nothing() {
+        let mut server = ISupport::default();
+        let params = ["me", "NICKLEN=x", "TOPICLEN=", "BOT", "CASEMAPPING=utf8", "=", "are supported"];
+        server.take(&params.map(str::to_owned));
+        assert_eq!(server, ISupport::default());
+    }
+}

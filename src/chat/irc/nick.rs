@@ -1,0 +1,185 @@
+//! Which nick to ask for, and how to get our own back.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How many names are tried before the link is given up.
+const TRIES: u32 = 12;
+/// What every server takes; the oldest ones no more.
+const SHORT: usize = 9;
+/// How often our own nick is asked for while we have another.
+const REGAIN_EVERY: Duration = Duration::from_secs(120);
+
+/// A nick that is being asked for at registration, and what comes after it if it is not to be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NickChoice {
+    base: String,
+    current: String,
+    tries: u32,
+    suffixes: u32,
+    prefixed: bool,
+    short: bool,
+}
+
+impl NickChoice {
+    /// Begins with the configured one.
+    pub(crate) fn new(wanted: &str) -> Self {
+        Self {
+            base: wanted.to_owned(),
+            current: wanted.to_owned(),
+            tries: 0,
+            suffixes: 0,
+            prefixed: false,
+            short: false,
+        }
+    }
+
+    /// What to ask for.
+    pub(crate) fn current(&self) -> &str {
+        &self.current
+    }
+
+    /// Somebody has it: `herder_`, `herder__`, then `herder2` and so on.
+    pub(crate) fn taken(mut self) -> Option<Self> {
+        self.tries += 1;
+        if self.tries > TRIES {
+            return None;
+        }
+        self.suffixes += 1;
+        let suffix = match self.suffixes {
+            1 => "_".to_owned(),
+            2 => "__".to_owned(),
+            n => (n - 1).to_string(),
+        };
+        let room = if self.short { SHORT.saturating_sub(suffix.len()) } else { usize::MAX };
+        self.current = format!("{}{suffix}", clip(&self.base, room));
+        Some(self)
+    }
+
+    /// The server does not like it: some want their own name before it, some have room for nine characters.
+    pub(crate) fn refused(mut self, server: &str, text: &str) -> Option<Self> {
+        self.tries += 1;
+        if self.tries > TRIES {
+            return None;
+        }
+        let about_length = text.to_ascii_lowercase().contains("long");
+        if !self.short && about_length && self.base.len() > SHORT {
+            self.short = true;
+            self.base = clip(&self.base, SHORT).to_owned();
+        } else if !self.prefixed && !server.is_empty() {
+            self.prefixed = true;
+            self.base = format!("{server}-{}", self.base);
+        } else if !self.short {
+            self.short = true;
+            let legal: String = self.base.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+            let letters = legal.trim_start_matches(|c: char| c.is_ascii_digit());
+            self.base = clip(if letters.is_empty() { "herder" } else { letters }, SHORT).to_owned();
+        } else {
+            return None;
+        }
+        self.suffixes = 0;
+        self.current.clone_from(&self.base);
+        Some(self)
+    }
+}
+
+fn clip(text: &str, max: usize) -> &str {
+    let mut end = text.len().min(max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Our own nick on a link: 001's first parameter, then every NICK whose source is us.
+#[derive(Debug)]
+pub(crate) struct OwnNick {
+    wanted: String,
+    current: String,
+    ask_at: Instant,
+}
+
+impl OwnNick {
+    /// After 001.
+    pub(crate) fn new(wanted: &str, current: String, now: Instant) -> Self {
+        Self { wanted: wanted.to_owned(), current, ask_at: now + REGAIN_EVERY }
+    }
+
+    /// What we are called.
+    pub(crate) fn current(&self) -> &str {
+        &self.current
+    }
+
+    /// What we want to be called.
+    pub(crate) fn wanted(&self) -> &str {
+        &self.wanted
+    }
+
+    /// Whether it is not the one we want. A server's own `<server>-nick` counts as ours, and so does all that a server of
+    /// nine characters has room for.
+    pub(crate) fn is_foreign(&self) -> bool {
+        let (current, wanted) = (self.current.to_ascii_lowercase(), self.wanted.to_ascii_lowercase());
+        let clipped = current.len() == SHORT && wanted.starts_with(&current);
+        !(clipped || current == wanted || current.ends_with(&format!("-{wanted}")))
+    }
+
+    /// We were renamed, by ourselves or by services.
+    pub(crate) fn renamed(&mut self, to: &str, now: Instant) {
+        to.clone_into(&mut self.current);
+        self.ask_at = now + REGAIN_EVERY;
+    }
+
+    /// Its holder left: it can be asked for at once.
+    pub(crate) fn freed(&mut self, now: Instant) {
+        self.ask_at = now;
+    }
+
+    /// When to ask next.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.is_foreign().then_some(self.ask_at)
+    }
+
+    /// The nick to ask for now, if it is time.
+    pub(crate) fn due(&mut self, now: Instant) -> Option<&str> {
+        if !self.is_foreign() || self.ask_at > now {
+            return None;
+        }
+        self.ask_at = now + REGAIN_EVERY;
+        Some(&self.wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_nick_leads_to_others_and_to_an_end() {
+        let mut choice = Some(NickChoice::new("herder"));
+        let mut seen = Vec::new();
+        while let Some(next) = choice {
+            seen.push(next.current().to_owned());
+            choice = next.taken();
+        }
+        assert_eq!(seen[..4], ["herder", "herder_", "herder__", "herder2"]);
+        let unique: std::collections::BTreeSet<_> = seen.iter().collect();
+        assert_eq!(unique.len(), seen.len());
+    }
+
+    #[test]
+    fn a_server_that_wants_its_name_before_a_nick_gets_it() {
+        let choice = NickChoice::new("herder").refused("desk", "Erroneous nickname").expect("one more");
+        assert_eq!(choice.current(), "desk-herder");
+        assert_eq!(choice.taken().expect("one more").current(), "desk-herder_");
+    }
+
+    #[test]
+    fn nine_characters_are_enough_for_servers_that_have_no_more() {
+        let choice =
+            NickChoice::new("herder-of-agents").refused("irc.test", "Nickname too long, max. 9 characters");
+        let choice = choice.expect("one more");
+        assert_eq!(choice.current(), "herder-of");
+        assert_eq!(choice.taken().expect("one more").current(), "herder-o_");
+    }
+}

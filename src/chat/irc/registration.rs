@@ -1,0 +1,380 @@
+//! From a fresh connection to 001: capabilities, login, nick. A pure state machine; it is told what came and what time
+//! it is, and says what to send.
+//!
+//! ```text
+//!  CAP LS 302, NICK, USER ─► Listing ─► Requesting ─► LoggingIn ─► Ending ─► 001
+//!                              │            │             │
+//!                              └ no sasl ───┴► AwaitingLogin (a server whose services are away)
+//! ```
+//!
+//! A login that is refused ends the network for good: to go on under a wrong name would show people a bot that nobody
+//! may command. A login that gets no answer, or that the server does not offer while its services are away, is another
+//! matter: it has a clock of its own, shorter than any server's, and then the link is tried again later.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::time::Instant;
+
+use super::Closing;
+use super::nick::NickChoice;
+use super::wire::{Cap, Outgoing, Received, Said};
+use crate::config::{IrcNetwork, Sasl};
+
+/// The whole of it; servers give up at 20 to 60 s.
+const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(30);
+/// Logging in alone: services that are frozen answer nothing at all.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// SASL's own limit for one line; an exact multiple is followed by an empty one.
+const SASL_CHUNK: usize = 400;
+/// What makes speech safe to obey and delivery provable. One unknown name makes some servers deny a whole request, so
+/// that only what is listed is asked for.
+const WANTED: [&str; 11] = [
+    "batch",
+    "server-time",
+    "message-tags",
+    "account-tag",
+    "account-notify",
+    "extended-join",
+    "chghost",
+    "cap-notify",
+    "echo-message",
+    "labeled-response",
+    "multi-prefix",
+];
+
+/// Capabilities that were granted.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Caps(BTreeSet<String>);
+
+impl Caps {
+    /// Whether it was granted, and not taken away since.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains(name)
+    }
+
+    /// What a server newly offers and herder wants.
+    pub(crate) fn wanted_of(list: &str) -> Vec<String> {
+        names(list).filter(|name| WANTED.contains(name)).map(str::to_owned).collect()
+    }
+
+    /// `CAP ACK` and `CAP DEL`.
+    pub(crate) fn take(&mut self, sub: Cap, list: &str) {
+        for word in list.split_ascii_whitespace() {
+            let name = word.strip_prefix('-').unwrap_or(word);
+            let name = name.split('=').next().unwrap_or(name).to_owned();
+            if sub == Cap::Granted && !word.starts_with('-') {
+                self.0.insert(name);
+            } else if matches!(sub, Cap::Granted | Cap::Gone) {
+                self.0.remove(&name);
+            }
+        }
+    }
+}
+
+fn names(list: &str) -> impl Iterator<Item = &str> {
+    list.split_ascii_whitespace().map(|word| word.split('=').next().unwrap_or(word))
+}
+
+/// What a link knows once it is registered.
+#[derive(Debug)]
+pub(crate) struct Registered {
+    /// What 001 calls us.
+    pub(crate) nick: String,
+    /// What was granted.
+    pub(crate) caps: Caps,
+    /// Whether SASL has logged us in.
+    pub(crate) logged_in: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    /// `CAP LS` was sent; the list so far.
+    Listing { offered: Vec<String> },
+    /// `CAP REQ` was sent; what is left to ask for one by one after a denial, and how many answers are due.
+    Requesting { singly: bool, due: usize, asked: Vec<String> },
+    /// The server lists no `sasl`: its services may be away. Waiting for `CAP NEW`.
+    AwaitingLogin,
+    /// `AUTHENTICATE` was sent.
+    LoggingIn,
+    /// `CAP END` was sent.
+    Ending,
+}
+
+/// One registration.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    sasl: Option<Sasl>,
+    may_use_nickserv: bool,
+    state: State,
+    caps: Caps,
+    logged_in: bool,
+    nick: NickChoice,
+    mechanisms: Option<String>,
+    deadline: Instant,
+    login_deadline: Option<Instant>,
+}
+
+/// What follows from a line.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Send these and go on.
+    Send(Vec<Outgoing>),
+    /// 001 came.
+    Done(Registered),
+    /// It cannot go on.
+    End(Closing),
+}
+
+impl Registration {
+    /// The first lines.
+    pub(crate) fn start(network: &IrcNetwork, name: &str, now: Instant) -> (Self, Vec<Outgoing>) {
+        let nick = NickChoice::new(&network.nick);
+        let mut lines = Vec::new();
+        if let Some(password) = &network.server_password {
+            lines.push(Outgoing::new("PASS").text(password.expose_secret()));
+        }
+        lines.push(Outgoing::new("CAP").word("LS").word("302"));
+        lines.push(Outgoing::new("NICK").word(nick.current()));
+        let user: String = network.nick.chars().filter(char::is_ascii_alphanumeric).take(9).collect();
+        let user = if user.is_empty() { "herder".to_owned() } else { user };
+        lines.push(Outgoing::new("USER").word(user).word("0").word("*").text(name));
+        let registration = Self {
+            sasl: network.sasl.clone(),
+            may_use_nickserv: network.nickserv_password.is_some(),
+            state: State::Listing { offered: Vec::new() },
+            caps: Caps::default(),
+            logged_in: false,
+            nick,
+            mechanisms: None,
+            deadline: now + REGISTRATION_TIMEOUT,
+            login_deadline: None,
+        };
+        (registration, lines)
+    }
+
+    /// When [`Registration::expired`] has something to say.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.login_deadline.map_or(self.deadline, |login| login.min(self.deadline))
+    }
+
+    /// Whether a clock ran out, and what that means.
+    pub(crate) fn expired(&self, now: Instant) -> Option<Closing> {
+        if self.login_deadline.is_some_and(|deadline| deadline <= now) {
+            let reason = if self.state == State::AwaitingLogin {
+                "the server offers no SASL at the moment; its services may be away"
+            } else {
+                "the services did not answer the SASL login within 10 s"
+            };
+            return Some(Closing::Lost(reason.to_owned()));
+        }
+        (self.deadline <= now).then(|| Closing::Lost("the server did not let us in within 30 s".to_owned()))
+    }
+
+    /// Takes one line.
+    pub(crate) fn receive(&mut self, line: &Received, now: Instant) -> Step {
+        match &line.said {
+            Said::Ping(params) => Step::Send(vec![pong(params)]),
+            Said::Cap { sub, more, list } => self.cap(*sub, *more, list, now),
+            Said::Authenticate(data) => self.authenticate(data),
+            Said::Numeric(code, params) => self.numeric(*code, params, &line.source.name, now),
+            Said::Error(reason) => Step::End(Closing::from_error(reason)),
+            Said::Pong(_)
+            | Said::Message { .. }
+            | Said::Notice { .. }
+            | Said::Join { .. }
+            | Said::Part { .. }
+            | Said::Kick { .. }
+            | Said::Nick(_)
+            | Said::Quit(_)
+            | Said::Account
+            | Said::ChangeHost { .. }
+            | Said::Topic { .. }
+            | Said::Invite { .. }
+            | Said::BatchStart { .. }
+            | Said::BatchEnd { .. }
+            | Said::Acknowledged
+            | Said::Failed(_)
+            | Said::Other => Step::Send(Vec::new()),
+        }
+    }
+
+    fn cap(&mut self, sub: Cap, more: bool, list: &str, now: Instant) -> Step {
+        match sub {
+            Cap::List => self.listed(more, list, now),
+            Cap::Granted | Cap::Denied => self.answered(sub, list, now),
+            Cap::New => self.newly_offered(list),
+            Cap::Gone => {
+                self.caps.take(sub, list);
+                Step::Send(Vec::new())
+            }
+        }
+    }
+
+    fn listed(&mut self, more: bool, list: &str, now: Instant) -> Step {
+        let State::Listing { offered } = &mut self.state else { return Step::Send(Vec::new()) };
+        offered.extend(names(list).map(str::to_owned));
+        if more {
+            return Step::Send(Vec::new());
+        }
+        let sasl = self.sasl.is_some();
+        let wanted = |name: &String| WANTED.contains(&name.as_str()) || (sasl && name == "sasl");
+        let asked: Vec<String> = offered.iter().filter(|name| wanted(name)).cloned().collect();
+        if asked.is_empty() {
+            return self.capabilities_settled(now);
+        }
+        let request = Outgoing::new("CAP").word("REQ").text(asked.join(" "));
+        self.state = State::Requesting { singly: false, due: 1, asked };
+        Step::Send(vec![request])
+    }
+
+    fn answered(&mut self, sub: Cap, list: &str, now: Instant) -> Step {
+        self.caps.take(sub, list);
+        if self.state == State::AwaitingLogin {
+            return self.capabilities_settled(now);
+        }
+        let State::Requesting { singly, due, asked } = &mut self.state else {
+            return Step::Send(Vec::new());
+        };
+        if sub == Cap::Denied && !*singly {
+            // Some servers deny a whole list for one name in it.
+            *singly = true;
+            *due = asked.len();
+            let one = |name: &String| Outgoing::new("CAP").word("REQ").text(name.as_str());
+            return Step::Send(asked.iter().map(one).collect());
+        }
+        *due = due.saturating_sub(1);
+        if *due > 0 {
+            return Step::Send(Vec::new());
+        }
+        self.capabilities_settled(now)
+    }
+
+    fn newly_offered(&mut self, list: &str) -> Step {
+        let sasl = self.state == State::AwaitingLogin && names(list).any(|name| name == "sasl");
+        if !sasl {
+            return Step::Send(Vec::new());
+        }
+        Step::Send(vec![Outgoing::new("CAP").word("REQ").text("sasl")])
+    }
+
+    /// Everything was granted or denied: log in, or end.
+    fn capabilities_settled(&mut self, now: Instant) -> Step {
+        let Some(sasl) = &self.sasl else { return self.end() };
+        if !self.caps.has("sasl") {
+            if self.may_use_nickserv {
+                return self.end();
+            }
+            self.state = State::AwaitingLogin;
+            self.login_deadline.get_or_insert(now + LOGIN_TIMEOUT);
+            return Step::Send(Vec::new());
+        }
+        let mechanism = match sasl {
+            Sasl::Plain { .. } => "PLAIN",
+            Sasl::External { .. } => "EXTERNAL",
+        };
+        self.state = State::LoggingIn;
+        self.login_deadline = Some(now + LOGIN_TIMEOUT);
+        Step::Send(vec![Outgoing::new("AUTHENTICATE").word(mechanism)])
+    }
+
+    fn end(&mut self) -> Step {
+        self.state = State::Ending;
+        self.login_deadline = None;
+        Step::Send(vec![Outgoing::new("CAP").word("END")])
+    }
+
+    fn authenticate(&mut self, data: &str) -> Step {
+        if self.state != State::LoggingIn || data != "+" {
+            return Step::Send(Vec::new());
+        }
+        match &self.sasl {
+            Some(Sasl::Plain { account, password }) => Step::Send(plain(account, password)),
+            Some(Sasl::External { .. }) => Step::Send(vec![Outgoing::new("AUTHENTICATE").word("+")]),
+            None => Step::Send(Vec::new()),
+        }
+    }
+
+    fn numeric(&mut self, code: u16, params: &[String], server: &str, now: Instant) -> Step {
+        let text = params.last().map(String::as_str).unwrap_or_default();
+        match code {
+            1 => self.welcomed(params),
+            // The server knows no `CAP`.
+            410 | 421 if params.iter().any(|word| word.eq_ignore_ascii_case("CAP")) => {
+                self.state = State::Requesting { singly: true, due: 0, asked: Vec::new() };
+                self.capabilities_settled(now)
+            }
+            432 => self.next_nick(self.nick.clone().refused(server, text)),
+            433 | 436 | 437 => self.next_nick(self.nick.clone().taken()),
+            464 => refused("the server's password is wrong or missing", text),
+            463 | 465 | 466 => refused("banned", text),
+            900 | 903 | 907 => self.logged_in(code),
+            902 | 904 | 905 => self.login_refused(text),
+            906 => Step::End(Closing::Lost(format!("the SASL login was broken off: {text}"))),
+            908 => {
+                self.mechanisms = params.get(1).cloned();
+                Step::Send(Vec::new())
+            }
+            _ => Step::Send(Vec::new()),
+        }
+    }
+
+    fn welcomed(&mut self, params: &[String]) -> Step {
+        if self.sasl.is_some() && !self.logged_in && !self.may_use_nickserv {
+            return Step::End(Closing::Lost(
+                "the server let us in without the login that is configured".to_owned(),
+            ));
+        }
+        let nick = params.first().cloned().unwrap_or_else(|| self.nick.current().to_owned());
+        let caps = std::mem::take(&mut self.caps);
+        Step::Done(Registered { nick, caps, logged_in: self.logged_in })
+    }
+
+    fn logged_in(&mut self, code: u16) -> Step {
+        self.logged_in = true;
+        // 900 only says as whom; 903 (or 907, already) is the end of it.
+        if code == 900 || self.state != State::LoggingIn { Step::Send(Vec::new()) } else { self.end() }
+    }
+
+    fn login_refused(&self, text: &str) -> Step {
+        let offered = self.mechanisms.as_ref().map(|m| format!(" (it offers {m})")).unwrap_or_default();
+        refused(
+            &format!("the services refused the SASL login{offered}; check account, password and certificate"),
+            text,
+        )
+    }
+
+    fn next_nick(&mut self, next: Option<NickChoice>) -> Step {
+        let Some(next) = next else {
+            return Step::End(Closing::Lost("no nick that the server accepts is free".to_owned()));
+        };
+        self.nick = next;
+        Step::Send(vec![Outgoing::new("NICK").word(self.nick.current())])
+    }
+}
+
+fn refused(what: &str, text: &str) -> Step {
+    let reason = if text.is_empty() { what.to_owned() } else { format!("{what}: \"{text}\"") };
+    Step::End(Closing::Refused(reason))
+}
+
+/// The answer to a PING, with whatever came with it.
+pub(crate) fn pong(params: &[String]) -> Outgoing {
+    Outgoing::new("PONG").text(params.first().map(String::as_str).unwrap_or_default())
+}
+
+fn plain(account: &str, password: &SecretString) -> Vec<Outgoing> {
+    let encoded = BASE64.encode(format!("\0{account}\0{}", password.expose_secret()));
+    let mut chunks: VecDeque<&str> = VecDeque::new();
+    let mut rest = encoded.as_str();
+    while rest.len() >= SASL_CHUNK {
+        let (chunk, after) = rest.split_at(SASL_CHUNK);
+        chunks.push_back(chunk);
+        rest = after;
+    }
+    chunks.push_back(if rest.is_empty() { "+" } else { rest });
+    chunks.into_iter().map(|chunk| Outgoing::new("AUTHENTICATE").word(chunk)).collect()
+}

@@ -1,0 +1,165 @@
+//! What is live speech, and what a server or bouncer merely tells again.
+//!
+//! A replayed `@spark abort` must not abort anything. Four things give a replay away: the batch it comes in, a time that
+//! is long past, an id that was seen before, and coming between our JOIN of a channel and the moment the server has
+//! said all it had to say about it (`channels` keeps that one).
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::wire::Received;
+use crate::core::time::Timestamp;
+
+/// Speech is live this long, in milliseconds, by the server's own clock.
+const LIVE_FOR: i64 = 30_000;
+/// How many message ids are remembered: more than any server replays for all channels of a fleet.
+const IDS_MAX: usize = 8192;
+/// How many batches can be open at once. A server has a handful; more is a fault, and counts as replay.
+const BATCHES_MAX: usize = 256;
+
+/// Message ids that were seen, over all links of a network.
+#[derive(Debug, Default)]
+pub(crate) struct SeenIds {
+    known: HashSet<String>,
+    order: VecDeque<String>,
+}
+
+impl SeenIds {
+    /// Whether `id` is new; from now on it is not.
+    fn first(&mut self, id: &str) -> bool {
+        if !self.known.insert(id.to_owned()) {
+            return false;
+        }
+        self.order.push_back(id.to_owned());
+        if self.order.len() > IDS_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        true
+    }
+}
+
+/// What a link knows of batches and of the server's clock.
+#[derive(Debug, Default)]
+pub(crate) struct Replay {
+    /// Open batches, and whether each is a replay.
+    batches: HashMap<String, Kind>,
+    /// Our clock minus the server's, in milliseconds, from the last line that was certainly live.
+    skew: Option<i64>,
+}
+
+/// What a batch is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Told again.
+    History,
+    /// A server and all on it went.
+    Netsplit,
+    /// Anything else, e.g. the answer to a labelled command.
+    Other,
+}
+
+impl Replay {
+    /// A batch begins, perhaps inside another.
+    pub(crate) fn start(&mut self, id: &str, kind: &str, line: &Received) {
+        let inside = line.tag("batch").and_then(|outer| self.batches.get(outer)).copied();
+        let told_again = ["history", "playback", "netjoin"].iter().any(|word| kind.contains(word));
+        let kind = if told_again || inside == Some(Kind::History) || self.batches.len() >= BATCHES_MAX {
+            Kind::History
+        } else if kind == "netsplit" || inside == Some(Kind::Netsplit) {
+            Kind::Netsplit
+        } else {
+            Kind::Other
+        };
+        if self.batches.len() < BATCHES_MAX {
+            self.batches.insert(id.to_owned(), kind);
+        }
+    }
+
+    /// A batch ends.
+    pub(crate) fn end(&mut self, id: &str) {
+        self.batches.remove(id);
+    }
+
+    /// What kind of batch a line is in. One that nobody opened counts as history.
+    pub(crate) fn batch_of(&self, line: &Received) -> Option<Kind> {
+        line.tag("batch").map(|id| self.batches.get(id).copied().unwrap_or(Kind::History))
+    }
+
+    /// A line that is certainly live came: an answer to our own fence, or our own echo.
+    pub(crate) fn calibrate(&mut self, line: &Received, now: Timestamp) {
+        if let Some(Some(time)) = line.tag("time").map(parse_time) {
+            self.skew = Some(now.as_millis().saturating_sub(time));
+        }
+    }
+
+    /// Why a line is not live speech, if it is not.
+    pub(crate) fn stale(&self, line: &Received, now: Timestamp, seen: &mut SeenIds) -> Option<&'static str> {
+        let first = line.tag("msgid").is_none_or(|id| seen.first(id));
+        if self.batch_of(line) == Some(Kind::History) {
+            return Some("inside a batch of history");
+        }
+        if !first {
+            return Some("a message id that was seen before");
+        }
+        let time = line.tag("time")?;
+        let Some(time) = parse_time(time) else { return Some("a time that cannot be read") };
+        let age = now.as_millis().saturating_sub(time).saturating_sub(self.skew.unwrap_or(0));
+        (age > LIVE_FOR).then_some("a time that is long past")
+    }
+}
+
+fn parse_time(text: &str) -> Option<i64> {
+    text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::irc::proto::Message;
+
+    fn line(text: &str) -> Received {
+        text.parse::<Message>().expect("a line").into()
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_seconds(seconds)
+    }
+
+    #[test]
+    fn a_servers_clock_that_is_wrong_makes_nothing_stale() {
+        let (mut replay, mut seen) = (Replay::default(), SeenIds::default());
+        // The server's clock is an hour behind ours.
+        let pong = line("@time=1970-01-01T00:00:00.000Z :s PONG s :f1");
+        let live = line("@time=1970-01-01T00:00:10.000Z :a!b@c PRIVMSG #c :x");
+        assert!(replay.stale(&live, at(3610), &mut seen).is_some());
+        replay.calibrate(&pong, at(3600));
+        assert_eq!(replay.stale(&live, at(3610), &mut seen), None);
+        assert_eq!(replay.stale(&live, at(3641), &mut seen), Some("a time that is long past"));
+    }
+
+    #[test]
+    fn history_is_known_by_its_batch_even_when_nested_or_never_opened() {
+        let (mut replay, mut seen) = (Replay::default(), SeenIds::default());
+        replay.start("out", "chathistory", &line("BATCH +out chathistory #c"));
+        replay.start("in", "labeled-response", &line("@batch=out BATCH +in labeled-response"));
+        replay.start("label", "labeled-response", &line("BATCH +label labeled-response"));
+        for (id, stale) in [("out", true), ("in", true), ("nobody", true), ("label", false)] {
+            let speech = line(&format!("@batch={id} :a!b@c PRIVMSG #c :x"));
+            assert_eq!(replay.stale(&speech, at(0), &mut seen).is_some(), stale, "{id}");
+        }
+    }
+
+    #[test]
+    fn an_id_counts_once_and_memory_is_bounded() {
+        let (replay, mut seen) = (Replay::default(), SeenIds::default());
+        let speech = line("@msgid=x :a!b@c PRIVMSG #c :x");
+        assert_eq!(replay.stale(&speech, at(0), &mut seen), None);
+        assert!(replay.stale(&speech, at(0), &mut seen).is_some());
+        for n in 0..IDS_MAX * 2 {
+            seen.first(&n.to_string());
+        }
+        assert_eq!(seen.known.len(), IDS_MAX);
+        assert_eq!(seen.order.len(), IDS_MAX);
+    }
+}

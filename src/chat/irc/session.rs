@@ -1,0 +1,716 @@
+//! One registered link, as a state machine without I/O: lines and time go in, [`Effect`]s come out.
+//!
+//! It puts together what the other files know: who we are and what the server is (`nick`, `isupport`), where we are
+//! (`channels`), what is live (`replay`) and whose it is (`identity`), what is on its way (`delivery`). `link` moves
+//! bytes and time in and effects out; `registration` comes before.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::channels::{ChannelWanted, Channels, Trouble};
+use super::delivery::{Flight, Landed};
+use super::identity::{Answer, Heard, Lookups};
+use super::isupport::ISupport;
+use super::netsplit::Netsplits;
+use super::nick::OwnNick;
+use super::ping::{Idle, Silence};
+use super::registration::{Caps, Registered, pong};
+use super::replay::{Kind, Replay, SeenIds};
+use super::wire::{LINE_MAX, Outgoing, Received, Said, Source};
+use super::{Closing, Settings, text};
+use crate::chat::{Author, Inbound, Origin, Place};
+use crate::core::id::PostId;
+use crate::core::notice::Notice;
+use crate::core::time::Timestamp;
+use crate::outbox::{Body, Lane, Line, Post, Target, Window};
+use secrecy::ExposeSecret as _;
+
+/// The longest wait for the answers to our first JOINs before the rest goes on without them.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
+/// What a server may add to our user name, and the longest host it may show for us, while we do not know them.
+const WORST_USER: usize = 10;
+/// See [`WORST_USER`].
+const WORST_HOST: usize = 63;
+/// Room that is left for a text however long the names around it are.
+const ROOM_MIN: usize = 64;
+
+/// The two clocks of one moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Now {
+    /// For people and the journal.
+    pub(crate) wall: Timestamp,
+    /// For waiting.
+    pub(crate) mono: Instant,
+}
+
+/// What outlives a link.
+#[derive(Debug, Default)]
+pub(crate) struct Lasting {
+    /// Message ids seen.
+    pub(crate) seen: SeenIds,
+    /// When the last link that was up was lost, until that was said.
+    pub(crate) lost_at: Option<Timestamp>,
+    /// Numbers for fences and labels: an answer that an earlier link was owed cannot be taken for one of this link's.
+    pub(crate) numbers: u64,
+}
+
+impl Lasting {
+    fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+}
+
+/// What has to be done.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// Send a line.
+    Send(Outgoing),
+    /// Somebody said something.
+    Hear(Inbound),
+    /// Something has to be said that is not in the journal.
+    Post(Post),
+    /// The channels are joined: the backlog can go.
+    Up,
+    /// A window came to its end: the first part is with the server, the second has to be sent again.
+    Landed(Window, Window),
+    /// The link is of no more use.
+    Close(Closing),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The burst after 001; JOINs follow its end or the answer to the first fence.
+    Greeting { fence: u64 },
+    /// The first JOINs are on their way.
+    Joining { until: Instant },
+    /// Posts can go.
+    Up,
+}
+
+/// One registered link.
+pub(crate) struct Session<'a> {
+    settings: &'a Settings,
+    lasting: &'a mut Lasting,
+    wanted: Vec<ChannelWanted>,
+    caps: Caps,
+    logged_in: bool,
+    server: ISupport,
+    nick: OwnNick,
+    /// Our own user and host as others see them, once known.
+    own: Option<(String, String)>,
+    phase: Phase,
+    /// The first fence was answered: what is said to us in private is live.
+    live: bool,
+    channels: Channels,
+    lookups: Lookups,
+    replay: Replay,
+    netsplits: Netsplits,
+    idle: Idle,
+    flight: Option<Flight>,
+    effects: Vec<Effect>,
+}
+
+impl<'a> Session<'a> {
+    /// 001 came.
+    pub(crate) fn new(
+        settings: &'a Settings,
+        lasting: &'a mut Lasting,
+        wanted: Vec<ChannelWanted>,
+        registered: Registered,
+        now: Now,
+    ) -> Self {
+        let server = ISupport::default();
+        let fence = lasting.number();
+        let nick = OwnNick::new(&settings.network.nick, registered.nick, now.mono);
+        let mut session = Self {
+            channels: Channels::new(&settings.network, &wanted, &server, now.mono),
+            settings,
+            lasting,
+            wanted,
+            caps: registered.caps,
+            logged_in: registered.logged_in,
+            server,
+            nick,
+            own: None,
+            phase: Phase::Greeting { fence },
+            live: false,
+            lookups: Lookups::default(),
+            replay: Replay::default(),
+            netsplits: Netsplits::default(),
+            idle: Idle::new(now.mono),
+            flight: None,
+            effects: Vec::new(),
+        };
+        session.identify();
+        session.fence(fence, now);
+        session
+    }
+
+    /// What has to be done since this was last asked.
+    pub(crate) fn effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Whether the next window can be sent.
+    pub(crate) fn wants_window(&self) -> bool {
+        self.phase == Phase::Up && self.flight.is_none()
+    }
+
+    /// Whether a window is on its way.
+    pub(crate) fn in_flight(&self) -> bool {
+        self.flight.is_some()
+    }
+
+    fn send(&mut self, line: Outgoing) {
+        self.effects.push(Effect::Send(line));
+    }
+
+    fn fence(&mut self, number: u64, now: Now) {
+        self.idle.asked(now.mono);
+        self.send(Outgoing::new("PING").text(format!("f{number}")));
+    }
+
+    /// NickServ, where SASL has not done it.
+    fn identify(&mut self) {
+        let Some(password) = &self.settings.network.nickserv_password else { return };
+        if self.logged_in {
+            return;
+        }
+        let nick = self.nick.wanted();
+        let words = if self.nick.is_foreign() { format!("IDENTIFY {nick} ") } else { "IDENTIFY ".to_owned() };
+        let text = format!("{words}{}", password.expose_secret());
+        self.send(Outgoing::new("PRIVMSG").word("NickServ").text(text));
+    }
+
+    // ── time ──
+
+    /// When [`Session::tick`] has something to do.
+    pub(crate) fn deadline(&self) -> Instant {
+        let settle = match self.phase {
+            Phase::Joining { until } => Some(until),
+            Phase::Greeting { .. } | Phase::Up => None,
+        };
+        let channels =
+            if matches!(self.phase, Phase::Greeting { .. }) { None } else { self.channels.deadline() };
+        let flight = self.flight.as_ref().map(Flight::deadline);
+        [settle, channels, flight, self.lookups.deadline(), self.nick.deadline()]
+            .into_iter()
+            .flatten()
+            .fold(self.idle.deadline(), Instant::min)
+    }
+
+    /// Time has passed.
+    pub(crate) fn tick(&mut self, now: Now) {
+        if self.flight.as_ref().is_some_and(|flight| flight.deadline() <= now.mono) {
+            self.close(Closing::Lost("the server took lines and did not answer for 60 s".to_owned()));
+            return;
+        }
+        match self.idle.check(now.mono) {
+            Some(Silence::Dead) => self.close(Closing::Lost("the server fell silent".to_owned())),
+            Some(Silence::Ask) => self.send(Outgoing::new("PING").text("idle")),
+            None => {}
+        }
+        for (heard, answer) in self.lookups.expired(now.mono) {
+            self.speak(heard, &answer);
+        }
+        self.go_on(now);
+        if let Some(nick) = self.nick.due(now.mono) {
+            let line = Outgoing::new("NICK").word(nick);
+            self.send(line);
+        }
+    }
+
+    /// Nothing could come, because we were not listening.
+    pub(crate) fn not_listening(&mut self, now: Now) {
+        self.idle.heard(now.mono);
+    }
+
+    /// The wish list changed.
+    pub(crate) fn want(&mut self, wanted: Vec<ChannelWanted>, now: Now) {
+        if matches!(self.phase, Phase::Greeting { .. }) {
+            self.channels = Channels::new(&self.settings.network, &wanted, &self.server, now.mono);
+        } else {
+            let leave = self.channels.want(&wanted, &self.server, now.mono);
+            self.effects.extend(leave.into_iter().map(Effect::Send));
+        }
+        self.wanted = wanted;
+        self.go_on(now);
+    }
+
+    /// What can be done at any time once the burst is over.
+    fn go_on(&mut self, now: Now) {
+        if matches!(self.phase, Phase::Greeting { .. }) {
+            return;
+        }
+        let due = self.channels.due(now.mono);
+        self.effects.extend(due.into_iter().map(Effect::Send));
+        let query = self.lookups.next_query(&self.server);
+        self.effects.extend(query.map(Effect::Send));
+        if let Phase::Joining { until } = self.phase
+            && (until <= now.mono || self.channels.settled())
+        {
+            self.phase = Phase::Up;
+            self.say_we_are_back(now);
+            self.effects.push(Effect::Up);
+        }
+    }
+
+    /// The burst after 001 is over.
+    fn greeted(&mut self, now: Now) {
+        if !matches!(self.phase, Phase::Greeting { .. }) {
+            return;
+        }
+        // Only now is it certain how this server compares names.
+        self.channels = Channels::new(&self.settings.network, &self.wanted, &self.server, now.mono);
+        if let Some(mode) = self.server.bot_mode {
+            let line = Outgoing::new("MODE").word(self.nick.current()).word(format!("+{mode}"));
+            self.send(line);
+        }
+        self.phase = Phase::Joining { until: now.mono + SETTLE_TIMEOUT };
+        self.go_on(now);
+    }
+
+    /// Before the backlog: how long we were away, and, for machines, that we are here.
+    fn say_we_are_back(&mut self, now: Now) {
+        let Some(from) = self.lasting.lost_at.take() else { return };
+        let beat = Notice::WorkLine { line: format!("HEARTBEAT {}", self.settings.name) };
+        self.post(Target::Work, Body::Notice(beat), now);
+        let agents = self.wanted.iter().map(|wish| wish.target.clone());
+        let agents: Vec<Target> = agents.filter(|target| matches!(target, Target::Agent(_))).collect();
+        for target in std::iter::once(Target::Control).chain(agents) {
+            self.post(target, Body::Notice(Notice::Away { from, to: now.wall }), now);
+        }
+    }
+
+    /// Says something that no journal holds. The urgent lane, so that it comes before the backlog it explains.
+    fn post(&mut self, to: Target, body: Body, now: Now) {
+        self.effects.push(Effect::Post(Post {
+            id: PostId(0),
+            network: self.settings.network.name.clone(),
+            to,
+            lane: Lane::Urgent,
+            at: now.wall,
+            body,
+            answers: None,
+            confirmed_lines: 0,
+        }));
+    }
+
+    fn close(&mut self, closing: Closing) {
+        self.effects.push(Effect::Close(closing));
+    }
+
+    // ── lines from the server ──
+
+    /// Takes one line.
+    pub(crate) fn receive(&mut self, line: &Received, now: Now) {
+        self.idle.heard(now.mono);
+        self.acknowledge(line, now);
+        for (heard, answer) in self.lookups.receive(line, &self.server) {
+            self.speak(heard, &answer);
+        }
+        self.handle(line, now);
+        self.go_on(now);
+    }
+
+    fn handle(&mut self, line: &Received, now: Now) {
+        match &line.said {
+            Said::Numeric(code, params) => self.numeric(*code, params, line, now),
+            Said::Ping(params) => self.send(pong(params)),
+            Said::Pong(token) => self.ponged(token, line, now),
+            Said::Error(reason) => self.close(Closing::from_error(reason)),
+            Said::Cap { sub, list, .. } => self.capabilities(*sub, list),
+            Said::Message { to, text } => self.message(line, to, text, now),
+            Said::Join { channel } => self.somebody_joined(line, channel, now),
+            Said::Part { channel } => self.somebody_parted(line, channel, now),
+            Said::Kick { channel, nick, reason } => self.somebody_kicked(channel, nick, reason, now),
+            Said::Nick(to) => self.renamed(&line.source, to, now),
+            Said::Quit(reason) => self.somebody_quit(line, reason, now),
+            Said::ChangeHost { user, host } => {
+                if self.is_us(&line.source.name) {
+                    self.own = Some((user.clone(), host.clone()));
+                }
+            }
+            Said::Topic { channel, topic } => {
+                let by_us = self.is_us(&line.source.name);
+                self.channels.topic(channel, topic, by_us, &self.server, now.mono);
+            }
+            Said::Invite { nick, channel } => {
+                if self.is_us(nick) {
+                    self.channels.invited(channel, &self.server, now.mono);
+                }
+            }
+            Said::BatchStart { id, kind } => self.replay.start(id, kind, line),
+            Said::BatchEnd { id } => self.replay.end(id),
+            Said::Notice { .. }
+            | Said::Account
+            | Said::Authenticate(_)
+            | Said::Acknowledged
+            | Said::Failed(_)
+            | Said::Other => {}
+        }
+    }
+
+    fn is_us(&self, nick: &str) -> bool {
+        self.server.case.same(nick, self.nick.current())
+    }
+
+    fn capabilities(&mut self, sub: super::wire::Cap, list: &str) {
+        self.caps.take(sub, list);
+        if sub == super::wire::Cap::New {
+            let wanted = Caps::wanted_of(list);
+            if !wanted.is_empty() {
+                self.send(Outgoing::new("CAP").word("REQ").text(wanted.join(" ")));
+            }
+        }
+    }
+
+    fn ponged(&mut self, token: &str, line: &Received, now: Now) {
+        let Some(number) = token.strip_prefix('f').and_then(|number| number.parse().ok()) else { return };
+        self.replay.calibrate(line, now.wall);
+        self.channels.fenced(number);
+        if self.phase == (Phase::Greeting { fence: number }) {
+            self.greeted(now);
+        }
+        self.live = true;
+        if self.flight.as_ref().is_some_and(|flight| flight.is_fence(number)) {
+            self.landed(now);
+        }
+    }
+
+    fn numeric(&mut self, code: u16, params: &[String], line: &Received, now: Now) {
+        let word = |index: usize| params.get(index).map(String::as_str).unwrap_or_default();
+        let reason = params.last().map(String::as_str).unwrap_or_default();
+        match code {
+            5 => self.server.take(params),
+            376 | 422 => self.greeted(now),
+            396 => self.host_shown(word(1)),
+            331 => self.channels.topic(word(1), "", false, &self.server, now.mono),
+            332 => self.channels.topic(word(1), reason, false, &self.server, now.mono),
+            366 => {
+                let fence = self.lasting.number();
+                if self.channels.named(word(1), fence, &self.server) {
+                    self.fence(fence, now);
+                }
+            }
+            401 => {
+                if let Some(flight) = &mut self.flight {
+                    flight.nobody(word(1), &self.server);
+                }
+            }
+            403
+            | 404
+            | 405
+            | 407
+            | 437
+            | 442
+            | 448
+            | 471
+            | 473..=477
+            | 479
+            | 480
+            | 485
+            | 489
+            | 495
+            | 519
+            | 520 => {
+                self.refused(code, word(1), reason, line, now);
+            }
+            465 => self.close(Closing::Refused(format!("banned: \"{reason}\""))),
+            470 => self.channels.forwarded(word(1), word(2), &self.server),
+            482 => self.channels.topic_denied(word(1), &self.server),
+            900 => self.logged_in = true,
+            _ => {}
+        }
+    }
+
+    /// 396: the server shows another host for us, sometimes with the user part.
+    fn host_shown(&mut self, shown: &str) {
+        let (user, host) = match shown.split_once('@') {
+            Some((user, host)) => (Some(user.to_owned()), host),
+            None => (None, shown),
+        };
+        if let Some(own) = &mut self.own {
+            host.clone_into(&mut own.1);
+            if let Some(user) = user {
+                own.0 = user;
+            }
+        }
+    }
+
+    /// Something for a channel was refused: a JOIN, or a line of ours.
+    fn refused(&mut self, code: u16, target: &str, reason: &str, line: &Received, now: Now) {
+        let mut trouble = self.channels.refused(code, target, reason, &self.server, now.mono);
+        let labelled = line.tag("label").is_some();
+        let ours =
+            self.flight.as_mut().is_some_and(|flight| labelled || flight.refused(target, &self.server));
+        if ours && trouble.is_none() {
+            trouble = self.channels.denied(code, target, reason, &self.server, now.mono);
+        }
+        self.tell(trouble, now);
+    }
+
+    fn tell(&mut self, trouble: Option<Trouble>, now: Now) {
+        let Some(Trouble { channel, reason }) = trouble else { return };
+        let network = self.settings.network.name.clone();
+        let notice = Notice::ChannelUnavailable { network, channel, reason };
+        self.post(Target::Control, Body::Notice(notice), now);
+    }
+
+    fn somebody_joined(&mut self, line: &Received, channel: &str, now: Now) {
+        if self.is_us(&line.source.name) {
+            self.learn_own(&line.source);
+            self.channels.joined(channel, &self.server, now.mono);
+            return;
+        }
+        if !self.channels.is_alerts(channel, &self.server) {
+            return;
+        }
+        if let Some(missed) = self.netsplits.back(&line.source, &self.server) {
+            let count = u32::try_from(missed.len()).unwrap_or(u32::MAX);
+            let nick = line.source.name.clone();
+            self.post(Target::Alerts, Body::Notice(Notice::Netsplit { nick, count }), now);
+            self.post(Target::Alerts, Body::Lines(missed), now);
+        }
+    }
+
+    fn learn_own(&mut self, source: &Source) {
+        if !source.user.is_empty() && !source.host.is_empty() {
+            self.own = Some((source.user.clone(), source.host.clone()));
+        }
+    }
+
+    fn somebody_parted(&mut self, line: &Received, channel: &str, now: Now) {
+        if self.is_us(&line.source.name) {
+            self.left(channel, "taken out of it by the server", now);
+        }
+    }
+
+    fn somebody_kicked(&mut self, channel: &str, nick: &str, reason: &str, now: Now) {
+        if self.is_us(nick) {
+            self.left(channel, reason, now);
+        }
+    }
+
+    /// We are out of a channel, not by our own wish: one that we leave is forgotten before its PART is sent.
+    fn left(&mut self, channel: &str, reason: &str, now: Now) {
+        let trouble = self.channels.thrown_out(channel, reason, &self.server, now.mono);
+        self.tell(trouble, now);
+    }
+
+    fn renamed(&mut self, source: &Source, to: &str, now: Now) {
+        if self.is_us(&source.name) {
+            self.nick.renamed(to, now.mono);
+            return;
+        }
+        if self.server.case.same(&source.name, self.nick.wanted()) {
+            self.nick.freed(now.mono);
+        }
+        self.netsplits.renamed(source, to);
+    }
+
+    fn somebody_quit(&mut self, line: &Received, reason: &str, now: Now) {
+        let in_batch = self.replay.batch_of(line) == Some(Kind::Netsplit);
+        self.netsplits.left(&line.source, reason, in_batch, now.wall);
+        if self.server.case.same(&line.source.name, self.nick.wanted()) {
+            self.nick.freed(now.mono);
+        }
+    }
+
+    // ── speech ──
+
+    fn message(&mut self, line: &Received, to: &str, said: &str, now: Now) {
+        if self.is_us(&line.source.name) {
+            self.learn_own(&line.source);
+            self.replay.calibrate(line, now.wall);
+            return;
+        }
+        if let Some(why) = self.replay.stale(line, now.wall, &mut self.lasting.seen) {
+            tracing::debug!(nick = line.source.name, why, "not live: ignored");
+            return;
+        }
+        let Some(place) = self.place(&line.source, to) else { return };
+        if self.is_foreign_bot(line) {
+            return;
+        }
+        let Some(text) = text::plain(said) else { return };
+        if text.is_empty() {
+            return;
+        }
+        let heard = Heard { source: line.source.clone(), place, text, at: now.wall };
+        if self.caps.has("account-tag") {
+            let account = line.tag("account").filter(|account| !account.is_empty() && *account != "*");
+            self.speak(heard, &Answer { account: account.map(str::to_owned), bot: false });
+        } else if self.settings.needs_account && self.must_be_known(&heard) {
+            if let Some(heard) = self.lookups.ask(heard, now.mono) {
+                self.speak(heard, &Answer::default());
+            }
+        } else {
+            self.speak(heard, &Answer::default());
+        }
+    }
+
+    /// Where something was said, if that place is live.
+    fn place(&self, source: &Source, to: &str) -> Option<Place> {
+        if self.is_us(to) {
+            let person = !source.name.is_empty() && !source.user.is_empty();
+            return (self.live && person).then(|| Place::Direct(source.name.clone()));
+        }
+        let name = self.channels.live(to, &self.server)?;
+        Some(Place::Channel(name.to_owned()))
+    }
+
+    fn is_foreign_bot(&self, line: &Received) -> bool {
+        let marked = ["bot", "draft/bot", "inspircd.org/bot"].iter().any(|key| line.tag(key).is_some());
+        marked && !self.is_known_bot(&line.source.name)
+    }
+
+    fn is_known_bot(&self, nick: &str) -> bool {
+        self.settings.network.bots.iter().any(|bot| self.server.case.same(bot, nick))
+    }
+
+    /// Whether it matters who said this. Questions cost: in the fleet's channels only what is addressed is asked about.
+    fn must_be_known(&self, heard: &Heard) -> bool {
+        if self.lookups.holds(&heard.source.name, &self.server) {
+            return true;
+        }
+        match &heard.place {
+            Place::Direct(_) => true,
+            Place::Channel(name) if !self.channels.is_fleet(name, &self.server) => true,
+            Place::Channel(_) => {
+                let first = heard.text.split(' ').next().unwrap_or_default();
+                first.starts_with(['!', '@']) || first.ends_with([':', ','])
+            }
+        }
+    }
+
+    fn speak(&mut self, heard: Heard, answer: &Answer) {
+        if answer.bot && !self.is_known_bot(&heard.source.name) {
+            return;
+        }
+        let author = Author {
+            network: self.settings.network.name.clone(),
+            nick: heard.source.name.clone(),
+            account: answer.account.clone(),
+            mask: heard.source.mask(),
+            origin: Origin::Network,
+        };
+        if (self.settings.is_operator)(&author) {
+            self.netsplits.operator_spoke(&heard.source);
+        }
+        self.effects.push(Effect::Hear(Inbound {
+            author,
+            place: heard.place,
+            text: heard.text,
+            own_nick: self.nick.current().to_owned(),
+            at: heard.at,
+        }));
+    }
+
+    // ── delivery ──
+
+    /// How many bytes of text fit into one line for `target`, wherever it goes.
+    pub(crate) fn room(&self, target: &Target) -> usize {
+        match self.channels.route(target, &self.server) {
+            Some(route) => self.room_at(route.to).saturating_sub(route.prefix.len()).max(ROOM_MIN),
+            None => ROOM_MIN,
+        }
+    }
+
+    fn room_at(&self, to: &str) -> usize {
+        let (user, host) =
+            self.own.as_ref().map_or((WORST_USER, WORST_HOST), |(user, host)| (user.len(), host.len()));
+        // Our own nick can come back at any time, and be longer.
+        let nick = self.nick.current().len().max(self.nick.wanted().len());
+        let around = ":!@ ".len() + nick + user + host + "PRIVMSG  :".len() + to.len() + "\r\n".len();
+        LINE_MAX.saturating_sub(around)
+    }
+
+    /// Whether a line for `target` can be sent now.
+    pub(crate) fn joined(&self, target: &Target) -> bool {
+        self.channels.route(target, &self.server).is_some()
+    }
+
+    /// Sends a window, with its fence.
+    pub(crate) fn send_window(&mut self, window: Window, now: Now) {
+        let labels = self.caps.has("echo-message") && self.caps.has("labeled-response");
+        let fence = self.lasting.number();
+        let mut flight = Flight::new(fence, labels, now.mono);
+        for line in window.lines {
+            self.send_line(&mut flight, line, labels, now);
+        }
+        self.flight = Some(flight);
+        self.fence(fence, now);
+    }
+
+    fn send_line(&mut self, flight: &mut Flight, line: Line, labels: bool, now: Now) {
+        let Some(route) = self.channels.route(&line.target, &self.server) else {
+            flight.unsendable(line);
+            return;
+        };
+        let to = route.to.to_owned();
+        let room = self.room_at(&to).saturating_sub(route.prefix.len()).max(ROOM_MIN);
+        // The queue has split it already; if our own prefix has grown since, nothing is cut off all the same.
+        let pieces: Vec<String> = text::pieces(&line.text, room)
+            .into_iter()
+            .map(|piece| format!("{}{piece}", route.prefix))
+            .collect();
+        let mut due = Vec::new();
+        for piece in pieces {
+            let mut outgoing = Outgoing::new("PRIVMSG").word(to.as_str()).text(piece);
+            if labels {
+                let label = format!("h{}", self.lasting.number());
+                outgoing = outgoing.label(label.clone());
+                due.push(label);
+            }
+            self.send(outgoing);
+        }
+        if line.target == Target::Alerts {
+            self.netsplits.alerted(&line.text, now.wall);
+        }
+        flight.sent(line, to, due);
+    }
+
+    /// A line that carries a label of ours speaks of one line of the window.
+    fn acknowledge(&mut self, line: &Received, now: Now) {
+        let Some(label) = line.tag("label") else { return };
+        let Some(flight) = &mut self.flight else { return };
+        let accepted = match &line.said {
+            Said::Numeric(401, _) => true,
+            Said::Numeric(code, _) => *code < 400,
+            Said::Failed(_) => false,
+            _ => true,
+        };
+        if flight.labelled(label, accepted) {
+            self.landed(now);
+        }
+    }
+
+    fn landed(&mut self, now: Now) {
+        let Some(flight) = self.flight.take() else { return };
+        let landed = flight.land(&self.server);
+        for channel in &landed.accepted_by {
+            self.channels.accepted(channel, &self.server);
+        }
+        self.give_back(landed);
+        self.go_on(now);
+    }
+
+    /// The link is over: what is proven is told, the rest goes back.
+    pub(crate) fn lost(&mut self, now: Now) {
+        if self.phase == Phase::Up {
+            self.lasting.lost_at.get_or_insert(now.wall);
+        }
+        if let Some(flight) = self.flight.take() {
+            let landed = flight.lost(&self.server);
+            self.give_back(landed);
+        }
+    }
+
+    fn give_back(&mut self, landed: Landed) {
+        let (confirmed, again) = landed.windows();
+        self.effects.push(Effect::Landed(confirmed, again));
+    }
+}

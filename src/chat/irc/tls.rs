@@ -1,0 +1,166 @@
+//! TLS: the system's authorities, a PEM file, or one certificate known by its fingerprint.
+//!
+//! The provider is passed explicitly everywhere: with more than one in the dependency graph rustls cannot choose.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio_rustls::rustls::client::WebPkiServerVerifier;
+use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use tokio_rustls::rustls::{
+    self, CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
+
+use crate::config::{Sasl, Tls};
+
+/// Why TLS cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TlsError {
+    /// A PEM file.
+    #[error("cannot read certificates from {0}: {1}")]
+    Pem(PathBuf, String),
+    /// Nothing to trust.
+    #[error(
+        "this system has no certificate authorities; name a file with `tls_ca` or a certificate with its fingerprint"
+    )]
+    NoRoots,
+    /// rustls does not like something.
+    #[error(transparent)]
+    Rustls(#[from] rustls::Error),
+    /// The verifier cannot be built.
+    #[error("cannot build the certificate check: {0}")]
+    Verifier(String),
+}
+
+/// The client's side of TLS for one network. Reads files: made once per attempt, off the runtime's threads.
+pub(crate) fn client_config(tls: &Tls, sasl: Option<&Sasl>) -> Result<ClientConfig, TlsError> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier: Arc<dyn ServerCertVerifier> = match tls {
+        Tls::Fingerprint(sha256) => {
+            Arc::new(Pinned { provider: Arc::clone(&provider), trust: Trust::Fingerprint(*sha256) })
+        }
+        Tls::CaFile(path) => Arc::new(Pinned {
+            provider: Arc::clone(&provider),
+            trust: Trust::File {
+                certificates: certificates(path)?,
+                authorities: authorities(&provider, Some(path))?,
+            },
+        }),
+        Tls::SystemRoots | Tls::Off => authorities(&provider, None)?,
+    };
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    Ok(match sasl {
+        Some(Sasl::External { certificate, key }) => {
+            let private = PrivateKeyDer::from_pem_file(key)
+                .map_err(|error| TlsError::Pem(key.clone(), error.to_string()))?;
+            builder.with_client_auth_cert(certificates(certificate)?, private)?
+        }
+        Some(Sasl::Plain { .. }) | None => builder.with_no_client_auth(),
+    })
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let read = |error: rustls::pki_types::pem::Error| TlsError::Pem(path.to_owned(), error.to_string());
+    let found: Vec<_> =
+        CertificateDer::pem_file_iter(path).map_err(read)?.collect::<Result<_, _>>().map_err(read)?;
+    if found.is_empty() {
+        return Err(TlsError::Pem(path.to_owned(), "there is no certificate in it".to_owned()));
+    }
+    Ok(found)
+}
+
+fn authorities(
+    provider: &Arc<CryptoProvider>,
+    file: Option<&Path>,
+) -> Result<Arc<WebPkiServerVerifier>, TlsError> {
+    let mut roots = RootCertStore::empty();
+    let system = rustls_native_certs::load_native_certs();
+    roots.add_parsable_certificates(system.certs);
+    if let Some(path) = file {
+        roots.add_parsable_certificates(certificates(path)?);
+    }
+    if roots.is_empty() {
+        return Err(TlsError::NoRoots);
+    }
+    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
+        .build()
+        .map_err(|error| TlsError::Verifier(error.to_string()))
+}
+
+/// What a pinned check trusts.
+#[derive(Debug)]
+enum Trust {
+    /// The certificate with this SHA-256, whoever signed it and whatever it says.
+    Fingerprint([u8; 32]),
+    /// The very certificates of a file, or whatever the authorities in it and the system's vouch for.
+    ///
+    /// The first half is for the usual home server: a self-signed certificate is its own authority, and no authority may
+    /// stand at the end of a chain.
+    File { certificates: Vec<CertificateDer<'static>>, authorities: Arc<WebPkiServerVerifier> },
+}
+
+#[derive(Debug)]
+struct Pinned {
+    provider: Arc<CryptoProvider>,
+    trust: Trust,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        match &self.trust {
+            Trust::Fingerprint(expected) => {
+                let digest = ::ring::digest::digest(&::ring::digest::SHA256, end_entity);
+                if digest.as_ref() == expected {
+                    return Ok(ServerCertVerified::assertion());
+                }
+                tracing::warn!(found = %hex(digest.as_ref()), "the server's certificate is not the one that is pinned");
+                Err(CertificateError::ApplicationVerificationFailure.into())
+            }
+            Trust::File { certificates, authorities } => {
+                if certificates.iter().any(|known| known.as_ref() == end_entity.as_ref()) {
+                    return Ok(ServerCertVerified::assertion());
+                }
+                authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+            }
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
