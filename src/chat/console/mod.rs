@@ -1,1 +1,139 @@
-//! A console in the terminal: an IRC client of the embedded server.
+//! A console in the terminal: a client of the embedded IRC server that shows every channel and says what is typed.
+//!
+//! It is an IRC client like any other, so that a person at the terminal is authorised by the same code as everybody else.
+//! [`session::Session`] is pure: what was heard or typed gives lines to send and lines to show. The task here moves bytes.
+//!
+//! Standard input that is no terminal works as well (a script types), and when it ends the console goes on printing.
+
+mod screen;
+mod session;
+
+use std::io::{BufRead as _, IsTerminal as _, Read as _};
+
+pub use screen::Style;
+pub use session::Settings;
+use session::{Does, Session};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::mpsc;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock;
+
+/// Typed lines wait here while earlier ones are sent; a pasted page fits.
+const TYPED_CAPACITY: usize = 64;
+
+/// A typed line longer than this is read in pieces; each is refused as too long for IRC.
+const TYPED_MAX: u64 = 64 * 1024;
+
+/// How often the console looks for channels that are new, e.g. of an agent that was added.
+const LOOK: std::time::Duration = std::time::Duration::from_secs(3);
+
+/// Why the console ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The person typed `/quit`, or closed a terminal's input.
+    Quit,
+    /// Nobody reads what is printed.
+    Unread,
+    /// The server closed the stream.
+    LinkLost,
+    /// It was told to.
+    Stopped,
+}
+
+/// What comes from the keyboard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Typed {
+    /// A line.
+    Line(String),
+    /// A terminal was closed (Ctrl-D): the person is done.
+    Done,
+}
+
+/// Reads standard input on a thread of its own, because a read that waits for a person cannot be taken back and must not
+/// hold up the end of the process.
+#[must_use]
+pub fn stdin() -> mpsc::Receiver<Typed> {
+    let (sender, receiver) = mpsc::channel(TYPED_CAPACITY);
+    let read = move || {
+        let stdin = std::io::stdin();
+        let terminal = stdin.is_terminal();
+        loop {
+            let mut line = Vec::new();
+            match stdin.lock().take(TYPED_MAX).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => break,
+                Ok(_) => {
+                    let line = String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned();
+                    if sender.blocking_send(Typed::Line(line)).is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+        if terminal {
+            let _ = sender.blocking_send(Typed::Done);
+        }
+    };
+    // Without the thread the console only prints, which is what it does without standard input as well.
+    let _ = std::thread::Builder::new().name("console-stdin".to_owned()).spawn(read);
+    receiver
+}
+
+/// Shows and says until it is told to end, the person is done, or one of the streams is.
+pub async fn run<S, W>(
+    settings: Settings,
+    stream: S,
+    mut typed: mpsc::Receiver<Typed>,
+    mut out: W,
+    stop: CancellationToken,
+) -> Ended
+where
+    S: AsyncRead + AsyncWrite + Send,
+    W: AsyncWrite + Unpin,
+{
+    let (reader, mut writer) = tokio::io::split(stream);
+    let mut reader = BufReader::new(reader);
+    let mut session = Session::new(settings);
+    let mut look = tokio::time::interval(LOOK);
+    look.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut does = session.start();
+    let mut line = Vec::new();
+    let mut typing = true;
+    loop {
+        for text in does.send.drain(..) {
+            if writer.write_all(format!("{text}\r\n").as_bytes()).await.is_err() {
+                return Ended::LinkLost;
+            }
+        }
+        if !does.show.is_empty()
+            && (out.write_all(does.show.as_bytes()).await.is_err() || out.flush().await.is_err())
+        {
+            return Ended::Unread;
+        }
+        if does.quit {
+            return Ended::Quit;
+        }
+        does = tokio::select! {
+            biased;
+            () = stop.cancelled() => return Ended::Stopped,
+            read = reader.read_until(b'\n', &mut line) => match read {
+                Ok(0) | Err(_) => return Ended::LinkLost,
+                Ok(_) => {
+                    let heard = session.heard(String::from_utf8_lossy(&line).trim_end(), clock::now());
+                    line.clear();
+                    heard
+                }
+            },
+            text = typed.recv(), if typing => match text {
+                Some(Typed::Line(text)) => session.typed(&text, clock::now()),
+                Some(Typed::Done) => return Ended::Quit,
+                None => {
+                    typing = false;
+                    Does::default()
+                }
+            },
+            _ = look.tick() => session.look(),
+        };
+    }
+}

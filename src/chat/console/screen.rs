@@ -1,0 +1,85 @@
+//! How lines look in the terminal.
+
+use irc::proto::FormattedStringExt as _;
+use jiff::tz::TimeZone;
+
+use crate::core::time::Timestamp;
+
+/// Channel names are padded to this, so that what is said starts in one column.
+const CHANNEL_WIDTH: usize = 8;
+
+/// What the terminal can do, and where it is.
+#[derive(Debug, Clone)]
+pub struct Style {
+    /// Colours, for a terminal whose user did not refuse them.
+    pub colours: bool,
+    /// A prompt with the current channel, for a terminal that is typed into.
+    pub prompt: bool,
+    /// The time zone of the times shown.
+    pub zone: TimeZone,
+}
+
+impl Style {
+    /// Something said by `nick` in `place`.
+    pub(super) fn said(&self, at: Timestamp, place: &str, nick: &str, text: &str, urgent: bool) -> String {
+        let text = plain(text);
+        let nick_colour = NICK_COLOURS[nick.bytes().map(usize::from).sum::<usize>() % NICK_COLOURS.len()];
+        let place = format!("{place:<CHANNEL_WIDTH$}");
+        let place = self.paint(if urgent { RED } else { DIM }, &place);
+        format!("{} {place} {} {text}\n", self.time(at), self.paint(nick_colour, &format!("{nick}:")))
+    }
+
+    /// Something that happened, or the console's own words.
+    pub(super) fn aside(&self, text: &str) -> String {
+        let lines = text.lines().map(|line| format!("{}\n", self.paint(DIM, &format!("-- {}", plain(line)))));
+        lines.collect()
+    }
+
+    /// Takes the prompt off the line it is on.
+    pub(super) fn clear(&self) -> &'static str {
+        if self.prompt { "\r\u{1b}[K" } else { "" }
+    }
+
+    /// The prompt, for the end of whatever is shown.
+    pub(super) fn ask(&self, channel: &str) -> String {
+        if self.prompt { format!("{} ", self.paint(BOLD, &format!("{channel}>"))) } else { String::new() }
+    }
+
+    fn time(&self, at: Timestamp) -> String {
+        let moment = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default();
+        self.paint(DIM, &moment.to_zoned(self.zone.clone()).strftime("%H:%M:%S").to_string())
+    }
+
+    fn paint(&self, colour: &str, text: &str) -> String {
+        if self.colours { format!("\u{1b}[{colour}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+const BOLD: &str = "1";
+const DIM: &str = "2";
+const RED: &str = "1;31";
+const NICK_COLOURS: [&str; 6] = ["36", "32", "33", "35", "34", "1;36"];
+
+/// What others wrote, without IRC's formatting and without anything a terminal would obey.
+fn plain(text: &str) -> String {
+    text.strip_formatting().chars().filter(|c| !c.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn style(colours: bool) -> Style {
+        Style { colours, prompt: false, zone: TimeZone::UTC }
+    }
+
+    #[test]
+    fn a_line_has_time_channel_nick_and_nothing_a_terminal_obeys() {
+        let at = Timestamp::from_millis(45_296_000);
+        let hostile = "\u{2}bold\u{2} \u{3}04red\u{3} \u{1b}]0;title\u{7}\u{1b}[2J";
+        let shown = style(false).said(at, "#spark", "herder", hostile, false);
+        insta::assert_snapshot!(shown, @"12:34:56 #spark   herder: bold red ]0;title[2J");
+        let coloured = style(true).said(at, "#alerts", "herder", "🚨 help", true);
+        insta::assert_debug_snapshot!(coloured, @r#""\u{1b}[2m12:34:56\u{1b}[0m \u{1b}[1;31m#alerts \u{1b}[0m \u{1b}[34mherder:\u{1b}[0m 🚨 help\n""#);
+    }
+}
