@@ -1,4 +1,70 @@
 //! herder: a chat bot that runs AI coding agents and keeps them honest.
+//!
+//! # The map
+//!
+//! Pure state machines in the middle, tasks with channels around them, one journal under everything. Each agent has one
+//! supervisor task that alone owns that agent's state; a root supervisor owns the supervisors and the accounts. Whatever
+//! happens arrives as an [`Input`](core::input::Input); a pure function decides which [`Event`](core::event::Event)s
+//! follow; they are committed together with the posts they owe; then they are applied to the state; then their
+//! [`Effect`](core::effect::Effect)s are performed. Nobody else writes state.
+//!
+//! ```text
+//!  IRC networks ┐                                     ┌── driver task ── child process (claude | command)
+//!  console      ├─ Inbound ─► commands ─► Control ─┐  │ Signal, heartbeats
+//!  local socket ┘                                  ▼  ▼
+//!                                    supervisor (one per agent; owns Agent)     root supervisor (owns the fleet)
+//!                                    1 decide(&agent, input) ─► Err(Refusal): answered, nothing stored
+//!                                    2 journal.commit(events, posts)   one transaction, on disk, shared across agents
+//!                                    3 apply(event)
+//!                                    4 react(event) ─► Spawn | Go | Steer | Stop | …
+//!                                    5 outbox ─► words of the locale ─► redact ─► split ─► pace ─► confirmed
+//! ```
+//!
+//! | room | what happens there |
+//! |---|---|
+//! | [`core`] | what follows from what: agents, events, effects, restarts, the breaker, notices; no I/O, no clock, no tasks |
+//! | [`supervisor`] | the shell around the core: one task per agent, the root, one timer for all countdowns |
+//! | [`runtime`] | one child process for one session: protocols, clocks on evidence, the stop ladder, orphans |
+//! | [`journal`] | everything herder knows, in sled: commit, replay, snapshots, archives, export and import |
+//! | [`outbox`] | posts on their way out: order, lanes, windows, redaction, splitting |
+//! | [`chat`] | networks in neutral terms; [`chat::irc`], [`chat::embedded_ircd`], [`chat::console`] |
+//! | [`commands`] | what people can ask for: one file per command, in the folder of that name beside `src` |
+//! | [`access`] | who may ask for what: the one place that answers that |
+//! | [`local`] | the same commands from the shell, over a socket |
+//! | [`l10n`] | every sentence herder says, from one Fluent file per language in `locales/` |
+//! | [`config`] | the file, checked, with every mistake in it at once |
+//! | [`cli`] | the command line and its exit codes; with the console the only room that prints |
+//! | [`run`] | `herder run`: what is started, in which order, and how it ends |
+//! | [`demo`] | `herder demo`: the same parts with an embedded server and scripted agents |
+//! | [`telemetry`] | logs, without secrets |
+//! | [`clock`] | the wall clock: the one place that reads it |
+//!
+//! # What always holds
+//!
+//! - **Write before act.** Nothing is done or said before its event is on disk. A crash before the commit never happened;
+//!   a crash after it is repaired at start: the core is told `Started` and decides what is owed.
+//! - **One writer per state.** An agent's state is written by `apply` in its own supervisor, nowhere else. `apply` takes
+//!   every event in any state; a replay runs `apply` and never `react`.
+//! - **At most one process tree per agent**, known on disk before it is given work, and verified gone before the next.
+//! - **One agent's failure is its own.** Counters, timers and queue live in its supervisor; a panic there rebuilds that
+//!   one from the journal.
+//! - **Every accepted command is answered**, and recorded with who, where and when. A refusal stores nothing.
+//! - **Who speaks is proven by the network** (services account or hostmask), never by a nick, and only by live lines.
+//! - **Posts of one channel keep their order** and are said at least once; what is confirmed is not said again.
+//! - **No secret leaves**: not to a child, a log, a post. All that is said passes one redactor.
+//! - **Time, ids and randomness are arguments** of the core, so that months of a fleet can be simulated in seconds.
+//! - **What comes from chat, agents, files and the network is hostile**: it is bounded where it enters, and nothing it
+//!   contains can become protocol, a path or a panic.
+//!
+//! # What is deliberately absent
+//!
+//! - No trait object for networks or runtimes: a network is a task with two channels, a driver is a task with two.
+//! - No shared map of agents behind a lock: whoever wants something of an agent sends its supervisor a message, and what
+//!   can be seen of it is published after every decision.
+//! - No sleep as synchronisation: controls return when they were decided, tests wait for that or for protocol barriers.
+//! - No model is asked by herder itself: `status` is answered from state, at once.
+//! - No unbounded queue: where one is full, the sender is told or waits, and the bound argues for its number.
+//! - No `unsafe`.
 
 #[path = "../commands/mod.rs"]
 pub mod commands;

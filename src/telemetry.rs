@@ -5,10 +5,11 @@
 
 use std::env;
 use std::io::{self, IsTerminal as _, Write};
-use std::sync::Arc;
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
+
+use crate::outbox::redact::Redactor;
 
 /// How a log line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -19,9 +20,6 @@ pub enum LogFormat {
     /// One JSON object per line, for machines.
     Json,
 }
-
-/// Blacks out secrets in a text.
-pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// The filter in `HERDER_LOG` or `RUST_LOG` cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -36,9 +34,9 @@ pub struct FilterError {
 ///
 /// # Errors
 /// The filter in the environment cannot be read.
-pub fn start(format: LogFormat, redact: Redact) -> Result<(), FilterError> {
+pub fn start(format: LogFormat, redactor: Redactor) -> Result<(), FilterError> {
     let filter = filter()?;
-    let writer = Redacting { redact };
+    let writer = Redacting { redactor };
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     let colours = io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     // An error here means that somebody in this process logs already: a test, whose choice stands.
@@ -70,20 +68,20 @@ fn filter() -> Result<EnvFilter, FilterError> {
     Ok(EnvFilter::new("info,sled=warn"))
 }
 
-/// Standard error behind [`Redact`]. The formatter hands over whole events, so that no secret is cut in two.
+/// Standard error behind a [`Redactor`]. The formatter hands over whole events, so that no secret is cut in two.
 struct Redacting {
-    redact: Redact,
+    redactor: Redactor,
 }
 
 struct Line<'a> {
-    redact: &'a Redact,
+    redactor: &'a Redactor,
 }
 
 impl<'a> MakeWriter<'a> for Redacting {
     type Writer = Line<'a>;
 
     fn make_writer(&'a self) -> Line<'a> {
-        Line { redact: &self.redact }
+        Line { redactor: &self.redactor }
     }
 }
 
@@ -91,7 +89,7 @@ impl Write for Line<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         // A full or closed standard error must not become an error of whoever logs.
-        let _ = io::stderr().lock().write_all((self.redact)(&text).as_bytes());
+        let _ = io::stderr().lock().write_all(self.redactor.redact(&text).as_bytes());
         Ok(bytes.len())
     }
 

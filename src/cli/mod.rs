@@ -11,12 +11,12 @@ use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::config::{self, Config};
+use crate::outbox::redact::Redactor;
 use crate::telemetry::{self, LogFormat};
 
 /// It did not work.
@@ -188,7 +188,7 @@ fn run(global: &Global) -> ExitCode {
         Err(code) => return code,
     };
     let file = global.config.display().to_string();
-    if let Err(error) = telemetry::start(global.log_format, Arc::new(str::to_owned)) {
+    if let Err(error) = telemetry::start(global.log_format, Redactor::new(&config.secrets)) {
         complain(format_args!("herder: {error}"));
         return ExitCode::from(MISCONFIGURED);
     }
