@@ -26,10 +26,8 @@ pub trait Aggregate: Default + Serialize + DeserializeOwned {
 impl Aggregate for Agent {
     fn apply_entry(&mut self, entry: &Entry, at: Timestamp) {
         match entry {
-            // `core::apply` joins here.
-            Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => {
-                let _ = at;
-            }
+            Entry::Agent(event) => crate::core::apply(self, event, at),
+            Entry::Fleet(_) | Entry::Audit(_) => {}
         }
     }
 }

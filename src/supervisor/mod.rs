@@ -1,17 +1,34 @@
 //! The shell around the core: one supervisor task per agent that alone owns its state, one root that owns them all.
+//!
+//! [`start`] reads the journal, ends what an earlier herder left running, and starts a supervisor for every agent.
+//! [`Fleet`] is the handle that commands and networks use. The rules live in [`crate::core`], the processes in
+//! [`crate::runtime`], the texts in [`crate::l10n`].
 
+mod fleet;
+mod posting;
+mod restart;
+mod root;
+mod session;
+mod shared;
+mod start;
+mod task;
+mod timers;
+
+use std::fmt;
 use std::sync::Arc;
 
-use crate::chat::LinkReport;
+pub use fleet::Fleet;
+pub use start::{Settings, StartError, start};
+
 use crate::core::agent::Agent;
 use crate::core::id::{AgentName, NetworkName};
-use crate::core::input::Control;
-use crate::core::notice::{Notice, Refusal};
-use crate::core::spec::AgentSpec;
-use crate::core::work::WorkKind;
+use crate::core::input::Input;
 use crate::journal::AuditEntry;
 use crate::outbox::Target;
 use crate::runtime::Live;
+
+use root::ToRoot;
+use shared::{Handle, Shared};
 
 /// A command as it was asked: the record it leaves, and where its answer goes.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,94 +55,35 @@ pub struct AnswerTo {
 pub struct View {
     /// Its name.
     pub name: AgentName,
-    /// Its state.
+    /// Its state, as it is on disk.
     pub agent: Arc<Agent>,
     /// Its running session.
     pub live: Live,
 }
 
-/// A handle to the whole fleet, for commands and networks.
-#[derive(Debug, Clone)]
-pub struct Fleet {}
+/// A seam for tests: called before an input is decided, so that a test can make one supervisor panic.
+#[derive(Clone, Default)]
+pub struct FaultInjection(Option<Arc<BeforeDecision>>);
 
-impl Fleet {
-    /// All agents that are not removed, by name.
+/// Called before an input is decided.
+type BeforeDecision = dyn Fn(&AgentName, &Input) + Send + Sync;
+
+impl FaultInjection {
+    /// Calls `before` ahead of every decision.
     #[must_use]
-    pub fn agents(&self) -> Vec<View> {
-        todo!()
+    pub fn new(before: impl Fn(&AgentName, &Input) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(before)))
     }
 
-    /// One agent.
-    #[must_use]
-    pub fn view(&self, _agent: &AgentName) -> Option<View> {
-        todo!()
+    fn before(&self, agent: &AgentName, input: &Input) {
+        if let Some(before) = &self.0 {
+            before(agent, input);
+        }
     }
+}
 
-    /// How the networks stand.
-    #[must_use]
-    pub fn links(&self) -> Vec<LinkReport> {
-        todo!()
-    }
-
-    /// Asks one agent for something; resolves when it was decided and is on disk (`Stop`, `Remove`, `Pause { now }` and
-    /// `Abort` do not wait for the process to be gone).
-    ///
-    /// With `asked.answer` the answer is already in the outbox, in the same transaction as the decision; a refusal never is.
-    ///
-    /// # Errors
-    /// A refusal: nothing was stored.
-    pub async fn control(
-        &self,
-        _agent: &AgentName,
-        _control: Control,
-        _asked: Asked,
-    ) -> Result<Notice, Refusal> {
-        todo!()
-    }
-
-    /// Gives an agent work: [`Fleet::control`] with a fresh id.
-    ///
-    /// # Errors
-    /// A refusal: nothing was stored.
-    pub async fn give(
-        &self,
-        _agent: &AgentName,
-        _kind: WorkKind,
-        _text: String,
-        _asked: Asked,
-    ) -> Result<Notice, Refusal> {
-        todo!()
-    }
-
-    /// Adds an agent.
-    ///
-    /// # Errors
-    /// A refusal: nothing was stored.
-    pub async fn add(&self, _spec: AgentSpec, _asked: Asked) -> Result<Notice, Refusal> {
-        todo!()
-    }
-
-    /// Removes an agent: its session is stopped, its history kept.
-    ///
-    /// # Errors
-    /// A refusal: nothing was stored.
-    pub async fn remove(&self, _agent: &AgentName, _asked: Asked) -> Result<Notice, Refusal> {
-        todo!()
-    }
-
-    /// Stops every agent now; resolves when every process tree was verified, with the number of processes left.
-    ///
-    /// # Errors
-    /// A refusal: nothing was stored.
-    pub async fn stop_all(&self, _asked: Asked) -> Result<Notice, Refusal> {
-        todo!()
-    }
-
-    /// Records an accepted read-only command; resolves when it is on disk.
-    ///
-    /// # Errors
-    /// A refusal if the journal cannot be written.
-    pub async fn record(&self, _asked: &Asked) -> Result<(), Refusal> {
-        todo!()
+impl fmt::Debug for FaultInjection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "FaultInjection(set)" } else { "FaultInjection(none)" })
     }
 }

@@ -1,1 +1,232 @@
-//! Tests.
+//! Supervisors with a real journal and real child processes: isolation, restarts, stop-all, what survives.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use herder::config::History;
+use herder::core::agent::Phase;
+use herder::core::event::{Event, WaitReason};
+use herder::core::id::{AgentName, NetworkName};
+use herder::core::input::{Control, Input};
+use herder::core::notice::{Notice, Refusal};
+use herder::core::policy::Policy;
+use herder::core::spec::{AgentSpec, Runtime};
+use herder::core::work::{Actor, WorkKind};
+use herder::journal::{self, AuditEntry, Entry, Journal, Stream};
+use herder::runtime::ProcessTrees;
+use herder::supervisor::{self, Asked, FaultInjection, Fleet, Settings, View};
+
+/// Long enough for a loaded machine; reached only when the test has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct House {
+    journal: Journal,
+    fleet: Fleet,
+}
+
+impl House {
+    async fn open(dir: &Path, agents: Vec<AgentSpec>, fault: FaultInjection) -> Self {
+        let settings =
+            journal::Settings { ballast: 0, ..journal::Settings::new(dir.join("data"), History::default()) };
+        let (journal, _) =
+            tokio::task::spawn_blocking(move || Journal::open(&settings)).await.unwrap().unwrap();
+        let fleet = supervisor::start(Settings {
+            journal: journal.clone(),
+            policy: Policy { stop_grace: Duration::from_secs(1), ..Policy::default() },
+            networks: vec![NetworkName::from("test")],
+            trees: ProcessTrees::new().unwrap(),
+            agents,
+            fault,
+        })
+        .await
+        .unwrap();
+        Self { journal, fleet }
+    }
+
+    async fn close(self) {
+        assert_eq!(self.fleet.drain(PATIENCE).await, 0, "processes are left");
+        self.journal.close().await;
+    }
+
+    async fn until(&self, agent: &str, condition: impl FnMut(&View) -> bool) -> View {
+        let name = name(agent);
+        let waiting = self.fleet.wait_for(&name, condition);
+        match tokio::time::timeout(PATIENCE, waiting).await {
+            Ok(view) => view.expect("the agent exists"),
+            Err(_) => panic!("{agent} never got there: {:?}", self.fleet.view(&name)),
+        }
+    }
+
+    async fn control(&self, agent: &str, control: Control) -> Result<Notice, Refusal> {
+        self.fleet.control(&name(agent), control, asked("test")).await
+    }
+
+    async fn give(&self, agent: &str, text: &str) -> Result<Notice, Refusal> {
+        self.fleet.give(&name(agent), WorkKind::Message, text.to_owned(), asked("work")).await
+    }
+
+    fn events(&self, agent: &str) -> Vec<Event> {
+        let recorded = self.journal.history(&Stream::Agent(name(agent)), 10_000, None).unwrap();
+        let mut events: Vec<_> = recorded
+            .into_iter()
+            .map(|recorded| match recorded.entry {
+                Entry::Agent(event) => (recorded.seq, event),
+                Entry::Fleet(_) | Entry::Audit(_) => panic!("another stream's entry"),
+            })
+            .collect();
+        events.sort_by_key(|(seq, _)| *seq);
+        events.into_iter().map(|(_, event)| event).collect()
+    }
+}
+
+fn name(text: &str) -> AgentName {
+    AgentName::new(text).unwrap()
+}
+
+fn asked(verb: &str) -> Asked {
+    let by = Actor { network: NetworkName::from("test"), name: "alice".to_owned(), identity: None };
+    let audit =
+        AuditEntry { by, place: "test".to_owned(), agent: None, verb: verb.to_owned(), text: String::new() };
+    Asked { audit, answer: None }
+}
+
+fn shell(agent: &str, dir: &Path, script: &str) -> AgentSpec {
+    let mut spec = AgentSpec::new(name(agent), Runtime::Command, dir.to_owned());
+    spec.command = ["sh", "-c", script].map(str::to_owned).to_vec();
+    spec
+}
+
+fn waiting(view: &View) -> bool {
+    matches!(view.agent.phase, Phase::Waiting { reason: WaitReason::Backoff(_), .. })
+}
+
+fn idle(view: &View) -> bool {
+    view.agent.phase == Phase::Idle && view.agent.queue.is_empty()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_panic_in_one_supervisor_leaves_its_siblings_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let armed = Arc::new(AtomicBool::new(true));
+    let trigger = Arc::clone(&armed);
+    let fault = FaultInjection::new(move |agent, input| {
+        let pause = matches!(input, Input::Control { control: Control::Pause { .. }, .. });
+        assert!(!(agent.as_str() == "fragile" && pause && trigger.swap(false, Ordering::SeqCst)), "a fault");
+    });
+    let agents = vec![
+        shell("fragile", dir.path(), "cat"),
+        shell("crasher", dir.path(), "exit 3"),
+        shell("worker", dir.path(), "sleep 300"),
+    ];
+    let house = House::open(dir.path(), agents, fault).await;
+    // Two crashes: the sibling has counters and a countdown that could be lost.
+    house.give("crasher", "try").await.unwrap();
+    let sibling = house.until("crasher", |view| waiting(view) && view.agent.crashes >= 2).await;
+    house.give("worker", "run").await.unwrap();
+    let running = house.until("worker", |view| view.agent.process.is_some()).await;
+
+    let lost = house.control("fragile", Control::Pause { now: false }).await;
+    assert_eq!(lost, Err(Refusal::Fault { agent: name("fragile") }), "the request at hand is answered");
+    assert!(!armed.load(Ordering::SeqCst), "the fault was never reached");
+
+    house.until("fragile", |view| view.agent.totals.crashes == 1).await;
+    assert!(house.events("fragile").iter().any(|event| matches!(event, Event::SupervisorPanicked { .. })));
+    let after = house.fleet.view(&name("crasher")).unwrap();
+    assert_eq!(after.agent.phase, sibling.agent.phase, "a sibling's countdown was touched");
+    assert_eq!(after.agent.crashes, sibling.agent.crashes);
+    let after = house.fleet.view(&name("worker")).unwrap();
+    assert_eq!(after.agent.process, running.agent.process, "a sibling's process was touched");
+    // The rebuilt supervisor works.
+    house.control("fragile", Control::Resume).await.ok();
+    house.give("fragile", "hello").await.unwrap();
+    house.until("fragile", |view| idle(view) && view.agent.totals.successes == 1).await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn paused_stays_paused_and_countdowns_go_on_over_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let agents = || vec![shell("calm", dir.path(), "cat"), shell("crasher", dir.path(), "exit 3")];
+    let house = House::open(dir.path(), agents(), FaultInjection::default()).await;
+    house.control("calm", Control::Pause { now: false }).await.unwrap();
+    house.give("calm", "later").await.unwrap();
+    house.give("crasher", "try").await.unwrap();
+    let before = house.until("crasher", |view| waiting(view) && view.agent.crashes >= 3).await;
+    let calm = house.fleet.view(&name("calm")).unwrap();
+    house.close().await;
+
+    let house = House::open(dir.path(), agents(), FaultInjection::default()).await;
+    let after = house.fleet.view(&name("calm")).unwrap();
+    assert_eq!(after.agent.phase, calm.agent.phase, "paused must stay paused");
+    assert_eq!(after.agent.queue, calm.agent.queue, "queued work is kept");
+    let crasher = house.fleet.view(&name("crasher")).unwrap();
+    assert!(crasher.agent.crashes >= before.agent.crashes, "the counters were lost");
+    house.control("calm", Control::Resume).await.unwrap();
+    house.until("calm", |view| idle(view) && view.agent.totals.successes == 1).await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stop_all_answers_with_no_process_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let agents =
+        (0..5).map(|n| shell(&format!("agent-{n}"), dir.path(), "setsid sleep 300 & sleep 300")).collect();
+    let house = House::open(dir.path(), agents, FaultInjection::default()).await;
+    for n in 0..5 {
+        house.give(&format!("agent-{n}"), "run").await.unwrap();
+    }
+    for n in 0..5 {
+        house.until(&format!("agent-{n}"), |view| view.agent.process.is_some()).await;
+    }
+    let answer = house.fleet.stop_all(asked("stop-all")).await.unwrap();
+    assert_eq!(answer, Notice::StoppedAll { agents: 5, processes: 0 });
+    for n in 0..5 {
+        let view = house.fleet.view(&name(&format!("agent-{n}"))).unwrap();
+        assert!(matches!(view.agent.phase, Phase::Paused { .. }), "{:?}", view.agent.phase);
+        assert_eq!(view.agent.queue.len(), 1, "the work is kept");
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_given_at_once_is_all_accepted_and_done_in_order() {
+    const WORKS: usize = 40;
+    let dir = tempfile::tempdir().unwrap();
+    let agents = vec![shell("steady", dir.path(), "cat >> done")];
+    let house = House::open(dir.path(), agents, FaultInjection::default()).await;
+    let given = (0..WORKS).map(|n| house.give_owned("steady", n.to_string()));
+    for answer in futures_util::future::join_all(given).await {
+        answer.unwrap();
+    }
+    house.until("steady", |view| idle(view) && view.agent.totals.successes == WORKS as u64).await;
+    let done = std::fs::read_to_string(dir.path().join("done")).unwrap();
+    let expected: String = (0..WORKS).map(|n| format!("{n}\n")).collect();
+    assert_eq!(done, expected);
+    house.close().await;
+}
+
+impl House {
+    async fn give_owned(&self, agent: &str, text: String) -> Result<Notice, Refusal> {
+        self.give(agent, &text).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_removed_agent_ends_its_session_and_stays_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let agents = || vec![shell("brief", dir.path(), "sleep 300")];
+    let house = House::open(dir.path(), agents(), FaultInjection::default()).await;
+    house.give("brief", "run").await.unwrap();
+    house.until("brief", |view| view.agent.process.is_some()).await;
+    house.fleet.remove(&name("brief"), asked("agent remove")).await.unwrap();
+    // The view's sender goes with the supervisor: waiting for the impossible ends when it is retired.
+    let brief = name("brief");
+    let gone = house.fleet.wait_for(&brief, |_| false);
+    assert!(tokio::time::timeout(PATIENCE, gone).await.unwrap().is_none());
+    house.close().await;
+    let house = House::open(dir.path(), agents(), FaultInjection::default()).await;
+    assert!(house.fleet.agents().is_empty(), "the configuration brought a removed agent back");
+    house.close().await;
+}

@@ -30,6 +30,18 @@ impl ProcessTrees {
         survivors
     }
 
+    /// Ends every process whose marker begins with `prefix`, and all their descendants. Returns what could not be ended.
+    pub async fn end_marked(&self, prefix: &str, grace: Duration) -> Vec<u32> {
+        let (_, survivors) =
+            self.end_where(&mut HashSet::new(), &|marker| marker.starts_with(prefix), grace).await;
+        survivors
+    }
+
+    /// How many living processes have a marker that begins with `prefix`, or descend from one that has.
+    pub async fn count_marked(&self, prefix: &str) -> usize {
+        self.members(&mut HashSet::new(), &|marker| marker.starts_with(prefix)).await.len()
+    }
+
     /// Ends the processes in `seen`, those whose marker `belongs`, and all descendants of both. Returns what was found alive
     /// and what could not be ended.
     pub(in crate::runtime) async fn end_where(

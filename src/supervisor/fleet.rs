@@ -1,0 +1,244 @@
+//! The handle to the whole fleet, for commands and networks.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tracing::{error, warn};
+
+use super::root::ToRoot;
+use super::shared::Shared;
+use super::task::{Note, Request};
+use super::{Asked, View, posting};
+use crate::chat::LinkReport;
+use crate::clock;
+use crate::core::agent::Phase;
+use crate::core::id::AgentName;
+use crate::core::input::Control;
+use crate::core::notice::{Notice, Refusal};
+use crate::core::spec::AgentSpec;
+use crate::core::work::WorkKind;
+use crate::journal::{Batch, Entry, Journal, Stream, Write};
+
+/// Added to twice the grace before `stop-all` answers with what is left.
+const STOP_ALL_SLACK: Duration = Duration::from_secs(15);
+
+/// A handle to the whole fleet. Cheap to clone.
+#[derive(Clone)]
+pub struct Fleet {
+    pub(super) shared: Arc<Shared>,
+}
+
+impl fmt::Debug for Fleet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fleet").finish_non_exhaustive()
+    }
+}
+
+impl Fleet {
+    /// All agents that are not removed, by name.
+    #[must_use]
+    pub fn agents(&self) -> Vec<View> {
+        let mut views = self.shared.views();
+        views.retain(|view| view.agent.phase != Phase::Removed);
+        views
+    }
+
+    /// One agent.
+    #[must_use]
+    pub fn view(&self, agent: &AgentName) -> Option<View> {
+        self.shared.handle(agent).map(|handle| handle.view.borrow().clone())
+    }
+
+    /// How the networks stand.
+    #[must_use]
+    pub fn links(&self) -> Vec<LinkReport> {
+        self.shared.links.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// The journal, for histories.
+    #[must_use]
+    pub fn journal(&self) -> &Journal {
+        &self.shared.journal
+    }
+
+    /// Resolves when some agent's view has changed since the last call. One waiter at a time.
+    pub async fn changed(&self) {
+        self.shared.changed.notified().await;
+    }
+
+    /// Alerts every network, durably.
+    pub async fn alert(&self, notice: Notice) {
+        let posts = self.shared.posting.alert(notice, clock::now(), None);
+        let batch = Batch { at: clock::now(), writes: Vec::new(), posts, snapshots: Vec::new() };
+        if let Err(reason) = self.shared.journal.commit(batch).await {
+            error!(%reason, "an alert could not be recorded");
+        }
+    }
+
+    /// A network's task says how it stands.
+    pub fn report_link(&self, report: LinkReport) {
+        self.shared.tell_root(ToRoot::Link(report));
+    }
+
+    /// Resolves when `agent` satisfies `condition`, with what it looked like then.
+    ///
+    /// # Errors
+    /// `None` if there is no such agent, or it went away first.
+    pub async fn wait_for(&self, agent: &AgentName, condition: impl FnMut(&View) -> bool) -> Option<View> {
+        let mut view = self.shared.handle(agent)?.view;
+        let seen = view.wait_for(condition).await.ok()?.clone();
+        Some(seen)
+    }
+
+    /// Asks one agent for something; resolves when it was decided and is on disk (`Stop`, `Remove`, `Pause { now }` and
+    /// `Abort` do not wait for the process to be gone).
+    ///
+    /// With `asked.answer` the answer is already in the outbox, in the same transaction as the decision; a refusal never is.
+    ///
+    /// # Errors
+    /// A refusal: nothing was stored.
+    pub async fn control(
+        &self,
+        agent: &AgentName,
+        control: Control,
+        asked: Asked,
+    ) -> Result<Notice, Refusal> {
+        self.request(agent, control, asked, true).await
+    }
+
+    async fn request(
+        &self,
+        agent: &AgentName,
+        control: Control,
+        asked: Asked,
+        audited: bool,
+    ) -> Result<Notice, Refusal> {
+        let Some(handle) = self.shared.handle(agent) else {
+            return Err(Refusal::NoSuchAgent {
+                agent: agent.to_string(),
+                nearest: self.nearest(agent.as_str()),
+            });
+        };
+        let (ticket, answer) = oneshot::channel();
+        let fault = || Refusal::Fault { agent: agent.clone() };
+        let request = Request { control, asked, audited, ticket };
+        handle.requests.send(Box::new(request)).await.map_err(|_| fault())?;
+        answer.await.map_err(|_| fault())?
+    }
+
+    /// Gives an agent work: [`Fleet::control`] with a fresh id.
+    ///
+    /// # Errors
+    /// A refusal: nothing was stored.
+    pub async fn give(
+        &self,
+        agent: &AgentName,
+        kind: WorkKind,
+        text: String,
+        asked: Asked,
+    ) -> Result<Notice, Refusal> {
+        let id = self.shared.journal.fresh_work_id();
+        self.control(agent, Control::Give { id, kind, text }, asked).await
+    }
+
+    /// Adds an agent.
+    ///
+    /// # Errors
+    /// A refusal: nothing was stored.
+    pub async fn add(&self, spec: AgentSpec, asked: Asked) -> Result<Notice, Refusal> {
+        let (ticket, answer) = oneshot::channel();
+        let fault = Refusal::Fault { agent: spec.name.clone() };
+        self.shared.tell_root(ToRoot::Add { spec: Box::new(spec), asked, ticket });
+        answer.await.unwrap_or(Err(fault))
+    }
+
+    /// Removes an agent: its session is stopped, its history kept.
+    ///
+    /// # Errors
+    /// A refusal: nothing was stored.
+    pub async fn remove(&self, agent: &AgentName, asked: Asked) -> Result<Notice, Refusal> {
+        self.control(agent, Control::Remove, asked).await
+    }
+
+    /// Stops every agent now; resolves when every process tree was verified, with the number of processes left.
+    ///
+    /// # Errors
+    /// A refusal: nothing was stored.
+    pub async fn stop_all(&self, asked: Asked) -> Result<Notice, Refusal> {
+        self.record(&asked).await?;
+        let agents = self.agents();
+        let stops = agents.iter().map(|view| {
+            let asked = Asked { audit: asked.audit.clone(), answer: None };
+            self.request(&view.name, Control::Stop, asked, false)
+        });
+        // An agent that refuses is paused or stopping already, which is what was asked for.
+        futures_util::future::join_all(stops).await;
+        let patience = self.shared.policy.stop_grace * 2 + STOP_ALL_SLACK;
+        let gone = agents.iter().map(|view| self.wait_for(&view.name, |view| view.agent.session().is_none()));
+        if tokio::time::timeout(patience, futures_util::future::join_all(gone)).await.is_err() {
+            warn!("stop-all: some sessions did not end in time");
+        }
+        let left = self.shared.trees.count_marked(&format!("{}/", self.shared.journal.id())).await;
+        let reply = Notice::StoppedAll {
+            agents: u32::try_from(agents.len()).unwrap_or(u32::MAX),
+            processes: u32::try_from(left).unwrap_or(u32::MAX),
+        };
+        if let Some(answer) = &asked.answer {
+            let posts = vec![posting::answer(answer, reply.clone(), clock::now())];
+            let batch = Batch { at: clock::now(), writes: Vec::new(), posts, snapshots: Vec::new() };
+            self.shared.journal.commit(batch).await.map_err(storage_refusal)?;
+        }
+        Ok(reply)
+    }
+
+    /// Records an accepted read-only command; resolves when it is on disk.
+    ///
+    /// # Errors
+    /// A refusal if the journal cannot be written.
+    pub async fn record(&self, asked: &Asked) -> Result<(), Refusal> {
+        let entries = vec![Entry::Audit(asked.audit.clone())];
+        let writes = vec![Write { stream: Stream::Audit, expected_rev: None, entries }];
+        let batch = Batch { at: clock::now(), writes, posts: Vec::new(), snapshots: Vec::new() };
+        self.shared.journal.commit(batch).await.map(drop).map_err(storage_refusal)
+    }
+
+    /// The agent whose name is nearest to `text`, if one is near enough to be meant.
+    #[must_use]
+    pub fn nearest(&self, text: &str) -> Option<AgentName> {
+        /// Below it two names have little in common (Jaro-Winkler, 0 to 1).
+        const NEAR: f64 = 0.75;
+        let score = |name: &AgentName| strsim::jaro_winkler(name.as_str(), &text.to_ascii_lowercase());
+        self.agents()
+            .into_iter()
+            .map(|view| (score(&view.name), view.name))
+            .filter(|(score, _)| *score >= NEAR)
+            .max_by(|(a, _), (b, _)| a.total_cmp(b))
+            .map(|(_, name)| name)
+    }
+
+    /// Ends every session with the stop ladder and every supervisor; nothing is recorded, so the next start finds the
+    /// sessions as a kill would have left them and takes them up again.
+    ///
+    /// Answers the number of processes that are left.
+    pub async fn drain(&self, patience: Duration) -> usize {
+        for (_, handle) in self.shared.all_handles() {
+            // A supervisor whose mailbox is gone has ended already.
+            drop(handle.notes.send(Note::Drain).await);
+        }
+        self.shared.tasks.close();
+        if tokio::time::timeout(patience, self.shared.tasks.wait()).await.is_err() {
+            warn!("some supervisors did not end in time");
+        }
+        self.shared.ended.cancel();
+        self.shared.services.close();
+        self.shared.services.wait().await;
+        self.shared.trees.count_marked(&format!("{}/", self.shared.journal.id())).await
+    }
+}
+
+fn storage_refusal(reason: crate::journal::CommitError) -> Refusal {
+    error!(%reason, "a command could not be recorded");
+    Refusal::Invalid { what: "journal".to_owned(), why: reason.to_string() }
+}

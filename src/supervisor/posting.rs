@@ -1,0 +1,117 @@
+//! From what the core owes to posts on networks: one per network, urgent when somebody may be waiting.
+
+use crate::core::id::{AgentName, NetworkName, PostId};
+use crate::core::notice::{Audience, Notice};
+use crate::core::time::Timestamp;
+use crate::core::{Owed, OwedBody};
+use crate::outbox::{Body, Lane, Post, Target};
+
+use super::AnswerTo;
+
+/// The networks that posts go to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Posting {
+    networks: Vec<NetworkName>,
+}
+
+impl Posting {
+    pub(super) fn new(networks: Vec<NetworkName>) -> Self {
+        Self { networks }
+    }
+
+    /// One post per network for everything that `agent`'s event owes.
+    pub(super) fn owed(&self, agent: &AgentName, owed: Vec<Owed>, at: Timestamp) -> Vec<Post> {
+        owed.into_iter()
+            .flat_map(|owed| {
+                let body = match owed.body {
+                    OwedBody::Notice(notice) => Body::Notice(notice),
+                    OwedBody::Words(text) => Body::Agent { agent: agent.clone(), text },
+                };
+                self.everywhere(target(&owed.audience, agent), &body, at, None)
+            })
+            .collect()
+    }
+
+    /// Words of the agent itself while its session runs.
+    pub(super) fn words(&self, agent: &AgentName, text: String, at: Timestamp) -> Vec<Post> {
+        let body = Body::Agent { agent: agent.clone(), text };
+        self.everywhere(Target::Agent(agent.clone()), &body, at, None)
+    }
+
+    /// An alert on every network but one: the one it is about.
+    pub(super) fn alert(&self, notice: Notice, at: Timestamp, but: Option<&NetworkName>) -> Vec<Post> {
+        self.everywhere(Target::Alerts, &Body::Notice(notice), at, but)
+    }
+
+    fn everywhere(&self, to: Target, body: &Body, at: Timestamp, but: Option<&NetworkName>) -> Vec<Post> {
+        let lane = if to == Target::Alerts { Lane::Urgent } else { Lane::Normal };
+        self.networks
+            .iter()
+            .filter(|network| Some(*network) != but)
+            .map(|network| Post {
+                id: PostId::default(),
+                network: network.clone(),
+                to: to.clone(),
+                lane,
+                at,
+                body: body.clone(),
+                answers: None,
+                confirmed_lines: 0,
+            })
+            .collect()
+    }
+}
+
+fn target(audience: &Audience, agent: &AgentName) -> Target {
+    match audience {
+        Audience::Agent => Target::Agent(agent.clone()),
+        Audience::Alerts => Target::Alerts,
+        Audience::Work => Target::Work,
+        Audience::Control => Target::Control,
+    }
+}
+
+/// The answer to an accepted command.
+pub(super) fn answer(answer: &AnswerTo, reply: Notice, at: Timestamp) -> Post {
+    Post {
+        id: PostId::default(),
+        network: answer.network.clone(),
+        to: answer.to.clone(),
+        lane: Lane::Urgent,
+        at,
+        body: Body::Notice(reply),
+        answers: Some(answer.nick.clone()),
+        confirmed_lines: 0,
+    }
+}
+
+/// Leaves out what would be said twice in one place: a command that was given in the agent's own channel is answered
+/// there, and the post about it for that channel says the same.
+pub(super) fn leave_out_echo(
+    posts: &mut Vec<Post>,
+    first: usize,
+    to: &AnswerTo,
+    agent: &AgentName,
+    reply: &Notice,
+) {
+    let here = match &to.to {
+        Target::Channel(channel) => {
+            channel.strip_prefix('#').is_some_and(|name| name.eq_ignore_ascii_case(agent.as_str()))
+        }
+        Target::Agent(name) => name == agent,
+        Target::Alerts | Target::Work | Target::Control | Target::Person(_) => false,
+    };
+    if !here {
+        return;
+    }
+    let echo = |post: &Post| {
+        post.network == to.network
+            && matches!(&post.to, Target::Agent(name) if name == agent)
+            && matches!(&post.body, Body::Notice(notice) if notice == reply)
+    };
+    let mut index = 0;
+    posts.retain(|post| {
+        index += 1;
+        index <= first || !echo(post)
+    });
+}

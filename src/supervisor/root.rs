@@ -1,0 +1,296 @@
+//! The root supervisor: owns the supervisors, the accounts and the roster, and hears of the networks.
+//!
+//! It is one task that takes one [`ToRoot`] at a time. It never waits for a supervisor while a supervisor could wait for
+//! it: what it tells them goes into their mailboxes without waiting.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tracing::{error, info, warn};
+
+use super::task::{self, Mailbox, NOTES_CAPACITY, REQUESTS_CAPACITY};
+use super::{Asked, Handle, Shared, posting};
+use crate::chat::{LinkReport, LinkState};
+use crate::clock;
+use crate::core::agent::{Agent, Phase};
+use crate::core::event::{Event, PauseReason};
+use crate::core::id::{AccountName, AgentName, NetworkName};
+use crate::core::input::Input;
+use crate::core::notice::{Notice, Refusal};
+use crate::core::outcome::Category;
+use crate::core::spec::AgentSpec;
+use crate::core::time::Timestamp;
+use crate::core::work::Actor;
+use crate::journal::{Aggregate as _, Batch, CommitError, Entry, FleetEvent, FleetState, Stream, Write};
+use crate::outbox::Post;
+
+/// Failed attempts in a row after which the other networks are told (contract, section 6).
+const ATTEMPTS_BEFORE_ALERT: u32 = 5;
+
+/// What reaches the root.
+#[derive(Debug)]
+pub(super) enum ToRoot {
+    /// A person adds an agent.
+    Add { spec: Box<AgentSpec>, asked: Asked, ticket: oneshot::Sender<Result<Notice, Refusal>> },
+    /// An agent failed for billing, auth or budget.
+    AccountBlocked { agent: AgentName, account: AccountName, category: Category },
+    /// A person resumed an agent of the account.
+    AccountOpened { agent: AgentName, account: AccountName, by: Actor },
+    /// A supervisor panicked and is being rebuilt.
+    Panicked { agent: AgentName, message: String },
+    /// A supervisor cannot be rebuilt.
+    GaveUp { agent: AgentName, reason: String },
+    /// An agent was removed and its session is gone.
+    Retired { agent: AgentName },
+    /// A network reports.
+    Link(LinkReport),
+}
+
+/// The root's own state.
+pub(super) struct Root {
+    shared: Arc<Shared>,
+    fleet: FleetState,
+    rev: u64,
+    /// Networks that the others were told are down, and since when.
+    down: BTreeMap<NetworkName, Timestamp>,
+    refused: BTreeSet<NetworkName>,
+}
+
+impl Root {
+    pub(super) fn new(shared: Arc<Shared>, fleet: FleetState, rev: u64) -> Self {
+        Self { shared, fleet, rev, down: BTreeMap::new(), refused: BTreeSet::new() }
+    }
+
+    /// Works until everybody who could tell it something is gone, or the journal is.
+    pub(super) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<ToRoot>) {
+        while let Some(told) = inbox.recv().await {
+            if let Err(reason) = self.handle(told).await {
+                error!(%reason, "the root supervisor stops: the journal cannot be written");
+                return;
+            }
+        }
+    }
+
+    async fn handle(&mut self, told: ToRoot) -> Result<(), CommitError> {
+        match told {
+            ToRoot::Add { spec, asked, ticket } => self.add(*spec, asked, ticket).await,
+            ToRoot::AccountBlocked { agent, account, category } => self.block(agent, account, category).await,
+            ToRoot::AccountOpened { agent, account, by } => self.open(&agent, account, by).await,
+            ToRoot::Panicked { agent, message } => {
+                self.record(vec![FleetEvent::SupervisorPanicked { agent, message }], Vec::new()).await
+            }
+            ToRoot::GaveUp { agent, reason } => {
+                error!(%agent, reason, "a supervisor is given up; restart herder once the cause is found");
+                let notice = Notice::SupervisorGaveUp { agent, reason };
+                let posts = self.shared.posting.alert(notice, clock::now(), None);
+                self.record(Vec::new(), posts).await
+            }
+            ToRoot::Retired { agent } => {
+                self.shared.forget(&agent);
+                self.shared.timers.arm(&agent, None);
+                self.record(vec![FleetEvent::AgentRemoved { agent }], Vec::new()).await
+            }
+            ToRoot::Link(report) => self.link(report).await,
+        }
+    }
+
+    /// Whether a person removed the agent, so that the configuration does not bring it back.
+    pub(super) fn is_removed(&self, agent: &AgentName) -> bool {
+        self.fleet.removed.contains(agent)
+    }
+
+    fn blocked(&self, account: &AccountName) -> Option<Category> {
+        self.fleet.blocked.get(account).map(|blocked| blocked.category)
+    }
+
+    async fn record(&mut self, events: Vec<FleetEvent>, posts: Vec<Post>) -> Result<(), CommitError> {
+        self.commit(events, Vec::new(), posts).await
+    }
+
+    async fn commit(
+        &mut self,
+        events: Vec<FleetEvent>,
+        mut writes: Vec<Write>,
+        posts: Vec<Post>,
+    ) -> Result<(), CommitError> {
+        let at = clock::now();
+        let added = events.len() as u64;
+        if !events.is_empty() {
+            writes.push(Write {
+                stream: Stream::Fleet,
+                expected_rev: Some(self.rev),
+                entries: events.iter().cloned().map(Entry::Fleet).collect(),
+            });
+        }
+        if writes.is_empty() && posts.is_empty() {
+            return Ok(());
+        }
+        let receipt = self.shared.journal.commit(Batch { at, writes, posts, snapshots: Vec::new() }).await?;
+        self.rev += added;
+        for event in &events {
+            self.fleet.apply_entry(&Entry::Fleet(event.clone()), at);
+        }
+        if receipt.snapshot_due {
+            self.shared.snapshot(Stream::Fleet, self.rev, &self.fleet).await?;
+        }
+        Ok(())
+    }
+
+    async fn add(
+        &mut self,
+        spec: AgentSpec,
+        asked: Asked,
+        ticket: oneshot::Sender<Result<Notice, Refusal>>,
+    ) -> Result<(), CommitError> {
+        let name = spec.name.clone();
+        if self.shared.handle(&name).is_some() {
+            drop(ticket.send(Err(Refusal::AgentExists { agent: name })));
+            return Ok(());
+        }
+        let reply = Notice::AgentAdded { agent: name.clone(), runtime: spec.runtime };
+        let mut posts = Vec::new();
+        if let Some(answer) = &asked.answer {
+            posts.push(posting::answer(answer, reply.clone(), clock::now()));
+        }
+        let by = asked.audit.by.clone();
+        let audit =
+            Write { stream: Stream::Audit, expected_rev: None, entries: vec![Entry::Audit(asked.audit)] };
+        self.create(spec, by, vec![audit], posts).await?;
+        drop(ticket.send(Ok(reply)));
+        Ok(())
+    }
+
+    /// Records a new agent and starts its supervisor.
+    pub(super) async fn create(
+        &mut self,
+        spec: AgentSpec,
+        by: Actor,
+        mut writes: Vec<Write>,
+        posts: Vec<Post>,
+    ) -> Result<(), CommitError> {
+        let name = spec.name.clone();
+        let stream = Stream::Agent(name.clone());
+        // A name that was used before goes on in its old stream, so that its history is found under it.
+        let (mut agent, rev) = match task::reload(&name, &self.shared).await {
+            Ok(loaded) => loaded,
+            Err(reason) => return Err(CommitError::Failed(reason)),
+        };
+        let added = Event::Added { spec: Box::new(spec), by };
+        crate::core::apply(&mut agent, &added, clock::now());
+        writes.push(Write { stream, expected_rev: Some(rev), entries: vec![Entry::Agent(added)] });
+        self.commit(vec![FleetEvent::AgentAdded { agent: name.clone() }], writes, posts).await?;
+        let blocked = self.blocked(&account_of(&agent));
+        self.start(name.clone(), agent, rev + 1);
+        if let Some(category) = blocked {
+            self.shared.input(&name, Input::AccountBlocked { category });
+        }
+        Ok(())
+    }
+
+    /// Starts the supervisor of an agent whose state is `agent` at `rev`.
+    pub(super) fn start(&self, name: AgentName, agent: Agent, rev: u64) {
+        let (requests, requests_rx) = mpsc::channel(REQUESTS_CAPACITY);
+        let (notes, notes_rx) = mpsc::channel(NOTES_CAPACITY);
+        let (view_tx, view) = watch::channel(task::first_view(&name, &agent));
+        self.shared.remember(name.clone(), Handle { requests, notes, view });
+        let mailbox = Mailbox { requests: requests_rx, notes: notes_rx };
+        let shared = Arc::clone(&self.shared);
+        self.shared.tasks.spawn(Box::pin(task::supervise(name, shared, mailbox, (agent, rev), view_tx)));
+        self.shared.changed.notify_one();
+    }
+
+    /// Closes an account for all its agents, with one alert.
+    async fn block(
+        &mut self,
+        agent: AgentName,
+        account: AccountName,
+        category: Category,
+    ) -> Result<(), CommitError> {
+        if self.blocked(&account).is_none() {
+            let event =
+                FleetEvent::AccountBlocked { account: account.clone(), category, agent: agent.clone() };
+            let notice = Notice::AccountBlocked { account: account.clone(), category, agent: agent.clone() };
+            let posts = self.shared.posting.alert(notice, clock::now(), None);
+            self.record(vec![event], posts).await?;
+        }
+        self.tell_siblings(&agent, &account, || Input::AccountBlocked { category });
+        Ok(())
+    }
+
+    async fn open(&mut self, agent: &AgentName, account: AccountName, by: Actor) -> Result<(), CommitError> {
+        if self.blocked(&account).is_some() {
+            let notice = Notice::AccountOpened { account: account.clone(), by: by.name.clone() };
+            let posts = self.shared.posting.alert(notice, clock::now(), None);
+            self.record(vec![FleetEvent::AccountOpened { account: account.clone(), by: by.clone() }], posts)
+                .await?;
+        }
+        self.tell_siblings(agent, &account, || Input::AccountOpened { by: by.clone() });
+        Ok(())
+    }
+
+    fn tell_siblings(&self, but: &AgentName, account: &AccountName, input: impl Fn() -> Input) {
+        for view in self.shared.views() {
+            if view.name != *but && account_of(&view.agent) == *account {
+                self.shared.input(&view.name, input());
+            }
+        }
+    }
+
+    /// After a start: accounts that a failure closed while nobody could record it any more, and agents that were added
+    /// to a closed account.
+    pub(super) async fn reconcile_accounts(&mut self) -> Result<(), CommitError> {
+        for view in self.shared.views() {
+            let account = account_of(&view.agent);
+            if let Phase::Paused { reason: PauseReason::Failure(category) } = view.agent.phase
+                && matches!(category, Category::Billing | Category::Auth | Category::Budget)
+                && self.blocked(&account).is_none()
+            {
+                self.block(view.name.clone(), account, category).await?;
+            } else if let Some(category) = self.blocked(&account) {
+                self.shared.input(&view.name, Input::AccountBlocked { category });
+            }
+        }
+        Ok(())
+    }
+
+    /// A network's state changed: the others are told when it stays away, is given up, or is back.
+    async fn link(&mut self, report: LinkReport) -> Result<(), CommitError> {
+        let LinkReport { network, state } = report;
+        let now = clock::now();
+        let notice = match &state {
+            LinkState::Connecting { attempts, reason } if *attempts >= ATTEMPTS_BEFORE_ALERT => {
+                let reason = reason.clone().unwrap_or_default();
+                warn!(%network, attempts, reason, "a network stays away");
+                let first = !self.down.contains_key(&network);
+                self.down.entry(network.clone()).or_insert(now);
+                first.then(|| Notice::NetworkDown { network: network.clone(), attempts: *attempts, reason })
+            }
+            LinkState::Connecting { .. } => None,
+            LinkState::Up { .. } => {
+                info!(%network, "a network is up");
+                self.refused.remove(&network);
+                self.down
+                    .remove(&network)
+                    .map(|since| Notice::NetworkUp { network: network.clone(), down_for: now.since(since) })
+            }
+            LinkState::Refused { reason } => {
+                error!(%network, reason, "a network is given up");
+                let first = self.refused.insert(network.clone());
+                first.then(|| Notice::NetworkRefused { network: network.clone(), reason: reason.clone() })
+            }
+        };
+        self.shared.set_link(LinkReport { network: network.clone(), state });
+        match notice {
+            Some(notice) => {
+                let posts = self.shared.posting.alert(notice, now, Some(&network));
+                self.record(Vec::new(), posts).await
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn account_of(agent: &Agent) -> AccountName {
+    agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default()
+}

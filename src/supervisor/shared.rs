@@ -1,0 +1,152 @@
+//! What the root, the supervisors and the [`super::Fleet`] handle share: services and the directory, never state of an
+//! agent.
+
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{debug, error, warn};
+
+use super::posting::Posting;
+use super::root::ToRoot;
+use super::task::{Note, Request};
+use super::timers::Timers;
+use super::{FaultInjection, View};
+use crate::chat::LinkReport;
+use crate::clock;
+use crate::core::id::{AgentName, NetworkName};
+use crate::core::input::Input;
+use crate::core::policy::Policy;
+use crate::journal::{Batch, CommitError, Journal, Snapshot, Stream};
+use crate::runtime::ProcessTrees;
+
+/// From so many agents on, countdowns get some jitter: below it one sees exactly the configured schedule.
+const JITTER_FROM_AGENTS: usize = 20;
+
+/// The most jitter: enough to spread process starts, too little for a person to mind.
+const JITTER_MAX_MILLIS: u64 = 1000;
+
+/// The way to one supervisor.
+#[derive(Debug, Clone)]
+pub(super) struct Handle {
+    pub(super) requests: mpsc::Sender<Box<Request>>,
+    pub(super) notes: mpsc::Sender<Note>,
+    pub(super) view: watch::Receiver<View>,
+}
+
+/// See the module.
+pub(super) struct Shared {
+    pub(super) journal: Journal,
+    pub(super) policy: Policy,
+    pub(super) posting: Posting,
+    pub(super) trees: ProcessTrees,
+    pub(super) timers: Timers,
+    pub(super) fault: FaultInjection,
+    /// Rings after every published view, for topics and pages.
+    pub(super) changed: Notify,
+    /// The supervisors.
+    pub(super) tasks: TaskTracker,
+    /// The root and the timer, which outlive the supervisors.
+    pub(super) services: TaskTracker,
+    /// Ends the services.
+    pub(super) ended: CancellationToken,
+    /// Unbounded, because a supervisor must never wait for the root, which waits for the journal; what goes through it
+    /// are a few words per failure of an agent or a network.
+    pub(super) root: mpsc::UnboundedSender<ToRoot>,
+    pub(super) handles: RwLock<BTreeMap<AgentName, Handle>>,
+    pub(super) links: RwLock<BTreeMap<NetworkName, LinkReport>>,
+}
+
+impl Shared {
+    pub(super) fn handle(&self, agent: &AgentName) -> Option<Handle> {
+        self.handles.read().unwrap_or_else(PoisonError::into_inner).get(agent).cloned()
+    }
+
+    pub(super) fn remember(&self, agent: AgentName, handle: Handle) {
+        self.handles.write().unwrap_or_else(PoisonError::into_inner).insert(agent, handle);
+    }
+
+    pub(super) fn forget(&self, agent: &AgentName) {
+        self.handles.write().unwrap_or_else(PoisonError::into_inner).remove(agent);
+        self.changed.notify_one();
+    }
+
+    pub(super) fn all_handles(&self) -> Vec<(AgentName, Handle)> {
+        let handles = self.handles.read().unwrap_or_else(PoisonError::into_inner);
+        handles.iter().map(|(name, handle)| (name.clone(), handle.clone())).collect()
+    }
+
+    pub(super) fn views(&self) -> Vec<View> {
+        let handles = self.handles.read().unwrap_or_else(PoisonError::into_inner);
+        handles.values().map(|handle| handle.view.borrow().clone()).collect()
+    }
+
+    /// Tells a supervisor something for its core.
+    pub(super) fn input(&self, agent: &AgentName, input: Input) {
+        self.note(agent, Note::Input(Box::new(input)));
+    }
+
+    /// Puts a note into a supervisor's mailbox. A full one is waited for beside, because the caller must not wait.
+    pub(super) fn note(&self, agent: &AgentName, note: Note) {
+        let Some(handle) = self.handle(agent) else { return };
+        match handle.notes.try_send(note) {
+            Ok(()) => {}
+            Err(mpsc::error::TrySendError::Full(note)) => {
+                warn!(%agent, "a supervisor's mailbox is full");
+                self.tasks.spawn(async move {
+                    if handle.notes.send(note).await.is_err() {
+                        debug!("the supervisor went away first");
+                    }
+                });
+            }
+            Err(mpsc::error::TrySendError::Closed(_)) => {
+                debug!(%agent, "a note for a supervisor that is gone")
+            }
+        }
+    }
+
+    pub(super) fn tell_root(&self, told: ToRoot) {
+        if self.root.send(told).is_err() {
+            debug!("the root supervisor is gone");
+        }
+    }
+
+    /// Stores a state to start from next time.
+    pub(super) async fn snapshot<S: Serialize>(
+        &self,
+        stream: Stream,
+        rev: u64,
+        state: &S,
+    ) -> Result<(), CommitError> {
+        let state = match serde_json::to_vec(state) {
+            Ok(state) => state,
+            Err(reason) => {
+                // The state is read from its events instead, which only takes longer.
+                error!(%stream, %reason, "a snapshot could not be encoded");
+                return Ok(());
+            }
+        };
+        let snapshots = vec![Snapshot { stream, rev, state }];
+        let batch = Batch { at: clock::now(), snapshots, ..Batch::default() };
+        self.journal.commit(batch).await.map(drop)
+    }
+
+    pub(super) fn set_link(&self, report: LinkReport) {
+        let mut links = self.links.write().unwrap_or_else(PoisonError::into_inner);
+        links.insert(report.network.clone(), report);
+    }
+
+    /// Random, and only for a fleet: see [`JITTER_FROM_AGENTS`].
+    pub(super) fn jitter(&self) -> Duration {
+        let agents = self.handles.read().unwrap_or_else(PoisonError::into_inner).len();
+        if agents < JITTER_FROM_AGENTS {
+            return Duration::ZERO;
+        }
+        let random = getrandom::u64().unwrap_or_default();
+        Duration::from_millis(random % (JITTER_MAX_MILLIS + 1))
+    }
+}

@@ -1,0 +1,172 @@
+//! From the journal to running supervisors.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, RwLock};
+
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{info, warn};
+
+use super::posting::Posting;
+use super::root::Root;
+use super::shared::Shared;
+use super::task::Request;
+use super::timers::Timers;
+use super::{Asked, FaultInjection, Fleet};
+use crate::core::agent::{Agent, Phase};
+use crate::core::id::{AgentName, NetworkName};
+use crate::core::input::{Control, Input};
+use crate::core::policy::Policy;
+use crate::core::spec::AgentSpec;
+use crate::core::work::Actor;
+use crate::journal::{AuditEntry, CommitError, FleetState, Journal, ReadError, Stream};
+use crate::runtime::{ProcessTrees, orphans};
+
+/// What a fleet is started with.
+#[derive(Debug)]
+pub struct Settings {
+    /// The journal.
+    pub journal: Journal,
+    /// The limits.
+    pub policy: Policy,
+    /// The networks that posts go to.
+    pub networks: Vec<NetworkName>,
+    /// The process-tree service.
+    pub trees: ProcessTrees,
+    /// Agents written in the configuration.
+    pub agents: Vec<AgentSpec>,
+    /// A seam for tests.
+    pub fault: FaultInjection,
+}
+
+/// Why a fleet could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The journal cannot be read.
+    #[error("the journal cannot be read: {0}")]
+    Read(#[from] ReadError),
+    /// The journal cannot be written.
+    #[error("the journal cannot be written: {0}")]
+    Commit(#[from] CommitError),
+    /// The reading task died.
+    #[error("reading the journal was cut short: {0}")]
+    Join(#[from] tokio::task::JoinError),
+}
+
+/// What the journal says of the fleet.
+struct Recalled {
+    fleet: FleetState,
+    rev: u64,
+    agents: BTreeMap<AgentName, (Agent, u64)>,
+}
+
+/// Reads the journal, ends what an earlier herder left running, starts a supervisor for every agent.
+///
+/// # Errors
+/// If the journal cannot be read or written.
+pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
+    let Settings { journal, policy, networks, trees, agents, fault } = settings;
+    let reading = journal.clone();
+    let recalled = tokio::task::spawn_blocking(move || recall(&reading)).await??;
+    let (root_tx, root_rx) = mpsc::unbounded_channel();
+    let shared = Arc::new(Shared {
+        journal,
+        policy,
+        posting: Posting::new(networks),
+        trees,
+        timers: Timers::default(),
+        fault,
+        changed: Notify::new(),
+        tasks: TaskTracker::new(),
+        services: TaskTracker::new(),
+        ended: CancellationToken::new(),
+        root: root_tx,
+        handles: RwLock::default(),
+        links: RwLock::default(),
+    });
+    end_orphans(&shared, &recalled).await;
+
+    let Recalled { fleet, rev, agents: known } = recalled;
+    let mut root = Root::new(Arc::clone(&shared), fleet, rev);
+    for (name, (agent, rev)) in known {
+        root.start(name, agent, rev);
+    }
+    root.reconcile_accounts().await?;
+    configure(&mut root, &shared, agents).await?;
+
+    let ringing = Arc::clone(&shared);
+    shared.services.spawn(async move {
+        let due = |agent: &AgentName| ringing.input(agent, Input::Tick);
+        ringing.ended.run_until_cancelled(ringing.timers.run(due)).await;
+    });
+    let ended = shared.ended.clone();
+    shared.services.spawn(async move { ended.run_until_cancelled(root.run(root_rx)).await });
+    Ok(Fleet { shared })
+}
+
+fn recall(journal: &Journal) -> Result<Recalled, ReadError> {
+    let loaded = journal.load::<FleetState>(&Stream::Fleet)?;
+    let mut agents = BTreeMap::new();
+    for name in &loaded.state.roster {
+        let agent = journal.load::<Agent>(&Stream::Agent(name.clone()))?;
+        if agent.state.phase == Phase::Removed {
+            info!(agent = %name, "was removed just before herder ended");
+        }
+        agents.insert(name.clone(), (agent.state, agent.rev));
+    }
+    Ok(Recalled { fleet: loaded.state, rev: loaded.rev, agents })
+}
+
+/// Ends what a killed herder left, before anything starts in those workspaces.
+async fn end_orphans(shared: &Arc<Shared>, recalled: &Recalled) {
+    // The first start of all has nothing to look for.
+    if recalled.agents.is_empty() {
+        return;
+    }
+    let prefix = format!("{}/", shared.journal.id());
+    let recorded: Vec<_> = recalled
+        .agents
+        .iter()
+        .map(|(name, (agent, _))| (name.clone(), prefix.clone(), agent.process))
+        .collect();
+    let ended = orphans::end(&shared.trees, &recorded, shared.policy.stop_grace).await;
+    if !ended.ended.is_empty() {
+        info!(processes = ?ended.ended, "ended what an earlier herder left running");
+    }
+    if !ended.survivors.is_empty() {
+        warn!(processes = ?ended.survivors, "processes of an earlier herder could not be ended");
+    }
+}
+
+/// Brings agents of the configuration in: new ones are added, changed ones edited, removed ones stay removed.
+async fn configure(root: &mut Root, shared: &Arc<Shared>, agents: Vec<AgentSpec>) -> Result<(), StartError> {
+    let by = || Actor { network: NetworkName::from("herder"), name: "bot.toml".to_owned(), identity: None };
+    for spec in agents {
+        if root.is_removed(&spec.name) {
+            warn!(agent = %spec.name, "is in the configuration but was removed by command; `agent add` brings it back");
+            continue;
+        }
+        let Some(handle) = shared.handle(&spec.name) else {
+            root.create(spec, by(), Vec::new(), Vec::new()).await?;
+            continue;
+        };
+        if handle.view.borrow().agent.spec.as_ref() == Some(&spec) {
+            continue;
+        }
+        let audit = AuditEntry {
+            by: by(),
+            place: "bot.toml".to_owned(),
+            agent: Some(spec.name.clone()),
+            verb: "agent edit".to_owned(),
+            text: String::new(),
+        };
+        let (ticket, _nobody_waits) = oneshot::channel();
+        let control = Control::Edit(Box::new(spec));
+        let request = Request { control, asked: Asked { audit, answer: None }, audited: true, ticket };
+        if handle.requests.send(Box::new(request)).await.is_err() {
+            warn!("a supervisor ended while it was being configured");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! One timer for the whole fleet.
+//!
+//! A timer per agent costs thousands of wake-ups a minute at a thousand agents; here one task sleeps until the earliest
+//! countdown and a paused fleet arms nothing. Deadlines are wall-clock times, so a countdown goes on while herder is
+//! down, and the sleep is cut into pieces so that a clock that was set or a machine that slept is noticed.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::clock;
+use crate::core::id::AgentName;
+use crate::core::time::Timestamp;
+
+/// The longest sleep: how late a countdown may end after the wall clock was moved.
+const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+
+/// The fleet's countdowns.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    armed: Mutex<Armed>,
+    earlier: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Armed {
+    by_time: BTreeSet<(Timestamp, AgentName)>,
+    by_agent: HashMap<AgentName, Timestamp>,
+}
+
+impl Timers {
+    /// Sets, moves or (with `None`) removes an agent's countdown.
+    pub(super) fn arm(&self, agent: &AgentName, deadline: Option<Timestamp>) {
+        let mut armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
+        if armed.by_agent.get(agent).copied() == deadline {
+            return;
+        }
+        if let Some(old) = armed.by_agent.remove(agent) {
+            armed.by_time.remove(&(old, agent.clone()));
+        }
+        let Some(deadline) = deadline else { return };
+        armed.by_agent.insert(agent.clone(), deadline);
+        armed.by_time.insert((deadline, agent.clone()));
+        if armed.by_time.first().is_some_and(|(_, first)| first == agent) {
+            self.earlier.notify_one();
+        }
+    }
+
+    /// Calls `due` for every agent whose countdown ends, for ever.
+    pub(super) async fn run(&self, due: impl Fn(&AgentName)) {
+        loop {
+            let sleep = self.ring(&due);
+            match sleep {
+                Some(sleep) => {
+                    tokio::select! {
+                        () = tokio::time::sleep(sleep.min(LONGEST_SLEEP)) => {}
+                        () = self.earlier.notified() => {}
+                    }
+                }
+                None => self.earlier.notified().await,
+            }
+        }
+    }
+
+    /// Rings what is due; answers how long the next one takes.
+    fn ring(&self, due: &impl Fn(&AgentName)) -> Option<Duration> {
+        loop {
+            let now = clock::now();
+            let agent = {
+                let mut armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
+                let (first, agent) = armed.by_time.first()?.clone();
+                if first > now {
+                    return Some(first.since(now));
+                }
+                armed.by_time.pop_first();
+                armed.by_agent.remove(&agent);
+                agent
+            };
+            due(&agent);
+        }
+    }
+}
