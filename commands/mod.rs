@@ -1,1 +1,295 @@
 //! What people can ask of herder: one file per command, the list, and the parsing of text forms.
+//!
+//! [`COMMANDS`] is the only list. Help, the parsing of text forms ([`parse`]), the README's table ([`table_markdown`]),
+//! the completion of verbs in a shell and the registration with networks that have commands of their own derive from it.
+//! A command knows its grammar, the role it needs, its scope and what it does; it knows no network. A line becomes a
+//! [`parse::Heard`], [`dispatch::Dispatcher`] checks who said it, records it, and calls the command's file.
+//!
+//! # What is a command and what is work
+//!
+//! In an agent's channel plain text is work for that agent, and so is `@agent text` anywhere. That makes one mistake
+//! costly: a command that is taken for work, because then nobody pauses what was to be paused and the agent reads words
+//! that were not meant for it. Therefore, in this order:
+//!
+//! 1. `!word …`, `herder: word …` and a private message that names no agent are **always** a command attempt. What is
+//!    not known gets the nearest known word, and never reaches an agent.
+//! 2. Plain text in an agent's channel, and what follows `@agent` or `agent:`, is a command if the **whole line** fits
+//!    a command's grammar.
+//! 3. A line that begins with `pause`, `resume`, `abort`, `restart` or `stop-all` and does not fit is answered with the
+//!    usage line; it is never work. `!task add spark restart the web server` gives such a text as work.
+//! 4. The other single words also begin ordinary sentences ("help me with …", "log the errors in …"). A line that begins
+//!    with one and does not fit is answered with the usage line when one word follows it, and is work when more do.
+//!    `task …` and `agent …` are commands if the second word is one of theirs, or nearly.
+//! 5. One word that is nearly a verb (`resum`), or that sounds like one (`stop`, `kill`, `cancel it`), is asked back.
+//! 6. Everything else is work: `@spark pleez pause` too.
+//!
+//! In channels that belong to no agent, only addressed lines are heard; in the control channel also a line that fits a
+//! command as a whole.
+
+mod answers;
+pub mod dispatch;
+pub mod grammar;
+mod limits;
+pub mod parse;
+mod say;
+mod settings;
+pub mod words;
+
+mod abort;
+mod agent;
+mod audit;
+mod clear;
+mod help;
+mod history;
+mod log;
+mod pause;
+mod queue;
+mod restart;
+mod resume;
+mod status;
+mod stop_all;
+mod task;
+
+use std::fmt::Write as _;
+
+pub use dispatch::Dispatcher;
+
+use crate::access::Role;
+use crate::l10n::Locale;
+
+/// The commands, as one value each: the dispatch is a `match` over them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each is documented by its entry in the table and its own file")]
+pub enum Verb {
+    Pause,
+    Resume,
+    Abort,
+    Restart,
+    StopAll,
+    Status,
+    AgentAdd,
+    AgentEdit,
+    AgentRemove,
+    AgentList,
+    AgentShow,
+    TaskAdd,
+    TaskList,
+    TaskShow,
+    TaskCancel,
+    Queue,
+    Clear,
+    Log,
+    History,
+    Audit,
+    Help,
+}
+
+/// What a command is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// One agent, which may be left out in its channel.
+    Agent,
+    /// The fleet, or one agent of it.
+    Either,
+    /// The fleet; an agent that is addressed makes no difference.
+    Fleet,
+    /// The whole fleet, so that addressing one agent is a misunderstanding.
+    WholeFleet,
+}
+
+/// How a line is taken that begins with a command and does not fit it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strictness {
+    /// It steers: such a line is never work.
+    Never,
+    /// People begin ordinary sentences with it: such a line is work if enough follows.
+    Sentence,
+}
+
+/// Whether a command changes anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It only looks: its answer is not stored.
+    Looks,
+    /// It changes something: its record, its decision and its answer are one transaction.
+    Changes,
+}
+
+/// One argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arg {
+    /// An agent that exists. May be left out in its channel.
+    Agent,
+    /// An agent that exists, or `all`.
+    AgentOrAll,
+    /// The name of an agent to come.
+    NewAgent,
+    /// A word that must be one of these.
+    OneOf {
+        /// The name in the usage line.
+        name: &'static str,
+        /// The words.
+        words: &'static [&'static str],
+    },
+    /// One word, taken as it is.
+    Word {
+        /// The name in the usage line.
+        name: &'static str,
+    },
+    /// A word that is there or not.
+    Flag(&'static str),
+    /// A count from 1.
+    Count {
+        /// The name in the usage line.
+        name: &'static str,
+    },
+    /// A task's number, with or without `#`.
+    Task,
+    /// A code that confirms; may be left out.
+    Code,
+    /// The rest of the line, which must not be empty.
+    Text,
+    /// `key=value` pairs: the rest of the line in words, of which there must be one.
+    Settings {
+        /// The name in the usage line.
+        name: &'static str,
+        /// As it stands in the usage line.
+        usage: &'static str,
+    },
+    /// A command's name; may be left out.
+    Topic,
+}
+
+impl Arg {
+    /// As it stands in the usage line.
+    fn usage(self) -> String {
+        match self {
+            Self::Agent => "[agent]".to_owned(),
+            Self::AgentOrAll => "[agent|all]".to_owned(),
+            Self::NewAgent => "<name>".to_owned(),
+            Self::OneOf { words, .. } => format!("<{}>", words.join("|")),
+            Self::Word { name } => format!("<{name}>"),
+            Self::Flag(word) => format!("[{word}]"),
+            Self::Count { name } => format!("[{name}]"),
+            Self::Task => "<task>".to_owned(),
+            Self::Code => "[code]".to_owned(),
+            Self::Text => "<text>".to_owned(),
+            Self::Settings { usage, .. } => usage.to_owned(),
+            Self::Topic => "[command]".to_owned(),
+        }
+    }
+}
+
+/// One command.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Which.
+    pub verb: Verb,
+    /// Its name: one word, or two for the commands of a group.
+    pub name: &'static str,
+    /// Other names for it.
+    pub aliases: &'static [&'static str],
+    /// Its arguments, in order.
+    pub args: &'static [Arg],
+    /// The role it needs.
+    pub role: Role,
+    /// What it is about.
+    pub scope: Scope,
+    /// Whether it changes anything.
+    pub effect: Effect,
+    /// What becomes of a line that begins with it and does not fit.
+    pub strictness: Strictness,
+    /// The locale message that says what it does.
+    pub about: &'static str,
+}
+
+impl Command {
+    /// Its usage: `pause [agent] [now]`.
+    #[must_use]
+    pub fn usage(&self) -> String {
+        let mut usage = self.name.to_owned();
+        for arg in self.args {
+            let _ = write!(usage, " {}", arg.usage());
+        }
+        usage
+    }
+
+    /// Whether it needs an agent.
+    #[must_use]
+    pub fn needs_agent(&self) -> bool {
+        self.args.contains(&Arg::Agent)
+    }
+}
+
+/// Every command there is, in the order help shows them.
+pub static COMMANDS: [&Command; 21] = [
+    &pause::COMMAND,
+    &resume::COMMAND,
+    &abort::COMMAND,
+    &restart::COMMAND,
+    &stop_all::COMMAND,
+    &status::COMMAND,
+    &task::ADD,
+    &task::LIST,
+    &task::SHOW,
+    &task::CANCEL,
+    &queue::COMMAND,
+    &clear::COMMAND,
+    &log::COMMAND,
+    &history::COMMAND,
+    &audit::COMMAND,
+    &agent::ADD,
+    &agent::EDIT,
+    &agent::REMOVE,
+    &agent::LIST,
+    &agent::SHOW,
+    &help::COMMAND,
+];
+
+/// First words of the commands whose name has two.
+pub const GROUPS: [&str; 2] = ["agent", "task"];
+
+/// Words of commands to come: kept free now, so that they are never taken for work.
+pub const KEPT: [&str; 5] = ["approve", "deny", "ack", "whisper", "usage"];
+
+/// The command of a verb.
+#[must_use]
+pub fn command(verb: Verb) -> &'static Command {
+    COMMANDS.iter().copied().find(|command| command.verb == verb).unwrap_or(&help::COMMAND)
+}
+
+/// Every single word that begins a command: names, aliases, groups.
+pub fn first_words() -> impl Iterator<Item = &'static str> {
+    COMMANDS
+        .iter()
+        .flat_map(|command| std::iter::once(command.name).chain(command.aliases.iter().copied()))
+        .filter(|name| !name.contains(' '))
+        .chain(GROUPS)
+}
+
+/// Whether a word means something to herder, so that no agent can have it as its name.
+#[must_use]
+pub fn is_word(word: &str) -> bool {
+    let word = words::fold(word);
+    let arguments = ["now", "confirm", "add", "edit", "remove", "list", "show", "cancel"];
+    first_words()
+        .chain(KEPT)
+        .chain(arguments)
+        .chain(parse::SOUNDS_LIKE.iter().map(|(w, _)| *w))
+        .any(|w| w == word)
+}
+
+/// The README's table of commands, between its markers; a test holds the README to it.
+#[must_use]
+pub fn table_markdown(locale: &Locale) -> String {
+    let mut table = String::from("| command | does | needs |\n|---|---|---|\n");
+    for command in COMMANDS {
+        let usage = command.usage().replace('|', "\\|");
+        let mut forms = format!("`!{usage}`");
+        for alias in command.aliases {
+            let _ = write!(forms, ", `!{alias}`");
+        }
+        let _ = writeln!(table, "| {forms} | {} | {} |", locale.text(command.about, &[]), command.role);
+    }
+    table
+}

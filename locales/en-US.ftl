@@ -45,8 +45,6 @@ phase-degraded = degraded
 phase-removed = removed
 # $until: a time of day.
 halt-waiting = waiting until { $until }
-halt-needs-intervention = halted after too many failures (needs intervention)
-halt-degraded = halted after too many crashes (degraded)
 
 stop-pause = pause
 stop-abort = abort
@@ -173,7 +171,7 @@ notice-queued = 👀 { $kind ->
     [task] Task { $work } is queued for **{ $agent }** at position { $position }.
    *[other] Queued for **{ $agent }** at position { $position }.
 }
-# $why: phase-paused or one of halt-…, read after "it is".
+# $why: one of phase-paused, phase-needs-intervention, phase-degraded, halt-waiting.
 notice-queued-while-paused = 👀 { $kind ->
     [task] Task { $work } is queued for **{ $agent }** at position { $position }, but it is { $why }.
    *[other] Queued for **{ $agent }** at position { $position }, but it is { $why }.
@@ -246,3 +244,207 @@ refusal-no-such-agent-but = There is no agent “{ $agent }”. Did you mean **{
 refusal-fault = herder could not do this for **{ $agent }**: something failed inside it. Nothing was changed. Try again; its log names the cause.
 # $what: the thing that was given; $why: what is wrong with it and what would do.
 refusal-invalid = { $what }: { $why }
+
+## Commands: what they do, in help and in the README
+
+cmd-about-pause = pause after the current session; `now` interrupts it
+cmd-about-resume = leave any pause, close the breaker half-open, start again
+cmd-about-abort = stop the session, discard its work, go on with the next
+cmd-about-restart = clean new session, counters reset; skips a countdown
+cmd-about-stop-all = stop every agent now; answers with the number of processes left
+cmd-about-status = phase, work, tool in use, idle time, turns, tokens, cost, crashes, next restart
+cmd-about-task-add = give an agent a task
+cmd-about-task-list = the tasks of an agent or of all
+cmd-about-task-show = one task in full
+cmd-about-task-cancel = cancel a task, queued or running
+cmd-about-queue = what waits for an agent
+cmd-about-clear = drop an agent's queued messages; tasks stay
+cmd-about-log = an agent's last turns
+cmd-about-history = what happened to an agent, or to the fleet
+cmd-about-audit = who commanded what
+cmd-about-agent-add = add an agent
+cmd-about-agent-edit = change an agent from its next session on
+cmd-about-agent-remove = remove an agent; asks back, and keeps its history
+cmd-about-agent-list = the agents
+cmd-about-agent-show = what an agent is set to
+cmd-about-help = this list, or one command
+
+## Commands: help
+
+cmd-help-how = In an agent's channel write what it is to do, or a command alone, e.g. `pause`. Anywhere: `@agent text`, `@agent pause`, `!pause agent`.
+# $role: viewer, operator or admin. $commands: names.
+cmd-help-yours = { $role }: { $commands }
+cmd-help-not-yours = { $role } (not you): { $commands }
+cmd-help-more = `!help pause` explains one command.
+cmd-help-aliases = Also: { $names }
+cmd-help-role = Needs the role { $role }.
+cmd-help-agent = In an agent's channel, and after `@agent`, the agent can be left out.
+# $keys: what can stand before the "=".
+cmd-help-keys = Keys: { $keys }. Values with spaces in quotes: `instructions="run the tests first"`.
+
+## Commands: lines that cannot be carried out
+
+cmd-unknown = I know no command “{ $word }”. `!help` lists them.
+# $nearest: a command.
+cmd-unknown-but = I know no command “{ $word }”. Did you mean `!{ $nearest }`?
+cmd-group = Which one: { $commands }?
+cmd-group-but = Did you mean `!{ $nearest }`?
+# A short line that sounds like a command, in an agent's channel. $options: commands, as they would be typed.
+cmd-ask-back = Nothing done, and nothing given to **{ $agent }**: “{ $word }” could be { $options }. As work: `!task add { $agent } …`
+cmd-ask-which = “{ $word }” is no command of its own: { $options }?
+# After "There is no agent …", in the channel of another one.
+cmd-not-for-here = Nothing was given to **{ $agent }** either.
+# $reason: one of cmd-misfit-…, a whole sentence. $usage: as it would be typed.
+cmd-usage = { $reason } Usage: `!{ $usage }`
+cmd-misfit-missing = “{ $what }” is missing.
+cmd-misfit-extra = “{ $word }” has no place there.
+cmd-misfit-wrong = “{ $word }” does not fit: { $wanted }.
+cmd-misfit-unclosed = A quote ({ $quote }) is not closed.
+cmd-misfit-whole-fleet = `!{ $command }` is for all agents; one alone stops with `pause now`.
+cmd-or-work = If it is work: `!task add { $agent } …`
+cmd-needs-role = `{ $command }` needs the role { $role }.
+cmd-needs-role-work = Giving **{ $agent }** work needs the role { $role }.
+cmd-needs-role-any = Commands need the role { $role }.
+
+## Commands: answers
+
+# Under a list that was cut.
+cmd-more = … { $count } more
+cmd-link-up = { $network } up { $up }
+cmd-link-connecting = { $network } connecting
+cmd-link-failing = { $network } down, { $attempts ->
+    [one] { $attempts } attempt
+   *[other] { $attempts } attempts
+}: { $reason }
+cmd-link-refused = { $network } given up: { $reason }
+# Numbers of tokens, short: 12.3k.
+cmd-tokens = { $input } in, { $output } out
+cmd-status-nobody = There are no agents. `!agent add spark claude /path/to/workspace` adds one.
+cmd-status-fleet = { $agents ->
+    [one] { $agents } agent
+   *[other] { $agents } agents
+}, { $busy } busy, { $stopped } stopped
+cmd-status-tool = tool { $tool }
+cmd-status-idle = quiet for { $idle }
+cmd-status-turns = { $count ->
+    [one] { $count } turn
+   *[other] { $count } turns
+}
+cmd-status-queued = { $count } queued
+cmd-status-since = for { $since }
+cmd-status-pause-pending = pauses after this session
+cmd-status-totals = { $sessions ->
+    [one] { $sessions } session
+   *[other] { $sessions } sessions
+}, { $successes } ok, { $failures } failed, { $crashes } crashed · { $turns ->
+    [one] { $turns } turn
+   *[other] { $turns } turns
+} · { $usage }
+cmd-status-failures = { $count ->
+    [one] { $count } failure in a row
+   *[other] { $count } failures in a row
+}
+cmd-status-crashes = { $count ->
+    [one] { $count } process crash in a row
+   *[other] { $count } process crashes in a row
+}
+cmd-status-breaker-open = breaker open
+cmd-status-breaker-half-open = breaker half-open
+cmd-status-last = last: { $detail }
+cmd-status-queue = queued: { $messages ->
+    [one] { $messages } message
+   *[other] { $messages } messages
+}, { $tasks ->
+    [one] { $tasks } task
+   *[other] { $tasks } tasks
+}
+cmd-queue-current = now: { $work }
+cmd-queue-empty = Nothing waits for **{ $agent }**.
+cmd-attempts = { $count ->
+    [one] { $count } failed attempt
+   *[other] { $count } failed attempts
+}
+cmd-task-none = There are no tasks. `!task add agent text` adds one.
+# $task: #7. $state: running, queued, done …
+cmd-task-line = { $task } { $state } · **{ $agent }** · { $text }
+cmd-task-running = running
+cmd-task-queued = queued
+cmd-task-given = given by { $name } ({ $network }) at { $at }{ $attempts ->
+    [0] {""}
+    [one] , { $attempts } failed attempt
+   *[other] , { $attempts } failed attempts
+}
+cmd-task-note = → { $note }
+cmd-log-empty = **{ $agent }** has said nothing yet.
+cmd-log-tools = tools: { $tools }
+# $how: a category.
+cmd-log-ended = session { $session }: { $how }
+cmd-audit-empty = Nothing was commanded yet.
+# $identity: the proof somebody was known by. $text: what they said.
+cmd-audit-line = { $name } ({ $identity }, { $network } { $place }): { $text }
+cmd-history-empty = Nothing happened yet.
+cmd-history-failed = The journal could not be read; herder's log names the cause.
+cmd-until = until { $until }
+# After an event that a person caused.
+cmd-event-by = by { $name }
+# One recorded event. $what: which; $subject: a number or name it is about, or empty.
+cmd-event = { $what ->
+    [added] added { $subject }
+    [edited] changed
+    [removed] removed { $subject }
+    [queued] queued { $subject }
+    [cleared] dropped { $subject } from the queue
+    [steered] { $subject } put into the running turn
+    [task-ended] task { $subject }
+    [discarded] { $subject } discarded
+    [session-started] session { $subject } started
+    [process-started] process { $subject } started
+    [ready] session { $subject } ready
+    [conversation] conversation named
+    [turn] turn
+    [clock] clock ran out: { $subject }
+    [stop] stopping ({ $subject })
+    [session-ended] session { $subject }
+    [requeued] { $subject } back at the head of the queue
+    [waiting] waits { $subject }
+    [wait-over] wait over
+    [pause-pending] pause after the session asked for
+    [paused] paused
+    [resumed] resumed
+    [account-opened] account { $subject } opened
+    [account-blocked] account { $subject } blocked
+    [reset] counters reset
+    [breaker-opened] breaker opened after { $subject } failures
+    [breaker-closed] breaker closed
+    [degraded] degraded after { $subject } process crashes
+    [panicked] supervisor rebuilt { $subject }
+    [started] herder { $subject } started
+    [stopped] herder stopped
+   *[other] { $what } { $subject }
+}
+
+## Commands: agents
+
+cmd-agent-name = “{ $name }” cannot name an agent: use small letters, digits and hyphens inside, starting with a letter, at most 30 of them, e.g. spark-codex.
+cmd-agent-name-is-word = “{ $name }” cannot name an agent: it is a word of herder's commands.
+cmd-agent-problems = { $count ->
+    [one] “{ $name }” was not changed, there is { $count } problem:
+   *[other] “{ $name }” was not changed, there are { $count } problems:
+}
+cmd-agent-remove-confirm = This ends **{ $agent }** and takes its channel away; its history stays. Within 60 s: `!agent remove { $agent } { $code }`
+cmd-agent-remove-stale = That code does not fit, or its 60 s are over. Nothing was removed; `!agent remove { $agent }` gives a new one.
+# In all of these $key is what was written before the "=", and $more what would fit or an example.
+cmd-setting-no-pair = { $key }: not of the form key=value
+cmd-setting-no-such-key = { $key }: no such key; `!help agent add` lists them
+cmd-setting-nearest-key = { $key }: no such key; did you mean { $more }?
+cmd-setting-twice = { $key }: given twice
+cmd-setting-one-of = { $key }: must be one of { $more }
+cmd-setting-form = { $key }: write it like { $more }
+cmd-setting-too-long = { $key }: too long; put it into a file in the workspace
+cmd-setting-control = { $key }: holds a control character
+cmd-setting-unclosed = { $key }: a quote is not closed
+cmd-setting-secret = { $key }: secrets do not come by chat; set it in herder's environment and name it in inherit_env
+cmd-setting-not-absolute = { $key }: must be a path from the root, e.g. /srv/agents/spark
+cmd-setting-no-folder = { $key }: no such folder on this machine; make it first
+cmd-setting-needs-command = { $key }: an agent of runtime command needs one, e.g. command="sh -c 'make test'"
+cmd-setting-placeholder = { $key }: prompt=arg goes with {"{"}prompt{"}"} in the command, prompt=stdin without

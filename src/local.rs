@@ -1,1 +1,273 @@
-//! The local socket: the same commands from the shell.
+//! The local socket: the same commands from the shell, for the user herder runs as.
+//!
+//! `<data_dir>/herder.sock`, mode 0600, and each peer's user id is checked as well, because the mode is set only after
+//! the socket exists. One JSON object a line each way: a [`Request`], then its [`Answer`]. What a request may do is
+//! decided where it is for everybody, in [`crate::commands::Dispatcher`]; here it only gets its author.
+
+use std::io;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::warn;
+
+use crate::commands::Dispatcher;
+
+/// The socket's name in the data directory.
+pub const FILE_NAME: &str = "herder.sock";
+
+/// The longest path a Unix socket can have on Linux, without its final zero.
+const PATH_MAX: usize = 107;
+
+/// The longest request: a prompt of many pages is far below it.
+const REQUEST_MAX: u64 = 1024 * 1024;
+
+/// The longest answer that is read; `history` of a thousand entries is below it.
+const ANSWER_MAX: u64 = 64 * 1024 * 1024;
+
+/// Shells at one time. More wait in the listener's own queue.
+const PEERS_MAX: usize = 16;
+
+/// A peer that connects and then says nothing is let go.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// What a shell asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// The command, e.g. `pause` or `agent add`.
+    pub command: String,
+    /// Its arguments, separated as the shell has separated them.
+    #[serde(default)]
+    pub args: Vec<String>,
+}
+
+/// What it gets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Whether it was done.
+    pub ok: bool,
+    /// For people.
+    pub lines: Vec<String>,
+    /// For programs.
+    #[serde(default)]
+    pub data: Option<serde_json::Value>,
+}
+
+/// Why the socket cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// The kernel has a short limit for socket paths.
+    #[error(
+        "the path {} is too long for a socket ({} bytes, at most {PATH_MAX}): choose a shorter data_dir", .0.display(), .0.as_os_str().len()
+    )]
+    PathTooLong(PathBuf),
+    /// Somebody answers there.
+    #[error("another herder listens on {}", .0.display())]
+    InUse(PathBuf),
+    /// Something else has that name.
+    #[error("{} is in the way and is not a socket: move it away", .0.display())]
+    NotASocket(PathBuf),
+    /// The file system refuses.
+    #[error("cannot listen on {}: {cause}", .path.display())]
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+}
+
+/// Why a question got no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// Nobody listens.
+    #[error("no herder runs with this data directory (nobody listens on {})", .0.display())]
+    NotRunning(PathBuf),
+    /// The socket is somebody else's.
+    #[error("the herder behind {} runs as another user", .0.display())]
+    NotAllowed(PathBuf),
+    /// The kernel has a short limit for socket paths.
+    #[error("the path {} is too long for a socket", .0.display())]
+    PathTooLong(PathBuf),
+    /// It went away.
+    #[error("herder ended before it answered")]
+    Ended,
+    /// What came is no answer.
+    #[error("herder's answer cannot be read: {0}")]
+    Unreadable(serde_json::Error),
+    /// The connection failed.
+    #[error("the connection to herder failed: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// The socket, open but not yet listened to.
+#[derive(Debug)]
+pub struct Bound {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+/// Opens the socket. One that a killed herder left behind is taken away; one that somebody answers on is not.
+///
+/// # Errors
+/// A [`BindError`] that says what is in the way.
+pub async fn bind(path: &Path) -> Result<Bound, BindError> {
+    if path.as_os_str().len() > PATH_MAX {
+        return Err(BindError::PathTooLong(path.to_owned()));
+    }
+    let failed = |cause| BindError::Io { path: path.to_owned(), cause };
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.file_type().is_socket() => {
+            return Err(BindError::NotASocket(path.to_owned()));
+        }
+        Ok(_) => match UnixStream::connect(path).await {
+            Err(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => {
+                std::fs::remove_file(path).map_err(failed)?;
+            }
+            Ok(_) => return Err(BindError::InUse(path.to_owned())),
+            Err(cause) => return Err(failed(cause)),
+        },
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+        Err(cause) => return Err(failed(cause)),
+    }
+    let listener = UnixListener::bind(path).map_err(failed)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
+    Ok(Bound { listener, path: path.to_owned() })
+}
+
+impl Bound {
+    /// Answers until `shutdown`; requests that have begun are answered to their end.
+    pub async fn serve(self, dispatcher: Dispatcher, shutdown: CancellationToken) {
+        let peers = TaskTracker::new();
+        let room = Arc::new(Semaphore::new(PEERS_MAX));
+        loop {
+            let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
+            let accepted = tokio::select! {
+                () = shutdown.cancelled() => break,
+                accepted = self.listener.accept() => accepted,
+            };
+            let stream = match accepted {
+                Ok((stream, _)) => stream,
+                Err(reason) => {
+                    warn!(%reason, "the local socket could not accept a connection");
+                    // Out of descriptors, most likely: without a pause this would spin.
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            };
+            if !is_own(&stream) {
+                warn!("another user was turned away from the local socket");
+                continue;
+            }
+            let (dispatcher, shutdown) = (dispatcher.clone(), shutdown.clone());
+            peers.spawn(async move {
+                let _permit = permit;
+                if let Err(reason) = answer(stream, &dispatcher, &shutdown).await {
+                    warn!(%reason, "a connection on the local socket failed");
+                }
+            });
+        }
+        peers.close();
+        peers.wait().await;
+        if let Err(reason) = std::fs::remove_file(&self.path) {
+            warn!(%reason, "the local socket could not be taken away");
+        }
+    }
+}
+
+/// Opens the socket and answers until `shutdown`.
+///
+/// # Errors
+/// A [`BindError`] if it cannot be opened.
+pub async fn serve(
+    path: &Path,
+    dispatcher: Dispatcher,
+    shutdown: CancellationToken,
+) -> Result<(), BindError> {
+    bind(path).await?.serve(dispatcher, shutdown).await;
+    Ok(())
+}
+
+/// Whether the peer runs as this user, or as root, whom no file mode keeps out anyway.
+fn is_own(stream: &UnixStream) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
+}
+
+async fn answer(
+    mut stream: UnixStream,
+    dispatcher: &Dispatcher,
+    shutdown: &CancellationToken,
+) -> io::Result<()> {
+    let (reader, mut writer) = stream.split();
+    let mut reader = BufReader::new(reader);
+    loop {
+        let mut line = Vec::new();
+        let mut bounded = (&mut reader).take(REQUEST_MAX);
+        let read = tokio::select! {
+            () = shutdown.cancelled() => return Ok(()),
+            read = tokio::time::timeout(IDLE, bounded.read_until(b'\n', &mut line)) => read,
+        };
+        // An idle peer is let go without a word: it has asked nothing.
+        let Ok(read) = read else { return Ok(()) };
+        if read? == 0 {
+            return Ok(());
+        }
+        let whole = line.ends_with(b"\n");
+        let answer = if !whole && line.len() as u64 >= REQUEST_MAX {
+            refused(format!("the request is longer than {REQUEST_MAX} bytes"))
+        } else {
+            match serde_json::from_slice::<Request>(&line) {
+                Ok(request) => {
+                    let reply = dispatcher.request(&request.command, &request.args).await;
+                    Answer { ok: reply.ok, lines: reply.lines, data: reply.data }
+                }
+                Err(reason) => refused(format!(
+                    "the request is not a line like {{\"command\":\"pause\",\"args\":[\"spark\"]}}: {reason}"
+                )),
+            }
+        };
+        let mut text = serde_json::to_vec(&answer)?;
+        text.push(b'\n');
+        writer.write_all(&text).await?;
+        if !whole {
+            return Ok(());
+        }
+    }
+}
+
+fn refused(line: String) -> Answer {
+    Answer { ok: false, lines: vec![line], data: None }
+}
+
+/// Asks the herder that listens on `path`.
+///
+/// # Errors
+/// An [`AskError`] if there is none, or it does not answer.
+pub async fn ask(path: &Path, request: &Request) -> Result<Answer, AskError> {
+    if path.as_os_str().len() > PATH_MAX {
+        return Err(AskError::PathTooLong(path.to_owned()));
+    }
+    let mut stream = UnixStream::connect(path).await.map_err(|cause| match cause.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => AskError::NotRunning(path.to_owned()),
+        io::ErrorKind::PermissionDenied => AskError::NotAllowed(path.to_owned()),
+        _ => AskError::Io(cause),
+    })?;
+    let (reader, mut writer) = stream.split();
+    let mut text = serde_json::to_vec(request).map_err(AskError::Unreadable)?;
+    text.push(b'\n');
+    writer.write_all(&text).await?;
+    let mut line = Vec::new();
+    BufReader::new(reader).take(ANSWER_MAX).read_until(b'\n', &mut line).await?;
+    if line.is_empty() {
+        return Err(AskError::Ended);
+    }
+    serde_json::from_slice(&line).map_err(AskError::Unreadable)
+}

@@ -1,0 +1,268 @@
+//! `agent add · edit · remove · list · show`: which agents there are and what they are.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::dispatch::{Answer, Desk, Done, Failure};
+use super::grammar::Call;
+use super::say::{DOT, Voice};
+use super::settings::{self, Problem, Why};
+use super::words::{bounded, repeat};
+use super::{Arg, Command, Effect, Scope, Strictness, Verb, is_word};
+use crate::access::Role;
+use crate::core::id::AgentName;
+use crate::core::input::Control;
+use crate::core::notice::Refusal;
+use crate::core::spec::{AgentSpec, Runtime};
+
+pub(super) const ADD: Command = Command {
+    verb: Verb::AgentAdd,
+    name: "agent add",
+    aliases: &[],
+    args: &[
+        Arg::NewAgent,
+        Arg::OneOf { name: "runtime", words: &["claude", "command"] },
+        Arg::Settings { name: "workspace", usage: "<workspace> [key=value …]" },
+    ],
+    role: Role::Admin,
+    scope: Scope::Fleet,
+    effect: Effect::Changes,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-agent-add",
+};
+
+pub(super) const EDIT: Command = Command {
+    verb: Verb::AgentEdit,
+    name: "agent edit",
+    aliases: &[],
+    args: &[Arg::Agent, Arg::Settings { name: "key=value", usage: "key=value …" }],
+    role: Role::Admin,
+    scope: Scope::Agent,
+    effect: Effect::Changes,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-agent-edit",
+};
+
+pub(super) const REMOVE: Command = Command {
+    verb: Verb::AgentRemove,
+    name: "agent remove",
+    aliases: &[],
+    args: &[Arg::Agent, Arg::Code],
+    role: Role::Admin,
+    scope: Scope::Agent,
+    effect: Effect::Changes,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-agent-remove",
+};
+
+pub(super) const LIST: Command = Command {
+    verb: Verb::AgentList,
+    name: "agent list",
+    aliases: &["agents"],
+    args: &[],
+    role: Role::Viewer,
+    scope: Scope::Fleet,
+    effect: Effect::Looks,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-agent-list",
+};
+
+pub(super) const SHOW: Command = Command {
+    verb: Verb::AgentShow,
+    name: "agent show",
+    aliases: &[],
+    args: &[Arg::Agent],
+    role: Role::Viewer,
+    scope: Scope::Agent,
+    effect: Effect::Looks,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-agent-show",
+};
+
+pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
+    let voice = desk.voice();
+    let word = call.word.as_deref().unwrap_or_default();
+    let mut told = Vec::new();
+    let name = match AgentName::new(word) {
+        Ok(name) if is_word(name.as_str()) => {
+            told.push(voice.text("cmd-agent-name-is-word", &[("name", name.as_str().into())]));
+            None
+        }
+        Ok(name) => Some(name),
+        Err(_) => {
+            told.push(voice.text("cmd-agent-name", &[("name", repeat(word).into())]));
+            None
+        }
+    };
+    // The first word after the runtime may be the folder by itself.
+    let (folder, pairs) = match call.rest.split_first() {
+        Some((first, rest)) if !first.contains('=') => (Some(first), rest),
+        _ => (None, call.rest.as_slice()),
+    };
+    let runtime = if call.choice == Some("command") { Runtime::Command } else { Runtime::Claude };
+    let placeholder = || AgentName::new("placeholder").expect("a name by the rules");
+    let workspace = folder.map_or_else(PathBuf::new, PathBuf::from);
+    let mut spec = AgentSpec::new(name.clone().unwrap_or_else(placeholder), runtime, workspace);
+    let problems = problems(&mut spec, pairs).await;
+    told.extend(problems.iter().map(|problem| tell(voice, problem)));
+    match name {
+        Some(name) if told.is_empty() => {
+            let notice = desk.fleet.add(spec, desk.asked_for(&name)).await?;
+            Ok(desk.accepted(&notice))
+        }
+        _ => Err(refused(voice, word, told)),
+    }
+}
+
+pub(super) async fn edit(desk: &Desk<'_>, call: &Call) -> Done {
+    let view = desk.view(call)?;
+    let Some(spec) = view.agent.spec.clone() else {
+        return Err(Refusal::Removed { agent: view.name }.into());
+    };
+    let mut changed = spec;
+    let voice = desk.voice();
+    let problems = problems(&mut changed, &call.rest).await;
+    if !problems.is_empty() {
+        let told = problems.iter().map(|problem| tell(voice, problem)).collect();
+        return Err(refused(voice, view.name.as_str(), told));
+    }
+    desk.control(call, Control::Edit(Box::new(changed))).await
+}
+
+/// Applies the settings and checks the result, the folder on the disk included.
+async fn problems(spec: &mut AgentSpec, pairs: &[String]) -> Vec<Problem> {
+    let mut problems = settings::apply(spec, pairs);
+    let told = |problems: &[Problem], what: &str| problems.iter().any(|problem| problem.what == what);
+    for problem in settings::check(spec) {
+        if !told(&problems, &problem.what) {
+            problems.push(problem);
+        }
+    }
+    if !told(&problems, "workspace") && !is_folder(&spec.workspace).await {
+        problems.push(Problem { what: "workspace".to_owned(), why: Why::NoFolder });
+    }
+    problems
+}
+
+async fn is_folder(path: &Path) -> bool {
+    tokio::fs::metadata(path).await.is_ok_and(|metadata| metadata.is_dir())
+}
+
+fn refused(voice: Voice<'_>, name: &str, told: Vec<String>) -> Failure {
+    let head =
+        voice.text("cmd-agent-problems", &[("name", repeat(name).into()), ("count", told.len().into())]);
+    Failure::Lines(std::iter::once(head).chain(told).collect())
+}
+
+fn tell(voice: Voice<'_>, problem: &Problem) -> String {
+    let (id, more) = match &problem.why {
+        Why::NoPair => ("cmd-setting-no-pair", ""),
+        Why::NoSuchKey(Some(nearest)) => ("cmd-setting-nearest-key", *nearest),
+        Why::NoSuchKey(None) => ("cmd-setting-no-such-key", ""),
+        Why::Twice => ("cmd-setting-twice", ""),
+        Why::OneOf(words) => ("cmd-setting-one-of", *words),
+        Why::Form(example) => ("cmd-setting-form", *example),
+        Why::TooLong => ("cmd-setting-too-long", ""),
+        Why::Control => ("cmd-setting-control", ""),
+        Why::Unclosed => ("cmd-setting-unclosed", ""),
+        Why::Secret => ("cmd-setting-secret", ""),
+        Why::NotAbsolute => ("cmd-setting-not-absolute", ""),
+        Why::NoFolder => ("cmd-setting-no-folder", ""),
+        Why::NeedsCommand => ("cmd-setting-needs-command", ""),
+        Why::Placeholder => ("cmd-setting-placeholder", ""),
+    };
+    voice.text(id, &[("key", problem.what.as_str().into()), ("more", more.into())])
+}
+
+pub(super) async fn remove(desk: &Desk<'_>, call: &Call) -> Done {
+    let view = desk.view(call)?;
+    let voice = desk.voice();
+    let Some(code) = &call.word else {
+        let code = desk.ask_removal(&view.name).await?;
+        let variables = [("agent", view.name.as_str().into()), ("code", code.clone().into())];
+        let line = voice.text("cmd-agent-remove-confirm", &variables);
+        return Ok(Answer::lines(vec![line]).with(json!({ "agent": view.name, "code": code })));
+    };
+    if !desk.removal_confirmed(&view.name, code) {
+        let line = voice.text("cmd-agent-remove-stale", &[("agent", view.name.as_str().into())]);
+        return Err(Failure::Lines(vec![line]));
+    }
+    let notice = desk.fleet.remove(&view.name, desk.asked_for(&view.name)).await?;
+    Ok(desk.accepted(&notice))
+}
+
+pub(super) fn list(desk: &Desk<'_>) -> Done {
+    let voice = desk.voice();
+    let views = desk.fleet.agents();
+    let specs: Vec<&AgentSpec> = views.iter().filter_map(|view| view.agent.spec.as_ref()).collect();
+    let lines = if specs.is_empty() {
+        vec![voice.text("cmd-status-nobody", &[])]
+    } else {
+        desk.first(specs.iter().map(|spec| {
+            let model = if spec.model.is_empty() {
+                String::new()
+            } else {
+                format!("{DOT}{}", bounded(&spec.model, 60))
+            };
+            let workspace = bounded(&spec.workspace.to_string_lossy(), 120);
+            format!("{}: {}{model}{DOT}{workspace}", spec.name, voice.locale.runtime(spec.runtime))
+        }))
+    };
+    let data: Vec<_> = specs.iter().map(|spec| shown(spec)).collect();
+    Ok(Answer::lines(lines).with(json!(data)))
+}
+
+pub(super) fn show(desk: &Desk<'_>, call: &Call) -> Done {
+    let view = desk.view(call)?;
+    let Some(spec) = &view.agent.spec else {
+        return Err(Refusal::Removed { agent: view.name }.into());
+    };
+    let (voice, data) = (desk.voice(), shown(spec));
+    let mut first = vec![format!("{}: {}", spec.name, voice.locale.runtime(spec.runtime))];
+    let mut second = Vec::new();
+    // What is at its default says nothing; the keys are those that `agent edit` takes.
+    let defaults = shown(&AgentSpec::new(spec.name.clone(), spec.runtime, PathBuf::new()));
+    let pairs = data.as_object().into_iter().flatten();
+    for (key, value) in pairs.filter(|(key, value)| {
+        !matches!(key.as_str(), "name" | "runtime") && defaults[key.as_str()] != **value
+    }) {
+        let value = match value {
+            serde_json::Value::String(text) => bounded(text, 200),
+            other => bounded(&other.to_string(), 200),
+        };
+        let list =
+            if matches!(key.as_str(), "workspace" | "model" | "account") { &mut first } else { &mut second };
+        list.push(format!("{key}={value}"));
+    }
+    let mut lines = vec![first.join(DOT)];
+    if !second.is_empty() {
+        lines.push(second.join(DOT));
+    }
+    Ok(Answer::lines(lines).with(data))
+}
+
+/// A spec as it may be shown: of the variables that are set the names alone.
+fn shown(spec: &AgentSpec) -> serde_json::Value {
+    json!({
+        "name": spec.name,
+        "runtime": spec.runtime,
+        "workspace": spec.workspace.to_string_lossy(),
+        "model": spec.model,
+        "account": spec.account,
+        "command": spec.command,
+        "prompt": spec.prompt,
+        "permissions": spec.permissions,
+        "autonomy": spec.autonomy,
+        "instructions": spec.instructions,
+        "loop": spec.looping,
+        "rest": format!("{}s", spec.rest.as_secs()),
+        "max_turns": spec.max_turns,
+        "max_budget_usd": spec.max_budget_usd,
+        "max_task_duration": spec.max_task_duration.map(|longest| format!("{}s", longest.as_secs())),
+        "relay": spec.relay,
+        "env": spec.env.keys().collect::<Vec<_>>(),
+        "inherit_env": spec.inherit_env,
+        "patterns": spec.patterns,
+    })
+}

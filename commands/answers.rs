@@ -1,0 +1,120 @@
+//! Answers to lines that cannot be carried out, and reading back what was recorded.
+
+use super::grammar::Misfit;
+use super::parse::Problem;
+use super::say::Voice;
+use super::words::repeat;
+use super::{COMMANDS, Command};
+use crate::core::id::AgentName;
+use crate::journal::Recorded;
+
+/// What somebody is told whose line cannot be carried out: what was wrong, and what to do.
+pub(super) fn problem(voice: Voice<'_>, problem: &Problem) -> Vec<String> {
+    match problem {
+        Problem::Unknown { word, nearest } => {
+            let word = repeat(word);
+            vec![match nearest {
+                Some(nearest) => {
+                    voice.text("cmd-unknown-but", &[("word", word.into()), ("nearest", (*nearest).into())])
+                }
+                None => voice.text("cmd-unknown", &[("word", word.into())]),
+            }]
+        }
+        Problem::Usage { command, why, or_work } => usage(voice, command, why, or_work.as_ref()),
+        Problem::Group { group, nearest } => vec![match nearest {
+            Some(nearest) => voice.text("cmd-group-but", &[("nearest", (*nearest).into())]),
+            None => {
+                let names: Vec<String> = COMMANDS
+                    .iter()
+                    .filter(|command| command.name.split_once(' ').is_some_and(|(first, _)| first == *group))
+                    .map(|command| format!("`!{}`", command.name))
+                    .collect();
+                let commands = names.join(", ");
+                voice.text("cmd-group", &[("group", (*group).into()), ("commands", commands.into())])
+            }
+        }],
+        Problem::AskBack { word, options, agent } => vec![ask_back(voice, word, options, agent.as_ref())],
+        Problem::NoSuchAgent { word, nearest, here } => {
+            vec![no_such_agent(voice, word, nearest.as_ref(), here.as_ref())]
+        }
+    }
+}
+
+fn ask_back(voice: Voice<'_>, word: &str, options: &[&str], agent: Option<&AgentName>) -> String {
+    let typed = |option: &&str| match (*option, agent) {
+        ("stop-all", _) => "`!stop-all`".to_owned(),
+        (option, Some(agent)) => format!("`@{agent} {option}`"),
+        (option, None) => format!("`@agent {option}`"),
+    };
+    let options = options.iter().map(typed).collect::<Vec<_>>().join(", ");
+    let (word, options) = (("word", repeat(word).into()), ("options", options.into()));
+    match agent {
+        Some(agent) => voice.text("cmd-ask-back", &[word, options, ("agent", agent.into())]),
+        None => voice.text("cmd-ask-which", &[word, options]),
+    }
+}
+
+fn no_such_agent(
+    voice: Voice<'_>,
+    word: &str,
+    nearest: Option<&AgentName>,
+    here: Option<&AgentName>,
+) -> String {
+    let refusal =
+        crate::core::notice::Refusal::NoSuchAgent { agent: repeat(word), nearest: nearest.cloned() };
+    let mut text = voice.locale.refusal(&refusal);
+    if let Some(here) = here {
+        text.push(' ');
+        text.push_str(&voice.text("cmd-not-for-here", &[("agent", here.into())]));
+    }
+    text
+}
+
+/// Why a command does not fit, its usage line, and how to give the line as work if it was meant so.
+fn usage(voice: Voice<'_>, command: &Command, why: &Misfit, or_work: Option<&AgentName>) -> Vec<String> {
+    let reason = match why {
+        Misfit::Missing(what) => voice.text("cmd-misfit-missing", &[("what", (*what).into())]),
+        Misfit::Extra(word) => voice.text("cmd-misfit-extra", &[("word", repeat(word).into())]),
+        Misfit::NoSuchAgent { word, nearest } => no_such_agent(voice, word, nearest.as_ref(), None),
+        Misfit::Wrong { word, wanted } => {
+            let variables = [("word", repeat(word).into()), ("wanted", wanted.as_str().into())];
+            voice.text("cmd-misfit-wrong", &variables)
+        }
+        Misfit::Unclosed(quote) => voice.text("cmd-misfit-unclosed", &[("quote", quote.to_string().into())]),
+        Misfit::WholeFleet => voice.text("cmd-misfit-whole-fleet", &[("command", command.name.into())]),
+    };
+    let mut line = voice.text("cmd-usage", &[("reason", reason.into()), ("usage", command.usage().into())]);
+    if let Some(agent) = or_work {
+        line.push(' ');
+        line.push_str(&voice.text("cmd-or-work", &[("agent", agent.into())]));
+    }
+    vec![line]
+}
+
+/// Entries read at a time.
+const PAGE: usize = 200;
+
+/// Entries looked at before giving up: a filter that fits nothing must not read archives for minutes.
+const SCAN_MAX: usize = 20_000;
+
+/// The last `wanted` entries that fit, oldest first. `read` gives a page of at most so many before a revision, oldest
+/// first.
+pub(super) fn last<E>(
+    wanted: usize,
+    fits: impl Fn(&Recorded) -> bool,
+    read: impl Fn(usize, Option<u64>) -> Result<Vec<Recorded>, E>,
+) -> Result<Vec<Recorded>, E> {
+    let mut found = Vec::new();
+    let mut before = None;
+    let mut seen = 0;
+    while found.len() < wanted && seen < SCAN_MAX {
+        let page = read(PAGE, before)?;
+        let Some(first) = page.first() else { break };
+        before = Some(first.rev);
+        seen += page.len();
+        let room = wanted - found.len();
+        found.extend(page.into_iter().rev().filter(|recorded| fits(recorded)).take(room));
+    }
+    found.reverse();
+    Ok(found)
+}

@@ -1,0 +1,585 @@
+//! The one way in: whoever speaks, from wherever, is checked, recorded and answered here.
+//!
+//! A line becomes a [`Heard`] ([`super::parse`]), its author a role ([`crate::access`]). What only looks is recorded before
+//! it is answered; what changes something carries its record into the decision ([`Asked`]), so that both are one
+//! transaction. An answer to a change is in the outbox by then; every other answer is given back to the caller.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value as Data, json};
+use tracing::{error, info};
+
+use super::grammar::{Call, Roster};
+use super::limits::Rate;
+use super::parse::{self, Heard, Problem, Room, Scene};
+use super::say::Voice;
+use super::words::{bounded, fold};
+use super::{Effect, Verb};
+use crate::access::{Access, Role, Standing};
+use crate::chat::{Author, Inbound, Origin, Place};
+use crate::clock;
+use crate::core::agent::Phase;
+use crate::core::id::{AgentName, NetworkName};
+use crate::core::input::Control;
+use crate::core::notice::{Notice, Refusal};
+use crate::core::time::Timestamp;
+use crate::core::work::{Actor, WorkKind};
+use crate::journal::{AuditEntry, Journal, Recorded, Stream};
+use crate::l10n::Locale;
+use crate::outbox::Target;
+use crate::outbox::redact::Redactor;
+use crate::supervisor::{AnswerTo, Asked, Fleet, View};
+
+/// Lines of a list in a chat; more say how many more.
+const LIST_MAX: usize = 10;
+
+/// Entries of a log or history in a chat. The shell gets as many as it asks for.
+const ENTRIES_MAX: usize = 20;
+
+/// The most of one text in a chat's answer, and in the shell's.
+const TEXT_MAX: (usize, usize) = (1200, 64 * 1024);
+
+/// The most of somebody's words in the record.
+const AUDIT_MAX: usize = 400;
+
+/// How long a removal can be confirmed.
+const CONFIRM_WITHIN: Duration = Duration::from_secs(60);
+
+/// Removals that wait for their confirmation; a person has one or two.
+const PENDING_MAX: usize = 64;
+
+/// Exchanges of another bot with one agent in an hour, unless a person speaks.
+const BOT_EXCHANGES: usize = 20;
+
+/// What a [`Dispatcher`] is made of.
+pub struct Setup {
+    /// The agents.
+    pub fleet: Fleet,
+    /// Where logs and histories are read.
+    pub journal: Journal,
+    /// Who may do what.
+    pub access: Access,
+    /// The language of answers.
+    pub locale: Locale,
+    /// Takes secrets out of records and answers.
+    pub redactor: Redactor,
+    /// Control channels, by network.
+    pub control: Vec<(NetworkName, String)>,
+    /// Other bots that are listened to, by network and nick.
+    pub bots: Vec<(NetworkName, String)>,
+}
+
+/// Checks, records and carries out what people ask. Cheap to clone.
+#[derive(Clone)]
+pub struct Dispatcher {
+    inner: Arc<Inner>,
+}
+
+impl std::fmt::Debug for Dispatcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dispatcher").finish_non_exhaustive()
+    }
+}
+
+struct Inner {
+    fleet: Fleet,
+    journal: Journal,
+    access: Access,
+    locale: Locale,
+    redactor: Redactor,
+    control: Vec<(NetworkName, String)>,
+    bots: Vec<(NetworkName, String)>,
+    memory: Mutex<Memory>,
+}
+
+/// What is remembered between lines; never across a restart, since nothing in it is worth that.
+struct Memory {
+    refusals: Rate,
+    viewers: Rate,
+    bots: Rate,
+    removals: HashMap<AgentName, Removal>,
+}
+
+struct Removal {
+    code: String,
+    who: String,
+    until: Timestamp,
+}
+
+impl Dispatcher {
+    /// Made once, shared by all networks and the local socket.
+    #[must_use]
+    pub fn new(setup: Setup) -> Self {
+        let minute = Duration::from_secs(60);
+        let memory = Memory {
+            // A stranger gets a word, a crowd of them does not get a flood.
+            refusals: Rate::new(minute, 3, 20),
+            // With `viewers = ["*"]` anybody can ask; an answer is many times longer than a question.
+            viewers: Rate::new(minute, 12, 60),
+            bots: Rate::new(Duration::from_secs(3600), BOT_EXCHANGES, usize::MAX),
+            removals: HashMap::new(),
+        };
+        Self {
+            inner: Arc::new(Inner {
+                fleet: setup.fleet,
+                journal: setup.journal,
+                access: setup.access,
+                locale: setup.locale,
+                redactor: setup.redactor,
+                control: setup.control,
+                bots: setup.bots,
+                memory: Mutex::new(memory),
+            }),
+        }
+    }
+
+    /// Handles a live line. Answers the lines to give back where it was said; `None`: nothing is to be said, or the answer
+    /// is already in the outbox.
+    pub async fn handle(&self, inbound: Inbound) -> Option<Vec<String>> {
+        self.handle_at(inbound, clock::now()).await
+    }
+
+    /// [`Dispatcher::handle`] at a given time.
+    pub async fn handle_at(&self, inbound: Inbound, now: Timestamp) -> Option<Vec<String>> {
+        let inner = &*self.inner;
+        let room = inner.room(&inbound);
+        let scene = Scene { room: &room, own_nick: &inbound.own_nick, roster: inner };
+        let heard = parse::line(&inbound.text, scene);
+        if heard == Heard::Nothing {
+            return None;
+        }
+        let voice = inner.voice(now);
+        let standing = match inner.admit(&inbound.author, &heard, now) {
+            Ok(standing) => standing,
+            Err(refused) => {
+                info!(
+                    network = %inbound.author.network, nick = inbound.author.nick, account = inbound.author.account,
+                    mask = inbound.author.mask, told = refused.is_some(), "somebody without the role for it gave a command"
+                );
+                return refused;
+            }
+        };
+        let asked = inner.asked(&inbound, &heard, &room, &standing);
+        let desk = Desk {
+            inner,
+            fleet: &inner.fleet,
+            asked,
+            role: standing.role,
+            now,
+            long: inbound.author.origin == Origin::LocalSocket,
+            who: person_key(&inbound.author),
+        };
+        let done = desk.carry_out(heard).await;
+        let lines = inner.lines(voice, done).0;
+        (!lines.is_empty()).then_some(lines)
+    }
+
+    /// Answers a request of the shell: the user herder runs as, an admin.
+    pub async fn request(&self, name: &str, args: &[String]) -> Reply {
+        let inner = &*self.inner;
+        let now = clock::now();
+        let author = local_author();
+        let heard = parse::request(name, args, inner);
+        let standing =
+            inner.access.standing(&author).unwrap_or(Standing { role: Role::Viewer, identity: None });
+        let text = std::iter::once(name).chain(args.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
+        let inbound = Inbound {
+            place: Place::Direct(author.nick.clone()),
+            author,
+            text,
+            own_nick: String::new(),
+            at: now,
+        };
+        let mut asked = inner.asked(&inbound, &heard, &Room::Private, &standing);
+        "local".clone_into(&mut asked.audit.place);
+        asked.answer = None;
+        let desk = Desk {
+            inner,
+            fleet: &inner.fleet,
+            asked,
+            role: standing.role,
+            now,
+            long: true,
+            who: person_key(&inbound.author),
+        };
+        let done = desk.carry_out(heard).await;
+        let ok = done.is_ok();
+        let (lines, data) = inner.lines(inner.voice(now), done);
+        Reply { ok, lines, data }
+    }
+}
+
+/// An answer to the shell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// Whether it was done.
+    pub ok: bool,
+    /// For people.
+    pub lines: Vec<String>,
+    /// For programs.
+    pub data: Option<Data>,
+}
+
+/// Who speaks over the local socket.
+fn local_author() -> Author {
+    let nick = std::env::var("USER").unwrap_or_else(|_| "local".to_owned());
+    Author {
+        network: NetworkName::from("local"),
+        nick,
+        account: None,
+        mask: None,
+        origin: Origin::LocalSocket,
+    }
+}
+
+/// Whom a rate counts for: whatever costs most to change.
+fn person_key(author: &Author) -> String {
+    let host = author.mask.as_deref().and_then(|mask| mask.rsplit_once('@')).map(|(_, host)| host);
+    let who = author.account.as_deref().or(host).unwrap_or(&author.nick);
+    format!("{} {}", author.network, fold(who))
+}
+
+impl Roster for Inner {
+    fn knows(&self, agent: &AgentName) -> bool {
+        self.fleet.view(agent).is_some_and(|view| view.agent.phase != Phase::Removed)
+    }
+
+    fn names(&self) -> Vec<AgentName> {
+        self.fleet.agents().into_iter().map(|view| view.name).collect()
+    }
+}
+
+impl Inner {
+    fn voice(&self, now: Timestamp) -> Voice<'_> {
+        Voice { locale: &self.locale, now }
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn room(&self, inbound: &Inbound) -> Room {
+        let Place::Channel(channel) = &inbound.place else { return Room::Private };
+        let agent = channel.strip_prefix('#').and_then(|name| AgentName::new(name).ok());
+        if let Some(agent) = agent.filter(|agent| self.knows(agent)) {
+            return Room::Agent(agent);
+        }
+        let control = self
+            .control
+            .iter()
+            .any(|(network, name)| *network == inbound.author.network && name.eq_ignore_ascii_case(channel));
+        if control { Room::Control } else { Room::Other }
+    }
+
+    /// Whether the author may have this done. `Err`: no, and what they are told, if anything.
+    fn admit(&self, author: &Author, heard: &Heard, now: Timestamp) -> Result<Standing, Option<Vec<String>>> {
+        let voice = self.voice(now);
+        let key = person_key(author);
+        let needed = needed(heard);
+        let standing = self.access.standing(author);
+        let Some(standing) = standing.filter(|standing| standing.role >= needed) else {
+            let told = self.memory().refusals.allows(&key, now);
+            return Err(told.then(|| vec![self.needs_role(voice, heard, needed)]));
+        };
+        if self.is_bot(author) {
+            let pair = format!("{key} {}", agent_of(heard).map_or("", AgentName::as_str));
+            if !self.memory().bots.allows(&pair, now) {
+                return Err(None);
+            }
+        } else if author.origin == Origin::Network {
+            self.person_spoke(heard);
+        }
+        if standing.role == Role::Viewer && !self.memory().viewers.allows(&key, now) {
+            return Err(None);
+        }
+        Ok(standing)
+    }
+
+    fn is_bot(&self, author: &Author) -> bool {
+        self.bots
+            .iter()
+            .any(|(network, nick)| *network == author.network && nick.eq_ignore_ascii_case(&author.nick))
+    }
+
+    /// A person's words let the bots of that agent speak again.
+    fn person_spoke(&self, heard: &Heard) {
+        if self.bots.is_empty() {
+            return;
+        }
+        let agent = agent_of(heard).map_or("", AgentName::as_str);
+        self.memory().bots.reset(&format!(" {agent}"));
+    }
+
+    fn needs_role(&self, voice: Voice<'_>, heard: &Heard, needed: Role) -> String {
+        let role = ("role", needed.as_str().into());
+        match heard {
+            Heard::Work { agent, .. } => voice.text("cmd-needs-role-work", &[("agent", agent.into()), role]),
+            Heard::Command(call) => {
+                voice.text("cmd-needs-role", &[("command", call.command.name.into()), role])
+            }
+            Heard::Problem(_) | Heard::Nothing => voice.text("cmd-needs-role-any", &[role]),
+        }
+    }
+
+    /// The record of a line, and where its answer goes.
+    fn asked(&self, inbound: &Inbound, heard: &Heard, room: &Room, standing: &Standing) -> Asked {
+        let author = &inbound.author;
+        let verb = match heard {
+            Heard::Command(call) => call.command.name,
+            Heard::Work { .. } => "work",
+            Heard::Problem(_) | Heard::Nothing => "",
+        };
+        let (place, to) = match (&inbound.place, room) {
+            (Place::Channel(name), Room::Agent(agent)) => (name.clone(), Target::Agent(agent.clone())),
+            (Place::Channel(name), Room::Control) => (name.clone(), Target::Control),
+            (Place::Channel(name), Room::Other | Room::Private) => {
+                (name.clone(), Target::Channel(name.clone()))
+            }
+            (Place::Direct(nick), _) => ("private".to_owned(), Target::Person(nick.clone())),
+        };
+        Asked {
+            audit: AuditEntry {
+                by: Actor {
+                    network: author.network.clone(),
+                    name: author.nick.clone(),
+                    identity: standing.identity.clone(),
+                },
+                place,
+                agent: agent_of(heard).cloned(),
+                verb: verb.to_owned(),
+                text: bounded(&self.redactor.redact(&inbound.text), AUDIT_MAX),
+            },
+            answer: Some(AnswerTo { network: author.network.clone(), to, nick: author.nick.clone() }),
+        }
+    }
+
+    /// What was done, in lines without secrets.
+    fn lines(&self, voice: Voice<'_>, done: Done) -> (Vec<String>, Option<Data>) {
+        let (lines, data) = match done {
+            Ok(answer) => (answer.lines, answer.data),
+            Err(Failure::Refusal(refusal)) => (vec![voice.locale.refusal(&refusal)], Some(json!(refusal))),
+            Err(Failure::Lines(lines)) => (lines, None),
+        };
+        (lines.iter().map(|line| self.redactor.redact(line).into_owned()).collect(), data)
+    }
+}
+
+/// The role that a line needs.
+fn needed(heard: &Heard) -> Role {
+    match heard {
+        Heard::Command(call) => call.command.role,
+        Heard::Work { .. } => Role::Operator,
+        Heard::Problem(_) | Heard::Nothing => Role::Viewer,
+    }
+}
+
+/// The agent that a line is about.
+fn agent_of(heard: &Heard) -> Option<&AgentName> {
+    match heard {
+        Heard::Command(call) => call.agent.as_ref(),
+        Heard::Work { agent, .. } => Some(agent),
+        Heard::Problem(Problem::AskBack { agent, .. }) => agent.as_ref(),
+        Heard::Problem(_) | Heard::Nothing => None,
+    }
+}
+
+/// What a command answers.
+#[derive(Debug)]
+pub(super) struct Answer {
+    lines: Vec<String>,
+    data: Option<Data>,
+}
+
+impl Answer {
+    pub(super) fn lines(lines: Vec<String>) -> Self {
+        Self { lines, data: None }
+    }
+
+    pub(super) fn with(self, data: Data) -> Self {
+        Self { data: Some(data), ..self }
+    }
+}
+
+/// Why a command was not carried out.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// As things are it cannot be.
+    Refusal(Refusal),
+    /// In the words of the command.
+    Lines(Vec<String>),
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refusal(refusal)
+    }
+}
+
+/// What became of a command.
+pub(super) type Done = Result<Answer, Failure>;
+
+/// What a command works with: one line of one person.
+pub(super) struct Desk<'a> {
+    inner: &'a Inner,
+    pub(super) fleet: &'a Fleet,
+    pub(super) asked: Asked,
+    pub(super) role: Role,
+    pub(super) now: Timestamp,
+    /// The answer goes to a terminal, not to a chat.
+    long: bool,
+    who: String,
+}
+
+impl<'a> Desk<'a> {
+    async fn carry_out(&self, heard: Heard) -> Done {
+        match heard {
+            Heard::Nothing => Ok(Answer::lines(Vec::new())),
+            Heard::Problem(problem) => Err(Failure::Lines(super::answers::problem(self.voice(), &problem))),
+            Heard::Work { agent, text } => self.give(&agent, WorkKind::Message, text).await,
+            Heard::Command(call) => {
+                if call.command.effect == Effect::Looks {
+                    self.fleet.record(&self.asked).await?;
+                }
+                self.call(&call).await
+            }
+        }
+    }
+
+    async fn call(&self, call: &Call) -> Done {
+        match call.command.verb {
+            Verb::Pause => super::pause::run(self, call).await,
+            Verb::Resume => super::resume::run(self, call).await,
+            Verb::Abort => super::abort::run(self, call).await,
+            Verb::Restart => super::restart::run(self, call).await,
+            Verb::StopAll => super::stop_all::run(self).await,
+            Verb::Status => super::status::run(self, call),
+            Verb::AgentAdd => super::agent::add(self, call).await,
+            Verb::AgentEdit => super::agent::edit(self, call).await,
+            Verb::AgentRemove => super::agent::remove(self, call).await,
+            Verb::AgentList => super::agent::list(self),
+            Verb::AgentShow => super::agent::show(self, call),
+            Verb::TaskAdd => super::task::add(self, call).await,
+            Verb::TaskList => super::task::list(self, call),
+            Verb::TaskShow => super::task::show(self, call),
+            Verb::TaskCancel => super::task::cancel(self, call).await,
+            Verb::Queue => super::queue::run(self, call),
+            Verb::Clear => super::clear::run(self, call).await,
+            Verb::Log => super::log::run(self, call).await,
+            Verb::History => super::history::run(self, call).await,
+            Verb::Audit => super::audit::run(self, call).await,
+            Verb::Help => super::help::run(self, call),
+        }
+    }
+
+    pub(super) fn voice(&self) -> Voice<'a> {
+        self.inner.voice(self.now)
+    }
+
+    /// The agent of a call.
+    pub(super) fn agent<'c>(&self, call: &'c Call) -> Result<&'c AgentName, Failure> {
+        call.agent.as_ref().ok_or_else(|| Failure::Lines(vec![format!("!{}", call.command.usage())]))
+    }
+
+    /// What that agent looks like now.
+    pub(super) fn view(&self, call: &Call) -> Result<View, Failure> {
+        let agent = self.agent(call)?;
+        let gone = || Refusal::NoSuchAgent { agent: agent.to_string(), nearest: None };
+        Ok(self.fleet.view(agent).ok_or_else(gone)?)
+    }
+
+    /// The record with another agent than the line named.
+    pub(super) fn asked_for(&self, agent: &AgentName) -> Asked {
+        let mut asked = self.asked.clone();
+        asked.audit.agent = Some(agent.clone());
+        asked
+    }
+
+    pub(super) async fn control(&self, call: &Call, control: Control) -> Done {
+        let notice = self.fleet.control(self.agent(call)?, control, self.asked.clone()).await?;
+        Ok(self.accepted(&notice))
+    }
+
+    pub(super) async fn give(&self, agent: &AgentName, kind: WorkKind, text: String) -> Done {
+        let notice = self.fleet.give(agent, kind, text, self.asked.clone()).await?;
+        Ok(self.accepted(&notice))
+    }
+
+    /// The answer to an accepted change: said by the outbox, or here if nobody is to be posted to.
+    pub(super) fn accepted(&self, notice: &Notice) -> Answer {
+        let lines =
+            if self.asked.answer.is_some() { Vec::new() } else { vec![self.inner.locale.notice(notice)] };
+        Answer::lines(lines).with(json!(notice))
+    }
+
+    /// As many lines as a chat can bear, and how many more there are.
+    pub(super) fn first(&self, lines: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+        let all = lines.len();
+        if self.long || all <= LIST_MAX {
+            return lines.collect();
+        }
+        let mut lines: Vec<String> = lines.take(LIST_MAX).collect();
+        lines.push(self.voice().text("cmd-more", &[("count", (all - LIST_MAX).into())]));
+        lines
+    }
+
+    /// How many entries are shown.
+    pub(super) fn wanted(&self, call: &Call, usual: usize) -> usize {
+        let count = call.count.map_or(usual, |count| usize::try_from(count).unwrap_or(usize::MAX));
+        if self.long { count } else { count.min(ENTRIES_MAX) }
+    }
+
+    /// The most of one text.
+    pub(super) fn text_max(&self) -> usize {
+        if self.long { TEXT_MAX.1 } else { TEXT_MAX.0 }
+    }
+
+    /// The last entries of a stream that fit, oldest first.
+    pub(super) async fn history(
+        &self,
+        stream: Stream,
+        wanted: usize,
+        fits: impl Fn(&Recorded) -> bool + Send + 'static,
+    ) -> Result<Vec<Recorded>, Failure> {
+        let journal = self.inner.journal.clone();
+        let read = move || {
+            super::answers::last(wanted, fits, |limit, before| journal.history(&stream, limit, before))
+        };
+        let failed = |reason: String| {
+            error!(%reason, "history could not be read");
+            Failure::Lines(vec![self.voice().text("cmd-history-failed", &[])])
+        };
+        let read = tokio::task::spawn_blocking(read).await.map_err(|panic| failed(panic.to_string()))?;
+        read.map_err(|reason| failed(reason.to_string()))
+    }
+
+    /// Asks for a removal to be confirmed: records that it was asked, and draws a code.
+    pub(super) async fn ask_removal(&self, agent: &AgentName) -> Result<String, Failure> {
+        self.fleet.record(&self.asked_for(agent)).await?;
+        let code = code().ok_or_else(|| Refusal::Fault { agent: agent.clone() })?;
+        let until = self.now.after(CONFIRM_WITHIN);
+        let removal = Removal { code: code.clone(), who: self.who.clone(), until };
+        let mut memory = self.inner.memory();
+        memory.removals.retain(|_, removal| removal.until > self.now);
+        if memory.removals.len() >= PENDING_MAX {
+            return Err(Refusal::Fault { agent: agent.clone() }.into());
+        }
+        memory.removals.insert(agent.clone(), removal);
+        Ok(code)
+    }
+
+    /// Whether `word` confirms a removal that the same person asked for. A code is good for one try.
+    pub(super) fn removal_confirmed(&self, agent: &AgentName, word: &str) -> bool {
+        let Some(removal) = self.inner.memory().removals.remove(agent) else { return false };
+        removal.until > self.now && removal.who == self.who && removal.code == word
+    }
+}
+
+/// Four characters that nobody confuses when typing them.
+fn code() -> Option<String> {
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let mut bytes = [0_u8; 4];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect())
+}

@@ -1,0 +1,354 @@
+//! Whether a line fits a command: its words against the command's arguments.
+
+use super::words::{self, Words, fold, fold_end};
+use super::{Arg, COMMANDS, Command, Scope};
+use crate::core::id::{AgentName, WorkId};
+
+/// The highest count that can be asked for; answers have bounds of their own.
+const COUNT_MAX: u64 = 1000;
+
+/// What agents there are, as far as a line's meaning depends on it.
+pub trait Roster {
+    /// Whether there is an agent of this name.
+    fn knows(&self, agent: &AgentName) -> bool;
+    /// All names, for the nearest one to a mistyped name.
+    fn names(&self) -> Vec<AgentName>;
+}
+
+/// A command with its arguments, ready to be carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// Which.
+    pub command: &'static Command,
+    /// The agent it is for, if it is for one.
+    pub agent: Option<AgentName>,
+    /// `now` was said.
+    pub now: bool,
+    /// A count.
+    pub count: Option<u32>,
+    /// A task.
+    pub task: Option<WorkId>,
+    /// A code or another single word.
+    pub word: Option<String>,
+    /// The word that had to be one of several.
+    pub choice: Option<&'static str>,
+    /// The rest of the line, as it was written.
+    pub text: String,
+    /// The rest of the line in words, quotes resolved.
+    pub rest: Vec<String>,
+}
+
+/// Why a line that begins with a command does not fit it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Misfit {
+    /// An argument is missing: how the usage line calls it.
+    Missing(&'static str),
+    /// This word has no place.
+    Extra(String),
+    /// No agent of this name.
+    NoSuchAgent {
+        /// As it was written.
+        word: String,
+        /// The nearest there is.
+        nearest: Option<AgentName>,
+    },
+    /// A word is not what belongs there.
+    Wrong {
+        /// As it was written.
+        word: String,
+        /// What belongs there, as in the usage line.
+        wanted: String,
+    },
+    /// A quote is not closed.
+    Unclosed(char),
+    /// The command is for the whole fleet, but an agent was addressed.
+    WholeFleet,
+}
+
+/// A command that a line begins with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    /// Which.
+    pub(super) command: &'static Command,
+    /// How many words its name took.
+    pub(super) used: usize,
+}
+
+/// The command a line begins with, the longest name first.
+pub(super) fn find(line: &Words) -> Option<Found> {
+    let one = fold_end(line.get(0)?);
+    let two =
+        line.get(1).map(|second| format!("{} {}", fold(line.get(0).unwrap_or_default()), fold_end(second)));
+    let by_name = |name: &str, used| {
+        COMMANDS
+            .iter()
+            .copied()
+            .find(|command| command.name == name || command.aliases.contains(&name))
+            .map(|command| Found { command, used })
+    };
+    two.and_then(|two| by_name(&two, 2)).or_else(|| by_name(&one, 1))
+}
+
+/// The agent a word names, with the punctuation that people put around a name.
+pub(super) fn agent_of(word: &str) -> Option<AgentName> {
+    let word = fold_end(word);
+    let word = word.strip_prefix('@').unwrap_or(&word).trim_end_matches([':', ',']);
+    AgentName::new(word).ok()
+}
+
+/// Fits the words of `line` after the command's name to its arguments.
+///
+/// `addressed` is the agent that was spoken to, `here` the agent whose channel it was said in.
+pub(super) fn fit(
+    found: Found,
+    line: &Words,
+    addressed: Option<&AgentName>,
+    here: Option<&AgentName>,
+    roster: &dyn Roster,
+) -> Result<Call, Misfit> {
+    let command = found.command;
+    if command.scope == Scope::WholeFleet && addressed.is_some() {
+        return Err(Misfit::WholeFleet);
+    }
+    let mut fitting = Fitting {
+        call: Call {
+            command,
+            agent: None,
+            now: false,
+            count: None,
+            task: None,
+            word: None,
+            choice: None,
+            text: String::new(),
+            rest: Vec::new(),
+        },
+        line,
+        next: found.used,
+        addressed,
+        here,
+        roster,
+        unknown_agent: None,
+    };
+    for arg in command.args {
+        fitting.take(*arg)?;
+    }
+    fitting.finish()
+}
+
+struct Fitting<'a> {
+    call: Call,
+    line: &'a Words,
+    next: usize,
+    addressed: Option<&'a AgentName>,
+    here: Option<&'a AgentName>,
+    roster: &'a dyn Roster,
+    /// Where an agent could have stood and another word did: if nothing else takes it, it was meant for one.
+    unknown_agent: Option<usize>,
+}
+
+impl Fitting<'_> {
+    fn take(&mut self, arg: Arg) -> Result<(), Misfit> {
+        match arg {
+            Arg::Agent => self.agent(arg, true),
+            Arg::AgentOrAll => {
+                let all = self.addressed.is_none()
+                    && self.peek().is_some_and(|word| matches!(fold_end(word).as_str(), "all" | "fleet"));
+                if all {
+                    self.next += 1;
+                    return Ok(());
+                }
+                self.agent(arg, false)
+            }
+            Arg::NewAgent | Arg::Word { .. } => {
+                let word = self.word(arg)?;
+                self.call.word = Some(word);
+                Ok(())
+            }
+            Arg::OneOf { words, .. } => self.one_of(arg, words),
+            Arg::Flag(flag) => {
+                if self.peek().is_some_and(|word| fold_end(word) == flag) {
+                    self.next += 1;
+                    self.call.now = true;
+                }
+                Ok(())
+            }
+            Arg::Count { name } => self.count(name),
+            Arg::Task => self.task(),
+            Arg::Code => {
+                if let Some(word) = self.peek() {
+                    self.call.word = Some(fold(word));
+                    self.next += 1;
+                }
+                Ok(())
+            }
+            Arg::Text => self.text(),
+            Arg::Settings { name, .. } => self.settings(name),
+            Arg::Topic => self.topic(),
+        }
+    }
+
+    fn peek(&self) -> Option<&str> {
+        self.line.get(self.next)
+    }
+
+    fn word(&mut self, arg: Arg) -> Result<String, Misfit> {
+        let word = self.peek().ok_or(Misfit::Missing(wanted(arg)))?.to_owned();
+        self.next += 1;
+        Ok(word)
+    }
+
+    fn agent(&mut self, arg: Arg, required: bool) -> Result<(), Misfit> {
+        if let Some(addressed) = self.addressed {
+            self.call.agent = Some(addressed.clone());
+            // `@spark pause spark`: said twice, meant once.
+            if self.peek().and_then(agent_of).as_ref() == Some(addressed) && self.call.command.takes_no_text()
+            {
+                self.next += 1;
+            }
+            return Ok(());
+        }
+        let named = self.peek().and_then(agent_of);
+        if let Some(agent) = named.filter(|agent| self.roster.knows(agent)) {
+            self.next += 1;
+            self.call.agent = Some(agent);
+            return Ok(());
+        }
+        if let Some(here) = self.here {
+            self.unknown_agent = self.peek().is_some().then_some(self.next);
+            self.call.agent = Some(here.clone());
+            return Ok(());
+        }
+        match self.peek() {
+            Some(word) if required => Err(no_such_agent(word, self.roster)),
+            Some(_) => {
+                self.unknown_agent = Some(self.next);
+                Ok(())
+            }
+            None if required => Err(Misfit::Missing(wanted(arg))),
+            None => Ok(()),
+        }
+    }
+
+    fn one_of(&mut self, arg: Arg, words: &'static [&'static str]) -> Result<(), Misfit> {
+        let word = self.word(arg)?;
+        let folded = fold_end(&word);
+        match words.iter().find(|known| **known == folded) {
+            Some(known) => {
+                self.call.choice = Some(known);
+                Ok(())
+            }
+            None => Err(Misfit::Wrong { word, wanted: words.join("|") }),
+        }
+    }
+
+    fn count(&mut self, name: &'static str) -> Result<(), Misfit> {
+        let Some(word) = self.peek() else { return Ok(()) };
+        let folded = fold_end(word);
+        if !folded.bytes().all(|c| c.is_ascii_digit()) {
+            return Ok(());
+        }
+        // Digits that are too many for a number are a number that is too high.
+        match folded.parse::<u64>().unwrap_or(u64::MAX) {
+            count @ 1..=COUNT_MAX => {
+                self.call.count = u32::try_from(count).ok();
+                self.next += 1;
+                Ok(())
+            }
+            _ => Err(Misfit::Wrong { word: word.to_owned(), wanted: format!("{name} = 1 – {COUNT_MAX}") }),
+        }
+    }
+
+    fn task(&mut self) -> Result<(), Misfit> {
+        let word = self.word(Arg::Task)?;
+        let folded = fold_end(&word);
+        match folded.strip_prefix('#').unwrap_or(&folded).parse::<u64>() {
+            Ok(id) => {
+                self.call.task = Some(WorkId(id));
+                Ok(())
+            }
+            Err(_) => Err(Misfit::Wrong { word, wanted: "task = #12".to_owned() }),
+        }
+    }
+
+    fn text(&mut self) -> Result<(), Misfit> {
+        self.call.text = self.line.text_from(self.next);
+        self.next = self.line.len();
+        if self.call.text.trim().is_empty() { Err(Misfit::Missing(wanted(Arg::Text))) } else { Ok(()) }
+    }
+
+    fn settings(&mut self, name: &'static str) -> Result<(), Misfit> {
+        self.call.rest = self.line.quoted_from(self.next).map_err(|unclosed| Misfit::Unclosed(unclosed.0))?;
+        self.next = self.line.len();
+        if self.call.rest.is_empty() { Err(Misfit::Missing(name)) } else { Ok(()) }
+    }
+
+    /// A command's name, with or without the `!` it is shown with.
+    fn topic(&mut self) -> Result<(), Misfit> {
+        let rest = self.line.text_from(self.next);
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let rest = rest.trim_start_matches(['!', '/', '！']);
+        let topic = Words::of_line(rest);
+        let group = topic.len() == 1 && super::GROUPS.contains(&fold_end(rest).as_str());
+        let name = match find(&topic) {
+            Some(found) if found.used == topic.len() => found.command.name.to_owned(),
+            _ if group => fold_end(rest),
+            _ => return Err(Misfit::Wrong { word: rest.to_owned(), wanted: Arg::Topic.usage() }),
+        };
+        self.call.word = Some(name);
+        self.next = self.line.len();
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Call, Misfit> {
+        match self.peek() {
+            None => Ok(self.call),
+            Some(word) if self.unknown_agent == Some(self.next) => match no_such_agent(word, self.roster) {
+                // In an agent's channel a stray word is just that, unless it is nearly a name.
+                Misfit::NoSuchAgent { nearest: None, word } if self.here.is_some() => {
+                    Err(Misfit::Extra(word))
+                }
+                misfit => Err(misfit),
+            },
+            Some(word) => Err(Misfit::Extra(word.to_owned())),
+        }
+    }
+}
+
+impl Command {
+    /// Whether a word after the agent can only be one of a few, so that a name repeated there is no text.
+    fn takes_no_text(&self) -> bool {
+        !self.args.contains(&Arg::Text)
+    }
+}
+
+fn no_such_agent(word: &str, roster: &dyn Roster) -> Misfit {
+    Misfit::NoSuchAgent { word: word.to_owned(), nearest: nearest_agent(word, roster) }
+}
+
+/// The agent whose name is nearest to a word.
+pub(super) fn nearest_agent(word: &str, roster: &dyn Roster) -> Option<AgentName> {
+    let names = roster.names();
+    let word = fold_end(word);
+    let word = word.trim_start_matches('@').trim_end_matches([':', ',']);
+    let near = words::nearest(word, names.iter().map(AgentName::as_str))?;
+    AgentName::new(near).ok()
+}
+
+/// How an argument is called where it is missing.
+fn wanted(arg: Arg) -> &'static str {
+    match arg {
+        Arg::Agent | Arg::AgentOrAll => "agent",
+        Arg::NewAgent => "name",
+        Arg::OneOf { name, .. }
+        | Arg::Word { name }
+        | Arg::Count { name }
+        | Arg::Settings { name, .. }
+        | Arg::Flag(name) => name,
+        Arg::Task => "task",
+        Arg::Code => "code",
+        Arg::Text => "text",
+        Arg::Topic => "command",
+    }
+}

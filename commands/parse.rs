@@ -1,0 +1,424 @@
+//! What a line means: a command, work for an agent, something to answer, or nothing.
+//!
+//! The rules, and why they are so, are in the module's head ([`super`]). Parsing is pure: it knows the line, where it was
+//! said, and which agents there are. Who said it is looked at afterwards.
+
+use super::grammar::{self, Call, Misfit, Roster};
+use super::words::{self, Words, fold, fold_end};
+use super::{COMMANDS, Command, GROUPS, KEPT, Strictness, Verb, command, first_words};
+use crate::core::id::{AGENT_NAME_MAX, AgentName};
+
+/// Words that people use for one of the commands without its being one: what they may mean. Asked back rather than
+/// guessed, because the answers differ in what becomes of the task.
+pub const SOUNDS_LIKE: [(&str, &[&str]); 10] = [
+    ("stop", &["pause now", "abort", "stop-all"]),
+    ("halt", &["pause now", "stop-all"]),
+    ("kill", &["abort", "restart"]),
+    ("cancel", &["abort", "task cancel"]),
+    ("quit", &["pause now", "abort"]),
+    ("exit", &["pause now", "abort"]),
+    ("freeze", &["pause now"]),
+    ("unpause", &["resume"]),
+    ("reset", &["restart", "clear"]),
+    ("reboot", &["restart"]),
+];
+
+/// Where a line was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Room {
+    /// In an agent's channel.
+    Agent(AgentName),
+    /// In the control channel.
+    Control,
+    /// In another channel.
+    Other,
+    /// In private.
+    Private,
+}
+
+/// What a line's meaning depends on beside the line.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    /// Where.
+    pub room: &'a Room,
+    /// herder's own nick there.
+    pub own_nick: &'a str,
+    /// The agents.
+    pub roster: &'a dyn Roster,
+}
+
+/// What a line means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// Talk among people.
+    Nothing,
+    /// A command.
+    Command(Call),
+    /// Work for an agent.
+    Work {
+        /// Which.
+        agent: AgentName,
+        /// What.
+        text: String,
+    },
+    /// It was meant for herder, but cannot be carried out as it stands.
+    Problem(Problem),
+}
+
+/// Why a line that was meant for herder cannot be carried out. Nothing is done, and nothing reaches an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// No such command; the nearest.
+    Unknown {
+        /// As it was written.
+        word: String,
+        /// The nearest command.
+        nearest: Option<&'static str>,
+    },
+    /// The command does not fit.
+    Usage {
+        /// Which.
+        command: &'static Command,
+        /// Why.
+        why: Misfit,
+        /// The agent that the line may have been work for.
+        or_work: Option<AgentName>,
+    },
+    /// A group's name without one of its commands.
+    Group {
+        /// The group.
+        group: &'static str,
+        /// The command of the group that is nearest to what was written.
+        nearest: Option<&'static str>,
+    },
+    /// It sounds like a command: which it may be.
+    AskBack {
+        /// As it was written.
+        word: String,
+        /// Commands, as they would be typed.
+        options: Vec<&'static str>,
+        /// For which agent, if it is clear.
+        agent: Option<AgentName>,
+    },
+    /// No agent of this name is here.
+    NoSuchAgent {
+        /// As it was written.
+        word: String,
+        /// The nearest there is.
+        nearest: Option<AgentName>,
+        /// The agent whose channel it is: the line is not taken as work for it.
+        here: Option<AgentName>,
+    },
+}
+
+/// What a chat line means.
+#[must_use]
+pub fn line(text: &str, scene: Scene<'_>) -> Heard {
+    let (first, rest) = words::head(text);
+    match first {
+        None => Heard::Nothing,
+        Some('!') => prefixed(rest, scene),
+        Some('/') if is_slash_command(rest) => prefixed(rest, scene),
+        Some('@') => mentioned(text, rest, scene),
+        Some(_) => named(words::seen(text), scene),
+    }
+}
+
+/// What a request from the shell means: never work, since the shell knows the command from its arguments.
+#[must_use]
+pub fn request(name: &str, args: &[String], roster: &dyn Roster) -> Heard {
+    let items = name.split_whitespace().map(str::to_owned).chain(args.iter().cloned()).collect();
+    attempt(&Words::of_args(items), None, roster)
+}
+
+/// `!…`: always a command attempt.
+fn prefixed(rest: &str, scene: Scene<'_>) -> Heard {
+    let begins = |text: &str| text.starts_with(|c: char| c.is_alphanumeric() || c == '@' || !c.is_ascii());
+    if !begins(rest) {
+        // `!!!` and `! ` are no attempt at a command among people, but in an agent's channel saying nothing would leave it
+        // open what became of the line.
+        return match scene.room {
+            Room::Control | Room::Other => Heard::Nothing,
+            Room::Agent(_) | Room::Private if !begins(rest.trim_start()) => unknown(&format!("!{rest}")),
+            Room::Agent(_) | Room::Private => attempt(&Words::of_line(rest), scene.here(), scene.roster),
+        };
+    }
+    attempt(&Words::of_line(rest), scene.here(), scene.roster)
+}
+
+/// A line that is a command or a mistake.
+fn attempt(line: &Words, here: Option<&AgentName>, roster: &dyn Roster) -> Heard {
+    let Some(word) = line.get(0) else { return help() };
+    if let Some(found) = grammar::find(line) {
+        return match grammar::fit(found, line, None, here, roster) {
+            Ok(call) => Heard::Command(call),
+            Err(why) => Heard::Problem(Problem::Usage { command: found.command, why, or_work: None }),
+        };
+    }
+    if let Some(problem) = group(line) {
+        return Heard::Problem(problem);
+    }
+    // `!spark pause` for `!pause spark`.
+    if let Some(agent) = grammar::agent_of(word).filter(|agent| roster.knows(agent)) {
+        let rest = Words::of_line(&line.text_from(1));
+        if let Some(found) = grammar::find(&rest) {
+            return match grammar::fit(found, &rest, Some(&agent), here, roster) {
+                Ok(call) => Heard::Command(call),
+                Err(why) => Heard::Problem(Problem::Usage { command: found.command, why, or_work: None }),
+            };
+        }
+        return unknown(rest.get(0).unwrap_or(word));
+    }
+    match sounds_like(word) {
+        Some(options) => {
+            let named = line.get(1).and_then(grammar::agent_of).filter(|agent| roster.knows(agent));
+            let agent = named.or_else(|| here.cloned());
+            Heard::Problem(Problem::AskBack { word: word.to_owned(), options: options.to_vec(), agent })
+        }
+        None => unknown(word),
+    }
+}
+
+fn sounds_like(word: &str) -> Option<&'static [&'static str]> {
+    let word = fold_end(word);
+    SOUNDS_LIKE.iter().find(|(sound, _)| *sound == word).map(|(_, options)| *options)
+}
+
+/// `@name …`.
+fn mentioned(whole: &str, rest: &str, scene: Scene<'_>) -> Heard {
+    let name_end = rest.find(|c: char| c.is_whitespace()).unwrap_or(rest.len());
+    let (name, said) = rest.split_at(name_end);
+    let name = name.trim_end_matches([':', ',', '：', '、']);
+    if scene.is_herder(name) {
+        return attempt(&Words::of_line(said), scene.here(), scene.roster);
+    }
+    if let Some(agent) = grammar::agent_of(name).filter(|agent| scene.roster.knows(agent)) {
+        return addressed(agent, said.trim(), scene);
+    }
+    match scene.room {
+        // It would be wrong to give one agent what is addressed to somebody else, and wrong to drop it.
+        Room::Agent(here) if looks_like_name(name) => no_such_agent(name, Some(here.clone()), scene),
+        Room::Agent(here) => work(here.clone(), words::seen(whole)),
+        Room::Private => no_such_agent(name, None, scene),
+        Room::Control | Room::Other => {
+            let nearest = grammar::nearest_agent(name, scene.roster);
+            if nearest.is_some() || fits_something(said, scene) {
+                no_such_agent(name, None, scene)
+            } else {
+                Heard::Nothing
+            }
+        }
+    }
+}
+
+/// `name: …`, `name, …`, or plain text.
+fn named(text: &str, scene: Scene<'_>) -> Heard {
+    let end = text.find([':', ',', '：', '、']).filter(|end| *end <= AGENT_NAME_MAX.max(64));
+    if let Some(end) = end {
+        let (name, said) = text.split_at(end);
+        let said = said.trim_start_matches([':', ',', '：', '、']);
+        let alone =
+            said.is_empty() || said.starts_with(char::is_whitespace) || text[end..].starts_with(['：', '、']);
+        if alone && !name.contains(char::is_whitespace) {
+            if scene.is_herder(name) {
+                return attempt(&Words::of_line(said), scene.here(), scene.roster);
+            }
+            if let Some(agent) = grammar::agent_of(name).filter(|agent| scene.roster.knows(agent)) {
+                return addressed(agent, said.trim(), scene);
+            }
+            // `sprak: pause` is a slip; `note: the tests fail` is plain text.
+            if grammar::nearest_agent(name, scene.roster).is_some() && fits_something(said, scene) {
+                return no_such_agent(name, scene.here().cloned(), scene);
+            }
+        }
+    }
+    match scene.room {
+        Room::Agent(agent) => spoken(agent.clone(), text, None, scene),
+        Room::Private => attempt(&Words::of_line(text), None, scene.roster),
+        Room::Control => in_control(text, scene),
+        Room::Other => Heard::Nothing,
+    }
+}
+
+/// In the control channel a whole line that fits is a command; people also talk there.
+fn in_control(text: &str, scene: Scene<'_>) -> Heard {
+    let line = Words::of_line(text);
+    match grammar::find(&line) {
+        Some(found) => {
+            let fitted = grammar::fit(found, &line, None, None, scene.roster);
+            let short = line.len() <= found.used + 1;
+            match fitted {
+                Ok(call) => Heard::Command(call),
+                Err(why) if short => {
+                    Heard::Problem(Problem::Usage { command: found.command, why, or_work: None })
+                }
+                Err(_) => Heard::Nothing,
+            }
+        }
+        None if line.len() == 1 => {
+            let word = line.get(0).unwrap_or_default();
+            nearest_command(word).map_or(Heard::Nothing, |_| unknown(word))
+        }
+        None => Heard::Nothing,
+    }
+}
+
+/// What was said to an agent by name.
+fn addressed(agent: AgentName, said: &str, scene: Scene<'_>) -> Heard {
+    if said.is_empty() {
+        let call = grammar::fit(
+            grammar::Found { command: command(Verb::Status), used: 0 },
+            &Words::of_line(""),
+            Some(&agent),
+            None,
+            scene.roster,
+        );
+        return call.map_or(Heard::Nothing, Heard::Command);
+    }
+    // `@spark !pause`: the mark is unneeded, but there is no doubt what it says.
+    if let (Some('!'), rest) = words::head(said) {
+        let line = Words::of_line(rest);
+        return match grammar::find(&line) {
+            Some(found) => match grammar::fit(found, &line, Some(&agent), None, scene.roster) {
+                Ok(call) => Heard::Command(call),
+                Err(why) => Heard::Problem(Problem::Usage { command: found.command, why, or_work: None }),
+            },
+            None => group(&line).map_or_else(|| unknown(line.get(0).unwrap_or("!")), Heard::Problem),
+        };
+    }
+    spoken(agent.clone(), said, Some(&agent), scene)
+}
+
+/// Text that is work unless it is a command: rules 2 to 6. `addressed`: the agent was named, not just its channel.
+fn spoken(agent: AgentName, text: &str, addressed: Option<&AgentName>, scene: Scene<'_>) -> Heard {
+    let line = Words::of_line(text);
+    let here = if addressed.is_some() { None } else { Some(&agent) };
+    if let Some(found) = grammar::find(&line) {
+        let why = match grammar::fit(found, &line, addressed, here, scene.roster) {
+            Ok(call) => return Heard::Command(call),
+            Err(why) => why,
+        };
+        let follow = line.len() - found.used;
+        let sentence = found.command.strictness == Strictness::Sentence && found.used == 1 && follow > 1;
+        return if sentence {
+            work(agent, text)
+        } else {
+            Heard::Problem(Problem::Usage { command: found.command, why, or_work: Some(agent) })
+        };
+    }
+    if let Some(problem) = group(&line).filter(|problem| line.len() <= 2 || near_group(problem)) {
+        return Heard::Problem(problem);
+    }
+    asked_back(&agent, &line).unwrap_or_else(|| work(agent, text))
+}
+
+/// A short line that sounds like a command.
+fn asked_back(agent: &AgentName, line: &Words) -> Option<Heard> {
+    let word = line.get(0)?;
+    let folded = fold_end(word);
+    if KEPT.contains(&folded.as_str()) && line.len() <= 3 {
+        return Some(unknown(word));
+    }
+    let options = match sounds_like(word).filter(|_| line.len() <= 2) {
+        Some(options) => options.to_vec(),
+        None => {
+            let short = match line.get(1) {
+                None => true,
+                Some(second) => line.len() == 2 && matches!(fold_end(second).as_str(), "now" | "please"),
+            };
+            vec![nearest_command(word).filter(|_| short)?]
+        }
+    };
+    Some(Heard::Problem(Problem::AskBack { word: word.to_owned(), options, agent: Some(agent.clone()) }))
+}
+
+/// A group's name without one of its commands.
+fn group(line: &Words) -> Option<Problem> {
+    let first = fold_end(line.get(0)?);
+    let group = GROUPS.into_iter().find(|group| *group == first)?;
+    let nearest = line.get(1).and_then(|second| {
+        let second = fold_end(second);
+        let members =
+            || COMMANDS.iter().filter_map(|command| command.name.strip_prefix(group)?.strip_prefix(' '));
+        let begun = members().find(|member| second.len() >= 2 && member.starts_with(&second));
+        let member = begun.or_else(|| words::nearest(&second, members()))?;
+        COMMANDS.iter().map(|command| command.name).find(|name| *name == format!("{group} {member}"))
+    });
+    Some(Problem::Group { group, nearest })
+}
+
+fn near_group(problem: &Problem) -> bool {
+    matches!(problem, Problem::Group { nearest: Some(_), .. })
+}
+
+/// The command whose first word is nearest, as it would be typed.
+fn nearest_command(word: &str) -> Option<&'static str> {
+    let names = COMMANDS.iter().flat_map(|c| std::iter::once(c.name).chain(c.aliases.iter().copied()));
+    let whole = words::nearest(word, names.clone()).map(|near| {
+        COMMANDS.iter().find(|c| c.name == near || c.aliases.contains(&near)).map_or(near, |c| c.name)
+    });
+    whole.or_else(|| words::nearest(word, first_words()))
+}
+
+/// Whether the words are a command by themselves: then a name in front of them was meant for an agent.
+fn fits_something(said: &str, scene: Scene<'_>) -> bool {
+    let line = Words::of_line(said);
+    let Some(found) = grammar::find(&line) else { return false };
+    let fitted = grammar::fit(found, &line, None, scene.here(), scene.roster);
+    matches!(fitted, Ok(_) | Err(Misfit::Missing("agent"))) || line.len() == found.used
+}
+
+/// Whether a text after `@` can be somebody's name, unlike `@types/node` or `@param`'s braces.
+fn looks_like_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.chars().count() <= 64
+        && !name.contains(['/', '(', ')', '{', '}', '<', '>', '"', '.', '='])
+}
+
+/// `/pause`, which a client has let through. A path is none.
+fn is_slash_command(rest: &str) -> bool {
+    let word = rest.split_whitespace().next().unwrap_or_default();
+    !word.contains('/') && (first_words().any(|known| known == fold(word)) || nearest_command(word).is_some())
+}
+
+fn unknown(word: &str) -> Heard {
+    let nearest = nearest_command(word.trim_start_matches('!'));
+    Heard::Problem(Problem::Unknown { word: word.to_owned(), nearest })
+}
+
+fn no_such_agent(name: &str, here: Option<AgentName>, scene: Scene<'_>) -> Heard {
+    let nearest = grammar::nearest_agent(name, scene.roster);
+    Heard::Problem(Problem::NoSuchAgent { word: name.to_owned(), nearest, here })
+}
+
+fn work(agent: AgentName, text: &str) -> Heard {
+    Heard::Work { agent, text: text.trim().to_owned() }
+}
+
+fn help() -> Heard {
+    Heard::Command(Call {
+        command: command(Verb::Help),
+        agent: None,
+        now: false,
+        count: None,
+        task: None,
+        word: None,
+        choice: None,
+        text: String::new(),
+        rest: Vec::new(),
+    })
+}
+
+impl<'a> Scene<'a> {
+    fn here(self) -> Option<&'a AgentName> {
+        match self.room {
+            Room::Agent(agent) => Some(agent),
+            Room::Control | Room::Other | Room::Private => None,
+        }
+    }
+
+    fn is_herder(self, name: &str) -> bool {
+        let name = fold(name);
+        name == "herder" || (!self.own_nick.is_empty() && name == fold(self.own_nick))
+    }
+}

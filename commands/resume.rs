@@ -1,0 +1,23 @@
+//! `resume`: lets an agent go on, from any pause, the open breaker or degraded.
+
+use super::dispatch::{Desk, Done};
+use super::grammar::Call;
+use super::{Arg, Command, Effect, Scope, Strictness, Verb};
+use crate::access::Role;
+use crate::core::input::Control;
+
+pub(super) const COMMAND: Command = Command {
+    verb: Verb::Resume,
+    name: "resume",
+    aliases: &[],
+    args: &[Arg::Agent],
+    role: Role::Operator,
+    scope: Scope::Agent,
+    effect: Effect::Changes,
+    strictness: Strictness::Never,
+    about: "cmd-about-resume",
+};
+
+pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
+    desk.control(call, Control::Resume).await
+}

@@ -1,0 +1,133 @@
+//! The words of answers: pieces that several commands share, as texts of the locale.
+
+use super::words::bounded;
+use crate::chat::{LinkReport, LinkState};
+use crate::core::agent::{Agent, Phase};
+use crate::core::id::WorkId;
+use crate::core::outcome::Usage;
+use crate::core::time::Timestamp;
+use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
+use crate::l10n::{Locale, Value};
+
+/// The longest piece of a work's text in a list.
+pub(super) const WORK_MAX: usize = 60;
+
+/// Between the pieces of one line.
+pub(super) const DOT: &str = " · ";
+
+/// Says things in one language.
+#[derive(Clone, Copy)]
+pub(super) struct Voice<'a> {
+    pub(super) locale: &'a Locale,
+    pub(super) now: Timestamp,
+}
+
+impl Voice<'_> {
+    /// A text of the locale.
+    pub(super) fn text(self, id: &str, variables: &[(&str, Value<'_>)]) -> String {
+        self.locale.text(id, variables)
+    }
+
+    /// What an agent is doing, and on what.
+    pub(super) fn phase(self, agent: &Agent) -> String {
+        let phase = self.locale.phase(&agent.phase, self.now);
+        let works = matches!(agent.phase, Phase::Starting { .. } | Phase::Running { .. });
+        match agent.current.as_ref().filter(|_| works) {
+            Some(work) if work.kind == WorkKind::Round => {
+                format!("{phase} {}", self.locale.work_kind(work.kind))
+            }
+            Some(work) => format!("{phase} {} “{}”", task(work.id), bounded(&work.text, WORK_MAX)),
+            None => phase,
+        }
+    }
+
+    /// How a network stands.
+    pub(super) fn link(self, link: &LinkReport) -> String {
+        let network: Value<'_> = bounded(link.network.as_str(), WORK_MAX).into();
+        match &link.state {
+            LinkState::Up { since } => {
+                let up = Value::Duration(self.now.since(*since));
+                self.text("cmd-link-up", &[("network", network), ("up", up)])
+            }
+            LinkState::Connecting { attempts, reason } => {
+                let reason = reason.as_deref().map_or_else(String::new, |reason| bounded(reason, 120));
+                if reason.is_empty() {
+                    return self.text("cmd-link-connecting", &[("network", network)]);
+                }
+                let variables =
+                    [("network", network), ("attempts", (*attempts).into()), ("reason", reason.into())];
+                self.text("cmd-link-failing", &variables)
+            }
+            LinkState::Refused { reason } => self
+                .text("cmd-link-refused", &[("network", network), ("reason", bounded(reason, 120).into())]),
+        }
+    }
+
+    /// `#7 fix the tests (alice)`.
+    pub(super) fn work(self, work: &Work) -> String {
+        match work.kind {
+            WorkKind::Round => self.locale.work_kind(work.kind),
+            WorkKind::Task | WorkKind::Message => {
+                format!("{} {} ({})", task(work.id), bounded(&work.text, WORK_MAX), person(&work.by))
+            }
+        }
+    }
+
+    /// `12k in, 3k out, $0.12`.
+    pub(super) fn usage(self, usage: Usage) -> String {
+        let variables =
+            [("input", count(usage.input_tokens).into()), ("output", count(usage.output_tokens).into())];
+        let tokens = self.text("cmd-tokens", &variables);
+        if usage.cost_usd > 0.0 {
+            format!("{tokens}{DOT}{}", self.locale.money(usage.cost_usd))
+        } else {
+            tokens
+        }
+    }
+}
+
+/// `#7`.
+pub(super) fn task(id: WorkId) -> String {
+    format!("#{id}")
+}
+
+/// What a person is called, bounded: nicks are their own words.
+pub(super) fn person(by: &Actor) -> String {
+    bounded(&by.name, 32)
+}
+
+/// `950`, `12.3k`, `1.2M`.
+pub(super) fn count(count: u64) -> String {
+    // Tenths in whole numbers, so that a huge count loses nothing on the way.
+    let tenths = |unit: u64, name: &str| match (count / unit, count % unit * 10 / unit) {
+        (whole, 0) => format!("{whole}{name}"),
+        (whole, tenth) => format!("{whole}.{tenth}{name}"),
+    };
+    match count {
+        0..=999 => count.to_string(),
+        1_000..=999_999 => tenths(1_000, "k"),
+        _ => tenths(1_000_000, "M"),
+    }
+}
+
+/// The name of a task's end in data.
+pub(super) const fn end_key(end: TaskEnd) -> &'static str {
+    match end {
+        TaskEnd::Done => "done",
+        TaskEnd::Failed => "failed",
+        TaskEnd::Cancelled => "cancelled",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_short() {
+        for (n, text) in [(0, "0"), (999, "999"), (1000, "1k"), (12_345, "12.3k"), (1_250_000, "1.2M")] {
+            assert_eq!(count(n), text);
+        }
+        assert_eq!(count(u64::MAX), "18446744073709.5M");
+    }
+}

@@ -1,0 +1,338 @@
+//! `key=value` settings of an agent, for `agent add` and `agent edit`: every problem is told at once.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+
+use super::words::{fold, nearest, repeat, split_quoted};
+use crate::core::id::AccountName;
+use crate::core::spec::{AgentSpec, PromptMode, Runtime};
+
+/// The keys, as they are in `bot.toml`.
+pub(super) const KEYS: [&str; 17] = [
+    "runtime",
+    "workspace",
+    "command",
+    "prompt",
+    "model",
+    "account",
+    "permissions",
+    "autonomy",
+    "instructions",
+    "loop",
+    "rest",
+    "max_turns",
+    "max_budget_usd",
+    "max_task_duration",
+    "relay",
+    "env.NAME",
+    "inherit_env",
+];
+
+/// Texts that are longer make the journal's entries unwieldy; a file in the workspace has room for them.
+const VALUE_MAX: usize = 8 * 1024;
+
+/// Parts of a variable's name that say its value is a secret.
+const SECRET_PARTS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+
+/// What is wrong with one setting, in the user's terms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Problem {
+    /// Where: the key, or the word that is none.
+    pub(super) what: String,
+    /// What is wrong and what to do.
+    pub(super) why: Why,
+}
+
+/// Kinds of problems; their texts are the locale's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Why {
+    /// No `key=value`.
+    NoPair,
+    /// No such key; the nearest.
+    NoSuchKey(Option<&'static str>),
+    /// Given twice.
+    Twice,
+    /// The value must be one of these.
+    OneOf(&'static str),
+    /// The value is no such thing, e.g. `90s`.
+    Form(&'static str),
+    /// Too long.
+    TooLong,
+    /// It carries a control character.
+    Control,
+    /// A quote in it is not closed.
+    Unclosed,
+    /// Secrets do not come by chat.
+    Secret,
+    /// The folder must be named from the root.
+    NotAbsolute,
+    /// There is no such folder.
+    NoFolder,
+    /// A `command` agent needs a command.
+    NeedsCommand,
+    /// `prompt=arg` and the command do not go together.
+    Placeholder,
+}
+
+/// Applies `pairs` to `spec`. Everything that can be applied is, so that what depends on it can be checked too.
+pub(super) fn apply(spec: &mut AgentSpec, pairs: &[String]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut seen: Vec<String> = Vec::new();
+    for pair in pairs {
+        let Some((key, value)) = pair.split_once(['=', '＝']) else {
+            problems.push(Problem { what: repeat(pair), why: Why::NoPair });
+            continue;
+        };
+        let key = normal(key);
+        let mut problem = |why| problems.push(Problem { what: repeat(&key), why });
+        if seen.contains(&key) {
+            problem(Why::Twice);
+            continue;
+        }
+        if let Err(why) = set(spec, &key, value) {
+            problem(why);
+        }
+        seen.push(key);
+    }
+    problems
+}
+
+/// A key as it is compared: `max-turns` is `max_turns`. The name of a variable keeps its case.
+fn normal(key: &str) -> String {
+    match key.split_once('.') {
+        Some((head, name)) if fold(head) == "env" => format!("env.{name}"),
+        _ => fold(key).replace('-', "_"),
+    }
+}
+
+fn set(spec: &mut AgentSpec, key: &str, value: &str) -> Result<(), Why> {
+    if value.len() > VALUE_MAX {
+        return Err(Why::TooLong);
+    }
+    let lines = key == "instructions";
+    if value.contains(|c: char| c.is_control() && !(lines && matches!(c, '\n' | '\t'))) {
+        return Err(Why::Control);
+    }
+    match key {
+        "runtime" => spec.runtime = one_of(value, "claude, command")?,
+        "workspace" => spec.workspace = PathBuf::from(value),
+        "command" => spec.command = list(value)?,
+        "prompt" => spec.prompt = one_of(value, "stdin, arg")?,
+        "model" => value.clone_into(&mut spec.model),
+        "account" if value.is_empty() => return Err(Why::Form("account=default")),
+        "account" => spec.account = AccountName::from(value),
+        "permissions" => spec.permissions = one_of(value, "read-only, workspace-write, full")?,
+        "autonomy" => spec.autonomy = one_of(value, "human, full, strict")?,
+        "instructions" => value.clone_into(&mut spec.instructions),
+        "loop" => spec.looping = truth(value)?,
+        "rest" => spec.rest = duration(value).ok_or(Why::Form("rest=90s"))?,
+        "max_turns" => spec.max_turns = value.parse().map_err(|_| Why::Form("max_turns=20"))?,
+        "max_budget_usd" => {
+            let dollars = value.trim_start_matches('$').parse::<f64>().ok();
+            let dollars = dollars.filter(|dollars| dollars.is_finite() && *dollars >= 0.0);
+            spec.max_budget_usd = dollars.ok_or(Why::Form("max_budget_usd=2.50"))?;
+        }
+        "max_task_duration" => {
+            let longest = duration(value).ok_or(Why::Form("max_task_duration=30m"))?;
+            spec.max_task_duration = (!longest.is_zero()).then_some(longest);
+        }
+        "relay" => spec.relay = one_of(value, "all, final, none")?,
+        "inherit_env" => spec.inherit_env = variables(value)?,
+        _ => match key.strip_prefix("env.") {
+            Some(name) => variable(spec, name, value)?,
+            None => return Err(Why::NoSuchKey(nearest(key, KEYS))),
+        },
+    }
+    Ok(())
+}
+
+/// A value of one of the spec's enumerations, by the name it is stored under.
+fn one_of<T: DeserializeOwned>(value: &str, words: &'static str) -> Result<T, Why> {
+    serde_json::from_value(serde_json::Value::String(fold(value))).map_err(|_| Why::OneOf(words))
+}
+
+fn truth(value: &str) -> Result<bool, Why> {
+    match fold(value).as_str() {
+        "true" | "yes" | "on" => Ok(true),
+        "false" | "no" | "off" => Ok(false),
+        _ => Err(Why::OneOf("true, false")),
+    }
+}
+
+/// A program and its arguments: words with quotes, or a JSON list as it is in `bot.toml`.
+fn list(value: &str) -> Result<Vec<String>, Why> {
+    if value.trim_start().starts_with('[') {
+        return serde_json::from_str(value).map_err(|_| Why::Form(r#"command='["sh", "-c", "make"]'"#));
+    }
+    split_quoted(value).map_err(|_| Why::Unclosed)
+}
+
+/// `90s`, `30m`, `1h30m`, `0`.
+fn duration(value: &str) -> Option<Duration> {
+    let value = fold(value);
+    if value == "0" {
+        return Some(Duration::ZERO);
+    }
+    let mut total: u64 = 0;
+    let mut rest = value.as_str();
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let number: u64 = rest[..digits].parse().ok()?;
+        rest = &rest[digits..];
+        let (unit, seconds) = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)]
+            .into_iter()
+            .find(|(unit, _)| rest.starts_with(unit))?;
+        total = total.checked_add(number.checked_mul(seconds)?)?;
+        rest = &rest[unit.len()..];
+    }
+    // A year is longer than anything that is meant, and far below what overflows later.
+    (!value.is_empty() && total <= 366 * 86_400).then(|| Duration::from_secs(total))
+}
+
+fn is_variable(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|c| c.is_ascii_alphabetic() || c == b'_')
+        && bytes.all(|c| c.is_ascii_alphanumeric() || c == b'_')
+        && name.len() <= 100
+}
+
+fn variables(value: &str) -> Result<Vec<String>, Why> {
+    let names: Vec<String> =
+        value.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    if names.iter().all(|name| is_variable(name)) {
+        Ok(names)
+    } else {
+        Err(Why::Form("inherit_env=PATH,HOME"))
+    }
+}
+
+fn variable(spec: &mut AgentSpec, name: &str, value: &str) -> Result<(), Why> {
+    if !is_variable(name) {
+        return Err(Why::Form("env.RUST_LOG=warn"));
+    }
+    let upper = name.to_ascii_uppercase();
+    if SECRET_PARTS.iter().any(|part| upper.contains(part)) {
+        return Err(Why::Secret);
+    }
+    if value.is_empty() {
+        spec.env.remove(name);
+    } else {
+        spec.env.insert(name.to_owned(), value.to_owned());
+    }
+    Ok(())
+}
+
+/// What does not go together in a whole spec, apart from the folder itself.
+pub(super) fn check(spec: &AgentSpec) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut problem = |what: &str, why| problems.push(Problem { what: what.to_owned(), why });
+    if !spec.workspace.is_absolute() {
+        problem("workspace", Why::NotAbsolute);
+    }
+    if spec.runtime == Runtime::Command {
+        let program = spec.command.first().is_some_and(|program| !program.is_empty());
+        if !program {
+            problem("command", Why::NeedsCommand);
+        }
+        let placeholder = spec.command.iter().any(|word| word.contains("{prompt}"));
+        if program && placeholder != (spec.prompt == PromptMode::Arg) {
+            problem("prompt", Why::Placeholder);
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::id::AgentName;
+    use crate::core::spec::{Autonomy, Permissions, Relay};
+
+    fn spec() -> AgentSpec {
+        AgentSpec::new(AgentName::new("spark").expect("a name"), Runtime::Claude, PathBuf::from("/srv"))
+    }
+
+    fn try_set(text: &str) -> (AgentSpec, Vec<Problem>) {
+        let mut spec = spec();
+        let problems = apply(&mut spec, &split_quoted(text).expect("quotes are closed"));
+        (spec, problems)
+    }
+
+    #[test]
+    fn every_key_is_taken() {
+        let (spec, problems) = try_set(
+            "runtime=command workspace=/tmp command='sh -c \"echo hi\"' prompt=stdin model=opus account=team \
+             permissions=read-only autonomy=strict instructions=\"do it, don't ask\" loop=yes rest=1m30s \
+             max-turns=7 max_budget_usd=$2.5 max_task_duration=1h relay=all env.RUST_LOG=warn inherit_env=PATH,HOME",
+        );
+        assert_eq!(problems, []);
+        assert_eq!(spec.command, ["sh", "-c", "echo hi"]);
+        assert_eq!(spec.instructions, "do it, don't ask");
+        assert_eq!(spec.rest, Duration::from_secs(90));
+        assert_eq!((spec.max_turns, spec.max_budget_usd), (7, 2.5));
+        assert_eq!(spec.max_task_duration, Some(Duration::from_secs(3600)));
+        assert_eq!(
+            (spec.permissions, spec.autonomy, spec.relay),
+            (Permissions::ReadOnly, Autonomy::Strict, Relay::All)
+        );
+        assert_eq!(spec.env["RUST_LOG"], "warn");
+        assert_eq!(spec.inherit_env, ["PATH", "HOME"]);
+        assert_eq!(try_set(r#"command='["a b", "c"]'"#).0.command, ["a b", "c"]);
+    }
+
+    #[test]
+    fn every_problem_is_told_at_once() {
+        let (_, problems) = try_set(
+            "stray modle=x model=a model=b loop=maybe rest=soon max_turns=-1 max_budget_usd=NaN \
+             env.API_KEY=sk-1 env.1X=y command=[1] runtime=gemini instructions=a\u{7}b",
+        );
+        let told: Vec<(&str, &Why)> = problems.iter().map(|p| (p.what.as_str(), &p.why)).collect();
+        assert_eq!(
+            told,
+            [
+                ("stray", &Why::NoPair),
+                ("modle", &Why::NoSuchKey(Some("model"))),
+                ("model", &Why::Twice),
+                ("loop", &Why::OneOf("true, false")),
+                ("rest", &Why::Form("rest=90s")),
+                ("max_turns", &Why::Form("max_turns=20")),
+                ("max_budget_usd", &Why::Form("max_budget_usd=2.50")),
+                ("env.API_KEY", &Why::Secret),
+                ("env.1X", &Why::Form("env.RUST_LOG=warn")),
+                ("command", &Why::Form(r#"command='["sh", "-c", "make"]'"#)),
+                ("runtime", &Why::OneOf("claude, command")),
+                ("instructions", &Why::Control),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_told() {
+        let mut spec = spec();
+        spec.runtime = Runtime::Command;
+        spec.workspace = PathBuf::from("relative");
+        let whys: Vec<Why> = check(&spec).into_iter().map(|problem| problem.why).collect();
+        assert_eq!(whys, [Why::NotAbsolute, Why::NeedsCommand]);
+        spec.workspace = PathBuf::from("/tmp");
+        spec.command = vec!["echo".to_owned(), "{prompt}".to_owned()];
+        assert_eq!(check(&spec)[0].why, Why::Placeholder);
+        spec.prompt = PromptMode::Arg;
+        assert_eq!(check(&spec), []);
+        spec.command.pop();
+        assert_eq!(check(&spec)[0].why, Why::Placeholder);
+    }
+
+    #[test]
+    fn durations_are_read_as_in_the_file() {
+        for (text, seconds) in
+            [("0", Some(0)), ("90s", Some(90)), ("1h30m", Some(5400)), ("2d", Some(172_800))]
+        {
+            assert_eq!(duration(text), seconds.map(Duration::from_secs), "{text}");
+        }
+        for text in ["", "90", "s", "1x", "-1s", "99999999999999999999s", "18446744073709551615d", "1m 2s"] {
+            assert_eq!(duration(text), None, "{text}");
+        }
+    }
+}

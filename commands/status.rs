@@ -1,0 +1,222 @@
+//! `status`: how an agent or the fleet stands. Read from what is known; the model is never asked.
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::dispatch::{Answer, Desk, Done};
+use super::grammar::Call;
+use super::say::{DOT, Voice};
+use super::{Arg, Command, Effect, Scope, Strictness, Verb};
+use crate::access::Role;
+use crate::chat::{LinkReport, LinkState};
+use crate::core::agent::{Agent, Breaker, Phase, Totals};
+use crate::core::outcome::Usage;
+use crate::core::time::Timestamp;
+use crate::core::work::{Work, WorkKind};
+use crate::supervisor::View;
+
+pub(super) const COMMAND: Command = Command {
+    verb: Verb::Status,
+    name: "status",
+    aliases: &[],
+    args: &[Arg::AgentOrAll],
+    role: Role::Viewer,
+    scope: Scope::Either,
+    effect: Effect::Looks,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-status",
+};
+
+pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
+    let voice = desk.voice();
+    if call.agent.is_some() {
+        let view = desk.view(call)?;
+        let data = json!(AgentStatus::of(&view, desk.now));
+        return Ok(Answer::lines(one(voice, &view)).with(data));
+    }
+    let (views, links) = (desk.fleet.agents(), desk.fleet.links());
+    let mut lines = vec![fleet(voice, &views, &links)];
+    lines.extend(desk.first(views.iter().map(|view| line(voice, view))));
+    let data = json!({
+        "agents": views.iter().map(|view| AgentStatus::of(view, desk.now)).collect::<Vec<_>>(),
+        "links": links.iter().map(link).collect::<Vec<_>>(),
+    });
+    Ok(Answer::lines(lines).with(data))
+}
+
+/// The fleet in one line.
+fn fleet(voice: Voice<'_>, views: &[View], links: &[LinkReport]) -> String {
+    if views.is_empty() {
+        return voice.text("cmd-status-nobody", &[]);
+    }
+    let busy = views.iter().filter(|view| view.agent.session().is_some()).count();
+    let stopped = views.iter().filter(|view| is_stopped(&view.agent.phase)).count();
+    let summary = voice.text(
+        "cmd-status-fleet",
+        &[("agents", views.len().into()), ("busy", busy.into()), ("stopped", stopped.into())],
+    );
+    std::iter::once(summary).chain(links.iter().map(|link| voice.link(link))).collect::<Vec<_>>().join(DOT)
+}
+
+/// Whether only a person gets it going again.
+fn is_stopped(phase: &Phase) -> bool {
+    match phase {
+        Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded | Phase::Removed => true,
+        Phase::Idle
+        | Phase::Starting { .. }
+        | Phase::Running { .. }
+        | Phase::Stopping { .. }
+        | Phase::Waiting { .. } => false,
+    }
+}
+
+/// One agent in one line.
+fn line(voice: Voice<'_>, view: &View) -> String {
+    let agent = &view.agent;
+    let mut pieces = vec![format!("{}: {}", view.name, voice.phase(agent))];
+    pieces.extend(activity(voice, view));
+    if !agent.queue.is_empty() {
+        pieces.push(voice.text("cmd-status-queued", &[("count", agent.queue.len().into())]));
+    }
+    if agent.failures > 0 {
+        pieces.push(voice.text("cmd-status-failures", &[("count", agent.failures.into())]));
+    }
+    pieces.join(DOT)
+}
+
+/// What a running session can be seen to do.
+fn activity(voice: Voice<'_>, view: &View) -> Vec<String> {
+    if view.agent.session().is_none() {
+        return Vec::new();
+    }
+    let live = &view.live;
+    let tool = live.tool.as_deref().map(|tool| super::words::bounded(tool, 60));
+    let mut pieces: Vec<String> =
+        tool.map(|tool| voice.text("cmd-status-tool", &[("tool", tool.into())])).into_iter().collect();
+    if let Some(last) = live.last_event {
+        pieces.push(voice.text("cmd-status-idle", &[("idle", voice.now.since(last).into())]));
+    }
+    if live.turns > 0 {
+        pieces.push(voice.text("cmd-status-turns", &[("count", live.turns.into())]));
+    }
+    if live.usage != Usage::default() {
+        pieces.push(voice.usage(live.usage));
+    }
+    pieces
+}
+
+/// One agent in full.
+fn one(voice: Voice<'_>, view: &View) -> Vec<String> {
+    let agent = &view.agent;
+    let mut first = vec![format!("{}: {}", view.name, voice.phase(agent))];
+    first.push(voice.text("cmd-status-since", &[("since", agent.in_phase(voice.now).into())]));
+    first.extend(activity(voice, view));
+    if agent.pause_pending.is_some() {
+        first.push(voice.text("cmd-status-pause-pending", &[]));
+    }
+    let totals = &agent.totals;
+    let sums = voice.text(
+        "cmd-status-totals",
+        &[
+            ("sessions", totals.sessions.into()),
+            ("successes", totals.successes.into()),
+            ("failures", totals.failures.into()),
+            ("crashes", totals.crashes.into()),
+            ("turns", totals.turns.into()),
+            ("usage", voice.usage(totals.usage).into()),
+        ],
+    );
+    let mut lines = vec![first.join(DOT), sums];
+    lines.extend(troubles(voice, agent));
+    let messages = agent.queue.iter().filter(|work| work.kind == WorkKind::Message).count();
+    let tasks = agent.queue.iter().filter(|work| work.kind == WorkKind::Task).count();
+    if messages + tasks > 0 {
+        let variables = [("messages", messages.into()), ("tasks", tasks.into())];
+        lines.push(voice.text("cmd-status-queue", &variables));
+    }
+    lines
+}
+
+/// What went wrong lately, if anything.
+fn troubles(voice: Voice<'_>, agent: &Agent) -> Option<String> {
+    let mut pieces = Vec::new();
+    if agent.failures > 0 {
+        pieces.push(voice.text("cmd-status-failures", &[("count", agent.failures.into())]));
+    }
+    if agent.crashes > 0 {
+        pieces.push(voice.text("cmd-status-crashes", &[("count", agent.crashes.into())]));
+    }
+    match agent.breaker {
+        Breaker::Closed => {}
+        Breaker::Open => pieces.push(voice.text("cmd-status-breaker-open", &[])),
+        Breaker::HalfOpen => pieces.push(voice.text("cmd-status-breaker-half-open", &[])),
+    }
+    let detail = agent.last_outcome.as_ref().map(|outcome| super::words::bounded(&outcome.detail, 160));
+    if let Some(detail) = detail.filter(|detail| !detail.is_empty()) {
+        pieces.push(voice.text("cmd-status-last", &[("detail", detail.into())]));
+    }
+    (!pieces.is_empty()).then(|| pieces.join(DOT))
+}
+
+/// One agent for programs.
+#[derive(Debug, Serialize)]
+struct AgentStatus<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    phase: &'a Phase,
+    since: Timestamp,
+    current: Option<&'a Work>,
+    queued: usize,
+    pause_pending: bool,
+    tool: Option<&'a str>,
+    idle_ms: Option<u64>,
+    turns: u32,
+    usage: Usage,
+    failures: u32,
+    crashes: u32,
+    breaker: Breaker,
+    next_restart: Option<Timestamp>,
+    totals: &'a Totals,
+    runtime: Option<crate::core::spec::Runtime>,
+    account: Option<&'a str>,
+    pid: Option<u32>,
+}
+
+impl<'a> AgentStatus<'a> {
+    fn of(view: &'a View, now: Timestamp) -> Self {
+        let agent = &*view.agent;
+        let idle = view.live.last_event.map(|last| now.since(last));
+        Self {
+            name: view.name.as_str(),
+            phase: &agent.phase,
+            since: agent.since,
+            current: agent.current.as_ref(),
+            queued: agent.queue.len(),
+            pause_pending: agent.pause_pending.is_some(),
+            tool: view.live.tool.as_deref(),
+            idle_ms: idle.map(|idle| u64::try_from(idle.as_millis()).unwrap_or(u64::MAX)),
+            turns: view.live.turns,
+            usage: view.live.usage,
+            failures: agent.failures,
+            crashes: agent.crashes,
+            breaker: agent.breaker,
+            next_restart: agent.deadline(),
+            totals: &agent.totals,
+            runtime: agent.spec.as_ref().map(|spec| spec.runtime),
+            account: agent.spec.as_ref().map(|spec| spec.account.as_str()),
+            pid: agent.process.map(|process| process.pid),
+        }
+    }
+}
+
+/// A network for programs.
+fn link(report: &LinkReport) -> serde_json::Value {
+    let network = report.network.as_str();
+    match &report.state {
+        LinkState::Up { since } => json!({ "network": network, "state": "up", "since": since }),
+        LinkState::Connecting { attempts, reason } => {
+            json!({ "network": network, "state": "connecting", "attempts": attempts, "reason": reason })
+        }
+        LinkState::Refused { reason } => json!({ "network": network, "state": "refused", "reason": reason }),
+    }
+}

@@ -1,0 +1,342 @@
+//! Words of a line: splitting with and without quotes, and comparing them the way people type.
+
+/// A line cut into words, which still knows the text that follows each of them. From a chat line, or from arguments
+/// that a shell has already separated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    items: Vec<String>,
+    /// The line and where each word begins in it; `None`: separated before.
+    raw: Option<(String, Vec<usize>)>,
+}
+
+impl Words {
+    /// Cuts a line at white space.
+    #[must_use]
+    pub fn of_line(line: &str) -> Self {
+        let line = line.trim();
+        let mut items = Vec::new();
+        let mut starts = Vec::new();
+        for word in line.split_whitespace() {
+            // `split_whitespace` gives subslices of `line`, so that the distance is the place in it.
+            starts.push(word.as_ptr().addr() - line.as_ptr().addr());
+            items.push(word.to_owned());
+        }
+        Self { items, raw: Some((line.to_owned(), starts)) }
+    }
+
+    /// Takes arguments as they are.
+    #[must_use]
+    pub fn of_args(args: Vec<String>) -> Self {
+        Self { items: args, raw: None }
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// One word.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<&str> {
+        self.items.get(index).map(String::as_str)
+    }
+
+    /// The text from a word on, as it was written.
+    #[must_use]
+    pub fn text_from(&self, index: usize) -> String {
+        match &self.raw {
+            Some((line, starts)) => {
+                starts.get(index).map_or_else(String::new, |start| line[*start..].to_owned())
+            }
+            None => self.items.get(index..).unwrap_or_default().join(" "),
+        }
+    }
+
+    /// The words from one on, with quotes resolved if they come from a line.
+    ///
+    /// # Errors
+    /// [`Unclosed`] if a quote is not closed.
+    pub fn quoted_from(&self, index: usize) -> Result<Vec<String>, Unclosed> {
+        match &self.raw {
+            Some(_) => split_quoted(&self.text_from(index)),
+            None => Ok(self.items.get(index..).unwrap_or_default().to_vec()),
+        }
+    }
+}
+
+/// A quote that is never closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a quote ({0}) is not closed")]
+pub struct Unclosed(pub char);
+
+/// Splits at white space, but not inside quotes. Understands `"…"`, `'…'`, the curly quotes phones make, and `\` before
+/// a quote, a space or a backslash. A single quote opens only where a value begins, so that `don't` stays one word.
+///
+/// # Errors
+/// [`Unclosed`] if a quote is not closed.
+pub fn split_quoted(text: &str) -> Result<Vec<String>, Unclosed> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut inside = false;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let at_value = !inside || word.ends_with('=');
+        match c {
+            '\\' => {
+                let escaped = chars.next_if(|next| matches!(next, '"' | '\'' | '\\' | ' '));
+                word.push(escaped.unwrap_or('\\'));
+                inside = true;
+            }
+            '"' | '“' | '”' | '„' => {
+                inside = true;
+                quoted(c, &mut chars, &mut word)?;
+            }
+            '\'' | '‘' if at_value => {
+                inside = true;
+                quoted(c, &mut chars, &mut word)?;
+            }
+            c if c.is_whitespace() => {
+                if inside {
+                    words.push(std::mem::take(&mut word));
+                }
+                inside = false;
+            }
+            c => {
+                word.push(c);
+                inside = true;
+            }
+        }
+    }
+    if inside {
+        words.push(word);
+    }
+    Ok(words)
+}
+
+fn quoted(
+    open: char,
+    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    word: &mut String,
+) -> Result<(), Unclosed> {
+    let closes = |c: char| match open {
+        '\'' => c == '\'',
+        '‘' => matches!(c, '’' | '‘'),
+        '"' => c == '"',
+        _ => matches!(c, '“' | '”' | '"'),
+    };
+    while let Some(c) = chars.next() {
+        if closes(c) {
+            return Ok(());
+        }
+        let escaped = if c == '\\' { chars.next_if(|next| matches!(next, '"' | '\'' | '\\')) } else { None };
+        word.push(escaped.unwrap_or(c));
+    }
+    Err(Unclosed(open))
+}
+
+/// A character that is not seen: it must not decide whether a line is a command.
+fn unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+}
+
+/// The ASCII character that a full-width one stands for: Japanese and Chinese input methods write `！ｐａｕｓｅ`.
+fn narrow(c: char) -> char {
+    match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        '\u{3000}' => ' ',
+        _ => c,
+    }
+}
+
+/// A word as it is compared: no case, no width, nothing that is not seen.
+#[must_use]
+pub fn fold(word: &str) -> String {
+    word.chars().filter(|c| !unseen(*c)).map(|c| narrow(c).to_ascii_lowercase()).collect()
+}
+
+/// [`fold`], and without the full stop or exclamation mark that ends a sentence.
+#[must_use]
+pub fn fold_end(word: &str) -> String {
+    let mut word = fold(word);
+    let end = word.trim_end_matches(['.', '!', '?', '…', '。']).len();
+    if end > 0 {
+        word.truncate(end);
+    }
+    word
+}
+
+/// A line as it is read: without unseen characters in front, its first character narrowed.
+#[must_use]
+pub fn head(text: &str) -> (Option<char>, &str) {
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || unseen(c)).trim_end();
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => (Some(narrow(first)), chars.as_str()),
+        None => (None, ""),
+    }
+}
+
+/// The whole line from its first seen character on.
+#[must_use]
+pub fn seen(text: &str) -> &str {
+    text.trim_start_matches(|c: char| c.is_whitespace() || unseen(c)).trim_end()
+}
+
+/// The candidate that was probably meant, if one is near enough: one slip in a short word, two in a longer one.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = fold_end(word);
+    let length = word.chars().count();
+    // A longer word is no mistyped one, and comparing it would only take time.
+    if !(3..=40).contains(&length) {
+        return None;
+    }
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&word, candidate), candidate))
+        .filter(|(slips, candidate)| *slips <= if length.min(candidate.chars().count()) < 5 { 1 } else { 2 })
+        .min_by_key(|(slips, candidate)| (*slips, candidate.len()))
+        .map(|(_, candidate)| candidate)
+}
+
+/// The longest piece of somebody's words that an answer repeats.
+const QUOTE_MAX: usize = 40;
+
+/// Somebody's words as an answer repeats them: bounded, and without anything that is not seen.
+#[must_use]
+pub fn repeat(words: &str) -> String {
+    bounded(words, QUOTE_MAX)
+}
+
+/// A text in one line, without unseen characters, of at most `max` characters.
+#[must_use]
+pub fn bounded(text: &str, max: usize) -> String {
+    let mut line = String::new();
+    let mut count = 0;
+    let mut space = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            space = !line.is_empty();
+            continue;
+        }
+        if unseen(c) {
+            continue;
+        }
+        if count + usize::from(space) >= max {
+            line.push('…');
+            return line;
+        }
+        if std::mem::take(&mut space) {
+            line.push(' ');
+            count += 1;
+        }
+        line.push(c);
+        count += 1;
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn quotes_keep_words_together() {
+        let cases: &[(&str, &[&str])] = &[
+            ("", &[]),
+            ("  a  b ", &["a", "b"]),
+            (r#"a "b c" d"#, &["a", "b c", "d"]),
+            (r#"instructions="do it, don't ask" x"#, &["instructions=do it, don't ask", "x"]),
+            ("a='b \"c\" d'", &["a=b \"c\" d"]),
+            (r#"say "a \"b\" c""#, &["say", "a \"b\" c"]),
+            (r"a\ b c\d", &["a b", r"c\d"]),
+            ("a=“b c” d", &["a=b c", "d"]),
+            ("don't stop", &["don't", "stop"]),
+            ("empty=\"\" x", &["empty=", "x"]),
+            ("\"\"", &[""]),
+        ];
+        for (text, words) in cases {
+            assert_eq!(
+                split_quoted(text).as_deref(),
+                Ok(*words).map(|w| w.map_to_owned()).as_deref(),
+                "{text}"
+            );
+        }
+        assert_eq!(split_quoted("a \"b"), Err(Unclosed('"')));
+    }
+
+    trait ToOwnedWords {
+        fn map_to_owned(&self) -> Vec<String>;
+    }
+
+    impl ToOwnedWords for &[&str] {
+        fn map_to_owned(&self) -> Vec<String> {
+            self.iter().map(|word| (*word).to_owned()).collect()
+        }
+    }
+
+    #[test]
+    fn text_after_a_word_is_kept_as_it_was_written() {
+        let words = Words::of_line("  task  add   fix  the   é test ");
+        assert_eq!(words.len(), 6);
+        assert_eq!(words.text_from(2), "fix  the   é test");
+        assert_eq!(words.text_from(9), "");
+        let words = Words::of_args(vec!["a b".to_owned(), "c".to_owned()]);
+        assert_eq!(words.text_from(0), "a b c");
+        assert_eq!(words.quoted_from(0), Ok(vec!["a b".to_owned(), "c".to_owned()]));
+    }
+
+    #[test]
+    fn words_are_compared_as_people_type_them() {
+        assert_eq!(fold("Ｐａｕｓｅ"), "pause");
+        assert_eq!(fold("PAU\u{200b}SE"), "pause");
+        assert_eq!(fold_end("status?"), "status");
+        assert_eq!(fold_end("!!!"), "!!!");
+        assert_eq!(head("\u{feff} \u{2}！pause "), (Some('!'), "pause"));
+        assert_eq!(bounded("a\n b\u{202e}c  d", 100), "a bc d");
+        assert_eq!(bounded("abcdef", 3), "abc…");
+    }
+
+    #[test]
+    fn near_words_are_found_and_far_ones_are_not() {
+        let verbs = ["pause", "resume", "task", "log", "stop-all"];
+        for (word, found) in [
+            ("resum", Some("resume")),
+            ("puase", Some("pause")),
+            ("paaause", Some("pause")),
+            ("tsk", Some("task")),
+            ("test", None),
+            ("text", None),
+            ("lgo", Some("log")),
+            ("stopall", Some("stop-all")),
+            ("раuse", Some("pause")),
+            ("xy", None),
+            ("refactor", None),
+        ] {
+            assert_eq!(nearest(word, verbs), found, "{word}");
+        }
+        assert_eq!(nearest(&"pause".repeat(100_000), verbs), None);
+    }
+
+    proptest! {
+        #[test]
+        fn splitting_never_panics(text in "\\PC*|[ \"'\\\\=a]*") {
+            let _ = split_quoted(&text);
+            let words = Words::of_line(&text);
+            for index in 0..=words.len() {
+                let _ = words.text_from(index);
+            }
+            prop_assert!(bounded(&text, 5).chars().count() <= 6);
+        }
+    }
+}
