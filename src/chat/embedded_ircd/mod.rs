@@ -16,6 +16,7 @@
 
 mod channel;
 mod client;
+pub mod home;
 mod link;
 mod numeric;
 mod query;
