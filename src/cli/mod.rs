@@ -211,8 +211,8 @@ fn import(_file: &Path, _data_dir: &Path) -> ExitCode {
     failed("import is not there yet")
 }
 
-fn demo_agent(_script: &[String]) -> ExitCode {
-    failed("demo-agent is not there yet")
+fn demo_agent(script: &[String]) -> ExitCode {
+    crate::demo::agent::run(script)
 }
 
 fn completions(shell: Shell) -> ExitCode {

@@ -1,1 +1,3 @@
 //! `herder demo`: no configuration, no account.
+
+pub mod agent;

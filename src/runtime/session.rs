@@ -56,19 +56,27 @@ pub(super) async fn guarded(launch: Launch, trees: ProcessTrees, ends: Ends) {
     let _ = reports.send(Report::Signal(Signal::Ended { outcome: Box::new(outcome), survivors })).await;
 }
 
-async fn run(launch: Launch, trees: ProcessTrees, ends: Ends) {
+async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
     let began = Instant::now();
-    let prepared = prepare(&launch).and_then(|(invocation, protocol)| {
-        spawn::spawn(&trees, &invocation, &launch.spec.workspace).map(|owned| (owned, protocol))
-    });
-    match prepared {
-        Ok((owned, protocol)) => Session::new(launch, trees, ends, owned, protocol, began).drive().await,
-        Err(missing) => {
-            let outcome = Box::new(Outcome::new(Category::Permanent, missing));
-            let ended = Signal::Ended { outcome, survivors: Vec::new() };
-            // A supervisor that is gone has nothing to be told.
-            let _ = ends.reports.send(Report::Signal(ended)).await;
-        }
+    loop {
+        let prepared = prepare(&launch).and_then(|(invocation, protocol)| {
+            spawn::spawn(&trees, &invocation, &launch.spec.workspace).map(|owned| (owned, protocol))
+        });
+        let (owned, protocol) = match prepared {
+            Ok(prepared) => prepared,
+            Err(missing) => {
+                let outcome = Box::new(Outcome::new(Category::Permanent, missing));
+                let ended = Signal::Ended { outcome, survivors: Vec::new() };
+                // A supervisor that is gone has nothing to be told.
+                let _ = ends.reports.send(Report::Signal(ended)).await;
+                return;
+            }
+        };
+        let session = Session::new(launch, trees.clone(), ends, owned, protocol, began);
+        let Some((again, same_ends)) = session.drive().await else { return };
+        tracing::info!(agent = %again.agent, "the conversation is gone, the session begins a new one");
+        launch = Launch { conversation: None, ..again };
+        ends = same_ends;
     }
 }
 
@@ -180,7 +188,9 @@ impl Session {
         }
     }
 
-    async fn drive(mut self) {
+    /// Runs to the end of the process. Gives everything back if the session should be begun again without the conversation
+    /// that it was to resume, which turned out to be gone.
+    async fn drive(mut self) -> Option<(Launch, Ends)> {
         while !self.is_over() {
             match self.next().await {
                 Happened::Order(order) => self.on_order(order),
@@ -195,7 +205,17 @@ impl Session {
                 Happened::Time => self.on_time(),
             }
         }
+        if self.conversation_is_lost() {
+            self.send_all().await;
+            return Some((self.launch, self.ends));
+        }
         self.finish().await;
+        None
+    }
+
+    fn conversation_is_lost(&self) -> bool {
+        let clean = matches!(&self.stage, Stage::Draining { survivors, .. } if survivors.is_empty());
+        clean && self.cause.is_none() && self.protocol.conversation_lost(&self.tail)
     }
 
     /// Waits for whatever comes first. Everything awaited here keeps what it has when another one is first.
@@ -513,10 +533,6 @@ impl Session {
     }
 
     async fn finish(mut self) {
-        if self.protocol.conversation_lost(&self.tail) {
-            // The next session must not try it again.
-            self.outgoing.signal(Signal::Ready { conversation: None });
-        }
         let mut outcome = self.protocol.outcome(self.exit, &self.tail);
         let succeeded = outcome.category == Category::Success;
         match &self.cause {
@@ -533,9 +549,8 @@ impl Session {
                 outcome.resets_at = None;
             }
         }
-        if outcome.category != Category::Success {
-            self.keep_last_words(Instant::now());
-        }
+        // What it said last is how far it got.
+        outcome.text = outcome.text.take().or_else(|| self.last_words.take());
         outcome.exit = self.exit;
         outcome.duration = self.began.elapsed();
         let survivors = match &mut self.stage {
@@ -550,6 +565,12 @@ impl Session {
             tracing::info!(agent = %self.launch.agent, lines = self.malformed, "lines that could not be understood");
         }
         self.outgoing.signal(Signal::Ended { outcome: Box::new(outcome), survivors });
+        self.send_all().await;
+    }
+
+    /// Waits until everything is told.
+    async fn send_all(&mut self) {
+        self.outgoing.flush();
         while let Some(report) = self.outgoing.pop() {
             if self.ends.reports.send(report).await.is_err() {
                 return;

@@ -1,17 +1,20 @@
 //! Drivers with real child processes: how sessions end, the stop ladder, clocks, orphans.
 
+mod claude_wire;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use herder::core::agent::ProcessRecord;
 use herder::core::id::{AgentName, SessionId, WorkId};
 use herder::core::input::{Clock, Signal};
 use herder::core::outcome::{Category, Exit, Outcome};
 use herder::core::spec::{AgentSpec, Pattern, PromptMode, Relay, Runtime};
 use herder::runtime::process::{Identity, lives};
-use herder::runtime::{Clocks, Driver, Launch, Order, ProcessTrees, Report, launch};
+use herder::runtime::{Clocks, Driver, Launch, Order, ProcessTrees, Report, launch, orphans};
 
 /// Longer than anything here takes on a busy machine; a test that gets here has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -19,6 +22,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn marker() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     format!("test-{}-{}/spark/1", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+const HERDER: &str = env!("CARGO_BIN_EXE_herder");
+
+/// A launch of one of the scripted claudes.
+fn agent(script: &[&str], workspace: &Path) -> Launch {
+    session(Runtime::Claude, &[&[HERDER, "demo-agent"], script].concat(), workspace)
 }
 
 /// A launch of `command` in `workspace`, with clocks that do not run out.
@@ -71,6 +81,22 @@ impl Running {
         self.driver.orders.send(order).await.expect("the driver listens");
     }
 
+    async fn first_words(&mut self) {
+        while self.words.is_empty() {
+            let report = tokio::time::timeout(PATIENCE, self.driver.reports.recv());
+            match report.await.expect("the driver reports in time").expect("the driver runs") {
+                Report::Words(words) => self.words.push(words),
+                Report::Beat => self.beats += 1,
+                Report::Signal(signal) => self.signals.push(signal),
+            }
+        }
+    }
+
+    async fn members(&self) -> Vec<Identity> {
+        let table = self.trees.table().await;
+        table.members(&std::collections::HashSet::new(), |seen| seen == self.marker)
+    }
+
     /// The next signal, and everything before it.
     async fn signal(&mut self) -> Option<Signal> {
         loop {
@@ -107,8 +133,7 @@ impl Running {
         let ended = self.until(|signal| matches!(signal, Signal::Ended { .. })).await;
         let Signal::Ended { outcome, survivors } = ended else { unreachable!("waited for it") };
         assert_eq!(self.signal().await, None, "nothing follows the end");
-        let (marker, table) = (self.marker.clone(), self.trees.table().await);
-        let left = table.members(&std::collections::HashSet::new(), |seen| seen == marker);
+        let left = self.members().await;
         assert_eq!(left.len(), survivors.len(), "what is left is reported: {left:?}");
         (*outcome, survivors)
     }
@@ -281,14 +306,8 @@ async fn the_ladder_leaves_nothing() {
     let mut running = Running::start(what);
     let root = running.spawned().await;
     running.order(Order::Go).await;
-    while running.words.is_empty() {
-        if let Some(Report::Words(words)) = running.driver.reports.recv().await {
-            running.words.push(words);
-        }
-    }
-    let marker = running.marker.clone();
-    let members =
-        running.trees.table().await.members(&std::collections::HashSet::new(), |seen| seen == marker);
+    running.first_words().await;
+    let members = running.members().await;
     assert_eq!(members.len(), 5, "the process, two children, two daemons");
     running.order(Order::Stop).await;
     let (outcome, survivors) = running.ended().await;
@@ -434,12 +453,269 @@ async fn lines_that_are_no_json_cost_nothing_but_themselves() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_gone_is_not_tried_again() {
+async fn a_conversation_that_is_gone_is_begun_anew_in_the_same_session() {
     let folder = tempfile::tempdir().expect("a folder");
-    let body = "print('No conversation found with session ID: c-0', file=sys.stderr)\nresult('', subtype='error_during_execution', is_error=True)\nsys.exit(1)";
-    let mut what = claude(body, folder.path());
+    let mut what = agent(&["claude-lost", "--say", "new"], folder.path());
     what.conversation = Some("c-0".to_owned());
+    let mut running = Running::start(what);
+    let first = running.spawned().await;
+    running.order(Order::Go).await;
+    let second = running.spawned().await;
+    assert!(!lives(first) && lives(second), "one process at a time");
+    running.order(Order::Go).await;
+    let (outcome, _) = running.ended().await;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("new")));
+    assert!(!running.signals.contains(&Signal::Ready { conversation: Some("c-0".to_owned()) }));
+}
+
+#[tokio::test]
+async fn every_failing_script_is_what_it_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = [
+        ("claude-ok", Category::Success, ""),
+        ("claude-crash", Category::Crash, "exit code 1: panic: index out of range [7] with length 7"),
+        ("claude-auth", Category::Auth, "Invalid API key · Fix external API key"),
+        ("claude-billing", Category::Billing, "Credit balance is too low"),
+        ("claude-budget", Category::Budget, "Reached maximum budget ($0.5)"),
+        ("claude-max-turns", Category::MaxTurns, "Reached maximum number of turns (2)"),
+        ("claude-server-error", Category::Transient, "API Error: 500 Internal server error."),
+    ];
+    for (script, category, detail) in table {
+        let (outcome, ..) = run(agent(&[script], folder.path())).await;
+        assert_eq!((outcome.category, outcome.detail.as_str()), (category, detail), "{script}");
+    }
+    let mut crash = agent(&["claude-obey"], folder.path());
+    crash.prompt = "You are spark.\n\nplease crash now\n".to_owned();
+    let (outcome, ..) = run(crash).await;
+    assert_eq!(outcome.category, Category::Crash);
+    assert_eq!(outcome.text.as_deref(), Some("I will start with the failing te"), "how far it got");
+}
+
+#[tokio::test]
+async fn a_rate_limit_says_when_it_ends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let before = herder::clock::now();
+    let (outcome, ..) = run(agent(&["claude-rate-limit", "--reset-in", "90"], folder.path())).await;
+    assert_eq!(outcome.category, Category::Quota);
+    let resets_at = outcome.resets_at.expect("it says when");
+    let wait = resets_at.since(before);
+    assert!((Duration::from_secs(85)..Duration::from_secs(120)).contains(&wait), "{wait:?}");
+}
+
+#[tokio::test]
+async fn a_flood_of_lines_is_a_handful_of_reports() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = agent(&["claude-flood", "--lines", "20000"], folder.path());
+    edit(&mut what, |spec| spec.relay = Relay::All);
+    let (outcome, signals, words) = run(what).await;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("20000 lines")));
+    assert!(signals.len() + words.len() < 40, "{} signals, {} words", signals.len(), words.len());
+    assert!(words.iter().all(|words| words.len() < 20_000));
+    assert!(words[0].starts_with("line 0 ") && words.last().is_some_and(|last| last.contains("line 19999 ")));
+}
+
+#[tokio::test]
+async fn a_hung_model_call_is_told_before_it_is_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = agent(&["claude-hang"], folder.path());
+    what.clocks.silence = Duration::from_millis(500);
+    what.clocks.grace = Duration::from_millis(300);
     let (outcome, signals, _) = run(what).await;
-    assert_eq!(outcome.category, Category::Transient);
-    assert!(signals.contains(&Signal::Ready { conversation: None }));
+    assert_eq!(outcome.category, Category::Hung);
+    let place = |is: fn(&Signal) -> bool| signals.iter().position(is).expect("it was told");
+    let told = place(|signal| matches!(signal, Signal::ClockRanOut { clock: Clock::Silence, .. }));
+    assert!(told < place(|signal| matches!(signal, Signal::Ended { .. })));
+    assert!(outcome.detail.starts_with("no event for 0."), "{}", outcome.detail);
+}
+
+#[tokio::test]
+async fn a_process_that_says_nothing_runs_out_of_its_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(Runtime::Claude, &["sh", "-c", "cat > /dev/null; sleep 1000", "-"], folder.path());
+    what.clocks.startup = Duration::from_millis(300);
+    what.clocks.grace = Duration::from_millis(300);
+    let (outcome, signals, _) = run(what).await;
+    assert_eq!(outcome.category, Category::Hung);
+    assert!(signals.iter().any(|signal| matches!(signal, Signal::ClockRanOut { clock: Clock::Startup, .. })));
+}
+
+#[tokio::test]
+async fn a_tool_call_beyond_its_limit_is_interrupted_and_a_longer_silence_within_it_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = agent(&["claude-tool", "--seconds", "1.2"], folder.path());
+    what.clocks.silence = Duration::from_millis(300);
+    what.clocks.beat = Duration::from_millis(100);
+    let (outcome, ..) = run(what.clone()).await;
+    assert_eq!(outcome.category, Category::Success, "{outcome:?}");
+    what.clocks.tool = Duration::from_millis(600);
+    let (outcome, ..) = run(what).await;
+    assert_eq!(outcome.category, Category::Hung);
+    assert!(outcome.detail.starts_with("tool Bash open for 0."), "{}", outcome.detail);
+    assert_eq!(outcome.exit, Some(Exit::Code(0)), "the interrupt was enough");
+}
+
+#[tokio::test]
+async fn what_runs_can_be_seen_from_outside() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut running = Running::start(agent(&["claude-tool", "--seconds", "1000"], folder.path()));
+    running.spawned().await;
+    running.order(Order::Go).await;
+    let live = tokio::time::timeout(PATIENCE, running.driver.live.wait_for(|live| live.tool.is_some()));
+    let live = live.await.expect("the tool call begins in time").expect("the driver runs").clone();
+    assert_eq!(live.tool.as_deref(), Some("Bash"));
+    assert_eq!((live.turns, live.usage.input_tokens), (2, 2400));
+    assert!(live.last_event.is_some());
+    running.order(Order::Stop).await;
+    assert_eq!(running.ended().await.0.category, Category::Interrupted);
+}
+
+#[tokio::test]
+async fn the_forking_script_is_ended_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(Runtime::Command, &[HERDER, "demo-agent", "fork"], folder.path());
+    what.clocks.grace = Duration::from_millis(200);
+    edit(&mut what, |spec| spec.relay = Relay::All);
+    let mut running = Running::start(what);
+    running.spawned().await;
+    running.order(Order::Go).await;
+    running.first_words().await;
+    assert_eq!(running.members().await.len(), 5, "the process, two children, two daemons");
+    running.order(Order::Stop).await;
+    let (outcome, survivors) = running.ended().await;
+    assert_eq!((outcome.category, survivors.len()), (Category::Interrupted, 0));
+}
+
+#[tokio::test]
+async fn the_other_scripts_do_what_they_say() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let echo = run(session(Runtime::Command, &[HERDER, "demo-agent", "echo"], folder.path())).await.0;
+    assert_eq!((echo.category, echo.text.as_deref()), (Category::Success, Some("do it")));
+    let exit =
+        run(session(Runtime::Command, &[HERDER, "demo-agent", "exit", "--code", "3"], folder.path())).await.0;
+    assert_eq!(
+        (exit.category, exit.detail.as_str()),
+        (Category::Crash, "exit code 3: leaving with code 3, as told")
+    );
+    let mut stays = agent(&["claude-no-exit"], folder.path());
+    stays.clocks.grace = Duration::from_millis(200);
+    let stays = run(stays).await.0;
+    assert_eq!((stays.category, stays.exit), (Category::Success, Some(Exit::Signal(9))));
+}
+
+/// Stands for a herder that is killed: starts the forking script and waits to be killed.
+#[tokio::test]
+#[ignore = "started by the next test"]
+async fn a_herder_that_will_be_killed() {
+    let Ok(marker) = std::env::var("TEST_MARKER") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(Runtime::Command, &[HERDER, "demo-agent", "fork"], folder.path());
+    what.marker = marker;
+    edit(&mut what, |spec| spec.relay = Relay::All);
+    let mut running = Running::start(what);
+    let root = running.spawned().await;
+    running.order(Order::Go).await;
+    running.first_words().await;
+    std::fs::write(std::env::var("TEST_FILE").expect("given"), format!("{} {}", root.pid, root.started))
+        .expect("the file can be written");
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test]
+async fn what_a_killed_herder_left_is_ended_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("record");
+    let journal = format!("journal-{}", std::process::id());
+    let mut herder = tokio::process::Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "runtime::a_herder_that_will_be_killed", "--ignored", "--nocapture"])
+        .env("TEST_MARKER", format!("{journal}/spark/1"))
+        .env("TEST_FILE", &file)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("this test can be started");
+    // Another herder's agent, and a process whose number a stale record names.
+    let trees = ProcessTrees::new().expect("this process can adopt");
+    let mut other = tokio::process::Command::new("sleep")
+        .arg("1000")
+        .env("HERDER_SESSION", format!("{journal}0/spark/1"))
+        .spawn()
+        .expect("sleep starts");
+    let other_id = herder::runtime::process::look(other.id().expect("it runs")).expect("it runs").identity;
+    let record = tokio::time::timeout(PATIENCE, async {
+        loop {
+            // The file is written once everything runs; there is nothing else to wait on in a process that will be killed.
+            match std::fs::read_to_string(&file) {
+                Ok(text) if text.contains(' ') => return text,
+                _ => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        }
+    });
+    let record = record.await.expect("the other herder starts its agent");
+    let (pid, started) = record.trim().split_once(' ').expect("two numbers");
+    let record =
+        ProcessRecord { pid: pid.parse().expect("a pid"), started: started.parse().expect("a time") };
+    herder.kill().await.expect("it can be killed");
+
+    let spark = AgentName::new("spark").expect("a good name");
+    let stale = ProcessRecord { pid: other_id.pid, started: other_id.started - 1 };
+    let recorded =
+        [(spark.clone(), format!("{journal}/"), Some(record)), (spark, format!("{journal}/"), Some(stale))];
+    let ended = orphans::end(&trees, &recorded, Duration::from_millis(200)).await;
+    assert_eq!((ended.ended.len(), ended.survivors.len()), (5, 0), "{ended:?}");
+    assert!(ended.ended.contains(&record.pid));
+    assert!(lives(other_id), "another herder's agents are left alone");
+    let again = orphans::end(&trees, &recorded, Duration::from_millis(200)).await;
+    assert_eq!(again, orphans::Ended::default());
+    other.kill().await.expect("it can be killed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_healthy_tool_call_of_25_minutes_is_never_killed_and_beats_all_the_while() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The tool call ends when the test says so, on the standard input that steering writes to.
+    let body = "init(); say(type='assistant', message=dict(id='m0', model='m', content=[dict(type='tool_use', id='t', name='Bash')]))\n\
+                read(); say(type='user', message=dict(role='user', content=[dict(type='tool_result', tool_use_id='t')])); text('ok'); result('ok')";
+    let mut what = claude(body, folder.path());
+    let minutes = |n: u64| Duration::from_secs(60 * n);
+    what.clocks = Clocks {
+        startup: minutes(1),
+        silence: minutes(5),
+        tool: minutes(30),
+        task: minutes(30),
+        grace: Duration::from_secs(10),
+        beat: Duration::from_secs(5),
+    };
+    let Driver { orders, mut reports, mut live } =
+        launch(what, ProcessTrees::new().expect("this process can adopt"));
+    // With time paused nothing but the test moves it, as long as something else is always ready to run.
+    let busy = tokio::spawn(async {
+        loop {
+            tokio::task::yield_now().await;
+        }
+    });
+    orders.send(Order::Go).await.expect("the driver listens");
+    live.wait_for(|live| live.tool.is_some()).await.expect("the tool call begins");
+    let mut beats = 0;
+    for _ in 0..(25 * 12) {
+        tokio::time::advance(Duration::from_secs(5)).await;
+        loop {
+            match reports.recv().await.expect("the driver runs") {
+                Report::Beat => break beats += 1,
+                Report::Signal(Signal::ClockRanOut { clock, evidence }) => panic!("{clock:?}: {evidence}"),
+                Report::Signal(_) | Report::Words(_) => {}
+            }
+        }
+    }
+    assert_eq!(beats, 25 * 12);
+    orders
+        .send(Order::Steer { work: WorkId(1), text: "go on".to_owned() })
+        .await
+        .expect("the driver listens");
+    let ended = loop {
+        match reports.recv().await.expect("the end is reported") {
+            Report::Signal(Signal::Ended { outcome, .. }) => break outcome,
+            Report::Beat | Report::Words(_) | Report::Signal(_) => {}
+        }
+    };
+    assert_eq!(ended.category, Category::Success, "{ended:?}");
+    busy.abort();
 }

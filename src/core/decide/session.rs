@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Draft;
-use crate::core::agent::{Agent, Breaker, Phase};
+use crate::core::agent::{Agent, Breaker, Phase, ProcessRecord};
 use crate::core::apply::PAST_RESETS_BELIEVED;
 use crate::core::breaker;
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
@@ -46,7 +46,9 @@ pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal)
     }
     match signal {
         Signal::Spawned { pid, started } => {
-            if draft.agent().process.is_none() {
+            // A driver whose conversation turned out to be gone starts a second process for the same session, after the
+            // first one has left.
+            if draft.agent().process != Some(ProcessRecord { pid: *pid, started: *started }) {
                 draft.record(Event::ProcessStarted { session, pid: *pid, started: *started });
             }
         }

@@ -1,0 +1,539 @@
+//! Scripted agents: they speak the real wire formats and do one thing each, as real child processes.
+//!
+//! `herder demo-agent <script> [--option value]… [anything]`: the demo's agents and the tests' ones. What follows a
+//! script's own options is what the runtime appends to its command line; of it only `--resume` is looked at.
+//!
+//! | script | speaks | does |
+//! |---|---|---|
+//! | `claude-ok [--seconds S] [--say TEXT]` | claude | a tool call, an answer, a result |
+//! | `claude-obey` | claude | what a word of the prompt says: crash, limit, auth, billing, hang, tool, else as `claude-ok` |
+//! | `claude-crash` | claude | dies in the middle of an answer |
+//! | `claude-rate-limit [--reset-in S]` | claude | a limit with its reset time |
+//! | `claude-auth`, `claude-billing`, `claude-budget`, `claude-server-error`, `claude-max-turns` | claude | that failure |
+//! | `claude-hang` | claude | begins and falls silent, deaf to interrupts |
+//! | `claude-tool [--seconds S]` | claude | one long tool call |
+//! | `claude-no-exit` | claude | a result, and then it neither leaves nor listens to SIGTERM |
+//! | `claude-flood [--lines N]` | claude | that many lines as fast as they are read |
+//! | `claude-lost` | claude | does not know the conversation it is to resume |
+//! | `fork` | lines | children in sessions of their own and daemons, all deaf to SIGTERM |
+//! | `echo` | lines | the prompt |
+//! | `exit [--code N]` | lines | says why on standard error and leaves |
+
+use std::io::{self, BufRead, BufWriter, Write};
+use std::process::{Command, ExitCode, Stdio};
+use std::str::FromStr;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::clock;
+
+/// Exit code of a process that did not get what it needs to begin.
+const UNUSABLE: u8 = 64;
+
+/// Standard input is read ahead by this many lines: nobody types faster than a script looks.
+const INPUT_CAPACITY: usize = 64;
+
+/// Runs one script. `arguments` are the script's name, its options, and whatever the runtime appends.
+#[must_use]
+pub fn run(arguments: &[String]) -> ExitCode {
+    let Some((script, rest)) = arguments.split_first() else {
+        complain("demo-agent needs the name of a script, e.g. claude-ok");
+        return ExitCode::from(UNUSABLE);
+    };
+    let options = Options(rest);
+    let code = match script.as_str() {
+        "fork" => fork(),
+        "fork-child" => forked(&options),
+        "echo" => echo(),
+        "exit" => exit(&options),
+        _ => match Act::of(script) {
+            Some(act) => Claude::start(&options).and_then(|mut claude| claude.play(act, &options)),
+            None => {
+                complain(&format!("there is no script {script}"));
+                return ExitCode::from(UNUSABLE);
+            }
+        },
+    };
+    // Whoever read the output is gone: so is the reason to go on.
+    code.unwrap_or(ExitCode::FAILURE)
+}
+
+/// `--name value` pairs.
+struct Options<'a>(&'a [String]);
+
+impl Options<'_> {
+    fn text(&self, name: &str) -> Option<&str> {
+        let at = self.0.iter().position(|argument| argument.strip_prefix("--") == Some(name))?;
+        self.0.get(at + 1).map(String::as_str)
+    }
+
+    fn number<T: FromStr>(&self, name: &str, default: T) -> T {
+        self.text(name).and_then(|text| text.parse().ok()).unwrap_or(default)
+    }
+
+    fn seconds(&self, name: &str, default: f64) -> Duration {
+        Duration::try_from_secs_f64(self.number(name, default)).unwrap_or_default()
+    }
+}
+
+fn complain(sentence: &str) {
+    let _ = writeln!(io::stderr(), "{sentence}");
+}
+
+/// What a claude does once it has its prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Act {
+    Ok,
+    Obey,
+    Crash,
+    RateLimit,
+    Auth,
+    Billing,
+    Budget,
+    ServerError,
+    MaxTurns,
+    Hang,
+    Tool,
+    NoExit,
+    Flood,
+    Lost,
+}
+
+impl Act {
+    fn of(script: &str) -> Option<Self> {
+        Some(match script.strip_prefix("claude-")? {
+            "ok" => Self::Ok,
+            "obey" => Self::Obey,
+            "crash" => Self::Crash,
+            "rate-limit" => Self::RateLimit,
+            "auth" => Self::Auth,
+            "billing" => Self::Billing,
+            "budget" => Self::Budget,
+            "server-error" => Self::ServerError,
+            "max-turns" => Self::MaxTurns,
+            "hang" => Self::Hang,
+            "tool" => Self::Tool,
+            "no-exit" => Self::NoExit,
+            "flood" => Self::Flood,
+            "lost" => Self::Lost,
+            _ => return None,
+        })
+    }
+
+    /// What the last line of a prompt asks for.
+    fn asked_for(prompt: &str) -> Self {
+        let words =
+            prompt.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_lowercase();
+        let known = [
+            ("crash", Self::Crash),
+            ("limit", Self::RateLimit),
+            ("auth", Self::Auth),
+            ("billing", Self::Billing),
+            ("budget", Self::Budget),
+            ("hang", Self::Hang),
+            ("tool", Self::Tool),
+            ("flood", Self::Flood),
+        ];
+        known.into_iter().find(|(word, _)| words.contains(word)).map_or(Self::Ok, |(_, act)| act)
+    }
+}
+
+/// What comes in on a claude's standard input.
+enum Heard {
+    User(String),
+    Interrupt(String),
+}
+
+/// How a wait ended.
+#[derive(Debug, PartialEq, Eq)]
+enum Waited {
+    ForAll,
+    Interrupted,
+}
+
+/// A claude that has begun its turn.
+struct Claude {
+    out: BufWriter<io::Stdout>,
+    heard: Receiver<Heard>,
+    conversation: String,
+    prompt: String,
+    steered: Vec<String>,
+    began: Instant,
+    messages: u32,
+}
+
+impl Claude {
+    /// Waits for the first user line, as the real one does before it says anything.
+    fn start(options: &Options<'_>) -> io::Result<Self> {
+        let (sender, heard) = sync_channel(INPUT_CAPACITY);
+        thread::spawn(move || listen(&sender));
+        let conversation = options.text("resume").map_or_else(
+            || format!("{:08x}-0000-4000-8000-{:012x}", std::process::id(), clock::now().as_millis()),
+            str::to_owned,
+        );
+        let mut claude = Self {
+            out: BufWriter::new(io::stdout()),
+            heard,
+            conversation,
+            prompt: String::new(),
+            steered: Vec::new(),
+            began: Instant::now(),
+            messages: 0,
+        };
+        loop {
+            match claude.heard.recv() {
+                Ok(Heard::User(prompt)) => {
+                    claude.prompt = prompt;
+                    return Ok(claude);
+                }
+                Ok(Heard::Interrupt(id)) => claude.acknowledge(&id)?,
+                Err(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            }
+        }
+    }
+
+    fn play(&mut self, act: Act, options: &Options<'_>) -> io::Result<ExitCode> {
+        let act = if act == Act::Obey { Act::asked_for(&self.prompt) } else { act };
+        if act == Act::Lost && options.text("resume").is_some() {
+            complain(&format!("No conversation found with session ID: {}", self.conversation));
+            self.failed("error_during_execution", "error", &["No conversation found"])?;
+            return Ok(ExitCode::FAILURE);
+        }
+        self.init()?;
+        match act {
+            Act::Ok | Act::Obey | Act::Lost => self.work(options.seconds("seconds", 0.0), options)?,
+            Act::Crash => {
+                self.says("I will start with the failing te")?;
+                complain("panic: index out of range [7] with length 7");
+                return Ok(ExitCode::FAILURE);
+            }
+            Act::RateLimit => self.rate_limited(options.number("reset-in", 20))?,
+            Act::Auth => {
+                self.api_error(
+                    "authentication_failed",
+                    401,
+                    "authentication_error",
+                    "Invalid API key · Fix external API key",
+                )?;
+            }
+            Act::Billing => {
+                self.api_error("billing_error", 400, "invalid_request_error", "Credit balance is too low")?;
+            }
+            Act::ServerError => {
+                self.api_error("server_error", 500, "api_error", "API Error: 500 Internal server error.")?;
+            }
+            Act::Budget => {
+                self.failed("error_max_budget_usd", "budget_exhausted", &["Reached maximum budget ($0.5)"])?;
+            }
+            Act::MaxTurns => {
+                self.failed("error_max_turns", "max_turns", &["Reached maximum number of turns (2)"])?;
+            }
+            Act::Hang => loop {
+                thread::sleep(Duration::from_secs(60));
+            },
+            Act::Tool => self.work(options.seconds("seconds", 5.0), options)?,
+            Act::NoExit => {
+                ignore_sigterm()?;
+                self.succeed("Done, but I stay.")?;
+                loop {
+                    thread::sleep(Duration::from_secs(60));
+                }
+            }
+            Act::Flood => self.flood(options.number("lines", 10_000))?,
+        }
+        self.serve()
+    }
+
+    /// A tool call of `seconds`, then an answer that repeats what was asked, and what came in meanwhile.
+    fn work(&mut self, seconds: Duration, options: &Options<'_>) -> io::Result<()> {
+        self.says("I will look at it.")?;
+        if self.tool("Bash", seconds)? == Waited::Interrupted {
+            return Ok(());
+        }
+        let asked =
+            self.prompt.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
+        let mut answer = options.text("say").map_or_else(|| format!("Done: {}", asked.trim()), str::to_owned);
+        for text in std::mem::take(&mut self.steered) {
+            answer.push_str(&format!("\nAlso heard: {text}"));
+        }
+        self.says(&answer)?;
+        self.succeed(&answer)
+    }
+
+    /// After a result: another turn for every message that came too late for the last one, until standard input ends.
+    fn serve(&mut self) -> io::Result<ExitCode> {
+        loop {
+            let late = if self.steered.is_empty() {
+                match self.heard.recv() {
+                    Ok(Heard::User(text)) => text,
+                    Ok(Heard::Interrupt(id)) => {
+                        self.acknowledge(&id)?;
+                        continue;
+                    }
+                    Err(_) => return Ok(ExitCode::SUCCESS),
+                }
+            } else {
+                self.steered.remove(0)
+            };
+            self.init()?;
+            let answer = format!("Also done: {}", late.trim());
+            self.says(&answer)?;
+            self.succeed(&answer)?;
+        }
+    }
+
+    fn tool(&mut self, name: &str, takes: Duration) -> io::Result<Waited> {
+        let id = format!("toolu_{:012x}", self.messages + 1);
+        self.message(&json!([{ "type": "tool_use", "id": id, "name": name, "input": { "command": "cargo test", "description": "d" } }]))?;
+        if self.wait(takes)? == Waited::Interrupted {
+            self.failed("error_during_execution", "aborted_tools", &["[ede_diagnostic] aborted"])?;
+            return Ok(Waited::Interrupted);
+        }
+        self.line(&json!({
+            "type": "user",
+            "message": { "role": "user", "content": [{ "tool_use_id": id, "type": "tool_result", "content": "ok", "is_error": false }] },
+            "parent_tool_use_id": null,
+        }))?;
+        Ok(Waited::ForAll)
+    }
+
+    /// Waits, and hears what is said meanwhile.
+    fn wait(&mut self, takes: Duration) -> io::Result<Waited> {
+        let until = Instant::now() + takes;
+        loop {
+            match self.heard.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Heard::User(text)) => self.steered.push(text),
+                Ok(Heard::Interrupt(id)) => {
+                    self.acknowledge(&id)?;
+                    return Ok(Waited::Interrupted);
+                }
+                Err(RecvTimeoutError::Timeout) => return Ok(Waited::ForAll),
+                // Standard input ended: the turn is finished all the same.
+                Err(RecvTimeoutError::Disconnected) => {
+                    thread::sleep(until.saturating_duration_since(Instant::now()));
+                    return Ok(Waited::ForAll);
+                }
+            }
+        }
+    }
+
+    fn rate_limited(&mut self, seconds: i64) -> io::Result<()> {
+        let resets_at = clock::now().as_millis().div_euclid(1000).saturating_add(seconds);
+        let info = json!({ "status": "rejected", "resetsAt": resets_at, "rateLimitType": "five_hour", "overageStatus": "rejected", "isUsingOverage": false });
+        self.line(&json!({ "type": "rate_limit_event", "rate_limit_info": info }))?;
+        let text = "You've hit your limit";
+        self.synthetic(
+            &json!({
+                "error": "rate_limit", "api_error_status": 429, "api_error_type": "rate_limit_error",
+                "api_error": "usage_limit_reached", "api_error_params": { "rate_limit_info": info },
+            }),
+            text,
+        )?;
+        self.result(&json!({
+            "subtype": "success", "is_error": true, "terminal_reason": "api_error", "result": text,
+            "api_error_status": 429, "api_error_type": "rate_limit_error", "api_error": "usage_limit_reached",
+        }))
+    }
+
+    fn api_error(&mut self, error: &str, status: u16, kind: &str, text: &str) -> io::Result<()> {
+        self.synthetic(&json!({ "error": error, "api_error_status": status, "api_error_type": kind }), text)?;
+        self.result(&json!({
+            "subtype": "success", "is_error": true, "terminal_reason": "api_error", "result": text,
+            "api_error_status": status, "api_error_type": kind,
+        }))
+    }
+
+    fn failed(&mut self, subtype: &str, reason: &str, errors: &[&str]) -> io::Result<()> {
+        self.result(
+            &json!({ "subtype": subtype, "is_error": true, "terminal_reason": reason, "errors": errors }),
+        )
+    }
+
+    fn succeed(&mut self, text: &str) -> io::Result<()> {
+        self.result(&json!({
+            "subtype": "success", "is_error": false, "terminal_reason": "completed", "result": text,
+            "api_error_status": null, "stop_reason": "end_turn",
+        }))
+    }
+
+    fn flood(&mut self, lines: u32) -> io::Result<()> {
+        let padding = "x".repeat(800);
+        for n in 0..lines {
+            self.messages += 1;
+            let text = format!("line {n} {padding}");
+            let line = self.message_line(&json!([{ "type": "text", "text": text }]));
+            serde_json::to_writer(&mut self.out, &line)?;
+            self.out.write_all(b"\n")?;
+        }
+        self.succeed(&format!("{lines} lines"))
+    }
+}
+
+/// The lines themselves.
+impl Claude {
+    fn init(&mut self) -> io::Result<()> {
+        self.line(&json!({
+            "type": "system", "subtype": "init", "cwd": ".", "tools": ["Bash", "Edit", "Read", "Write"],
+            "mcp_servers": [], "model": "claude-scripted", "permissionMode": "default", "claude_code_version": "2.1.329",
+        }))
+    }
+
+    fn says(&mut self, text: &str) -> io::Result<()> {
+        self.message(&json!([{ "type": "text", "text": text }]))
+    }
+
+    fn message(&mut self, content: &Value) -> io::Result<()> {
+        self.messages += 1;
+        let line = self.message_line(content);
+        self.line(&line)
+    }
+
+    fn message_line(&self, content: &Value) -> Value {
+        json!({
+            "type": "assistant",
+            "message": {
+                "id": format!("msg_{:012x}", self.messages), "type": "message", "role": "assistant",
+                "model": "claude-scripted", "content": content, "stop_reason": null,
+                "usage": { "input_tokens": 1200, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 30 },
+            },
+            "parent_tool_use_id": null,
+        })
+    }
+
+    fn synthetic(&mut self, error: &Value, text: &str) -> io::Result<()> {
+        let mut line = json!({
+            "type": "assistant",
+            "message": { "id": "synthetic", "model": "<synthetic>", "role": "assistant", "content": [{ "type": "text", "text": text }] },
+            "parent_tool_use_id": null, "is_api_error_message": true,
+        });
+        merge(&mut line, error);
+        self.line(&line)
+    }
+
+    fn result(&mut self, how: &Value) -> io::Result<()> {
+        let (input, output) = (1200 * u64::from(self.messages), 30 * u64::from(self.messages));
+        let cost = 0.0054 * f64::from(self.messages);
+        let millis = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let mut line = json!({
+            "duration_ms": millis, "num_turns": 1, "total_cost_usd": cost, "permission_denials": [],
+            "modelUsage": { "claude-scripted": { "inputTokens": input, "outputTokens": output, "costUSD": cost } },
+            "usage": { "input_tokens": input, "output_tokens": output }, "type": "result", "queued_turn_count": 0,
+        });
+        merge(&mut line, how);
+        self.line(&line)
+    }
+
+    fn acknowledge(&mut self, id: &str) -> io::Result<()> {
+        self.line(&json!({
+            "type": "control_response",
+            "response": { "subtype": "success", "request_id": id, "response": { "still_queued": [] } },
+        }))
+    }
+
+    fn line(&mut self, line: &Value) -> io::Result<()> {
+        let mut line = line.clone();
+        merge(&mut line, &json!({ "session_id": self.conversation }));
+        serde_json::to_writer(&mut self.out, &line)?;
+        self.out.write_all(b"\n")?;
+        self.out.flush()
+    }
+}
+
+fn merge(into: &mut Value, more: &Value) {
+    if let (Some(into), Some(more)) = (into.as_object_mut(), more.as_object()) {
+        into.extend(more.iter().map(|(name, value)| (name.clone(), value.clone())));
+    }
+}
+
+/// Reads standard input. A line that is not JSON ends the process, as it does with the real one.
+fn listen(heard: &SyncSender<Heard>) {
+    for line in io::stdin().lock().lines() {
+        let Ok(line) = line else { return };
+        let Ok(value) = serde_json::from_str::<Value>(&line) else {
+            complain("Error parsing streaming input line");
+            return;
+        };
+        let what = match value["type"].as_str() {
+            Some("user") => Heard::User(value["message"]["content"].as_str().unwrap_or_default().to_owned()),
+            Some("control_request") => {
+                Heard::Interrupt(value["request_id"].as_str().unwrap_or_default().to_owned())
+            }
+            _ => continue,
+        };
+        if heard.send(what).is_err() {
+            return;
+        }
+    }
+}
+
+/// From here on SIGTERM is heard and nothing follows from it.
+fn ignore_sigterm() -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut asked = runtime.block_on(async { signal(SignalKind::terminate()) })?;
+    thread::spawn(move || runtime.block_on(async { while asked.recv().await.is_some() {} }));
+    Ok(())
+}
+
+/// A process with two children in sessions of their own and two daemons without a parent; all stay and ignore SIGTERM.
+fn fork() -> io::Result<ExitCode> {
+    ignore_sigterm()?;
+    let itself = std::env::current_exe()?;
+    let begin = |what: &str| {
+        Command::new(&itself)
+            .args(["demo-agent", "fork-child", "--as", what])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+    };
+    let mut children = [begin("session")?, begin("session")?, begin("daemon")?, begin("daemon")?];
+    for child in &mut children {
+        // Each says a line once it is what it is to be.
+        let mut line = String::new();
+        if let Some(output) = child.stdout.take() {
+            io::BufReader::new(output).read_line(&mut line)?;
+        }
+    }
+    say("forked two children and two daemons")?;
+    loop {
+        thread::sleep(Duration::from_secs(60));
+    }
+}
+
+fn forked(options: &Options<'_>) -> io::Result<ExitCode> {
+    ignore_sigterm()?;
+    rustix::process::setsid()?;
+    if options.text("as") == Some("daemon") {
+        // The one that stays has no living parent, and says the line that its grandparent waits for.
+        Command::new(std::env::current_exe()?)
+            .args(["demo-agent", "fork-child", "--as", "session"])
+            .stdin(Stdio::null())
+            .spawn()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    say("here")?;
+    loop {
+        thread::sleep(Duration::from_secs(60));
+    }
+}
+
+fn echo() -> io::Result<ExitCode> {
+    let prompt = io::read_to_string(io::stdin())?;
+    say(prompt.trim_end())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn exit(options: &Options<'_>) -> io::Result<ExitCode> {
+    let code = options.number("code", 1_u8);
+    complain(&format!("leaving with code {code}, as told"));
+    Ok(ExitCode::from(code))
+}
+
+fn say(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()
+}
