@@ -65,7 +65,7 @@ fn every_end_that_was_seen_has_its_class_and_its_words() {
         (transcript!("429"), RateLimit, "API Error: Request rejected (429)"),
         (transcript!("429-retry-after"), RateLimit, "API Error: Request rejected (429)"),
         (transcript!("500"), Transient, "API Error: 500 Internal server error."),
-        (transcript!("529"), Transient, "API Error: Repeated 529 Overloaded errors."),
+        (transcript!("529"), Transient, "API Error: 529 Overloaded."),
         (transcript!("cut"), Transient, "API Error: Connection dropped (ECONNRESET)."),
         (transcript!("credit"), Billing, "Credit balance is too low"),
         (transcript!("ctx"), ContextOverflow, "Prompt is too long"),
