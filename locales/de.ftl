@@ -1,248 +1,228 @@
-### Every text herder says, in English: the source of all other locales.
-###
-### `**bold**` and `code` in backticks are the only markup; each network turns them into its own.
-### A locale has exactly these messages with exactly these variables.
+### Deutsch. Dieselben Meldungen und Variablen wie en-US.ftl; dort steht auch, was jede Variable ist.
 
-## Building blocks
+## Bausteine
 
-# Durations are put together from these: 40s, 5m, 1h 3m. $count is the number of that unit.
-unit-seconds = { $count }s
-unit-minutes = { $count }m
-unit-hours = { $count }h
-unit-days = { $count }d
-# Two units, the larger first.
+unit-seconds = { $count } s
+unit-minutes = { $count } min
+unit-hours = { $count } h
+unit-days = { $count } { $count ->
+    [one] Tag
+   *[other] Tage
+}
 unit-pair = { $first } { $second }
-# strftime: a full moment, and the time of day alone.
-time-format = %Y-%m-%d %H:%M:%S
+time-format = %d.%m.%Y %H:%M:%S
 clock-format = %H:%M:%S
-decimal-mark = .
-group-mark = ,
-# $amount is a number of US dollars, already written with the marks above.
-money = ${ $amount }
-# Put behind a reason that does not end with one.
+decimal-mark = ,
+group-mark = .
+money = { $amount } $
 full-stop = .
-# In place of a reason that nobody gave.
-no-reason = no reason given
-# Under a long text of an agent that was cut. $count: lines left out.
+no-reason = kein Grund angegeben
 words-cut = { $count ->
-    [one] … { $count } more line; `@{ $agent } log`
-   *[other] … { $count } more lines; `@{ $agent } log`
+    [one] … noch { $count } Zeile; `@{ $agent } log`
+   *[other] … noch { $count } Zeilen; `@{ $agent } log`
 }
 
-## What an agent is doing
+## Was ein Agent gerade tut
 
-phase-idle = idle
-phase-starting = starting
-phase-running = running
-# $reason: one of stop-…
-phase-stopping = stopping ({ $reason })
-# $reason: one of wait-…
-phase-waiting = { $reason }, { $countdown } left
-# $reason: one of pause-…
-phase-paused = paused ({ $reason })
-phase-needs-intervention = needs intervention
-phase-degraded = degraded
-phase-removed = removed
-# $until: a time of day.
-halt-waiting = waiting until { $until }
+phase-idle = ohne Arbeit
+phase-starting = startet
+phase-running = arbeitet
+phase-stopping = wird angehalten ({ $reason })
+phase-waiting = { $reason }, noch { $countdown }
+phase-paused = pausiert ({ $reason })
+phase-needs-intervention = braucht Hilfe
+phase-degraded = beeinträchtigt
+phase-removed = entfernt
+halt-waiting = in Wartezeit bis { $until }
+halt-needs-intervention = nach zu vielen Fehlschlägen angehalten (braucht Hilfe)
+halt-degraded = nach zu vielen Abstürzen angehalten (beeinträchtigt)
 
-stop-pause = pause
-stop-abort = abort
-stop-restart = restart
-stop-stop-all = stop-all
-stop-cancel = task cancelled
-stop-remove = removed
-stop-account = account: { $category }
-stop-hung = hung
+stop-pause = Pause
+stop-abort = Abbruch
+stop-restart = Neustart
+stop-stop-all = alle anhalten
+stop-cancel = Aufgabe zurückgezogen
+stop-remove = entfernt
+stop-account = Konto: { $category }
+stop-hung = hängt
 
-pause-person = by { $name }
+pause-person = von { $name }
 pause-failure = { $category }
-pause-account = account: { $category }
-pause-survivors = processes left over
+pause-account = Konto: { $category }
+pause-survivors = übrig gebliebene Prozesse
 
-wait-backoff = restarting after: { $category }
-wait-rate-limit = rate limited
-wait-rest = resting
+wait-backoff = Neustart nach: { $category }
+wait-rate-limit = ausgebremst (Rate-Limit)
+wait-rest = ruht
 
-work-message = message
-work-task = task
-work-round = round
+work-message = Nachricht
+work-task = Aufgabe
+work-round = Durchlauf
 
-task-done = done
-task-failed = failed
-task-cancelled = cancelled
+task-done = erledigt
+task-failed = gescheitert
+task-cancelled = zurückgezogen
 
-## How a session ended
+## Wie eine Sitzung endete
 
-category-success = success
-category-transient = transient error
-category-rate-limit = rate limit
-category-permanent = permanent error
-category-max-turns = turn limit reached
-category-billing = billing error
-category-auth = authentication failed
-category-budget = budget cap reached
-category-quota = usage limit reached
-category-context-overflow = context window full
-category-task-timeout = task took too long
-category-sandbox-denial = tool denied
-category-hung = hung
-category-crash = crash
-category-do-not-restart = asked not to be restarted
-category-interrupted = interrupted
+category-success = Erfolg
+category-transient = vorübergehender Fehler
+category-rate-limit = Rate-Limit
+category-permanent = dauerhafter Fehler
+category-max-turns = Rundenlimit erreicht
+category-billing = Abrechnungsfehler
+category-auth = Anmeldung fehlgeschlagen
+category-budget = Budgetgrenze erreicht
+category-quota = Kontingent erschöpft
+category-context-overflow = Kontextfenster voll
+category-task-timeout = Zeitlimit der Aufgabe überschritten
+category-sandbox-denial = Werkzeug verweigert
+category-hung = hängt
+category-crash = Absturz
+category-do-not-restart = will nicht neu gestartet werden
+category-interrupted = unterbrochen
 
-# Read after the agent's name: "spark did not start in time".
-clock-startup = did not start in time
-clock-silence = has been silent for too long
-clock-tool = has had a tool call open for too long
-clock-task = has been at it for too long
-clock-heartbeat = stopped answering herder
+clock-startup = ist nicht rechtzeitig gestartet
+clock-silence = schweigt zu lange
+clock-tool = hat einen Werkzeugaufruf zu lange offen
+clock-task = ist zu lange an der Arbeit
+clock-heartbeat = antwortet herder nicht mehr
 
-## Status posts
+## Statusmeldungen
 
-notice-started = 🐜 **{ $agent }** started: { $work }
-# $priced: yes | no, whether the runtime named a price.
-notice-completed = ✅ **{ $agent }** completed in { $duration }{ $turns ->
+notice-started = 🐜 **{ $agent }** hat angefangen: { $work }
+notice-completed = ✅ **{ $agent }** ist fertig nach { $duration }{ $turns ->
     [0] {""}
-    [one] {" "}· { $turns } turn
-   *[other] {" "}· { $turns } turns
+    [one] {" "}· { $turns } Runde
+   *[other] {" "}· { $turns } Runden
 }{ $priced ->
     [yes] {" "}· { $cost }
    *[no] {""}
 }
-notice-crashed = ❌ **{ $agent }** crashed: { $detail } Restarting in { $countdown }…
-notice-rate-limited = ⏳ **{ $agent }** is rate limited. Resuming in { $countdown }…
-notice-permanent = 🚫 **{ $agent }** encountered a permanent error: { $detail } Restarting in { $countdown }…
-notice-billing = 💳 **{ $agent }** has a billing error — check your { $account } account. Pausing until resumed.
-notice-auth = 🔐 **{ $agent }** failed to authenticate — check credentials. Pausing until resumed.
-notice-budget = 💰 **{ $agent }** exceeded its USD budget cap. Pausing until resumed.
-notice-do-not-restart = 🚫 **{ $agent }** asked not to be restarted: { $detail } Pausing until resumed.
-# $emoji: that of the category.
-notice-paused-with-account = { $emoji } **{ $agent }** is paused with its account { $account } ({ $category }). Fix the account, then `@{ $agent } resume`.
-notice-account-blocked = 🚨 Account **{ $account }**: { $category }, seen by **{ $agent }**. All its agents are paused. Fix the account, then `@{ $agent } resume`.
-# $by: who opened it.
-notice-account-opened = ▶️ Account **{ $account }** is open again, thanks to { $by }. Its agents go on.
-notice-timed-out = ❌ **{ $agent }** took longer than { $limit } and was stopped. Trying once more in { $countdown }…
-notice-task-failed = ❌ **{ $agent }** gave up task { $task }: { $detail }
-# $clock: one of clock-…; $detail: what was seen.
-notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } Interrupting it…
-notice-needs-intervention = 🧯 **{ $agent }** needs intervention: { $failures ->
-    [one] { $failures } failure
-   *[other] { $failures } failures
-} within { $window }. No more restarts. Read `@{ $agent } log`, then `@{ $agent } resume` for one trial.
-notice-breaker-closed = ✅ **{ $agent }** is well again: the trial session succeeded.
-notice-degraded = 🧯 **{ $agent }** is degraded: { $crashes ->
-    [one] { $crashes } crash
-   *[other] { $crashes } crashes
-} within { $window }. No more restarts. Read `@{ $agent } log`, then `@{ $agent } resume`.
-# $pids: process ids with commas.
+notice-crashed = ❌ **{ $agent }** ist abgestürzt: { $detail } Neustart in { $countdown }…
+notice-rate-limited = ⏳ **{ $agent }** hat ein Rate-Limit erreicht. Weiter in { $countdown }…
+notice-permanent = 🚫 **{ $agent }** hat einen dauerhaften Fehler: { $detail } Neustart in { $countdown }…
+notice-billing = 💳 **{ $agent }** hat einen Abrechnungsfehler – bitte das Konto { $account } prüfen. Pausiert bis zum `resume`.
+notice-auth = 🔐 **{ $agent }** konnte sich nicht anmelden – bitte die Zugangsdaten prüfen. Pausiert bis zum `resume`.
+notice-budget = 💰 **{ $agent }** hat seine Budgetgrenze in US-Dollar überschritten. Pausiert bis zum `resume`.
+notice-do-not-restart = 🚫 **{ $agent }** will nicht neu gestartet werden: { $detail } Pausiert bis zum `resume`.
+notice-paused-with-account = { $emoji } **{ $agent }** pausiert mit seinem Konto { $account } ({ $category }). Erst das Konto in Ordnung bringen, dann `@{ $agent } resume`.
+notice-account-blocked = 🚨 Konto **{ $account }**: { $category }, bemerkt bei **{ $agent }**. Alle seine Agenten pausieren. Erst das Konto in Ordnung bringen, dann `@{ $agent } resume`.
+notice-account-opened = ▶️ Konto **{ $account }** ist wieder offen, dank { $by }. Seine Agenten machen weiter.
+notice-timed-out = ❌ **{ $agent }** brauchte länger als { $limit } und wurde angehalten. Noch ein Versuch in { $countdown }…
+notice-task-failed = ❌ **{ $agent }** hat Aufgabe { $task } aufgegeben: { $detail }
+notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } Wird unterbrochen…
+notice-needs-intervention = 🧯 **{ $agent }** braucht Hilfe: { $failures ->
+    [one] { $failures } Fehlschlag
+   *[other] { $failures } Fehlschläge
+} innerhalb von { $window }. Keine weiteren Neustarts. Erst `@{ $agent } log` lesen, dann `@{ $agent } resume` für einen Versuch.
+notice-breaker-closed = ✅ **{ $agent }** läuft wieder: Die Probesitzung war erfolgreich.
+notice-degraded = 🧯 **{ $agent }** ist beeinträchtigt: { $crashes ->
+    [one] { $crashes } Absturz
+   *[other] { $crashes } Abstürze
+} innerhalb von { $window }. Keine weiteren Neustarts. Erst `@{ $agent } log` lesen, dann `@{ $agent } resume`.
 notice-survivors = 🧯 **{ $agent }**: { $count ->
-    [one] a process could not be ended: { $pids }. End it
-   *[other] { $count } processes could not be ended: { $pids }. End them
-} by hand, then `@{ $agent } resume`.
-notice-supervisor-panicked = ❌ **{ $agent }**: herder itself made a mistake here and rebuilt this agent's supervisor from the journal. Restarting in { $countdown }…
-notice-supervisor-gave-up = 🧯 **{ $agent }**: its supervisor cannot be rebuilt from the journal: { $detail } The agent stands still until herder is restarted.
-notice-paused = ⏸️ **{ $agent }** is paused. `@{ $agent } resume` lets it go on.
-notice-interrupted = 🐜 **{ $agent }** was cut short when herder went down. Its work is tried again.
-# For machines as well as people: stays as it is in every language.
+    [one] Ein Prozess ließ sich nicht beenden: { $pids }. Bitte
+   *[other] { $count } Prozesse ließen sich nicht beenden: { $pids }. Bitte
+} von Hand beenden, dann `@{ $agent } resume`.
+notice-supervisor-panicked = ❌ **{ $agent }**: herder selbst hat hier einen Fehler gemacht und den Supervisor dieses Agenten aus dem Journal neu aufgebaut. Neustart in { $countdown }…
+notice-supervisor-gave-up = 🧯 **{ $agent }**: Der Supervisor lässt sich nicht aus dem Journal aufbauen: { $detail } Der Agent steht still, bis herder neu gestartet wird.
+notice-paused = ⏸️ **{ $agent }** pausiert. Mit `@{ $agent } resume` geht es weiter.
+notice-interrupted = 🐜 **{ $agent }** wurde unterbrochen, als herder ausfiel. Die Arbeit wird noch einmal versucht.
 notice-work-line = { $line }
 
-## Answers to commands
+## Antworten auf Befehle
 
-notice-pausing = ⏸️ **{ $agent }** will pause after this session. `@{ $agent } pause now` stops it at once.
-notice-resuming = ▶️ **{ $agent }** resumes.
-notice-resuming-trial = ▶️ **{ $agent }** resumes with one trial session. If it fails, no more restarts.
-notice-stopping-pause = ⏸️ **{ $agent }** is being stopped and will stay paused. Its work is kept.
-notice-stopping-abort = ⏸️ **{ $agent }** is being stopped. This work is discarded and the next one follows.
-notice-stopping-restart = ▶️ **{ $agent }** is being stopped and starts afresh, counters reset.
-notice-stopping-stop-all = ⏸️ **{ $agent }** is being stopped with all others and will stay paused. Its work is kept.
-notice-stopping-cancel = ⏸️ **{ $agent }** is being stopped: its task was cancelled. The next one follows.
-notice-stopping-remove = ⏸️ **{ $agent }** is being stopped and removed. Its history is kept.
-notice-stopping-account = ⏸️ **{ $agent }** is being stopped: its account has a problem ({ $category }). Its work is kept.
-notice-stopping-hung = ❌ **{ $agent }** is being stopped: it hangs. Its work is tried again.
-notice-restarting = ▶️ **{ $agent }** starts afresh, counters reset.
-notice-aborted = ⏸️ **{ $agent }** discarded: { $work }
-# $kind: message | task | round; $work: the number of the work.
+notice-pausing = ⏸️ **{ $agent }** pausiert nach dieser Sitzung. `@{ $agent } pause now` hält sofort an.
+notice-resuming = ▶️ **{ $agent }** macht weiter.
+notice-resuming-trial = ▶️ **{ $agent }** macht mit einer Probesitzung weiter. Scheitert sie, gibt es keine weiteren Neustarts.
+notice-stopping-pause = ⏸️ **{ $agent }** wird angehalten und bleibt pausiert. Die Arbeit bleibt erhalten.
+notice-stopping-abort = ⏸️ **{ $agent }** wird angehalten. Diese Arbeit wird verworfen, die nächste folgt.
+notice-stopping-restart = ▶️ **{ $agent }** wird angehalten und fängt frisch an, Zähler auf null.
+notice-stopping-stop-all = ⏸️ **{ $agent }** wird mit allen anderen angehalten und bleibt pausiert. Die Arbeit bleibt erhalten.
+notice-stopping-cancel = ⏸️ **{ $agent }** wird angehalten: Die Aufgabe wurde zurückgezogen. Die nächste folgt.
+notice-stopping-remove = ⏸️ **{ $agent }** wird angehalten und entfernt. Die Geschichte bleibt erhalten.
+notice-stopping-account = ⏸️ **{ $agent }** wird angehalten: Mit dem Konto stimmt etwas nicht ({ $category }). Die Arbeit bleibt erhalten.
+notice-stopping-hung = ❌ **{ $agent }** hängt und wird angehalten. Die Arbeit wird noch einmal versucht.
+notice-restarting = ▶️ **{ $agent }** fängt frisch an, Zähler auf null.
+notice-aborted = ⏸️ **{ $agent }** hat verworfen: { $work }
 notice-accepted = 👀 { $kind ->
-    [task] **{ $agent }** takes up task { $work }.
-   *[other] **{ $agent }** is on it.
+    [task] **{ $agent }** nimmt sich Aufgabe { $work } vor.
+   *[other] **{ $agent }** ist dran.
 }
 notice-queued = 👀 { $kind ->
-    [task] Task { $work } is queued for **{ $agent }** at position { $position }.
-   *[other] Queued for **{ $agent }** at position { $position }.
+    [task] Aufgabe { $work } wartet bei **{ $agent }** auf Platz { $position }.
+   *[other] Wartet bei **{ $agent }** auf Platz { $position }.
 }
-# $why: one of phase-paused, phase-needs-intervention, phase-degraded, halt-waiting.
 notice-queued-while-paused = 👀 { $kind ->
-    [task] Task { $work } is queued for **{ $agent }** at position { $position }, but it is { $why }.
-   *[other] Queued for **{ $agent }** at position { $position }, but it is { $why }.
-} `@{ $agent } resume` lets it go on.
+    [task] Aufgabe { $work } wartet bei **{ $agent }** auf Platz { $position }; Zustand: { $why }.
+   *[other] Wartet bei **{ $agent }** auf Platz { $position }; Zustand: { $why }.
+} Mit `@{ $agent } resume` geht es weiter.
 notice-queued-while-waiting = 👀 { $kind ->
-    [task] Task { $work } is queued for **{ $agent }** at position { $position }. It is { $why }.
-   *[other] Queued for **{ $agent }** at position { $position }. It is { $why }.
-} `@{ $agent } restart` skips the wait.
-notice-steering = 👀 Passed on to **{ $agent }** while it works.
+    [task] Aufgabe { $work } wartet bei **{ $agent }** auf Platz { $position }; Zustand: { $why }.
+   *[other] Wartet bei **{ $agent }** auf Platz { $position }; Zustand: { $why }.
+} `@{ $agent } restart` überspringt die Wartezeit.
+notice-steering = 👀 Bei laufender Arbeit an **{ $agent }** weitergegeben.
 notice-cleared = 👀 { $count ->
-    [one] { $count } queued message
-   *[other] { $count } queued messages
-} of **{ $agent }** dropped. Tasks stay.
-# $end: one of task-…
-notice-task-ended = 👀 Task { $task } of **{ $agent }**: { $end }.
-notice-agent-added = 🐜 **{ $agent }** is here, running { $runtime }. Talk to it in its channel, or say `@{ $agent } …` anywhere.
-notice-agent-edited = 👀 **{ $agent }** changed. The next session uses it.
-notice-agent-removed = 👀 **{ $agent }** is removed. Its history is kept.
+    [one] { $count } wartende Nachricht
+   *[other] { $count } wartende Nachrichten
+} an **{ $agent }** verworfen. Aufgaben bleiben.
+notice-task-ended = 👀 Aufgabe { $task } von **{ $agent }**: { $end }.
+notice-agent-added = 🐜 **{ $agent }** ist da und läuft mit { $runtime }. Ansprechbar im eigenen Kanal oder überall mit `@{ $agent } …`.
+notice-agent-edited = 👀 **{ $agent }** wurde geändert. Es gilt ab der nächsten Sitzung.
+notice-agent-removed = 👀 **{ $agent }** ist entfernt. Die Geschichte bleibt erhalten.
 notice-stopped-all = ⏸️ { $agents ->
-    [one] { $agents } agent
-   *[other] { $agents } agents
-} stopped, { $processes ->
-    [one] { $processes } process
-   *[other] { $processes } processes
-} left.
+    [one] { $agents } Agent
+   *[other] { $agents } Agenten
+} angehalten, { $processes ->
+    [one] { $processes } Prozess
+   *[other] { $processes } Prozesse
+} übrig.
 
-## herder itself
+## herder selbst
 
-notice-away = I was away from { $from } to { $to } ({ $duration }).
+notice-away = Ich war weg von { $from } bis { $to } ({ $duration }).
 notice-collapsed = { $count ->
-    [one] … { $count } line while away; `@{ $agent } log`
-   *[other] … { $count } lines while away; `@{ $agent } log`
+    [one] … { $count } Zeile in Abwesenheit; `@{ $agent } log`
+   *[other] … { $count } Zeilen in Abwesenheit; `@{ $agent } log`
 }
 notice-collapsed-elsewhere = { $count ->
-    [one] … { $count } line while away; `!history`
-   *[other] … { $count } lines while away; `!history`
+    [one] … { $count } Zeile in Abwesenheit; `!history`
+   *[other] … { $count } Zeilen in Abwesenheit; `!history`
 }
-notice-network-down = 🚨 Network **{ $network }** cannot be reached after { $attempts ->
-    [one] { $attempts } attempt
-   *[other] { $attempts } attempts
-}: { $detail } Trying again; agents go on working.
-notice-network-up = ▶️ Network **{ $network }** is back after { $duration }.
-notice-network-refused = 🚨 Network **{ $network }** does not let herder in: { $detail } No more attempts. Correct its section in `bot.toml` and restart herder.
-notice-channel-unavailable = 🚨 { $channel } on **{ $network }** cannot be joined: { $detail } What is owed there waits.
-notice-netsplit = { $nick }: the network was split. You missed { $count ->
-    [one] { $count } line:
-   *[other] { $count } lines:
+notice-network-down = 🚨 Netz **{ $network }** ist nach { $attempts ->
+    [one] { $attempts } Versuch
+   *[other] { $attempts } Versuchen
+} nicht erreichbar: { $detail } Weitere Versuche folgen; die Agenten arbeiten weiter.
+notice-network-up = ▶️ Netz **{ $network }** ist nach { $duration } wieder da.
+notice-network-refused = 🚨 Netz **{ $network }** lässt herder nicht herein: { $detail } Keine weiteren Versuche. Bitte den Abschnitt in `bot.toml` berichtigen und herder neu starten.
+notice-channel-unavailable = 🚨 Kanal { $channel } auf **{ $network }** ist nicht zu betreten: { $detail } Was dort ansteht, wartet.
+notice-netsplit = { $nick }: Das Netz war geteilt. Dir { $count ->
+    [one] entging { $count } Zeile:
+   *[other] entgingen { $count } Zeilen:
 }
-notice-nobody-configured = 🚨 Nobody can command herder: name somebody under `[access]` in `bot.toml` and restart it.
-notice-storage-failed = 🚨 herder cannot write its journal any more: { $detail } It stops its agents and ends. Nothing it acknowledged is lost.
-notice-disk-low = 🚨 Only { $free } are left on the disk with herder's data. Make room; when it is full, herder stops its agents and ends.
-notice-revisions-missing = 🚨 The journal of { $stream } ends at revision { $found }, but { $expected } had been acknowledged. What is missing was lost on the disk; compare with the last daily export.
-notice-shutting-down = herder is going down. What is queued is kept.
+notice-nobody-configured = 🚨 Niemand darf herder Befehle geben: bitte jemanden unter `[access]` in `bot.toml` eintragen und herder neu starten.
+notice-storage-failed = 🚨 herder kann sein Journal nicht mehr schreiben: { $detail } Es hält seine Agenten an und beendet sich. Nichts, was bestätigt wurde, ist verloren.
+notice-disk-low = 🚨 Auf dem Datenträger mit den Daten von herder sind nur noch { $free } frei. Bitte Platz schaffen; ist er voll, hält herder seine Agenten an und beendet sich.
+notice-revisions-missing = 🚨 Das Journal von { $stream } endet bei Revision { $found }, bestätigt war aber { $expected }. Was fehlt, ging auf dem Datenträger verloren; bitte mit dem letzten täglichen Export vergleichen.
+notice-shutting-down = herder wird beendet. Was wartet, bleibt erhalten.
 
-## Refusals
+## Absagen
 
-refusal-already-paused = **{ $agent }** is already paused, or about to be. `@{ $agent } resume` lets it go on.
-refusal-not-paused = **{ $agent }** is not paused, so there is nothing to resume. `@{ $agent } status` shows what it does.
-refusal-nothing-running = **{ $agent }** has nothing to abort: no session is running.
-refusal-already-stopping = **{ $agent }** is already being stopped. Wait for it to end.
-refusal-no-such-task = There is no task { $task }. `!task list` shows those there are.
-refusal-task-over = Task { $task } is already over: { $end }.
-refusal-queue-full = The queue of **{ $agent }** is full ({ $max }). Wait, or drop its messages with `@{ $agent } clear`.
-refusal-queue-empty = **{ $agent }** has no queued messages.
-refusal-empty-work = Tell **{ $agent }** what to do, e.g. `@{ $agent } run the tests`.
-refusal-removed = **{ $agent }** is being removed and takes nothing more.
-refusal-agent-exists = There is already an agent **{ $agent }**. Choose another name, or change it with `!agent edit { $agent }`.
-refusal-no-such-agent = There is no agent “{ $agent }”. `!agent list` shows those there are.
-refusal-no-such-agent-but = There is no agent “{ $agent }”. Did you mean **{ $nearest }**?
-refusal-fault = herder could not do this for **{ $agent }**: something failed inside it. Nothing was changed. Try again; its log names the cause.
-# $what: the thing that was given; $why: what is wrong with it and what would do.
+refusal-already-paused = **{ $agent }** pausiert schon oder gleich. Mit `@{ $agent } resume` geht es weiter.
+refusal-not-paused = **{ $agent }** pausiert nicht, es gibt also nichts fortzusetzen. `@{ $agent } status` zeigt den Stand.
+refusal-nothing-running = Bei **{ $agent }** gibt es nichts abzubrechen: Keine Sitzung läuft.
+refusal-already-stopping = **{ $agent }** wird schon angehalten. Bitte das Ende abwarten.
+refusal-no-such-task = Es gibt keine Aufgabe { $task }. `!task list` zeigt alle.
+refusal-task-over = Aufgabe { $task } ist schon vorbei: { $end }.
+refusal-queue-full = Die Warteschlange von **{ $agent }** ist voll ({ $max }). Bitte warten oder die Nachrichten mit `@{ $agent } clear` verwerfen.
+refusal-queue-empty = Bei **{ $agent }** warten keine Nachrichten.
+refusal-empty-work = Was soll **{ $agent }** tun? Zum Beispiel `@{ $agent } lass die Tests laufen`.
+refusal-removed = **{ $agent }** wird gerade entfernt und nimmt nichts mehr an.
+refusal-agent-exists = Einen Agenten **{ $agent }** gibt es schon. Bitte einen anderen Namen wählen oder ihn mit `!agent edit { $agent }` ändern.
+refusal-no-such-agent = Es gibt keinen Agenten „{ $agent }“. `!agent list` zeigt alle.
+refusal-no-such-agent-but = Es gibt keinen Agenten „{ $agent }“. War **{ $nearest }** gemeint?
+refusal-fault = herder konnte das für **{ $agent }** nicht tun: Intern ist etwas fehlgeschlagen. Es wurde nichts geändert. Bitte noch einmal versuchen; der Grund steht im Protokoll von herder.
 refusal-invalid = { $what }: { $why }
 
 ## Befehle: was sie tun, in der Hilfe

@@ -45,6 +45,8 @@ phase-degraded = degraded
 phase-removed = removed
 # $until: a time of day.
 halt-waiting = waiting until { $until }
+halt-needs-intervention = halted after too many failures (needs intervention)
+halt-degraded = halted after too many crashes (degraded)
 
 stop-pause = pause
 stop-abort = abort
@@ -171,7 +173,7 @@ notice-queued = 👀 { $kind ->
     [task] Task { $work } is queued for **{ $agent }** at position { $position }.
    *[other] Queued for **{ $agent }** at position { $position }.
 }
-# $why: one of phase-paused, phase-needs-intervention, phase-degraded, halt-waiting.
+# $why: phase-paused or one of halt-…, read after "it is".
 notice-queued-while-paused = 👀 { $kind ->
     [task] Task { $work } is queued for **{ $agent }** at position { $position }, but it is { $why }.
    *[other] Queued for **{ $agent }** at position { $position }, but it is { $why }.

@@ -1,248 +1,191 @@
-### Every text herder says, in English: the source of all other locales.
-###
-### `**bold**` and `code` in backticks are the only markup; each network turns them into its own.
-### A locale has exactly these messages with exactly these variables.
+### 日本語。メッセージと変数は en-US.ftl と同じ。変数の意味もそちらに書いてある。
 
-## Building blocks
+## 部品
 
-# Durations are put together from these: 40s, 5m, 1h 3m. $count is the number of that unit.
-unit-seconds = { $count }s
-unit-minutes = { $count }m
-unit-hours = { $count }h
-unit-days = { $count }d
-# Two units, the larger first.
-unit-pair = { $first } { $second }
-# strftime: a full moment, and the time of day alone.
-time-format = %Y-%m-%d %H:%M:%S
+unit-seconds = { $count }秒
+unit-minutes = { $count }分
+unit-hours = { $count }時間
+unit-days = { $count }日
+unit-pair = { $first }{ $second }
+time-format = %Y年%m月%d日 %H:%M:%S
 clock-format = %H:%M:%S
 decimal-mark = .
 group-mark = ,
-# $amount is a number of US dollars, already written with the marks above.
 money = ${ $amount }
-# Put behind a reason that does not end with one.
 full-stop = .
-# In place of a reason that nobody gave.
-no-reason = no reason given
-# Under a long text of an agent that was cut. $count: lines left out.
-words-cut = { $count ->
-    [one] … { $count } more line; `@{ $agent } log`
-   *[other] … { $count } more lines; `@{ $agent } log`
-}
+no-reason = 理由は不明です。
+words-cut = … 残り{ $count }行。`@{ $agent } log` で読めます
 
-## What an agent is doing
+## エージェントの状態
 
-phase-idle = idle
-phase-starting = starting
-phase-running = running
-# $reason: one of stop-…
-phase-stopping = stopping ({ $reason })
-# $reason: one of wait-…
-phase-waiting = { $reason }, { $countdown } left
-# $reason: one of pause-…
-phase-paused = paused ({ $reason })
-phase-needs-intervention = needs intervention
-phase-degraded = degraded
-phase-removed = removed
-# $until: a time of day.
-halt-waiting = waiting until { $until }
+phase-idle = 待機中
+phase-starting = 起動中
+phase-running = 作業中
+phase-stopping = 停止処理中（{ $reason }）
+phase-waiting = { $reason }、あと{ $countdown }
+phase-paused = 一時停止中（{ $reason }）
+phase-needs-intervention = 要対応
+phase-degraded = 不安定
+phase-removed = 削除済み
+halt-waiting = { $until }まで待機中
+halt-needs-intervention = 失敗が続いたため停止中（要対応）
+halt-degraded = クラッシュが続いたため停止中（不安定）
 
-stop-pause = pause
-stop-abort = abort
-stop-restart = restart
-stop-stop-all = stop-all
-stop-cancel = task cancelled
-stop-remove = removed
-stop-account = account: { $category }
-stop-hung = hung
+stop-pause = 一時停止
+stop-abort = 中止
+stop-restart = 再起動
+stop-stop-all = 全停止
+stop-cancel = タスク取り消し
+stop-remove = 削除
+stop-account = アカウント: { $category }
+stop-hung = 応答なし
 
-pause-person = by { $name }
+pause-person = { $name }による
 pause-failure = { $category }
-pause-account = account: { $category }
-pause-survivors = processes left over
+pause-account = アカウント: { $category }
+pause-survivors = プロセスが残っている
 
-wait-backoff = restarting after: { $category }
-wait-rate-limit = rate limited
-wait-rest = resting
+wait-backoff = 再起動待ち（{ $category }）
+wait-rate-limit = レート制限中
+wait-rest = 休憩中
 
-work-message = message
-work-task = task
-work-round = round
+work-message = メッセージ
+work-task = タスク
+work-round = ラウンド
 
-task-done = done
-task-failed = failed
-task-cancelled = cancelled
+task-done = 完了
+task-failed = 失敗
+task-cancelled = 取り消し
 
-## How a session ended
+## セッションの終わり方
 
-category-success = success
-category-transient = transient error
-category-rate-limit = rate limit
-category-permanent = permanent error
-category-max-turns = turn limit reached
-category-billing = billing error
-category-auth = authentication failed
-category-budget = budget cap reached
-category-quota = usage limit reached
-category-context-overflow = context window full
-category-task-timeout = task took too long
-category-sandbox-denial = tool denied
-category-hung = hung
-category-crash = crash
-category-do-not-restart = asked not to be restarted
-category-interrupted = interrupted
+category-success = 成功
+category-transient = 一時的なエラー
+category-rate-limit = レート制限
+category-permanent = 恒久的なエラー
+category-max-turns = ターン数の上限
+category-billing = 請求エラー
+category-auth = 認証エラー
+category-budget = 予算の上限
+category-quota = 利用枠の上限
+category-context-overflow = コンテキストがいっぱい
+category-task-timeout = タスクの時間切れ
+category-sandbox-denial = ツールの拒否
+category-hung = 応答なし
+category-crash = クラッシュ
+category-do-not-restart = 再起動を拒否
+category-interrupted = 中断
 
-# Read after the agent's name: "spark did not start in time".
-clock-startup = did not start in time
-clock-silence = has been silent for too long
-clock-tool = has had a tool call open for too long
-clock-task = has been at it for too long
-clock-heartbeat = stopped answering herder
+clock-startup = は時間内に起動しませんでした
+clock-silence = から長い間反応がありません
+clock-tool = のツール呼び出しが長く終わりません
+clock-task = の作業が長すぎます
+clock-heartbeat = が herder に応答しなくなりました
 
-## Status posts
+## 状態のお知らせ
 
-notice-started = 🐜 **{ $agent }** started: { $work }
-# $priced: yes | no, whether the runtime named a price.
-notice-completed = ✅ **{ $agent }** completed in { $duration }{ $turns ->
+notice-started = 🐜 **{ $agent }** が開始しました: { $work }
+notice-completed = ✅ **{ $agent }** が完了しました（{ $duration }{ $turns ->
     [0] {""}
-    [one] {" "}· { $turns } turn
-   *[other] {" "}· { $turns } turns
+   *[other] {" "}· { $turns }ターン
 }{ $priced ->
     [yes] {" "}· { $cost }
    *[no] {""}
-}
-notice-crashed = ❌ **{ $agent }** crashed: { $detail } Restarting in { $countdown }…
-notice-rate-limited = ⏳ **{ $agent }** is rate limited. Resuming in { $countdown }…
-notice-permanent = 🚫 **{ $agent }** encountered a permanent error: { $detail } Restarting in { $countdown }…
-notice-billing = 💳 **{ $agent }** has a billing error — check your { $account } account. Pausing until resumed.
-notice-auth = 🔐 **{ $agent }** failed to authenticate — check credentials. Pausing until resumed.
-notice-budget = 💰 **{ $agent }** exceeded its USD budget cap. Pausing until resumed.
-notice-do-not-restart = 🚫 **{ $agent }** asked not to be restarted: { $detail } Pausing until resumed.
-# $emoji: that of the category.
-notice-paused-with-account = { $emoji } **{ $agent }** is paused with its account { $account } ({ $category }). Fix the account, then `@{ $agent } resume`.
-notice-account-blocked = 🚨 Account **{ $account }**: { $category }, seen by **{ $agent }**. All its agents are paused. Fix the account, then `@{ $agent } resume`.
-# $by: who opened it.
-notice-account-opened = ▶️ Account **{ $account }** is open again, thanks to { $by }. Its agents go on.
-notice-timed-out = ❌ **{ $agent }** took longer than { $limit } and was stopped. Trying once more in { $countdown }…
-notice-task-failed = ❌ **{ $agent }** gave up task { $task }: { $detail }
-# $clock: one of clock-…; $detail: what was seen.
-notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } Interrupting it…
-notice-needs-intervention = 🧯 **{ $agent }** needs intervention: { $failures ->
-    [one] { $failures } failure
-   *[other] { $failures } failures
-} within { $window }. No more restarts. Read `@{ $agent } log`, then `@{ $agent } resume` for one trial.
-notice-breaker-closed = ✅ **{ $agent }** is well again: the trial session succeeded.
-notice-degraded = 🧯 **{ $agent }** is degraded: { $crashes ->
-    [one] { $crashes } crash
-   *[other] { $crashes } crashes
-} within { $window }. No more restarts. Read `@{ $agent } log`, then `@{ $agent } resume`.
-# $pids: process ids with commas.
-notice-survivors = 🧯 **{ $agent }**: { $count ->
-    [one] a process could not be ended: { $pids }. End it
-   *[other] { $count } processes could not be ended: { $pids }. End them
-} by hand, then `@{ $agent } resume`.
-notice-supervisor-panicked = ❌ **{ $agent }**: herder itself made a mistake here and rebuilt this agent's supervisor from the journal. Restarting in { $countdown }…
-notice-supervisor-gave-up = 🧯 **{ $agent }**: its supervisor cannot be rebuilt from the journal: { $detail } The agent stands still until herder is restarted.
-notice-paused = ⏸️ **{ $agent }** is paused. `@{ $agent } resume` lets it go on.
-notice-interrupted = 🐜 **{ $agent }** was cut short when herder went down. Its work is tried again.
-# For machines as well as people: stays as it is in every language.
+}）
+notice-crashed = ❌ **{ $agent }** がクラッシュしました: { $detail } { $countdown }後に再起動します…
+notice-rate-limited = ⏳ **{ $agent }** はレート制限中です。{ $countdown }後に再開します…
+notice-permanent = 🚫 **{ $agent }** に恒久的なエラーが起きました: { $detail } { $countdown }後に再起動します…
+notice-billing = 💳 **{ $agent }** に請求エラーが起きました。{ $account } アカウントを確認してください。再開されるまで一時停止します。
+notice-auth = 🔐 **{ $agent }** が認証に失敗しました。認証情報を確認してください。再開されるまで一時停止します。
+notice-budget = 💰 **{ $agent }** がドル建ての予算上限を超えました。再開されるまで一時停止します。
+notice-do-not-restart = 🚫 **{ $agent }** は再起動しないよう求めています: { $detail } 再開されるまで一時停止します。
+notice-paused-with-account = { $emoji } **{ $agent }** はアカウント { $account } とともに一時停止中です（{ $category }）。アカウントを直してから `@{ $agent } resume` と送ってください。
+notice-account-blocked = 🚨 アカウント **{ $account }**: { $category }（**{ $agent }** で検出）。このアカウントのエージェントはすべて一時停止中です。アカウントを直してから `@{ $agent } resume` と送ってください。
+notice-account-opened = ▶️ アカウント **{ $account }** は { $by } が再開しました。エージェントは作業を続けます。
+notice-timed-out = ❌ **{ $agent }** は{ $limit }を超えたため停止しました。{ $countdown }後にもう一度だけ試します…
+notice-task-failed = ❌ **{ $agent }** はタスク { $task } を断念しました: { $detail }
+notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } 中断します…
+notice-needs-intervention = 🧯 **{ $agent }** は対応が必要です: { $window }以内に{ $failures }回失敗しました。もう再起動しません。`@{ $agent } log` を読み、`@{ $agent } resume` で一度だけ試せます。
+notice-breaker-closed = ✅ **{ $agent }** は復旧しました。試しのセッションが成功しました。
+notice-degraded = 🧯 **{ $agent }** は不安定です: { $window }以内に{ $crashes }回クラッシュしました。もう再起動しません。`@{ $agent } log` を読んでから `@{ $agent } resume` と送ってください。
+notice-survivors = 🧯 **{ $agent }**: { $count }個のプロセスを終了できませんでした: { $pids }。手動で終了してから `@{ $agent } resume` と送ってください。
+notice-supervisor-panicked = ❌ **{ $agent }**: herder 自身に不具合があり、このエージェントのスーパーバイザーをジャーナルから作り直しました。{ $countdown }後に再起動します…
+notice-supervisor-gave-up = 🧯 **{ $agent }**: スーパーバイザーをジャーナルから作り直せません: { $detail } herder を再起動するまで、このエージェントは動きません。
+notice-paused = ⏸️ **{ $agent }** は一時停止中です。`@{ $agent } resume` で再開します。
+notice-interrupted = 🐜 **{ $agent }** は herder の停止で中断されました。作業はもう一度試します。
 notice-work-line = { $line }
 
-## Answers to commands
+## コマンドへの返事
 
-notice-pausing = ⏸️ **{ $agent }** will pause after this session. `@{ $agent } pause now` stops it at once.
-notice-resuming = ▶️ **{ $agent }** resumes.
-notice-resuming-trial = ▶️ **{ $agent }** resumes with one trial session. If it fails, no more restarts.
-notice-stopping-pause = ⏸️ **{ $agent }** is being stopped and will stay paused. Its work is kept.
-notice-stopping-abort = ⏸️ **{ $agent }** is being stopped. This work is discarded and the next one follows.
-notice-stopping-restart = ▶️ **{ $agent }** is being stopped and starts afresh, counters reset.
-notice-stopping-stop-all = ⏸️ **{ $agent }** is being stopped with all others and will stay paused. Its work is kept.
-notice-stopping-cancel = ⏸️ **{ $agent }** is being stopped: its task was cancelled. The next one follows.
-notice-stopping-remove = ⏸️ **{ $agent }** is being stopped and removed. Its history is kept.
-notice-stopping-account = ⏸️ **{ $agent }** is being stopped: its account has a problem ({ $category }). Its work is kept.
-notice-stopping-hung = ❌ **{ $agent }** is being stopped: it hangs. Its work is tried again.
-notice-restarting = ▶️ **{ $agent }** starts afresh, counters reset.
-notice-aborted = ⏸️ **{ $agent }** discarded: { $work }
-# $kind: message | task | round; $work: the number of the work.
+notice-pausing = ⏸️ **{ $agent }** はこのセッションの後に一時停止します。`@{ $agent } pause now` ですぐに止まります。
+notice-resuming = ▶️ **{ $agent }** を再開します。
+notice-resuming-trial = ▶️ **{ $agent }** を試しに1セッションだけ再開します。失敗したら、もう再起動しません。
+notice-stopping-pause = ⏸️ **{ $agent }** を停止し、一時停止のままにします。作業は残ります。
+notice-stopping-abort = ⏸️ **{ $agent }** を停止します。この作業は破棄し、次へ進みます。
+notice-stopping-restart = ▶️ **{ $agent }** を停止し、カウンターを戻して新しく始めます。
+notice-stopping-stop-all = ⏸️ **{ $agent }** をほかのエージェントとともに停止し、一時停止のままにします。作業は残ります。
+notice-stopping-cancel = ⏸️ **{ $agent }** を停止します。タスクが取り消されました。次へ進みます。
+notice-stopping-remove = ⏸️ **{ $agent }** を停止して削除します。履歴は残ります。
+notice-stopping-account = ⏸️ **{ $agent }** を停止します。アカウントに問題があります（{ $category }）。作業は残ります。
+notice-stopping-hung = ❌ **{ $agent }** は応答がないため停止します。作業はもう一度試します。
+notice-restarting = ▶️ **{ $agent }** はカウンターを戻して新しく始めます。
+notice-aborted = ⏸️ **{ $agent }** は次の作業を破棄しました: { $work }
 notice-accepted = 👀 { $kind ->
-    [task] **{ $agent }** takes up task { $work }.
-   *[other] **{ $agent }** is on it.
+    [task] **{ $agent }** がタスク { $work } に取りかかります。
+   *[other] **{ $agent }** が取りかかります。
 }
 notice-queued = 👀 { $kind ->
-    [task] Task { $work } is queued for **{ $agent }** at position { $position }.
-   *[other] Queued for **{ $agent }** at position { $position }.
+    [task] タスク { $work } は **{ $agent }** の待ち行列の{ $position }番目です。
+   *[other] **{ $agent }** の待ち行列の{ $position }番目に入りました。
 }
-# $why: one of phase-paused, phase-needs-intervention, phase-degraded, halt-waiting.
 notice-queued-while-paused = 👀 { $kind ->
-    [task] Task { $work } is queued for **{ $agent }** at position { $position }, but it is { $why }.
-   *[other] Queued for **{ $agent }** at position { $position }, but it is { $why }.
-} `@{ $agent } resume` lets it go on.
+    [task] タスク { $work } は **{ $agent }** の待ち行列の{ $position }番目ですが、いまは{ $why }です。
+   *[other] **{ $agent }** の待ち行列の{ $position }番目に入りましたが、いまは{ $why }です。
+}`@{ $agent } resume` で再開します。
 notice-queued-while-waiting = 👀 { $kind ->
-    [task] Task { $work } is queued for **{ $agent }** at position { $position }. It is { $why }.
-   *[other] Queued for **{ $agent }** at position { $position }. It is { $why }.
-} `@{ $agent } restart` skips the wait.
-notice-steering = 👀 Passed on to **{ $agent }** while it works.
-notice-cleared = 👀 { $count ->
-    [one] { $count } queued message
-   *[other] { $count } queued messages
-} of **{ $agent }** dropped. Tasks stay.
-# $end: one of task-…
-notice-task-ended = 👀 Task { $task } of **{ $agent }**: { $end }.
-notice-agent-added = 🐜 **{ $agent }** is here, running { $runtime }. Talk to it in its channel, or say `@{ $agent } …` anywhere.
-notice-agent-edited = 👀 **{ $agent }** changed. The next session uses it.
-notice-agent-removed = 👀 **{ $agent }** is removed. Its history is kept.
-notice-stopped-all = ⏸️ { $agents ->
-    [one] { $agents } agent
-   *[other] { $agents } agents
-} stopped, { $processes ->
-    [one] { $processes } process
-   *[other] { $processes } processes
-} left.
+    [task] タスク { $work } は **{ $agent }** の待ち行列の{ $position }番目です。いまは{ $why }です。
+   *[other] **{ $agent }** の待ち行列の{ $position }番目に入りました。いまは{ $why }です。
+}`@{ $agent } restart` で待たずに始めます。
+notice-steering = 👀 作業中の **{ $agent }** に伝えます。
+notice-cleared = 👀 **{ $agent }** の待ち行列からメッセージを{ $count }件破棄しました。タスクは残ります。
+notice-task-ended = 👀 **{ $agent }** のタスク { $task }: { $end }。
+notice-agent-added = 🐜 **{ $agent }** が加わりました（{ $runtime }）。専用チャンネルで話しかけるか、どこからでも `@{ $agent } …` と送ってください。
+notice-agent-edited = 👀 **{ $agent }** を変更しました。次のセッションから有効です。
+notice-agent-removed = 👀 **{ $agent }** を削除しました。履歴は残ります。
+notice-stopped-all = ⏸️ エージェント{ $agents }体を停止しました。残りのプロセス: { $processes }
 
-## herder itself
+## herder 自身
 
-notice-away = I was away from { $from } to { $to } ({ $duration }).
-notice-collapsed = { $count ->
-    [one] … { $count } line while away; `@{ $agent } log`
-   *[other] … { $count } lines while away; `@{ $agent } log`
-}
-notice-collapsed-elsewhere = { $count ->
-    [one] … { $count } line while away; `!history`
-   *[other] … { $count } lines while away; `!history`
-}
-notice-network-down = 🚨 Network **{ $network }** cannot be reached after { $attempts ->
-    [one] { $attempts } attempt
-   *[other] { $attempts } attempts
-}: { $detail } Trying again; agents go on working.
-notice-network-up = ▶️ Network **{ $network }** is back after { $duration }.
-notice-network-refused = 🚨 Network **{ $network }** does not let herder in: { $detail } No more attempts. Correct its section in `bot.toml` and restart herder.
-notice-channel-unavailable = 🚨 { $channel } on **{ $network }** cannot be joined: { $detail } What is owed there waits.
-notice-netsplit = { $nick }: the network was split. You missed { $count ->
-    [one] { $count } line:
-   *[other] { $count } lines:
-}
-notice-nobody-configured = 🚨 Nobody can command herder: name somebody under `[access]` in `bot.toml` and restart it.
-notice-storage-failed = 🚨 herder cannot write its journal any more: { $detail } It stops its agents and ends. Nothing it acknowledged is lost.
-notice-disk-low = 🚨 Only { $free } are left on the disk with herder's data. Make room; when it is full, herder stops its agents and ends.
-notice-revisions-missing = 🚨 The journal of { $stream } ends at revision { $found }, but { $expected } had been acknowledged. What is missing was lost on the disk; compare with the last daily export.
-notice-shutting-down = herder is going down. What is queued is kept.
+notice-away = { $from }から{ $to }まで離れていました（{ $duration }）。
+notice-collapsed = … 不在の間に{ $count }行。`@{ $agent } log` で読めます
+notice-collapsed-elsewhere = … 不在の間に{ $count }行。`!history` で読めます
+notice-network-down = 🚨 ネットワーク **{ $network }** に{ $attempts }回試してもつながりません: { $detail } 接続を続けて試します。エージェントは作業を続けます。
+notice-network-up = ▶️ ネットワーク **{ $network }** に{ $duration }ぶりに戻りました。
+notice-network-refused = 🚨 ネットワーク **{ $network }** に拒否されました: { $detail } もう接続しません。`bot.toml` の設定を直して herder を再起動してください。
+notice-channel-unavailable = 🚨 **{ $network }** の { $channel } に入れません: { $detail } そこへの投稿は保留します。
+notice-netsplit = { $nick }: ネットワークが分断されていました。届かなかった{ $count }行:
+notice-nobody-configured = 🚨 herder に指示できる人がいません。`bot.toml` の `[access]` に誰かを書いて herder を再起動してください。
+notice-storage-failed = 🚨 herder はジャーナルに書き込めなくなりました: { $detail } エージェントを止めて終了します。受け付け済みのものは失われません。
+notice-disk-low = 🚨 herder のデータがあるディスクの空きは残り { $free } です。空きを増やしてください。いっぱいになると、herder はエージェントを止めて終了します。
+notice-revisions-missing = 🚨 { $stream } のジャーナルはリビジョン { $found } で終わっていますが、{ $expected } まで確認済みでした。不足分はディスク上で失われています。最新の日次エクスポートと見比べてください。
+notice-shutting-down = herder を終了します。待っているものは残ります。
 
-## Refusals
+## 断り
 
-refusal-already-paused = **{ $agent }** is already paused, or about to be. `@{ $agent } resume` lets it go on.
-refusal-not-paused = **{ $agent }** is not paused, so there is nothing to resume. `@{ $agent } status` shows what it does.
-refusal-nothing-running = **{ $agent }** has nothing to abort: no session is running.
-refusal-already-stopping = **{ $agent }** is already being stopped. Wait for it to end.
-refusal-no-such-task = There is no task { $task }. `!task list` shows those there are.
-refusal-task-over = Task { $task } is already over: { $end }.
-refusal-queue-full = The queue of **{ $agent }** is full ({ $max }). Wait, or drop its messages with `@{ $agent } clear`.
-refusal-queue-empty = **{ $agent }** has no queued messages.
-refusal-empty-work = Tell **{ $agent }** what to do, e.g. `@{ $agent } run the tests`.
-refusal-removed = **{ $agent }** is being removed and takes nothing more.
-refusal-agent-exists = There is already an agent **{ $agent }**. Choose another name, or change it with `!agent edit { $agent }`.
-refusal-no-such-agent = There is no agent “{ $agent }”. `!agent list` shows those there are.
-refusal-no-such-agent-but = There is no agent “{ $agent }”. Did you mean **{ $nearest }**?
-refusal-fault = herder could not do this for **{ $agent }**: something failed inside it. Nothing was changed. Try again; its log names the cause.
-# $what: the thing that was given; $why: what is wrong with it and what would do.
+refusal-already-paused = **{ $agent }** はすでに一時停止中か、まもなく一時停止します。`@{ $agent } resume` で再開します。
+refusal-not-paused = **{ $agent }** は一時停止していないので、再開するものがありません。`@{ $agent } status` で状態を見られます。
+refusal-nothing-running = **{ $agent }** に中止するものはありません。セッションは動いていません。
+refusal-already-stopping = **{ $agent }** はすでに停止処理中です。終わるまで待ってください。
+refusal-no-such-task = タスク { $task } はありません。`!task list` で一覧を見られます。
+refusal-task-over = タスク { $task } はもう終わっています: { $end }。
+refusal-queue-full = **{ $agent }** の待ち行列はいっぱいです（{ $max }）。待つか、`@{ $agent } clear` でメッセージを破棄してください。
+refusal-queue-empty = **{ $agent }** に待っているメッセージはありません。
+refusal-empty-work = **{ $agent }** に何をするか伝えてください。例: `@{ $agent } テストを実行して`
+refusal-removed = **{ $agent }** は削除中で、もう何も受け付けません。
+refusal-agent-exists = エージェント **{ $agent }** はすでにいます。別の名前にするか、`!agent edit { $agent }` で変更してください。
+refusal-no-such-agent = エージェント「{ $agent }」はいません。`!agent list` で一覧を見られます。
+refusal-no-such-agent-but = エージェント「{ $agent }」はいません。**{ $nearest }** のことですか？
+refusal-fault = herder は **{ $agent }** にこれを実行できませんでした。内部で何かが失敗しました。何も変わっていません。もう一度試してください。原因は herder のログにあります。
 refusal-invalid = { $what }: { $why }
 
 ## コマンド：ヘルプに出る説明

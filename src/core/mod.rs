@@ -60,3 +60,6 @@ pub struct Decision {
     /// The answer to an accepted command; every accepted command has one.
     pub reply: Option<notice::Notice>,
 }
+
+#[cfg(test)]
+mod tests;

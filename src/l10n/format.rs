@@ -15,7 +15,7 @@ use crate::core::time::Timestamp;
 use crate::core::work::{TaskEnd, WorkKind};
 
 /// Up to here a duration is shown in seconds alone: the countdowns of the usual backoff are read as one number.
-const SECONDS_UP_TO: u64 = 120;
+const SECONDS_UP_TO: u64 = 100;
 
 impl Locale {
     /// A duration in at most two units: `40s`, `5m`, `1h 3m`, `2d 4h`. Anything above zero is at least a second.
@@ -131,15 +131,15 @@ impl Locale {
         }
     }
 
-    /// Why an agent does not take up work, to be read after "because" or a colon.
+    /// Why an agent does not take up work, to be read after "it is".
     #[must_use]
     pub fn halt(&self, halt: &Halt) -> String {
         match halt {
             Halt::Paused(reason) => {
                 self.text("phase-paused", &[("reason", self.pause_reason(reason).into())])
             }
-            Halt::NeedsIntervention => self.text("phase-needs-intervention", &[]),
-            Halt::Degraded => self.text("phase-degraded", &[]),
+            Halt::NeedsIntervention => self.text("halt-needs-intervention", &[]),
+            Halt::Degraded => self.text("halt-degraded", &[]),
             Halt::Waiting(until) => self.text("halt-waiting", &[("until", self.clock_time(*until).into())]),
         }
     }

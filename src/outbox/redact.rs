@@ -197,8 +197,9 @@ mod tests {
     fn well_known_shapes_go_and_ordinary_words_stay() {
         let key =
             "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\nAAAA\n-----END OPENSSH PRIVATE KEY----- after";
+        let vendor = format!("sk-ant-api03-{} ok", "aB3_".repeat(12));
         let table = [
-            ("sk-ant-REDACTED ok", "[redacted] ok"),
+            (vendor.as_str(), "[redacted] ok"),
             ("OPENAI_API_KEY=sk-proj-abcdefghijklmnopqrstuvwxyz", "OPENAI_API_KEY=[redacted]"),
             ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[redacted]"),
             ("xoxb-123456789012-abcdef", "[redacted]"),

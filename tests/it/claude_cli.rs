@@ -1,1 +1,395 @@
-//! Tests.
+//! The real Claude Code at the pinned version, through the real driver, against a model API of the tests' own.
+//!
+//! Each test runs again inside a network namespace that has loopback and nothing else, with an empty home and a dummy
+//! key: whatever the CLI tries to reach, it cannot leave the machine. What the driver reports goes through the core, so
+//! that the post and the next step are checked together with the category.
+//!
+//! `scripts/test` installs the CLI; `HERDER_TEST_TOOLS` names another folder than `target/test-tools` for it.
+
+#[path = "../sim/model_api.rs"]
+mod model_api;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use herder::clock;
+use herder::core::agent::{Agent, Phase};
+use herder::core::effect::Effect;
+use herder::core::event::{Event, PauseReason, WaitReason};
+use herder::core::id::{AgentName, NetworkName, SessionId, WorkId};
+use herder::core::input::{Control, Input, Signal};
+use herder::core::outcome::{Category, Outcome};
+use herder::core::policy::Policy;
+use herder::core::spec::{AgentSpec, Permissions, Runtime};
+use herder::core::time::Timestamp;
+use herder::core::work::{Actor, TaskEnd, WorkKind};
+use herder::core::{self, Context, OwedBody};
+use herder::l10n::Locale;
+use herder::runtime::{Clocks, Driver, Launch, Order, ProcessTrees, Report, launch};
+use model_api::{ANSWER, ModelApi, Scenario};
+
+/// Set for the run inside the namespace.
+const ALONE: &str = "HERDER_TEST_ALONE";
+
+/// Longer than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A hang is noticed after this long, so that the test need not wait for the default of five minutes.
+const SILENCE: Duration = Duration::from_secs(6);
+
+/// Runs `test` in a process of its own that can reach loopback alone.
+fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
+    if env::var_os(ALONE).is_some() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        runtime.expect("a runtime starts").block_on(test());
+        return;
+    }
+    let root = rustix::process::geteuid().is_root();
+    let output = Command::new("unshare")
+        .arg(if root { "-n" } else { "-rn" })
+        .args(["sh", "-c", r#"ip link set lo up && exec "$0" "$@""#])
+        .arg(env::current_exe().expect("this program has a path"))
+        .args([&format!("claude_cli::{name}"), "--exact", "--nocapture"])
+        .env(ALONE, "1")
+        .output()
+        .expect("unshare is there (package util-linux)");
+    let (said, wrong) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{name} in its namespace:\n{said}\n{wrong}"
+    );
+}
+
+/// The CLI's native binary, as `scripts/test` installs it.
+fn cli() -> PathBuf {
+    let tools = env::var_os("HERDER_TEST_TOOLS")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/test-tools"), PathBuf::from);
+    let packages = tools.join("claude/node_modules/@anthropic-ai");
+    let platform = |name: &str| name.starts_with("claude-code-linux-") && !name.ends_with("-musl");
+    let found = std::fs::read_dir(&packages).into_iter().flatten().flatten();
+    found
+        .filter(|entry| entry.file_name().to_str().is_some_and(platform))
+        .map(|entry| entry.path().join("claude"))
+        .find(|path| path.is_file())
+        .unwrap_or_else(|| {
+            panic!("no claude below {}; run scripts/test, which installs it", packages.display())
+        })
+}
+
+/// One agent as its supervisor sees it: the core's state and what it owes.
+struct Supervised {
+    agent: Agent,
+    policy: Policy,
+    locale: Locale,
+    posts: Vec<String>,
+    effects: Vec<Effect>,
+}
+
+impl Supervised {
+    fn new(spec: AgentSpec) -> Self {
+        let mut agent = Agent::default();
+        core::apply(&mut agent, &Event::Added { spec: Box::new(spec), by: alice() }, clock::now());
+        let locale = Locale::load("en-US").expect("English is complete");
+        Self { agent, policy: Policy::default(), locale, posts: Vec::new(), effects: Vec::new() }
+    }
+
+    /// Decides, applies and collects what follows, as a supervisor does.
+    fn feed(&mut self, input: &Input) -> Vec<Effect> {
+        let now = clock::now();
+        let context = Context { now, policy: &self.policy, jitter: Duration::ZERO, fresh: WorkId(99) };
+        let decision = core::decide(&self.agent, input, &context).expect("nothing here is refused");
+        let mut effects = Vec::new();
+        for event in &decision.events {
+            core::apply(&mut self.agent, event, now);
+            effects.extend(core::react(&self.agent, event));
+            for owed in core::posts(&self.agent, event, &context) {
+                self.posts.push(match owed.body {
+                    OwedBody::Notice(notice) => self.locale.notice(&notice),
+                    OwedBody::Words(words) => words,
+                });
+            }
+        }
+        self.effects.extend(effects.iter().cloned());
+        effects
+    }
+
+    fn posted(&self, words: &[&str]) -> bool {
+        self.posts.iter().any(|post| words.iter().all(|word| post.contains(word)))
+    }
+}
+
+fn alice() -> Actor {
+    Actor { network: NetworkName::from("test"), name: "alice".to_owned(), identity: None }
+}
+
+/// How a session against one scenario went.
+struct Went {
+    supervised: Supervised,
+    outcome: Outcome,
+    survivors: Vec<u32>,
+    clock_ran_out: bool,
+    requests: u32,
+}
+
+impl Went {
+    fn phase(&self) -> &Phase {
+        &self.supervised.agent.phase
+    }
+
+    /// Says everything there is to say about a session that did not go as it should have.
+    fn story(&self) -> String {
+        format!("{:?}\n{:?}\n{:#?}", self.outcome, self.supervised.agent.phase, self.supervised.posts)
+    }
+
+    fn assert_category(&self, category: Category) {
+        assert_eq!(self.outcome.category, category, "{}", self.story());
+        assert!(self.survivors.is_empty(), "{}", self.story());
+    }
+
+    /// The session is tried again after the first step of the backoff.
+    fn assert_backs_off(&self, expected: WaitReason) {
+        let Phase::Waiting { until, reason } = self.phase() else { panic!("{}", self.story()) };
+        assert_eq!(*reason, expected, "{}", self.story());
+        let wait = until.since(self.supervised.agent.since);
+        assert_eq!(wait, self.supervised.policy.backoff[0], "{}", self.story());
+        assert_eq!(self.supervised.agent.queue.len(), 1, "the task goes back to the queue: {}", self.story());
+    }
+
+    fn assert_paused(&self, category: Category) {
+        let paused = Phase::Paused { reason: PauseReason::Failure(category) };
+        assert_eq!(*self.phase(), paused, "{}", self.story());
+        assert!(self.supervised.effects.contains(&Effect::BlockAccount(category)), "{}", self.story());
+        assert_eq!(self.supervised.agent.failures, 0, "nobody counts this: {}", self.story());
+    }
+}
+
+/// Gives an agent a task against `scenario`, and sees one session through.
+async fn session(scenario: Scenario, change: impl FnOnce(&mut AgentSpec)) -> Went {
+    let api = ModelApi::start(scenario).await;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (home, workspace) = (folder.path().join("home"), folder.path().join("work"));
+    for path in [&home, &workspace] {
+        std::fs::create_dir(path).expect("a folder is made");
+    }
+    let name = AgentName::new("spark").expect("a good name");
+    let mut spec = AgentSpec::new(name.clone(), Runtime::Claude, workspace);
+    spec.command = vec![cli().display().to_string()];
+    spec.inherit_env = vec!["PATH".to_owned()];
+    for (variable, value) in [
+        ("HOME", home.display().to_string()),
+        ("ANTHROPIC_BASE_URL", api.url.clone()),
+        ("ANTHROPIC_API_KEY", "sk-ant-api03-dummy".to_owned()),
+        ("CLAUDE_CODE_MAX_RETRIES", "1".to_owned()),
+    ] {
+        spec.env.insert(variable.to_owned(), value);
+    }
+    change(&mut spec);
+    let mut supervised = Supervised::new(spec.clone());
+    let task = Control::Give { id: WorkId(1), kind: WorkKind::Task, text: "Say hello.".to_owned() };
+    let effects = supervised.feed(&Input::Control { by: alice(), control: task });
+    let [Effect::Spawn { session, work, .. }] = &effects[..] else { panic!("one spawn, not {effects:?}") };
+    let (session, prompt) = (*session, work.text.clone());
+    let trees = ProcessTrees::new().expect("this process can adopt");
+    let driver = launch(
+        Launch {
+            agent: name,
+            session,
+            spec: Arc::new(spec),
+            prompt,
+            conversation: None,
+            marker: format!("test-{}/spark/1", std::process::id()),
+            environment: BTreeMap::from([("PATH".to_owned(), env::var("PATH").expect("a PATH"))]),
+            clocks: Clocks {
+                startup: PATIENCE,
+                silence: SILENCE,
+                tool: PATIENCE,
+                task: PATIENCE,
+                grace: Duration::from_secs(5),
+                beat: Duration::from_secs(1),
+            },
+        },
+        trees,
+    );
+    let (outcome, survivors, clock_ran_out) = see_through(&mut supervised, driver, session).await;
+    Went { supervised, outcome, survivors, clock_ran_out, requests: api.messages() }
+}
+
+/// Carries reports to the core and its orders to the driver, until the session is over.
+async fn see_through(
+    supervised: &mut Supervised,
+    mut driver: Driver,
+    session: SessionId,
+) -> (Outcome, Vec<u32>, bool) {
+    let mut clock_ran_out = false;
+    loop {
+        let report = tokio::time::timeout(PATIENCE, driver.reports.recv()).await;
+        let report = report.expect("the session ends in time").expect("a session ends with its outcome");
+        let Report::Signal(signal) = report else { continue };
+        for effect in supervised.feed(&Input::Driver { session, signal: signal.clone() }) {
+            if effect == (Effect::Go { session }) {
+                driver.orders.send(Order::Go).await.expect("the driver listens");
+            }
+        }
+        match signal {
+            Signal::Ended { outcome, survivors } => return (*outcome, survivors, clock_ran_out),
+            Signal::ClockRanOut { .. } => clock_ran_out = true,
+            Signal::Spawned { .. } | Signal::Ready { .. } | Signal::Steered { .. } | Signal::Turn { .. } => {}
+        }
+    }
+}
+
+fn refuses(status: u16, kind: &'static str, message: &'static str) -> Scenario {
+    Scenario::Refuses { status, headers: Vec::new(), kind, message }
+}
+
+#[test]
+fn the_version_is_the_pinned_one() {
+    let script = include_str!("../../scripts/test");
+    let pinned = script.lines().find_map(|line| line.strip_prefix("claude_version=")).expect("it is pinned");
+    let output = Command::new(cli()).arg("--version").env_clear().output().expect("the CLI runs");
+    let version = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(version.starts_with(pinned), "{version} is not {pinned}");
+}
+
+#[test]
+fn success() {
+    alone("success", || async {
+        let went = session(Scenario::Success, |_| {}).await;
+        went.assert_category(Category::Success);
+        assert_eq!(went.outcome.text.as_deref(), Some(ANSWER));
+        assert!(
+            went.outcome.usage.input_tokens >= 1200 && went.outcome.usage.cost_usd > 0.0,
+            "{}",
+            went.story()
+        );
+        assert!(went.supervised.posted(&["✅", "spark"]), "{}", went.story());
+        assert!(went.supervised.posted(&[ANSWER]), "{}", went.story());
+        assert_eq!(*went.phase(), Phase::Idle);
+        assert_eq!(went.supervised.agent.finished[0].end, TaskEnd::Done);
+    });
+}
+
+#[test]
+fn rate_limit_with_a_long_retry_after() {
+    alone("rate_limit_with_a_long_retry_after", || async {
+        let scenario = Scenario::Refuses {
+            status: 429,
+            headers: vec![("retry-after".to_owned(), "3600".to_owned())],
+            kind: "rate_limit_error",
+            message: "This request would exceed your rate limit.",
+        };
+        let went = session(scenario, |_| {}).await;
+        went.assert_category(Category::RateLimit);
+        // The CLI keeps the header to itself: without a time it is backoff.
+        assert_eq!(went.outcome.resets_at, None);
+        assert!(went.supervised.posted(&["⏳", "spark", "10s"]), "{}", went.story());
+        went.assert_backs_off(WaitReason::RateLimit);
+    });
+}
+
+#[test]
+fn usage_limit_of_a_subscription() {
+    alone("usage_limit_of_a_subscription", || async {
+        let resets_at = clock::now().as_millis() / 1000 + 3600;
+        let header =
+            |name: &str, value: &str| (format!("anthropic-ratelimit-unified-{name}"), value.to_owned());
+        let scenario = Scenario::Refuses {
+            status: 429,
+            headers: vec![
+                header("status", "rejected"),
+                header("reset", &resets_at.to_string()),
+                header("representative-claim", "five_hour"),
+                header("5h-status", "rejected"),
+                header("5h-reset", &resets_at.to_string()),
+                header("5h-utilization", "1.0"),
+                header("overage-status", "rejected"),
+            ],
+            kind: "rate_limit_error",
+            message: "This request would exceed your account's rate limit.",
+        };
+        let went = session(scenario, |spec| {
+            spec.env.remove("ANTHROPIC_API_KEY");
+            spec.env.insert("CLAUDE_CODE_OAUTH_TOKEN".to_owned(), "sk-ant-oat01-dummy".to_owned());
+        })
+        .await;
+        went.assert_category(Category::Quota);
+        assert_eq!(went.outcome.resets_at, Some(Timestamp::from_seconds(resets_at)), "{}", went.story());
+        assert!(went.supervised.posted(&["⏳", "spark"]), "{}", went.story());
+        let until = Timestamp::from_seconds(resets_at);
+        assert_eq!(*went.phase(), Phase::Waiting { until, reason: WaitReason::RateLimit });
+    });
+}
+
+#[test]
+fn refused_credentials() {
+    alone("refused_credentials", || async {
+        let went = session(refuses(401, "authentication_error", "invalid x-api-key"), |_| {}).await;
+        went.assert_category(Category::Auth);
+        assert!(went.supervised.posted(&["🔐", "spark"]), "{}", went.story());
+        went.assert_paused(Category::Auth);
+    });
+}
+
+#[test]
+fn credit_too_low() {
+    alone("credit_too_low", || async {
+        let message =
+            "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.";
+        let went = session(refuses(400, "invalid_request_error", message), |_| {}).await;
+        went.assert_category(Category::Billing);
+        assert!(went.supervised.posted(&["💳", "spark"]), "{}", went.story());
+        went.assert_paused(Category::Billing);
+    });
+}
+
+#[test]
+fn too_many_turns() {
+    alone("too_many_turns", || async {
+        let went = session(Scenario::EndlessTools, |spec| {
+            spec.max_turns = 2;
+            spec.permissions = Permissions::Full;
+        })
+        .await;
+        went.assert_category(Category::MaxTurns);
+        assert!(!went.supervised.posted(&["❌"]) && !went.supervised.posted(&["✅"]), "{}", went.story());
+        // Silently on with the same task, at once.
+        assert_eq!(*went.phase(), Phase::Starting { session: SessionId(2) }, "{}", went.story());
+        assert_eq!(went.supervised.agent.failures, 0);
+        assert!(went.requests >= 2, "{} requests", went.requests);
+    });
+}
+
+#[test]
+fn server_error() {
+    alone("server_error", || async {
+        let went = session(refuses(500, "api_error", "Internal server error"), |_| {}).await;
+        went.assert_category(Category::Transient);
+        assert!(went.supervised.posted(&["❌", "spark", "500", "10s"]), "{}", went.story());
+        went.assert_backs_off(WaitReason::Backoff(Category::Transient));
+    });
+}
+
+#[test]
+fn stream_that_is_cut() {
+    alone("stream_that_is_cut", || async {
+        let went = session(Scenario::Cut, |_| {}).await;
+        went.assert_category(Category::Transient);
+        assert!(went.supervised.posted(&["❌", "spark", "10s"]), "{}", went.story());
+        went.assert_backs_off(WaitReason::Backoff(Category::Transient));
+    });
+}
+
+#[test]
+fn stream_that_hangs() {
+    alone("stream_that_hangs", || async {
+        let went = session(Scenario::Hang, |_| {}).await;
+        went.assert_category(Category::Hung);
+        assert!(went.clock_ran_out, "{}", went.story());
+        assert!(went.supervised.posted(&["❌", "spark", "10s"]), "{}", went.story());
+        went.assert_backs_off(WaitReason::Backoff(Category::Hung));
+    });
+}

@@ -1,1 +1,149 @@
-//! Tests.
+//! The core under random histories: commands, drivers, time, panics and kills of herder itself, in any order.
+//!
+//! The simulation stands in for supervisor and driver: it carries decisions out event by event, knows which process is
+//! alive, and checks every invariant after every event. Each invariant is one function with a sentence for a name, and
+//! judges by what the simulation has seen itself, not by the core's own counters.
+
+mod invariants;
+mod totality;
+mod world;
+
+use herder::core::input::Clock;
+use herder::core::outcome::Category;
+use herder::core::spec::Runtime;
+use proptest::prelude::*;
+
+use self::world::{Ask, World};
+
+/// Something that happens to the agent.
+#[derive(Debug, Clone)]
+enum Happening {
+    /// Time passes, in milliseconds.
+    Passes(u64),
+    /// The countdown, if one runs, is waited for; `early`: not quite.
+    Countdown { early: bool },
+    /// A person asks for something.
+    Asks(Ask),
+    /// The account's gate closes.
+    AccountBlocked(Category),
+    /// The account's gate opens.
+    AccountOpened,
+    /// The process was started and its runtime is up.
+    Comes { conversation: bool },
+    /// A message that was offered reached the turn.
+    Steered,
+    /// A turn ended.
+    Turn,
+    /// A clock ran out.
+    ClockRanOut(Clock),
+    /// The session ended.
+    Ends { category: Category, resets_in: Option<i64>, survivors: bool },
+    /// The driver of an earlier session speaks up.
+    Stale(Category),
+    /// The driver says nothing.
+    DriverSilent,
+    /// The supervisor panics and is rebuilt.
+    Panic,
+    /// herder is killed and started again.
+    Killed { down: u64 },
+}
+
+fn category() -> impl Strategy<Value = Category> {
+    prop_oneof![
+        4 => Just(Category::Success),
+        4 => Just(Category::Crash),
+        2 => Just(Category::Transient),
+        2 => Just(Category::RateLimit),
+        1 => Just(Category::Quota),
+        1 => Just(Category::Permanent),
+        1 => Just(Category::MaxTurns),
+        1 => Just(Category::Billing),
+        1 => Just(Category::Auth),
+        1 => Just(Category::Budget),
+        1 => Just(Category::ContextOverflow),
+        2 => Just(Category::TaskTimeout),
+        1 => Just(Category::SandboxDenial),
+        1 => Just(Category::Hung),
+        1 => Just(Category::DoNotRestart),
+        1 => Just(Category::Interrupted),
+    ]
+}
+
+fn account_category() -> impl Strategy<Value = Category> {
+    prop_oneof![Just(Category::Billing), Just(Category::Auth), Just(Category::Budget)]
+}
+
+fn ask() -> impl Strategy<Value = Ask> {
+    prop_oneof![
+        6 => any::<bool>().prop_map(|task| Ask::Give { task }),
+        1 => Just(Ask::GiveNothing),
+        1 => any::<bool>().prop_map(|now| Ask::Pause { now }),
+        3 => Just(Ask::Resume),
+        1 => Just(Ask::Abort),
+        1 => Just(Ask::Restart),
+        1 => Just(Ask::Stop),
+        1 => any::<prop::sample::Index>().prop_map(Ask::CancelTask),
+        1 => Just(Ask::Clear),
+        1 => (any::<bool>(), any::<bool>()).prop_map(|(looping, claude)| Ask::Edit { looping, claude }),
+    ]
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let resets = prop_oneof![
+        2 => Just(None),
+        1 => (-100_000i64..=0).prop_map(Some),
+        1 => (1i64..10_000_000).prop_map(Some),
+    ];
+    let ends = (category(), resets, prop::bool::weighted(0.03));
+    prop_oneof![
+        3 => (0u64..120_000).prop_map(Happening::Passes),
+        6 => prop::bool::weighted(0.2).prop_map(|early| Happening::Countdown { early }),
+        8 => ask().prop_map(Happening::Asks),
+        1 => account_category().prop_map(Happening::AccountBlocked),
+        1 => Just(Happening::AccountOpened),
+        6 => any::<bool>().prop_map(|conversation| Happening::Comes { conversation }),
+        1 => Just(Happening::Steered),
+        1 => Just(Happening::Turn),
+        1 => Just(Happening::ClockRanOut(Clock::Silence)),
+        10 => ends.prop_map(|(category, resets_in, survivors)| Happening::Ends { category, resets_in, survivors }),
+        1 => category().prop_map(Happening::Stale),
+        1 => Just(Happening::DriverSilent),
+        1 => Just(Happening::Panic),
+        2 => (0u64..400_000).prop_map(|down| Happening::Killed { down }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_history_keeps_every_invariant(
+        looping in prop::bool::weighted(0.3),
+        claude in any::<bool>(),
+        jitter in 0u64..3_000,
+        happenings in prop::collection::vec(happening(), 1..120),
+        removed_at in prop::option::weighted(0.1, 0usize..120),
+    ) {
+        let runtime = if claude { Runtime::Claude } else { Runtime::Command };
+        let mut world = World::new(runtime, looping, jitter);
+        for (index, happening) in happenings.iter().enumerate() {
+            if removed_at == Some(index) {
+                world.happen(&Happening::Asks(Ask::Remove));
+            }
+            world.happen(happening);
+        }
+    }
+}
+
+/// A fleet's nightmare in one agent: it crashes whenever it can, for thirty days, and nobody looks.
+#[test]
+fn an_agent_that_only_crashes_is_left_alone_after_six_times_however_long_nobody_looks() {
+    let mut world = World::new(Runtime::Command, false, 0);
+    world.happen(&Happening::Asks(Ask::Give { task: false }));
+    for _ in 0..30 * 24 * 60 {
+        world.happen(&Happening::Ends { category: Category::Crash, resets_in: None, survivors: false });
+        world.happen(&Happening::Passes(60_000));
+        world.happen(&Happening::Countdown { early: false });
+    }
+    assert!(world.agent().totals.sessions <= 6, "{:?}", world.agent().totals);
+}

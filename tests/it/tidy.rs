@@ -1,1 +1,173 @@
-//! Tests.
+//! What the compiler does not keep: the core free of I/O, files of a readable length, no loose ends.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The longest a source file may be: beyond it there is a seam to split at.
+const LINES_MAX: usize = 600;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every file with one of the extensions below a folder of the project.
+fn files(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join(folder)];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries {
+            let path = entry.expect("a readable folder").path();
+            let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+            if path.is_dir() {
+                folders.push(path);
+            } else if extensions.contains(&extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// `path:line: text` of every line that `is_wrong`.
+fn findings(paths: &[PathBuf], is_wrong: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    for path in paths {
+        let shown = path.strip_prefix(root()).unwrap_or(path).display();
+        for (index, line) in read(path).lines().enumerate() {
+            if is_wrong(line) {
+                found.push(format!("{shown}:{}: {}", index + 1, line.trim()));
+            }
+        }
+    }
+    found
+}
+
+fn without_comment(line: &str) -> &str {
+    line.split("//").next().unwrap_or_default()
+}
+
+#[test]
+fn the_core_does_no_io_and_asks_no_clock() {
+    const BANNED: [&str; 16] = [
+        "tokio",
+        "sled::",
+        "tracing::",
+        "std::fs",
+        "std::net",
+        "std::process",
+        "std::thread",
+        "std::env",
+        "std::io",
+        "std::sync",
+        "Instant",
+        "SystemTime",
+        "getrandom",
+        "println!",
+        "crate::clock",
+        "crate::journal",
+    ];
+    let core = files("src/core", &["rs"]);
+    assert!(core.len() > 10, "the core is where it was");
+    let found = findings(&core, |line| BANNED.iter().any(|banned| without_comment(line).contains(banned)));
+    assert_eq!(found, [] as [String; 0]);
+}
+
+#[test]
+fn the_core_knows_nothing_outside_itself() {
+    let found = findings(&files("src/core", &["rs"]), |line| {
+        let code = without_comment(line);
+        code.contains("crate::") && !code.contains("crate::core") && !code.contains("in crate::core")
+    });
+    assert_eq!(found, [] as [String; 0]);
+}
+
+/// The variants of an enum by name, from its source.
+fn variants(source: &str, name: &str) -> Vec<String> {
+    let start = source.find(&format!("pub enum {name} {{")).expect("the enum is there");
+    let body = &source[start..];
+    let end = body.find("\n}").expect("the enum ends");
+    let variant = |line: &&str| line.starts_with("    ") && line[4..].starts_with(char::is_uppercase);
+    let name = |line: &str| line.trim().chars().take_while(|c| c.is_alphanumeric()).collect();
+    body[..end].lines().filter(variant).map(name).collect()
+}
+
+#[test]
+fn every_event_is_named_where_it_is_applied_and_reacted_to_and_posted() {
+    let events = variants(&read(&root().join("src/core/event.rs")), "Event");
+    assert!(events.len() > 20 && events.contains(&"SessionStarted".to_owned()), "{events:?}");
+    for file in ["src/core/apply.rs", "src/core/react.rs", "src/core/posts.rs"] {
+        let source = read(&root().join(file));
+        let missing: Vec<&String> =
+            events.iter().filter(|event| !source.contains(&format!("Event::{event}"))).collect();
+        assert_eq!(missing, [] as [&String; 0], "not in {file}");
+        let dispatch = &source[..source.find("\n}").expect("a function")];
+        assert!(!dispatch.contains("_ =>"), "{file} would swallow a new event");
+    }
+}
+
+#[test]
+fn no_file_is_too_long_to_read() {
+    let mut long = Vec::new();
+    for path in [files("src", &["rs"]), files("commands", &["rs"])].concat() {
+        let lines = read(&path).lines().count();
+        if lines > LINES_MAX {
+            long.push(format!("{}: {lines}", path.strip_prefix(root()).unwrap_or(&path).display()));
+        }
+    }
+    assert_eq!(long, [] as [String; 0], "more than {LINES_MAX} lines: split at a seam");
+}
+
+/// Everything a person wrote.
+fn sources() -> Vec<PathBuf> {
+    let folders = ["src", "commands", "tests", "benches", "locales", "scripts", ".ci", ".config"];
+    let extensions = ["rs", "ftl", "toml", "md", "py", "sh", "json", "jsonl", "example", ""];
+    let mut paths: Vec<PathBuf> = folders.iter().flat_map(|folder| files(folder, &extensions)).collect();
+    paths.extend(
+        ["README.md", "CHANGELOG.md", "Cargo.toml", "bot.toml.example", "deny.toml", "clippy.toml"]
+            .map(|name| root().join(name)),
+    );
+    let this = root().join("tests/it/tidy.rs");
+    paths.retain(|path| path.is_file() && *path != this && fs::read_to_string(path).is_ok());
+    paths
+}
+
+#[test]
+fn no_loose_ends() {
+    const MARKS: [&str; 4] = ["TODO", "FIXME", "XXX", "HACK"];
+    let word = |line: &str, mark: &str| {
+        line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == mark)
+    };
+    let found = findings(&sources(), |line| MARKS.iter().any(|mark| word(line, mark)));
+    assert_eq!(found, [] as [String; 0]);
+}
+
+#[test]
+fn no_file_names_a_folder_of_the_machine_it_was_written_on() {
+    let here = root().to_string_lossy().into_owned();
+    let machine = ["/root/", "/work/", "/Users/"];
+    let starts = |line: &str, folder: &str| {
+        line.match_indices(folder).any(|(at, _)| {
+            let before = line[..at].chars().next_back();
+            before.is_none_or(|c| c.is_whitespace() || "\"'`(=[<>:".contains(c))
+        })
+    };
+    let found = findings(&sources(), |line| {
+        line.contains(&here) || machine.iter().any(|folder| starts(line, folder))
+    });
+    assert_eq!(found, [] as [String; 0]);
+}
+
+#[test]
+fn an_allowed_lint_is_an_expected_one_with_a_reason() {
+    let rust = [files("src", &["rs"]), files("commands", &["rs"]), files("tests", &["rs"])].concat();
+    let this = root().join("tests/it/tidy.rs");
+    let rust: Vec<PathBuf> = rust.into_iter().filter(|path| *path != this).collect();
+    let found = findings(&rust, |line| line.contains("#[allow(") || line.contains("#![allow("));
+    assert_eq!(found, [] as [String; 0]);
+}

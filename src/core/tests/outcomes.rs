@@ -1,0 +1,413 @@
+//! How a session ends and what follows: the table of outcomes, the schedules, the windows.
+
+use super::*;
+use crate::core::agent::Breaker;
+use crate::core::event::{PauseReason, StopReason};
+use crate::core::spec::Relay;
+use crate::core::work::TaskEnd;
+
+const EVERY_CATEGORY: [Category; 16] = [
+    Category::Success,
+    Category::Transient,
+    Category::RateLimit,
+    Category::Permanent,
+    Category::MaxTurns,
+    Category::Billing,
+    Category::Auth,
+    Category::Budget,
+    Category::Quota,
+    Category::ContextOverflow,
+    Category::TaskTimeout,
+    Category::SandboxDenial,
+    Category::Hung,
+    Category::Crash,
+    Category::DoNotRestart,
+    Category::Interrupted,
+];
+
+#[test]
+fn every_category_has_its_response_and_its_post() {
+    let mut table = String::new();
+    for category in EVERY_CATEGORY {
+        let mut desk = Desk::busy_with_task();
+        let step = desk.fails(category);
+        let said = step.said().replace('\n', "\n  ");
+        table.push_str(&format!("{}\n  {said}\n", step.told()));
+    }
+    insta::assert_snapshot!(table, @r#"
+    SessionEnded(Success), TaskEnded(1 Done)
+      Completed { duration: 0ns, turns: 0, cost_usd: 0.0 }
+      #work DONE 1
+    SessionEnded(Transient), Requeued(1), Waiting(10s Backoff(Transient))
+      Crashed { detail: "went wrong", restart_in: 10s }
+    SessionEnded(RateLimit), Requeued(1), Waiting(10s RateLimit)
+      RateLimited { resume_in: 10s }
+    SessionEnded(Permanent), Requeued(1), Waiting(10s Backoff(Permanent))
+      Permanent { detail: "went wrong", restart_in: 10s }
+    SessionEnded(MaxTurns), Requeued(1), SessionStarted(2)
+      
+    SessionEnded(Billing), Requeued(1), Paused(Failure(Billing))
+      Billing { account: AccountName("default") }
+    SessionEnded(Auth), Requeued(1), Paused(Failure(Auth))
+      Auth
+    SessionEnded(Budget), Requeued(1), Paused(Failure(Budget))
+      Budget
+    SessionEnded(Quota), Requeued(1), Waiting(10s RateLimit)
+      RateLimited { resume_in: 10s }
+    SessionEnded(ContextOverflow), Requeued(1), Waiting(10s Backoff(ContextOverflow))
+      Permanent { detail: "went wrong", restart_in: 10s }
+    SessionEnded(TaskTimeout), Requeued(1), Waiting(10s Backoff(TaskTimeout))
+      #work FAIL 1 timeout
+      TimedOut { limit: 1800s, restart_in: 10s }
+    SessionEnded(SandboxDenial), Requeued(1), Waiting(10s Backoff(SandboxDenial))
+      Permanent { detail: "went wrong", restart_in: 10s }
+    SessionEnded(Hung), Requeued(1), Waiting(10s Backoff(Hung))
+      Crashed { detail: "went wrong", restart_in: 10s }
+    SessionEnded(Crash), Requeued(1), Waiting(1s Backoff(Crash))
+      Crashed { detail: "went wrong", restart_in: 1s }
+    SessionEnded(DoNotRestart), Requeued(1), Paused(Failure(DoNotRestart))
+      DoNotRestart { detail: "went wrong" }
+    SessionEnded(Interrupted), Requeued(1), SessionStarted(2)
+      Started { work: "benchmark nemotron" }
+    "#);
+}
+
+#[test]
+fn the_session_schedule_is_kept_for_every_failure_that_uses_it() {
+    for category in [
+        Category::Transient,
+        Category::Permanent,
+        Category::ContextOverflow,
+        Category::SandboxDenial,
+        Category::Hung,
+        Category::RateLimit,
+        Category::Quota,
+    ] {
+        let mut desk = Desk::busy();
+        let mut waits = Vec::new();
+        for _ in 0..7 {
+            desk.fails(category);
+            let (wait, step) = desk.waits();
+            assert_eq!(step.spawns(), 1);
+            waits.push(wait);
+        }
+        assert_eq!(waits, [10, 20, 40, 80, 300, 300, 300], "{category:?}");
+        desk.succeeds();
+        assert_eq!(desk.agent.failures, 0, "a success resets the counter");
+    }
+}
+
+#[test]
+fn max_turns_resets_the_counter_and_restarts_in_silence() {
+    let mut desk = Desk::busy();
+    desk.fails(Category::Transient);
+    desk.waits();
+    let step = desk.fails(Category::MaxTurns);
+    assert_eq!(step.told(), "SessionEnded(MaxTurns), Requeued(1), SessionStarted(3)");
+    assert_eq!((step.said().as_str(), step.spawns()), ("", 1));
+    assert_eq!(desk.agent.failures, 0);
+    desk.fails(Category::Transient);
+    assert_eq!(desk.waits().0, 10);
+}
+
+#[test]
+fn process_crashes_double_and_the_sixth_in_a_minute_opens_the_breaker() {
+    let mut desk = Desk::busy();
+    let mut waits = Vec::new();
+    let last = loop {
+        let step = desk.fails(Category::Crash);
+        if desk.agent.deadline().is_none() {
+            break step;
+        }
+        waits.push(desk.waits().0);
+    };
+    assert_eq!(waits, [1, 2, 4, 8, 16]);
+    // It would be degraded as well: the breaker wins, and alerts once.
+    assert_eq!(last.told(), "SessionEnded(Crash), Requeued(1), BreakerOpened");
+    assert_eq!(
+        last.said(),
+        "NeedsIntervention { failures: 6, window: 60s }\n#alerts NeedsIntervention { failures: 6, window: 60s }"
+    );
+    assert_eq!(desk.agent.phase, Phase::NeedsIntervention);
+    desk.pass(1_000_000);
+    assert_eq!(desk.tell(&Input::Tick).events, []);
+    assert_eq!(desk.tell(&Input::Started).events, []);
+}
+
+#[test]
+fn the_process_schedule_ends_at_five_minutes() {
+    let mut desk = Desk::busy();
+    desk.policy.degraded.count = 100;
+    desk.policy.breaker.count = 100;
+    let mut waits = Vec::new();
+    for _ in 0..11 {
+        desk.fails(Category::Crash);
+        waits.push(desk.waits().0);
+    }
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
+}
+
+/// Crashes `n` times, `apart` seconds from each other, with successes between that keep the backoff at one second.
+fn crash_apart(desk: &mut Desk, n: usize, apart: u64) {
+    for _ in 0..n {
+        assert!(desk.agent.session().is_some(), "it still runs: {:?}", desk.agent.phase);
+        desk.pass(apart - 1);
+        desk.fails(Category::Crash);
+        if desk.agent.deadline().is_some() {
+            desk.waits();
+            desk.give(WorkKind::Message, 100 + desk.ids, "more");
+            desk.succeeds();
+        }
+    }
+}
+
+#[test]
+fn six_crashes_in_half_an_hour_degrade_and_five_do_not() {
+    let mut desk = Desk::busy();
+    crash_apart(&mut desk, 5, 300);
+    assert!(desk.agent.session().is_some());
+    crash_apart(&mut desk, 1, 300);
+    assert_eq!(desk.agent.phase, Phase::Degraded);
+
+    let mut slow = Desk::busy();
+    crash_apart(&mut slow, 12, 361);
+    assert!(slow.agent.session().is_some(), "no six of them within 30 minutes");
+}
+
+#[test]
+fn degraded_is_left_by_a_person_alone_and_then_counts_anew() {
+    let mut desk = Desk::busy();
+    crash_apart(&mut desk, 6, 300);
+    assert_eq!(desk.agent.phase, Phase::Degraded);
+    assert_eq!(desk.tell(&Input::Started).events, []);
+    let step = desk.ask(Control::Resume);
+    assert_eq!(step.spawns(), 1);
+    desk.fails(Category::Crash);
+    assert!(desk.agent.deadline().is_some());
+}
+
+#[test]
+fn the_breakers_window_slides() {
+    let mut desk = Desk::busy();
+    // Five failures at 0, 1, 3, 7 and 15 s; the sixth comes when the first two have left the window.
+    for _ in 0..5 {
+        desk.fails(Category::Crash);
+        desk.waits();
+    }
+    desk.pass(31);
+    desk.fails(Category::Crash);
+    assert!(matches!(desk.agent.phase, Phase::Degraded), "six crashes in 30 minutes, but not in a minute");
+    assert_eq!(desk.agent.breaker, Breaker::Closed);
+}
+
+fn open_breaker() -> Desk {
+    let mut desk = Desk::busy();
+    while desk.agent.phase != Phase::NeedsIntervention {
+        desk.fails(Category::Crash);
+        if desk.agent.deadline().is_some() {
+            desk.waits();
+        }
+    }
+    desk
+}
+
+#[test]
+fn resume_half_opens_a_success_closes_and_a_failure_opens_again() {
+    let mut desk = open_breaker();
+    desk.pass(3600);
+    let step = desk.ask(Control::Resume);
+    assert_eq!(step.told(), "Resumed, SessionStarted(7 trial)");
+    assert_eq!(step.reply, Some(Notice::Resuming { agent: desk.agent.name().unwrap().clone(), trial: true }));
+    let step = desk.fails(Category::Transient);
+    assert_eq!(step.told(), "SessionEnded(Transient), Requeued(1), BreakerOpened");
+
+    desk.ask(Control::Resume);
+    let step = desk.succeeds();
+    assert_eq!(step.told(), "SessionEnded(Success), BreakerClosed");
+    assert_eq!(desk.agent.breaker, Breaker::Closed);
+    assert_eq!(desk.agent.failure_times.len(), 0);
+}
+
+#[test]
+fn a_trial_that_herder_cut_itself_is_a_trial_again() {
+    let mut desk = open_breaker();
+    desk.ask(Control::Resume);
+    let step = desk.tell(&Input::Started);
+    assert_eq!(step.told(), "SessionEnded(Interrupted), Requeued(1), SessionStarted(8 trial)");
+}
+
+#[test]
+fn a_limit_is_waited_for_exactly_and_without_jitter() {
+    let mut desk = Desk::busy();
+    desk.jitter = Duration::from_secs(3);
+    let reset = desk.now.after(Duration::from_secs(1234));
+    let step = desk.ends(Outcome { resets_at: Some(reset), ..Outcome::new(Category::RateLimit, "429") });
+    assert_eq!(step.said(), "RateLimited { resume_in: 1234s }");
+    assert_eq!(desk.agent.deadline(), Some(reset));
+    assert_eq!((desk.agent.failures, desk.agent.failure_times.len()), (0, 0));
+    desk.now = Timestamp::from_millis(reset.as_millis() - 1);
+    assert_eq!(desk.tell(&Input::Tick).events, []);
+    desk.now = reset;
+    assert_eq!(desk.tell(&Input::Tick).told(), "WaitOver, SessionStarted(2)");
+}
+
+#[test]
+fn resets_in_the_past_are_believed_twice() {
+    let mut desk = Desk::busy();
+    let past = |desk: &Desk| Outcome {
+        resets_at: Some(desk.now.before(Duration::from_secs(1))),
+        ..Outcome::new(Category::RateLimit, "429")
+    };
+    for _ in 0..2 {
+        let step = desk.ends(past(&desk));
+        assert_eq!(step.spawns(), 1);
+        assert!(step.said().contains("RateLimited { resume_in: 0ns }"), "{}", step.said());
+    }
+    let mut waits = Vec::new();
+    for _ in 0..4 {
+        let step = desk.ends(past(&desk));
+        assert_eq!(step.spawns(), 0);
+        waits.push(desk.waits().0);
+    }
+    assert_eq!(waits, [10, 20, 40, 80]);
+    desk.succeeds();
+    assert_eq!(desk.agent.past_resets, 0);
+}
+
+#[test]
+fn jitter_is_added_to_restart_countdowns() {
+    let mut desk = Desk::busy();
+    desk.jitter = Duration::from_secs(2);
+    desk.fails(Category::Transient);
+    assert_eq!(desk.waits().0, 12);
+    desk.fails(Category::Crash);
+    assert_eq!(desk.waits().0, 3);
+}
+
+#[test]
+fn a_task_that_runs_out_of_time_is_tried_once_more_and_then_given_up() {
+    let mut desk = Desk::busy_with_task();
+    desk.give(WorkKind::Message, 2, "and then this");
+    let step = desk.fails(Category::TaskTimeout);
+    assert_eq!(step.said(), "#work FAIL 1 timeout\nTimedOut { limit: 1800s, restart_in: 10s }");
+    let (_, step) = desk.waits();
+    assert!(step.recap().is_some_and(|recap| recap.contains("more focused way")));
+    let step = desk.fails(Category::TaskTimeout);
+    assert_eq!(step.told(), "SessionEnded(TaskTimeout), TaskEnded(1 Failed), SessionStarted(3)");
+    assert_eq!(
+        step.said(),
+        "#work FAIL 1 timeout\nTaskFailed { task: WorkId(1), detail: \"went wrong\" }\n\
+         #alerts TaskFailed { task: WorkId(1), detail: \"went wrong\" }\nStarted { work: \"and then this\" }"
+    );
+    assert_eq!(desk.agent.finished[0].end, TaskEnd::Failed);
+}
+
+#[test]
+fn a_message_that_runs_out_of_time_twice_is_given_up_with_an_alert() {
+    let mut desk = Desk::busy();
+    desk.fails(Category::TaskTimeout);
+    desk.waits();
+    let step = desk.fails(Category::TaskTimeout);
+    assert_eq!(step.told(), "SessionEnded(TaskTimeout), Discarded(1 by herder)");
+    assert!(step.said().contains("#alerts TaskFailed"), "{}", step.said());
+    assert_eq!(desk.agent.phase, Phase::Idle);
+}
+
+#[test]
+fn another_work_has_its_own_second_try() {
+    let mut desk = Desk::busy_with_task();
+    desk.fails(Category::TaskTimeout);
+    desk.waits();
+    desk.succeeds();
+    desk.give(WorkKind::Task, 2, "next");
+    let step = desk.fails(Category::TaskTimeout);
+    assert_eq!(step.told(), "SessionEnded(TaskTimeout), Requeued(2), Waiting(10s Backoff(TaskTimeout))");
+}
+
+#[test]
+fn survivors_pause_and_alert_whatever_the_outcome() {
+    for category in EVERY_CATEGORY {
+        let mut desk = Desk::busy();
+        desk.give(WorkKind::Message, 2, "next");
+        let outcome = Box::new(Outcome::new(category, "went wrong"));
+        let step = desk.signal(Signal::Ended { outcome, survivors: vec![77, 78] });
+        assert_eq!(desk.agent.phase, Phase::Paused { reason: PauseReason::Survivors }, "{category:?}");
+        assert_eq!(step.spawns(), 0);
+        assert!(step.said().contains("#alerts Survivors { pids: [77, 78] }"), "{}", step.said());
+        assert_eq!(desk.tell(&Input::Started).events, []);
+    }
+}
+
+#[test]
+fn the_final_text_is_relayed_unless_the_agent_keeps_it_to_itself() {
+    for (relay, said) in [(Relay::All, true), (Relay::Final, true), (Relay::None, false)] {
+        let mut desk = Desk::with(AgentSpec { relay, ..spec(Runtime::Command) });
+        desk.give(WorkKind::Message, 1, "count");
+        let text = Some("42 beans".to_owned());
+        let step = desk.ends(Outcome { text, ..Outcome::new(Category::Success, "") });
+        assert_eq!(step.said().contains("says \"42 beans\""), said, "{relay:?}");
+    }
+}
+
+#[test]
+fn the_next_session_of_failed_work_is_told_what_it_was_doing() {
+    let mut desk = Desk::busy();
+    desk.signal(Signal::Turn { text: "Found 41 beans so far.".to_owned(), tools: Vec::new() });
+    desk.fails(Category::Crash);
+    let (_, step) = desk.waits();
+    insta::assert_snapshot!(step.recap().expect("a recap"), @r#"
+    You were working on this before, in a session that did not finish it: "count the beans". It ended because its process died: went wrong
+
+    The last thing you said about it:
+    Found 41 beans so far.
+
+    Look at what is already there in the workspace before you go on; do not start from nothing.
+    "#);
+    desk.succeeds();
+    let step = desk.give(WorkKind::Message, 2, "something else");
+    assert_eq!(step.recap(), None);
+}
+
+#[test]
+fn the_conversation_is_kept_but_not_after_a_hang_a_refusal_or_a_restart() {
+    for category in EVERY_CATEGORY {
+        let mut desk = Desk::busy();
+        desk.signal(Signal::Ready { conversation: Some("c1".to_owned()) });
+        desk.fails(category);
+        let dropped =
+            [Category::Permanent, Category::ContextOverflow, Category::SandboxDenial, Category::Hung];
+        assert_eq!(desk.agent.conversation.is_none(), dropped.contains(&category), "{category:?}");
+    }
+    let mut desk = Desk::busy();
+    desk.signal(Signal::Ready { conversation: Some("c1".to_owned()) });
+    desk.ask(Control::Restart);
+    desk.signal(Signal::Ready { conversation: Some("c2".to_owned()) });
+    assert_eq!(desk.agent.conversation, None);
+}
+
+#[test]
+fn a_silent_driver_is_a_hang_and_the_channel_is_told_before_the_kill() {
+    let mut desk = Desk::busy();
+    let session = desk.session();
+    let step = desk.tell(&Input::DriverSilent { session, silent: Duration::from_secs(15) });
+    assert_eq!(step.told(), "ClockRanOut, StopRequested(Hung)");
+    assert_eq!(step.said(), "ClockRanOut { clock: Heartbeat, evidence: \"no heartbeat for 15s\" }");
+    assert_eq!(step.effects, [Effect::Stop { session }]);
+    assert_eq!(
+        desk.agent.phase,
+        Phase::Stopping { session, reason: StopReason::Hung },
+        "still one process until it is gone"
+    );
+    let step = desk.fails(Category::Interrupted);
+    assert_eq!(step.told(), "SessionEnded(Hung), Requeued(1), Waiting(10s Backoff(Hung))");
+}
+
+#[test]
+fn what_an_agent_reports_about_money_cannot_spoil_the_sums() {
+    let mut desk = Desk::busy();
+    for cost_usd in [f64::NAN, f64::INFINITY, -1.0] {
+        let usage = crate::core::outcome::Usage { cost_usd, ..Default::default() };
+        desk.ends(Outcome { usage, ..Outcome::new(Category::MaxTurns, "") });
+    }
+    assert_eq!(desk.agent.totals.usage.cost_usd, 0.0);
+}

@@ -1,0 +1,151 @@
+//! After herder was killed, and after a supervisor panicked.
+
+use super::*;
+use crate::core::event::PauseReason;
+
+#[test]
+fn a_cut_session_is_tried_again_at_once_and_nobody_is_blamed() {
+    let mut desk = Desk::busy();
+    let step = desk.tell(&Input::Started);
+    assert_eq!(step.told(), "SessionEnded(Interrupted), Requeued(1), SessionStarted(2)");
+    assert_eq!(step.said(), "Interrupted\nStarted { work: \"count the beans\" }");
+    assert_eq!((desk.agent.failures, desk.agent.crashes), (0, 0));
+}
+
+#[test]
+fn what_was_asked_of_a_session_holds_after_a_restart_of_herder() {
+    for (control, follows) in [
+        (Control::Pause { now: true }, "Requeued(1), Paused(alice)"),
+        (Control::Pause { now: false }, "Requeued(1), Paused(alice)"),
+        (Control::Stop, "Requeued(1), Paused(alice)"),
+        (Control::Abort, "Discarded(1 by alice), SessionStarted(2)"),
+        (Control::Restart, "Requeued(1), SessionStarted(2)"),
+        (Control::Remove, "Requeued(1), Removed"),
+    ] {
+        let mut desk = Desk::busy();
+        desk.give(WorkKind::Message, 2, "next");
+        desk.ask(control.clone());
+        let step = desk.tell(&Input::Started);
+        assert_eq!(step.told(), format!("SessionEnded(Interrupted), {follows}"), "{control:?}");
+    }
+}
+
+#[test]
+fn a_hang_that_was_seen_is_remembered() {
+    let mut desk = Desk::busy();
+    let session = desk.session();
+    desk.tell(&Input::DriverSilent { session, silent: Duration::from_secs(15) });
+    let step = desk.tell(&Input::Started);
+    assert_eq!(step.told(), "SessionEnded(Hung), Requeued(1), Waiting(10s Backoff(Hung))");
+}
+
+#[test]
+fn countdowns_go_on_while_herder_is_down() {
+    let mut desk = Desk::busy();
+    desk.fails(Category::Transient);
+    desk.pass(4);
+    assert_eq!(desk.tell(&Input::Started).events, []);
+    assert_eq!(desk.agent.deadline().map(|until| until.since(desk.now)), Some(Duration::from_secs(6)));
+    desk.pass(3600);
+    assert_eq!(desk.tell(&Input::Started).told(), "WaitOver, SessionStarted(2)");
+}
+
+#[test]
+fn paused_stays_paused_and_work_that_was_accepted_starts() {
+    let mut desk = Desk::new();
+    desk.ask(Control::Pause { now: false });
+    desk.give(WorkKind::Message, 1, "later");
+    assert_eq!(desk.tell(&Input::Started).events, []);
+    assert_eq!(desk.agent.phase, Phase::Paused { reason: PauseReason::Person(alice()) });
+
+    let mut never_added = Agent::default();
+    let policy = Policy::default();
+    let context =
+        Context { now: Timestamp::default(), policy: &policy, jitter: Duration::ZERO, fresh: WorkId(1) };
+    assert_eq!(decide(&never_added, &Input::Started, &context).expect("accepted").events, []);
+    let control = Input::Control { by: alice(), control: Control::Resume };
+    assert!(decide(&never_added, &control, &context).is_err());
+    apply(&mut never_added, &Event::WaitOver, context.now);
+}
+
+#[test]
+fn a_panic_is_a_process_crash_of_its_own_agent() {
+    let mut desk = Desk::busy();
+    let step = desk.tell(&Input::Panicked { message: "index out of bounds".to_owned() });
+    assert_eq!(
+        step.told(),
+        "SessionEnded(Interrupted), Requeued(1), SupervisorPanicked, Waiting(1s Backoff(Crash))"
+    );
+    assert_eq!(
+        step.said(),
+        "SupervisorPanicked { restart_in: 1s }\n#alerts SupervisorPanicked { restart_in: 1s }"
+    );
+    assert_eq!((desk.agent.crashes, desk.agent.failure_times.len()), (1, 1));
+    assert_eq!(desk.waits().1.told(), "WaitOver, SessionStarted(2)");
+}
+
+#[test]
+fn a_panic_never_shortens_a_countdown_and_starts_nothing_that_is_paused() {
+    let mut desk = Desk::busy();
+    desk.fails(Category::Transient);
+    let until = desk.agent.deadline();
+    desk.tell(&Input::Panicked { message: "boom".to_owned() });
+    assert_eq!(desk.agent.deadline(), until);
+
+    let mut paused = Desk::busy();
+    paused.fails(Category::Auth);
+    assert_eq!(paused.tell(&Input::Panicked { message: "boom".to_owned() }).told(), "SupervisorPanicked");
+
+    let mut stopping = Desk::busy();
+    stopping.ask(Control::Pause { now: true });
+    let step = stopping.tell(&Input::Panicked { message: "boom".to_owned() });
+    assert!(step.told().ends_with("SupervisorPanicked, Paused(alice)"), "{}", step.told());
+}
+
+#[test]
+fn panics_open_the_breaker_like_crashes() {
+    let mut desk = Desk::busy();
+    for _ in 0..6 {
+        desk.tell(&Input::Panicked { message: "boom".to_owned() });
+        if desk.agent.deadline().is_some() {
+            desk.waits();
+        }
+    }
+    assert_eq!(desk.agent.phase, Phase::NeedsIntervention);
+}
+
+#[test]
+fn signals_of_an_earlier_session_are_ignored() {
+    let mut desk = Desk::busy();
+    desk.fails(Category::MaxTurns);
+    let before = desk.agent.clone();
+    for signal in [
+        Signal::Spawned { pid: 1, started: 1 },
+        Signal::Ready { conversation: Some("old".to_owned()) },
+        Signal::Turn { text: "late".to_owned(), tools: Vec::new() },
+        Signal::Ended { outcome: Box::new(Outcome::new(Category::Crash, "late")), survivors: vec![1] },
+    ] {
+        let step = desk.tell(&Input::Driver { session: SessionId(1), signal });
+        assert_eq!(step.events, []);
+    }
+    let silent = Input::DriverSilent { session: SessionId(1), silent: Duration::from_secs(15) };
+    assert_eq!(desk.tell(&silent).events, []);
+    assert_eq!(desk.agent, before);
+}
+
+#[test]
+fn the_work_is_given_once_its_process_is_on_disk() {
+    let mut desk = Desk::new();
+    let step = desk.give(WorkKind::Message, 1, "hello");
+    assert_eq!(step.spawns(), 1);
+    let step = desk.signal(Signal::Spawned { pid: 42, started: 7 });
+    assert_eq!(step.effects, [Effect::Go { session: SessionId(1) }]);
+    assert_eq!(desk.agent.process.map(|process| (process.pid, process.started)), Some((42, 7)));
+
+    let mut aborted = Desk::new();
+    aborted.give(WorkKind::Message, 1, "hello");
+    aborted.ask(Control::Abort);
+    let step = aborted.signal(Signal::Spawned { pid: 42, started: 7 });
+    assert_eq!(step.effects, [], "a session that is being stopped is given nothing");
+    assert!(aborted.agent.process.is_some());
+}

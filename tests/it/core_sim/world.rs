@@ -1,0 +1,298 @@
+//! The world around one agent: its process, its journal, the people who command it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use herder::core::agent::{Agent, Phase};
+use herder::core::effect::Effect;
+use herder::core::event::{Event, WaitReason};
+use herder::core::id::{AgentName, SessionId, WorkId};
+use herder::core::input::{Control, Input, Signal};
+use herder::core::notice::Refusal;
+use herder::core::outcome::{Category, Outcome, Usage};
+use herder::core::policy::Policy;
+use herder::core::spec::{AgentSpec, Runtime};
+use herder::core::time::Timestamp;
+use herder::core::work::{Actor, WorkKind};
+use herder::core::{Context, apply, decide, posts, react};
+use proptest::sample::Index;
+
+use super::Happening;
+use super::invariants::{self, Ledger, Limits};
+
+/// What a person asks; ids and texts are the world's.
+#[derive(Debug, Clone)]
+pub(super) enum Ask {
+    Give { task: bool },
+    GiveNothing,
+    Pause { now: bool },
+    Resume,
+    Abort,
+    Restart,
+    Stop,
+    CancelTask(Index),
+    Clear,
+    Edit { looping: bool, claude: bool },
+    Remove,
+}
+
+pub(super) struct World {
+    agent: Agent,
+    /// What is on disk, each event as its bytes.
+    journal: Vec<(Timestamp, Vec<u8>)>,
+    policy: Policy,
+    jitter: Duration,
+    now: Timestamp,
+    ids: u64,
+    /// The session whose process is alive.
+    alive: Option<SessionId>,
+    limits: Limits,
+    ledger: Ledger,
+}
+
+fn person() -> Actor {
+    Actor { network: "libera".into(), name: "alice".to_owned(), identity: Some("alice".to_owned()) }
+}
+
+fn spec(runtime: Runtime, looping: bool) -> AgentSpec {
+    let name = AgentName::new("spark").expect("a good name");
+    let rest = Duration::from_secs(30);
+    AgentSpec { looping, rest, ..AgentSpec::new(name, runtime, PathBuf::from("/srv/spark")) }
+}
+
+impl World {
+    pub(super) fn new(runtime: Runtime, looping: bool, jitter: u64) -> Self {
+        let mut world = Self {
+            agent: Agent::default(),
+            journal: Vec::new(),
+            policy: Policy::default(),
+            jitter: Duration::from_millis(jitter),
+            now: Timestamp::from_seconds(1_800_000_000),
+            ids: 0,
+            alive: None,
+            limits: Limits::default(),
+            ledger: Ledger::default(),
+        };
+        let added = Event::Added { spec: Box::new(spec(runtime, looping)), by: person() };
+        world.commit(&added);
+        world.tell(&Input::Started);
+        world
+    }
+
+    pub(super) fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    pub(super) fn happen(&mut self, happening: &Happening) {
+        match happening {
+            Happening::Passes(millis) => self.pass(*millis),
+            Happening::Countdown { early } => self.countdown(*early),
+            Happening::Asks(ask) => self.ask(ask),
+            Happening::AccountBlocked(category) => self.tell(&Input::AccountBlocked { category: *category }),
+            Happening::AccountOpened => {
+                self.limits.person_intervened();
+                self.tell(&Input::AccountOpened { by: person() });
+            }
+            Happening::Comes { conversation } => {
+                self.signal(Signal::Spawned { pid: 42, started: self.now.as_millis().unsigned_abs() });
+                let conversation = conversation.then(|| "conversation".to_owned());
+                self.signal(Signal::Ready { conversation });
+            }
+            Happening::Steered => {
+                if let Some(work) = self.agent.queue.iter().find(|work| work.kind == WorkKind::Message) {
+                    let work = work.id;
+                    self.signal(Signal::Steered { work });
+                }
+            }
+            Happening::Turn => self.signal(Signal::Turn { text: "so far".to_owned(), tools: Vec::new() }),
+            Happening::ClockRanOut(clock) => {
+                self.signal(Signal::ClockRanOut { clock: *clock, evidence: "nothing".to_owned() });
+            }
+            Happening::Ends { category, resets_in, survivors } => self.end(*category, *resets_in, *survivors),
+            Happening::Stale(category) => self.stale(*category),
+            Happening::DriverSilent => {
+                if let Some(session) = self.alive {
+                    self.tell(&Input::DriverSilent { session, silent: Duration::from_secs(15) });
+                }
+            }
+            Happening::Panic => {
+                self.alive = None;
+                self.tell(&Input::Panicked { message: "boom".to_owned() });
+            }
+            Happening::Killed { down } => self.killed(*down),
+        }
+    }
+
+    fn pass(&mut self, millis: u64) {
+        self.now = self.now.after(Duration::from_millis(millis));
+        // The supervisor's timer fires by itself.
+        if self.agent.deadline().is_some_and(|until| until <= self.now) {
+            self.tell(&Input::Tick);
+        }
+    }
+
+    fn countdown(&mut self, early: bool) {
+        let Some(until) = self.agent.deadline() else { return };
+        let just_before = Timestamp::from_millis(until.as_millis() - 1);
+        let then = if early { just_before } else { until };
+        if then < self.now {
+            return;
+        }
+        self.now = then;
+        let events = self.journal.len();
+        self.tell(&Input::Tick);
+        assert!(!early || self.journal.len() == events, "a countdown ended before its time");
+    }
+
+    fn ask(&mut self, ask: &Ask) {
+        self.ids += 1;
+        let id = WorkId(self.ids);
+        let control = match ask {
+            Ask::Give { task } => {
+                let kind = if *task { WorkKind::Task } else { WorkKind::Message };
+                Control::Give { id, kind, text: format!("work {id}") }
+            }
+            Ask::GiveNothing => Control::Give { id, kind: WorkKind::Message, text: "  ".to_owned() },
+            Ask::Pause { now } => Control::Pause { now: *now },
+            Ask::Resume => Control::Resume,
+            Ask::Abort => Control::Abort,
+            Ask::Restart => Control::Restart,
+            Ask::Stop => Control::Stop,
+            Ask::CancelTask(index) => Control::CancelTask(WorkId(
+                u64::try_from(index.index(self.journal.len())).unwrap_or_default(),
+            )),
+            Ask::Clear => Control::Clear,
+            Ask::Edit { looping, claude } => {
+                let runtime = if *claude { Runtime::Claude } else { Runtime::Command };
+                Control::Edit(Box::new(spec(runtime, *looping)))
+            }
+            Ask::Remove => Control::Remove,
+        };
+        let before = self.agent.clone();
+        let skips_waits = !matches!(
+            control,
+            Control::Give { .. } | Control::Pause { .. } | Control::Stop | Control::Edit(_) | Control::Remove
+        );
+        // An agent that has nothing to do counts nothing down: whoever gives it work starts it.
+        let rests = matches!(before.phase, Phase::Idle | Phase::Waiting { reason: WaitReason::Rest, .. });
+        if skips_waits || rests {
+            self.limits.person_may_skip_the_wait();
+        }
+        match self.decide(&Input::Control { by: person(), control: control.clone() }) {
+            Ok(()) => self.ledger.accepted(&control),
+            Err(_) => assert_eq!(self.agent, before, "a refusal changed the state"),
+        }
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        if let Some(session) = self.alive {
+            self.tell(&Input::Driver { session, signal });
+        }
+    }
+
+    fn outcome(&self, category: Category, resets_in: Option<i64>) -> Outcome {
+        Outcome {
+            resets_at: resets_in.map(|millis| Timestamp::from_millis(self.now.as_millis() + millis)),
+            turns: 3,
+            // A fraction that every encoding keeps exactly.
+            usage: Usage { input_tokens: 100, output_tokens: 10, cost_usd: 0.25 },
+            ..Outcome::new(category, "went so")
+        }
+    }
+
+    fn end(&mut self, category: Category, resets_in: Option<i64>, survivors: bool) {
+        let Some(session) = self.alive else { return };
+        let outcome = Box::new(self.outcome(category, resets_in));
+        let survivors = if survivors { vec![99] } else { Vec::new() };
+        // Survivors are reported because nobody can end them; the session's own process is gone.
+        self.alive = None;
+        let before = self.agent.clone();
+        self.tell(&Input::Driver { session, signal: Signal::Ended { outcome, survivors } });
+        invariants::billing_auth_and_budget_never_increment_a_counter(category, &before, &self.agent);
+    }
+
+    fn stale(&mut self, category: Category) {
+        let Some(last) = self.agent.last_session.0.checked_sub(1) else { return };
+        let before = self.agent.clone();
+        let outcome = Box::new(self.outcome(category, None));
+        let signal = Signal::Ended { outcome, survivors: vec![1] };
+        self.tell(&Input::Driver { session: SessionId(last), signal });
+        assert_eq!(self.agent, before, "a signal of an earlier session changed the state");
+    }
+
+    /// herder dies at once and comes back: what is on disk is all there is, and no process of it is left.
+    fn killed(&mut self, down: u64) {
+        self.now = self.now.after(Duration::from_millis(down));
+        let mut replayed = Agent::default();
+        for (at, bytes) in &self.journal {
+            let event: Event = serde_json::from_slice(bytes).expect("what was written can be read");
+            apply(&mut replayed, &event, *at);
+        }
+        invariants::the_state_after_a_replay_equals_the_state_before(&self.agent, &replayed);
+        let snapshot = serde_json::to_vec(&self.agent).expect("a state can be written");
+        let read: Agent = serde_json::from_slice(&snapshot).expect("a snapshot can be read");
+        invariants::the_state_after_a_replay_equals_the_state_before(&self.agent, &read);
+        self.agent = replayed;
+        self.alive = None;
+        self.tell(&Input::Started);
+    }
+
+    fn tell(&mut self, input: &Input) {
+        self.decide(input).expect("only a person can be refused");
+    }
+
+    fn decide(&mut self, input: &Input) -> Result<(), Refusal> {
+        self.ids += 1;
+        let fresh = WorkId(self.ids);
+        let policy = self.policy.clone();
+        let context = Context { now: self.now, policy: &policy, jitter: self.jitter, fresh };
+        let decision = decide(&self.agent, input, &context)?;
+        invariants::every_accepted_command_is_answered(input, &decision);
+        let origin = self.agent.phase.clone();
+        for event in &decision.events {
+            self.commit(event);
+            for effect in react(&self.agent, event) {
+                self.perform(&effect);
+            }
+            // Whatever is owed can be named in any state.
+            let _ = posts(&self.agent, event, &context);
+        }
+        invariants::a_paused_agent_starts_nothing_by_itself(&origin, input, &decision);
+        invariants::nothing_lies_idle(&self.agent);
+        invariants::accepted_work_is_somewhere(&self.ledger, &self.agent);
+        Ok(())
+    }
+
+    fn commit(&mut self, event: &Event) {
+        let bytes = serde_json::to_vec(event).expect("an event can be written");
+        let before = self.agent.clone();
+        apply(&mut self.agent, event, self.now);
+        self.journal.push((self.now, bytes));
+        self.ledger.saw(&before, event);
+        invariants::a_session_starts_only_from_rest(&before, event);
+        invariants::session_numbers_strictly_grow(&before, event);
+        invariants::work_is_taken_from_the_head_of_the_queue(&before, event);
+        invariants::work_leaves_only_by_an_event_that_names_it(&before, event, &self.agent);
+        invariants::a_limit_is_waited_for_to_the_millisecond(&before, event);
+        self.limits.saw(&before, event, self.now);
+    }
+
+    fn perform(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Spawn { session, .. } => {
+                invariants::at_most_one_process_per_agent(self.alive, *session);
+                invariants::nothing_is_spawned_while_stopping(&self.agent.phase);
+                self.alive = Some(*session);
+            }
+            Effect::Go { session } | Effect::Stop { session } | Effect::Steer { session, .. } => {
+                assert_eq!(self.alive, Some(*session), "an order goes to the process that is alive");
+            }
+            Effect::Retire => {
+                assert_eq!(self.alive, None, "an agent is retired when its process is gone");
+                assert_eq!(self.agent.phase, Phase::Removed);
+            }
+            Effect::BlockAccount(category) => assert!(category.is_of_account()),
+            Effect::OpenAccount { .. } => {}
+        }
+    }
+}

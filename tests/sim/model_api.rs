@@ -1,0 +1,240 @@
+//! A model API of the tests' own: as much of Anthropic's Messages API, streaming and not, as Claude Code asks for.
+//!
+//! One scenario per server. The bodies follow the public documentation; nothing here is recorded from the service.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+/// How the API behaves towards every request for a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Scenario {
+    /// An answer.
+    Success,
+    /// Always one more call of a tool, so that the turns never end.
+    EndlessTools,
+    /// An error with this status, headers and type.
+    Refuses { status: u16, headers: Vec<(String, String)>, kind: &'static str, message: &'static str },
+    /// The stream begins and the connection is cut.
+    Cut,
+    /// The stream begins and nothing follows.
+    Hang,
+}
+
+/// A running server; it ends with the runtime it was started on.
+#[derive(Debug)]
+pub(crate) struct ModelApi {
+    /// What `ANTHROPIC_BASE_URL` is to be.
+    pub(crate) url: String,
+    messages: Arc<AtomicU32>,
+}
+
+/// What the model says when all is well.
+pub(crate) const ANSWER: &str = "Hello from the model.";
+
+impl ModelApi {
+    /// Listens on a free port of loopback.
+    pub(crate) async fn start(scenario: Scenario) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback is up");
+        let url = format!("http://{}", listener.local_addr().expect("a bound socket has an address"));
+        let messages = Arc::new(AtomicU32::new(0));
+        let counter = Arc::clone(&messages);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (scenario, counter) = (scenario.clone(), Arc::clone(&counter));
+                // A client that goes away in mid-answer is its own business.
+                tokio::spawn(async move { drop(connection(stream, &scenario, &counter).await) });
+            }
+        });
+        Self { url, messages }
+    }
+
+    /// How many messages were asked for.
+    pub(crate) fn messages(&self) -> u32 {
+        self.messages.load(Ordering::SeqCst)
+    }
+}
+
+struct Request {
+    target: String,
+    body: Vec<u8>,
+}
+
+async fn connection(stream: TcpStream, scenario: &Scenario, messages: &AtomicU32) -> std::io::Result<()> {
+    let mut stream = BufReader::new(stream);
+    while let Some(request) = read(&mut stream).await? {
+        let path = request.target.split('?').next().unwrap_or_default();
+        match path {
+            "/v1/messages" => {
+                let number = messages.fetch_add(1, Ordering::SeqCst);
+                if message(&mut stream, &request, scenario, number).await?.is_none() {
+                    return Ok(());
+                }
+            }
+            "/v1/messages/count_tokens" => {
+                respond(&mut stream, 200, &[], &json!({ "input_tokens": 1200 })).await?;
+            }
+            _ => respond(&mut stream, 404, &[], &error("not_found_error", "there is no such thing")).await?,
+        }
+    }
+    Ok(())
+}
+
+async fn read(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<Request>> {
+    let mut first = String::new();
+    if stream.read_line(&mut first).await? == 0 {
+        return Ok(None);
+    }
+    let (mut length, mut chunked, mut expects) = (0, false, false);
+    loop {
+        let mut header = String::new();
+        if stream.read_line(&mut header).await? == 0 {
+            return Ok(None);
+        }
+        let header = header.trim().to_ascii_lowercase();
+        if header.is_empty() {
+            break;
+        }
+        match header.split_once(':').map(|(name, value)| (name, value.trim())) {
+            Some(("content-length", value)) => length = value.parse().unwrap_or(0),
+            Some(("transfer-encoding", value)) => chunked = value == "chunked",
+            Some(("expect", value)) => expects = value == "100-continue",
+            _ => {}
+        }
+    }
+    if expects {
+        stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
+    }
+    let body = if chunked { read_chunks(stream).await? } else { read_exactly(stream, length).await? };
+    Ok(Some(Request { target: first.split(' ').nth(1).unwrap_or_default().to_owned(), body }))
+}
+
+async fn read_exactly(stream: &mut BufReader<TcpStream>, length: usize) -> std::io::Result<Vec<u8>> {
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await?;
+    Ok(body)
+}
+
+async fn read_chunks(stream: &mut BufReader<TcpStream>) -> std::io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let mut size = String::new();
+        stream.read_line(&mut size).await?;
+        let size = usize::from_str_radix(size.trim(), 16).unwrap_or(0);
+        body.extend(read_exactly(stream, size).await?);
+        stream.read_line(&mut String::new()).await?;
+        if size == 0 {
+            return Ok(body);
+        }
+    }
+}
+
+async fn respond(
+    stream: &mut BufReader<TcpStream>,
+    status: u16,
+    headers: &[(String, String)],
+    body: &Value,
+) -> std::io::Result<()> {
+    let body = body.to_string();
+    let mut head = format!("HTTP/1.1 {status} Status\r\ncontent-type: application/json\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&format!("request-id: req_test\r\ncontent-length: {}\r\n\r\n", body.len()));
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(body.as_bytes()).await?;
+    stream.flush().await
+}
+
+fn error(kind: &str, message: &str) -> Value {
+    json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": "req_test" })
+}
+
+/// Answers a request for a message; `None`: the connection is not to be used any more.
+async fn message(
+    stream: &mut BufReader<TcpStream>,
+    request: &Request,
+    scenario: &Scenario,
+    number: u32,
+) -> std::io::Result<Option<()>> {
+    let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    let streaming = asked["stream"] == true;
+    let block = match scenario {
+        Scenario::Refuses { status, headers, kind, message } => {
+            respond(stream, *status, headers, &error(kind, message)).await?;
+            return Ok(Some(()));
+        }
+        Scenario::EndlessTools => json!({
+            "type": "tool_use", "id": format!("toolu_{number}"), "name": "Bash",
+            "input": { "command": format!("echo {number}"), "description": "says a number" },
+        }),
+        Scenario::Success | Scenario::Cut | Scenario::Hang => json!({ "type": "text", "text": ANSWER }),
+    };
+    let model = asked["model"].as_str().unwrap_or("model");
+    if !streaming {
+        match scenario {
+            Scenario::Cut => return Ok(None),
+            Scenario::Hang => std::future::pending().await,
+            Scenario::Success | Scenario::EndlessTools | Scenario::Refuses { .. } => {}
+        }
+        respond(stream, 200, &[], &whole(model, &block, number)).await?;
+        return Ok(Some(()));
+    }
+    let events = events(model, &block, number);
+    stream
+        .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+        .await?;
+    let kept = match scenario {
+        Scenario::Cut | Scenario::Hang => 3,
+        Scenario::Success | Scenario::EndlessTools | Scenario::Refuses { .. } => events.len(),
+    };
+    for event in &events[..kept] {
+        let name = event["type"].as_str().unwrap_or_default();
+        stream.write_all(format!("event: {name}\ndata: {event}\n\n").as_bytes()).await?;
+    }
+    stream.flush().await?;
+    match scenario {
+        Scenario::Hang => std::future::pending().await,
+        // A reset instead of an orderly end: what a crashed proxy looks like.
+        Scenario::Cut => stream.get_ref().set_zero_linger()?,
+        Scenario::Success | Scenario::EndlessTools | Scenario::Refuses { .. } => {}
+    }
+    Ok(None)
+}
+
+fn stop_reason(block: &Value) -> &'static str {
+    if block["type"] == "tool_use" { "tool_use" } else { "end_turn" }
+}
+
+fn whole(model: &str, block: &Value, number: u32) -> Value {
+    json!({
+        "id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": model,
+        "content": [block], "stop_reason": stop_reason(block), "stop_sequence": null,
+        "usage": { "input_tokens": 1200, "output_tokens": 30 },
+    })
+}
+
+fn events(model: &str, block: &Value, number: u32) -> Vec<Value> {
+    let (start, delta) = if block["type"] == "tool_use" {
+        let mut empty = block.clone();
+        empty["input"] = json!({});
+        (empty, json!({ "type": "input_json_delta", "partial_json": block["input"].to_string() }))
+    } else {
+        (json!({ "type": "text", "text": "" }), json!({ "type": "text_delta", "text": block["text"] }))
+    };
+    vec![
+        json!({ "type": "message_start", "message": {
+            "id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": model, "content": [],
+            "stop_reason": null, "stop_sequence": null, "usage": { "input_tokens": 1200, "output_tokens": 1 },
+        } }),
+        json!({ "type": "content_block_start", "index": 0, "content_block": start }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": delta }),
+        json!({ "type": "content_block_stop", "index": 0 }),
+        json!({ "type": "message_delta", "delta": { "stop_reason": stop_reason(block), "stop_sequence": null },
+            "usage": { "output_tokens": 30 } }),
+        json!({ "type": "message_stop" }),
+    ]
+}
