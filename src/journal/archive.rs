@@ -13,12 +13,13 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
+use super::layout::VALUE_MAX;
 use super::{ReadError, Recorded, Stream, disk, lines, query};
 
 const SUFFIX: &str = ".jsonl.gz";
 
 /// The longest line that is read: far above any event, so that a damaged file cannot take all memory.
-pub(super) const LINE_MAX: u64 = 256 << 20;
+pub(super) const LINE_MAX: u64 = 2 * VALUE_MAX as u64;
 
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,8 +131,12 @@ pub(super) fn each_line(
     Ok(())
 }
 
-/// Gives every archived event, oldest first, each once.
-pub(super) fn each(dir: &Path, mut take: impl FnMut(Recorded) -> ControlFlow<()>) -> Result<(), ReadError> {
+/// Gives every archived event up to and with seq `upto`, oldest first, each once.
+pub(super) fn each_text(
+    dir: &Path,
+    upto: u64,
+    take: &mut dyn FnMut(u64, &str) -> ControlFlow<()>,
+) -> Result<(), ReadError> {
     let mut next = 0;
     for archive in list(dir)? {
         let mut stopped = false;
@@ -140,8 +145,7 @@ pub(super) fn each(dir: &Path, mut take: impl FnMut(Recorded) -> ControlFlow<()>
                 return Ok(ControlFlow::Continue(()));
             }
             next = seq + 1;
-            let recorded = query::decode_event(seq, text.as_bytes()).map_err(|error| error.to_string())?;
-            let flow = take(recorded);
+            let flow = if seq > upto { ControlFlow::Break(()) } else { take(seq, text) };
             stopped = flow.is_break();
             Ok(flow)
         })?;
@@ -150,6 +154,22 @@ pub(super) fn each(dir: &Path, mut take: impl FnMut(Recorded) -> ControlFlow<()>
         }
     }
     Ok(())
+}
+
+/// Gives every archived event, oldest first, each once.
+pub(super) fn each(dir: &Path, mut take: impl FnMut(Recorded)) -> Result<(), ReadError> {
+    let mut failed = None;
+    each_text(dir, u64::MAX, &mut |seq, text| match query::decode_event(seq, text.as_bytes()) {
+        Ok(recorded) => {
+            take(recorded);
+            ControlFlow::Continue(())
+        }
+        Err(error) => {
+            failed = Some(error);
+            ControlFlow::Break(())
+        }
+    })?;
+    failed.map_or(Ok(()), Err)
 }
 
 /// The last `limit` archived entries of a stream before revision `before`, oldest first. Reads files from the newest

@@ -49,6 +49,12 @@ pub enum OpenError {
         /// The newest that is known.
         known: u32,
     },
+    /// An import into the folder was cut.
+    #[error("an import into {} was not finished; run herder import again", dir.display())]
+    Unfinished {
+        /// The folder.
+        dir: PathBuf,
+    },
     /// The disk is full and there was no ballast left to give up.
     #[error("the disk of {} is full and there is nothing left to give up; free some space and start again", dir.display())]
     Full {
@@ -97,6 +103,9 @@ pub enum ReadError {
     /// sled failed.
     #[error("the database cannot be read: {0}")]
     Store(#[from] sled::Error),
+    /// sled panicked.
+    #[error("the database is damaged: {0}")]
+    Damaged(String),
     /// A value is not what it should be.
     #[error("{what} cannot be read: {source}")]
     Decode {
@@ -118,6 +127,20 @@ pub enum ReadError {
     Closed,
 }
 
+/// Why retention or the daily export could not do its work. Nothing is lost by that; it is tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum MaintainError {
+    /// The journal cannot be read, or an archive not be written.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The journal cannot be written.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// The export cannot be written.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+}
+
 /// Why an export was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
@@ -132,6 +155,9 @@ pub enum ExportError {
     /// The journal cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// The journal has failed or is closed.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
 }
 
 /// Why an export was not imported. Nothing is left behind.

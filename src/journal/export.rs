@@ -1,20 +1,99 @@
-//! Everything as JSON lines.
+//! Everything as JSON lines: the only answer to a flipped bit, and to sled's files, which never shrink.
+//!
+//! | line | number | text |
+//! |---|---|---|
+//! | `herder` | version of this shape | [`Header`] |
+//! | `event` | seq | as in the database |
+//! | `head` | revision | [`HeadLine`] |
+//! | `snapshot` | revision | [`SnapshotLine`] |
+//! | `post` | id | as in the database, with its confirmed lines |
+//! | `end` | how many lines came before | `{}` |
+//!
+//! The writer is asked once for everything but the events, which takes as long as a group; events are only ever added,
+//! and archived under a lock that an export holds, so they are read while the journal goes on.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::core::time::Timestamp;
+
+use super::handle::Journal;
 use super::layout::{Head, Last, Trees};
-use super::writer::Captured;
-use super::{ReadError, Snapshot, Stream, query, replay};
+use super::query::Reader;
+use super::retention::blocking;
+use super::writer::{Captured, Job};
+use super::{ExportError, ReadError, Snapshot, Stream, archive, disk, encoding, lines, query, replay};
 
 const SUFFIX: &str = ".jsonl.gz";
 
+/// How many daily exports are kept.
+const KEEP: usize = 7;
+
+/// The shape of exports.
+pub(super) const VERSION: u64 = 1;
+
+/// An export was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exported {
+    /// The file.
+    pub file: PathBuf,
+    /// Events in it.
+    pub events: u64,
+    /// Posts in it that are still owed.
+    pub posts: u64,
+}
+
+/// The first line.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Header {
+    pub(super) journal: String,
+    pub(super) format: u32,
+    pub(super) version: String,
+    pub(super) at: Timestamp,
+    /// The oldest event that is not in an archive.
+    pub(super) hot: u64,
+    pub(super) last: Last,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct HeadLine {
+    pub(super) stream: Stream,
+    pub(super) seq: u64,
+}
+
+#[derive(Serialize)]
+struct SnapshotLineRef<'a> {
+    stream: &'a Stream,
+    state: &'a RawValue,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SnapshotLine {
+    pub(super) stream: Stream,
+    pub(super) state: Box<RawValue>,
+}
+
 /// The newest export in a folder. Their names are dates, so that the greatest is the newest.
 pub(super) fn newest(dir: &Path) -> Option<PathBuf> {
-    let entries = fs::read_dir(dir).ok()?;
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    paths.filter(|path| path.to_string_lossy().ends_with(SUFFIX)).max()
+    dailies(dir).pop()
+}
+
+fn dailies(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.to_string_lossy().ends_with(SUFFIX))
+        .collect();
+    paths.sort();
+    paths
 }
 
 /// A consistent look at everything but the events: taken by the writer, between two groups.
@@ -32,4 +111,166 @@ pub(super) fn capture(
         }
     }
     Ok(Captured { last, heads, posts: query::all_posts(trees)?, snapshots })
+}
+
+/// Writes everything the journal holds, archives included, to a file that is complete or not there. A name that ends
+/// in `.gz` is compressed.
+///
+/// # Errors
+/// The file cannot be written, or the journal not read.
+pub async fn export(journal: &Journal, file: &Path, at: Timestamp) -> Result<Exported, ExportError> {
+    let _alone = journal.maintaining().lock().await;
+    unlocked(journal, file, at).await
+}
+
+/// [`export`] under the lock of retention, which its caller holds.
+pub(super) async fn unlocked(journal: &Journal, file: &Path, at: Timestamp) -> Result<Exported, ExportError> {
+    let captured = journal.ask(Job::Capture).await??;
+    let reader = journal.reader().clone();
+    let header = Header {
+        journal: journal.id().to_owned(),
+        format: super::layout::FORMAT,
+        version: journal.settings().version.clone(),
+        at,
+        hot: 0,
+        last: captured.last,
+    };
+    let file = file.to_owned();
+    blocking(move || write_file(&reader, header, &captured, &file)).await
+}
+
+/// Writes today's export unless it is there, and takes the oldest away.
+pub(super) async fn daily(journal: &Journal, at: Timestamp) -> Result<Option<Exported>, ExportError> {
+    let dir = journal.paths().exports();
+    let date = jiff::Timestamp::from_millisecond(at.as_millis())
+        .map(|at| at.strftime("%Y-%m-%d").to_string())
+        .unwrap_or_default();
+    let file = dir.join(format!("{date}{SUFFIX}"));
+    let (home, today) = (journal.paths().dir.clone(), file.clone());
+    let wanted = blocking(move || {
+        let made = fs::create_dir_all(&dir).and_then(|()| disk::sync_dir(&home));
+        made.map(|()| !today.exists()).map_err(|source| ExportError::Io { file: dir, source })
+    });
+    if !wanted.await? {
+        return Ok(None);
+    }
+    let exported = unlocked(journal, &file, at).await?;
+    let dir = journal.paths().exports();
+    blocking(move || {
+        let dailies = dailies(&dir);
+        for old in dailies.iter().take(dailies.len().saturating_sub(KEEP)) {
+            fs::remove_file(old).map_err(|source| ExportError::Io { file: old.clone(), source })?;
+        }
+        Ok(Some(exported))
+    })
+    .await
+}
+
+fn write_file(
+    reader: &Reader,
+    header: Header,
+    captured: &Captured,
+    file: &Path,
+) -> Result<Exported, ExportError> {
+    let io = |source| ExportError::Io { file: file.to_owned(), source };
+    let name = file.file_name().ok_or_else(|| io(io::Error::other("it is not the name of a file")))?;
+    let dir = match file.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        Some(_) | None => Path::new("."),
+    };
+    let tmp = dir.join(format!(".{}.tmp", name.to_string_lossy()));
+    let result = (|| {
+        let open = BufWriter::new(File::create(&tmp).map_err(io)?);
+        let compressed = file.extension().is_some_and(|extension| extension == "gz");
+        let (buffered, exported) = if compressed {
+            let mut gz = GzEncoder::new(open, Compression::default());
+            let exported = write_lines(reader, header, captured, file, &mut gz)?;
+            (gz.finish().map_err(io)?, exported)
+        } else {
+            let mut plain = open;
+            let exported = write_lines(reader, header, captured, file, &mut plain)?;
+            (plain, exported)
+        };
+        let open = buffered.into_inner().map_err(|error| io(error.into_error()))?;
+        open.sync_all()
+            .and_then(|()| fs::rename(&tmp, file))
+            .and_then(|()| disk::sync_dir(dir))
+            .map_err(io)?;
+        Ok(exported)
+    })();
+    if result.is_err() {
+        // It may never have been made; what is left of it says nothing to anybody.
+        let _ = fs::remove_file(&tmp);
+    }
+    result
+}
+
+/// Writes lines and counts them.
+struct Lines<'a> {
+    out: &'a mut dyn Write,
+    file: &'a Path,
+    count: u64,
+}
+
+impl Lines<'_> {
+    fn line(&mut self, kind: &str, number: u64, text: &str) -> Result<(), ExportError> {
+        self.count += 1;
+        self.out
+            .write_all(lines::write(kind, number, text).as_bytes())
+            .map_err(|source| ExportError::Io { file: self.file.to_owned(), source })
+    }
+
+    fn json<T: Serialize>(&mut self, kind: &str, number: u64, value: &T) -> Result<(), ExportError> {
+        let text = serde_json::to_string(value)
+            .map_err(|error| ExportError::Io { file: self.file.to_owned(), source: error.into() })?;
+        self.line(kind, number, &text)
+    }
+}
+
+fn write_lines(
+    reader: &Reader,
+    mut header: Header,
+    captured: &Captured,
+    file: &Path,
+    out: &mut dyn Write,
+) -> Result<Exported, ExportError> {
+    let upto = captured.last.seq;
+    header.hot = reader.first_seq()?.unwrap_or(upto + 1);
+    let mut lines = Lines { out, file, count: 0 };
+    lines.json("herder", VERSION, &header)?;
+    let mut events = 0;
+    let mut failed = None;
+    let mut put = |seq, text: &str| match lines.line("event", seq, text) {
+        Ok(()) => {
+            events += 1;
+            ControlFlow::Continue(())
+        }
+        Err(error) => {
+            failed = Some(error);
+            ControlFlow::Break(())
+        }
+    };
+    archive::each_text(reader.archives(), header.hot - 1, &mut put)?;
+    reader.each_text(header.hot, upto, &mut put)?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    for (stream, head) in &captured.heads {
+        lines.json("head", head.rev, &HeadLine { stream: stream.clone(), seq: head.seq })?;
+    }
+    for Snapshot { stream, rev, state } in &captured.snapshots {
+        // A state that is not JSON is nobody's; the stream is replayed without it.
+        let Ok(state) = serde_json::from_slice::<&RawValue>(state) else { continue };
+        if !state.get().contains('\n') {
+            lines.json("snapshot", *rev, &SnapshotLineRef { stream, state })?;
+        }
+    }
+    for post in &captured.posts {
+        let text = encoding::encode_post(post)
+            .map_err(|source| ReadError::Decode { what: format!("post {}", post.id), source })?;
+        lines.line("post", post.id.0, &String::from_utf8_lossy(&text))?;
+    }
+    let before = lines.count;
+    lines.line("end", before, "{}")?;
+    Ok(Exported { file: file.to_owned(), events, posts: captured.posts.len() as u64 })
 }

@@ -1,6 +1,7 @@
 //! The handle: what the rest of herder sees of the journal.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -10,7 +11,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::core::id::{NetworkName, WorkId};
 use crate::outbox::{Body, Post};
 
-use super::layout::CHUNK;
+use super::layout::VALUE_MAX;
 use super::query::Reader;
 use super::replay;
 use super::store::{self, Lock, Paths};
@@ -128,6 +129,7 @@ impl Journal {
     /// See [`CommitError`]; nothing of the batch is acknowledged.
     pub async fn commit(&self, batch: Batch) -> Result<Receipt, CommitError> {
         let prepared = prepare(batch)?;
+        self.0.work.fetch_max(prepared.work, Ordering::Relaxed);
         self.ask(|done| Job::Commit(prepared, done)).await?
     }
 
@@ -148,7 +150,7 @@ impl Journal {
     /// # Errors
     /// The database or an archive cannot be read.
     pub fn load<S: Aggregate>(&self, stream: &Stream) -> Result<Loaded<S>, ReadError> {
-        replay::load(&self.0.reader, stream)
+        guarded(|| replay::load(&self.0.reader, stream))
     }
 
     /// What is still owed to a network, in the order of commits. Blocks. Ask before the first commit after the start;
@@ -157,7 +159,7 @@ impl Journal {
     /// # Errors
     /// The database cannot be read.
     pub fn undelivered(&self, network: &NetworkName) -> Result<Vec<Post>, ReadError> {
-        self.0.reader.undelivered(network)
+        guarded(|| self.0.reader.undelivered(network))
     }
 
     /// Gives all posts of later commits to `sink`. Takes effect for every commit that is asked for after this returns.
@@ -175,7 +177,7 @@ impl Journal {
         limit: usize,
         before: Option<u64>,
     ) -> Result<Vec<Recorded>, ReadError> {
-        self.0.reader.history(stream, limit, before)
+        guarded(|| self.0.reader.history(stream, limit, before))
     }
 
     /// An id for work that no entry has.
@@ -247,6 +249,12 @@ impl Journal {
     }
 }
 
+/// sled panics on some damage, which must not end more than the question.
+fn guarded<T>(read: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|panic| Err(ReadError::Damaged(store::panic_text(&*panic))))
+}
+
 /// Makes a batch's JSON, on the caller's thread.
 fn prepare(batch: Batch) -> Result<Prepared, CommitError> {
     let at = batch.at;
@@ -258,6 +266,7 @@ fn prepare(batch: Batch) -> Result<Prepared, CommitError> {
         for entry in &entries {
             let body = encoding::event_body(at, &stream, entry)
                 .map_err(|error| CommitError::Invalid(format!("an entry of {stream}: {error}")))?;
+            bounded(body.len(), "an entry")?;
             bytes += body.len();
             work = work.max(encoding::work_id(entry));
             bodies.push(body);
@@ -267,16 +276,23 @@ fn prepare(batch: Batch) -> Result<Prepared, CommitError> {
     let mut posts = Vec::with_capacity(batch.posts.len());
     for post in batch.posts {
         let text = post_text(&post)?;
-        bytes += text.as_ref().map_or(0, Vec::len);
+        let length = text.as_ref().map_or(0, Vec::len);
+        bounded(length, "a post")?;
+        bytes += length;
         posts.push((post, text));
     }
     for snapshot in &batch.snapshots {
-        if snapshot.state.len().div_ceil(CHUNK) >= usize::from(u16::MAX) {
-            return Err(CommitError::Invalid(format!("a snapshot of {} bytes", snapshot.state.len())));
-        }
+        bounded(snapshot.state.len(), "a snapshot")?;
         bytes += snapshot.state.len();
     }
     Ok(Prepared { at, writes, posts, snapshots: batch.snapshots, work, bytes })
+}
+
+fn bounded(bytes: usize, what: &str) -> Result<(), CommitError> {
+    if bytes > VALUE_MAX {
+        return Err(CommitError::Invalid(format!("{what} of {bytes} bytes; {VALUE_MAX} is the most")));
+    }
+    Ok(())
 }
 
 fn post_text(post: &Post) -> Result<Option<Vec<u8>>, CommitError> {

@@ -9,7 +9,9 @@
 //! | `outbox` | network, 0, post id; further chunks: …, n | a post, cut at [`CHUNK`]; n = [`LINES`]: confirmed lines |
 //! | `meta` | text | `journal`: id and format; `last`: [`Last`] |
 //!
-//! sled puts values above some 256 KB into files of their own that it never syncs, so none may grow beyond [`CHUNK`].
+//! sled keeps the values of a leaf with it and splits a leaf by their number, not their size. A leaf above 128 KB goes
+//! to a file of its own that sled never syncs: a power loss would take what was acknowledged. So no value is longer
+//! than [`CHUNK`], of which the largest leaf can hold as many as it may have.
 
 use sled::IVec;
 
@@ -18,8 +20,11 @@ use crate::core::time::Timestamp;
 
 use super::Stream;
 
-/// The most bytes of one value.
-pub(super) const CHUNK: usize = 60 * 1024;
+/// The most bytes of one value: a leaf has at most 20 of them (17, and 3 from a neighbour that is merged into it).
+pub(super) const CHUNK: usize = 6_000;
+
+/// The most bytes of an event, a post or a snapshot, far above what anything bounded by its source can reach.
+pub(super) const VALUE_MAX: usize = 64 << 20;
 
 /// The chunk number under which a post's confirmed lines are kept: a post has fewer chunks than that.
 pub(super) const LINES: u16 = u16::MAX;
@@ -171,7 +176,7 @@ pub(super) fn chunked(base: &[u8], value: Vec<u8>, mut put: impl FnMut(IVec, IVe
         return;
     }
     for (n, chunk) in value.chunks(CHUNK).enumerate() {
-        let n = u16::try_from(n).expect("a value of 60 KB times 65,535 does not fit into memory twice");
+        let n = u16::try_from(n).expect("values are bounded by `VALUE_MAX`");
         put(chunk_key(base, n), IVec::from(chunk));
     }
 }

@@ -29,8 +29,6 @@
 //!
 //! Deliberately absent: decisions, rendering of posts, retries. A writer that fails is not restarted in place.
 
-#![expect(dead_code, reason = "archives and exports are being joined to the writer")]
-
 mod acked;
 mod archive;
 mod disk;
@@ -38,10 +36,12 @@ pub mod encoding;
 mod error;
 mod export;
 mod handle;
+mod import;
 mod layout;
 mod lines;
 mod query;
 mod replay;
+mod retention;
 mod staging;
 mod store;
 mod writer;
@@ -60,9 +60,12 @@ use crate::core::time::Timestamp;
 use crate::core::work::Actor;
 use crate::outbox::Post;
 
-pub use error::{CommitError, ExportError, ImportError, OpenError, ReadError};
+pub use error::{CommitError, ExportError, ImportError, MaintainError, OpenError, ReadError};
+pub use export::{Exported, export};
 pub use handle::{Journal, PostSink};
+pub use import::{Imported, import};
 pub use replay::{Aggregate, Blocked, FleetState, Loaded};
+pub use retention::Maintained;
 
 /// Ballast kept beside the database: on a full disk sled cannot even open, so there must be something to give up.
 pub const BALLAST: u64 = 64 << 20;

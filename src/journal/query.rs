@@ -59,10 +59,53 @@ impl Reader {
         text.map(|text| decode_event(seq, &text)).transpose()
     }
 
-    /// The seq of a revision, if the database has it.
-    pub(super) fn seq_of(&self, stream: &Stream, rev: u64) -> Result<Option<u64>, ReadError> {
-        let value = self.trees.get(Tree::Index).get(index_key(&stream_text(stream), rev))?;
-        Ok(value.and_then(|seq| number(&seq)))
+    /// The seq of the first entry of a stream from revision `rev` on, if the database has any.
+    pub(super) fn seq_from(&self, stream: &Stream, rev: u64) -> Result<Option<u64>, ReadError> {
+        let text = stream_text(stream);
+        let range = index_key(&text, rev)..=index_key(&text, u64::MAX);
+        let first = self.trees.get(Tree::Index).range(range).next().transpose()?;
+        Ok(first.and_then(|(_, seq)| number(&seq)))
+    }
+
+    /// All streams.
+    pub(super) fn heads(&self) -> Result<Vec<(Stream, Head)>, ReadError> {
+        let mut heads = Vec::new();
+        for item in self.trees.get(Tree::Heads) {
+            let (key, value) = item?;
+            let stream = std::str::from_utf8(&key).ok().and_then(|text| text.parse().ok());
+            heads.extend(stream.zip(Head::decode(&value)));
+        }
+        Ok(heads)
+    }
+
+    /// Gives the stored text of the database's events from seq `from` to `upto`.
+    pub(super) fn each_text(
+        &self,
+        from: u64,
+        upto: u64,
+        take: &mut dyn FnMut(u64, &str) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        let mut open: Option<(u64, Vec<u8>)> = None;
+        let mut give = |open: Option<(u64, Vec<u8>)>| -> Result<ControlFlow<()>, ReadError> {
+            let Some((seq, text)) = open else { return Ok(ControlFlow::Continue(())) };
+            let text = String::from_utf8(text).map_err(|error| ReadError::Decode {
+                what: format!("event {seq}"),
+                source: encoding::DecodeError::Malformed(error.to_string()),
+            })?;
+            Ok(take(seq, &text))
+        };
+        for item in self.trees.get(Tree::Events).range(event_key(from)..) {
+            let (key, chunk) = item?;
+            let Some(seq) = number(&key) else { continue };
+            if open.as_ref().is_some_and(|(of, _)| *of != seq) && give(open.take())?.is_break() {
+                return Ok(());
+            }
+            if seq > upto {
+                break;
+            }
+            open.get_or_insert_with(|| (seq, Vec::new())).1.extend_from_slice(&chunk);
+        }
+        give(open).map(drop)
     }
 
     /// The oldest revision of a stream that the database has.
@@ -89,7 +132,6 @@ impl Reader {
                 if recorded.stream == *stream && (from..hot).contains(&recorded.rev) {
                     take(recorded);
                 }
-                ControlFlow::Continue(())
             })?;
         }
         let range = index_key(&text, from)..=index_key(&text, u64::MAX);

@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 
 use sled::IVec;
+use sled::transaction::{ConflictableTransactionError, TransactionError, Transactional};
 
-use crate::core::id::PostId;
+use crate::core::id::{NetworkName, PostId};
 use crate::outbox::Post;
 
 use super::layout::{
@@ -26,7 +27,7 @@ pub(super) const SNAPSHOT_EVERY: u64 = 256;
 pub(super) struct Changes(pub(super) [Vec<(IVec, Option<IVec>)>; NAMES.len()]);
 
 impl Changes {
-    fn set(&mut self, tree: Tree, key: impl Into<IVec>, value: impl Into<IVec>) {
+    pub(super) fn set(&mut self, tree: Tree, key: impl Into<IVec>, value: impl Into<IVec>) {
         self.0[tree as usize].push((key.into(), Some(value.into())));
     }
 
@@ -36,6 +37,68 @@ impl Changes {
 
     pub(super) fn is_empty(&self) -> bool {
         self.0.iter().all(Vec::is_empty)
+    }
+
+    /// An event and its place in its stream.
+    pub(super) fn event(&mut self, seq: u64, stream: &str, rev: u64, text: Vec<u8>) {
+        chunked(&event_key(seq), text, |key, chunk| self.set(Tree::Events, key, chunk));
+        self.set(Tree::Index, index_key(stream, rev), &event_key(seq));
+    }
+
+    /// A snapshot in place of one of `replaced` chunks. Gives the number of its own.
+    pub(super) fn snapshot(&mut self, snapshot: &Snapshot, replaced: u16) -> u16 {
+        let text = stream_text(&snapshot.stream);
+        let state = &snapshot.state;
+        let chunks = u16::try_from(state.len().div_ceil(CHUNK)).expect("a batch's size was checked");
+        let header = SnapshotHeader { rev: snapshot.rev, chunks, crc: crc32fast::hash(state) };
+        let header = encoding::encode(&header).expect("numbers are JSON");
+        self.set(Tree::Snapshots, snapshot_key(&text, 0), header);
+        for (n, chunk) in (1..=chunks).zip(state.chunks(CHUNK)) {
+            self.set(Tree::Snapshots, snapshot_key(&text, n), chunk);
+        }
+        for n in chunks + 1..=replaced {
+            self.remove(Tree::Snapshots, snapshot_key(&text, n));
+        }
+        chunks
+    }
+
+    /// A post by its text.
+    pub(super) fn post(&mut self, network: &NetworkName, id: PostId, text: Vec<u8>) {
+        let key = outbox_key(network, id);
+        chunked(&key, text, |key, chunk| self.set(Tree::Outbox, key, chunk));
+    }
+
+    /// How many lines of a post arrived.
+    pub(super) fn lines(&mut self, network: &NetworkName, id: PostId, lines: u32) {
+        self.set(Tree::Outbox, chunk_key(&outbox_key(network, id), LINES), &lines.to_be_bytes());
+    }
+
+    pub(super) fn head(&mut self, stream: &Stream, head: Head) {
+        self.set(Tree::Heads, stream_text(stream).as_bytes(), head.encode());
+    }
+
+    pub(super) fn last(&mut self, last: Last) {
+        let last = encoding::encode(&last).expect("numbers are JSON");
+        self.set(Tree::Meta, META_LAST, last);
+    }
+
+    /// One transaction. Not on the disk before the caller has put it there.
+    pub(super) fn store(&self, trees: &Trees) -> Result<(), String> {
+        let done = trees.0.as_slice().transaction(|views| {
+            for (view, changes) in views.iter().zip(&self.0) {
+                for (key, value) in changes {
+                    match value {
+                        Some(value) => view.insert(key.clone(), value.clone())?,
+                        None => view.remove(key.clone())?,
+                    };
+                }
+            }
+            Ok::<(), ConflictableTransactionError<()>>(())
+        });
+        done.map_err(|error| match error {
+            TransactionError::Storage(error) => error.to_string(),
+            TransactionError::Abort(()) => "the transaction was given up".to_owned(),
+        })
     }
 }
 
@@ -110,10 +173,7 @@ impl<'a> Stage<'a> {
             self.last.seq += 1;
             head.rev += 1;
             head.seq = self.last.seq;
-            let value = encoding::event(head.rev, &body);
-            let changes = &mut self.changes;
-            chunked(&event_key(head.seq), value, |key, chunk| changes.set(Tree::Events, key, chunk));
-            changes.set(Tree::Index, index_key(&text, head.rev), &event_key(head.seq));
+            self.changes.event(head.seq, &text, head.rev, encoding::event(head.rev, &body));
         }
         self.changed.insert(write.stream, head);
         head.rev
@@ -124,18 +184,7 @@ impl<'a> Stage<'a> {
         if snapshot.rev <= head.snapshot {
             return;
         }
-        let text = stream_text(&snapshot.stream);
-        let state = &snapshot.state;
-        let chunks = u16::try_from(state.len().div_ceil(CHUNK)).expect("a batch's size was checked");
-        let header = SnapshotHeader { rev: snapshot.rev, chunks, crc: crc32fast::hash(state) };
-        let header = encoding::encode(&header).expect("numbers are JSON");
-        self.changes.set(Tree::Snapshots, snapshot_key(&text, 0), header);
-        for (n, chunk) in (1..=chunks).zip(state.chunks(CHUNK)) {
-            self.changes.set(Tree::Snapshots, snapshot_key(&text, n), chunk);
-        }
-        for n in chunks + 1..=head.chunks {
-            self.changes.remove(Tree::Snapshots, snapshot_key(&text, n));
-        }
+        let chunks = self.changes.snapshot(&snapshot, head.chunks);
         head.snapshot = snapshot.rev;
         head.chunks = chunks;
         self.changed.insert(snapshot.stream, head);
@@ -145,9 +194,7 @@ impl<'a> Stage<'a> {
         let Some(text) = text else { return post };
         self.last.post += 1;
         post.id = PostId(self.last.post);
-        let changes = &mut self.changes;
-        let key = outbox_key(&post.network, post.id);
-        chunked(&key, text, |key, chunk| changes.set(Tree::Outbox, key, chunk));
+        self.changes.post(&post.network, post.id, text);
         post
     }
 
@@ -165,7 +212,7 @@ impl<'a> Stage<'a> {
                 // A post that is gone already leaves nothing to note.
                 Some(lines) => {
                     if self.trees.get(Tree::Outbox).contains_key(&key)? {
-                        self.changes.set(Tree::Outbox, chunk_key(&key, LINES), &lines.to_be_bytes());
+                        self.changes.lines(network, *post, *lines);
                     }
                 }
             }
@@ -197,11 +244,10 @@ impl<'a> Stage<'a> {
 
     pub(super) fn finish(mut self) -> Staged {
         for (stream, head) in &self.changed {
-            self.changes.set(Tree::Heads, stream.to_string().as_bytes(), head.encode());
+            self.changes.head(stream, *head);
         }
         if self.last != self.before {
-            let last = encoding::encode(&self.last).expect("numbers are JSON");
-            self.changes.set(Tree::Meta, META_LAST, last);
+            self.changes.last(self.last);
         }
         Staged { changes: self.changes, heads: self.changed, last: self.last }
     }

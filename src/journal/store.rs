@@ -52,6 +52,10 @@ impl Paths {
     pub(super) fn archives(&self) -> PathBuf {
         self.dir.join("archive")
     }
+    /// Where an import is put together; it is there only while one runs, or was cut.
+    pub(super) fn importing(&self) -> PathBuf {
+        self.dir.join("importing")
+    }
     pub(super) fn exports(&self) -> PathBuf {
         self.dir.join("exports")
     }
@@ -152,8 +156,11 @@ fn describe_holder(text: &str) -> String {
 
 /// Opens the database under a lock that is already held.
 pub(super) fn open(settings: &Settings, paths: &Paths, lock: Lock) -> Result<Store, OpenError> {
-    let known = Acked::exists(&paths.acked());
+    let known = held_before(paths);
     let log_size = paths.log().metadata().map(|log| log.len()).unwrap_or(0);
+    if paths.importing().exists() {
+        return Err(OpenError::Unfinished { dir: paths.dir.clone() });
+    }
     if known && log_size == 0 {
         return Err(OpenError::Vanished { dir: paths.dir.clone(), advice: advice(paths) });
     }
@@ -183,6 +190,7 @@ pub(super) fn open(settings: &Settings, paths: &Paths, lock: Lock) -> Result<Sto
     disk::sync_dir(&paths.sled()).map_err(paths.io("writing its folder"))?;
     let (mut heads, last) = ends(paths, &trees)?;
     let mut missing = lost_tails(&trees, &mut heads).map_err(damaged)?;
+    let signed = Acked::exists(&paths.acked());
     let (acked, revs) = Acked::open(&paths.acked()).map_err(paths.io("opening what was acknowledged"))?;
     for it in acked::missing(&revs, |stream| heads.get(stream).map_or(0, |head| head.rev)) {
         match missing.iter_mut().find(|known| known.stream == it.stream) {
@@ -196,11 +204,17 @@ pub(super) fn open(settings: &Settings, paths: &Paths, lock: Lock) -> Result<Sto
     opening.missing = missing;
     opening.last_commit = (last.at != Timestamp::default()).then_some(last.at);
     let mut store = Store { db, trees, log, lock, acked, heads, last, id: identity.id, opening };
-    if !known {
+    if !signed {
         sign(&mut store, paths).map_err(paths.io("making its files"))?;
     }
     lay_ballast(settings, paths);
     Ok(store)
+}
+
+/// Whether a journal was ever here, whatever became of it.
+pub(super) fn held_before(paths: &Paths) -> bool {
+    let any_in = |dir: PathBuf| fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
+    Acked::exists(&paths.acked()) || any_in(paths.archives()) || any_in(paths.exports())
 }
 
 /// Makes what tells a later start that a journal was here.

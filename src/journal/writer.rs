@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use sled::transaction::{ConflictableTransactionError, TransactionError, Transactional};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::core::time::Timestamp;
@@ -27,7 +26,7 @@ pub(super) const QUEUE: usize = 4096;
 /// The most jobs of one group: what a slow disk's fsync is shared by.
 const GROUP_JOBS: usize = 512;
 
-/// The most bytes of one group: half of one of sled's segments' worth of wait for whoever comes next.
+/// The most bytes of one group: some tens of milliseconds of writing, which whoever comes next waits for.
 const GROUP_BYTES: usize = 4 << 20;
 
 /// How often the free space is looked at while there is work; an idle journal fills no disk and wakes nobody.
@@ -185,7 +184,7 @@ impl Writer {
     fn store(&self, changes: &Changes) -> Result<(), String> {
         let stored = catch_unwind(AssertUnwindSafe(|| {
             if !changes.is_empty() {
-                transact(&self.trees, changes)?;
+                changes.store(&self.trees)?;
             }
             self.db.flush().map_err(|error| error.to_string())?;
             self.log.sync_data().map_err(|error| format!("fdatasync: {error}"))
@@ -196,6 +195,8 @@ impl Writer {
     /// Poisons the journal. What was acknowledged is on the disk; what was not is not promised.
     fn fail(&mut self, reason: &str, answers: Vec<Answer>) {
         tracing::error!(%reason, "the journal cannot be written; nothing more is committed");
+        // sled waits for ever for its lost log when its last handle is dropped. These two never are.
+        std::mem::forget((self.db.clone(), self.trees.clone()));
         self.shown.failed.send_replace(Some(reason.to_owned()));
         let error = CommitError::Failed(reason.to_owned());
         for answer in answers {
@@ -263,24 +264,6 @@ impl Writer {
     fn capture(&self) -> Result<Captured, ReadError> {
         super::export::capture(&self.trees, self.last, &self.heads)
     }
-}
-
-fn transact(trees: &Trees, changes: &Changes) -> Result<(), String> {
-    let done = trees.0.as_slice().transaction(|views| {
-        for (view, changes) in views.iter().zip(&changes.0) {
-            for (key, value) in changes {
-                match value {
-                    Some(value) => view.insert(key.clone(), value.clone())?,
-                    None => view.remove(key.clone())?,
-                };
-            }
-        }
-        Ok::<(), ConflictableTransactionError<()>>(())
-    });
-    done.map_err(|error| match error {
-        TransactionError::Storage(error) => error.to_string(),
-        TransactionError::Abort(()) => "the transaction was given up".to_owned(),
-    })
 }
 
 /// Takes what waits, up to the first job that stands alone.

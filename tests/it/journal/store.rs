@@ -2,59 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
-use herder::config::History;
-use herder::core::id::{AgentName, NetworkName, PostId};
+use herder::core::id::{NetworkName, PostId};
 use herder::core::notice::Notice;
 use herder::core::time::Timestamp;
-use herder::core::work::Actor;
 use herder::journal::{
-    AuditEntry, Batch, CommitError, Confirmed, Entry, FleetEvent, FleetState, Journal, OpenError, PostSink,
-    Settings, Snapshot, Stream, Write,
+    Batch, CommitError, Confirmed, FleetState, Journal, OpenError, PostSink, Snapshot, Stream,
 };
-use herder::outbox::{Body, Lane, Post, Target};
+use herder::outbox::{Body, Post};
 
-pub(crate) fn settings(dir: &std::path::Path) -> Settings {
-    Settings { ballast: 0, ..Settings::new(dir, History::default()) }
-}
-
-pub(crate) fn agent(name: &str) -> AgentName {
-    AgentName::new(name).expect("a name")
-}
-
-pub(crate) fn added(name: &str) -> Entry {
-    Entry::Fleet(FleetEvent::AgentAdded { agent: agent(name) })
-}
-
-pub(crate) fn audit(text: &str) -> Entry {
-    Entry::Audit(AuditEntry {
-        by: Actor { network: NetworkName::from("libera"), name: "ann".into(), identity: None },
-        place: "#spark".into(),
-        agent: None,
-        verb: "pause".into(),
-        text: text.into(),
-    })
-}
-
-pub(crate) fn post(network: &str, text: &str) -> Post {
-    Post {
-        id: PostId(0),
-        network: NetworkName::from(network),
-        to: Target::Agent(agent("spark")),
-        lane: Lane::Normal,
-        at: Timestamp::from_millis(5),
-        body: Body::Agent { agent: agent("spark"), text: text.into() },
-        answers: None,
-        confirmed_lines: 0,
-    }
-}
-
-pub(crate) fn write(stream: Stream, expected_rev: Option<u64>, entries: Vec<Entry>) -> Write {
-    Write { stream, expected_rev, entries }
-}
-
-pub(crate) fn batch(writes: Vec<Write>) -> Batch {
-    Batch { at: Timestamp::from_millis(1_000), writes, ..Batch::default() }
-}
+use super::{added, agent, audit, batch, post, settings, write};
 
 #[derive(Default)]
 struct Sink(Mutex<Vec<u64>>);
@@ -95,6 +51,24 @@ async fn what_was_committed_is_there_after_reopening() {
     let owed = journal.undelivered(&NetworkName::from("libera")).expect("reads");
     assert_eq!(owed.iter().map(|post| post.id.0).collect::<Vec<_>>(), [1, 3]);
     assert_eq!(owed[0].body, Body::Agent { agent: agent("spark"), text: big });
+}
+
+#[tokio::test]
+async fn nothing_goes_into_files_that_sled_never_syncs() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (journal, _) = Journal::open(&settings(dir.path())).expect("opens");
+    let big = "x".repeat(100_000);
+    for rev in 0..20 {
+        let mut it = batch(vec![write(Stream::Audit, None, vec![audit(&big), audit(&big[..7_000])])]);
+        it.posts = vec![post("libera", &big)];
+        it.writes.push(write(Stream::Fleet, Some(rev), vec![added("spark")]));
+        it.snapshots =
+            vec![Snapshot { stream: Stream::Fleet, rev: rev + 1, state: big.clone().into_bytes() }];
+        journal.commit(it).await.expect("commits");
+    }
+    drop(journal);
+    let blobs = std::fs::read_dir(dir.path().join("sled/blobs")).map_or(0, Iterator::count);
+    assert_eq!(blobs, 0);
 }
 
 #[tokio::test]

@@ -1,0 +1,307 @@
+//! An export becomes a journal again: the same numbers, revisions, states and posts.
+//!
+//! The whole file is read and checked before anything is written. The new journal is put together beside its place and
+//! moved there at the end, so that an import that is cut leaves a folder that says so, not half a journal.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use crate::core::id::PostId;
+
+use super::archive::{LINE_MAX, Writing};
+use super::export::{self, HeadLine, Header, SnapshotLine};
+use super::layout::{FORMAT, Head, Tree, Trees, VALUE_MAX};
+use super::lines::{self, Line};
+use super::staging::Changes;
+use super::store::{self, Identity, Paths};
+use super::{ImportError, Settings, Snapshot, Stream, disk, encoding};
+
+/// Events of one transaction and of one archive file.
+const BATCH: usize = 500;
+const FILE_EVENTS: u64 = 50_000;
+
+/// What was restored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Events, archived ones included.
+    pub events: u64,
+    /// Streams.
+    pub streams: u64,
+    /// Posts that are still owed.
+    pub posts: u64,
+}
+
+/// Makes a journal in a folder without one, out of an export. Blocks.
+///
+/// # Errors
+/// A sentence that names the damaged line, or what is in the way. Nothing is imported then.
+pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError> {
+    check(file)?;
+    let paths = Paths::new(&settings.dir);
+    let _lock = store::lock(&paths)?;
+    let io = |what| {
+        let path = paths.dir.clone();
+        move |source| ImportError::Io { what, path, source }
+    };
+    if paths.importing().exists() {
+        // What an import that was cut had already moved; the database comes last, so there is none yet.
+        if !paths.sled().exists() && paths.archives().exists() {
+            fs::remove_dir_all(paths.archives()).map_err(io("cannot clear"))?;
+        }
+        fs::remove_dir_all(paths.importing()).map_err(io("cannot clear"))?;
+    }
+    if paths.sled().exists() || store::held_before(&paths) {
+        return Err(ImportError::NotEmpty(paths.dir));
+    }
+    let site = Paths::new(&paths.importing());
+    fs::create_dir_all(&site.dir).map_err(io("cannot write"))?;
+    let imported = match build(file, &site) {
+        Ok(imported) => imported,
+        Err(error) => {
+            // The first error is the one that says something.
+            let _ = fs::remove_dir_all(&site.dir);
+            return Err(error);
+        }
+    };
+    if site.archives().exists() {
+        fs::rename(site.archives(), paths.archives()).map_err(io("cannot write"))?;
+    }
+    fs::rename(site.sled(), paths.sled()).map_err(io("cannot write"))?;
+    disk::sync_dir(&paths.dir).map_err(io("cannot write"))?;
+    fs::remove_dir_all(&site.dir).map_err(io("cannot clear"))?;
+    disk::sync_dir(&paths.dir).map_err(io("cannot write"))?;
+    Ok(imported)
+}
+
+/// Reads the whole file for its damage alone.
+fn check(file: &Path) -> Result<(), ImportError> {
+    let mut seq = 0;
+    each_line(file, |line| {
+        if line.text.len() > VALUE_MAX {
+            return Err("it is longer than anything herder writes".to_owned());
+        }
+        match line.kind {
+            "event" => {
+                encoding::decode_event(line.number, line.text.as_bytes())
+                    .map_err(|error| error.to_string())?;
+                if line.number <= seq {
+                    return Err(format!("event {} after event {seq}", line.number));
+                }
+                seq = line.number;
+            }
+            "head" => drop(json::<HeadLine>(line.text)?),
+            "snapshot" => {
+                drop(json::<SnapshotLine>(line.text)?);
+            }
+            "post" => drop(encoding::decode_post(line.text.as_bytes()).map_err(|error| error.to_string())?),
+            other => return Err(format!("a line of an unknown kind, \"{other}\"")),
+        }
+        Ok(())
+    })
+    .map(drop)
+}
+
+fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+/// Gives every line between the first and the last, which it checks itself.
+fn each_line(
+    file: &Path,
+    mut take: impl FnMut(Line<'_>) -> Result<(), String>,
+) -> Result<Header, ImportError> {
+    let io = |source| ImportError::Io { what: "cannot read", path: file.to_owned(), source };
+    let mut reader = open(file).map_err(io)?;
+    let mut text = String::new();
+    let mut header: Option<Header> = None;
+    let mut ended = false;
+    for n in 1_u64.. {
+        let at = |why: String| ImportError::Line { file: file.to_owned(), line: n, why };
+        let cut = ImportError::Truncated { file: file.to_owned(), line: n - 1 };
+        text.clear();
+        match Read::take(&mut reader, LINE_MAX).read_line(&mut text) {
+            Ok(0) if ended => break,
+            Ok(0) => return Err(cut),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(cut),
+            Err(error) => return Err(at(error.to_string())),
+        }
+        if ended {
+            return Err(at("something follows the last line".to_owned()));
+        }
+        let Some(line) = text.strip_suffix('\n') else { return Err(cut) };
+        let line = lines::parse(line).map_err(at)?;
+        match (&header, line.kind) {
+            (None, "herder") => header = Some(first(line).map_err(at)?),
+            (None, _) => return Err(at("it is not the first line of a herder export".to_owned())),
+            (Some(_), "end") if line.number == n - 1 => ended = true,
+            (Some(_), "end") => {
+                return Err(at(format!("it closes {} lines; there are {}", line.number, n - 1)));
+            }
+            (Some(_), _) => take(line).map_err(at)?,
+        }
+    }
+    header.ok_or_else(|| ImportError::Truncated { file: file.to_owned(), line: 0 })
+}
+
+fn first(line: Line<'_>) -> Result<Header, String> {
+    if line.number > export::VERSION {
+        return Err(format!(
+            "the export has version {}; this herder reads up to {}",
+            line.number,
+            export::VERSION
+        ));
+    }
+    let header: Header = json(line.text)?;
+    if header.format > FORMAT {
+        return Err(format!("the journal had format {}; this herder reads up to {FORMAT}", header.format));
+    }
+    Ok(header)
+}
+
+fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
+    let mut reader = BufReader::new(File::open(file)?);
+    let compressed = reader.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+    Ok(if compressed { Box::new(BufReader::new(MultiGzDecoder::new(reader))) } else { Box::new(reader) })
+}
+
+/// The new journal while it is put together.
+struct Site<'a> {
+    paths: &'a Paths,
+    trees: Trees,
+    changes: Changes,
+    waiting: usize,
+    hot: u64,
+    archive: Option<(u64, Writing)>,
+    heads: HashMap<Stream, Head>,
+    imported: Imported,
+}
+
+fn build(file: &Path, paths: &Paths) -> Result<Imported, ImportError> {
+    let store = |error: sled::Error| ImportError::Store(error.to_string());
+    let io = |source| ImportError::Io { what: "cannot write", path: paths.dir.clone(), source };
+    let header = each_line(file, |_| Ok(()))?;
+    let db = sled::Config::new().path(paths.sled()).flush_every_ms(None).open().map_err(store)?;
+    let trees = Trees::open(&db).map_err(store)?;
+    let mut site = Site {
+        paths,
+        trees,
+        changes: Changes::default(),
+        waiting: 0,
+        hot: header.hot,
+        archive: None,
+        heads: HashMap::new(),
+        imported: Imported::default(),
+    };
+    let mut failed = None;
+    let read = each_line(file, |line| {
+        site.line(line).map_err(|error| {
+            let text = error.to_string();
+            failed = Some(error);
+            text
+        })
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    read?;
+    let identity = Identity { id: header.journal, format: FORMAT };
+    store::write_identity(&site.trees, &identity).map_err(store)?;
+    let imported = site.finish(header.last)?;
+    db.flush().map_err(store)?;
+    File::open(paths.log()).and_then(|log| log.sync_all()).map_err(io)?;
+    disk::sync_dir(&paths.sled()).and_then(|()| disk::sync_dir(&paths.dir)).map_err(io)?;
+    Ok(imported)
+}
+
+impl Site<'_> {
+    fn line(&mut self, line: Line<'_>) -> Result<(), ImportError> {
+        let bad = |why: String| ImportError::Store(why);
+        match line.kind {
+            "event" if line.number < self.hot => self.archived(line.number, line.text)?,
+            "event" => self.event(line.number, line.text)?,
+            "head" => {
+                let head: HeadLine = json(line.text).map_err(bad)?;
+                let known = self.heads.entry(head.stream).or_default();
+                (known.rev, known.seq) = (line.number, head.seq);
+                self.imported.streams += 1;
+            }
+            "snapshot" => {
+                let SnapshotLine { stream, state } = json(line.text).map_err(bad)?;
+                let state = state.get().as_bytes().to_vec();
+                let snapshot = Snapshot { stream, rev: line.number, state };
+                let chunks = self.changes.snapshot(&snapshot, 0);
+                let head = self.heads.entry(snapshot.stream).or_default();
+                (head.snapshot, head.chunks) = (line.number, chunks);
+            }
+            // `check` knows that it is a post.
+            _ => self.post(line)?,
+        }
+        self.waiting += 1;
+        if self.waiting >= BATCH {
+            self.store()?;
+        }
+        Ok(())
+    }
+
+    fn archived(&mut self, seq: u64, text: &str) -> Result<(), ImportError> {
+        let dir = self.paths.archives();
+        let io = |source| ImportError::Io { what: "cannot write", path: dir.clone(), source };
+        if self.archive.as_ref().is_some_and(|(first, _)| seq >= first + FILE_EVENTS) {
+            self.close_archive()?;
+        }
+        let (_, file) = match &mut self.archive {
+            Some(open) => open,
+            none @ None => none.insert((seq, Writing::new(&dir, seq).map_err(io)?)),
+        };
+        self.imported.events += 1;
+        file.add(seq, text).map_err(io)
+    }
+
+    fn close_archive(&mut self) -> Result<(), ImportError> {
+        let Some((_, file)) = self.archive.take() else { return Ok(()) };
+        file.finish().map(drop).map_err(|error| ImportError::Store(error.to_string()))
+    }
+
+    fn event(&mut self, seq: u64, text: &str) -> Result<(), ImportError> {
+        let recorded = encoding::decode_event(seq, text.as_bytes())
+            .map_err(|error| ImportError::Store(error.to_string()))?;
+        self.changes.event(seq, &recorded.stream.to_string(), recorded.rev, text.as_bytes().to_vec());
+        self.imported.events += 1;
+        Ok(())
+    }
+
+    fn post(&mut self, line: Line<'_>) -> Result<(), ImportError> {
+        let bad = |error: encoding::DecodeError| ImportError::Store(error.to_string());
+        let mut post = encoding::decode_post(line.text.as_bytes()).map_err(bad)?;
+        post.id = PostId(line.number);
+        let lines = std::mem::take(&mut post.confirmed_lines);
+        self.changes.post(&post.network, post.id, encoding::encode_post(&post).map_err(bad)?);
+        if lines > 0 {
+            self.changes.lines(&post.network, post.id, lines);
+        }
+        self.imported.posts += 1;
+        Ok(())
+    }
+
+    fn store(&mut self) -> Result<(), ImportError> {
+        self.waiting = 0;
+        std::mem::take(&mut self.changes).store(&self.trees).map_err(ImportError::Store)
+    }
+
+    fn finish(mut self, last: super::layout::Last) -> Result<Imported, ImportError> {
+        self.close_archive()?;
+        for (stream, head) in std::mem::take(&mut self.heads) {
+            self.changes.head(&stream, head);
+        }
+        self.changes.last(last);
+        self.store()?;
+        let events = self.trees.get(Tree::Events).first();
+        events.map_err(|error| ImportError::Store(error.to_string()))?;
+        Ok(self.imported)
+    }
+}

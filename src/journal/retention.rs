@@ -1,0 +1,212 @@
+//! Keeping the database small: a start after a crash reads all of it, and sled's files never shrink.
+//!
+//! Events beyond the retention go to an archive, oldest first. An event that its stream's state is still built from
+//! stays until there is a snapshot after it; where that is all that holds it back, the snapshot is made here, since an
+//! agent that rests commits none itself.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use crate::core::agent::Agent;
+use crate::core::time::Timestamp;
+
+use super::handle::Journal;
+use super::query::Reader;
+use super::writer::Job;
+use super::{
+    Aggregate, Batch, Exported, FleetState, MaintainError, ReadError, Snapshot, Stream, archive, export,
+    store,
+};
+
+/// Events of one archive file: some tens of megabytes of JSON, so that history reads no more than it must.
+const FILE_EVENTS: u64 = 50_000;
+
+/// Events that are taken out of the database in one group, so that commits wait for no more than that.
+const FORGET_EVENTS: u64 = 1_000;
+
+/// A file is worth making only when the retention is passed by a fiftieth of itself, so that upkeep that runs every
+/// hour does not leave a file an hour.
+const SLACK: u64 = 50;
+
+/// What upkeep did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Maintained {
+    /// Events that went to archives.
+    pub archived: u64,
+    /// Today's export, if it was written now.
+    pub exported: Option<Exported>,
+}
+
+impl Journal {
+    /// Upkeep: archives what is beyond the retention, writes the daily export, looks at the disk, lays the ballast
+    /// again. To be called at a start and every hour or so; calls that overlap do nothing.
+    ///
+    /// # Errors
+    /// Something could not be read or written. Nothing is lost by that, and the next call tries again.
+    pub async fn maintain(&self, now: Timestamp) -> Result<Maintained, MaintainError> {
+        let Ok(_alone) = self.maintaining().try_lock() else { return Ok(Maintained::default()) };
+        self.tell(Job::LookAtDisk);
+        let archived = self.archive(now).await?;
+        let exported =
+            if self.settings().history.daily_export { export::daily(self, now).await? } else { None };
+        let (settings, paths) = (self.settings().clone(), self.paths().clone());
+        blocking(move || store::lay_ballast(&settings, &paths)).await;
+        Ok(Maintained { archived, exported })
+    }
+
+    async fn archive(&self, now: Timestamp) -> Result<u64, MaintainError> {
+        self.finish_forgetting().await?;
+        let (reader, history) = (self.reader().clone(), self.settings().history.clone());
+        let Some(mut cut) = blocking(move || due(&reader, &history, now)).await? else { return Ok(0) };
+        let held = blocking({
+            let reader = self.reader().clone();
+            move || held_back(&reader, cut)
+        })
+        .await?;
+        for stream in held {
+            let journal = self.clone();
+            let snapshot = blocking(move || snapshot(&journal, &stream)).await;
+            match snapshot {
+                Ok(snapshot) => {
+                    self.commit(Batch { at: now, snapshots: vec![snapshot], ..Batch::default() }).await?;
+                }
+                Err(error) => tracing::warn!(%error, "a stream's old events stay: its state cannot be built"),
+            }
+        }
+        let reader = self.reader().clone();
+        cut =
+            blocking(move || Ok::<_, ReadError>(oldest_needed(&reader)?.map_or(cut, |seq| cut.min(seq - 1))))
+                .await?;
+        let mut archived = 0;
+        while let Some(first) = self.first_seq().await?.filter(|first| *first <= cut) {
+            let last = cut.min(first + FILE_EVENTS - 1);
+            let reader = self.reader().clone();
+            let written = blocking(move || write_archive(&reader, first, last)).await?;
+            archived += written.last - written.first + 1;
+            self.forget(written.last).await?;
+        }
+        Ok(archived)
+    }
+
+    /// An archive that was finished just before herder was killed: its events are still in the database.
+    async fn finish_forgetting(&self) -> Result<(), MaintainError> {
+        let dir = self.reader().archives().clone();
+        let archives = blocking(move || archive::list(&dir)).await?;
+        match archives.into_iter().map(|archive| archive.last).max() {
+            Some(last) => self.forget(last).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn first_seq(&self) -> Result<Option<u64>, ReadError> {
+        let reader = self.reader().clone();
+        blocking(move || reader.first_seq()).await
+    }
+
+    /// Takes events up to and with `last` out of the database, some at a time.
+    async fn forget(&self, last: u64) -> Result<(), MaintainError> {
+        while let Some(first) = self.first_seq().await?.filter(|first| *first <= last) {
+            let upto = last.min(first + FORGET_EVENTS - 1);
+            self.ask(|done| Job::Forget(upto, done)).await??;
+        }
+        Ok(())
+    }
+}
+
+/// Reading and writing of files and trees belongs on a thread that may wait.
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+}
+
+/// The last seq that is beyond the retention, if there are enough such events.
+fn due(reader: &Reader, history: &crate::config::History, now: Timestamp) -> Result<Option<u64>, ReadError> {
+    let (Some(first), last) = (reader.first_seq()?, reader.durable()) else { return Ok(None) };
+    let count = (last + 1).saturating_sub(first);
+    let surplus = count.saturating_sub(history.keep_events);
+    if surplus > history.keep_events / SLACK {
+        return Ok(Some(first + surplus - 1));
+    }
+    let limit = now.before(history.keep);
+    let slack = history.keep / u32::try_from(SLACK).unwrap_or(u32::MAX);
+    let old_enough = reader.event(first)?.is_some_and(|oldest| oldest.at < limit.before(slack));
+    if !old_enough {
+        return Ok(None);
+    }
+    let mut cut = None;
+    reader.each_text(first, last, &mut |seq, text| {
+        let at = super::query::decode_event(seq, text.as_bytes()).map(|recorded| recorded.at);
+        if !at.is_ok_and(|at| at < limit) {
+            return ControlFlow::Break(());
+        }
+        cut = Some(seq);
+        ControlFlow::Continue(())
+    })?;
+    Ok(cut)
+}
+
+/// Streams whose state is built from events up to `cut`.
+fn held_back(reader: &Reader, cut: u64) -> Result<HashSet<Stream>, ReadError> {
+    let mut held = HashSet::new();
+    for (stream, seq) in tails(reader)? {
+        if seq <= cut {
+            held.insert(stream);
+        }
+    }
+    Ok(held)
+}
+
+/// The oldest event that a state is built from.
+fn oldest_needed(reader: &Reader) -> Result<Option<u64>, ReadError> {
+    Ok(tails(reader)?.into_iter().map(|(_, seq)| seq).min())
+}
+
+/// Per stream with a state, the first event after its snapshot.
+fn tails(reader: &Reader) -> Result<Vec<(Stream, u64)>, ReadError> {
+    let mut tails = Vec::new();
+    for (stream, head) in reader.heads()? {
+        match stream {
+            Stream::Audit => {}
+            Stream::Fleet | Stream::Agent(_) => {
+                let first = reader.seq_from(&stream, head.snapshot + 1)?;
+                tails.extend(first.map(|seq| (stream, seq)));
+            }
+        }
+    }
+    Ok(tails)
+}
+
+fn snapshot(journal: &Journal, stream: &Stream) -> Result<Snapshot, ReadError> {
+    match stream {
+        Stream::Fleet => state::<FleetState>(journal, stream),
+        Stream::Agent(_) | Stream::Audit => state::<Agent>(journal, stream),
+    }
+}
+
+fn state<S: Aggregate>(journal: &Journal, stream: &Stream) -> Result<Snapshot, ReadError> {
+    let loaded = journal.load::<S>(stream)?;
+    let state = serde_json::to_vec(&loaded.state).map_err(|error| ReadError::Decode {
+        what: format!("the state of {stream}"),
+        source: super::encoding::DecodeError::Malformed(error.to_string()),
+    })?;
+    Ok(Snapshot { stream: stream.clone(), rev: loaded.rev, state })
+}
+
+fn write_archive(reader: &Reader, first: u64, last: u64) -> Result<archive::Archive, ReadError> {
+    let failed =
+        |why: std::io::Error| ReadError::Archive { file: reader.archives().clone(), why: why.to_string() };
+    let mut file = archive::Writing::new(reader.archives(), first).map_err(failed)?;
+    let mut error = None;
+    reader.each_text(first, last, &mut |seq, text| match file.add(seq, text) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(why) => {
+            error = Some(why);
+            ControlFlow::Break(())
+        }
+    })?;
+    match error {
+        Some(why) => Err(failed(why)),
+        None => file.finish(),
+    }
+}

@@ -1,0 +1,271 @@
+//! Retention, history across archives, export and import.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use herder::config::History;
+use herder::core::agent::Agent;
+use herder::core::id::{NetworkName, PostId};
+use herder::core::time::Timestamp;
+use herder::journal::{
+    Batch, Confirmed, FleetState, ImportError, Imported, Journal, OpenError, Recorded, Settings, Stream,
+    export, import,
+};
+
+use super::{added, audit, batch, cleared, of, post, queued, revs, settings, write};
+
+const DAY: i64 = 24 * 3600 * 1000;
+
+fn keeping(dir: &Path, keep_events: u64) -> Settings {
+    let mut settings = settings(dir);
+    settings.history.keep_events = keep_events;
+    settings
+}
+
+fn at_day(day: i64) -> Timestamp {
+    Timestamp::from_millis(day * DAY + 1)
+}
+
+/// Two agents, the fleet and the audit trail, some posts, one of them large, one confirmed in part.
+async fn filled(journal: &Journal, commits: u64) {
+    for n in 1..=commits {
+        let agent = if n.is_multiple_of(2) { "spark" } else { "ember" };
+        let entry = if n.is_multiple_of(7) { cleared(&[n - 2, n - 4]) } else { queued(n, "work \"é\"\n") };
+        let mut it = batch(vec![
+            write(of(agent), None, vec![entry]),
+            write(Stream::Audit, None, vec![audit(if n == 5 { "x" } else { "y" })]),
+        ]);
+        it.at = at_day(i64::try_from(n).expect("small"));
+        if n == 1 {
+            it.writes.push(write(Stream::Fleet, None, vec![added("spark"), added("ember")]));
+        }
+        if n.is_multiple_of(10) {
+            it.posts = vec![post("libera", &"p".repeat(100_000)), post("oftc", "q")];
+        }
+        journal.commit(it).await.expect("commits");
+    }
+    let libera = NetworkName::from("libera");
+    let confirmed = Confirmed { network: libera, post: PostId(1), lines: Some(3) };
+    journal.confirm(vec![confirmed]).await.expect("confirms");
+}
+
+/// Everything that can be asked of a journal.
+#[derive(Debug, PartialEq)]
+struct Everything {
+    history: Vec<Vec<Recorded>>,
+    agents: Vec<Agent>,
+    fleet: FleetState,
+    posts: Vec<herder::outbox::Post>,
+    id: String,
+}
+
+fn everything(journal: &Journal) -> Everything {
+    let streams = [Stream::Fleet, Stream::Audit, of("spark"), of("ember")];
+    let networks = ["libera", "oftc"].map(NetworkName::from);
+    Everything {
+        history: streams
+            .iter()
+            .map(|stream| journal.history(stream, usize::MAX, None).expect("reads"))
+            .collect(),
+        agents: streams[2..].iter().map(|stream| journal.load(stream).expect("loads").state).collect(),
+        fleet: journal.load(&Stream::Fleet).expect("loads").state,
+        posts: networks.iter().flat_map(|network| journal.undelivered(network).expect("reads")).collect(),
+        id: journal.id().to_owned(),
+    }
+}
+
+fn archives(dir: &Path) -> usize {
+    fs::read_dir(dir.join("archive")).map_or(0, Iterator::count)
+}
+
+#[tokio::test]
+async fn what_moves_to_archives_is_still_in_every_answer() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let settings = keeping(dir.path(), 40);
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    filled(&journal, 100).await;
+    let before = everything(&journal);
+    let done = journal.maintain(at_day(101)).await.expect("maintains");
+    assert_eq!((done.archived, archives(dir.path())), (162, 1), "202 events, 40 stay");
+    assert_eq!(everything(&journal), before);
+    assert_eq!(journal.maintain(at_day(101)).await.expect("maintains").archived, 0);
+    filled(&journal, 30).await;
+    let before = everything(&journal);
+    assert!(journal.maintain(at_day(101)).await.expect("maintains").archived > 0);
+    assert_eq!((everything(&journal), archives(dir.path())), (before, 2));
+    drop(journal);
+    let (journal, opening) = Journal::open(&settings).expect("opens");
+    assert!(opening.missing.is_empty() && !opening.fresh, "{opening:?}");
+    // A page at a time, out of both archives and the database.
+    let mut pages = Vec::new();
+    let mut before = None;
+    loop {
+        let page = journal.history(&Stream::Audit, 7, before).expect("reads");
+        let Some(first) = page.first() else { break };
+        before = Some(first.rev);
+        pages.splice(0..0, revs(&page));
+    }
+    assert_eq!(pages, (1..=130).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn old_events_are_archived_by_age_and_an_agent_at_rest_gets_its_snapshot() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut settings = settings(dir.path());
+    settings.history =
+        History { keep: Duration::from_secs(30 * 24 * 3600), daily_export: false, ..settings.history };
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    filled(&journal, 100).await;
+    assert_eq!(journal.maintain(at_day(30)).await.expect("maintains").archived, 0);
+    let before = everything(&journal);
+    // Days 1 to 70 are older than 30 days on day 101: two events each, and two of the fleet.
+    assert_eq!(journal.maintain(at_day(101)).await.expect("maintains").archived, 142);
+    assert_eq!(everything(&journal), before);
+}
+
+#[tokio::test]
+async fn an_archive_whose_events_were_not_yet_forgotten_is_counted_once() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let copy = tempfile::tempdir().expect("a folder");
+    let settings = keeping(dir.path(), 40);
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    filled(&journal, 100).await;
+    let before = everything(&journal);
+    // Killed between the archive and the transaction that forgets: the old database beside the new archive.
+    let exported = copy.path().join("all.jsonl");
+    export(&journal, &exported, at_day(101)).await.expect("exports");
+    journal.maintain(at_day(101)).await.expect("maintains");
+    drop(journal);
+    let home = copy.path().join("home");
+    import(&keeping(&home, 40), &exported).expect("imports");
+    fs::create_dir(home.join("archive")).expect("makes");
+    for entry in fs::read_dir(dir.path().join("archive")).expect("reads") {
+        let entry = entry.expect("reads");
+        fs::copy(entry.path(), home.join("archive").join(entry.file_name())).expect("copies");
+    }
+    let (journal, _) = Journal::open(&keeping(&home, 40)).expect("opens");
+    assert_eq!(everything(&journal), before);
+    journal.maintain(at_day(101)).await.expect("maintains");
+    assert_eq!((everything(&journal), archives(&home)), (before, 1));
+}
+
+#[tokio::test]
+async fn an_export_becomes_the_same_journal_again() {
+    for (keep, name) in [(1_000, "all.jsonl"), (40, "all.jsonl.gz")] {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (journal, _) = Journal::open(&keeping(dir.path(), keep)).expect("opens");
+        filled(&journal, 100).await;
+        journal.maintain(at_day(101)).await.expect("maintains");
+        let before = everything(&journal);
+        let fresh = journal.fresh_work_id();
+        let file = dir.path().join(name);
+        let exported = export(&journal, &file, at_day(101)).await.expect("exports");
+        assert_eq!((exported.events, exported.posts), (202, 20));
+        let home = dir.path().join("home");
+        let imported = import(&keeping(&home, keep), &file).expect("imports");
+        assert_eq!(imported, Imported { events: 202, streams: 4, posts: 20 });
+        let (restored, opening) = Journal::open(&keeping(&home, keep)).expect("opens");
+        assert!(!opening.fresh && opening.missing.is_empty(), "{opening:?}");
+        assert_eq!(everything(&restored), before);
+        assert_eq!(restored.fresh_work_id(), fresh);
+        assert_eq!(archives(&home), archives(dir.path()));
+        // Both go on with the same numbers, and a second export is the first but for that.
+        for journal in [&journal, &restored] {
+            let it = Batch {
+                posts: vec![post("libera", "x")],
+                ..batch(vec![write(of("spark"), Some(50), vec![queued(1, "")])])
+            };
+            let receipt = journal.commit(it).await.expect("commits");
+            assert_eq!((receipt.revs, receipt.posts[0].id), (vec![51], PostId(21)));
+        }
+        let [a, b] = [dir.path().join("a.jsonl"), dir.path().join("b.jsonl")];
+        export(&journal, &a, at_day(102)).await.expect("exports");
+        export(&restored, &b, at_day(102)).await.expect("exports");
+        assert!(fs::read(a).expect("reads") == fs::read(b).expect("reads"), "the exports differ");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_export_is_refused_by_line_and_nothing_is_left_behind() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (journal, _) = Journal::open(&settings(dir.path())).expect("opens");
+    filled(&journal, 20).await;
+    let file = dir.path().join("all.jsonl");
+    export(&journal, &file, at_day(21)).await.expect("exports");
+    let text = fs::read_to_string(&file).expect("reads");
+    let lines: Vec<&str> = text.lines().collect();
+    let home = dir.path().join("home");
+    let refused = |text: String| -> String {
+        fs::write(&file, text).expect("writes");
+        let error = import(&settings(&home), &file).expect_err("damaged");
+        assert!(!home.exists(), "nothing is made");
+        error.to_string().replace(&*dir.path().to_string_lossy(), "…")
+    };
+    insta::assert_snapshot!(refused(text.replacen("\"verb\":\"pause\"", "\"verb\":\"abort\"", 1)), @"line 3 of …/all.jsonl: its checksum does not match: it was damaged or changed by hand; nothing was imported");
+    insta::assert_snapshot!(refused(lines[..9].join("\n") + "\n"), @"…/all.jsonl ends after line 9 without its last line, so a part is missing; nothing was imported");
+    insta::assert_snapshot!(refused(text[..text.len() - 9].to_owned()), @"…/all.jsonl ends after line 51 without its last line, so a part is missing; nothing was imported");
+    let without: Vec<&str> =
+        lines.iter().enumerate().filter(|(n, _)| *n != 4).map(|(_, line)| *line).collect();
+    insta::assert_snapshot!(refused(without.join("\n") + "\n"), @"line 51 of …/all.jsonl: it closes 51 lines; there are 50; nothing was imported");
+    insta::assert_snapshot!(refused("hello\n".to_owned()), @"line 1 of …/all.jsonl: it is not a line of a herder export; nothing was imported");
+    insta::assert_snapshot!(refused(lines[1..].join("\n") + "\n"), @"line 1 of …/all.jsonl: it is not the first line of a herder export; nothing was imported");
+    insta::assert_snapshot!(refused(String::new()), @"…/all.jsonl ends after line 0 without its last line, so a part is missing; nothing was imported");
+
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gz.write_all(text.as_bytes()).expect("compresses");
+    let gz = gz.finish().expect("compresses");
+    fs::write(&file, &gz[..gz.len() / 2]).expect("writes");
+    let error = import(&settings(&home), &file).expect_err("cut");
+    assert!(matches!(error, ImportError::Truncated { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn import_wants_a_folder_without_a_journal() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let home = dir.path().join("home");
+    let (journal, _) = Journal::open(&settings(&home)).expect("opens");
+    filled(&journal, 3).await;
+    let file = dir.path().join("all.jsonl.gz");
+    export(&journal, &file, at_day(4)).await.expect("exports");
+    assert!(matches!(import(&settings(&home), &file), Err(ImportError::Open(OpenError::Held { .. }))));
+    drop(journal);
+    assert!(matches!(import(&settings(&home), &file), Err(ImportError::NotEmpty(_))));
+    fs::remove_dir_all(home.join("sled")).expect("removes");
+    assert!(matches!(import(&settings(&home), &file), Err(ImportError::NotEmpty(_))), "it held one before");
+    // One that was cut: it says so, and the next one takes its place.
+    fs::remove_dir_all(&home).expect("removes");
+    fs::create_dir_all(home.join("importing/sled")).expect("makes");
+    fs::create_dir_all(home.join("archive")).expect("makes");
+    fs::write(home.join("archive/000000000001-000000000002.jsonl.gz"), b"").expect("writes");
+    assert!(matches!(Journal::open(&settings(&home)), Err(OpenError::Unfinished { .. })));
+    import(&settings(&home), &file).expect("imports");
+    let (journal, _) = Journal::open(&settings(&home)).expect("opens");
+    assert_eq!(journal.history(&Stream::Audit, 9, None).expect("reads").len(), 3);
+}
+
+#[tokio::test]
+async fn a_daily_export_is_written_once_a_day_and_seven_are_kept() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut settings = settings(dir.path());
+    settings.history.daily_export = true;
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    filled(&journal, 3).await;
+    for day in 0..10 {
+        let first = journal.maintain(at_day(20_000 + day)).await.expect("maintains").exported;
+        assert_eq!(first.expect("written").events, 8);
+        assert_eq!(journal.maintain(at_day(20_000 + day)).await.expect("maintains").exported, None);
+    }
+    let mut names: Vec<String> = fs::read_dir(dir.path().join("exports"))
+        .expect("reads")
+        .map(|entry| entry.expect("reads").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 7);
+    assert_eq!((&*names[0], &*names[6]), ("2024-10-07.jsonl.gz", "2024-10-13.jsonl.gz"));
+    let mut text = String::new();
+    let newest = fs::File::open(dir.path().join("exports").join(&names[6])).expect("opens");
+    flate2::read::GzDecoder::new(newest).read_to_string(&mut text).expect("reads");
+    assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+}

@@ -1,0 +1,156 @@
+//! Damage: torn snapshots, cut and flipped logs, a database that is gone, one from the future.
+
+use std::fs;
+use std::path::Path;
+
+use herder::core::agent::Agent;
+use herder::core::id::NetworkName;
+use herder::journal::{Journal, Missing, OpenError, Stream};
+
+use super::{added, audit, batch, of, post, queued, settings, write};
+
+/// A folder as it is after `kill -9`: the log and what was acknowledged, without sled's snapshots.
+async fn killed(commits: u64) -> tempfile::TempDir {
+    let (dir, copy) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let (journal, _) = Journal::open(&settings(dir.path())).expect("opens");
+    for n in 1..=commits {
+        let mut it = batch(vec![
+            write(of("spark"), Some(n - 1), vec![queued(n, &"x".repeat(500))]),
+            write(Stream::Audit, None, vec![audit("a")]),
+        ]);
+        it.posts = vec![post("libera", "p")];
+        journal.commit(it).await.expect("commits");
+    }
+    fs::create_dir(copy.path().join("sled")).expect("makes");
+    for name in ["acked", "sled/db", "sled/conf"] {
+        fs::copy(dir.path().join(name), copy.path().join(name)).expect("copies");
+    }
+    copy
+}
+
+fn snapshots(dir: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(dir.join("sled")).expect("reads");
+    let paths = entries.map(|entry| entry.expect("reads").path());
+    paths
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("snap.")))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_torn_snapshot_is_moved_away_and_nothing_is_lost() {
+    let dir = killed(300).await;
+    drop(Journal::open(&settings(dir.path())).expect("opens"));
+    let snapshots = snapshots(dir.path());
+    assert!(!snapshots.is_empty(), "a close leaves one");
+    for snapshot in snapshots {
+        let bytes = fs::read(&snapshot).expect("reads");
+        fs::write(&snapshot, &bytes[..bytes.len() / 2]).expect("writes");
+    }
+    let (journal, opening) = Journal::open(&settings(dir.path())).expect("opens");
+    assert!(opening.repaired && opening.missing.is_empty(), "{opening:?}");
+    assert_eq!(journal.load::<Agent>(&of("spark")).expect("loads").rev, 300);
+    assert_eq!(journal.undelivered(&NetworkName::from("libera")).expect("reads").len(), 300);
+}
+
+#[tokio::test]
+async fn a_cut_log_is_opened_and_what_is_missing_is_said_until_the_next_commit() {
+    let dir = killed(300).await;
+    let log = dir.path().join("sled/db");
+    // sled has room ahead at the end of the file; the cut goes into what was written last.
+    let bytes = fs::read(&log).expect("reads");
+    let end = bytes.iter().rposition(|byte| *byte != 0).expect("written");
+    fs::write(&log, &bytes[..end - 20_000]).expect("writes");
+    for _ in 0..2 {
+        let (journal, opening) = Journal::open(&settings(dir.path())).expect("opens");
+        let found = journal.load::<Agent>(&of("spark")).expect("loads").rev;
+        assert!(found < 300, "{found}");
+        let missing = |stream: Stream, found| Missing { stream, expected: 300, found };
+        assert_eq!(opening.missing, [missing(of("spark"), found), missing(Stream::Audit, found)]);
+    }
+    let (journal, _) = Journal::open(&settings(dir.path())).expect("opens");
+    journal.commit(batch(vec![write(Stream::Fleet, None, vec![added("spark")])])).await.expect("commits");
+    drop(journal);
+    let (_, opening) = Journal::open(&settings(dir.path())).expect("opens");
+    assert_eq!(opening.missing, []);
+}
+
+#[tokio::test]
+async fn a_database_that_is_gone_or_empty_is_not_made_anew() {
+    let dir = killed(3).await;
+    fs::write(dir.path().join("sled/db"), b"").expect("writes");
+    let error = Journal::open(&settings(dir.path())).expect_err("empty");
+    assert!(matches!(error, OpenError::Vanished { .. }), "{error}");
+    fs::remove_dir_all(dir.path().join("sled")).expect("removes");
+    let error = Journal::open(&settings(dir.path())).expect_err("gone");
+    assert!(error.to_string().contains("There is no export in its folder"), "{error}");
+    let exports = dir.path().join("exports");
+    fs::create_dir(&exports).expect("makes");
+    for day in ["2026-11-20", "2026-11-21"] {
+        fs::write(exports.join(format!("{day}.jsonl.gz")), b"").expect("writes");
+    }
+    let text = Journal::open(&settings(dir.path())).expect_err("gone").to_string();
+    assert!(text.contains("herder import") && text.contains("2026-11-21.jsonl.gz"), "{text}");
+    assert!(!dir.path().join("sled").exists(), "a refusal leaves the folder as it was");
+}
+
+#[tokio::test]
+async fn flipped_bits_never_crash_and_what_they_cost_is_said() {
+    let dir = killed(200).await;
+    let whole = fs::read(dir.path().join("sled/db")).expect("reads");
+    let acked = fs::read(dir.path().join("acked")).expect("reads");
+    let end = whole.iter().rposition(|byte| *byte != 0).expect("written");
+    for seed in 0..24_usize {
+        let broken = tempfile::tempdir().expect("a folder");
+        fs::create_dir(broken.path().join("sled")).expect("makes");
+        fs::copy(dir.path().join("sled/conf"), broken.path().join("sled/conf")).expect("copies");
+        fs::write(broken.path().join("acked"), &acked).expect("writes");
+        let mut bytes = whole.clone();
+        bytes[end * (2 * seed + 1) / 48] ^= 1 << (seed % 8);
+        fs::write(broken.path().join("sled/db"), bytes).expect("writes");
+        let (journal, opening) = match Journal::open(&settings(broken.path())) {
+            Ok(opened) => opened,
+            Err(error) => {
+                assert!(error.to_string().contains("herder import"), "{error}");
+                continue;
+            }
+        };
+        let Ok(loaded) = journal.load::<Agent>(&of("spark")) else { continue };
+        let whole = loaded.rev == 200 && loaded.missing == 0;
+        let said = !opening.missing.is_empty() || loaded.missing > 0;
+        assert!(whole || said, "seed {seed}: {opening:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_newer_format_is_refused_with_a_sentence() {
+    let dir = killed(3).await;
+    {
+        let db = sled::open(dir.path().join("sled")).expect("opens");
+        let meta = db.open_tree("meta").expect("opens");
+        let text = meta.get("journal").expect("reads").expect("there");
+        let newer = String::from_utf8_lossy(&text).replace("\"format\":1", "\"format\":2");
+        meta.insert("journal", newer.as_bytes()).expect("writes");
+        db.flush().expect("writes");
+    }
+    let error = Journal::open(&settings(dir.path())).expect_err("newer");
+    assert!(error.to_string().contains("has format 2 and this herder reads up to 1"), "{error}");
+}
+
+#[tokio::test]
+async fn an_entry_from_the_future_is_an_error_and_not_a_guess() {
+    let dir = killed(3).await;
+    {
+        let db = sled::open(dir.path().join("sled")).expect("opens");
+        let events = db.open_tree("events").expect("opens");
+        let (key, text) = events.first().expect("reads").expect("there");
+        let newer = String::from_utf8_lossy(&text).replace("{\"v\":1,", "{\"v\":2,");
+        events.insert(key, newer.as_bytes()).expect("writes");
+        db.flush().expect("writes");
+    }
+    let (journal, _) = Journal::open(&settings(dir.path())).expect("opens");
+    let error = journal.load::<Agent>(&of("spark")).expect_err("newer");
+    assert_eq!(
+        error.to_string(),
+        "event 1 cannot be read: it has encoding 2 and this herder reads up to 1; start the newer herder again"
+    );
+}
