@@ -1,8 +1,8 @@
 //! The pure core: what follows from what, without I/O, clocks, randomness or tasks.
 //!
-//! Whatever happens to an agent is an [`input::Input`]. [`decide`] says which [`event::Event`]s follow, or refuses. The
-//! supervisor commits them together with the posts they owe ([`posts`]), then [`apply`]s them, then performs the
-//! [`effect::Effect`]s that [`react`] names. A replay runs `apply` alone.
+//! Whatever happens to an agent is an [`input::Input`]. [`decide()`] says which [`event::Event`]s follow, or refuses. The
+//! supervisor commits them together with the posts they owe ([`posts()`]), then [`apply()`]s them, then performs the
+//! [`effect::Effect`]s that [`react()`] names. A replay runs `apply` alone.
 //!
 //! `posts` and `react` are asked for each event with the state right after that event, so whoever carries out a decision
 //! walks through it: apply one event, ask both, go on to the next.
