@@ -47,7 +47,8 @@ struct Cli {
     command: Own,
 }
 
-const AFTER_HELP: &str = "To see it at work: herder demo\n\
+const AFTER_HELP: &str = "The commands from agent on are the ones of the chat; they ask the herder that runs on the same data.\n\
+    To see it at work: herder demo\n\
     Exit codes: 0 done, 1 it did not work, 2 wrong usage, 69 herder is not running, 78 the configuration is wrong.";
 
 #[derive(Debug, Args)]
@@ -58,8 +59,12 @@ struct Global {
     /// The data folder, instead of the one the configuration names
     #[arg(long, global = true, value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
-    /// How log lines look
-    #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
+}
+
+#[derive(Debug, Args)]
+struct Logs {
+    /// How log lines look: text or json
+    #[arg(long, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
     log_format: LogFormat,
 }
 
@@ -74,7 +79,10 @@ impl Global {
 #[derive(Debug, Subcommand)]
 enum Own {
     /// Run the bot
-    Run,
+    Run {
+        #[command(flatten)]
+        logs: Logs,
+    },
     /// Check the configuration, then servers, programs and folders; reports everything at once
     Check {
         /// Connect to no server
@@ -88,6 +96,8 @@ enum Own {
         /// The port of the IRC server on loopback
         #[arg(long, default_value_t = 6667)]
         port: u16,
+        #[command(flatten)]
+        logs: Logs,
     },
     /// Write everything herder knows as JSON lines
     Export {
@@ -121,9 +131,9 @@ pub fn main() -> ExitCode {
     let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let command = shell::add_to(Cli::command());
     let matches = command.get_matches();
-    if let Some(request) = shell::request(&matches) {
+    if let Some(typed) = shell::typed(&matches) {
         return match Global::from_arg_matches(&matches) {
-            Ok(global) => shell::ask(&global, request),
+            Ok(global) => shell::ask(&global, &typed),
             Err(error) => error.exit(),
         };
     }
@@ -136,10 +146,10 @@ pub fn main() -> ExitCode {
 fn perform(cli: Cli) -> ExitCode {
     let global = cli.global;
     match cli.command {
-        Own::Run => run(&global),
+        Own::Run { logs } => run(&global, &logs),
         Own::Check { offline } => check::check(&global, offline),
         Own::Init => init::init(&global.config),
-        Own::Demo { port } => demo(&global, port),
+        Own::Demo { port, logs } => demo(&global, port, &logs),
         Own::Export { output } => export(&global.data_dir(), output.as_deref()),
         Own::Import { file } => import(&file, &global.data_dir()),
         Own::Completions { shell } => completions(shell),
@@ -182,13 +192,13 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-fn run(global: &Global) -> ExitCode {
+fn run(global: &Global, logs: &Logs) -> ExitCode {
     let config = match load(global) {
         Ok(config) => config,
         Err(code) => return code,
     };
     let file = global.config.display().to_string();
-    if let Err(error) = telemetry::start(global.log_format, Redactor::new(&config.secrets)) {
+    if let Err(error) = telemetry::start(logs.log_format, Redactor::new(&config.secrets)) {
         complain(format_args!("herder: {error}"));
         return ExitCode::from(MISCONFIGURED);
     }
@@ -199,7 +209,7 @@ fn run(global: &Global) -> ExitCode {
     failed("run is not there yet")
 }
 
-fn demo(_global: &Global, _port: u16) -> ExitCode {
+fn demo(_global: &Global, _port: u16, _logs: &Logs) -> ExitCode {
     failed("demo is not there yet")
 }
 

@@ -1,38 +1,126 @@
 //! The chat commands from the shell: `herder pause spark` asks the herder that runs on the same data, over its socket.
+//!
+//! They come from the table of commands; this file knows none of them.
 
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::Global;
+use super::{FAILED, Global, NOT_RUNNING, complain, failed, say};
+use crate::commands::{self, COMMANDS, GROUPS};
+use crate::l10n::Locale;
+use crate::local::{self, Answer, AskError, Request};
+
+/// The arguments of a chat command; what they mean is decided where it is for everybody.
+const WORDS: &str = "words";
+
+/// The flag that asks for JSON.
+const JSON: &str = "json";
 
 /// What a person typed, to be asked of the running herder.
 #[derive(Debug)]
-pub(super) struct Request {
-    words: Vec<String>,
+pub(super) struct Typed {
+    request: Request,
     json: bool,
+}
+
+/// The commands of the table that the shell has. `help` is its own.
+fn table() -> impl Iterator<Item = &'static commands::Command> {
+    COMMANDS.iter().copied().filter(|command| command.name != "help")
 }
 
 /// Adds every chat command to the command line.
 pub(super) fn add_to(command: Command) -> Command {
-    command
+    let locale = Locale::load("en-US").expect("English is compiled in");
+    let mut command = command;
+    for group in GROUPS {
+        let members = table().filter_map(|entry| {
+            let name = entry.name.strip_prefix(group)?.strip_prefix(' ')?;
+            Some(subcommand(name, entry, &locale))
+        });
+        let members: Vec<Command> = members.collect();
+        let names: Vec<&str> = members.iter().map(Command::get_name).collect();
+        let about = format!("{}: {}", sentence(group), names.join(", "));
+        command = command.subcommand(
+            Command::new(group)
+                .about(about)
+                .subcommand_required(true)
+                .arg_required_else_help(true)
+                .subcommands(members),
+        );
+    }
+    let single = table().filter(|entry| !entry.name.contains(' '));
+    command.subcommands(single.map(|entry| subcommand(entry.name, entry, &locale)))
+}
+
+fn subcommand(name: &'static str, entry: &'static commands::Command, locale: &Locale) -> Command {
+    let aliases =
+        entry.aliases.iter().copied().filter(|alias| !alias.contains(' ') && !entry.name.contains(' '));
+    Command::new(name)
+        .about(sentence(&locale.text(entry.about, &[])))
+        .override_usage(format!("herder {} [--json]", entry.usage()))
+        .aliases(aliases)
+        .arg(Arg::new(WORDS).num_args(0..).hide(true))
+        .arg(Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help("Print the answer as JSON"))
+}
+
+/// As the other entries of the help begin.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The chat command that was typed, if it was one.
-pub(super) fn request(_matches: &ArgMatches) -> Option<Request> {
-    None
+pub(super) fn typed(matches: &ArgMatches) -> Option<Typed> {
+    let (first, inner) = matches.subcommand()?;
+    let (name, inner) = if GROUPS.contains(&first) {
+        let (second, inner) = inner.subcommand()?;
+        (format!("{first} {second}"), inner)
+    } else {
+        (first.to_owned(), inner)
+    };
+    let entry = table().find(|entry| entry.name == name)?;
+    let words = inner.get_many::<String>(WORDS).into_iter().flatten();
+    let request = Request { command: entry.name.to_owned(), args: words.cloned().collect() };
+    Some(Typed { request, json: inner.get_flag(JSON) })
 }
 
 /// Asks, and prints the answer.
-pub(super) fn ask(global: &Global, request: Request) -> ExitCode {
-    super::failed(format_args!(
-        "{:?} {:?} is not there yet",
-        global.data_dir(),
-        (request.words, request.json)
-    ))
+pub(super) fn ask(global: &Global, typed: &Typed) -> ExitCode {
+    let path = global.data_dir().join(local::FILE_NAME);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let answer = match runtime {
+        Ok(runtime) => runtime.block_on(local::ask(&path, &typed.request)),
+        Err(error) => return failed(error),
+    };
+    match answer {
+        Ok(answer) => print(&answer, typed.json),
+        Err(error @ AskError::NotRunning(_)) => {
+            complain(format_args!(
+                "herder: {error}; start it with `herder run`, or name its data with --config or --data-dir"
+            ));
+            ExitCode::from(NOT_RUNNING)
+        }
+        Err(
+            error @ (AskError::NotAllowed(_)
+            | AskError::PathTooLong(_)
+            | AskError::Ended
+            | AskError::Unreadable(_)
+            | AskError::Io(_)),
+        ) => failed(error),
+    }
 }
 
-#[expect(dead_code, reason = "used once the table of commands is there")]
-fn json() -> Arg {
-    Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the answer as JSON")
+fn print(answer: &Answer, json: bool) -> ExitCode {
+    if json {
+        match serde_json::to_string(answer) {
+            Ok(text) => say(text),
+            Err(error) => return failed(error),
+        }
+    } else {
+        for line in &answer.lines {
+            if answer.ok { say(line) } else { complain(line) }
+        }
+    }
+    if answer.ok { ExitCode::SUCCESS } else { ExitCode::from(FAILED) }
 }

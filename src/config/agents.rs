@@ -54,7 +54,7 @@ pub(super) fn agents(top: &Section<'_>, irc: &[IrcNetwork]) -> Vec<AgentSpec> {
         clashes(agent, section, irc);
     }
     let mut workspaces: BTreeMap<&PathBuf, &AgentName> = BTreeMap::new();
-    for (agent, section) in &agents {
+    for (agent, section) in agents.iter().filter(|(agent, _)| agent.permissions != Permissions::ReadOnly) {
         if let Some(other) = workspaces.insert(&agent.workspace, &agent.name) {
             section.warn(
                 "workspace",

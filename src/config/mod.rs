@@ -13,6 +13,7 @@ mod section;
 mod units;
 mod validate;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -40,12 +41,6 @@ pub const EXAMPLE: &str = include_str!("../../bot.toml.example");
 
 /// The largest file that is read: a fleet of thousands of agents fits.
 const FILE_MAX: u64 = 16 * 1024 * 1024;
-
-/// Where the socket for the shell's commands is.
-#[must_use]
-pub fn socket_path(data_dir: &Path) -> PathBuf {
-    data_dir.join("herder.sock")
-}
 
 /// Reads and checks a file, with the environment that secrets come from.
 ///
@@ -127,6 +122,8 @@ pub struct Config {
     pub agents: Vec<AgentSpec>,
     /// Every secret of the file, and every variable an agent gets that looks like one, for redaction.
     pub secrets: Vec<SecretString>,
+    /// Variables of the environment that herder's own secrets come from: no agent ever inherits them.
+    pub secret_variables: BTreeSet<String>,
     /// No network is configured: the embedded server on loopback is the only one.
     pub embedded: bool,
     /// What should be known but keeps nothing from running: readable secrets, nobody in `[access]`.

@@ -64,7 +64,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     let name = top.filled("name").map_or_else(|| "herder".to_owned(), |name| name.value);
     let data_dir = top.filled("data_dir").map_or_else(|| super::DATA_DIR.to_owned(), |dir| dir.value);
     let data_dir = top.path(&data_dir);
-    if super::socket_path(&data_dir).as_os_str().len() > SOCKET_PATH_MAX {
+    if data_dir.join(crate::local::FILE_NAME).as_os_str().len() > SOCKET_PATH_MAX {
         top.problem("data_dir", "the path is too long for a socket in it; use a shorter one");
     }
     let locale = top.choice("locale", &LOCALES).unwrap_or("en-US").to_owned();
@@ -98,6 +98,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         history,
         agents,
         secrets: reading.secrets.take(),
+        secret_variables: reading.secret_variables.take(),
         warnings: reading.warnings.take(),
     }
 }

@@ -1,1 +1,302 @@
-//! Tests.
+//! The real binary: what it prints, what it writes, and its exit codes.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use herder::commands::COMMANDS;
+use tempfile::TempDir;
+
+/// What a run of the binary came to.
+#[derive(Debug)]
+struct Run {
+    code: Option<i32>,
+    said: String,
+    complained: String,
+}
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn herder(&self, arguments: &[&str]) -> Run {
+        self.herder_with(arguments, "")
+    }
+
+    /// Runs the binary in this folder, with `input` on its standard input.
+    fn herder_with(&self, arguments: &[&str], input: &str) -> Run {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_herder"))
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env_remove("COLUMNS")
+            .env_remove("RUST_LOG")
+            .env_remove("HERDER_LOG")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let mut stdin = child.stdin.take().expect("it is piped");
+        // A child that does not read its input is fine.
+        drop(stdin.write_all(input.as_bytes()));
+        drop(stdin);
+        let output = child.wait_with_output().expect("the binary ends");
+        let folder = self.0.path().canonicalize().expect("the folder is there");
+        let text = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            text.replace(&folder.display().to_string(), "<folder>")
+                .replace(&self.0.path().display().to_string(), "<folder>")
+        };
+        Run { code: output.status.code(), said: text(&output.stdout), complained: text(&output.stderr) }
+    }
+}
+
+const GOOD: &str = "[access]\nviewers = [\"*\"]\n";
+
+#[test]
+fn the_example_passes_check() {
+    let folder = Folder::new();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/bot.toml.example");
+    fs::copy(example, folder.path("bot.toml")).expect("the example is copied");
+    let run = folder.herder(&["check", "--offline"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    insta::assert_snapshot!(run.said.replace("/bin/cat", "…").replace("/usr…", "…"), @r"
+    note  bot.toml:27: access: nobody is named, so nobody can command; name yourself in admins under [access]
+    ok    bot.toml: 1 network, 1 agent
+    ok    data folder data is writable
+    ok    echo: cat is …
+    ok    echo: workspace /tmp is writable
+    ");
+}
+
+#[test]
+fn check_reports_every_mistake_and_exits_78() {
+    let folder = Folder::new();
+    fs::write(folder.path("bot.toml"), "nam = \"x\"\nlocale = \"fr\"\n").expect("the file is written");
+    let run = folder.herder(&["check"]);
+    assert_eq!(run.code, Some(78), "{run:?}");
+    insta::assert_snapshot!(run.said, @r#"
+    bot.toml:1: nam: there is no such key; did you mean "name"?
+    bot.toml:2: locale: "fr" is not one of en-US, de or ja
+    2 problems in bot.toml
+    "#);
+    let run = folder.herder(&["run"]);
+    assert_eq!(run.code, Some(78), "{run:?}");
+    insta::assert_snapshot!(run.complained, @r#"
+    bot.toml:1: nam: there is no such key; did you mean "name"?
+    bot.toml:2: locale: "fr" is not one of en-US, de or ja
+    "#);
+    let run = folder.herder(&["run", "--config", "none.toml"]);
+    assert_eq!(run.code, Some(78), "{run:?}");
+}
+
+#[test]
+fn check_looks_at_programs_folders_and_servers() {
+    let folder = Folder::new();
+    // A port that was free a moment ago: nobody listens there.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|socket| socket.local_addr())
+        .expect("a port")
+        .port();
+    fs::write(folder.path("file"), "").expect("the file is written");
+    let text = format!(
+        "data_dir = \"file/data\"\n{GOOD}[[irc]]\nname = \"here\"\nserver = \"127.0.0.1\"\nport = {port}\ntls = false\n{}{}{}",
+        "[[agent]]\nname = \"a\"\nruntime = \"command\"\ncommand = [\"no-such-program\"]\nworkspace = \"/\"\npermissions = \"read-only\"\n",
+        "[[agent]]\nname = \"b\"\nruntime = \"command\"\ncommand = [\"./run\"]\nworkspace = \"/\"\npermissions = \"read-only\"\n",
+        "[[agent]]\nname = \"c\"\nruntime = \"claude\"\nworkspace = \"/\"\npermissions = \"read-only\"\ninherit_env = []\n",
+    );
+    fs::write(folder.path("bot.toml"), text).expect("the file is written");
+    let run = folder.herder(&["check"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    insta::assert_snapshot!(run.said.replace(&port.to_string(), "<port>"), @r"
+    ok    bot.toml: 1 network, 3 agents
+    FAIL  data folder file/data: file is not a folder
+    FAIL  a: no-such-program is not on the PATH; install it or correct command
+    FAIL  b: /./run is no program that can be run; install it or correct command
+    FAIL  c: the agent gets no PATH to find claude on; add PATH to inherit_env
+    FAIL  here: 127.0.0.1 port <port> does not answer: Connection refused (os error 111)
+    5 of 5 checks failed
+    ");
+}
+
+#[test]
+fn init_asks_and_writes_what_check_accepts() {
+    let folder = Folder::new();
+    let workspace = folder.path("work");
+    fs::create_dir(&workspace).expect("a folder is made");
+    let answers = [
+        "",
+        "irc.libera.chat",
+        "",
+        "",
+        "",
+        "herder",
+        "IRC_PASSWORD",
+        "alice",
+        "Spark Codex",
+        "spark",
+        "command",
+        "cat -u",
+        "/nowhere",
+        &workspace.display().to_string(),
+    ];
+    let run = folder.herder_with(&["init"], &(answers.join("\n") + "\n"));
+    assert_eq!(run.code, Some(0), "{run:?}");
+    insta::assert_snapshot!(run.complained, @r#"
+    "spark codex" cannot name an agent: use small letters, digits and hyphens inside, starting with a letter, e.g. spark-codex
+    /nowhere cannot be used: No such file or directory (os error 2); create it first (mkdir -p)
+    "#);
+    let written = fs::read_to_string(folder.path("bot.toml")).expect("it was written");
+    insta::assert_snapshot!(written.replace(&folder.0.path().display().to_string(), "<folder>"), @r#"
+    name = "herder"
+
+    [[irc]]
+    name = "libera"
+    server = "irc.libera.chat"
+    sasl = { mechanism = "plain", account = "herder", password = { env = "IRC_PASSWORD" } }
+
+    [access]
+    admins = ["irc:libera:alice"]
+
+    [[agent]]
+    name = "spark"
+    runtime = "command"
+    command = ["cat", "-u"]
+    workspace = "<folder>/work"
+    "#);
+    let run = folder.herder(&["check", "--offline"]);
+    assert!(run.said.contains("the variable IRC_PASSWORD is not set"), "{run:?}");
+
+    let run = folder.herder_with(&["init"], "");
+    assert_eq!(run.code, Some(1), "{run:?}");
+    insta::assert_snapshot!(run.complained, @"herder: bot.toml is there already; move it away, or name another file with --config");
+}
+
+#[test]
+fn init_with_nothing_but_enter_is_the_embedded_server() {
+    let folder = Folder::new();
+    let run = folder.herder_with(&["init", "--config", "mine.toml"], "\n\n\n\n");
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let run = folder.herder(&["check", "--offline", "--config", "mine.toml"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.said.contains("nobody can command"), "{run:?}");
+}
+
+#[test]
+fn init_that_is_cut_writes_nothing() {
+    let folder = Folder::new();
+    let run = folder.herder_with(&["init"], "bot\n");
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(!folder.path("bot.toml").exists());
+    insta::assert_snapshot!(run.complained, @"herder: nothing was written: the answers ended before the questions");
+}
+
+#[test]
+fn every_chat_command_is_a_command_of_the_shell() {
+    let folder = Folder::new();
+    for command in COMMANDS.iter().filter(|command| command.name != "help") {
+        let mut arguments: Vec<&str> = command.name.split(' ').collect();
+        arguments.push("spark");
+        let run = folder.herder(&arguments);
+        assert_eq!(run.code, Some(69), "{}: {run:?}", command.name);
+    }
+    let run = folder.herder(&["status", "--data-dir", "elsewhere", "--json"]);
+    insta::assert_snapshot!(run.complained, @"herder: no herder runs with this data directory (nobody listens on elsewhere/herder.sock); start it with `herder run`, or name its data with --config or --data-dir");
+}
+
+#[test]
+fn wrong_usage_exits_2_with_the_nearest_word() {
+    let folder = Folder::new();
+    for (arguments, said) in [
+        (&["puase", "spark"][..], "'pause'"),
+        (&["agent", "ad"], "'add'"),
+        (&["run", "--confg", "x"], "'--config'"),
+        (&[], "Usage: herder"),
+    ] {
+        let run = folder.herder(arguments);
+        assert_eq!(run.code, Some(2), "{arguments:?}: {run:?}");
+        assert!(run.complained.contains(said), "{arguments:?}: {run:?}");
+    }
+}
+
+#[test]
+fn help_names_everything() {
+    let folder = Folder::new();
+    let run = folder.herder(&["-h"]);
+    assert_eq!(run.code, Some(0));
+    insta::assert_snapshot!(run.said, @r"
+    A chat bot that runs AI coding agents and keeps them honest
+
+    Usage: herder [OPTIONS] <COMMAND>
+
+    Commands:
+      run          Run the bot
+      check        Check the configuration, then servers, programs and folders; reports everything at
+                   once
+      init         Ask a few questions and write the configuration file
+      demo         See it at work: a server, a console and three agents, without configuration and
+                   account
+      export       Write everything herder knows as JSON lines
+      import       Restore an export into an empty data folder
+      completions  Print what a shell needs to complete herder's commands
+      agent        Agent: add, edit, remove, list, show
+      task         Task: add, list, show, cancel
+      pause        Pause after the current session; `now` interrupts it
+      resume       Leave any pause, close the breaker half-open, start again
+      abort        Stop the session, discard its work, go on with the next
+      restart      Clean new session, counters reset; skips a countdown
+      stop-all     Stop every agent now; answers with the number of processes left
+      status       Phase, work, tool in use, idle time, turns, tokens, cost, crashes, next restart
+      queue        What waits for an agent
+      clear        Drop an agent's queued messages; tasks stay
+      log          An agent's last turns
+      history      What happened to an agent, or to the fleet
+      audit        Who commanded what
+
+    Options:
+          --config <FILE>      The configuration file [default: bot.toml]
+          --data-dir <FOLDER>  The data folder, instead of the one the configuration names
+      -h, --help               Print help
+      -V, --version            Print version
+
+    The commands from agent on are the ones of the chat; they ask the herder that runs on the same data.
+    To see it at work: herder demo
+    Exit codes: 0 done, 1 it did not work, 2 wrong usage, 69 herder is not running, 78 the configuration
+    is wrong.
+    ");
+}
+
+#[test]
+fn completions_know_the_chat_commands() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let run = folder.herder(&["completions", shell]);
+        assert_eq!(run.code, Some(0));
+        for word in ["stop-all", "demo", "cancel", "--data-dir"] {
+            let word = if shell == "fish" { word.trim_start_matches('-') } else { word };
+            assert!(run.said.contains(word), "{word} is missing for {shell}");
+        }
+    }
+}
+
+#[test]
+fn a_log_filter_that_cannot_be_read_is_said() {
+    let folder = Folder::new();
+    fs::write(folder.path("bot.toml"), GOOD).expect("the file is written");
+    let output = Command::new(env!("CARGO_BIN_EXE_herder"))
+        .arg("run")
+        .current_dir(folder.0.path())
+        .env("HERDER_LOG", "herder=loud=x")
+        .output()
+        .expect("the binary runs");
+    assert_eq!(output.status.code(), Some(78));
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @r#"herder: HERDER_LOG = "herder=loud=x" is not a log filter: error parsing level filter: expected one of "off", "error", "warn", "info", "debug", "trace", or a number 0-5; write e.g. info or herder=debug"#);
+}
