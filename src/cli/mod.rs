@@ -14,9 +14,12 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 
 use crate::config::{self, Config};
 use crate::outbox::redact::Redactor;
+use crate::run::{self, Ended};
 use crate::telemetry::{self, LogFormat};
 
 /// It did not work.
@@ -205,8 +208,40 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
     for warning in &config.warnings {
         tracing::warn!("{}", warning.sentence(&file));
     }
-    let _ = runtime;
-    failed("run is not there yet")
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(format_args!("threads cannot be started: {error}")),
+    };
+    let ended = runtime.block_on(async {
+        let shutdown = CancellationToken::new();
+        let signals = signals()?;
+        tokio::spawn(end_on(signals, shutdown.clone()));
+        Box::pin(run::run(config, run::Options::default(), shutdown)).await.map_err(io::Error::other)
+    });
+    match ended {
+        Ok(Ended { processes_left: 0, storage_failure: None }) => ExitCode::SUCCESS,
+        Ok(Ended { storage_failure: Some(reason), .. }) => {
+            failed(format_args!("ended because the journal cannot be written: {reason}"))
+        }
+        Ok(Ended { processes_left, .. }) => {
+            failed(format_args!("{processes_left} processes of agents could not be ended"))
+        }
+        Err(error) => failed(error),
+    }
+}
+
+/// SIGTERM and SIGINT, listened for before anything is started.
+fn signals() -> io::Result<(Signal, Signal)> {
+    Ok((signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?))
+}
+
+/// Cancels `shutdown` at the first signal. A second one changes nothing: the drain has a bound of its own.
+async fn end_on((mut terminate, mut interrupt): (Signal, Signal), shutdown: CancellationToken) {
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    shutdown.cancel();
 }
 
 fn demo(_global: &Global, _port: u16, _logs: &Logs) -> ExitCode {

@@ -109,6 +109,13 @@ fn session_started(agent: &Agent, name: AgentName, work: &Work) -> Vec<Owed> {
 fn session_ended(agent: &Agent, name: AgentName, outcome: &Outcome, survivors: &[u32]) -> Vec<Owed> {
     let mut owed = Vec::new();
     if outcome.category == Category::Success {
+        let relayed = agent.spec.as_ref().is_some_and(|spec| match spec.relay {
+            Relay::Final => true,
+            // With `all` the driver has passed it on already.
+            Relay::All | Relay::None => false,
+        });
+        let text = outcome.text.as_ref().filter(|text| relayed && !text.trim().is_empty());
+        owed.extend(text.map(|text| Owed { audience: Audience::Agent, body: OwedBody::Words(text.clone()) }));
         owed.push(to(
             Audience::Agent,
             Notice::Completed {
@@ -118,12 +125,6 @@ fn session_ended(agent: &Agent, name: AgentName, outcome: &Outcome, survivors: &
                 cost_usd: outcome.usage.cost_usd,
             },
         ));
-        let relayed = agent.spec.as_ref().is_some_and(|spec| match spec.relay {
-            Relay::All | Relay::Final => true,
-            Relay::None => false,
-        });
-        let text = outcome.text.as_ref().filter(|text| relayed && !text.trim().is_empty());
-        owed.extend(text.map(|text| Owed { audience: Audience::Agent, body: OwedBody::Words(text.clone()) }));
     }
     if outcome.category == Category::Interrupted && outcome.detail == CUT {
         owed.extend(said(Notice::Interrupted { agent: name.clone() }));

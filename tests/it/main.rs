@@ -16,5 +16,6 @@ mod kill;
 mod locales;
 mod outbox;
 mod runtime;
+mod stage;
 mod supervisor;
 mod tidy;

@@ -1,1 +1,0 @@
-//! `herder run`: what is started, in which order, and how it ends.

@@ -1,0 +1,318 @@
+//! `herder run`: what is started, in which order, and how it ends.
+//!
+//! ```text
+//!  journal ─► outbox queues ─► fleet (orphans ended, supervisors) ─► networks, local socket, upkeep
+//! ```
+//!
+//! It ends in the opposite order: no more speech is taken in, the agents' processes are ended, what is owed is posted,
+//! the networks say goodbye, the journal is closed. When the journal can no longer be written the same happens, and
+//! people are told why first.
+
+mod channels;
+mod networks;
+mod speech;
+mod upkeep;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{error, info, warn};
+
+use crate::access::Access;
+use crate::chat::irc::Connector;
+use crate::clock;
+use crate::commands::dispatch::{Dispatcher, Setup};
+use crate::config::{self, Config, IrcNetwork};
+use crate::core::id::{NetworkName, PostId};
+use crate::core::notice::Notice;
+use crate::journal::{self, Journal, OpenError, Opening, ReadError};
+use crate::l10n::{Locale, UnknownLocale};
+use crate::local::BindError;
+use crate::outbox::{Body, Lane, Markup, NetworkQueue, Outbox, Post, Redactor, Renderer, Target};
+use crate::runtime::ProcessTrees;
+use crate::supervisor::{self, FaultInjection, Fleet, StartError};
+
+/// How long the agents' processes get when herder goes down (of the ten seconds in all); what is left is killed.
+const DRAIN_AGENTS: Duration = Duration::from_secs(6);
+
+/// How long posts get to leave after that.
+const DRAIN_POSTS: Duration = Duration::from_secs(2);
+
+/// How long the networks get to say goodbye.
+const DRAIN_NETWORKS: Duration = Duration::from_secs(1);
+
+/// Lines of people waiting for the dispatcher. A network stops reading when it is full, and the server waits.
+const INBOUND_CAPACITY: usize = 256;
+
+/// What a herder is started with, beside its configuration.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// How to reach a network, where it is not by TCP or TLS as the configuration says (the embedded server).
+    pub connectors: BTreeMap<NetworkName, Connector>,
+    /// A seam for tests.
+    pub fault: FaultInjection,
+}
+
+/// Why herder could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The journal cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The fleet cannot be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// There is no such language.
+    #[error(transparent)]
+    Locale(#[from] UnknownLocale),
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The local socket cannot be made.
+    #[error(transparent)]
+    Socket(#[from] BindError),
+    /// The process-tree service cannot be started.
+    #[error("signals of child processes cannot be listened for: {0}")]
+    Trees(std::io::Error),
+    /// The opening task died.
+    #[error("opening the journal was cut short: {0}")]
+    Join(#[from] tokio::task::JoinError),
+}
+
+/// How a herder ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Processes of agents that could not be ended.
+    pub processes_left: usize,
+    /// Why the journal could not be written, if that was the end.
+    pub storage_failure: Option<String>,
+}
+
+/// A running herder.
+#[derive(Debug)]
+pub struct Herder {
+    fleet: Fleet,
+    journal: Journal,
+    queues: BTreeMap<NetworkName, Arc<NetworkQueue>>,
+    tasks: TaskTracker,
+    /// Cancelled first: no more speech is taken in.
+    hearing: CancellationToken,
+    /// Cancelled last: the networks say goodbye.
+    speaking: CancellationToken,
+    trees: ProcessTrees,
+}
+
+/// Runs until `shutdown` is cancelled or the journal cannot be written any more.
+///
+/// # Errors
+/// If it cannot be started.
+pub async fn run(config: Config, options: Options, shutdown: CancellationToken) -> Result<Ended, RunError> {
+    let herder = Herder::start(config, options).await?;
+    Ok(herder.wait(shutdown).await)
+}
+
+impl Herder {
+    /// Starts everything.
+    ///
+    /// # Errors
+    /// If the journal, the fleet or the local socket cannot be started.
+    pub async fn start(config: Config, mut options: Options) -> Result<Self, RunError> {
+        let config = Arc::new(config);
+        let trees = ProcessTrees::new().map_err(RunError::Trees)?;
+        let (journal, opening) = open_journal(&config).await?;
+        let locale = Locale::load(&config.locale)?;
+        let redactor = Redactor::new(&config.secrets);
+        let names: Vec<NetworkName> = config.irc.iter().map(|network| network.name.clone()).collect();
+        let queues = open_queues(&journal, &names, &locale, &redactor).await?;
+
+        let settings = supervisor::Settings {
+            journal: journal.clone(),
+            policy: config.policy.clone(),
+            networks: names,
+            trees: trees.clone(),
+            agents: config.agents.clone(),
+            fault: std::mem::take(&mut options.fault),
+        };
+        let fleet = supervisor::start(settings).await?;
+        let of_networks = |pick: &dyn Fn(&IrcNetwork) -> Vec<String>| {
+            let named = config.irc.iter().map(|network| (network.name.clone(), pick(network)));
+            named.flat_map(|(name, picked)| picked.into_iter().map(move |one| (name.clone(), one))).collect()
+        };
+        let dispatcher = Dispatcher::new(Setup {
+            fleet: fleet.clone(),
+            journal: journal.clone(),
+            access: Access::new(&config.access),
+            locale: locale.clone(),
+            redactor,
+            control: of_networks(&|network| vec![network.control_channel.clone()]),
+            bots: of_networks(&|network| network.bots.clone()),
+        });
+        let herder = Self {
+            fleet,
+            journal,
+            queues,
+            tasks: TaskTracker::new(),
+            hearing: CancellationToken::new(),
+            speaking: CancellationToken::new(),
+            trees,
+        };
+        herder.start_edges(&config, options, &locale, dispatcher).await?;
+        herder.say_first(&config, &opening).await;
+        Ok(herder)
+    }
+
+    /// The handle to the fleet.
+    #[must_use]
+    pub fn fleet(&self) -> &Fleet {
+        &self.fleet
+    }
+
+    /// Networks, local socket and upkeep.
+    async fn start_edges(
+        &self,
+        config: &Arc<Config>,
+        mut options: Options,
+        locale: &Locale,
+        dispatcher: Dispatcher,
+    ) -> Result<(), RunError> {
+        let socket = config::socket_path(&config.data_dir);
+        let socket = crate::local::bind(&socket).await?;
+        let (inbound, heard) = mpsc::channel(INBOUND_CAPACITY);
+        let (channels, wanted) = watch::channel(channels::wanted(&self.fleet, locale));
+        let access = Arc::new(Access::new(&config.access));
+        for network in &config.irc {
+            let Some(queue) = self.queues.get(&network.name) else { continue };
+            let link = networks::Link {
+                settings: networks::settings(network, config, &access),
+                queue: Arc::clone(queue),
+                inbound: inbound.clone(),
+                channels: wanted.clone(),
+                connector: options.connectors.remove(&network.name).unwrap_or(Connector::Network),
+                fleet: self.fleet.clone(),
+                shutdown: self.speaking.clone(),
+            };
+            self.tasks.spawn(networks::keep(link));
+        }
+        let speech = speech::Speech { dispatcher: dispatcher.clone(), queues: self.queues.clone() };
+        self.tasks.spawn(speech.hear(heard, self.hearing.clone()));
+        let topics = channels::follow(self.fleet.clone(), locale.clone(), channels);
+        self.tasks.spawn(stop_with(self.hearing.clone(), topics));
+        let upkeep = upkeep::run(self.journal.clone(), self.fleet.clone());
+        self.tasks.spawn(stop_with(self.hearing.clone(), upkeep));
+        self.tasks.spawn(socket.serve(dispatcher, self.hearing.clone()));
+        Ok(())
+    }
+
+    /// What has to be said at once: nobody may command, revisions are missing.
+    async fn say_first(&self, config: &Config, opening: &Opening) {
+        let mut notices = Vec::new();
+        if config.access.admins.is_empty() && config.access.operators.is_empty() {
+            warn!("nobody is named in [access], so nobody can command");
+            notices.push((Target::Control, Notice::NobodyConfigured));
+        }
+        for missing in &opening.missing {
+            error!(?missing, "acknowledged revisions are missing from the journal");
+            let notice = Notice::RevisionsMissing {
+                stream: missing.stream.to_string(),
+                expected: missing.expected,
+                found: missing.found,
+            };
+            notices.push((Target::Alerts, notice));
+        }
+        for (to, notice) in notices {
+            self.say(&to, &notice);
+        }
+    }
+
+    /// Says something on every network that is worth nothing after a restart, so it is not stored.
+    fn say(&self, to: &Target, notice: &Notice) {
+        for (network, queue) in &self.queues {
+            queue.push(Post {
+                id: PostId::default(),
+                network: network.clone(),
+                to: to.clone(),
+                lane: Lane::Urgent,
+                at: clock::now(),
+                body: Body::Notice(notice.clone()),
+                answers: None,
+                confirmed_lines: 0,
+            });
+        }
+    }
+
+    /// Works until `shutdown` is cancelled or the journal cannot be written any more, then ends everything in order.
+    pub async fn wait(self, shutdown: CancellationToken) -> Ended {
+        let mut failed = self.journal.failed();
+        let storage_failure = tokio::select! {
+            () = shutdown.cancelled() => None,
+            reason = failed.wait_for(Option::is_some) => reason.ok().and_then(|reason| reason.clone()),
+        };
+        self.end(storage_failure).await
+    }
+
+    async fn end(self, storage_failure: Option<String>) -> Ended {
+        match &storage_failure {
+            Some(reason) => {
+                error!(reason, "the journal cannot be written; agents are stopped and herder ends");
+                let notice = Notice::StorageFailed { reason: reason.clone() };
+                self.say(&Target::Alerts, &notice);
+                self.say(&Target::Control, &notice);
+            }
+            None => {
+                info!("going down");
+                self.say(&Target::Control, &Notice::ShuttingDown);
+            }
+        }
+        self.hearing.cancel();
+        self.fleet.drain(DRAIN_AGENTS).await;
+        let prefix = format!("{}/", self.journal.id());
+        self.trees.end_marked(&prefix, Duration::ZERO).await;
+        let processes_left = self.trees.count_marked(&prefix).await;
+        let flushed = tokio::time::timeout(DRAIN_POSTS, async {
+            for queue in self.queues.values() {
+                queue.drained().await;
+            }
+        });
+        if flushed.await.is_err() {
+            warn!("some posts are still owed; they leave after the next start");
+        }
+        self.speaking.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(DRAIN_NETWORKS, self.tasks.wait()).await.is_err() {
+            warn!("some tasks did not end in time");
+        }
+        self.journal.close().await;
+        Ended { processes_left, storage_failure }
+    }
+}
+
+async fn open_journal(config: &Config) -> Result<(Journal, Opening), RunError> {
+    let settings = journal::Settings::new(config.data_dir.clone(), config.history.clone());
+    Ok(tokio::task::spawn_blocking(move || Journal::open(&settings)).await??)
+}
+
+/// One queue per network, with what is still owed to it.
+async fn open_queues(
+    journal: &Journal,
+    names: &[NetworkName],
+    locale: &Locale,
+    redactor: &Redactor,
+) -> Result<BTreeMap<NetworkName, Arc<NetworkQueue>>, RunError> {
+    let renderer = || Renderer::new(locale.clone(), redactor.clone(), Markup::Irc);
+    let networks = names.iter().map(|name| (name.clone(), renderer())).collect();
+    let journal = journal.clone();
+    let outbox = tokio::task::spawn_blocking(move || Outbox::open(&journal, networks)).await??;
+    Ok(outbox.queues().map(|queue| (queue.network().clone(), Arc::clone(queue))).collect())
+}
+
+/// Runs `task` until it ends or `token` is cancelled.
+async fn stop_with(token: CancellationToken, task: impl Future<Output = ()>) {
+    tokio::select! {
+        () = token.cancelled() => {}
+        () = task => {}
+    }
+}

@@ -1,0 +1,72 @@
+//! From what people say to answers: lines are dispatched in the order they were said, several at a time, and answered
+//! in that order.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesOrdered;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::chat::{Inbound, Place};
+use crate::clock;
+use crate::commands::Dispatcher;
+use crate::core::id::{NetworkName, PostId};
+use crate::outbox::{Body, Lane, NetworkQueue, Post, Target};
+
+/// Lines under way at once: enough that one commit carries many of them, so that a burst is not answered one disk write
+/// at a time.
+const UNDER_WAY: usize = 64;
+
+/// The way from the networks to the dispatcher and back.
+pub(super) struct Speech {
+    pub(super) dispatcher: Dispatcher,
+    pub(super) queues: BTreeMap<NetworkName, Arc<NetworkQueue>>,
+}
+
+impl Speech {
+    /// Dispatches what is heard until the networks are gone or `token` is cancelled.
+    ///
+    /// Futures are first polled in the order of the lines, and a dispatcher reaches the supervisor's mailbox before it
+    /// first waits; so two lines to one agent are decided in the order they were said.
+    pub(super) async fn hear(self, mut heard: mpsc::Receiver<Inbound>, token: CancellationToken) {
+        let mut under_way = FuturesOrdered::new();
+        loop {
+            tokio::select! {
+                biased;
+                () = token.cancelled() => return,
+                Some((network, to, nick, lines)) = under_way.next(), if !under_way.is_empty() => {
+                    self.answer(network, to, nick, lines);
+                }
+                inbound = heard.recv(), if under_way.len() < UNDER_WAY => {
+                    let Some(inbound) = inbound else { return };
+                    let dispatcher = self.dispatcher.clone();
+                    under_way.push_back(async move {
+                        let network = inbound.author.network.clone();
+                        let nick = inbound.author.nick.clone();
+                        let to = match &inbound.place {
+                            Place::Channel(channel) => Target::Channel(channel.clone()),
+                            Place::Direct(nick) => Target::Person(nick.clone()),
+                        };
+                        (network, to, nick, dispatcher.handle(inbound).await)
+                    });
+                }
+            }
+        }
+    }
+
+    fn answer(&self, network: NetworkName, to: Target, nick: String, lines: Option<Vec<String>>) {
+        let (Some(lines), Some(queue)) = (lines, self.queues.get(&network)) else { return };
+        queue.push(Post {
+            id: PostId::default(),
+            network,
+            to,
+            lane: Lane::Urgent,
+            at: clock::now(),
+            body: Body::Lines(lines),
+            answers: Some(nick),
+            confirmed_lines: 0,
+        });
+    }
+}

@@ -1,0 +1,278 @@
+//! A whole herder, joined to an IRC server, with people who talk to it: what tests of conversations need.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use herder::chat::embedded_ircd::{self, Server};
+use herder::chat::irc::Connector;
+use herder::config::{AccessRules, Config, History, IrcNetwork, Subject, Tls};
+use herder::core::id::{AgentName, NetworkName};
+use herder::core::policy::Policy;
+use herder::core::spec::{AgentSpec, Runtime};
+use herder::run::{Ended, Herder, Options};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio_util::sync::CancellationToken;
+
+/// Long enough for a loaded machine; reached only when a test has failed.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The password of `alice`, an operator, on the embedded server.
+pub(crate) const ALICE: &str = "alice-password";
+
+/// The password of `mallory`, who may do nothing but look.
+pub(crate) const MALLORY: &str = "mallory-password";
+
+/// An embedded server with two accounts.
+pub(crate) async fn server() -> Server {
+    let account = |name: &str, password: &str| (name.to_owned(), password.to_owned().into());
+    let options = embedded_ircd::Options {
+        accounts: vec![account("alice", ALICE), account("mallory", MALLORY)],
+        ..embedded_ircd::Options::default()
+    };
+    Server::start(options).await.expect("a free port")
+}
+
+/// herder's side of a server on loopback.
+pub(crate) fn network(name: &str, address: SocketAddr) -> IrcNetwork {
+    IrcNetwork {
+        name: NetworkName::from(name),
+        server: address.ip().to_string(),
+        port: address.port(),
+        tls: Tls::Off,
+        nick: "herder".to_owned(),
+        server_password: None,
+        sasl: None,
+        nickserv_password: None,
+        alerts_channel: "#alerts".to_owned(),
+        work_channel: "#work".to_owned(),
+        control_channel: "#herder".to_owned(),
+        bots: Vec::new(),
+    }
+}
+
+/// herder's side of the embedded server.
+pub(crate) fn embedded_network(server: &Server) -> IrcNetwork {
+    network("demo", server.address())
+}
+
+/// How herder reaches the embedded server: from inside, as the demo does.
+pub(crate) fn inside(server: &Server) -> Options {
+    let streams = server.connector();
+    let connector = Connector::factory(move || Ok(streams.connect("herder")));
+    Options { connectors: [(NetworkName::from("demo"), connector)].into(), ..Options::default() }
+}
+
+/// A configuration with short clocks, `alice` as admin on every network.
+pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpec>) -> Config {
+    let admins = networks
+        .iter()
+        .map(|network| Subject::IrcAccount { network: network.name.clone(), account: "alice".to_owned() })
+        .collect();
+    Config {
+        name: "herder".to_owned(),
+        data_dir: dir.join("data"),
+        locale: "en-US".to_owned(),
+        irc: networks,
+        access: AccessRules { admins, operators: Vec::new(), viewers: vec![Subject::Everyone] },
+        policy: Policy { stop_grace: Duration::from_secs(1), ..Policy::default() },
+        history: History::default(),
+        agents,
+        secrets: Vec::new(),
+        embedded: false,
+        warnings: Vec::new(),
+    }
+}
+
+/// An agent that is a shell script: its work arrives on standard input.
+pub(crate) fn shell(agent: &str, dir: &Path, script: &str) -> AgentSpec {
+    let name = AgentName::new(agent).expect("a good name");
+    let mut spec = AgentSpec::new(name, Runtime::Command, dir.to_owned());
+    spec.command = ["sh", "-c", script].map(str::to_owned).to_vec();
+    spec
+}
+
+/// An agent that speaks claude's wire format as the demo's scripted agents do.
+pub(crate) fn scripted(agent: &str, dir: &Path, script: &[&str]) -> AgentSpec {
+    let name = AgentName::new(agent).expect("a good name");
+    let mut spec = AgentSpec::new(name, Runtime::Claude, dir.to_owned());
+    let herder: PathBuf = env!("CARGO_BIN_EXE_herder").into();
+    spec.command = [herder.to_str().expect("a plain path"), "demo-agent"]
+        .iter()
+        .chain(script)
+        .map(|part| (*part).to_owned())
+        .collect();
+    spec
+}
+
+/// A running herder.
+pub(crate) struct Stage {
+    pub(crate) herder: Herder,
+}
+
+impl Stage {
+    pub(crate) async fn open(config: Config, options: Options) -> Self {
+        Self { herder: Herder::start(config, options).await.expect("herder starts") }
+    }
+
+    /// Ends herder in order; nothing may be left.
+    pub(crate) async fn close(self) -> Ended {
+        let shutdown = CancellationToken::new();
+        shutdown.cancel();
+        let ended = tokio::time::timeout(PATIENCE, self.herder.wait(shutdown)).await.expect("herder ends");
+        assert_eq!(ended.processes_left, 0, "processes are left");
+        ended
+    }
+}
+
+/// A person with a plain IRC client.
+pub(crate) struct Person {
+    nick: String,
+    reader: tokio::io::Lines<BufReader<OwnedReadHalf>>,
+    writer: OwnedWriteHalf,
+    barriers: u32,
+    /// Everything that was heard, for the message of a test that fails.
+    heard: Vec<String>,
+}
+
+impl Person {
+    /// Connects, registers and joins.
+    pub(crate) async fn join(
+        address: SocketAddr,
+        nick: &str,
+        password: Option<&str>,
+        channels: &[&str],
+    ) -> Self {
+        let stream = TcpStream::connect(address).await.expect("the server listens");
+        let (reader, writer) = stream.into_split();
+        let reader = BufReader::new(reader).lines();
+        let mut person = Self { nick: nick.to_owned(), reader, writer, barriers: 0, heard: Vec::new() };
+        if let Some(password) = password {
+            person.send(&format!("PASS {password}")).await;
+        }
+        person.send(&format!("NICK {nick}")).await;
+        person.send(&format!("USER {nick} 0 * :{nick}")).await;
+        person.expect("to be welcomed", |line| line.contains(" 001 ")).await;
+        for channel in channels {
+            person.send(&format!("JOIN {channel}")).await;
+            person.expect("to have joined", |line| line.contains(" 366 ") && line.contains(channel)).await;
+        }
+        person
+    }
+
+    pub(crate) async fn send(&mut self, line: &str) {
+        self.writer.write_all(format!("{line}\r\n").as_bytes()).await.expect("the server takes a line");
+    }
+
+    /// Says something in a channel or to a nick.
+    pub(crate) async fn say(&mut self, to: &str, text: &str) {
+        self.send(&format!("PRIVMSG {to} :{text}")).await;
+    }
+
+    /// Waits until `nick` is in `channel`.
+    pub(crate) async fn sees(&mut self, nick: &str, channel: &str) {
+        loop {
+            self.send(&format!("NAMES {channel}")).await;
+            let mut there = false;
+            loop {
+                let line = self.line("the names").await;
+                let mut names = line.rsplit(':').next().unwrap_or_default().split(' ');
+                there |= line.contains(" 353 ")
+                    && line.contains(channel)
+                    && names.any(|name| name.trim_start_matches(['@', '+']) == nick);
+                if line.contains(" 366 ") {
+                    break;
+                }
+            }
+            if there {
+                return;
+            }
+            self.expect("somebody to join", |line| line.contains(" JOIN ")).await;
+        }
+    }
+
+    /// The next line of text said by herder in `channel` (or in private, with the own nick) that satisfies `wanted`.
+    pub(crate) async fn hears(&mut self, channel: &str, wanted: &str) -> String {
+        let line = self
+            .expect(wanted, |line| {
+                said(line).is_some_and(|(nick, to, text)| {
+                    nick != channel && to.eq_ignore_ascii_case(channel) && plain(text).contains(wanted)
+                })
+            })
+            .await;
+        plain(said(&line).expect("it was a message").2)
+    }
+
+    /// Everything that is said in `channel` until the server has answered a PING that is sent now.
+    pub(crate) async fn overhears(&mut self, channel: &str) -> Vec<String> {
+        self.barriers += 1;
+        let token = format!("barrier-{}", self.barriers);
+        self.send(&format!("PING :{token}")).await;
+        let mut texts = Vec::new();
+        loop {
+            let line = self.line("the barrier").await;
+            if line.contains(" PONG ") && line.contains(&token) {
+                return texts;
+            }
+            if let Some((_, to, text)) = said(&line)
+                && to.eq_ignore_ascii_case(channel)
+            {
+                texts.push(plain(text));
+            }
+        }
+    }
+
+    pub(crate) async fn expect(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        loop {
+            let line = self.line(what).await;
+            if wanted(&line) {
+                return line;
+            }
+        }
+    }
+
+    async fn line(&mut self, what: &str) -> String {
+        loop {
+            let read = tokio::time::timeout(PATIENCE, self.reader.next_line()).await;
+            let line = match read {
+                Ok(Ok(Some(line))) => line,
+                Ok(Ok(None)) => panic!(
+                    "{}: the server closed the link while waiting for {what}: {:#?}",
+                    self.nick, self.heard
+                ),
+                Ok(Err(reason)) => {
+                    panic!("{}: {reason} while waiting for {what}: {:#?}", self.nick, self.heard)
+                }
+                Err(_) => panic!("{}: waited in vain for {what}: {:#?}", self.nick, self.heard),
+            };
+            if let Some(token) = line.strip_prefix("PING ") {
+                self.send(&format!("PONG {token}")).await;
+                continue;
+            }
+            self.heard.push(line.clone());
+            return line;
+        }
+    }
+}
+
+/// Nick, target and text of a PRIVMSG or NOTICE.
+pub(crate) fn said(line: &str) -> Option<(&str, &str, &str)> {
+    let line = match line.strip_prefix('@') {
+        Some(tagged) => tagged.split_once(' ')?.1,
+        None => line,
+    };
+    let (source, rest) = line.strip_prefix(':')?.split_once(' ')?;
+    let (verb, rest) = rest.split_once(' ')?;
+    let (to, text) = rest.split_once(' ')?;
+    let nick = source.split('!').next()?;
+    matches!(verb, "PRIVMSG" | "NOTICE").then(|| (nick, to, text.strip_prefix(':').unwrap_or(text)))
+}
+
+/// A text without formatting codes.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars()
+        .filter(|c| !matches!(c, '\x02' | '\x0f' | '\x16' | '\x1d' | '\x1e' | '\x1f' | '\x11'))
+        .collect()
+}
