@@ -3,6 +3,7 @@
 mod archive;
 mod files;
 mod full;
+mod golden;
 mod kill;
 mod model;
 mod store;

@@ -1,0 +1,409 @@
+//! One of everything that can be on disk, with the lists that show it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use herder::core::event::{Event, PauseReason, StopReason, WaitReason};
+use herder::core::id::{AccountName, NetworkName, PostId, SessionId, WorkId};
+use herder::core::input::Clock;
+use herder::core::notice::{Halt, Notice, Refusal};
+use herder::core::outcome::{Category, Exit, Outcome, Usage};
+use herder::core::spec::{AgentSpec, Autonomy, Pattern, Permissions, PromptMode, Relay, Runtime};
+use herder::core::time::Timestamp;
+use herder::core::work::{Actor, TaskEnd, Work, WorkKind};
+use herder::journal::{AuditEntry, Entry, FleetEvent, Recorded, Stream};
+use herder::outbox::{Body, Lane, Post, Target};
+
+use crate::journal::{agent, ann};
+
+/// The names of an enum's variants, and of a value's. The match has no rest, so that a new variant is not forgotten.
+macro_rules! variants {
+    ($names:ident, $name:ident, $of:ident: $($variant:ident)*) => {
+        pub(super) const $names: &[&str] = &[$(stringify!($variant)),*];
+        pub(super) fn $name(value: &$of) -> &'static str {
+            match value { $($of::$variant { .. } => stringify!($variant)),* }
+        }
+    };
+}
+
+variants!(EVENTS, event_name, Event: Added Edited Removed Queued Cleared Steered TaskEnded Discarded SessionStarted
+    ProcessStarted Ready ConversationNamed TurnEnded ClockRanOut StopRequested SessionEnded Requeued Waiting WaitOver
+    PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded SupervisorPanicked);
+variants!(FLEET, fleet_name, FleetEvent: AgentAdded AgentRemoved AccountBlocked AccountOpened SupervisorPanicked
+    Started Stopped);
+variants!(NOTICES, notice_name, Notice: Started Completed Crashed RateLimited Permanent Billing Auth Budget DoNotRestart
+    PausedWithAccount AccountBlocked AccountOpened TimedOut TaskFailed ClockRanOut NeedsIntervention BreakerClosed
+    Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
+    Restarting Aborted Accepted Queued QueuedWhilePaused Steering Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
+    StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused ChannelUnavailable Netsplit NobodyConfigured
+    StorageFailed DiskLow RevisionsMissing ShuttingDown);
+variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
+    QueueFull QueueEmpty EmptyWork Removed AgentExists NoSuchAgent Fault Invalid);
+variants!(TARGETS, target_name, Target: Agent Alerts Work Control Channel Person);
+variants!(CATEGORIES, category_name, Category: Success Transient RateLimit Permanent MaxTurns Billing Auth Budget Quota
+    ContextOverflow TaskTimeout SandboxDenial Hung Crash DoNotRestart Interrupted);
+variants!(STOPS, stop_name, StopReason: Pause Abort Restart StopAll Cancel Remove Account Hung);
+variants!(PAUSES, pause_name, PauseReason: Person Failure Account Survivors);
+variants!(WAITS, wait_name, WaitReason: Backoff RateLimit Rest);
+variants!(CLOCKS, clock_name, Clock: Startup Silence Tool Task Heartbeat);
+variants!(HALTS, halt_name, Halt: Paused NeedsIntervention Degraded Waiting);
+variants!(ENDS, end_name, TaskEnd: Done Failed Cancelled);
+variants!(KINDS, kind_name, WorkKind: Message Task Round);
+variants!(RUNTIMES, runtime_name, Runtime: Claude Command);
+variants!(PROMPTS, prompt_name, PromptMode: Stdin Arg);
+variants!(RELAYS, relay_name, Relay: All Final None);
+variants!(PERMISSIONS, permission_name, Permissions: ReadOnly WorkspaceWrite Full);
+variants!(AUTONOMIES, autonomy_name, Autonomy: Human Full Strict);
+variants!(EXITS, exit_name, Exit: Code Signal);
+
+pub(super) fn assert_all<T>(all: &[&str], found: &[T], name: impl Fn(&T) -> &'static str) {
+    let found: BTreeSet<&str> = found.iter().map(name).collect();
+    let missing: Vec<&&str> = all.iter().filter(|name| !found.contains(**name)).collect();
+    assert!(missing.is_empty(), "no sample of {missing:?}");
+}
+
+pub(super) const CATEGORY: [Category; 16] = [
+    Category::Success,
+    Category::Transient,
+    Category::RateLimit,
+    Category::Permanent,
+    Category::MaxTurns,
+    Category::Billing,
+    Category::Auth,
+    Category::Budget,
+    Category::Quota,
+    Category::ContextOverflow,
+    Category::TaskTimeout,
+    Category::SandboxDenial,
+    Category::Hung,
+    Category::Crash,
+    Category::DoNotRestart,
+    Category::Interrupted,
+];
+pub(super) const STOP: [StopReason; 8] = [
+    StopReason::Pause,
+    StopReason::Abort,
+    StopReason::Restart,
+    StopReason::StopAll,
+    StopReason::Cancel,
+    StopReason::Remove,
+    StopReason::Account(Category::Billing),
+    StopReason::Hung,
+];
+pub(super) const WAIT: [WaitReason; 3] =
+    [WaitReason::Backoff(Category::Transient), WaitReason::RateLimit, WaitReason::Rest];
+pub(super) const CLOCK: [Clock; 5] =
+    [Clock::Startup, Clock::Silence, Clock::Tool, Clock::Task, Clock::Heartbeat];
+pub(super) const END: [TaskEnd; 3] = [TaskEnd::Done, TaskEnd::Failed, TaskEnd::Cancelled];
+pub(super) const KIND: [WorkKind; 3] = [WorkKind::Message, WorkKind::Task, WorkKind::Round];
+
+pub(super) fn pauses() -> [PauseReason; 4] {
+    [
+        PauseReason::Person(ann()),
+        PauseReason::Failure(Category::Auth),
+        PauseReason::Account(Category::Budget),
+        PauseReason::Survivors,
+    ]
+}
+
+pub(super) fn halts() -> [Halt; 4] {
+    let paused = Halt::Paused(PauseReason::Person(ann()));
+    [
+        paused,
+        Halt::NeedsIntervention,
+        Halt::Degraded,
+        Halt::Waiting(Timestamp::from_millis(1_763_700_300_000)),
+    ]
+}
+
+pub(super) fn specs() -> [AgentSpec; 3] {
+    let plain = AgentSpec::new(agent("spark"), Runtime::Claude, PathBuf::from("/home/ann/spark"));
+    let full = AgentSpec {
+        command: vec!["codex".into(), "exec".into(), "{prompt}".into()],
+        prompt: PromptMode::Arg,
+        model: "large".into(),
+        account: AccountName::from("team"),
+        permissions: Permissions::Full,
+        autonomy: Autonomy::Full,
+        instructions: "Be \"brief\".\nNo emoji 🐜.".into(),
+        looping: true,
+        rest: Duration::from_millis(1_500),
+        max_turns: 40,
+        max_budget_usd: 0.1 + 0.2,
+        max_task_duration: Some(Duration::from_secs(3_600)),
+        relay: Relay::All,
+        env: [("RUST_LOG".to_owned(), "debug".to_owned())].into(),
+        inherit_env: vec!["PATH".into()],
+        patterns: vec![Pattern { matches: "(?i)rate limit".into(), category: Category::RateLimit }],
+        ..AgentSpec::new(agent("ember-2"), Runtime::Command, PathBuf::from("/srv/ember"))
+    };
+    let strict = AgentSpec {
+        permissions: Permissions::ReadOnly,
+        autonomy: Autonomy::Strict,
+        relay: Relay::None,
+        ..plain.clone()
+    };
+    [plain, full, strict]
+}
+
+pub(super) fn work(id: u64, kind: WorkKind) -> Work {
+    let by = if kind == WorkKind::Round { Actor::herder() } else { ann() };
+    let attempts = u32::from(kind == WorkKind::Task);
+    Work {
+        id: WorkId(id),
+        kind,
+        text: format!("work {id}: ä\n\t\"ok\""),
+        by,
+        at: Timestamp::from_millis(1_763_700_000_123),
+        attempts,
+    }
+}
+
+pub(super) fn outcome(category: Category) -> Outcome {
+    Outcome {
+        resets_at: (category == Category::RateLimit).then_some(Timestamp::from_seconds(1_763_700_600)),
+        exit: match category {
+            Category::Success => Some(Exit::Code(0)),
+            Category::Crash => Some(Exit::Signal(9)),
+            _ => None,
+        },
+        text: (category == Category::Success).then(|| "done\nall of it".to_owned()),
+        turns: 7,
+        usage: Usage { input_tokens: 123_456, output_tokens: 789, cost_usd: 1.0 / 3.0 },
+        duration: Duration::new(61, 500_000_000),
+        ..Outcome::new(category, "the runtime's own words")
+    }
+}
+
+pub(super) fn events() -> Vec<Event> {
+    let (session, by) = (SessionId(3), ann());
+    let until = Timestamp::from_millis(1_763_700_300_000);
+    let mut events: Vec<Event> = Vec::new();
+    for spec in specs() {
+        events.push(Event::Added { spec: Box::new(spec), by: by.clone() });
+    }
+    let [_, full, _] = specs();
+    events.push(Event::Edited { spec: Box::new(full), by: by.clone() });
+    events.push(Event::Removed { by: by.clone() });
+    events.extend(KIND.map(|kind| Event::Queued { work: work(11, kind) }));
+    events.push(Event::Cleared { works: vec![WorkId(11), WorkId(12)], by: by.clone() });
+    events.push(Event::Steered { session, work: WorkId(12) });
+    events.extend(END.map(|end| Event::TaskEnded { work: WorkId(13), end, note: "why".into() }));
+    events.push(Event::Discarded { work: WorkId(14), by: by.clone() });
+    events.push(Event::SessionStarted { session, work: work(15, WorkKind::Task), trial: true });
+    events.push(Event::ProcessStarted { session, pid: 4_242, started: 9_876_543 });
+    events.push(Event::Ready { session });
+    events.push(Event::ConversationNamed { session, conversation: "0199-a1".into() });
+    let tools = vec!["Bash".into(), "Edit".into()];
+    events.push(Event::TurnEnded { session, text: "I looked.".into(), tools });
+    events.extend(CLOCK.map(|clock| Event::ClockRanOut {
+        session,
+        clock,
+        evidence: "no event for 5m".into(),
+    }));
+    events.extend(STOP.map(|reason| Event::StopRequested { session, reason, by: None }));
+    events.push(Event::StopRequested { session, reason: StopReason::Abort, by: Some(by.clone()) });
+    events.extend(CATEGORY.map(|category| {
+        let survivors = if category == Category::Hung { vec![17, 18] } else { vec![] };
+        Event::SessionEnded { session, outcome: Box::new(outcome(category)), survivors }
+    }));
+    events.push(Event::Requeued { work: WorkId(15) });
+    events.extend(WAIT.map(|reason| Event::Waiting { until, reason }));
+    events.push(Event::WaitOver);
+    events.push(Event::PausePending { by: by.clone() });
+    events.extend(pauses().map(|reason| Event::Paused { reason }));
+    events.push(Event::AccountOpened { by: by.clone() });
+    events.push(Event::Resumed { by: by.clone() });
+    events.push(Event::Reset { by });
+    events.push(Event::BreakerOpened { failures: 6 });
+    events.push(Event::BreakerClosed);
+    events.push(Event::Degraded { crashes: 6 });
+    events.push(Event::SupervisorPanicked { message: "index out of bounds".into() });
+    events
+}
+
+pub(super) fn fleet() -> Vec<FleetEvent> {
+    let (spark, account) = (agent("spark"), AccountName::from("team"));
+    vec![
+        FleetEvent::AgentAdded { agent: spark.clone() },
+        FleetEvent::AgentRemoved { agent: spark.clone() },
+        FleetEvent::AccountBlocked {
+            account: account.clone(),
+            category: Category::Billing,
+            agent: spark.clone(),
+        },
+        FleetEvent::AccountOpened { account, by: ann() },
+        FleetEvent::SupervisorPanicked { agent: spark, message: "index out of bounds".into() },
+        FleetEvent::Started { version: "0.1.0".into() },
+        FleetEvent::Stopped,
+    ]
+}
+
+pub(super) fn audits() -> Vec<AuditEntry> {
+    let entry = AuditEntry {
+        by: ann(),
+        place: "#spark".into(),
+        agent: Some(agent("spark")),
+        verb: "pause".into(),
+        text: "@spark pause now".into(),
+    };
+    let local = Actor { network: NetworkName::from("local"), name: "ann".into(), identity: None };
+    vec![
+        entry.clone(),
+        AuditEntry { by: local, place: "local".into(), agent: None, verb: "stop-all".into(), ..entry },
+    ]
+}
+
+pub(super) fn recorded() -> Vec<Recorded> {
+    let all = events()
+        .into_iter()
+        .map(|event| (Stream::Agent(agent("spark")), Entry::Agent(event)))
+        .chain(fleet().into_iter().map(|event| (Stream::Fleet, Entry::Fleet(event))))
+        .chain(audits().into_iter().map(|entry| (Stream::Audit, Entry::Audit(entry))));
+    all.zip(1_u64..)
+        .map(|((stream, entry), n)| Recorded {
+            seq: n,
+            stream,
+            rev: n,
+            at: Timestamp::from_millis(1_763_700_000_000 + i64::try_from(n).expect("small")),
+            entry,
+        })
+        .collect()
+}
+
+pub(super) fn notices() -> Vec<Notice> {
+    let (agent, account) = (agent("spark"), AccountName::from("team"));
+    let (network, kind, work) = (NetworkName::from("libera"), WorkKind::Task, WorkId(7));
+    let (restart_in, window) = (Duration::from_secs(10), Duration::from_secs(60));
+    let (detail, reason) = ("500: overloaded".to_owned(), "no space left on device".to_owned());
+    let at = Timestamp::from_millis(1_763_700_300_000);
+    let mut notices = vec![
+        Notice::Started { agent: agent.clone(), work: "fix it".into() },
+        Notice::Completed {
+            agent: agent.clone(),
+            duration: Duration::from_millis(61_500),
+            turns: 7,
+            cost_usd: 0.1 + 0.2,
+        },
+        Notice::Crashed { agent: agent.clone(), detail: detail.clone(), restart_in },
+        Notice::RateLimited { agent: agent.clone(), resume_in: restart_in },
+        Notice::Permanent { agent: agent.clone(), detail: detail.clone(), restart_in },
+        Notice::Billing { agent: agent.clone(), account: account.clone() },
+        Notice::Auth { agent: agent.clone() },
+        Notice::Budget { agent: agent.clone() },
+        Notice::DoNotRestart { agent: agent.clone(), detail: detail.clone() },
+        Notice::PausedWithAccount {
+            agent: agent.clone(),
+            account: account.clone(),
+            category: Category::Auth,
+        },
+        Notice::AccountBlocked {
+            account: account.clone(),
+            category: Category::Billing,
+            agent: agent.clone(),
+        },
+        Notice::AccountOpened { account, by: "ann".into() },
+        Notice::TimedOut { agent: agent.clone(), limit: window, restart_in },
+        Notice::TaskFailed { agent: agent.clone(), task: work, detail },
+        Notice::NeedsIntervention { agent: agent.clone(), failures: 6, window },
+        Notice::BreakerClosed { agent: agent.clone() },
+        Notice::Degraded { agent: agent.clone(), crashes: 6, window },
+        Notice::Survivors { agent: agent.clone(), pids: vec![17, 18] },
+        Notice::SupervisorPanicked { agent: agent.clone(), restart_in },
+        Notice::SupervisorGaveUp { agent: agent.clone(), reason: "index out of bounds".into() },
+        Notice::Paused { agent: agent.clone() },
+        Notice::Interrupted { agent: agent.clone() },
+        Notice::WorkLine { line: "FAIL 7 timeout".into() },
+        Notice::Pausing { agent: agent.clone() },
+        Notice::Resuming { agent: agent.clone(), trial: true },
+        Notice::Restarting { agent: agent.clone() },
+        Notice::Aborted { agent: agent.clone(), work: "fix it".into() },
+        Notice::Accepted { agent: agent.clone(), work, kind },
+        Notice::Queued { agent: agent.clone(), work, kind, position: 2 },
+        Notice::Steering { agent: agent.clone(), work },
+        Notice::Cleared { agent: agent.clone(), count: 3 },
+        Notice::AgentAdded { agent: agent.clone(), runtime: Runtime::Claude },
+        Notice::AgentEdited { agent: agent.clone() },
+        Notice::AgentRemoved { agent: agent.clone() },
+        Notice::StoppedAll { agents: 3, processes: 1 },
+        Notice::Away { from: Timestamp::from_millis(1_763_700_000_000), to: at },
+        Notice::Collapsed { agent: Some(agent.clone()), count: 70 },
+        Notice::Collapsed { agent: None, count: 70 },
+        Notice::NetworkDown { network: network.clone(), attempts: 5, reason: "refused".into() },
+        Notice::NetworkUp { network: network.clone(), down_for: window },
+        Notice::NetworkRefused { network: network.clone(), reason: "banned".into() },
+        Notice::ChannelUnavailable { network, channel: "#spark".into(), reason: "invite only".into() },
+        Notice::Netsplit { nick: "ann".into(), count: 4 },
+        Notice::NobodyConfigured,
+        Notice::StorageFailed { reason },
+        Notice::DiskLow { free_bytes: 999_999_999 },
+        Notice::RevisionsMissing { stream: "agent:spark".into(), expected: 9, found: 7 },
+        Notice::ShuttingDown,
+    ];
+    notices.extend(CLOCK.map(|clock| Notice::ClockRanOut {
+        agent: agent.clone(),
+        clock,
+        evidence: "silent".into(),
+    }));
+    notices.extend(STOP.map(|reason| Notice::Stopping { agent: agent.clone(), reason }));
+    notices.extend(END.map(|end| Notice::TaskEnded { agent: agent.clone(), task: work, end }));
+    notices.extend(halts().map(|why| Notice::QueuedWhilePaused {
+        agent: agent.clone(),
+        work,
+        kind,
+        position: 1,
+        why,
+    }));
+    notices
+}
+
+pub(super) fn refusals() -> Vec<Refusal> {
+    let (agent, task) = (agent("spark"), WorkId(7));
+    vec![
+        Refusal::AlreadyPaused { agent: agent.clone() },
+        Refusal::NotPaused { agent: agent.clone() },
+        Refusal::NothingRunning { agent: agent.clone() },
+        Refusal::AlreadyStopping { agent: agent.clone() },
+        Refusal::NoSuchTask { task },
+        Refusal::TaskOver { task, end: TaskEnd::Done },
+        Refusal::QueueFull { agent: agent.clone(), max: 1_000 },
+        Refusal::QueueEmpty { agent: agent.clone() },
+        Refusal::EmptyWork { agent: agent.clone() },
+        Refusal::Removed { agent: agent.clone() },
+        Refusal::AgentExists { agent: agent.clone() },
+        Refusal::NoSuchAgent { agent: "spork".into(), nearest: Some(agent.clone()) },
+        Refusal::NoSuchAgent { agent: "zzz".into(), nearest: None },
+        Refusal::Fault { agent },
+        Refusal::Invalid { what: "rest".into(), why: "it is not a duration".into() },
+    ]
+}
+
+pub(super) fn targets() -> [Target; 6] {
+    let (channel, person) = (Target::Channel("#ops".into()), Target::Person("ann".into()));
+    [Target::Agent(agent("spark")), Target::Alerts, Target::Work, Target::Control, channel, person]
+}
+
+pub(super) fn posts() -> Vec<Post> {
+    let plain = |body| Post {
+        id: PostId(9),
+        network: NetworkName::from("libera"),
+        to: Target::Agent(agent("spark")),
+        lane: Lane::Normal,
+        at: Timestamp::from_millis(1_763_700_000_123),
+        body,
+        answers: None,
+        confirmed_lines: 0,
+    };
+    let words = || Body::Agent { agent: agent("spark"), text: "```rust\nfn main() {}\n```".into() };
+    let mut posts: Vec<Post> = notices().into_iter().map(|notice| plain(Body::Notice(notice))).collect();
+    posts.extend(refusals().into_iter().map(|refusal| plain(Body::Refusal(refusal))));
+    posts.extend(targets().map(|to| Post { to, ..plain(words()) }));
+    posts.push(Post {
+        lane: Lane::Urgent,
+        answers: Some("ann".into()),
+        confirmed_lines: 3,
+        ..plain(words())
+    });
+    posts
+}
