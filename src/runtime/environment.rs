@@ -15,6 +15,14 @@ fn is_herders_own(name: &str) -> bool {
     name.starts_with("HERDER_") || name == "DISCORD_TOKEN"
 }
 
+/// herder's own environment, read anew. Variables that are no Unicode are left out.
+#[must_use]
+pub fn own() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
 /// The whole environment of the child that `launch` asks for.
 #[must_use]
 pub fn of(launch: &Launch) -> BTreeMap<String, String> {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use super::process::stop::Meant;
 use super::process::{Identity, ProcessTrees};
 use crate::core::agent::ProcessRecord;
 use crate::core::id::AgentName;
@@ -25,15 +26,14 @@ pub async fn end(
     recorded: &[(AgentName, String, Option<ProcessRecord>)],
     grace: Duration,
 ) -> Ended {
-    let mut seen: HashSet<Identity> = recorded
+    let seen: HashSet<Identity> = recorded
         .iter()
         .filter_map(|(_, _, record)| *record)
         .map(|record| Identity { pid: record.pid, started: record.started })
         .collect();
     let prefixes: Vec<&str> =
         recorded.iter().map(|(_, prefix, _)| prefix.as_str()).filter(|prefix| !prefix.is_empty()).collect();
-    let ours = |marker: &str| prefixes.iter().any(|prefix| marker.starts_with(prefix));
-    let (found, survivors) = trees.end_where(&mut seen, &ours, grace).await;
+    let (found, survivors) = trees.end_all(Meant::Marked(&prefixes), seen, grace).await;
     let mut ended: Vec<u32> =
         found.into_iter().map(|process| process.pid).filter(|pid| !survivors.contains(pid)).collect();
     ended.sort_unstable();

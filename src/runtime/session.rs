@@ -46,7 +46,7 @@ pub(super) struct Ends {
 
 /// Runs a session. A panic in it ends the process tree and is reported as a crash.
 pub(super) async fn guarded(launch: Launch, trees: ProcessTrees, ends: Ends) {
-    let tree = Tree { root: None, marker: launch.marker.clone() };
+    let tree = Tree { root: None, marker: launch.marker.clone(), workspace: launch.spec.workspace.clone() };
     let grace = launch.clocks.grace;
     let reports = ends.reports.clone();
     let Err(error) = tokio::spawn(run(launch, trees.clone(), ends)).await else { return };
@@ -160,7 +160,11 @@ impl Session {
         let identity = owned.identity;
         outgoing.signal(Signal::Spawned { pid: identity.pid, started: identity.started });
         Self {
-            tree: Tree { root: Some(identity), marker: launch.marker.clone() },
+            tree: Tree {
+                root: Some(identity),
+                marker: launch.marker.clone(),
+                workspace: launch.spec.workspace.clone(),
+            },
             clocks,
             trees,
             ends,

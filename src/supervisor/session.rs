@@ -65,7 +65,7 @@ impl Session {
             spec: Arc::new(spec),
             conversation,
             marker: marker.clone(),
-            environment: std::env::vars().collect(),
+            environment: runtime::environment::own(),
         };
         let driver = runtime::launch(launch, shared.trees.clone());
         Self { id, agent, marker, driver, heard: Instant::now(), silence_reported: false, overdue: None }
@@ -144,7 +144,7 @@ impl Session {
             Ok(Some(survivors)) => survivors,
             Ok(None) | Err(_) => {
                 warn!(%agent, "the driver did not end its session; its processes are ended without it");
-                let tree = Tree { root: None, marker };
+                let tree = Tree::marked(marker);
                 shared.trees.end(&tree, shared.policy.stop_grace).await
             }
         }

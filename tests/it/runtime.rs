@@ -71,7 +71,10 @@ struct Running {
 
 impl Running {
     fn start(what: Launch) -> Self {
-        let trees = ProcessTrees::new().expect("this process can adopt");
+        Self::start_in(what, ProcessTrees::new().expect("this process can adopt"))
+    }
+
+    fn start_in(what: Launch, trees: ProcessTrees) -> Self {
         let marker = what.marker.clone();
         let driver = launch(what, trees.clone());
         Self { driver, trees, marker, signals: Vec::new(), words: Vec::new(), beats: 0 }
@@ -323,6 +326,89 @@ async fn what_a_process_leaves_behind_is_ended_with_its_session() {
     what.clocks.grace = Duration::from_millis(300);
     let (outcome, ..) = run(what).await;
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("ready")));
+}
+
+/// A daemon that has thrown away its parent, its session and its environment.
+const STRAY: &str = r#"
+import os, signal, sys
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.chdir(sys.argv[2])
+        os.dup2(os.open("/dev/null", os.O_RDWR), 1)
+        os.execve("/bin/sh", ["sh", "-c", "trap '' TERM; echo $$ > " + sys.argv[1] + ".new; mv " + sys.argv[1] + ".new " + sys.argv[1] + "; while :; do sleep 1000; done"], {})
+    os._exit(0)
+os.wait()
+while not os.path.exists(sys.argv[1]): pass
+print("ready", flush=True)
+sys.stdin.read()
+"#;
+
+#[tokio::test]
+async fn a_daemon_without_parent_and_environment_is_ended_with_the_last_session_that_may_have_started_it() {
+    let (one, two) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let trees = ProcessTrees::new().expect("this process can adopt");
+    let start = async |workspace: &Path, file: &Path, goes_to: &Path| {
+        let (file, goes_to) = (file.display().to_string(), goes_to.display().to_string());
+        let mut what = session(Runtime::Claude, &["python3", "-c", STRAY, &file, &goes_to], workspace);
+        what.clocks.grace = Duration::from_millis(100);
+        let mut running = Running::start_in(what, trees.clone());
+        running.spawned().await;
+        running.order(Order::Go).await;
+        let pid = tokio::time::timeout(PATIENCE, async {
+            loop {
+                // The daemon itself says when it is one; it has no tie left that could be waited on.
+                match std::fs::read_to_string(&file) {
+                    Ok(pid) => break pid.trim().parse::<u32>().expect("a pid"),
+                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+                }
+            }
+        });
+        let pid = pid.await.expect("the daemon starts");
+        (running, herder::runtime::process::look(pid).expect("it runs").identity)
+    };
+    let stop = async |mut running: Running| {
+        running.order(Order::Stop).await;
+        assert_eq!(running.ended().await.1, Vec::<u32>::new());
+    };
+    let elsewhere = Path::new("/");
+    let (first, at_home) = start(one.path(), &one.path().join("a"), one.path()).await;
+    let (second, away) = start(two.path(), &two.path().join("b"), elsewhere).await;
+    let (third, away_too) = start(one.path(), &one.path().join("c"), elsewhere).await;
+    assert!(lives(at_home) && lives(away) && lives(away_too));
+    stop(first).await;
+    assert!(!lives(at_home), "it works in the workspace of the session that ended");
+    assert!(lives(away) && lives(away_too), "they may be another session's");
+    stop(third).await;
+    assert!(lives(away), "it may be the second session's, which still runs");
+    stop(second).await;
+    assert!(!lives(away) && !lives(away_too), "nobody is left who may have started them");
+}
+
+#[tokio::test]
+async fn a_number_that_was_given_to_another_process_is_not_signalled() {
+    let mut child = tokio::process::Command::new("sleep").arg("1000").spawn().expect("sleep starts");
+    let identity = herder::runtime::process::look(child.id().expect("it runs")).expect("it runs").identity;
+    let kill = rustix::process::Signal::KILL;
+    assert!(!herder::runtime::process::send(Identity { started: identity.started - 1, ..identity }, kill));
+    assert!(lives(identity));
+    assert!(herder::runtime::process::send(identity, kill));
+    child.wait().await.expect("it ends");
+    assert!(!herder::runtime::process::send(identity, kill));
+    assert!(!herder::runtime::process::send(Identity { pid: 1, started: 0 }, kill));
+}
+
+#[tokio::test]
+async fn what_cannot_be_ended_is_reported() {
+    // A kernel thread is the one process that is sure to survive SIGKILL. Containers may not show any.
+    let Some(thread) = herder::runtime::process::look(2).filter(|entry| entry.parent == 0) else { return };
+    let table = ProcessTrees::new().expect("this process can adopt");
+    let kernel = table.table().await.members(&[thread.identity].into(), |_| false);
+    let Some(leaf) = kernel.iter().find(|member| member.pid != 2) else { return };
+    let record = ProcessRecord { pid: leaf.pid, started: leaf.started };
+    let spark = AgentName::new("spark").expect("a good name");
+    let ended = orphans::end(&table, &[(spark, String::new(), Some(record))], Duration::ZERO).await;
+    assert_eq!(ended, orphans::Ended { ended: Vec::new(), survivors: vec![leaf.pid] });
 }
 
 #[tokio::test]

@@ -7,6 +7,9 @@
 //! - adoption: herder is the subreaper of everything below it, so that an orphan becomes herder's own child and stays in sight;
 //! - the marker: `HERDER_SESSION` in the environment a process was started with, which forks and daemons inherit.
 //!
+//! A daemon that has thrown its environment away is in the second net alone. It is ended with the session whose workspace
+//! it works in, or else with the last session that may have started it ([`ProcessTrees::strays`]).
+//!
 //! Nothing is ever found by its name, and nothing is signalled by its number alone: a pid is given to another process one
 //! day, so that a signal goes through a pidfd after the start time was compared ([`signal`]).
 //!
@@ -17,18 +20,20 @@
 mod reap;
 mod signal;
 pub(in crate::runtime) mod spawn;
-mod stop;
+pub(in crate::runtime) mod stop;
 mod table;
 
 use std::collections::HashMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::process::getpgrp;
 use tokio::process::{Child, Command};
 
 pub use signal::send;
-pub use table::{Identity, Table, lives, look};
+pub use table::{Entry, Identity, Table, lives, look};
 
 /// Which processes belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +42,16 @@ pub struct Tree {
     pub root: Option<Identity>,
     /// The value of `HERDER_SESSION` of all of them.
     pub marker: String,
+    /// The folder the first one was started in.
+    pub workspace: PathBuf,
+}
+
+impl Tree {
+    /// The tree of a session whose first process is not known any more.
+    #[must_use]
+    pub fn marked(marker: String) -> Self {
+        Self { root: None, marker, workspace: PathBuf::new() }
+    }
 }
 
 /// The service that starts and ends process trees. One per herder.
@@ -162,14 +177,49 @@ impl ProcessTrees {
             let own = lock(&self.inner.own);
             children.into_iter().filter(|pid| !own.contains_key(pid)).collect()
         };
-        let mut markers = lock(&self.inner.markers);
-        adopted.into_iter().filter_map(look).filter(|entry| !entry.zombie).all(|entry| {
-            let seen = markers.get(&entry.identity).cloned().or_else(|| table::marker(entry.identity.pid));
-            let other = seen.as_ref().is_some_and(|seen| *seen != tree.marker);
-            if let Some(seen) = seen {
-                markers.insert(entry.identity, seen);
-            }
-            other
+        let living = adopted.into_iter().filter_map(look).filter(|entry| !entry.zombie);
+        living.into_iter().all(|entry| match self.inner.marker(entry.identity) {
+            Some(marker) => marker != tree.marker,
+            None => !self.is_stray(entry, tree),
         })
+    }
+
+    /// Adopted processes without a marker that are ended with `tree`.
+    fn strays(&self, table: &Table, tree: &Tree) -> Vec<Identity> {
+        let strays = table.unmarked_children().filter(|entry| self.is_stray(*entry, tree));
+        strays.map(|entry| entry.identity).collect()
+    }
+
+    /// Whether an unmarked child of this process is one that it adopted from `tree`.
+    ///
+    /// Agents never are in this process's own group, and what this process itself starts beside them is. Of those that may
+    /// have started it, by their time, it is the one in whose workspace it works; or `tree`, if no other one runs any more.
+    fn is_stray(&self, entry: Entry, tree: &Tree) -> bool {
+        let started = entry.identity.started;
+        let Some(root) = tree.root.filter(|root| root.started <= started) else { return false };
+        if u32::try_from(getpgrp().as_raw_nonzero().get()).is_ok_and(|group| group == entry.group) {
+            return false;
+        }
+        let own = lock(&self.inner.own);
+        if own.contains_key(&entry.identity.pid) {
+            return false;
+        }
+        let others = own.iter().any(|(pid, other)| *pid != root.pid && *other <= started);
+        drop(own);
+        !others
+            || table::workspace(entry.identity.pid).is_some_and(|folder| folder.starts_with(&tree.workspace))
+    }
+}
+
+impl Inner {
+    /// The marker of a process, also one that it has thrown away since it was last looked at.
+    fn marker(&self, identity: Identity) -> Option<String> {
+        let mut markers = lock(&self.markers);
+        if let Some(marker) = markers.get(&identity) {
+            return Some(marker.clone());
+        }
+        let marker = table::marker(identity.pid)?;
+        markers.insert(identity, marker.clone());
+        Some(marker)
     }
 }

@@ -19,65 +19,87 @@ const LOOK_FIRST: Duration = Duration::from_millis(5);
 /// The longest wait between two looks.
 const LOOK_LAST: Duration = Duration::from_millis(200);
 
-/// Whether a marker is that of the processes that are meant.
-type Belongs<'a> = &'a (dyn Fn(&str) -> bool + Sync);
+/// Which processes are meant.
+pub(in crate::runtime) enum Meant<'a> {
+    /// A session's.
+    Tree(&'a Tree),
+    /// Those whose marker begins with one of these.
+    Marked(&'a [&'a str]),
+}
+
+/// A climb up the ladder.
+struct Climb<'a> {
+    trees: &'a ProcessTrees,
+    meant: Meant<'a>,
+    /// What was meant once stays meant, whatever becomes of its parent and its environment.
+    seen: HashSet<Identity>,
+    /// What was found alive.
+    found: HashSet<Identity>,
+}
 
 impl ProcessTrees {
     /// Ends `tree`. Returns what could not be ended.
     pub async fn end(&self, tree: &Tree, grace: Duration) -> Vec<u32> {
-        let mut seen: HashSet<Identity> = tree.root.into_iter().collect();
-        let (_, survivors) = self.end_where(&mut seen, &|marker| marker == tree.marker, grace).await;
-        survivors
+        let seen = tree.root.into_iter().collect();
+        self.end_all(Meant::Tree(tree), seen, grace).await.1
     }
 
     /// Ends every process whose marker begins with `prefix`, and all their descendants. Returns what could not be ended.
     pub async fn end_marked(&self, prefix: &str, grace: Duration) -> Vec<u32> {
-        let (_, survivors) =
-            self.end_where(&mut HashSet::new(), &|marker| marker.starts_with(prefix), grace).await;
-        survivors
+        self.end_all(Meant::Marked(&[prefix]), HashSet::new(), grace).await.1
     }
 
     /// How many living processes have a marker that begins with `prefix`, or descend from one that has.
     pub async fn count_marked(&self, prefix: &str) -> usize {
-        self.members(&mut HashSet::new(), &|marker| marker.starts_with(prefix)).await.len()
+        self.table().await.members(&HashSet::new(), |marker| marker.starts_with(prefix)).len()
     }
 
-    /// Ends the processes in `seen`, those whose marker `belongs`, and all descendants of both. Returns what was found alive
-    /// and what could not be ended.
-    pub(in crate::runtime) async fn end_where(
+    /// Ends what is meant, the processes in `seen`, and all descendants of both. Returns what was found alive and what could
+    /// not be ended.
+    pub(in crate::runtime) async fn end_all(
         &self,
-        seen: &mut HashSet<Identity>,
-        belongs: Belongs<'_>,
+        meant: Meant<'_>,
+        seen: HashSet<Identity>,
         grace: Duration,
     ) -> (HashSet<Identity>, Vec<u32>) {
-        let mut found = HashSet::new();
-        if self.ask(seen, belongs, grace, &mut found).await {
-            return (found, Vec::new());
-        }
-        let survivors = self.kill(seen, belongs, &mut found).await;
-        (found, survivors)
+        let mut climb = Climb { trees: self, meant, seen, found: HashSet::new() };
+        let survivors = if climb.ask(grace).await { Vec::new() } else { climb.kill().await };
+        (climb.found, survivors)
     }
+}
 
-    /// The living processes that are meant; what was seen once is in `seen` and stays in it.
-    async fn members(&self, seen: &mut HashSet<Identity>, belongs: Belongs<'_>) -> Vec<Identity> {
-        let members = self.table().await.members(seen, belongs);
-        seen.extend(&members);
+impl Climb<'_> {
+    /// What lives now.
+    async fn members(&mut self) -> Vec<Identity> {
+        let table = self.trees.table().await;
+        let members = match &self.meant {
+            Meant::Tree(tree) => {
+                self.seen.extend(self.trees.strays(&table, tree));
+                table.members(&self.seen, |marker| marker == tree.marker)
+            }
+            Meant::Marked(prefixes) => {
+                table.members(&self.seen, |marker| prefixes.iter().any(|prefix| marker.starts_with(prefix)))
+            }
+        };
+        self.seen.extend(&members);
+        self.found.extend(&members);
         members
     }
 
+    /// What lives, after two looks if the first one found nothing: a process may be born between the two lines of a list.
+    async fn members_for_certain(&mut self) -> Vec<Identity> {
+        let members = self.members().await;
+        if members.is_empty() { self.members().await } else { members }
+    }
+
     /// SIGTERM. Whether everything left within `grace`.
-    async fn ask(
-        &self,
-        seen: &mut HashSet<Identity>,
-        belongs: Belongs<'_>,
-        grace: Duration,
-        asked: &mut HashSet<Identity>,
-    ) -> bool {
+    async fn ask(&mut self, grace: Duration) -> bool {
         let until = Instant::now() + grace;
+        let mut asked = HashSet::new();
         let mut pause = LOOK_FIRST;
         loop {
-            let members = self.members(seen, belongs).await;
-            if members.is_empty() && self.members(seen, belongs).await.is_empty() {
+            let members = self.members_for_certain().await;
+            if members.is_empty() {
                 return true;
             }
             for member in members.into_iter().filter(|member| asked.insert(*member)) {
@@ -94,17 +116,13 @@ impl ProcessTrees {
     }
 
     /// SIGKILL, to whatever is found again and again. What is left.
-    async fn kill(
-        &self,
-        seen: &mut HashSet<Identity>,
-        belongs: Belongs<'_>,
-        killed: &mut HashSet<Identity>,
-    ) -> Vec<u32> {
+    async fn kill(&mut self) -> Vec<u32> {
         let until = Instant::now() + KILL_WAIT;
+        let mut killed = HashSet::new();
         let mut pause = LOOK_FIRST;
         loop {
-            let members = self.members(seen, belongs).await;
-            if members.is_empty() && self.members(seen, belongs).await.is_empty() {
+            let members = self.members_for_certain().await;
+            if members.is_empty() {
                 return Vec::new();
             }
             let mut fresh = false;

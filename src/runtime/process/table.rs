@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::path::PathBuf;
 
 use crate::runtime::environment::MARKER;
 
@@ -21,6 +22,8 @@ pub struct Entry {
     pub identity: Identity,
     /// Its parent.
     pub parent: u32,
+    /// Its process group.
+    pub group: u32,
     /// Whether it is over and only waits for its parent to notice.
     pub zombie: bool,
     /// CPU time it and the children it waited for have used, in clock ticks.
@@ -42,6 +45,7 @@ fn parse(pid: u32, stat: &str) -> Option<Entry> {
     Some(Entry {
         identity: Identity { pid, started: number(22)? },
         parent: u32::try_from(number(4)?).ok()?,
+        group: u32::try_from(number(5)?).ok()?,
         zombie: matches!(*fields.first()?, "Z" | "X" | "x"),
         ticks: (14..=17).filter_map(number).sum(),
     })
@@ -61,6 +65,12 @@ pub(super) fn marker(pid: u32) -> Option<String> {
         .split(|byte| *byte == 0)
         .find_map(|variable| variable.strip_prefix(MARKER.as_bytes())?.strip_prefix(b"="))?;
     Some(String::from_utf8_lossy(value).into_owned())
+}
+
+/// The folder it works in.
+#[must_use]
+pub(super) fn workspace(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
 /// Every process.
@@ -141,6 +151,15 @@ impl Table {
         members.iter().filter_map(|member| self.entries.get(&member.pid)).map(|entry| entry.ticks).sum()
     }
 
+    /// Living children of this process that carry no marker.
+    pub(super) fn unmarked_children(&self) -> impl Iterator<Item = Entry> {
+        let children = self.children.get(&std::process::id()).into_iter().flatten();
+        children
+            .filter(|pid| !self.markers.contains_key(pid))
+            .filter_map(|pid| self.entries.get(pid).copied())
+            .filter(|entry| !entry.zombie)
+    }
+
     fn is(&self, identity: Identity) -> bool {
         self.entries.get(&identity.pid).is_some_and(|entry| entry.identity == identity)
     }
@@ -155,7 +174,7 @@ mod tests {
         let stat = "42 (a) b (c)\n) S 7 42 42 0 -1 4194304 95 0 0 0 11 2 3 4 20 0 1 0 5150 2400256 199 1844";
         let entry = parse(42, stat).expect("the line is whole");
         assert_eq!(entry.identity, Identity { pid: 42, started: 5150 });
-        assert_eq!((entry.parent, entry.zombie, entry.ticks), (7, false, 20));
+        assert_eq!((entry.parent, entry.group, entry.zombie, entry.ticks), (7, 42, false, 20));
         assert_eq!(parse(42, "42 (cut) S 7"), None);
         assert_eq!(parse(42, ""), None);
     }
