@@ -6,10 +6,11 @@
 mod check;
 mod init;
 mod shell;
+mod transfer;
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -153,8 +154,8 @@ fn perform(cli: Cli) -> ExitCode {
         Own::Check { offline } => check::check(&global, offline),
         Own::Init => init::init(&global.config),
         Own::Demo { port, logs } => demo(&global, port, &logs),
-        Own::Export { output } => export(&global.data_dir(), output.as_deref()),
-        Own::Import { file } => import(&file, &global.data_dir()),
+        Own::Export { output } => transfer::export(&global.data_dir(), output.as_deref()),
+        Own::Import { file } => transfer::import(&file, &global.data_dir()),
         Own::Completions { shell } => completions(shell),
         Own::DemoAgent { script } => demo_agent(&script),
     }
@@ -246,14 +247,6 @@ async fn end_on((mut terminate, mut interrupt): (Signal, Signal), shutdown: Canc
 
 fn demo(_global: &Global, _port: u16, _logs: &Logs) -> ExitCode {
     failed("demo is not there yet")
-}
-
-fn export(_data_dir: &Path, _output: Option<&Path>) -> ExitCode {
-    failed("export is not there yet")
-}
-
-fn import(_file: &Path, _data_dir: &Path) -> ExitCode {
-    failed("import is not there yet")
 }
 
 fn demo_agent(script: &[String]) -> ExitCode {

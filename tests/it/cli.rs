@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use herder::commands::COMMANDS;
+use herder::config::History;
+use herder::journal::{Journal, Settings};
 use tempfile::TempDir;
 
 /// What a run of the binary came to.
@@ -299,4 +301,37 @@ fn a_log_filter_that_cannot_be_read_is_said() {
         .expect("the binary runs");
     assert_eq!(output.status.code(), Some(78));
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @r#"herder: HERDER_LOG = "herder=loud=x" is not a log filter: error parsing level filter: expected one of "off", "error", "warn", "info", "debug", "trace", or a number 0-5; write e.g. info or herder=debug"#);
+}
+
+#[test]
+fn export_and_import_say_what_they_did() {
+    let folder = Folder::new();
+    let run = folder.herder(&["export", "--data-dir", "nothing"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    insta::assert_snapshot!(run.complained, @"herder: there is nothing to export in nothing; name another folder with --data-dir");
+    assert!(!folder.path("nothing").exists(), "nothing is made by an export");
+
+    let run = folder.herder(&["import", "none.jsonl", "--data-dir", "new"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    insta::assert_snapshot!(run.complained, @"herder: cannot read none.jsonl: No such file or directory (os error 2)");
+
+    let settings = Settings::new(folder.path("data"), History::default());
+    drop(Journal::open(&settings).expect("a journal is made"));
+    let run = folder.herder(&["export", "-o", "all.jsonl"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    insta::assert_snapshot!(run.complained, @"all.jsonl: 0 events and 0 posts that are still owed");
+    let printed = folder.herder(&["export"]);
+    assert_eq!(printed.code, Some(0), "{printed:?}");
+    // The times differ, and with them the checksums.
+    let journal = |text: &str| text.split("\"journal\":\"").nth(1).map(|rest| rest[..16].to_owned());
+    let written = fs::read_to_string(folder.path("all.jsonl")).expect("it was written");
+    assert!(journal(&written).is_some(), "{written}");
+    assert_eq!(journal(&printed.said), journal(&written), "{printed:?}");
+    let run = folder.herder(&["export", "-o", "all.jsonl"]);
+    insta::assert_snapshot!(run.complained, @"herder: all.jsonl is there already; move it away, or name another file");
+    let run = folder.herder(&["import", "all.jsonl", "--data-dir", "new"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let run = folder.herder(&["import", "all.jsonl", "--data-dir", "new"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    insta::assert_snapshot!(run.complained, @"herder: new already holds a journal; import needs a folder without one");
 }
