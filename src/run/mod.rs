@@ -26,7 +26,7 @@ use crate::access::Access;
 use crate::chat::irc::Connector;
 use crate::clock;
 use crate::commands::dispatch::{Dispatcher, Setup};
-use crate::config::{self, Config, IrcNetwork};
+use crate::config::{Config, IrcNetwork};
 use crate::core::id::{NetworkName, PostId};
 use crate::core::notice::Notice;
 use crate::journal::{self, Journal, OpenError, Opening, ReadError};
@@ -179,7 +179,7 @@ impl Herder {
         locale: &Locale,
         dispatcher: Dispatcher,
     ) -> Result<(), RunError> {
-        let socket = config::socket_path(&config.data_dir);
+        let socket = config.data_dir.join(crate::local::FILE_NAME);
         let socket = crate::local::bind(&socket).await?;
         let (inbound, heard) = mpsc::channel(INBOUND_CAPACITY);
         let (channels, wanted) = watch::channel(channels::wanted(&self.fleet, locale));
