@@ -81,6 +81,7 @@ pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpe
         history: History::default(),
         agents,
         secrets: Vec::new(),
+        secret_variables: Vec::new(),
         embedded: false,
         warnings: Vec::new(),
     }
