@@ -81,7 +81,7 @@ pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpe
         history: History::default(),
         agents,
         secrets: Vec::new(),
-        secret_variables: Vec::new(),
+        secret_variables: std::collections::BTreeSet::new(),
         embedded: false,
         warnings: Vec::new(),
     }
