@@ -1,3 +1,229 @@
 //! `herder demo`: no configuration, no account.
+//!
+//! An embedded IRC server on loopback, a console in the terminal that is a client of it, and three scripted agents
+//! ([`agent`]) that run as real child processes through the real supervisor, journal, outbox and IRC side: nothing of
+//! herder is imitated here but the models. [`scene`] says what the demo consists of, [`tour`] types for a minute.
+//!
+//! Its data is in a temporary folder that goes with it, unless one is named.
 
 pub mod agent;
+mod scene;
+mod tour;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::DirBuilder;
+use std::io::{self, IsTerminal as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use secrecy::ExposeSecret as _;
+use tokio::io::AsyncWriteExt as _;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::chat::console::{self, Style};
+use crate::chat::embedded_ircd::home::{Home, HomeError, OWNER};
+use crate::run::{self, Ended, Herder, RunError};
+
+/// herder's nick, and the name of its control channel.
+const NICK: &str = "herder";
+
+/// How a demo is wanted.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The port of the server; the next free one is taken if it is not; 0: any.
+    pub port: u16,
+    /// Where its data is kept; `None`: in a temporary folder that is removed at the end.
+    pub data_dir: Option<PathBuf>,
+    /// Whether a script types for a minute.
+    pub tour: bool,
+}
+
+/// Why there is no demo.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    /// The server cannot be started.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// herder itself cannot.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A folder cannot be made.
+    #[error("cannot make the folder {path}: {source}", path = path.display())]
+    Folder {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The program that the agents are run with is not known, or signals cannot be listened for.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Runs until Ctrl-C, SIGTERM, the closing of the terminal, or `/quit`; then ends every process and says so.
+///
+/// # Errors
+/// If something cannot be started. Nothing is left then either.
+pub async fn run(options: Options) -> Result<Ended, DemoError> {
+    let shutdown = on_signals()?;
+    let herder = std::env::current_exe()
+        .map_err(|source| DemoError::System { what: "cannot find herder's own program", source })?;
+    let folder = Folder::new(options.data_dir)?;
+    let channels: Vec<String> = scene::AGENTS.iter().map(|agent| format!("#{agent}")).collect();
+    let home = Home::start(NICK, options.port, &channels).await?;
+    let config = scene::config(&home, &folder.path, &herder)
+        .map_err(|source| DemoError::Folder { path: folder.path.clone(), source })?;
+    let connectors = BTreeMap::from([(home.network.name.clone(), home.connector())]);
+    let herder = Herder::start(config, run::Options { connectors, ..run::Options::default() }).await?;
+
+    let mut out = tokio::io::stdout();
+    // A reader that is gone is noticed by the console.
+    let _ = out.write_all(first_lines(&home, options.tour).as_bytes()).await;
+    let _ = out.flush().await;
+    let stage = CancellationToken::new();
+    let console = console(&home, channels, out, stage.clone(), shutdown.clone());
+    let tour = async {
+        if options.tour {
+            tour::run(home.server.connect_internal(OWNER), stage.clone()).await;
+        }
+    };
+    let end = async {
+        let ended = herder.wait(shutdown).await;
+        stage.cancel();
+        ended
+    };
+    let (ended, (), ()) = tokio::join!(end, console, tour);
+    home.server.stop().await;
+    folder.remove();
+    Ok(ended)
+}
+
+/// The last line.
+#[must_use]
+pub fn farewell(ended: &Ended) -> String {
+    let agents = scene::AGENTS.len();
+    match ended.processes_left {
+        0 => format!("herder has ended: {agents} agents stopped, 0 processes left."),
+        left => format!("herder has ended: {agents} agents stopped, but {left} processes could not be ended."),
+    }
+}
+
+/// Shows what happens and takes what is typed; when the person is done, so is the demo.
+async fn console(
+    home: &Home,
+    channels: Vec<String>,
+    out: tokio::io::Stdout,
+    stage: CancellationToken,
+    shutdown: CancellationToken,
+) {
+    let (typing, showing) = (io::stdin().is_terminal(), io::stdout().is_terminal());
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let settings = console::Settings {
+        nick: "you-here".to_owned(),
+        channel: home.network.control_channel.clone(),
+        alerts: home.network.alerts_channel.clone(),
+        channels,
+        style: Style {
+            colours: showing && !plain,
+            prompt: showing && typing,
+            zone: jiff::tz::TimeZone::system(),
+        },
+        echo: !typing,
+    };
+    let stream = home.server.connect_internal(OWNER);
+    console::run(settings, stream, console::stdin(), out, stage).await;
+    shutdown.cancel();
+}
+
+fn first_lines(home: &Home, tour: bool) -> String {
+    let (port, password) = (home.network.port, home.password().expose_secret());
+    let mut text = String::new();
+    let _ = write!(
+        text,
+        "herder demo: an IRC server on 127.0.0.1:{port}, three scripted agents, and this console. Ctrl-C ends everything.\n\
+         \n\
+         Join with any IRC client, password {password}:\n\
+         {join}\
+         \n\
+         Or type here:\n\
+         \x20 @spark status      what it does now; never asks the model\n\
+         \x20 @spark pause       after the current session; @spark pause now: at once\n\
+         \x20 @spark resume      leave any pause\n\
+         \x20 @spark abort       stop the session, drop its work\n\
+         \x20 @spark <anything>  work for spark; a word in it decides how it ends: crash, limit, auth, hang, fork\n\
+         \x20 !status  !help     all agents; all commands\n\
+         \x20 /channel #spark    talk in spark's channel, where plain text is work; /quit ends the demo\n\
+         \n",
+        join = home.how_to_join(),
+    );
+    if tour {
+        text.push_str("A tour begins now: \"tour\" is a script that types for a minute.\n\n");
+    }
+    text
+}
+
+/// Cancelled by Ctrl-C, SIGTERM, or the closing of the terminal.
+fn on_signals() -> Result<CancellationToken, DemoError> {
+    let listen = |kind| {
+        signal(kind).map_err(|source| DemoError::System { what: "signals cannot be listened for", source })
+    };
+    let (mut interrupt, mut terminate, mut hangup) =
+        (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?, listen(SignalKind::hangup())?);
+    let shutdown = CancellationToken::new();
+    let cancel = shutdown.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+        cancel.cancel();
+    });
+    Ok(shutdown)
+}
+
+/// Where the demo's data is.
+struct Folder {
+    path: PathBuf,
+    temporary: bool,
+}
+
+impl Folder {
+    fn new(wanted: Option<PathBuf>) -> Result<Self, DemoError> {
+        let (path, temporary) = match wanted {
+            Some(path) => (path, false),
+            None => (temporary_name(), true),
+        };
+        // Nobody else reads what agents write, nor reaches the socket.
+        let made = DirBuilder::new().recursive(!temporary).mode(0o700).create(&path);
+        match made.and_then(|()| std::path::absolute(&path)) {
+            Ok(path) => Ok(Self { path, temporary }),
+            Err(source) => Err(DemoError::Folder { path, source }),
+        }
+    }
+
+    fn remove(self) {}
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.temporary
+            && let Err(error) = std::fs::remove_dir_all(&self.path)
+        {
+            tracing::warn!(%error, path = %self.path.display(), "the demo's folder cannot be removed");
+        }
+    }
+}
+
+fn temporary_name() -> PathBuf {
+    // A number of its own even where the system has no randomness; a folder that exists is refused, never shared.
+    let number = getrandom::u32().unwrap_or_default();
+    std::env::temp_dir().join(Path::new(&format!("herder-demo-{}-{number:08x}", std::process::id())))
+}

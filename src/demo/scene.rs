@@ -1,0 +1,70 @@
+//! What the demo consists of: three agents, short clocks, and a configuration that no file says.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::chat::embedded_ircd::home::Home;
+use crate::config::{Config, History};
+use crate::core::id::{AccountName, AgentName};
+use crate::core::policy::{Exponential, Policy};
+use crate::core::spec::{AgentSpec, Runtime};
+
+/// The agents. Each does what a word of its work says, see [`super::agent`].
+pub(super) const AGENTS: [&str; 3] = ["spark", "nova", "ember"];
+
+/// How long ordinary work takes: long enough to ask for the status and to say something meanwhile.
+const WORK_SECONDS: &str = "3";
+
+/// When a rate limit ends.
+const RESET_SECONDS: &str = "12";
+
+/// The configuration of a demo in `data_dir`, whose agents are run by the program `herder`.
+///
+/// # Errors
+/// A folder that cannot be made.
+pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<Config> {
+    let agents = AGENTS.iter().map(|name| agent(name, data_dir, herder)).collect::<io::Result<_>>()?;
+    Ok(Config {
+        name: home.network.nick.clone(),
+        data_dir: data_dir.to_owned(),
+        locale: "en-US".to_owned(),
+        irc: vec![home.network.clone()],
+        access: home.access(),
+        policy: policy(),
+        history: History { daily_export: false, warn_free: 0, ..History::default() },
+        agents,
+        secrets: vec![home.password().clone()],
+        embedded: true,
+        warnings: Vec::new(),
+    })
+}
+
+fn agent(name: &str, data_dir: &Path, herder: &Path) -> io::Result<AgentSpec> {
+    let workspace: PathBuf = data_dir.join("workspaces").join(name);
+    std::fs::create_dir_all(&workspace)?;
+    let program = herder.to_string_lossy().into_owned();
+    let script = ["demo-agent", "claude-obey", "--once", "--seconds", WORK_SECONDS, "--reset-in", RESET_SECONDS];
+    let checked = AgentName::new(name).map_err(io::Error::other)?;
+    Ok(AgentSpec {
+        command: std::iter::once(program).chain(script.map(str::to_owned)).collect(),
+        // An account of its own, so that one that cannot log in does not pause the others.
+        account: AccountName::from(name),
+        ..AgentSpec::new(checked, Runtime::Claude, workspace)
+    })
+}
+
+/// The contract's limits with shorter clocks: nobody watches a demo for five minutes to see a hang end.
+fn policy() -> Policy {
+    let seconds = Duration::from_secs;
+    Policy {
+        backoff: [5, 10, 20, 40, 80].map(seconds).to_vec(),
+        process_backoff: Exponential { base: seconds(5), cap: seconds(80) },
+        startup_timeout: seconds(10),
+        silence_timeout: seconds(8),
+        tool_timeout: seconds(120),
+        max_task_duration: seconds(300),
+        stop_grace: seconds(2),
+        ..Policy::default()
+    }
+}
