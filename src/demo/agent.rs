@@ -6,7 +6,7 @@
 //! | script | speaks | does |
 //! |---|---|---|
 //! | `claude-ok [--seconds S] [--say TEXT]` | claude | a tool call, an answer, a result |
-//! | `claude-obey` | claude | what a word of the prompt says: crash, limit, auth, billing, hang, tool, else as `claude-ok` |
+//! | `claude-obey [--once x]` | claude | what a word of the prompt says: crash, limit, auth, billing, hang, fork, tool, else as `claude-ok`; with `--once` a failure comes once, and the next session succeeds |
 //! | `claude-crash` | claude | dies in the middle of an answer |
 //! | `claude-rate-limit [--reset-in S]` | claude | a limit with its reset time |
 //! | `claude-auth`, `claude-billing`, `claude-budget`, `claude-server-error`, `claude-max-turns` | claude | that failure |
@@ -20,7 +20,7 @@
 //! | `exit [--code N]` | lines | says why on standard error and leaves |
 
 use std::io::{self, BufRead, BufWriter, Write};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
@@ -28,6 +28,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::forks;
 use crate::clock;
 
 /// Exit code of a process that did not get what it needs to begin.
@@ -35,6 +36,13 @@ const UNUSABLE: u8 = 64;
 
 /// Standard input is read ahead by this many lines: nobody types faster than a script looks.
 const INPUT_CAPACITY: usize = 64;
+
+/// A script that hangs or stays ends by itself after this: a herder that is killed leaves it behind, and a demo that is
+/// never started again could not find it.
+pub(super) const LIFE: Duration = Duration::from_secs(600);
+
+/// How long a forking claude goes on, so that somebody can look at it.
+const FORK_WORK: Duration = Duration::from_secs(30);
 
 /// Runs one script. `arguments` are the script's name, its options, and whatever the runtime appends.
 #[must_use]
@@ -45,8 +53,8 @@ pub fn run(arguments: &[String]) -> ExitCode {
     };
     let options = Options(rest);
     let code = match script.as_str() {
-        "fork" => fork(),
-        "fork-child" => forked(&options),
+        "fork" => forks::alone(),
+        "fork-child" => forks::child(options.text("as") == Some("daemon")),
         "echo" => echo(),
         "exit" => exit(&options),
         _ => match Act::of(script) {
@@ -99,6 +107,7 @@ enum Act {
     Tool,
     NoExit,
     Flood,
+    Fork,
     Lost,
 }
 
@@ -118,9 +127,33 @@ impl Act {
             "tool" => Self::Tool,
             "no-exit" => Self::NoExit,
             "flood" => Self::Flood,
+            "fork" => Self::Fork,
             "lost" => Self::Lost,
             _ => return None,
         })
+    }
+
+    /// A failure that came once in this workspace comes no second time: then the work succeeds. A file remembers it.
+    fn once(self) -> io::Result<Self> {
+        match self {
+            Self::Crash | Self::RateLimit | Self::Auth | Self::Billing | Self::Budget | Self::Hang => {
+                let memory = format!(".{self:?}").to_lowercase();
+                if std::fs::remove_file(&memory).is_ok() {
+                    return Ok(Self::Ok);
+                }
+                std::fs::write(&memory, "")?;
+                Ok(self)
+            }
+            Self::Ok
+            | Self::Obey
+            | Self::ServerError
+            | Self::MaxTurns
+            | Self::Tool
+            | Self::NoExit
+            | Self::Flood
+            | Self::Fork
+            | Self::Lost => Ok(self),
+        }
     }
 
     /// What the last line of a prompt asks for.
@@ -136,6 +169,7 @@ impl Act {
             ("hang", Self::Hang),
             ("tool", Self::Tool),
             ("flood", Self::Flood),
+            ("fork", Self::Fork),
         ];
         known.into_iter().find(|(word, _)| words.contains(word)).map_or(Self::Ok, |(_, act)| act)
     }
@@ -196,7 +230,11 @@ impl Claude {
     }
 
     fn play(&mut self, act: Act, options: &Options<'_>) -> io::Result<ExitCode> {
-        let act = if act == Act::Obey { Act::asked_for(&self.prompt) } else { act };
+        let act = match act {
+            Act::Obey if options.text("once").is_some() => Act::asked_for(&self.prompt).once()?,
+            Act::Obey => Act::asked_for(&self.prompt),
+            other => other,
+        };
         if act == Act::Lost && options.text("resume").is_some() {
             complain(&format!("No conversation found with session ID: {}", self.conversation));
             self.failed("error_during_execution", "error", &["No conversation found"])?;
@@ -231,18 +269,18 @@ impl Claude {
             Act::MaxTurns => {
                 self.failed("error_max_turns", "max_turns", &["Reached maximum number of turns (2)"])?;
             }
-            Act::Hang => loop {
-                thread::sleep(Duration::from_secs(60));
-            },
+            Act::Hang => thread::sleep(LIFE),
             Act::Tool => self.work(options.seconds("seconds", 5.0), options)?,
             Act::NoExit => {
-                ignore_sigterm()?;
+                forks::ignore_sigterm()?;
                 self.succeed("Done, but I stay.")?;
-                loop {
-                    thread::sleep(Duration::from_secs(60));
-                }
+                thread::sleep(LIFE);
             }
             Act::Flood => self.flood(options.number("lines", 10_000))?,
+            Act::Fork => {
+                forks::begin()?;
+                self.work(options.seconds("seconds", 0.0).max(FORK_WORK), options)?;
+            }
         }
         self.serve()
     }
@@ -469,57 +507,6 @@ fn listen(heard: &SyncSender<Heard>) {
     }
 }
 
-/// From here on SIGTERM is heard and nothing follows from it.
-fn ignore_sigterm() -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut asked = runtime.block_on(async { signal(SignalKind::terminate()) })?;
-    thread::spawn(move || runtime.block_on(async { while asked.recv().await.is_some() {} }));
-    Ok(())
-}
-
-/// A process with two children in sessions of their own and two daemons without a parent; all stay and ignore SIGTERM.
-fn fork() -> io::Result<ExitCode> {
-    ignore_sigterm()?;
-    let itself = std::env::current_exe()?;
-    let begin = |what: &str| {
-        Command::new(&itself)
-            .args(["demo-agent", "fork-child", "--as", what])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-    };
-    let mut children = [begin("session")?, begin("session")?, begin("daemon")?, begin("daemon")?];
-    for child in &mut children {
-        // Each says a line once it is what it is to be.
-        let mut line = String::new();
-        if let Some(output) = child.stdout.take() {
-            io::BufReader::new(output).read_line(&mut line)?;
-        }
-    }
-    say("forked two children and two daemons")?;
-    loop {
-        thread::sleep(Duration::from_secs(60));
-    }
-}
-
-fn forked(options: &Options<'_>) -> io::Result<ExitCode> {
-    ignore_sigterm()?;
-    rustix::process::setsid()?;
-    if options.text("as") == Some("daemon") {
-        // The one that stays has no living parent, and says the line that its grandparent waits for.
-        Command::new(std::env::current_exe()?)
-            .args(["demo-agent", "fork-child", "--as", "session"])
-            .stdin(Stdio::null())
-            .spawn()?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    say("here")?;
-    loop {
-        thread::sleep(Duration::from_secs(60));
-    }
-}
-
 fn echo() -> io::Result<ExitCode> {
     let prompt = io::read_to_string(io::stdin())?;
     say(prompt.trim_end())?;
@@ -532,7 +519,7 @@ fn exit(options: &Options<'_>) -> io::Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
-fn say(line: &str) -> io::Result<()> {
+pub(super) fn say(line: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{line}")?;
     out.flush()

@@ -7,6 +7,7 @@
 //! Its data is in a temporary folder that goes with it, unless one is named.
 
 pub mod agent;
+mod forks;
 mod scene;
 mod tour;
 
@@ -111,7 +112,9 @@ pub fn farewell(ended: &Ended) -> String {
     let agents = scene::AGENTS.len();
     match ended.processes_left {
         0 => format!("herder has ended: {agents} agents stopped, 0 processes left."),
-        left => format!("herder has ended: {agents} agents stopped, but {left} processes could not be ended."),
+        left => {
+            format!("herder has ended: {agents} agents stopped, but {left} processes could not be ended.")
+        }
     }
 }
 

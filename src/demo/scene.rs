@@ -44,7 +44,16 @@ fn agent(name: &str, data_dir: &Path, herder: &Path) -> io::Result<AgentSpec> {
     let workspace: PathBuf = data_dir.join("workspaces").join(name);
     std::fs::create_dir_all(&workspace)?;
     let program = herder.to_string_lossy().into_owned();
-    let script = ["demo-agent", "claude-obey", "--once", "--seconds", WORK_SECONDS, "--reset-in", RESET_SECONDS];
+    let script = [
+        "demo-agent",
+        "claude-obey",
+        "--once",
+        "yes",
+        "--seconds",
+        WORK_SECONDS,
+        "--reset-in",
+        RESET_SECONDS,
+    ];
     let checked = AgentName::new(name).map_err(io::Error::other)?;
     Ok(AgentSpec {
         command: std::iter::once(program).chain(script.map(str::to_owned)).collect(),

@@ -19,22 +19,46 @@ const STEPS: [(f64, &str, &str); 20] = [
     (0.3, "spark", "write a haiku about pipes"),
     (1.0, "nova", "refactor the parser, and crash in the middle"),
     (1.0, "ember", "run into the rate limit"),
-    (2.5, "herder", "What is said in an agent's channel is work for it. nova crashed: see the countdown. ember waits for its reset."),
+    (
+        2.5,
+        "herder",
+        "What is said in an agent's channel is work for it. nova crashed: see the countdown. ember waits for its reset.",
+    ),
     (2.5, "herder", "!status"),
-    (4.0, "herder", "Now spark's credentials are refused. That pauses it until somebody resumes it; nothing is retried in vain."),
+    (
+        4.0,
+        "herder",
+        "Now spark's credentials are refused. That pauses it until somebody resumes it; nothing is retried in vain.",
+    ),
     (0.5, "herder", "@spark log in with an auth that fails"),
-    (4.0, "herder", "And nova hangs. Silence alone is no crime, but here no tool is open and no CPU is used either."),
+    (
+        4.0,
+        "herder",
+        "And nova hangs. Silence alone is no crime, but here no tool is open and no CPU is used either.",
+    ),
     (0.5, "nova", "think about it, then hang"),
     (6.0, "herder", "The key is fixed (let us say), so somebody resumes spark. Its work was kept:"),
     (0.5, "herder", "@spark resume"),
-    (6.0, "herder", "ember forks children and daemons that are deaf to SIGTERM, and is aborted. Watch the answer:"),
+    (
+        6.0,
+        "herder",
+        "ember forks children and daemons that are deaf to SIGTERM, and is aborted. Watch the answer:",
+    ),
     (0.5, "ember", "fork a few daemons"),
     (5.0, "herder", "@ember status"),
     (2.0, "herder", "@ember abort"),
     (6.0, "herder", "!status"),
     (2.0, "herder", "@spark history 5"),
-    (3.0, "herder", "That was the tour. Your turn: @spark crash please · @spark pause now · @nova status · !task add ember tidy up · !help"),
-    (0.0, "herder", "Any of these words in its work decides how a session ends: crash, limit, auth, billing, budget, hang, fork, tool."),
+    (
+        3.0,
+        "herder",
+        "That was the tour. Your turn: @spark crash please · @spark pause now · @nova status · !task add ember tidy up · !help",
+    ),
+    (
+        0.0,
+        "herder",
+        "Any of these words in its work decides how a session ends: crash, limit, auth, billing, budget, hang, fork, tool.",
+    ),
 ];
 
 /// Types until the list is at its end, then leaves.

@@ -1,0 +1,63 @@
+//! Scripted agents that fork, so that it can be seen that a whole tree of processes is ended.
+
+use std::io::{self, BufRead as _};
+use std::process::{Command, ExitCode, Stdio};
+use std::thread;
+
+use super::agent::{self, LIFE};
+
+/// From here on SIGTERM is heard and nothing follows from it.
+pub(super) fn ignore_sigterm() -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut asked = runtime.block_on(async { signal(SignalKind::terminate()) })?;
+    thread::spawn(move || runtime.block_on(async { while asked.recv().await.is_some() {} }));
+    Ok(())
+}
+
+/// The script `fork`: forks and stays.
+pub(super) fn alone() -> io::Result<ExitCode> {
+    begin()?;
+    agent::say("forked two children and two daemons")?;
+    thread::sleep(LIFE);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Two children in sessions of their own and two daemons without a parent; all stay, and ignore SIGTERM as this process does.
+pub(super) fn begin() -> io::Result<()> {
+    ignore_sigterm()?;
+    let itself = std::env::current_exe()?;
+    let begin = |what: &str| {
+        Command::new(&itself)
+            .args(["demo-agent", "fork-child", "--as", what])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+    };
+    let mut children = [begin("session")?, begin("session")?, begin("daemon")?, begin("daemon")?];
+    for child in &mut children {
+        // Each says a line once it is what it is to be.
+        let mut line = String::new();
+        if let Some(output) = child.stdout.take() {
+            io::BufReader::new(output).read_line(&mut line)?;
+        }
+    }
+    Ok(())
+}
+
+/// The script `fork-child`: what [`begin`] begins.
+pub(super) fn child(daemon: bool) -> io::Result<ExitCode> {
+    ignore_sigterm()?;
+    rustix::process::setsid()?;
+    if daemon {
+        // The one that stays has no living parent, and says the line that its grandparent waits for.
+        Command::new(std::env::current_exe()?)
+            .args(["demo-agent", "fork-child", "--as", "session"])
+            .stdin(Stdio::null())
+            .spawn()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    agent::say("here")?;
+    thread::sleep(LIFE);
+    Ok(ExitCode::SUCCESS)
+}
