@@ -55,8 +55,17 @@ pub fn start(format: LogFormat, redactor: Redactor) -> Result<(), FilterError> {
     Ok(())
 }
 
+/// The variables that say what to log, the first one first.
+const VARIABLES: [&str; 2] = ["HERDER_LOG", "RUST_LOG"];
+
+/// Whether the environment says what to log.
+#[must_use]
+pub fn asked_for() -> bool {
+    VARIABLES.iter().any(|variable| env::var(variable).is_ok_and(|value| !value.trim().is_empty()))
+}
+
 fn filter() -> Result<EnvFilter, FilterError> {
-    for variable in ["HERDER_LOG", "RUST_LOG"] {
+    for variable in VARIABLES {
         let Some(value) = env::var(variable).ok().filter(|value| !value.trim().is_empty()) else { continue };
         return EnvFilter::try_new(&value).map_err(|error| FilterError {
             variable,

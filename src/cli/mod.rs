@@ -19,6 +19,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{self, Config};
+use crate::demo;
 use crate::outbox::redact::Redactor;
 use crate::run::{self, Ended};
 use crate::telemetry::{self, LogFormat};
@@ -100,6 +101,9 @@ enum Own {
         /// The port of the IRC server on loopback
         #[arg(long, default_value_t = 6667)]
         port: u16,
+        /// No script types for a minute at the start
+        #[arg(long)]
+        no_tour: bool,
         #[command(flatten)]
         logs: Logs,
     },
@@ -153,7 +157,7 @@ fn perform(cli: Cli) -> ExitCode {
         Own::Run { logs } => run(&global, &logs),
         Own::Check { offline } => check::check(&global, offline),
         Own::Init => init::init(&global.config),
-        Own::Demo { port, logs } => demo(&global, port, &logs),
+        Own::Demo { port, no_tour, logs } => demo(&global, port, !no_tour, &logs),
         Own::Export { output } => transfer::export(&global.data_dir(), output.as_deref()),
         Own::Import { file } => transfer::import(&file, &global.data_dir()),
         Own::Completions { shell } => completions(shell),
@@ -245,12 +249,30 @@ async fn end_on((mut terminate, mut interrupt): (Signal, Signal), shutdown: Canc
     shutdown.cancel();
 }
 
-fn demo(_global: &Global, _port: u16, _logs: &Logs) -> ExitCode {
-    failed("demo is not there yet")
+fn demo(global: &Global, port: u16, tour: bool, logs: &Logs) -> ExitCode {
+    // Logs would run through the console; whoever asks for them sends them elsewhere.
+    if telemetry::asked_for()
+        && let Err(error) = telemetry::start(logs.log_format, Redactor::new(&[]))
+    {
+        return failed(error);
+    }
+    let options = demo::Options { port, data_dir: global.data_dir.clone(), tour };
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(format_args!("threads cannot be started: {error}")),
+    };
+    match runtime.block_on(Box::pin(demo::run(options))) {
+        Ok(ended) if ended.processes_left == 0 && ended.storage_failure.is_none() => {
+            say(demo::farewell(&ended));
+            ExitCode::SUCCESS
+        }
+        Ok(ended) => failed(demo::farewell(&ended)),
+        Err(error) => failed(error),
+    }
 }
 
 fn demo_agent(script: &[String]) -> ExitCode {
-    crate::demo::agent::run(script)
+    demo::agent::run(script)
 }
 
 fn completions(shell: Shell) -> ExitCode {

@@ -17,18 +17,24 @@ use std::fs::DirBuilder;
 use std::io::{self, IsTerminal as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 use tokio::io::AsyncWriteExt as _;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use crate::chat::LinkState;
 use crate::chat::console::{self, Style};
 use crate::chat::embedded_ircd::home::{Home, HomeError, OWNER};
 use crate::run::{self, Ended, Herder, RunError};
+use crate::supervisor::Fleet;
 
 /// herder's nick, and the name of its control channel.
 const NICK: &str = "herder";
+
+/// How long herder may take to join its own server before the demo begins all the same.
+const UP_WITHIN: Duration = Duration::from_secs(10);
 
 /// How a demo is wanted.
 #[derive(Debug, Clone)]
@@ -83,6 +89,7 @@ pub async fn run(options: Options) -> Result<Ended, DemoError> {
         .map_err(|source| DemoError::Folder { path: folder.path.clone(), source })?;
     let connectors = BTreeMap::from([(home.network.name.clone(), home.connector())]);
     let herder = Herder::start(config, run::Options { connectors, ..run::Options::default() }).await?;
+    until_up(herder.fleet()).await;
 
     let mut out = tokio::io::stdout();
     // A reader that is gone is noticed by the console.
@@ -104,6 +111,17 @@ pub async fn run(options: Options) -> Result<Ended, DemoError> {
     home.server.stop().await;
     folder.remove();
     Ok(ended)
+}
+
+/// Waits until herder hears what is said: a line from before that would be history to it, and no command.
+async fn until_up(fleet: &Fleet) {
+    let up = async {
+        while !fleet.links().iter().any(|link| matches!(link.state, LinkState::Up { .. })) {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    // Later it is heard as well, and until then the console shows what happens.
+    let _ = tokio::time::timeout(UP_WITHIN, up).await;
 }
 
 /// The last line.

@@ -1,5 +1,6 @@
 //! What the demo consists of: three agents, short clocks, and a configuration that no file says.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -35,6 +36,7 @@ pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<
         history: History { daily_export: false, warn_free: 0, ..History::default() },
         agents,
         secrets: vec![home.password().clone()],
+        secret_variables: BTreeSet::new(),
         embedded: true,
         warnings: Vec::new(),
     })
