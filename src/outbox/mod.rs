@@ -20,7 +20,7 @@ pub mod split;
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use serde::{Deserialize, Serialize};
 
@@ -134,7 +134,7 @@ impl Outbox {
         for (network, queue) in &outbox.queues {
             journal.undelivered(network)?.into_iter().for_each(|post| queue.push(post));
         }
-        journal.deliver_to(Arc::clone(&outbox) as Arc<dyn PostSink>);
+        journal.deliver_to(Arc::new(Feed(Arc::downgrade(&outbox))));
         Ok(outbox)
     }
 
@@ -164,6 +164,19 @@ impl Outbox {
 impl PostSink for Outbox {
     fn accept(&self, posts: Vec<Post>) {
         posts.into_iter().for_each(|post| self.push(post));
+    }
+}
+
+/// The journal's side of an outbox. The outbox holds the journal, so the journal must not hold the outbox, or neither would
+/// ever be closed.
+struct Feed(Weak<Outbox>);
+
+impl PostSink for Feed {
+    fn accept(&self, posts: Vec<Post>) {
+        // Without an outbox nobody sends; the posts stay owed in the journal.
+        if let Some(outbox) = self.0.upgrade() {
+            outbox.accept(posts);
+        }
     }
 }
 

@@ -169,6 +169,7 @@ impl NetworkQueue {
             if let Some(window) = self.try_window(max_lines, room, joined) {
                 return window;
             }
+            self.record().await;
             self.changed.notified().await;
         }
     }
@@ -189,7 +190,7 @@ impl NetworkQueue {
                 line.urgent = urgent;
                 line
             }));
-            // A post that turned out to say nothing is delivered; it is recorded with the next confirmation.
+            // A post that turned out to say nothing is delivered; that is recorded with the next confirmation or wait.
             state.delivered(&self.network, silent);
         }
         let emptied = state.is_empty();

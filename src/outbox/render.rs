@@ -63,15 +63,15 @@ impl Renderer {
     fn sentences(&self, text: &str, post: &Post) -> Vec<String> {
         let text = clean(text);
         let redacted = self.redactor.redact(&text);
-        let shown = addressed(post, markup::sentence(&redacted, self.markup));
-        shown.lines().flat_map(|line| cut(line, "")).collect()
+        let shown = addressed(post, &redacted);
+        shown.lines().flat_map(|line| cut(&markup::sentence(line, self.markup), "")).collect()
     }
 }
 
 /// Puts the nick that is answered before the text. In private there is nobody else to tell apart.
-fn addressed(post: &Post, text: String) -> String {
+fn addressed(post: &Post, text: &str) -> String {
     match (&post.answers, &post.to) {
-        (None, _) | (Some(_), Target::Person(_)) => text,
+        (None, _) | (Some(_), Target::Person(_)) => text.to_owned(),
         (
             Some(nick),
             Target::Agent(_) | Target::Alerts | Target::Work | Target::Control | Target::Channel(_),

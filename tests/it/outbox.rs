@@ -1,1 +1,6 @@
-//! Tests.
+//! The outbox: order, lanes, fairness, windows, long backlogs, and that nothing is lost on the way.
+
+mod model;
+mod queue;
+mod render;
+mod stored;

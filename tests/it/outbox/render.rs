@@ -1,0 +1,139 @@
+//! What posts look like on a network.
+
+use std::sync::LazyLock;
+
+use herder::core::id::{AgentName, NetworkName, PostId};
+use herder::core::notice::{Notice, Refusal};
+use herder::core::time::Timestamp;
+use herder::l10n::Locale;
+use herder::outbox::render::UNIT;
+use herder::outbox::{Body, Lane, Markup, Post, Redactor, Renderer, Target};
+use proptest::prelude::*;
+use secrecy::SecretString;
+
+fn spark() -> AgentName {
+    AgentName::new("spark").expect("a good name")
+}
+
+fn renderer(markup: Markup) -> Renderer {
+    static KNOWN: LazyLock<(Locale, Redactor)> = LazyLock::new(|| {
+        let redactor = Redactor::new(&[SecretString::from("hunter2")]);
+        (Locale::load("en-US").expect("the source"), redactor)
+    });
+    Renderer::new(KNOWN.0.clone(), KNOWN.1.clone(), markup)
+}
+
+fn post(body: Body) -> Post {
+    Post {
+        id: PostId(1),
+        network: NetworkName::from("libera"),
+        to: Target::Agent(spark()),
+        lane: Lane::Normal,
+        at: Timestamp::from_millis(0),
+        body,
+        answers: None,
+        confirmed_lines: 0,
+    }
+}
+
+fn words(text: &str) -> Post {
+    post(Body::Agent { agent: spark(), text: text.to_owned() })
+}
+
+/// The lines on IRC, with bold made visible.
+fn irc(post: &Post) -> String {
+    renderer(Markup::Irc).lines(post).join("\n").replace('\u{2}', "‖")
+}
+
+#[test]
+fn markdown_of_an_agent_on_irc() {
+    let text = "## Result\n\nAll **three** drivers pass, see [the log](https://ci.example/7).\n\n\
+                ```rust\nfn main() {\n    let glob = \"**/*.rs\";\n\n    run(glob);\n}\n```\n\
+                - `cargo **test**` is *green*\n- __init__ and a_b_c stay, 2**3 and **unclosed too\n\n~~~\nlast block, never closed\n";
+    insta::assert_snapshot!(irc(&words(text)), @r#"
+    ‖Result‖
+    All ‖three‖ drivers pass, see the log (https://ci.example/7).
+    │ fn main() {
+    │     let glob = "**/*.rs";
+    │     run(glob);
+    │ }
+    - `cargo **test**` is *green*
+    - __init__ and a_b_c stay, 2**3 and **unclosed too
+    │ last block, never closed
+    "#);
+}
+
+#[test]
+fn herders_own_sentences() {
+    let refusal = Body::Refusal(Refusal::NotPaused { agent: spark() });
+    let answer = Post { answers: Some("alice".to_owned()), lane: Lane::Urgent, ..post(refusal) };
+    let private = Post { to: Target::Person("alice".to_owned()), ..answer.clone() };
+    let alert = post(Body::Notice(Notice::Billing { agent: spark(), account: "openai".into() }));
+    let lines = Post {
+        answers: Some("alice".to_owned()),
+        ..post(Body::Lines(vec!["**spark** running".to_owned(), String::new(), "**flint** idle".to_owned()]))
+    };
+    insta::assert_snapshot!([answer, private, alert, lines].map(|post| irc(&post)).join("\n"), @r"
+    alice: ‖spark‖ is not paused, so there is nothing to resume. `@spark status` shows what it does.
+    ‖spark‖ is not paused, so there is nothing to resume. `@spark status` shows what it does.
+    💳 ‖spark‖ has a billing error — check your openai account. Pausing until resumed.
+    alice: ‖spark‖ running
+    ‖flint‖ idle
+    ");
+}
+
+#[test]
+fn secrets_do_not_hide_behind_codes_or_cuts() {
+    let hidden = "pass is hun\u{1b}[31mter2 and hun\u{3}04ter2, or hunter2".to_owned();
+    assert_eq!(irc(&words(&hidden)), "pass is [redacted] and [redacted], or [redacted]");
+    let at_the_cut = format!("{} hunter2", "x".repeat(UNIT - 5));
+    assert!(!irc(&words(&at_the_cut)).contains("hunter"));
+    let detail = Notice::TaskFailed {
+        agent: spark(),
+        task: herder::core::id::WorkId(1),
+        detail: "key hunter2".to_owned(),
+    };
+    assert!(irc(&post(Body::Notice(detail))).contains("key [redacted]."));
+}
+
+#[test]
+fn a_very_long_text_is_cut_and_says_so() {
+    let text: Vec<String> = (1..=100).map(|line| format!("line {line}")).collect();
+    let shown = renderer(Markup::Irc).lines(&words(&text.join("\n")));
+    assert_eq!(shown.len(), 31);
+    assert_eq!(shown[29..], ["line 30", "… 70 more lines; `@spark log`"]);
+}
+
+#[test]
+fn code_keeps_its_bar_and_bold_stays_bold_where_a_line_is_cut() {
+    let code = format!("```\n{}\n```\n**{}**", "word ".repeat(100), "bold ".repeat(100).trim());
+    let lines = renderer(Markup::Irc).lines(&words(&code));
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert!(lines[..2].iter().all(|line| line.starts_with("│ word")));
+    assert!(lines[2..].iter().all(|line| line.starts_with("\u{2}bold")));
+}
+
+#[test]
+fn a_terminal_gets_no_codes() {
+    assert_eq!(renderer(Markup::Plain).lines(&words("# Title\n**bold** text")), ["Title", "bold text"]);
+}
+
+proptest! {
+    #[test]
+    fn whatever_an_agent_says_every_line_can_be_sent(
+        text in r"(?s)([\x00-\x20`*#\[\]()~_|]|hunter2|```|\*\*|[a-zä漢👨]|.){0,400}",
+        nick in "[a-z\r\n]{0,10}",
+    ) {
+        for markup in [Markup::Irc, Markup::Plain] {
+            let posts = [words(&text), Post { answers: Some(nick.clone()), ..post(Body::Lines(vec![text.clone()])) }];
+            for post in posts {
+                for line in renderer(markup).lines(&post) {
+                    prop_assert!(line.len() <= UNIT, "{} bytes: {line:?}", line.len());
+                    prop_assert!(!line.replace('\u{2}', "").trim().is_empty(), "{line:?} is blank");
+                    prop_assert!(line.chars().all(|c| c == '\u{2}' || !c.is_control()), "{line:?}");
+                    prop_assert!(!line.contains("hunter2"));
+                }
+            }
+        }
+    }
+}
