@@ -147,7 +147,7 @@ mod tests {
         fn no_control_character_survives_but_the_line_break(text in r"(?s)([\x00-\x1f\x7f-\x9f\[\];0-9mB,a-f]|.){0,200}") {
             let cleaned = clean(&text);
             prop_assert!(cleaned.chars().all(|c| c == '\n' || !c.is_control()));
-            prop_assert_eq!(clean(&cleaned), cleaned.clone());
+            prop_assert_eq!(&clean(&cleaned), &cleaned);
         }
 
         #[test]

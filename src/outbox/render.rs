@@ -86,10 +86,11 @@ fn cut(line: &str, bar: &str) -> Vec<String> {
     let room = UNIT - bar.len() - 1;
     let mut open = false;
     split::pieces(line, room)
-        .map(|piece| {
+        .filter_map(|piece| {
             let again = if open { "\u{2}" } else { "" };
             open ^= piece.matches(BOLD).count() % 2 == 1;
-            format!("{bar}{again}{piece}")
+            // A cut right before a mark leaves a piece of nothing else.
+            (!piece.trim_matches([BOLD, ' ']).is_empty()).then(|| format!("{bar}{again}{piece}"))
         })
         .collect()
 }

@@ -182,10 +182,10 @@ async fn run(steps: Vec<Step>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_lost_order_kept_confirmed_never_sent_again(steps in prop::collection::vec(step(), 0..60)) {
+    fn nothing_lost_order_kept_confirmed_never_sent_again(steps in prop::collection::vec(step(), 0..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime without I/O");
         runtime.block_on(run(steps));
     }

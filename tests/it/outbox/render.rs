@@ -119,6 +119,8 @@ fn a_terminal_gets_no_codes() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
     #[test]
     fn whatever_an_agent_says_every_line_can_be_sent(
         text in r"(?s)([\x00-\x20`*#\[\]()~_|]|hunter2|```|\*\*|[a-zä漢👨]|.){0,400}",
