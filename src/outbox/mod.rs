@@ -134,7 +134,8 @@ impl Outbox {
         for (network, queue) in &outbox.queues {
             journal.undelivered(network)?.into_iter().for_each(|post| queue.push(post));
         }
-        journal.deliver_to(Arc::new(Feed(Arc::downgrade(&outbox))));
+        let queues = outbox.queues.iter().map(|(network, queue)| (network.clone(), Arc::downgrade(queue)));
+        journal.deliver_to(Arc::new(Feed(queues.collect())));
         Ok(outbox)
     }
 
@@ -144,38 +145,26 @@ impl Outbox {
         self.queues.get(network)
     }
 
-    /// All queues.
+    /// All queues. Who keeps a queue gets its posts, with or without the outbox.
     pub fn queues(&self) -> impl Iterator<Item = &Arc<NetworkQueue>> {
         self.queues.values()
     }
-
-    /// Puts a post into the queue of its network. One for a network that is not configured stays in the journal, for the day
-    /// it is configured again.
-    pub fn push(&self, post: Post) {
-        match self.queues.get(&post.network) {
-            Some(queue) => queue.push(post),
-            None => {
-                tracing::debug!(network = %post.network, post = %post.id, "no such network is configured")
-            }
-        }
-    }
 }
 
-impl PostSink for Outbox {
-    fn accept(&self, posts: Vec<Post>) {
-        posts.into_iter().for_each(|post| self.push(post));
-    }
-}
-
-/// The journal's side of an outbox. The outbox holds the journal, so the journal must not hold the outbox, or neither would
-/// ever be closed.
-struct Feed(Weak<Outbox>);
+/// The journal's way to the queues. They hold the journal to record deliveries, so the journal must not hold them, or neither
+/// would ever be closed.
+struct Feed(HashMap<NetworkName, Weak<NetworkQueue>>);
 
 impl PostSink for Feed {
     fn accept(&self, posts: Vec<Post>) {
-        // Without an outbox nobody sends; the posts stay owed in the journal.
-        if let Some(outbox) = self.0.upgrade() {
-            outbox.accept(posts);
+        for post in posts {
+            match self.0.get(&post.network).and_then(Weak::upgrade) {
+                Some(queue) => queue.push(post),
+                // It stays owed in the journal, for the day its network is configured again.
+                None => {
+                    tracing::debug!(network = %post.network, post = %post.id, "no such network is configured")
+                }
+            }
         }
     }
 }

@@ -71,6 +71,8 @@ async fn a_killed_herder_owes_what_was_not_confirmed_and_nothing_else() {
         assert_eq!(texts(&window), ["four", "five", "⏸️ spark is paused. `@spark resume` lets it go on."]);
         queue.confirm(window).await;
         assert!(queue.is_empty());
+        let queue = Arc::clone(queue);
+        drop(outbox);
         let later = Batch { posts: vec![words("later")], ..Batch::default() };
         journal.commit(later).await.expect("it is stored");
         assert_eq!(texts(&queue.next_window(4, &|_| 400, &|_| true).await), ["later"]);
