@@ -12,6 +12,7 @@ use herder::core::input::Clock;
 use herder::core::outcome::Category;
 use herder::core::spec::Runtime;
 use proptest::prelude::*;
+use proptest::sample::Index;
 
 use self::world::{Ask, World};
 
@@ -30,8 +31,8 @@ enum Happening {
     AccountOpened,
     /// The process was started and its runtime is up.
     Comes { conversation: bool },
-    /// A message that was offered reached the turn.
-    Steered,
+    /// A message reached the turn: one that waits, or one that never did.
+    Steered(Index),
     /// A turn ended.
     Turn,
     /// A clock ran out.
@@ -53,7 +54,7 @@ fn category() -> impl Strategy<Value = Category> {
         4 => Just(Category::Success),
         4 => Just(Category::Crash),
         2 => Just(Category::Transient),
-        2 => Just(Category::RateLimit),
+        4 => Just(Category::RateLimit),
         1 => Just(Category::Quota),
         1 => Just(Category::Permanent),
         1 => Just(Category::MaxTurns),
@@ -82,7 +83,7 @@ fn ask() -> impl Strategy<Value = Ask> {
         1 => Just(Ask::Abort),
         1 => Just(Ask::Restart),
         1 => Just(Ask::Stop),
-        1 => any::<prop::sample::Index>().prop_map(Ask::CancelTask),
+        1 => any::<Index>().prop_map(Ask::CancelTask),
         1 => Just(Ask::Clear),
         1 => (any::<bool>(), any::<bool>()).prop_map(|(looping, claude)| Ask::Edit { looping, claude }),
     ]
@@ -91,7 +92,7 @@ fn ask() -> impl Strategy<Value = Ask> {
 fn happening() -> impl Strategy<Value = Happening> {
     let resets = prop_oneof![
         2 => Just(None),
-        1 => (-100_000i64..=0).prop_map(Some),
+        3 => (-100_000i64..=0).prop_map(Some),
         1 => (1i64..10_000_000).prop_map(Some),
     ];
     let ends = (category(), resets, prop::bool::weighted(0.03));
@@ -102,7 +103,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => account_category().prop_map(Happening::AccountBlocked),
         1 => Just(Happening::AccountOpened),
         6 => any::<bool>().prop_map(|conversation| Happening::Comes { conversation }),
-        1 => Just(Happening::Steered),
+        1 => any::<Index>().prop_map(Happening::Steered),
         1 => Just(Happening::Turn),
         1 => Just(Happening::ClockRanOut(Clock::Silence)),
         10 => ends.prop_map(|(category, resets_in, survivors)| Happening::Ends { category, resets_in, survivors }),
@@ -121,11 +122,12 @@ proptest! {
         looping in prop::bool::weighted(0.3),
         claude in any::<bool>(),
         jitter in 0u64..3_000,
+        degrades in any::<bool>(),
         happenings in prop::collection::vec(happening(), 1..120),
         removed_at in prop::option::weighted(0.1, 0usize..120),
     ) {
         let runtime = if claude { Runtime::Claude } else { Runtime::Command };
-        let mut world = World::new(runtime, looping, jitter);
+        let mut world = World::new(runtime, looping, jitter, degrades);
         for (index, happening) in happenings.iter().enumerate() {
             if removed_at == Some(index) {
                 world.happen(&Happening::Asks(Ask::Remove));
@@ -138,7 +140,7 @@ proptest! {
 /// A fleet's nightmare in one agent: it crashes whenever it can, for thirty days, and nobody looks.
 #[test]
 fn an_agent_that_only_crashes_is_left_alone_after_six_times_however_long_nobody_looks() {
-    let mut world = World::new(Runtime::Command, false, 0);
+    let mut world = World::new(Runtime::Command, false, 0, true);
     world.happen(&Happening::Asks(Ask::Give { task: false }));
     for _ in 0..30 * 24 * 60 {
         world.happen(&Happening::Ends { category: Category::Crash, resets_in: None, survivors: false });

@@ -43,9 +43,9 @@ pub(super) fn every_accepted_command_is_answered(input: &Input, decision: &Decis
     assert_eq!(asked, decision.reply.is_some(), "{input:?} -> {decision:?}");
 }
 
-pub(super) fn session_numbers_strictly_grow(before: &Agent, event: &Event) {
+pub(super) fn session_numbers_strictly_grow(last: SessionId, event: &Event) {
     if let Event::SessionStarted { session, .. } = event {
-        assert!(*session > before.last_session, "{session} after {}", before.last_session);
+        assert!(*session > last, "{session} after {last}");
     }
 }
 
@@ -88,6 +88,13 @@ pub(super) fn nothing_lies_idle(agent: &Agent) {
     assert!(working || agent.current.is_none(), "work without a session in {:?}", agent.phase);
 }
 
+/// Work whose session did not finish it is the next to be tried, before whatever came in meanwhile.
+pub(super) fn unfinished_work_comes_first(event: &Event, after: &Agent) {
+    if let Event::Requeued { work } = event {
+        assert_eq!(after.queue.front().map(|work| work.id), Some(*work));
+    }
+}
+
 fn held(agent: &Agent) -> BTreeSet<WorkId> {
     agent.queue.iter().chain(&agent.current).map(|work| work.id).collect()
 }
@@ -96,7 +103,9 @@ pub(super) fn work_leaves_only_by_an_event_that_names_it(before: &Agent, event: 
     let gone: Vec<WorkId> = held(before).difference(&held(after)).copied().collect();
     let named: Vec<WorkId> = match event {
         Event::Cleared { works, .. } => works.clone(),
-        Event::Steered { work, .. } | Event::TaskEnded { work, .. } | Event::Discarded { work, .. } => {
+        // What the session itself works on cannot reach it a second time.
+        Event::Steered { work, .. } if before.queue.iter().any(|queued| queued.id == *work) => vec![*work],
+        Event::TaskEnded { work, .. } | Event::Discarded { work, .. } => {
             vec![*work]
         }
         Event::SessionEnded { outcome, .. } if outcome.category == Category::Success => {
@@ -118,18 +127,34 @@ pub(super) fn a_limit_is_waited_for_to_the_millisecond(before: &Agent, event: &E
     }
 }
 
-/// Every piece of work that was accepted, and how it ended.
+/// What people asked and were told they would get.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
+    /// Whether the last accepted word about it was that it should pause.
+    asked_to_pause: bool,
+    /// Every piece of work that was accepted, and how it ended.
     accepted: BTreeSet<WorkId>,
     over: BTreeMap<WorkId, &'static str>,
 }
 
 impl Ledger {
     pub(super) fn accepted(&mut self, control: &Control) {
-        if let Control::Give { id, .. } = control {
-            self.accepted.insert(*id);
+        match control {
+            Control::Give { id, .. } => {
+                self.accepted.insert(*id);
+            }
+            Control::Pause { .. } | Control::Stop => self.asked_to_pause = true,
+            Control::Resume | Control::Restart => self.asked_to_pause = false,
+            Control::Abort | Control::CancelTask(_) | Control::Clear | Control::Edit(_) | Control::Remove => {
+            }
         }
+    }
+
+    /// Asked before the decision about `input` is recorded, for a command that was accepted.
+    pub(super) fn after_a_pause_nothing_starts_until_somebody_resumes(&self, input: &Input, event: &Event) {
+        let resumes = matches!(input, Input::Control { control: Control::Resume | Control::Restart, .. });
+        let starts = matches!(event, Event::SessionStarted { .. });
+        assert!(!(self.asked_to_pause && starts && !resumes), "it was to pause, and {input:?} started it");
     }
 
     pub(super) fn saw(&mut self, before: &Agent, event: &Event) {
@@ -163,8 +188,13 @@ pub(super) fn accepted_work_is_somewhere(ledger: &Ledger, agent: &Agent) {
 }
 
 /// The limits of restarts, counted beside the core from what was seen.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Limits {
+    /// Whether the limit of crashes in half an hour is in force; without it the breaker has to do alone.
+    degrades: bool,
+    /// The next failure of a trial session, or one too many, forbids every start until a person says so.
+    trial: bool,
+    tripped: bool,
     /// Failures and crashes since a person last let the agent go on.
     failures: Vec<Timestamp>,
     crashes: Vec<Timestamp>,
@@ -176,6 +206,20 @@ pub(super) struct Limits {
 }
 
 impl Limits {
+    pub(super) fn new(degrades: bool) -> Self {
+        Self {
+            degrades,
+            trial: false,
+            tripped: false,
+            failures: Vec::new(),
+            crashes: Vec::new(),
+            session_failures: 0,
+            process_crashes: 0,
+            past_resets: 0,
+            not_before: None,
+        }
+    }
+
     /// A command that may skip a countdown was given.
     pub(super) fn person_may_skip_the_wait(&mut self) {
         self.not_before = None;
@@ -194,13 +238,18 @@ impl Limits {
             }
             Event::SupervisorPanicked { .. } => self.crashed(now),
             // A person let it go on: the breaker is half-open or closed, and counts anew from here.
-            Event::Resumed { .. } | Event::Reset { .. } => self.forget(event),
+            Event::Resumed { .. } | Event::Reset { .. } => {
+                self.trial |= before.phase == Phase::NeedsIntervention;
+                self.forget(event);
+            }
+            Event::BreakerClosed => self.trial = false,
             Event::SessionStarted { .. } => self.never_more_restarts_than_the_limits_allow(now),
             _ => {}
         }
     }
 
     fn forget(&mut self, event: &Event) {
+        self.tripped = false;
         self.failures.clear();
         self.crashes.clear();
         self.not_before = None;
@@ -241,16 +290,22 @@ impl Limits {
         let wait = SCHEDULE[self.session_failures.min(4)];
         self.session_failures += 1;
         self.past_resets = 0;
-        self.failures.push(now);
+        self.count(now);
         self.wait(wait, now);
+    }
+
+    fn count(&mut self, now: Timestamp) {
+        self.failures.push(now);
+        self.tripped |= self.trial || within(&self.failures, 60, now) > 5;
     }
 
     fn crashed(&mut self, now: Timestamp) {
         let wait = 2u64.saturating_pow(self.process_crashes).min(300);
         self.process_crashes += 1;
         self.past_resets = 0;
-        self.failures.push(now);
         self.crashes.push(now);
+        self.count(now);
+        self.tripped |= self.degrades && within(&self.crashes, 30 * 60, now) > 5;
         self.wait(wait, now);
     }
 
@@ -278,10 +333,10 @@ impl Limits {
         if let Some(not_before) = self.not_before {
             assert!(now >= not_before, "started at {now:?}, before {not_before:?}");
         }
-        let within = |times: &[Timestamp], seconds: u64| {
-            times.iter().filter(|at| now.since(**at) < Duration::from_secs(seconds)).count()
-        };
-        assert!(within(&self.failures, 60) <= 5, "more than 5 failures in 60 s: {self:?}");
-        assert!(within(&self.crashes, 30 * 60) <= 5, "more than 5 crashes in 30 min: {self:?}");
+        assert!(!self.tripped, "started although only a person may start it: {self:?}");
     }
+}
+
+fn within(times: &[Timestamp], seconds: u64, now: Timestamp) -> usize {
+    times.iter().filter(|at| now.since(**at) < Duration::from_secs(seconds)).count()
 }

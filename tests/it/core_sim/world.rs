@@ -46,6 +46,8 @@ pub(super) struct World {
     ids: u64,
     /// The session whose process is alive.
     alive: Option<SessionId>,
+    /// The last session that was seen.
+    last: SessionId,
     limits: Limits,
     ledger: Ledger,
 }
@@ -61,16 +63,21 @@ fn spec(runtime: Runtime, looping: bool) -> AgentSpec {
 }
 
 impl World {
-    pub(super) fn new(runtime: Runtime, looping: bool, jitter: u64) -> Self {
+    pub(super) fn new(runtime: Runtime, looping: bool, jitter: u64, degrades: bool) -> Self {
+        let mut policy = Policy::default();
+        if !degrades {
+            policy.degraded.count = 1_000_000;
+        }
         let mut world = Self {
             agent: Agent::default(),
             journal: Vec::new(),
-            policy: Policy::default(),
+            policy,
             jitter: Duration::from_millis(jitter),
             now: Timestamp::from_seconds(1_800_000_000),
             ids: 0,
             alive: None,
-            limits: Limits::default(),
+            last: SessionId(0),
+            limits: Limits::new(degrades),
             ledger: Ledger::default(),
         };
         let added = Event::Added { spec: Box::new(spec(runtime, looping)), by: person() };
@@ -98,11 +105,11 @@ impl World {
                 let conversation = conversation.then(|| "conversation".to_owned());
                 self.signal(Signal::Ready { conversation });
             }
-            Happening::Steered => {
-                if let Some(work) = self.agent.queue.iter().find(|work| work.kind == WorkKind::Message) {
-                    let work = work.id;
-                    self.signal(Signal::Steered { work });
-                }
+            Happening::Steered(which) => {
+                let work = WorkId(u64::try_from(which.index(self.agent.queue.len() + 2)).unwrap_or_default());
+                let queued = self.agent.queue.iter().rev().find(|work| work.kind == WorkKind::Message);
+                let work = queued.map_or(work, |work| work.id);
+                self.signal(Signal::Steered { work });
             }
             Happening::Turn => self.signal(Signal::Turn { text: "so far".to_owned(), tools: Vec::new() }),
             Happening::ClockRanOut(clock) => {
@@ -251,6 +258,7 @@ impl World {
         let origin = self.agent.phase.clone();
         for event in &decision.events {
             self.commit(event);
+            self.ledger.after_a_pause_nothing_starts_until_somebody_resumes(input, event);
             for effect in react(&self.agent, event) {
                 self.perform(&effect);
             }
@@ -270,7 +278,11 @@ impl World {
         self.journal.push((self.now, bytes));
         self.ledger.saw(&before, event);
         invariants::a_session_starts_only_from_rest(&before, event);
-        invariants::session_numbers_strictly_grow(&before, event);
+        invariants::session_numbers_strictly_grow(self.last, event);
+        if let Event::SessionStarted { session, .. } = event {
+            self.last = *session;
+        }
+        invariants::unfinished_work_comes_first(event, &self.agent);
         invariants::work_is_taken_from_the_head_of_the_queue(&before, event);
         invariants::work_leaves_only_by_an_event_that_names_it(&before, event, &self.agent);
         invariants::a_limit_is_waited_for_to_the_millisecond(&before, event);
