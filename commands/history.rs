@@ -94,6 +94,7 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
         Event::ConversationNamed { conversation, .. } => {
             say(voice, "conversation", none(), None, conversation)
         }
+        Event::ConversationLost { .. } => say(voice, "conversation-lost", none(), None, ""),
         Event::TurnEnded { text, .. } => say(voice, "turn", none(), None, text),
         Event::ClockRanOut { clock, evidence, .. } => {
             say(voice, "clock", locale.clock(*clock), None, evidence)

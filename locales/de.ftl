@@ -368,6 +368,7 @@ cmd-event = { $what ->
     [process-started] Prozess { $subject } gestartet
     [ready] Sitzung { $subject } bereit
     [conversation] Gespräch benannt
+    [conversation-lost] Gespräch ist nicht mehr fortzusetzen
     [turn] Schritt
     [clock] Uhr abgelaufen: { $subject }
     [stop] wird gestoppt ({ $subject })

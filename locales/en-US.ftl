@@ -403,6 +403,7 @@ cmd-event = { $what ->
     [process-started] process { $subject } started
     [ready] session { $subject } ready
     [conversation] conversation named
+    [conversation-lost] conversation cannot be resumed any more
     [turn] turn
     [clock] clock ran out: { $subject }
     [stop] stopping ({ $subject })

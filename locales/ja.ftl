@@ -320,6 +320,7 @@ cmd-event = { $what ->
     [process-started] プロセス { $subject } 起動
     [ready] セッション { $subject } 準備完了
     [conversation] 会話に名前
+    [conversation-lost] 会話はもう再開できません
     [turn] ターン
     [clock] 時間切れ：{ $subject }
     [stop] 停止中（{ $subject }）

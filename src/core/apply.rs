@@ -35,6 +35,7 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         }
         Event::Ready { session } => ready(agent, *session, at),
         Event::ConversationNamed { conversation, .. } => agent.conversation = Some(conversation.clone()),
+        Event::ConversationLost { .. } => agent.conversation = None,
         Event::TurnEnded { text, .. } => turn_ended(agent, text),
         Event::StopRequested { session, reason, by } => stop_requested(agent, *session, *reason, by, at),
         Event::SessionEnded { session, outcome, .. } => session_ended(agent, *session, outcome, at),

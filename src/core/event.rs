@@ -148,6 +148,11 @@ pub enum Event {
         /// What a later session can resume.
         conversation: String,
     },
+    /// The conversation cannot be resumed any more: the next session begins a new one.
+    ConversationLost {
+        /// The session that found out.
+        session: SessionId,
+    },
     /// A turn ended, for `log`.
     TurnEnded {
         /// The session.

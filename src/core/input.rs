@@ -116,7 +116,7 @@ pub enum Signal {
     },
     /// The runtime is up and named its conversation, if it has one.
     Ready {
-        /// What a later session can resume.
+        /// What a later session can resume; `None`: nothing, also not what was known before.
         conversation: Option<String>,
     },
     /// A message was written into the running turn.

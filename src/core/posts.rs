@@ -78,6 +78,7 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         | Event::ProcessStarted { .. }
         | Event::Ready { .. }
         | Event::ConversationNamed { .. }
+        | Event::ConversationLost { .. }
         | Event::TurnEnded { .. }
         | Event::WaitOver => Vec::new(),
     }

@@ -37,6 +37,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::Discarded { .. }
         | Event::Ready { .. }
         | Event::ConversationNamed { .. }
+        | Event::ConversationLost { .. }
         | Event::TurnEnded { .. }
         | Event::ClockRanOut { .. }
         | Event::SessionEnded { .. }

@@ -75,11 +75,12 @@ fn ready(draft: &mut Draft<'_>, session: SessionId, conversation: Option<&str>) 
     }
     // A session that is being stopped may have been asked to forget its conversation.
     let stopping = matches!(draft.agent().phase, Phase::Stopping { .. });
-    if let Some(name) = conversation
-        && !stopping
-        && draft.agent().conversation.as_deref() != Some(name)
-    {
-        draft.record(Event::ConversationNamed { session, conversation: name.to_owned() });
+    match (draft.agent().conversation.as_deref(), conversation) {
+        (known, Some(name)) if known != Some(name) && !stopping => {
+            draft.record(Event::ConversationNamed { session, conversation: name.to_owned() });
+        }
+        (Some(_), None) => draft.record(Event::ConversationLost { session }),
+        (Some(_) | None, Some(_)) | (None, None) => {}
     }
 }
 

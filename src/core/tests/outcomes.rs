@@ -339,8 +339,8 @@ fn survivors_pause_and_alert_whatever_the_outcome() {
 }
 
 #[test]
-fn the_final_text_is_relayed_unless_the_agent_keeps_it_to_itself() {
-    for (relay, said) in [(Relay::All, true), (Relay::Final, true), (Relay::None, false)] {
+fn the_final_text_is_posted_unless_it_was_said_already_or_is_kept() {
+    for (relay, said) in [(Relay::All, false), (Relay::Final, true), (Relay::None, false)] {
         let mut desk = Desk::with(AgentSpec { relay, ..spec(Runtime::Command) });
         desk.give(WorkKind::Message, 1, "count");
         let text = Some("42 beans".to_owned());
@@ -382,6 +382,15 @@ fn the_conversation_is_kept_but_not_after_a_hang_a_refusal_or_a_restart() {
     desk.signal(Signal::Ready { conversation: Some("c1".to_owned()) });
     desk.ask(Control::Restart);
     desk.signal(Signal::Ready { conversation: Some("c2".to_owned()) });
+    assert_eq!(desk.agent.conversation, None);
+}
+
+#[test]
+fn a_conversation_that_cannot_be_resumed_is_not_tried_again() {
+    let mut desk = Desk::busy();
+    desk.signal(Signal::Ready { conversation: Some("c1".to_owned()) });
+    desk.fails(Category::MaxTurns);
+    assert_eq!(desk.signal(Signal::Ready { conversation: None }).told(), "Ready, ConversationLost");
     assert_eq!(desk.agent.conversation, None);
 }
 

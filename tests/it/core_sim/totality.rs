@@ -127,6 +127,7 @@ fn session_event() -> impl Strategy<Value = Event> {
         session().prop_map(|session| Event::Ready { session }),
         (session(), text())
             .prop_map(|(session, conversation)| Event::ConversationNamed { session, conversation }),
+        session().prop_map(|session| Event::ConversationLost { session }),
         (session(), text()).prop_map(|(session, text)| Event::TurnEnded { session, text, tools: Vec::new() }),
         (session(), text()).prop_map(|(session, evidence)| Event::ClockRanOut {
             session,
