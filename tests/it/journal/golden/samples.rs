@@ -28,7 +28,7 @@ macro_rules! variants {
 }
 
 variants!(EVENTS, event_name, Event: Added Edited Removed Queued Cleared Steered TaskEnded Discarded SessionStarted
-    ProcessStarted Ready ConversationNamed TurnEnded ClockRanOut StopRequested SessionEnded Requeued Waiting WaitOver
+    ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut StopRequested SessionEnded Requeued Waiting WaitOver
     PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded SupervisorPanicked);
 variants!(FLEET, fleet_name, FleetEvent: AgentAdded AgentRemoved AccountBlocked AccountOpened SupervisorPanicked
     Started Stopped);
@@ -195,6 +195,7 @@ pub(super) fn events() -> Vec<Event> {
     events.push(Event::ProcessStarted { session, pid: 4_242, started: 9_876_543 });
     events.push(Event::Ready { session });
     events.push(Event::ConversationNamed { session, conversation: "0199-a1".into() });
+    events.push(Event::ConversationLost { session });
     let tools = vec!["Bash".into(), "Edit".into()];
     events.push(Event::TurnEnded { session, text: "I looked.".into(), tools });
     events.extend(CLOCK.map(|clock| Event::ClockRanOut {
