@@ -1,6 +1,6 @@
 //! `abort`: ends the session and discards its work; the next follows.
 
-use super::dispatch::{Desk, Done};
+use super::desk::{Desk, Done};
 use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;

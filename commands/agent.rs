@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::dispatch::{Answer, Desk, Done, Failure};
+use super::desk::{Answer, Desk, Done, Failure};
 use super::grammar::Call;
 use super::say::{DOT, Voice};
 use super::settings::{self, Problem, Why};

@@ -1,6 +1,6 @@
 //! `clear`: drops the messages that wait; tasks stay.
 
-use super::dispatch::{Desk, Done};
+use super::desk::{Desk, Done};
 use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;

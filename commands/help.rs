@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::dispatch::{Answer, Desk, Done};
+use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::say::Voice;
 use super::{Arg, COMMANDS, Command, Effect, GROUPS, Scope, Strictness, Verb};

@@ -27,6 +27,7 @@
 //! command as a whole.
 
 mod answers;
+mod desk;
 pub mod dispatch;
 pub mod grammar;
 mod limits;

@@ -1,6 +1,6 @@
 //! `pause`: pauses an agent after its session, or at once.
 
-use super::dispatch::{Desk, Done};
+use super::desk::{Desk, Done};
 use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::dispatch::{Answer, Desk, Done};
+use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;

@@ -1,6 +1,6 @@
 //! `restart`: a clean session with its counters reset; skips a countdown.
 
-use super::dispatch::{Desk, Done};
+use super::desk::{Desk, Done};
 use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;

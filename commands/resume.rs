@@ -1,6 +1,6 @@
 //! `resume`: lets an agent go on, from any pause, the open breaker or degraded.
 
-use super::dispatch::{Desk, Done};
+use super::desk::{Desk, Done};
 use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::json;
 
-use super::dispatch::{Answer, Desk, Done};
+use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::say::{DOT, Voice};
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};

@@ -1,6 +1,8 @@
 //! `stop-all`: ends every session now and says how many processes are left.
 
-use super::dispatch::{Desk, Done};
+use tracing::error;
+
+use super::desk::{Answer, Desk, Done};
 use super::{Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
 
@@ -16,7 +18,19 @@ pub(super) const COMMAND: Command = Command {
     about: "cmd-about-stop-all",
 };
 
+/// In a chat the answer comes when every process is gone, which takes as long as the slowest agent; whoever speaks
+/// meanwhile is not kept waiting for it.
 pub(super) async fn run(desk: &Desk<'_>) -> Done {
-    let notice = desk.fleet.stop_all(desk.asked.clone()).await?;
-    Ok(desk.accepted(&notice))
+    if desk.asked.answer.is_none() {
+        let notice = desk.fleet.stop_all(desk.asked.clone()).await?;
+        return Ok(desk.accepted(&notice));
+    }
+    let (fleet, asked) = (desk.fleet.clone(), desk.asked.clone());
+    desk.spawn(async move {
+        if let Err(refusal) = fleet.stop_all(asked).await {
+            error!(?refusal, "stop-all could not be carried out");
+        }
+    });
+    let agents = desk.fleet.agents().len();
+    Ok(Answer::lines(vec![desk.voice().text("cmd-stopping-all", &[("agents", agents.into())])]))
 }

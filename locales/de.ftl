@@ -283,6 +283,10 @@ cmd-needs-role-any = Für Befehle braucht es die Rolle { $role }.
 ## Befehle: Antworten
 
 cmd-more = … noch { $count }
+cmd-stopping-all = { $agents ->
+    [one] { $agents } Agent wird gestoppt …
+   *[other] { $agents } Agenten werden gestoppt …
+}
 cmd-link-up = { $network } verbunden seit { $up }
 cmd-link-connecting = { $network } verbindet sich
 cmd-link-failing = { $network } getrennt, { $attempts ->
@@ -395,9 +399,9 @@ cmd-event = { $what ->
 
 cmd-agent-name = „{ $name }“ kann kein Agent heißen: kleine Buchstaben, Ziffern und innen Bindestriche, am Anfang ein Buchstabe, höchstens 30, z. B. spark-codex.
 cmd-agent-name-is-word = „{ $name }“ kann kein Agent heißen: das Wort gehört zu herders Befehlen.
-cmd-agent-problems = { $count ->
-    [one] „{ $name }“ wurde nicht geändert, es gibt { $count } Problem:
-   *[other] „{ $name }“ wurde nicht geändert, es gibt { $count } Probleme:
+cmd-agent-problems = „{ $name }“: nichts getan, es gibt { $count ->
+    [one] { $count } Problem:
+   *[other] { $count } Probleme:
 }
 cmd-agent-remove-confirm = Das beendet **{ $agent }** und nimmt den Kanal weg; die Geschichte bleibt. Binnen 60 s: `!agent remove { $agent } { $code }`
 cmd-agent-remove-stale = Dieser Code passt nicht, oder seine 60 s sind vorbei. Nichts wurde entfernt; `!agent remove { $agent }` gibt einen neuen.

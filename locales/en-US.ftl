@@ -312,6 +312,10 @@ cmd-needs-role-any = Commands need the role { $role }.
 
 # Under a list that was cut.
 cmd-more = … { $count } more
+cmd-stopping-all = Stopping { $agents ->
+    [one] { $agents } agent
+   *[other] { $agents } agents
+} …
 cmd-link-up = { $network } up { $up }
 cmd-link-connecting = { $network } connecting
 cmd-link-failing = { $network } down, { $attempts ->
@@ -430,9 +434,9 @@ cmd-event = { $what ->
 
 cmd-agent-name = “{ $name }” cannot name an agent: use small letters, digits and hyphens inside, starting with a letter, at most 30 of them, e.g. spark-codex.
 cmd-agent-name-is-word = “{ $name }” cannot name an agent: it is a word of herder's commands.
-cmd-agent-problems = { $count ->
-    [one] “{ $name }” was not changed, there is { $count } problem:
-   *[other] “{ $name }” was not changed, there are { $count } problems:
+cmd-agent-problems = “{ $name }”: nothing was done, there { $count ->
+    [one] is { $count } problem:
+   *[other] are { $count } problems:
 }
 cmd-agent-remove-confirm = This ends **{ $agent }** and takes its channel away; its history stays. Within 60 s: `!agent remove { $agent } { $code }`
 cmd-agent-remove-stale = That code does not fit, or its 60 s are over. Nothing was removed; `!agent remove { $agent }` gives a new one.

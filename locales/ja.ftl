@@ -246,6 +246,9 @@ cmd-needs-role-any = コマンドには { $role } の権限が必要。
 ## コマンド：答え
 
 cmd-more = … ほか { $count } 件
+cmd-stopping-all = エージェント { $agents ->
+   *[other] { $agents } 個
+} を停止中 …
 cmd-link-up = { $network } 接続 { $up }
 cmd-link-connecting = { $network } 接続中
 cmd-link-failing = { $network } 切断、{ $attempts ->
@@ -347,7 +350,7 @@ cmd-event = { $what ->
 
 cmd-agent-name = 「{ $name }」はエージェントの名前にできない：英小文字で始め、英小文字・数字・途中のハイフンで 30 文字まで。例：spark-codex
 cmd-agent-name-is-word = 「{ $name }」はエージェントの名前にできない：herder のコマンドの言葉だから。
-cmd-agent-problems = 「{ $name }」は変わっていない。問題が { $count ->
+cmd-agent-problems = 「{ $name }」：何もしていない。問題が { $count ->
    *[other] { $count } 件ある：
 }
 cmd-agent-remove-confirm = **{ $agent }** を終わらせ、チャンネルを外す。履歴は残る。60 秒以内に：`!agent remove { $agent } { $code }`

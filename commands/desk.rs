@@ -1,0 +1,241 @@
+//! What a command works with: one line of one person, and the ways to answer it.
+
+use std::time::Duration;
+
+use serde_json::{Value as Data, json};
+use tracing::error;
+
+use super::Effect;
+use super::Verb;
+use super::dispatch::{Inner, Removal};
+use super::grammar::Call;
+use super::parse::Heard;
+use super::say::Voice;
+use crate::access::Role;
+use crate::core::id::AgentName;
+use crate::core::input::Control;
+use crate::core::notice::{Notice, Refusal};
+use crate::core::time::Timestamp;
+use crate::core::work::WorkKind;
+use crate::journal::{Recorded, Stream};
+use crate::supervisor::{Asked, Fleet, View};
+
+/// Lines of a list in a chat; more say how many more.
+const LIST_MAX: usize = 10;
+
+/// Entries of a log or history in a chat. The shell gets as many as it asks for.
+const ENTRIES_MAX: usize = 20;
+
+/// The most of one text in a chat's answer, and in the shell's.
+const TEXT_MAX: (usize, usize) = (1200, 64 * 1024);
+
+/// How long a removal can be confirmed.
+const CONFIRM_WITHIN: Duration = Duration::from_secs(60);
+
+/// Removals that wait for their confirmation; a person has one or two.
+const PENDING_MAX: usize = 64;
+
+/// What a command answers.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) lines: Vec<String>,
+    pub(super) data: Option<Data>,
+}
+
+impl Answer {
+    pub(super) fn lines(lines: Vec<String>) -> Self {
+        Self { lines, data: None }
+    }
+
+    pub(super) fn with(self, data: Data) -> Self {
+        Self { data: Some(data), ..self }
+    }
+}
+
+/// Why a command was not carried out.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// As things are it cannot be.
+    Refusal(Refusal),
+    /// In the words of the command.
+    Lines(Vec<String>),
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refusal(refusal)
+    }
+}
+
+/// What became of a command.
+pub(super) type Done = Result<Answer, Failure>;
+
+/// What a command works with: one line of one person.
+pub(super) struct Desk<'a> {
+    pub(super) inner: &'a Inner,
+    pub(super) fleet: &'a Fleet,
+    pub(super) asked: Asked,
+    pub(super) role: Role,
+    pub(super) now: Timestamp,
+    /// The answer goes to a terminal, not to a chat.
+    pub(super) long: bool,
+    /// Who asks, as rates and confirmations know them.
+    pub(super) who: String,
+}
+
+impl<'a> Desk<'a> {
+    pub(super) async fn carry_out(&self, heard: Heard) -> Done {
+        match heard {
+            Heard::Nothing => Ok(Answer::lines(Vec::new())),
+            Heard::Problem(problem) => Err(Failure::Lines(super::answers::problem(self.voice(), &problem))),
+            Heard::Work { agent, text } => self.give(&agent, WorkKind::Message, text).await,
+            Heard::Command(call) => {
+                if call.command.effect == Effect::Looks {
+                    self.fleet.record(&self.asked).await?;
+                }
+                self.call(&call).await
+            }
+        }
+    }
+
+    async fn call(&self, call: &Call) -> Done {
+        match call.command.verb {
+            Verb::Pause => super::pause::run(self, call).await,
+            Verb::Resume => super::resume::run(self, call).await,
+            Verb::Abort => super::abort::run(self, call).await,
+            Verb::Restart => super::restart::run(self, call).await,
+            Verb::StopAll => super::stop_all::run(self).await,
+            Verb::Status => super::status::run(self, call),
+            Verb::AgentAdd => super::agent::add(self, call).await,
+            Verb::AgentEdit => super::agent::edit(self, call).await,
+            Verb::AgentRemove => super::agent::remove(self, call).await,
+            Verb::AgentList => super::agent::list(self),
+            Verb::AgentShow => super::agent::show(self, call),
+            Verb::TaskAdd => super::task::add(self, call).await,
+            Verb::TaskList => super::task::list(self, call),
+            Verb::TaskShow => super::task::show(self, call),
+            Verb::TaskCancel => super::task::cancel(self, call).await,
+            Verb::Queue => super::queue::run(self, call),
+            Verb::Clear => super::clear::run(self, call).await,
+            Verb::Log => super::log::run(self, call).await,
+            Verb::History => super::history::run(self, call).await,
+            Verb::Audit => super::audit::run(self, call).await,
+            Verb::Help => super::help::run(self, call),
+        }
+    }
+
+    pub(super) fn voice(&self) -> Voice<'a> {
+        self.inner.voice(self.now)
+    }
+
+    /// The agent of a call.
+    pub(super) fn agent<'c>(&self, call: &'c Call) -> Result<&'c AgentName, Failure> {
+        call.agent.as_ref().ok_or_else(|| Failure::Lines(vec![format!("!{}", call.command.usage())]))
+    }
+
+    /// What that agent looks like now.
+    pub(super) fn view(&self, call: &Call) -> Result<View, Failure> {
+        let agent = self.agent(call)?;
+        let gone = || Refusal::NoSuchAgent { agent: agent.to_string(), nearest: None };
+        Ok(self.fleet.view(agent).ok_or_else(gone)?)
+    }
+
+    /// The record with another agent than the line named.
+    pub(super) fn asked_for(&self, agent: &AgentName) -> Asked {
+        let mut asked = self.asked.clone();
+        asked.audit.agent = Some(agent.clone());
+        asked
+    }
+
+    pub(super) async fn control(&self, call: &Call, control: Control) -> Done {
+        let notice = self.fleet.control(self.agent(call)?, control, self.asked.clone()).await?;
+        Ok(self.accepted(&notice))
+    }
+
+    pub(super) async fn give(&self, agent: &AgentName, kind: WorkKind, text: String) -> Done {
+        let notice = self.fleet.give(agent, kind, text, self.asked.clone()).await?;
+        Ok(self.accepted(&notice))
+    }
+
+    /// The answer to an accepted change: said by the outbox, or here if nobody is to be posted to.
+    pub(super) fn accepted(&self, notice: &Notice) -> Answer {
+        let lines =
+            if self.asked.answer.is_some() { Vec::new() } else { vec![self.inner.locale.notice(notice)] };
+        Answer::lines(lines).with(json!(notice))
+    }
+
+    /// Goes on with something after this line is answered.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.inner.tasks.spawn(task);
+    }
+
+    /// As many lines as a chat can bear, and how many more there are.
+    pub(super) fn first(&self, lines: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+        let all = lines.len();
+        if self.long || all <= LIST_MAX {
+            return lines.collect();
+        }
+        let mut lines: Vec<String> = lines.take(LIST_MAX).collect();
+        lines.push(self.voice().text("cmd-more", &[("count", (all - LIST_MAX).into())]));
+        lines
+    }
+
+    /// How many entries are shown.
+    pub(super) fn wanted(&self, call: &Call, usual: usize) -> usize {
+        let count = call.count.map_or(usual, |count| usize::try_from(count).unwrap_or(usize::MAX));
+        if self.long { count } else { count.min(ENTRIES_MAX) }
+    }
+
+    /// The most of one text.
+    pub(super) fn text_max(&self) -> usize {
+        if self.long { TEXT_MAX.1 } else { TEXT_MAX.0 }
+    }
+
+    /// The last entries of a stream that fit, oldest first.
+    pub(super) async fn history(
+        &self,
+        stream: Stream,
+        wanted: usize,
+        fits: impl Fn(&Recorded) -> bool + Send + 'static,
+    ) -> Result<Vec<Recorded>, Failure> {
+        let journal = self.inner.journal.clone();
+        let read = move || {
+            super::answers::last(wanted, fits, |limit, before| journal.history(&stream, limit, before))
+        };
+        let failed = |reason: String| {
+            error!(%reason, "history could not be read");
+            Failure::Lines(vec![self.voice().text("cmd-history-failed", &[])])
+        };
+        let read = tokio::task::spawn_blocking(read).await.map_err(|panic| failed(panic.to_string()))?;
+        read.map_err(|reason| failed(reason.to_string()))
+    }
+
+    /// Asks for a removal to be confirmed: records that it was asked, and draws a code.
+    pub(super) async fn ask_removal(&self, agent: &AgentName) -> Result<String, Failure> {
+        self.fleet.record(&self.asked_for(agent)).await?;
+        let code = code().ok_or_else(|| Refusal::Fault { agent: agent.clone() })?;
+        let until = self.now.after(CONFIRM_WITHIN);
+        let removal = Removal { code: code.clone(), who: self.who.clone(), until };
+        let mut memory = self.inner.memory();
+        memory.removals.retain(|_, removal| removal.until > self.now);
+        if memory.removals.len() >= PENDING_MAX {
+            return Err(Refusal::Fault { agent: agent.clone() }.into());
+        }
+        memory.removals.insert(agent.clone(), removal);
+        Ok(code)
+    }
+
+    /// Whether `word` confirms a removal that the same person asked for. A code is good for one try.
+    pub(super) fn removal_confirmed(&self, agent: &AgentName, word: &str) -> bool {
+        let Some(removal) = self.inner.memory().removals.remove(agent) else { return false };
+        removal.until > self.now && removal.who == self.who && removal.code == word
+    }
+}
+
+/// Four characters that nobody confuses when typing them.
+fn code() -> Option<String> {
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let mut bytes = [0_u8; 4];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect())
+}

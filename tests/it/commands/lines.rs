@@ -1,0 +1,612 @@
+//! What every form of a line means, and what the table of commands gives.
+
+use std::collections::BTreeSet;
+
+use herder::access::Role;
+use herder::commands::grammar::{Misfit, Roster};
+use herder::commands::parse::{self, Heard, Problem, Room, Scene};
+use herder::commands::{COMMANDS, Strictness, Verb};
+use herder::core::id::AgentName;
+use herder::l10n::Locale;
+use proptest::prelude::*;
+
+struct Agents(BTreeSet<AgentName>);
+
+impl Agents {
+    fn new(names: &[&str]) -> Self {
+        Self(names.iter().map(|name| AgentName::new(name).expect("a name")).collect())
+    }
+}
+
+impl Roster for Agents {
+    fn knows(&self, agent: &AgentName) -> bool {
+        self.0.contains(agent)
+    }
+
+    fn names(&self) -> Vec<AgentName> {
+        self.0.iter().cloned().collect()
+    }
+}
+
+/// Where a line of a table is said.
+fn room(name: &str) -> Room {
+    match name {
+        "#spark" => Room::Agent(AgentName::new("spark").expect("a name")),
+        "#other" => Room::Agent(AgentName::new("other").expect("a name")),
+        "#herder" => Room::Control,
+        "#work" => Room::Other,
+        "private" => Room::Private,
+        name => panic!("no such room: {name}"),
+    }
+}
+
+fn hear(place: &str, text: &str) -> Heard {
+    let agents = Agents::new(&["spark", "other", "spark-codex"]);
+    parse::line(text, Scene { room: &room(place), own_nick: "herdbot", roster: &agents })
+}
+
+/// What a line means, in a few words.
+fn gist(heard: &Heard) -> String {
+    match heard {
+        Heard::Nothing => "nothing".to_owned(),
+        Heard::Work { agent, text } => format!("work {agent}: {text}"),
+        Heard::Command(call) => {
+            let mut gist = format!("do {}", call.command.name);
+            if let Some(agent) = &call.agent {
+                gist += &format!(" @{agent}");
+            }
+            if call.now {
+                gist += " now";
+            }
+            if let Some(count) = call.count {
+                gist += &format!(" {count}");
+            }
+            if let Some(task) = call.task {
+                gist += &format!(" #{task}");
+            }
+            for word in call.word.iter().map(String::as_str).chain(call.choice) {
+                gist += &format!(" {word}");
+            }
+            if !call.text.is_empty() {
+                gist += &format!(": {}", call.text);
+            }
+            if !call.rest.is_empty() {
+                gist += &format!(" {:?}", call.rest);
+            }
+            gist
+        }
+        Heard::Problem(Problem::Unknown { word, nearest }) => match nearest {
+            Some(nearest) => format!("unknown {word}, {nearest}?"),
+            None => format!("unknown {word}"),
+        },
+        Heard::Problem(Problem::Usage { command, why, .. }) => match why {
+            Misfit::Missing(what) => format!("usage {}: no {what}", command.name),
+            Misfit::Extra(word) => format!("usage {}: extra {word}", command.name),
+            Misfit::NoSuchAgent { word, nearest } => match nearest {
+                Some(nearest) => format!("usage {}: agent {word}, {nearest}?", command.name),
+                None => format!("usage {}: agent {word}", command.name),
+            },
+            Misfit::Wrong { word, .. } => format!("usage {}: wrong {word}", command.name),
+            Misfit::Unclosed(quote) => format!("usage {}: unclosed {quote}", command.name),
+            Misfit::WholeFleet => format!("usage {}: whole fleet", command.name),
+        },
+        Heard::Problem(Problem::Group { group, nearest }) => match nearest {
+            Some(nearest) => format!("group {group}, {nearest}?"),
+            None => format!("group {group}"),
+        },
+        Heard::Problem(Problem::AskBack { word, options, .. }) => {
+            format!("asked {word}: {}", options.join(" | "))
+        }
+        Heard::Problem(Problem::NoSuchAgent { word, nearest, .. }) => match nearest {
+            Some(nearest) => format!("no agent {word}, {nearest}?"),
+            None => format!("no agent {word}"),
+        },
+    }
+}
+
+#[track_caller]
+fn table(place: &str, rows: &[(&str, &str)]) {
+    let wrong: Vec<String> = rows
+        .iter()
+        .map(|(text, meaning)| (text, meaning, gist(&hear(place, text))))
+        .filter(|(_, meaning, gist)| **meaning != gist)
+        .map(|(text, meaning, gist)| format!("{text:?} in {place}\n   wanted {meaning}\n   is     {gist}"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_way_to_say_a_command() {
+    for (place, forms) in [
+        (
+            "#spark",
+            vec![
+                "pause",
+                "Pause",
+                "PAUSE",
+                " pause ",
+                "pause.",
+                "pause!",
+                "!pause",
+                "/pause",
+                "pause spark",
+                "@herder pause",
+            ],
+        ),
+        ("#work", vec![]),
+        ("private", vec!["pause spark", "pause @spark", "/pause spark"]),
+        ("#herder", vec!["pause spark"]),
+    ] {
+        let everywhere = [
+            "@spark pause",
+            "@spark: pause",
+            "@spark, pause",
+            "@Spark Pause",
+            "spark: pause",
+            "spark, pause",
+            "SPARK: pause",
+            "!pause spark",
+            "!pause @spark",
+            "!pause spark:",
+            "!PAUSE Spark",
+            "!spark pause",
+            "@spark !pause",
+            "spark: !pause",
+            "@spark pause spark",
+            "herder: pause spark",
+            "herder, pause spark",
+            "@herder pause spark",
+            "herdbot: pause spark",
+            "@herdbot pause spark",
+            "Herdbot: pause spark",
+            "！pause spark",
+            "＠spark pause",
+            "spark： pause",
+            "\u{200b}!pause spark",
+            "\u{feff}@spark pause",
+            "@spark ｐａｕｓｅ",
+            "@spark pau\u{200b}se",
+            "!pause\u{3000}spark",
+            "\u{2}!pause spark",
+        ];
+        for form in forms.iter().copied().chain(everywhere) {
+            assert_eq!(gist(&hear(place, form)), "do pause @spark", "{form:?} in {place}");
+        }
+    }
+}
+
+#[test]
+fn commands_with_arguments() {
+    table(
+        "#spark",
+        &[
+            ("pause now", "do pause @spark now"),
+            ("pause now!", "do pause @spark now"),
+            ("!pause now", "do pause @spark now"),
+            ("!pause other now", "do pause @other now"),
+            ("pause other", "do pause @other"),
+            ("@other pause now", "do pause @other now"),
+            ("resume", "do resume @spark"),
+            ("abort", "do abort @spark"),
+            ("restart", "do restart @spark"),
+            ("stop-all", "do stop-all"),
+            ("!stop-all", "do stop-all"),
+            ("stop all", "do stop-all"),
+            ("!stopall", "do stop-all"),
+            ("status", "do status @spark"),
+            ("status?", "do status @spark"),
+            ("status all", "do status"),
+            ("!status other", "do status @other"),
+            ("@spark", "do status @spark"),
+            ("spark:", "do status @spark"),
+            ("help", "do help"),
+            ("@herder", "do help"),
+            ("herder:", "do help"),
+            ("help pause", "do help pause"),
+            ("help !pause", "do help pause"),
+            ("help agent", "do help agent"),
+            ("help agent add", "do help agent add"),
+            ("queue", "do queue @spark"),
+            ("clear", "do clear @spark"),
+            ("log", "do log @spark"),
+            ("log 3", "do log @spark 3"),
+            ("!log other 12", "do log @other 12"),
+            ("history", "do history @spark"),
+            ("history all 5", "do history 5"),
+            ("audit", "do audit @spark"),
+            ("!audit all", "do audit"),
+            ("tasks", "do task list @spark"),
+            ("task list", "do task list @spark"),
+            ("task list all", "do task list"),
+            ("task add fix  the tests", "do task add @spark: fix  the tests"),
+            ("!task add other fix it", "do task add @other: fix it"),
+            ("@other task add fix it", "do task add @other: fix it"),
+            ("task show 7", "do task show #7"),
+            ("task show #7", "do task show #7"),
+            ("!task cancel #7.", "do task cancel #7"),
+            ("agents", "do agent list"),
+            ("agent show", "do agent show @spark"),
+            ("agent remove", "do agent remove @spark"),
+            ("!agent remove other", "do agent remove @other"),
+            ("!agent remove other AB12", "do agent remove @other ab12"),
+            ("!agent edit model=opus", r#"do agent edit @spark ["model=opus"]"#),
+            ("!agent edit other a=\"b c\" d=e", r#"do agent edit @other ["a=b c", "d=e"]"#),
+            (
+                "!agent add new claude /srv/x model=opus instructions=\"do it\"",
+                r#"do agent add new claude ["/srv/x", "model=opus", "instructions=do it"]"#,
+            ),
+        ],
+    );
+    table(
+        "#herder",
+        &[
+            ("!status", "do status"),
+            ("status", "do status"),
+            ("!status spark", "do status @spark"),
+            ("!history", "do history"),
+            ("!log spark", "do log @spark"),
+            ("help", "do help"),
+            ("herder: stop-all", "do stop-all"),
+            ("!spark-codex log 2", "do log @spark-codex 2"),
+        ],
+    );
+    table(
+        "private",
+        &[
+            ("status", "do status"),
+            ("help", "do help"),
+            ("stop-all", "do stop-all"),
+            ("log spark", "do log @spark"),
+        ],
+    );
+}
+
+#[test]
+fn plain_text_in_an_agents_channel_is_work_for_it() {
+    let texts = [
+        "fix the tests",
+        "please pause the music player",
+        "pleez pause",
+        "continue",
+        "go on",
+        "yes",
+        "ok",
+        "test",
+        "help me to understand why this fails",
+        "log the errors in src/main.rs",
+        "clear the cache before the run",
+        "status of the build looks wrong, look into it",
+        "queue the jobs in order",
+        "task force notes are in notes.md",
+        "agent smith is a character",
+        "history of the file shows a change, revert it",
+        "audit the dependencies for licences",
+        "stop using mocks in the tests",
+        "kill the zombie process in the test setup",
+        "cancel the subscription in billing.rs",
+        "note: the tests fail",
+        "alice: look at this",
+        "usage of unwrap is too high in core",
+        "/usr/bin/env is missing",
+        "/src/main.rs: fix the warning",
+        "@types/node needs an update",
+        "> !pause",
+        "\"pause\" is the wrong word",
+        "1",
+        "?",
+        "ありがとう",
+        "🙂",
+        "spark is a nice name",
+        "https://example.org/x",
+        "$(reboot)",
+        "; rm -rf /",
+    ];
+    for text in texts {
+        assert_eq!(gist(&hear("#spark", text)), format!("work spark: {text}"), "{text:?}");
+        if !text.starts_with('/') && !text.starts_with('@') {
+            for form in [format!("@spark {text}"), format!("spark: {text}")] {
+                for place in ["#spark", "#other", "#work", "#herder", "private"] {
+                    assert_eq!(
+                        gist(&hear(place, &form)),
+                        format!("work spark: {text}"),
+                        "{form:?} in {place}"
+                    );
+                }
+            }
+        }
+    }
+    table("#spark", &[("@other fix it", "work other: fix it"), ("  fix  it ", "work spark: fix  it")]);
+}
+
+#[test]
+fn what_sounds_like_a_command_is_asked_back_or_answered_with_its_usage() {
+    table(
+        "#spark",
+        &[
+            ("resum", "asked resum: resume"),
+            ("puase", "asked puase: pause"),
+            ("puase now", "asked puase: pause"),
+            ("abrot", "asked abrot: abort"),
+            ("statsu", "asked statsu: status"),
+            ("halp", "asked halp: help"),
+            ("раuse", "asked раuse: pause"),
+            ("@spark resum", "asked resum: resume"),
+            ("stop", "asked stop: pause now | abort | stop-all"),
+            ("Stop!", "asked Stop!: pause now | abort | stop-all"),
+            ("stop now", "asked stop: pause now | abort | stop-all"),
+            ("stop it", "asked stop: pause now | abort | stop-all"),
+            ("@spark stop", "asked stop: pause now | abort | stop-all"),
+            ("kill", "asked kill: abort | restart"),
+            ("cancel", "asked cancel: abort | task cancel"),
+            ("unpause", "asked unpause: resume"),
+            ("approve 3", "unknown approve"),
+            ("@spark approve 3 always", "unknown approve"),
+            ("whisper do it", "unknown whisper"),
+            ("pause please", "usage pause: extra please"),
+            ("pause the music player", "usage pause: extra the"),
+            ("@spark restart the web server", "usage restart: extra the"),
+            ("resume work on the parser", "usage resume: extra work"),
+            ("abort abort", "usage abort: extra abort"),
+            ("pause sprak", "usage pause: agent sprak, spark?"),
+            ("@spark pause other", "usage pause: extra other"),
+            ("@spark stop-all", "usage stop-all: whole fleet"),
+            ("stop-all now", "usage stop-all: extra now"),
+            ("log 0", "usage log: wrong 0"),
+            ("log -1", "usage log: extra -1"),
+            ("log 99999999999999999999", "usage log: wrong 99999999999999999999"),
+            ("log x", "usage log: extra x"),
+            ("help me", "usage help: wrong me"),
+            ("task", "group task"),
+            ("agent", "group agent"),
+            ("task lst", "group task, task list?"),
+            ("task cancle 3", "group task, task cancel?"),
+            ("agent ad new claude /srv", "group agent, agent add?"),
+            ("task show", "usage task show: no task"),
+            ("task show x", "usage task show: wrong x"),
+            ("task show 99999999999999999999", "usage task show: wrong 99999999999999999999"),
+            ("task add", "usage task add: no text"),
+            ("task add   ", "usage task add: no text"),
+            ("agent add", "usage agent add: no name"),
+            ("agent add new", "usage agent add: no runtime"),
+            ("agent add new gemini /x", "usage agent add: wrong gemini"),
+            ("agent add new claude", "usage agent add: no workspace"),
+            ("agent edit", "usage agent edit: no key=value"),
+            ("agent edit a=\"b", "usage agent edit: unclosed \""),
+            ("@bob look at this", "no agent bob"),
+            ("@sprak pause", "no agent sprak, spark?"),
+            ("sprak: pause", "no agent sprak, spark?"),
+        ],
+    );
+}
+
+#[test]
+fn what_begins_with_a_mark_is_never_work() {
+    table(
+        "#spark",
+        &[
+            ("!foo", "unknown foo"),
+            ("!foo bar baz", "unknown foo"),
+            ("!resum", "unknown resum, resume?"),
+            ("!puase now", "unknown puase, pause?"),
+            ("!stop", "asked stop: pause now | abort | stop-all"),
+            ("!stop other", "asked stop: pause now | abort | stop-all"),
+            ("!", "unknown !"),
+            ("!!!", "unknown !!!"),
+            ("!?", "unknown !?"),
+            ("! pause", "do pause @spark"),
+            ("!spark", "unknown spark"),
+            ("!spark do it", "unknown do"),
+            ("!pause sprak", "usage pause: agent sprak, spark?"),
+            ("!pause nobody-near", "usage pause: extra nobody-near"),
+            ("herder: foo", "unknown foo"),
+            ("@herder please stop", "unknown please"),
+            ("@spark !foo", "unknown foo"),
+            ("/resum", "unknown resum, resume?"),
+        ],
+    );
+    table(
+        "#work",
+        &[
+            ("!pause", "usage pause: no agent"),
+            ("!pause nobody", "usage pause: agent nobody"),
+            ("!pause sprak", "usage pause: agent sprak, spark?"),
+            ("!log", "usage log: no agent"),
+            ("!task add", "usage task add: no agent"),
+            ("!task add nobody do it", "usage task add: agent nobody"),
+            ("!status nobody", "usage status: agent nobody"),
+            ("!foo", "unknown foo"),
+            ("!kill", "asked kill: abort | restart"),
+        ],
+    );
+}
+
+#[test]
+fn talk_among_people_is_left_alone() {
+    for place in ["#work", "#herder"] {
+        for text in [
+            "hello",
+            "what do you think?",
+            "@alice look",
+            "@alice: hello",
+            "alice: pause for lunch?",
+            "!!!",
+            "!",
+            "",
+            "   ",
+            "\u{200b}",
+            "the herder is slow",
+            "spark is slow",
+            "(spark: no)",
+            "note: pause",
+            "/me waves",
+        ] {
+            assert_eq!(gist(&hear(place, text)), "nothing", "{text:?} in {place}");
+        }
+    }
+    table(
+        "#work",
+        &[("pause", "nothing"), ("status", "nothing"), ("help", "nothing"), ("pause spark", "nothing")],
+    );
+    table(
+        "#herder",
+        &[
+            ("pause for lunch, anyone?", "nothing"),
+            ("help me with lunch please", "nothing"),
+            ("pause", "usage pause: no agent"),
+            ("statsu", "unknown statsu, status?"),
+        ],
+    );
+    // A name that is nearly an agent's was meant for it.
+    table(
+        "#work",
+        &[
+            ("@sprak fix it", "no agent sprak, spark?"),
+            ("@bob pause", "no agent bob"),
+            ("sprak: status", "no agent sprak, spark?"),
+        ],
+    );
+    table(
+        "private",
+        &[
+            ("hello", "unknown hello"),
+            ("sprak: pause", "no agent sprak, spark?"),
+            ("@bob hi", "no agent bob"),
+        ],
+    );
+}
+
+#[test]
+fn hostile_lines_mean_nothing_special() {
+    let long = "x".repeat(100_000);
+    assert_eq!(gist(&hear("#work", &long)), "nothing");
+    assert_eq!(gist(&hear("#spark", &long)), format!("work spark: {long}"));
+    assert!(gist(&hear("#spark", &format!("!{long}"))).starts_with("unknown"));
+    assert!(gist(&hear("#work", &format!("@{long}"))).starts_with("nothing"));
+    assert!(gist(&hear("#work", &format!("{long}: pause"))).starts_with("nothing"));
+    table(
+        "#spark",
+        &[
+            ("!pau\u{0}se", "do pause @spark"),
+            ("!pause\u{202e}", "do pause @spark"),
+            ("!ｐause", "do pause @spark"),
+            ("!раuse", "unknown раuse, pause?"),
+            ("!pause;abort", "unknown pause;abort"),
+            ("!pause\nabort", "usage pause: extra abort"),
+            ("!../../etc", "unknown !../../etc"),
+            ("@spark\u{0} pause", "do pause @spark"),
+        ],
+    );
+}
+
+#[test]
+fn requests_of_the_shell_keep_their_arguments_apart() {
+    let agents = Agents::new(&["spark"]);
+    let ask = |name: &str, args: &[&str]| {
+        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        gist(&parse::request(name, &args, &agents))
+    };
+    assert_eq!(ask("pause", &["spark", "now"]), "do pause @spark now");
+    assert_eq!(ask("pause", &[]), "usage pause: no agent");
+    assert_eq!(
+        ask("agent add", &["new", "command", "command=sh -c 'x'"]),
+        r#"do agent add new command ["command=sh -c 'x'"]"#
+    );
+    assert_eq!(ask("agent", &["list"]), "do agent list");
+    assert_eq!(ask("task", &["add", "spark", "fix", "it\nnow"]), "do task add @spark: fix it\nnow");
+    assert_eq!(ask("staus", &[]), "unknown staus, status?");
+    assert_eq!(ask("", &[]), "do help");
+    assert_eq!(ask("spark", &["do", "it"]), "unknown do", "the shell gives no plain work");
+}
+
+#[test]
+fn help_and_usage_come_from_the_table() {
+    let usages: Vec<String> = COMMANDS.iter().map(|c| format!("{:8} {}", c.role, c.usage())).collect();
+    insta::assert_snapshot!(usages.join("\n"));
+    let locale = Locale::load("en-US").expect("the source");
+    insta::assert_snapshot!(herder::commands::table_markdown(&locale));
+}
+
+#[test]
+fn the_table_of_commands_is_sound() {
+    let mut names = BTreeSet::new();
+    for command in COMMANDS {
+        for name in std::iter::once(command.name).chain(command.aliases.iter().copied()) {
+            assert!(names.insert(name), "{name} is there twice");
+            assert_eq!(name, name.to_lowercase());
+        }
+        assert_eq!(herder::commands::command(command.verb), command);
+        assert!(command.usage().starts_with(command.name));
+        for locale in ["en-US", "de", "ja"] {
+            let locale = Locale::load(locale).expect("a locale");
+            assert!(locale.has(command.about), "{}", command.about);
+        }
+    }
+    let steering = [Verb::Pause, Verb::Resume, Verb::Abort, Verb::Restart, Verb::StopAll];
+    for command in COMMANDS {
+        let never = command.strictness == Strictness::Never;
+        assert_eq!(never, steering.contains(&command.verb), "{}", command.name);
+    }
+    assert!(
+        COMMANDS
+            .iter()
+            .all(|c| !c.name.starts_with("agent ") || matches!(c.role, Role::Admin | Role::Viewer))
+    );
+}
+
+#[test]
+fn the_readme_has_the_table_of_commands() {
+    let readme = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let Ok(readme) = std::fs::read_to_string(readme) else { return };
+    let (_, rest) =
+        readme.split_once("<!-- commands -->\n").expect("README.md has the marker <!-- commands -->");
+    let (table, _) =
+        rest.split_once("<!-- /commands -->").expect("README.md has the marker <!-- /commands -->");
+    let locale = Locale::load("en-US").expect("the source");
+    assert_eq!(table.trim(), herder::commands::table_markdown(&locale).trim());
+}
+
+/// Every text that begins a command by itself, whatever follows.
+fn marked() -> impl Strategy<Value = String> {
+    ("(!|herder: |@herder |！|herdbot, )", "[a-zа-я]{1,12}( \\PC{0,30})?")
+        .prop_map(|(mark, rest)| mark + &rest)
+}
+
+proptest! {
+    #[test]
+    fn reading_a_line_never_panics(text in "\\PC*|[!@/a-z:, \"'=\\\\]*", place in 0..5_usize) {
+        let place = ["#spark", "#other", "#herder", "#work", "private"][place];
+        let _ = hear(place, &text);
+        let _ = hear(place, &format!("!{text}"));
+        let _ = hear(place, &format!("@spark {text}"));
+        let _ = hear(place, &format!("agent add x claude {text}"));
+    }
+
+    #[test]
+    fn a_marked_line_is_never_work(text in marked(), place in 0..5_usize) {
+        let place = ["#spark", "#other", "#herder", "#work", "private"][place];
+        let heard = hear(place, &text);
+        prop_assert!(!matches!(heard, Heard::Work { .. }), "{:?}", heard);
+    }
+
+    #[test]
+    fn a_line_that_begins_with_a_steering_verb_is_never_work(
+        verb in "(pause|resume|abort|restart|stop-all)",
+        rest in "( \\PC{0,30})?",
+        form in 0..3_usize,
+    ) {
+        let text = [format!("{verb}{rest}"), format!("@spark {verb}{rest}"), format!("spark: {verb}{rest}")][form].clone();
+        let heard = hear("#spark", &text);
+        prop_assert!(!matches!(heard, Heard::Work { .. } | Heard::Nothing), "{:?}", heard);
+    }
+
+    #[test]
+    fn in_other_channels_only_addressed_lines_are_heard(text in "[a-z ]{0,40}") {
+        prop_assert_eq!(hear("#work", &text), Heard::Nothing);
+    }
+
+    #[test]
+    fn work_is_the_text_as_it_was_written(text in "[xyz][a-z ]{0,30}[xyz] [a-z]{4,9} [a-z]{4,9}") {
+        prop_assert_eq!(gist(&hear("#spark", &text)), format!("work spark: {}", &text));
+        prop_assert_eq!(gist(&hear("#work", &format!("@spark {text}"))), format!("work spark: {}", &text));
+    }
+}

@@ -1,0 +1,183 @@
+//! A dispatcher over a real fleet, and people who speak to it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use herder::access::Access;
+use herder::chat::{Author, Inbound, Origin, Place};
+use herder::commands::Dispatcher;
+use herder::commands::dispatch::Setup;
+use herder::config::{AccessRules, History, Subject};
+use herder::core::agent::Phase;
+use herder::core::id::{AgentName, NetworkName};
+use herder::core::policy::Policy;
+use herder::core::spec::{AgentSpec, Runtime};
+use herder::core::time::Timestamp;
+use herder::journal::{self, AuditEntry, Entry, Journal, Stream};
+use herder::l10n::Locale;
+use herder::outbox::redact::Redactor;
+use herder::outbox::{Body, Post};
+use herder::runtime::ProcessTrees;
+use herder::supervisor::{self, FaultInjection, Fleet, Settings, View};
+use tempfile::TempDir;
+
+/// Long enough for a loaded machine; reached only when the test has failed.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A secret that herder was configured with.
+pub(crate) const SECRET: &str = "hunter2-hunter2";
+
+/// Reads its work, then works until it is stopped.
+const BUSY: &str = "read -r work; echo \"on $work\"; exec sleep 600";
+
+/// Reads its work, says it again, and is done.
+const QUICK: &str = "cat";
+
+pub(crate) struct Rig {
+    pub(crate) dir: TempDir,
+    pub(crate) fleet: Fleet,
+    pub(crate) journal: Journal,
+    pub(crate) dispatcher: Dispatcher,
+}
+
+impl Rig {
+    /// A fleet with `spark`, who works until stopped, and `quick`, who is done at once. Alice is admin, Olga operator, Vera
+    /// viewer, Rob a bot and operator; Mallory is nobody.
+    pub(crate) async fn open() -> Self {
+        Self::with_viewers(vec![account("vera")]).await
+    }
+
+    pub(crate) async fn with_viewers(viewers: Vec<Subject>) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let settings = journal::Settings {
+            ballast: 0,
+            ..journal::Settings::new(dir.path().join("data"), History::default())
+        };
+        let (journal, _) =
+            tokio::task::spawn_blocking(move || Journal::open(&settings)).await.unwrap().unwrap();
+        let fleet = supervisor::start(Settings {
+            journal: journal.clone(),
+            policy: Policy { stop_grace: Duration::from_secs(1), ..Policy::default() },
+            networks: vec![NetworkName::from("net")],
+            trees: ProcessTrees::new().unwrap(),
+            agents: vec![shell("spark", dir.path(), BUSY), shell("quick", dir.path(), QUICK)],
+            fault: FaultInjection::default(),
+        })
+        .await
+        .unwrap();
+        let rules = AccessRules {
+            admins: vec![account("alice")],
+            operators: vec![account("olga"), account("rob")],
+            viewers,
+        };
+        let dispatcher = Dispatcher::new(Setup {
+            fleet: fleet.clone(),
+            journal: journal.clone(),
+            access: Access::new(&rules),
+            locale: Locale::load("en-US").unwrap(),
+            redactor: Redactor::new(&[SECRET.to_owned().into()]),
+            control: vec![(NetworkName::from("net"), "#herder".to_owned())],
+            bots: vec![(NetworkName::from("net"), "rob".to_owned())],
+        });
+        Self { dir, fleet, journal, dispatcher }
+    }
+
+    pub(crate) async fn close(self) {
+        assert_eq!(self.fleet.drain(PATIENCE).await, 0, "processes are left");
+        self.journal.close().await;
+    }
+
+    /// Somebody with the account of their name says something at a time.
+    pub(crate) async fn say_at(&self, who: &str, place: &str, text: &str, at: Timestamp) -> Vec<String> {
+        let heard = self.dispatcher.handle_at(inbound(who, Some(who), place, text), at);
+        let answer = tokio::time::timeout(PATIENCE, heard).await;
+        answer.unwrap_or_else(|_| panic!("{text:?} was never answered")).unwrap_or_default()
+    }
+
+    /// Somebody says something, long after the last rate was used up.
+    pub(crate) async fn say(&self, who: &str, place: &str, text: &str) -> Vec<String> {
+        self.say_at(who, place, text, herder::clock::now()).await
+    }
+
+    /// Says something and gives the answer that is owed to `who` in the outbox.
+    pub(crate) async fn do_(&self, who: &str, place: &str, text: &str) -> String {
+        let before = self.answers(who).len();
+        let lines = self.say(who, place, text).await;
+        assert_eq!(lines, Vec::<String>::new(), "{text:?}: a change is answered through the outbox alone");
+        let answers = self.answers(who);
+        assert_eq!(answers.len(), before + 1, "{text:?}: {answers:?}");
+        answers.into_iter().last().unwrap()
+    }
+
+    /// The answers that are owed to somebody, as they will read.
+    pub(crate) fn answers(&self, who: &str) -> Vec<String> {
+        let locale = Locale::load("en-US").unwrap();
+        let posts: Vec<Post> = self.journal.undelivered(&NetworkName::from("net")).unwrap();
+        let theirs = posts.into_iter().filter(|post| post.answers.as_deref() == Some(who));
+        theirs
+            .map(|post| match post.body {
+                Body::Notice(notice) => format!("{:?}: {}", post.to, locale.notice(&notice)),
+                other => panic!("an answer that is no notice: {other:?}"),
+            })
+            .collect()
+    }
+
+    /// Who commanded what, as it was recorded.
+    pub(crate) fn audit(&self) -> Vec<AuditEntry> {
+        let recorded = self.journal.history(&Stream::Audit, 10_000, None).unwrap();
+        recorded
+            .into_iter()
+            .map(|recorded| match recorded.entry {
+                Entry::Audit(audit) => audit,
+                Entry::Agent(_) | Entry::Fleet(_) => panic!("another stream's entry"),
+            })
+            .collect()
+    }
+
+    pub(crate) async fn until(&self, agent: &str, condition: impl FnMut(&View) -> bool) -> View {
+        let agent = name(agent);
+        match tokio::time::timeout(PATIENCE, self.fleet.wait_for(&agent, condition)).await {
+            Ok(view) => view.expect("the agent exists"),
+            Err(_) => panic!("{agent} never got there: {:?}", self.fleet.view(&agent)),
+        }
+    }
+
+    pub(crate) async fn until_running(&self, agent: &str) -> View {
+        self.until(agent, |view| matches!(view.agent.phase, Phase::Running { .. })).await
+    }
+}
+
+pub(crate) fn name(agent: &str) -> AgentName {
+    AgentName::new(agent).expect("a good name")
+}
+
+pub(crate) fn account(name: &str) -> Subject {
+    Subject::IrcAccount { network: "net".into(), account: name.to_owned() }
+}
+
+fn shell(agent: &str, dir: &Path, script: &str) -> AgentSpec {
+    let mut spec = AgentSpec::new(name(agent), Runtime::Command, dir.to_owned());
+    spec.command = ["sh", "-c", script].map(str::to_owned).to_vec();
+    spec
+}
+
+/// A line of somebody, in a channel or in private (`place` without `#`).
+pub(crate) fn inbound(nick: &str, account: Option<&str>, place: &str, text: &str) -> Inbound {
+    let place = match place.strip_prefix('#') {
+        Some(_) => Place::Channel(place.to_owned()),
+        None => Place::Direct(nick.to_owned()),
+    };
+    Inbound {
+        author: Author {
+            network: NetworkName::from("net"),
+            nick: nick.to_owned(),
+            account: account.map(str::to_owned),
+            mask: Some(format!("{nick}!{nick}@{nick}.example.org")),
+            origin: Origin::Network,
+        },
+        place,
+        text: text.to_owned(),
+        own_nick: "herder".to_owned(),
+        at: Timestamp::default(),
+    }
+}

@@ -1,0 +1,134 @@
+//! The local socket: same commands, mode 0600, and what is in its way.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use herder::local::{self, Answer, AskError, BindError, Request};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio_util::sync::CancellationToken;
+
+use super::rig::{PATIENCE, Rig};
+
+struct Open {
+    rig: Rig,
+    path: PathBuf,
+    shutdown: CancellationToken,
+    serving: tokio::task::JoinHandle<()>,
+}
+
+impl Open {
+    async fn new() -> Self {
+        let rig = Rig::open().await;
+        let path = rig.dir.path().join(local::FILE_NAME);
+        let shutdown = CancellationToken::new();
+        let bound = local::bind(&path).await.expect("nothing is in the way");
+        let serving = tokio::spawn(bound.serve(rig.dispatcher.clone(), shutdown.clone()));
+        Self { rig, path, shutdown, serving }
+    }
+
+    async fn ask(&self, command: &str, args: &[&str]) -> Answer {
+        let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+        local::ask(&self.path, &Request { command: command.to_owned(), args }).await.expect("herder runs")
+    }
+
+    async fn close(self) {
+        self.shutdown.cancel();
+        tokio::time::timeout(PATIENCE, self.serving).await.expect("it ends").expect("without a panic");
+        assert!(!self.path.exists(), "the socket is taken away");
+        self.rig.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_shell_has_the_same_commands_and_data_for_programs() {
+    let open = Open::new().await;
+    let mode = std::fs::metadata(&open.path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    let answer = open.ask("task add", &["spark", "build the parser"]).await;
+    assert!(answer.ok && answer.lines.len() == 1, "{answer:?}");
+    open.rig.until_running("spark").await;
+    let answer = open.ask("status", &[]).await;
+    let data = answer.data.expect("data");
+    assert_eq!(data["agents"][1]["name"], "spark");
+    assert_eq!(data["agents"][1]["phase"], "running");
+    assert_eq!(data["agents"][1]["current"]["text"], "build the parser");
+    let answer = open.ask("pause", &["spark", "now"]).await;
+    assert!(answer.ok, "{answer:?}");
+    let answer = open.ask("stop-all", &[]).await;
+    assert!(answer.ok && answer.lines[0].contains('0'), "{answer:?}");
+    assert_eq!(answer.data.expect("data")["processes"], 0);
+
+    let answer = open.ask("pause", &["spark"]).await;
+    assert!(!answer.ok && answer.lines[0].contains("already paused"), "{answer:?}");
+    let answer = open.ask("puase", &["spark"]).await;
+    assert!(!answer.ok && answer.lines[0].contains("`!pause`"), "{answer:?}");
+    let answer = open.ask("pause", &[]).await;
+    assert!(!answer.ok && answer.lines[0].contains("“agent” is missing"), "{answer:?}");
+
+    let audit = open.rig.audit();
+    assert!(
+        audit.iter().all(|entry| entry.place == "local" && entry.by.identity.as_deref() == Some("local"))
+    );
+    let verbs: Vec<&str> = audit.iter().map(|entry| entry.verb.as_str()).collect();
+    assert_eq!(verbs, ["task add", "status", "pause", "stop-all"]);
+    open.close().await;
+}
+
+async fn exchange(path: &Path, sent: &[u8]) -> String {
+    let mut stream = UnixStream::connect(path).await.unwrap();
+    stream.write_all(sent).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).await.unwrap();
+    line
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_request_is_answered_as_that() {
+    let open = Open::new().await;
+    for sent in [&b"hello\n"[..], b"{}\n", b"{\"command\":1}\n", b"\xff\xfe\n", b"[", b"\n"] {
+        let answer: Answer = serde_json::from_str(&exchange(&open.path, sent).await).expect("an answer");
+        assert!(!answer.ok && answer.lines[0].contains("the request is not"), "{answer:?}");
+    }
+    let mut long = b"{\"command\":\"".to_vec();
+    long.resize(2 * 1024 * 1024, b'x');
+    let answer = tokio::time::timeout(PATIENCE, async {
+        let mut stream = UnixStream::connect(&open.path).await.unwrap();
+        // The peer stops reading at its limit, so that the rest may not be taken.
+        let _ = stream.write_all(&long).await;
+        let mut line = String::new();
+        let _ = BufReader::new(stream).read_line(&mut line).await;
+        line
+    })
+    .await
+    .expect("it is not waited for");
+    assert!(answer.is_empty() || answer.contains("longer than"), "{answer}");
+    assert!(open.ask("help", &[]).await.ok, "it goes on");
+    open.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_in_the_way_is_told_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(local::FILE_NAME);
+    let request = Request { command: "status".to_owned(), args: Vec::new() };
+    assert!(matches!(local::ask(&path, &request).await, Err(AskError::NotRunning(_))));
+
+    let listening = UnixListener::bind(&path).unwrap();
+    assert!(matches!(local::bind(&path).await, Err(BindError::InUse(_))));
+    drop(listening);
+    assert!(path.exists(), "what a killed herder leaves");
+    assert!(matches!(local::ask(&path, &request).await, Err(AskError::NotRunning(_))));
+    drop(local::bind(&path).await.expect("a stale socket is taken away"));
+
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, "mine").unwrap();
+    assert!(matches!(local::bind(&path).await, Err(BindError::NotASocket(_))));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+
+    let deep = dir.path().join("d".repeat(120)).join(local::FILE_NAME);
+    let Err(reason @ BindError::PathTooLong(_)) = local::bind(&deep).await else { panic!("too long") };
+    assert!(reason.to_string().contains("choose a shorter data_dir"));
+}
