@@ -307,7 +307,10 @@ impl Supervisor<'_> {
                 self.take(Input::Driver { session: id, signal }, pending);
             }
         }
-        self.publish();
+        // What is decided but not yet on disk is shown when it is: `settle` publishes it then.
+        if pending.events.is_empty() {
+            self.publish();
+        }
     }
 
     fn request(&mut self, request: Request, pending: &mut Pending) {
