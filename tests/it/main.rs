@@ -16,6 +16,7 @@ mod kill;
 mod locales;
 mod outbox;
 mod runtime;
+mod servers;
 mod stage;
 mod supervisor;
 mod tidy;

@@ -264,13 +264,13 @@ impl Channels {
     }
 
     /// JOINs and topics that are due.
-    pub(crate) fn due(&mut self, now: Instant) -> Vec<Outgoing> {
-        let mut lines = self.joins_due(now);
+    pub(crate) fn due(&mut self, server: &ISupport, now: Instant) -> Vec<Outgoing> {
+        let mut lines = self.joins_due(server.known, now);
         lines.extend(self.topic_due(now));
         lines
     }
 
-    fn joins_due(&mut self, now: Instant) -> Vec<Outgoing> {
+    fn joins_due(&mut self, in_lists: bool, now: Instant) -> Vec<Outgoing> {
         let mut names: Vec<&str> = Vec::new();
         for channel in &mut self.list {
             match channel.state {
@@ -288,7 +288,7 @@ impl Channels {
         let mut lists: Vec<String> = Vec::new();
         for name in names {
             match lists.last_mut() {
-                Some(list) if "JOIN ".len() + list.len() + 1 + name.len() <= LINE_MAX - 2 => {
+                Some(list) if in_lists && "JOIN ".len() + list.len() + 1 + name.len() <= LINE_MAX - 2 => {
                     list.push(',');
                     list.push_str(name);
                 }

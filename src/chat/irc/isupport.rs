@@ -30,6 +30,8 @@ impl CaseMapping {
 /// A server's own description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ISupport {
+    /// It says something of itself at all. Those that do not take a list of channels for the name of one.
+    pub(crate) known: bool,
     /// How names are compared.
     pub(crate) case: CaseMapping,
     /// The longest nick.
@@ -45,6 +47,7 @@ pub(crate) struct ISupport {
 impl Default for ISupport {
     fn default() -> Self {
         Self {
+            known: false,
             case: CaseMapping::default(),
             nick_max: 30,
             // With the command, a channel of 50 and the relayed prefix it is one line everywhere.
@@ -58,6 +61,7 @@ impl Default for ISupport {
 impl ISupport {
     /// Takes the parameters of one 005: our nick, tokens, and a sentence.
     pub(crate) fn take(&mut self, params: &[String]) {
+        self.known = true;
         for token in params.iter().skip(1) {
             let (key, value) = token.split_once('=').unwrap_or((token, ""));
             match key {
@@ -101,6 +105,6 @@ mod tests {
         let mut server = ISupport::default();
         let params = ["me", "NICKLEN=x", "TOPICLEN=", "BOT", "CASEMAPPING=utf8", "=", "are supported"];
         server.take(&params.map(str::to_owned));
-        assert_eq!(server, ISupport::default());
+        assert_eq!(server, ISupport { known: true, ..ISupport::default() });
     }
 }

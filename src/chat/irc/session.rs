@@ -244,7 +244,7 @@ impl<'a> Session<'a> {
         if matches!(self.phase, Phase::Greeting { .. }) {
             return;
         }
-        let due = self.channels.due(now.mono);
+        let due = self.channels.due(&self.server, now.mono);
         self.effects.extend(due.into_iter().map(Effect::Send));
         let query = self.lookups.next_query(&self.server);
         self.effects.extend(query.map(Effect::Send));

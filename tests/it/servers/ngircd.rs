@@ -1,0 +1,41 @@
+//! ngircd (`apt-get install ngircd`): no capabilities but one, no services, and it cuts off who sends a long line.
+
+use std::process::Command;
+
+use super::{Daemon, free_port};
+
+pub(crate) struct Ngircd {
+    pub(crate) port: u16,
+    pub(crate) daemon: Daemon,
+    folder: tempfile::TempDir,
+}
+
+impl Ngircd {
+    /// With its own penalties for who sends too much, and `limits` in its section `[Limits]`.
+    pub(crate) fn start(limits: &str) -> Self {
+        let port = free_port();
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = format!(
+            "[Global]\nName = irc.test.local\nInfo = test\nListen = 127.0.0.1\nPorts = {port}\nMotdPhrase = hello\n\
+             AdminEMail = a@test.local\n[Limits]\nMaxConnectionsIP = 0\nMaxNickLength = 16\n{limits}\n\
+             [Options]\nDNS = no\nIdent = no\nPAM = no\n"
+        );
+        std::fs::write(folder.path().join("ngircd.conf"), config).expect("writable");
+        let daemon = spawn(&folder, port);
+        Self { port, daemon, folder }
+    }
+
+    /// Anew on the same port.
+    pub(crate) fn restart(&mut self) {
+        self.daemon = spawn(&self.folder, self.port);
+    }
+}
+
+fn spawn(folder: &tempfile::TempDir, port: u16) -> Daemon {
+    let log = folder.path().join("log");
+    let mut command = Command::new("/usr/sbin/ngircd");
+    command.arg("-n").arg("-f").arg(folder.path().join("ngircd.conf"));
+    let mut daemon = Daemon::start(&mut command, "apt-get install ngircd", &log);
+    daemon.listening(port, &log);
+    daemon
+}
