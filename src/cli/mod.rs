@@ -220,6 +220,10 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
     let ended = runtime.block_on(async {
         let shutdown = CancellationToken::new();
         let signals = signals()?;
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "it ends with the runtime, which lives as long as what it ends"
+        )]
         tokio::spawn(end_on(signals, shutdown.clone()));
         Box::pin(run::run(config, run::Options::default(), shutdown)).await.map_err(io::Error::other)
     });

@@ -18,6 +18,10 @@
 //! | `fork` | lines | children in sessions of their own and daemons, all deaf to SIGTERM |
 //! | `echo` | lines | the prompt |
 //! | `exit [--code N]` | lines | says why on standard error and leaves |
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a script is a process of its own without tokio, and sleeping is what it has been told to do"
+)]
 
 use std::io::{self, BufRead, BufWriter, Write};
 use std::process::ExitCode;

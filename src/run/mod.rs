@@ -135,6 +135,7 @@ impl Herder {
             networks: names,
             trees: trees.clone(),
             agents: config.agents.clone(),
+            withheld: config.secret_variables.clone(),
             fault: std::mem::take(&mut options.fault),
         };
         let fleet = supervisor::start(settings).await?;

@@ -83,6 +83,10 @@ async fn once(link: &Link) -> End {
         token.clone(),
         link.connector.clone(),
     );
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the handle is waited for below: a panic restarts this network alone"
+    )]
     let mut adapter = tokio::spawn(adapter);
     let mut refused = false;
     loop {

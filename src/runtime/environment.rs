@@ -1,6 +1,6 @@
 //! A child's environment: an allow-list, then what its spec sets, then what herder must have there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Launch;
 
@@ -15,11 +15,12 @@ fn is_herders_own(name: &str) -> bool {
     name.starts_with("HERDER_") || name == "DISCORD_TOKEN"
 }
 
-/// herder's own environment, read anew. Variables that are no Unicode are left out.
+/// herder's own environment, read anew, without what no agent is given. Variables that are no Unicode are left out.
 #[must_use]
-pub fn own() -> BTreeMap<String, String> {
+pub fn own_without(withheld: &BTreeSet<String>) -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| !withheld.contains(name))
         .collect()
 }
 

@@ -146,6 +146,10 @@ pub fn launch(launch: Launch, trees: ProcessTrees) -> Driver {
     let (orders, orders_inbox) = mpsc::channel(ORDERS_CAPACITY);
     let (reports_outbox, reports) = mpsc::channel(REPORTS_CAPACITY);
     let (live_sender, live) = watch::channel(Live::default());
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it ends with its last report, and its owner reads those to the end"
+    )]
     tokio::spawn(session::guarded(
         launch,
         trees,

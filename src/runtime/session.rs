@@ -49,6 +49,10 @@ pub(super) async fn guarded(launch: Launch, trees: ProcessTrees, ends: Ends) {
     let tree = Tree { root: None, marker: launch.marker.clone(), workspace: launch.spec.workspace.clone() };
     let grace = launch.clocks.grace;
     let reports = ends.reports.clone();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the task is waited for, so that its panic ends the session and nothing else"
+    )]
     let Err(error) = tokio::spawn(run(launch, trees.clone(), ends)).await else { return };
     let survivors = trees.end(&tree, grace).await;
     let outcome = Outcome::new(Category::Crash, format!("the driver failed: {error}"));
@@ -346,6 +350,7 @@ impl Session {
 
     fn end(&mut self, grace: Duration) {
         let (trees, tree) = (self.trees.clone(), self.tree.clone());
+        #[expect(clippy::disallowed_methods, reason = "the handle is kept in the stage and waited for")]
         let ladder = tokio::spawn(async move { trees.end(&tree, grace).await });
         self.stage = Stage::Ending { ladder, until: Instant::now() + grace + LADDER_MAX };
     }
@@ -520,7 +525,9 @@ impl Session {
         let working = matches!(self.stage, Stage::Working);
         if working && self.sampling.is_none() && self.vitals.needs_cpu(&self.clocks, self.elapsed()) {
             let (trees, tree) = (self.trees.clone(), self.tree.clone());
-            self.sampling = Some(tokio::spawn(async move { trees.ticks(&tree).await }));
+            #[expect(clippy::disallowed_methods, reason = "the handle is kept and waited for")]
+            let sampling = tokio::spawn(async move { trees.ticks(&tree).await });
+            self.sampling = Some(sampling);
         }
     }
 

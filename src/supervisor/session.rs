@@ -65,7 +65,7 @@ impl Session {
             spec: Arc::new(spec),
             conversation,
             marker: marker.clone(),
-            environment: runtime::environment::own(),
+            environment: runtime::environment::own_without(&shared.withheld),
         };
         let driver = runtime::launch(launch, shared.trees.clone());
         Self { id, agent, marker, driver, heard: Instant::now(), silence_reported: false, overdue: None }

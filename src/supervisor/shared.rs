@@ -1,7 +1,7 @@
 //! What the root, the supervisors and the [`super::Fleet`] handle share: services and the directory, never state of an
 //! agent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
@@ -44,6 +44,7 @@ pub(super) struct Shared {
     pub(super) policy: Policy,
     pub(super) posting: Posting,
     pub(super) trees: ProcessTrees,
+    pub(super) withheld: BTreeSet<String>,
     pub(super) timers: Timers,
     pub(super) fault: FaultInjection,
     /// Rings after every published view, for topics and pages.

@@ -1,6 +1,6 @@
 //! From the journal to running supervisors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
 
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -36,6 +36,8 @@ pub struct Settings {
     pub trees: ProcessTrees,
     /// Agents written in the configuration.
     pub agents: Vec<AgentSpec>,
+    /// Variables of the environment that no agent gets, whatever its spec asks for: herder's own secrets.
+    pub withheld: BTreeSet<String>,
     /// A seam for tests.
     pub fault: FaultInjection,
 }
@@ -66,7 +68,7 @@ struct Recalled {
 /// # Errors
 /// If the journal cannot be read or written.
 pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
-    let Settings { journal, policy, networks, trees, agents, fault } = settings;
+    let Settings { journal, policy, networks, trees, agents, withheld, fault } = settings;
     let reading = journal.clone();
     let recalled = tokio::task::spawn_blocking(move || recall(&reading)).await??;
     let (root_tx, root_rx) = mpsc::unbounded_channel();
@@ -75,6 +77,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         policy,
         posting: Posting::new(networks),
         trees,
+        withheld,
         timers: Timers::default(),
         fault,
         changed: Notify::new(),

@@ -1,5 +1,6 @@
 //! Supervisors with a real journal and real child processes: isolation, restarts, stop-all, what survives.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +39,7 @@ impl House {
             networks: vec![NetworkName::from("test")],
             trees: ProcessTrees::new().unwrap(),
             agents,
+            withheld: BTreeSet::new(),
             fault,
         })
         .await

@@ -20,6 +20,7 @@ const STRANGER_ROUNDS: u32 = 30;
 
 pub(super) fn start(inner: &Arc<Inner>) -> io::Result<()> {
     let ended = signal(SignalKind::child())?;
+    #[expect(clippy::disallowed_methods, reason = "it ends when the service it holds weakly is dropped")]
     tokio::spawn(run(Arc::downgrade(inner), ended));
     Ok(())
 }
