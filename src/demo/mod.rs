@@ -199,6 +199,10 @@ fn on_signals() -> Result<CancellationToken, DemoError> {
         (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?, listen(SignalKind::hangup())?);
     let shutdown = CancellationToken::new();
     let cancel = shutdown.clone();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it ends with the runtime, which lives as long as what it ends"
+    )]
     tokio::spawn(async move {
         tokio::select! {
             _ = interrupt.recv() => {}

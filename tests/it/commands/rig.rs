@@ -1,5 +1,6 @@
 //! A dispatcher over a real fleet, and people who speak to it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -61,6 +62,7 @@ impl Rig {
             networks: vec![NetworkName::from("net")],
             trees: ProcessTrees::new().unwrap(),
             agents: vec![shell("spark", dir.path(), BUSY), shell("quick", dir.path(), QUICK)],
+            withheld: BTreeSet::new(),
             fault: FaultInjection::default(),
         })
         .await
