@@ -1,4 +1,8 @@
 //! Scripted agents that fork, so that it can be seen that a whole tree of processes is ended.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a script is a process of its own without tokio, and sleeping is what it has been told to do"
+)]
 
 use std::io::{self, BufRead as _};
 use std::process::{Command, ExitCode, Stdio};
