@@ -10,6 +10,8 @@ use super::{FAILED, Global, NOT_RUNNING, complain, failed, say};
 use crate::commands::{self, COMMANDS, GROUPS};
 use crate::l10n::Locale;
 use crate::local::{self, Answer, AskError, Request};
+use crate::outbox::clean::clean;
+use crate::outbox::markup::{self, Markup};
 
 /// The arguments of a chat command; what they mean is decided where it is for everybody.
 const WORDS: &str = "words";
@@ -119,6 +121,8 @@ fn print(answer: &Answer, json: bool) -> ExitCode {
         }
     } else {
         for line in &answer.lines {
+            // An agent's words can be among them: nothing in them may act on the terminal.
+            let line = markup::sentence(&clean(line), Markup::Plain);
             if answer.ok { say(line) } else { complain(line) }
         }
     }

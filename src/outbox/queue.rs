@@ -10,7 +10,7 @@
 //!
 //! A lane holds a queue per target, so a target that is not joined waits without blocking others, and lines are taken from
 //! the targets in turn, so a chatty agent does not starve its neighbours. Inside a lane the order per target is the order
-//! of the pushes. The urgent lane goes first.
+//! of the pushes. The urgent lane goes first, but for one line of each window.
 //!
 //! A post is rendered when its turn comes and goes out over as many windows as it needs. Each of its lines is waiting,
 //! flying or confirmed. [`NetworkQueue::requeue`] turns flying into waiting; a confirmed line is never sent again in this
@@ -183,8 +183,13 @@ impl NetworkQueue {
     ) -> Option<Window> {
         let mut state = self.state();
         let mut window = Window::default();
-        for urgent in [true, false] {
-            let left = max_lines.saturating_sub(window.lines.len());
+        // Answers are asked for by people, and a person can ask without end: one line of a window stays for the others.
+        let for_others = usize::from(max_lines > 1 && !state.normal.is_empty());
+        for (urgent, kept) in [(true, for_others), (false, 0), (true, 0)] {
+            let left = max_lines.saturating_sub(window.lines.len() + kept);
+            if left == 0 {
+                continue;
+            }
             let (lines, silent) = state.lane(urgent).take(left, &self.renderer, room, joined);
             window.lines.extend(lines.into_iter().map(|mut line| {
                 line.urgent = urgent;

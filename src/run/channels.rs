@@ -7,39 +7,47 @@ use tokio::sync::watch;
 use crate::chat::irc::ChannelWanted;
 use crate::core::agent::Agent;
 use crate::l10n::Locale;
-use crate::outbox::Target;
+use crate::outbox::clean::clean;
+use crate::outbox::{Redactor, Target};
 use crate::supervisor::Fleet;
 
 /// Topics follow the fleet at most so often: people read them, servers limit them.
 const EVERY: Duration = Duration::from_secs(2);
 
 /// The agents' channels as they should be now.
-pub(super) fn wanted(fleet: &Fleet, locale: &Locale) -> Vec<ChannelWanted> {
+pub(super) fn wanted(fleet: &Fleet, locale: &Locale, redactor: &Redactor) -> Vec<ChannelWanted> {
     fleet
         .agents()
         .into_iter()
         .map(|view| ChannelWanted {
             target: Target::Agent(view.name.clone()),
-            topic: Some(topic(&view.agent, locale)),
+            topic: Some(topic(&view.agent, locale, redactor)),
         })
         .collect()
 }
 
 /// `<phase> · <task> · <since>`.
-fn topic(agent: &Agent, locale: &Locale) -> String {
+fn topic(agent: &Agent, locale: &Locale, redactor: &Redactor) -> String {
     /// A topic has some hundred bytes on every server.
     const WORK_MAX: usize = 80;
     let phase = locale.phase(&agent.phase, agent.since);
     let work = agent.current.as_ref().or_else(|| agent.queue.front());
-    let work = work.map_or_else(|| "-".to_owned(), |work| work.text.chars().take(WORK_MAX).collect());
-    format!("{phase} · {} · {}", work.replace(['\r', '\n'], " "), locale.clock_time(agent.since))
+    // A topic is read by whoever joins: it is as clean of secrets and control codes as a post.
+    let work = work.map_or_else(|| "-".to_owned(), |work| redactor.redact(&clean(&work.text)).replace('\n', " "));
+    let work: String = work.chars().take(WORK_MAX).collect();
+    format!("{phase} · {work} · {}", locale.clock_time(agent.since))
 }
 
 /// Keeps `channels` as the fleet is, until dropped.
-pub(super) async fn follow(fleet: Fleet, locale: Locale, channels: watch::Sender<Vec<ChannelWanted>>) {
+pub(super) async fn follow(
+    fleet: Fleet,
+    locale: Locale,
+    redactor: Redactor,
+    channels: watch::Sender<Vec<ChannelWanted>>,
+) {
     loop {
         fleet.changed().await;
-        let now = wanted(&fleet, &locale);
+        let now = wanted(&fleet, &locale, &redactor);
         channels.send_if_modified(|channels| {
             let changed = *channels != now;
             *channels = now;

@@ -148,7 +148,7 @@ impl Herder {
             journal: journal.clone(),
             access: Access::new(&config.access),
             locale: locale.clone(),
-            redactor,
+            redactor: redactor.clone(),
             control: of_networks(&|network| vec![network.control_channel.clone()]),
             bots: of_networks(&|network| network.bots.clone()),
         });
@@ -161,7 +161,7 @@ impl Herder {
             speaking: CancellationToken::new(),
             trees,
         };
-        herder.start_edges(&config, options, &locale, dispatcher).await?;
+        herder.start_edges(&config, options, (&locale, &redactor), dispatcher).await?;
         herder.say_first(&config, &opening).await;
         Ok(herder)
     }
@@ -177,13 +177,13 @@ impl Herder {
         &self,
         config: &Arc<Config>,
         mut options: Options,
-        locale: &Locale,
+        (locale, redactor): (&Locale, &Redactor),
         dispatcher: Dispatcher,
     ) -> Result<(), RunError> {
         let socket = config.data_dir.join(crate::local::FILE_NAME);
         let socket = crate::local::bind(&socket).await?;
         let (inbound, heard) = mpsc::channel(INBOUND_CAPACITY);
-        let (channels, wanted) = watch::channel(channels::wanted(&self.fleet, locale));
+        let (channels, wanted) = watch::channel(channels::wanted(&self.fleet, locale, redactor));
         let access = Arc::new(Access::new(&config.access));
         for network in &config.irc {
             let Some(queue) = self.queues.get(&network.name) else { continue };
@@ -200,7 +200,7 @@ impl Herder {
         }
         let speech = speech::Speech { dispatcher: dispatcher.clone(), queues: self.queues.clone() };
         self.tasks.spawn(speech.hear(heard, self.hearing.clone()));
-        let topics = channels::follow(self.fleet.clone(), locale.clone(), channels);
+        let topics = channels::follow(self.fleet.clone(), locale.clone(), redactor.clone(), channels);
         self.tasks.spawn(stop_with(self.hearing.clone(), topics));
         let upkeep = upkeep::run(self.journal.clone(), self.fleet.clone());
         self.tasks.spawn(stop_with(self.hearing.clone(), upkeep));

@@ -368,3 +368,19 @@ async fn a_target_that_is_gone_is_forgotten_on_disk_too() {
     assert!(queue.is_empty());
     assert_eq!(book.whole(), [1, 2]);
 }
+
+#[tokio::test]
+async fn a_person_who_asks_without_end_does_not_silence_the_agents() {
+    let (queue, _book) = queue();
+    let spark = agent("spark");
+    for id in 1..=20 {
+        queue.push(words(id, &spark, Lane::Urgent, "answer"));
+    }
+    queue.push(words(21, &spark, Lane::Normal, "word"));
+    assert_eq!(texts(&window_of(&queue, 4)), ["answer", "answer", "answer", "word"]);
+    assert_eq!(
+        texts(&window_of(&queue, 4)).len(),
+        4,
+        "with nothing else to say a window is not left half empty"
+    );
+}
