@@ -64,7 +64,8 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
     let began = Instant::now();
     loop {
         let prepared = prepare(&launch).and_then(|(invocation, protocol)| {
-            spawn::spawn(&trees, &invocation, &launch.spec.workspace).map(|owned| (owned, protocol))
+            spawn::spawn(&trees, &invocation, &launch.spec.workspace, &launch.marker)
+                .map(|owned| (owned, protocol))
         });
         let (owned, protocol) = match prepared {
             Ok(prepared) => prepared,
@@ -599,7 +600,7 @@ async fn fill<R: tokio::io::AsyncRead + Unpin>(lines: &mut Option<Lines<R>>) -> 
 
 async fn exited(child: &mut Option<Owned>) -> io::Result<ExitStatus> {
     match child {
-        Some(owned) => owned.child.wait().await,
+        Some(owned) => owned.wait().await,
         None => std::future::pending().await,
     }
 }

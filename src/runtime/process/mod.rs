@@ -10,13 +10,12 @@
 //! A daemon that has thrown its environment away is in the second net alone. It is ended with the session whose workspace
 //! it works in, or else with the last session that may have started it ([`ProcessTrees::strays`]).
 //!
+//! Where cgroups can be made, each session has one as well (`cgroup`).
+//!
 //! Nothing is ever found by its name, and nothing is signalled by its number alone: a pid is given to another process one
 //! day, so that a signal goes through a pidfd after the start time was compared ([`signal`]).
-//!
-//! Deliberately absent: cgroups. Where one can be made, `cgroup.kill` is the only thing that outruns a process that
-//! forks and exits in a loop; but a child can be put into one before it runs only by a `pre_exec`, which costs the fast
-//! spawn path, or by `clone3`, which the standard library does not offer.
 
+mod cgroup;
 mod reap;
 mod signal;
 pub(in crate::runtime) mod spawn;
@@ -26,12 +25,15 @@ mod table;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::getpgrp;
 use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
 
+use cgroup::Cgroups;
 pub use signal::send;
 pub use table::{Entry, Identity, Table, lives, look};
 
@@ -67,6 +69,8 @@ struct Inner {
     own: Mutex<HashMap<u32, u64>>,
     /// Markers that were seen, see [`Table::read`].
     markers: Mutex<HashMap<Identity, String>>,
+    /// Where cgroups can be made, if they can.
+    cgroups: Option<Cgroups>,
     /// Whether orphans come here, so that an empty list of adopted children proves that nothing is left.
     adopts: bool,
     /// Drawn when a table is asked for and when one is begun, so that whoever asked before it was begun can share it.
@@ -87,7 +91,24 @@ pub struct Owned {
     pub child: Child,
     /// Which process it is.
     pub identity: Identity,
+    /// It is being moved into its cgroup; until that is done its number must not become free.
+    placing: Option<JoinHandle<()>>,
     inner: Arc<Inner>,
+}
+
+impl Owned {
+    /// Waits for the process to end. Nothing is lost when the future is dropped.
+    ///
+    /// # Errors
+    /// As [`Child::wait`].
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        if let Some(placing) = &mut self.placing {
+            // A move that failed leaves the process where it was.
+            let _ = placing.await;
+            self.placing = None;
+        }
+        self.child.wait().await
+    }
 }
 
 impl Drop for Owned {
@@ -120,16 +141,16 @@ impl ProcessTrees {
                 false
             }
         };
-        let inner = Arc::new(Inner { adopts, ..Inner::default() });
+        let inner = Arc::new(Inner { adopts, cgroups: Cgroups::find(), ..Inner::default() });
         reap::start(&inner)?;
         Ok(Self { inner })
     }
 
-    /// Starts `command` in a process group of its own.
+    /// Starts `command` in a process group of its own, and in a cgroup of its marker if there can be one.
     ///
     /// # Errors
     /// As [`Command::spawn`].
-    pub fn spawn(&self, command: &mut Command) -> io::Result<Owned> {
+    pub fn spawn(&self, command: &mut Command, marker: &str) -> io::Result<Owned> {
         let mut own = lock(&self.inner.own);
         let child = command.process_group(0).kill_on_drop(false).spawn()?;
         let pid = child.id().ok_or_else(|| io::Error::other("the child has no process id"))?;
@@ -137,7 +158,16 @@ impl ProcessTrees {
         let started = look(pid).map_or(0, |entry| entry.identity.started);
         own.insert(pid, started);
         drop(own);
-        Ok(Owned { child, identity: Identity { pid, started }, inner: Arc::clone(&self.inner) })
+        // Off this thread: the kernel may take milliseconds to move a process.
+        let placing = self.inner.cgroups.is_some().then(|| {
+            let (inner, marker) = (Arc::clone(&self.inner), marker.to_owned());
+            tokio::task::spawn_blocking(move || {
+                if let Some(cgroups) = &inner.cgroups {
+                    cgroups.place(&marker, pid);
+                }
+            })
+        });
+        Ok(Owned { child, identity: Identity { pid, started }, placing, inner: Arc::clone(&self.inner) })
     }
 
     /// All processes, seen after this was called. Many callers share one look.
@@ -168,7 +198,13 @@ impl ProcessTrees {
     /// their parent. Two looks, because the list may miss one while another one ends.
     #[must_use]
     pub fn nothing_left(&self, tree: &Tree) -> bool {
-        self.inner.adopts && (0..2).all(|_| self.no_orphan_of(tree))
+        let group = self.inner.cgroups.as_ref().and_then(|cgroups| cgroups.of(&tree.marker));
+        let empty = group.as_deref().is_none_or(cgroup::is_empty);
+        let nothing = empty && self.inner.adopts && (0..2).all(|_| self.no_orphan_of(tree));
+        if let Some(group) = group.filter(|_| nothing) {
+            cgroup::remove(&group);
+        }
+        nothing
     }
 
     fn no_orphan_of(&self, tree: &Tree) -> bool {

@@ -19,6 +19,7 @@ pub(in crate::runtime) fn spawn(
     trees: &ProcessTrees,
     invocation: &Invocation,
     workspace: &Path,
+    marker: &str,
 ) -> Result<Owned, String> {
     if !workspace.is_dir() {
         return Err(format!("the workspace {} is not there: create it or change it", workspace.display()));
@@ -33,7 +34,7 @@ pub(in crate::runtime) fn spawn(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    trees.spawn(&mut command).map_err(|error| {
+    trees.spawn(&mut command, marker).map_err(|error| {
         match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
             Some(rustix::io::Errno::TOOBIG) => {
                 format!(

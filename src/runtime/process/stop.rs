@@ -1,13 +1,14 @@
 //! The stop ladder: SIGTERM, grace, SIGKILL, to every process of a tree, until two looks in a row find nothing.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::table::Identity;
-use super::{ProcessTrees, Tree, send};
+use super::table::{Identity, look};
+use super::{ProcessTrees, Tree, cgroup, send};
 
 /// After SIGKILL a process is gone as soon as the kernel lets go of it; one that is not by then hangs in a device or a file
 /// system and is reported as a survivor.
@@ -64,14 +65,28 @@ impl ProcessTrees {
     ) -> (HashSet<Identity>, Vec<u32>) {
         let mut climb = Climb { trees: self, meant, seen, found: HashSet::new() };
         let survivors = if climb.ask(grace).await { Vec::new() } else { climb.kill().await };
+        climb.groups().iter().for_each(|group| cgroup::remove(group));
         (climb.found, survivors)
     }
 }
 
 impl Climb<'_> {
+    /// The cgroups of what is meant.
+    fn groups(&self) -> Vec<PathBuf> {
+        let Some(cgroups) = &self.trees.inner.cgroups else { return Vec::new() };
+        match &self.meant {
+            Meant::Tree(tree) => cgroups.of(&tree.marker).into_iter().collect(),
+            Meant::Marked(prefixes) => {
+                prefixes.iter().flat_map(|prefix| cgroups.beginning_with(prefix)).collect()
+            }
+        }
+    }
+
     /// What lives now.
     async fn members(&mut self) -> Vec<Identity> {
         let table = self.trees.table().await;
+        let grouped = self.groups().into_iter().flat_map(|group| cgroup::pids(&group));
+        self.seen.extend(grouped.filter_map(look).map(|entry| entry.identity));
         let members = match &self.meant {
             Meant::Tree(tree) => {
                 self.seen.extend(self.trees.strays(&table, tree));
@@ -130,6 +145,7 @@ impl Climb<'_> {
                 send(*member, Signal::KILL);
                 fresh |= killed.insert(*member);
             }
+            self.groups().iter().for_each(|group| cgroup::kill(group));
             if Instant::now() >= until {
                 let mut left: Vec<u32> = members.iter().map(|member| member.pid).collect();
                 left.sort_unstable();
