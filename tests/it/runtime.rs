@@ -299,14 +299,13 @@ for n in range(2):
 print("ready", flush=True)
 "#;
 
-#[tokio::test]
-async fn the_ladder_leaves_nothing() {
+async fn stop_the_forker(trees: ProcessTrees) {
     let folder = tempfile::tempdir().expect("a folder");
     let script = format!("{FORKER}\nstay()");
     let mut what = session(Runtime::Command, &["python3", "-c", &script], folder.path());
     what.clocks.grace = Duration::from_millis(300);
     edit(&mut what, |spec| spec.relay = Relay::All);
-    let mut running = Running::start(what);
+    let mut running = Running::start_in(what, trees);
     let root = running.spawned().await;
     running.order(Order::Go).await;
     running.first_words().await;
@@ -317,6 +316,41 @@ async fn the_ladder_leaves_nothing() {
     assert!(survivors.is_empty(), "{survivors:?}");
     assert_eq!(outcome.category, Category::Interrupted);
     assert!(!members.iter().any(|member| lives(*member)) && !lives(root));
+}
+
+#[tokio::test]
+async fn the_ladder_leaves_nothing() {
+    stop_the_forker(ProcessTrees::without_cgroups().expect("this process can adopt")).await;
+}
+
+#[tokio::test]
+async fn the_ladder_leaves_nothing_with_cgroups_if_there_are_any() {
+    stop_the_forker(ProcessTrees::new().expect("this process can adopt")).await;
+}
+
+#[tokio::test]
+async fn a_process_that_flees_by_forking_is_caught_where_there_are_cgroups() {
+    let trees = ProcessTrees::new().expect("this process can adopt");
+    if !trees.has_cgroups() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let comet = "import os, signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('off', flush=True)\nos.setsid() if os.fork() == 0 else os._exit(0)\nwhile True:\n  if os.fork(): os._exit(0)";
+    let mut what = session(Runtime::Command, &["python3", "-c", comet], folder.path());
+    what.clocks.grace = Duration::from_millis(100);
+    let marker = what.marker.clone();
+    let (outcome, survivors) = {
+        let mut running = Running::start_in(what, trees);
+        running.spawned().await;
+        running.order(Order::Go).await;
+        running.ended().await
+    };
+    assert_eq!((outcome.category, survivors.len()), (Category::Success, 0));
+    let own = std::fs::read_to_string("/proc/self/cgroup").expect("this process is in a group");
+    let group = format!("herder.{}", marker.replace('/', "."));
+    let find = tokio::process::Command::new("find").args(["/sys/fs/cgroup", "-name", &group]).output();
+    let found = find.await.expect("find runs").stdout;
+    assert_eq!(String::from_utf8_lossy(&found), "", "the group is empty and gone (this process: {own})");
 }
 
 #[tokio::test]
@@ -347,7 +381,7 @@ sys.stdin.read()
 #[tokio::test]
 async fn a_daemon_without_parent_and_environment_is_ended_with_the_last_session_that_may_have_started_it() {
     let (one, two) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-    let trees = ProcessTrees::new().expect("this process can adopt");
+    let trees = ProcessTrees::without_cgroups().expect("this process can adopt");
     let start = async |workspace: &Path, file: &Path, goes_to: &Path| {
         let (file, goes_to) = (file.display().to_string(), goes_to.display().to_string());
         let mut what = session(Runtime::Claude, &["python3", "-c", STRAY, &file, &goes_to], workspace);
@@ -441,7 +475,9 @@ async fn silence_without_cpu_time_is_a_hang_and_work_is_not() {
     });
     assert_eq!(ran_out, Some(Clock::Silence));
 
-    let busy = "import time\nt = time.process_time\nwhile t() < 2: pass\nprint('counted')";
+    // On a busy machine it gets a small share of the CPU; the clock is as patient as that needs.
+    what.clocks.silence = Duration::from_secs(2);
+    let busy = "import time\nt = time.process_time\nwhile t() < 3: pass\nprint('counted')";
     edit(&mut what, |spec| spec.command = ["python3", "-c", busy].map(str::to_owned).to_vec());
     let (outcome, ..) = run(what).await;
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("counted")));

@@ -134,6 +134,18 @@ impl ProcessTrees {
     /// # Errors
     /// If signals cannot be listened for.
     pub fn new() -> io::Result<Self> {
+        Self::with(Cgroups::find())
+    }
+
+    /// As [`ProcessTrees::new`] on a system where no cgroup can be made.
+    ///
+    /// # Errors
+    /// As [`ProcessTrees::new`].
+    pub fn without_cgroups() -> io::Result<Self> {
+        Self::with(None)
+    }
+
+    fn with(cgroups: Option<Cgroups>) -> io::Result<Self> {
         let adopts = match rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
             Ok(()) => true,
             Err(error) => {
@@ -141,9 +153,15 @@ impl ProcessTrees {
                 false
             }
         };
-        let inner = Arc::new(Inner { adopts, cgroups: Cgroups::find(), ..Inner::default() });
+        let inner = Arc::new(Inner { adopts, cgroups, ..Inner::default() });
         reap::start(&inner)?;
         Ok(Self { inner })
+    }
+
+    /// Whether each session has a cgroup.
+    #[must_use]
+    pub fn has_cgroups(&self) -> bool {
+        self.inner.cgroups.is_some()
     }
 
     /// Starts `command` in a process group of its own, and in a cgroup of its marker if there can be one.

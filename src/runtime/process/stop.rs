@@ -1,6 +1,6 @@
 //! The stop ladder: SIGTERM, grace, SIGKILL, to every process of a tree, until two looks in a row find nothing.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -101,10 +101,16 @@ impl Climb<'_> {
         members
     }
 
-    /// What lives, after two looks if the first one found nothing: a process may be born between the two lines of a list.
+    /// What lives, after two looks if the first one found nothing: a process may be born between two lines of a list.
     async fn members_for_certain(&mut self) -> Vec<Identity> {
         let members = self.members().await;
         if members.is_empty() { self.members().await } else { members }
+    }
+
+    /// Whether nothing lives, given what two looks have found. A process that forks and exits all the time is never seen
+    /// alive, but its cgroup knows of it.
+    fn is_over(&self, members: &[Identity]) -> bool {
+        members.is_empty() && self.groups().iter().all(|group| cgroup::is_empty(group))
     }
 
     /// SIGTERM. Whether everything left within `grace`.
@@ -114,7 +120,7 @@ impl Climb<'_> {
         let mut pause = LOOK_FIRST;
         loop {
             let members = self.members_for_certain().await;
-            if members.is_empty() {
+            if self.is_over(&members) {
                 return true;
             }
             for member in members.into_iter().filter(|member| asked.insert(*member)) {
@@ -137,7 +143,7 @@ impl Climb<'_> {
         let mut pause = LOOK_FIRST;
         loop {
             let members = self.members_for_certain().await;
-            if members.is_empty() {
+            if self.is_over(&members) {
                 return Vec::new();
             }
             let mut fresh = false;
@@ -147,9 +153,9 @@ impl Climb<'_> {
             }
             self.groups().iter().for_each(|group| cgroup::kill(group));
             if Instant::now() >= until {
-                let mut left: Vec<u32> = members.iter().map(|member| member.pid).collect();
-                left.sort_unstable();
-                return left;
+                let grouped = self.groups().into_iter().flat_map(|group| cgroup::pids(&group));
+                let left: BTreeSet<u32> = members.iter().map(|member| member.pid).chain(grouped).collect();
+                return left.into_iter().collect();
             }
             // Whoever forks while this loop looks is not given a pause to do so again.
             if !fresh {
