@@ -8,7 +8,7 @@ use super::desk::{Answer, Desk, Done, Failure};
 use super::grammar::Call;
 use super::say::{DOT, Voice};
 use super::settings::{self, Problem, Why};
-use super::words::{bounded, repeat};
+use super::words::repeat;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb, is_word};
 use crate::access::Role;
 use crate::core::id::AgentName;
@@ -203,9 +203,9 @@ pub(super) fn list(desk: &Desk<'_>) -> Done {
             let model = if spec.model.is_empty() {
                 String::new()
             } else {
-                format!("{DOT}{}", bounded(&spec.model, 60))
+                format!("{DOT}{}", voice.short(&spec.model, 60))
             };
-            let workspace = bounded(&spec.workspace.to_string_lossy(), 120);
+            let workspace = voice.short(&spec.workspace.to_string_lossy(), 120);
             format!("{}: {}{model}{DOT}{workspace}", spec.name, voice.locale.runtime(spec.runtime))
         }))
     };
@@ -228,8 +228,8 @@ pub(super) fn show(desk: &Desk<'_>, call: &Call) -> Done {
         !matches!(key.as_str(), "name" | "runtime") && defaults[key.as_str()] != **value
     }) {
         let value = match value {
-            serde_json::Value::String(text) => bounded(text, 200),
-            other => bounded(&other.to_string(), 200),
+            serde_json::Value::String(text) => voice.short(text, 200),
+            other => voice.short(&other.to_string(), 200),
         };
         let list =
             if matches!(key.as_str(), "workspace" | "model" | "account") { &mut first } else { &mut second };

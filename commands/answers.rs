@@ -118,3 +118,45 @@ pub(super) fn last<E>(
     found.reverse();
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::event::Event;
+    use crate::core::time::Timestamp;
+    use crate::journal::{Entry, Stream};
+
+    /// A stream of `count` entries, read in pages as the journal gives them.
+    fn read(count: u64) -> impl Fn(usize, Option<u64>) -> Result<Vec<Recorded>, ()> {
+        move |limit, before| {
+            let end = before.unwrap_or(u64::MAX).min(count + 1);
+            let first = end.saturating_sub(u64::try_from(limit).expect("a page")).max(1);
+            let entry = |rev| Recorded {
+                seq: rev,
+                stream: Stream::Audit,
+                rev,
+                at: Timestamp::default(),
+                entry: Entry::Agent(Event::WaitOver),
+            };
+            Ok((first..end).map(entry).collect())
+        }
+    }
+
+    fn revs(wanted: usize, count: u64, fits: impl Fn(&Recorded) -> bool) -> Vec<u64> {
+        last(wanted, fits, read(count)).expect("it reads").iter().map(|recorded| recorded.rev).collect()
+    }
+
+    #[test]
+    fn the_last_entries_that_fit_are_found_across_pages_oldest_first() {
+        assert_eq!(revs(3, 10, |_| true), [8, 9, 10]);
+        assert_eq!(revs(3, 2, |_| true), [1, 2]);
+        assert_eq!(revs(3, 0, |_| true), [0_u64; 0]);
+        assert_eq!(revs(3, 1000, |recorded| recorded.rev % 300 == 0), [300, 600, 900]);
+        assert_eq!(revs(400, 1000, |_| true).len(), 400);
+    }
+
+    #[test]
+    fn a_filter_that_fits_nothing_ends() {
+        assert_eq!(revs(1, u64::MAX - 1, |_| false), [0_u64; 0]);
+    }
+}

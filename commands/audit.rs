@@ -5,7 +5,6 @@ use serde_json::json;
 use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::say::{Voice, person};
-use super::words::bounded;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
 use crate::journal::{AuditEntry, Entry, Recorded, Stream};
@@ -55,15 +54,15 @@ fn entry(recorded: &Recorded) -> Option<&AuditEntry> {
 /// `alice (account:alice, libera #spark): pause spark now`.
 fn line(voice: Voice<'_>, audit: &AuditEntry) -> String {
     let identity =
-        audit.by.identity.as_deref().map_or_else(|| "–".to_owned(), |identity| bounded(identity, 100));
+        audit.by.identity.as_deref().map_or_else(|| "–".to_owned(), |identity| voice.short(identity, 100));
     voice.text(
         "cmd-audit-line",
         &[
             ("name", person(&audit.by).into()),
             ("identity", identity.into()),
-            ("network", bounded(audit.by.network.as_str(), 40).into()),
-            ("place", bounded(&audit.place, 60).into()),
-            ("text", bounded(&audit.text, 200).into()),
+            ("network", voice.short(audit.by.network.as_str(), 40).into()),
+            ("place", voice.short(&audit.place, 60).into()),
+            ("text", voice.short(&audit.text, 200).into()),
         ],
     )
 }

@@ -27,8 +27,9 @@ use crate::core::time::Timestamp;
 use crate::core::work::Actor;
 use crate::journal::{AuditEntry, Journal};
 use crate::l10n::Locale;
+use crate::outbox::Redactor;
 use crate::outbox::Target;
-use crate::outbox::redact::Redactor;
+use crate::outbox::clean::clean;
 use crate::supervisor::{AnswerTo, Asked, Fleet};
 
 /// The most of somebody's words in the record.
@@ -83,6 +84,8 @@ pub(super) struct Inner {
 /// What is remembered between lines; never across a restart, since nothing in it is worth that.
 pub(super) struct Memory {
     refusals: Rate,
+    /// For lines that may just be talk among people.
+    talk: Rate,
     viewers: Rate,
     bots: Rate,
     pub(super) removals: HashMap<AgentName, Removal>,
@@ -102,6 +105,7 @@ impl Dispatcher {
         let memory = Memory {
             // A stranger gets a word, a crowd of them does not get a flood.
             refusals: Rate::new(minute, 3, 20),
+            talk: Rate::new(minute * 10, 1, 20),
             // With `viewers = ["*"]` anybody can ask; an answer is many times longer than a question.
             viewers: Rate::new(minute, 12, 60),
             bots: Rate::new(Duration::from_secs(3600), BOT_EXCHANGES, usize::MAX),
@@ -240,7 +244,7 @@ impl Roster for Inner {
 
 impl Inner {
     pub(super) fn voice(&self, now: Timestamp) -> Voice<'_> {
-        Voice { locale: &self.locale, now }
+        Voice { locale: &self.locale, now, redactor: &self.redactor }
     }
 
     pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -267,7 +271,9 @@ impl Inner {
         let needed = needed(heard);
         let standing = self.access.standing(author);
         let Some(standing) = standing.filter(|standing| standing.role >= needed) else {
-            let told = self.memory().refusals.allows(&key, now);
+            let mut memory = self.memory();
+            let told = if is_talk(heard) { &mut memory.talk } else { &mut memory.refusals }.allows(&key, now);
+            drop(memory);
             return Err(told.then(|| vec![self.needs_role(voice, heard, needed)]));
         };
         if self.is_bot(author) {
@@ -336,9 +342,21 @@ impl Inner {
                 place,
                 agent: agent_of(heard).cloned(),
                 verb: verb.to_owned(),
-                text: bounded(&self.redactor.redact(&inbound.text), AUDIT_MAX),
+                text: bounded(&self.redactor.redact(&clean(&inbound.text)), AUDIT_MAX),
             },
             answer: Some(AnswerTo { network: author.network.clone(), to, nick: author.nick.clone() }),
+        }
+    }
+
+    /// The data with every text in it redacted.
+    fn without_secrets(&self, data: Data) -> Data {
+        match data {
+            Data::String(text) => Data::String(self.redactor.redact(&text).into_owned()),
+            Data::Array(items) => items.into_iter().map(|item| self.without_secrets(item)).collect(),
+            Data::Object(entries) => {
+                entries.into_iter().map(|(key, value)| (key, self.without_secrets(value))).collect()
+            }
+            Data::Null | Data::Bool(_) | Data::Number(_) => data,
         }
     }
 
@@ -349,7 +367,18 @@ impl Inner {
             Err(Failure::Refusal(refusal)) => (vec![voice.locale.refusal(&refusal)], Some(json!(refusal))),
             Err(Failure::Lines(lines)) => (lines, None),
         };
-        (lines.iter().map(|line| self.redactor.redact(line).into_owned()).collect(), data)
+        let lines = lines.iter().map(|line| self.redactor.redact(line).into_owned()).collect();
+        (lines, data.map(|data| self.without_secrets(data)))
+    }
+}
+
+/// Whether a line may not have been meant for herder: people also talk in an agent's channel, and a refusal under each
+/// of their lines would drown them.
+fn is_talk(heard: &Heard) -> bool {
+    match heard {
+        Heard::Work { .. } | Heard::Problem(Problem::NoSuchAgent { .. } | Problem::AskBack { .. }) => true,
+        Heard::Command(_) | Heard::Nothing => false,
+        Heard::Problem(Problem::Unknown { .. } | Problem::Usage { .. } | Problem::Group { .. }) => false,
     }
 }
 

@@ -31,6 +31,9 @@ const EVENTS: usize = 10;
 /// The most of somebody's or an agent's words in one line.
 const DETAIL_MAX: usize = 160;
 
+/// The most of a line but for its detail; names and numbers are far below it.
+const LINE_MAX: usize = 300;
+
 pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
     let wanted = desk.wanted(call, EVENTS);
@@ -50,18 +53,20 @@ fn line(voice: Voice<'_>, recorded: &Recorded) -> String {
     match &recorded.entry {
         Entry::Agent(event) => of_agent(voice, event),
         Entry::Fleet(event) => of_fleet(voice, event),
-        Entry::Audit(audit) => bounded(&audit.text, DETAIL_MAX),
+        Entry::Audit(audit) => voice.short(&audit.text, DETAIL_MAX),
     }
 }
 
 /// `what` happened, by whom, and the detail; the pieces that an event lacks are empty.
 fn say(voice: Voice<'_>, what: &str, subject: String, by: Option<&Actor>, detail: &str) -> String {
-    let mut text = voice.text("cmd-event", &[("what", what.into()), ("subject", subject.into())]);
+    // An event without a subject leaves a gap where it would stand.
+    let mut text =
+        bounded(&voice.text("cmd-event", &[("what", what.into()), ("subject", subject.into())]), LINE_MAX);
     if let Some(by) = by {
         text.push(' ');
         text.push_str(&voice.text("cmd-event-by", &[("name", person(by).into())]));
     }
-    let detail = bounded(detail, DETAIL_MAX);
+    let detail = voice.short(detail, DETAIL_MAX);
     if !detail.is_empty() {
         text.push_str(": ");
         text.push_str(&detail);
@@ -129,15 +134,156 @@ fn of_fleet(voice: Voice<'_>, event: &FleetEvent) -> String {
         FleetEvent::AgentRemoved { agent } => say(voice, "removed", agent.to_string(), None, ""),
         FleetEvent::AccountBlocked { account, category, agent } => {
             let detail = format!("{agent}, {}", voice.locale.category(*category));
-            say(voice, "account-blocked", bounded(account.as_str(), 40), None, &detail)
+            say(voice, "account-blocked", voice.short(account.as_str(), 40), None, &detail)
         }
         FleetEvent::AccountOpened { account, by } => {
-            say(voice, "account-opened", bounded(account.as_str(), 40), Some(by), "")
+            say(voice, "account-opened", voice.short(account.as_str(), 40), Some(by), "")
         }
         FleetEvent::SupervisorPanicked { agent, message } => {
             say(voice, "panicked", agent.to_string(), None, message)
         }
-        FleetEvent::Started { version } => say(voice, "started", bounded(version, 40), None, ""),
+        FleetEvent::Started { version } => say(voice, "started", voice.short(version, 40), None, ""),
         FleetEvent::Stopped => say(voice, "stopped", String::new(), None, ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::core::event::{PauseReason, StopReason, WaitReason};
+    use crate::core::id::{AccountName, AgentName, NetworkName, SessionId, WorkId};
+    use crate::core::input::Clock;
+    use crate::core::outcome::{Category, Outcome};
+    use crate::core::spec::{AgentSpec, Runtime};
+    use crate::core::time::Timestamp;
+    use crate::core::work::{TaskEnd, Work, WorkKind};
+    use crate::l10n::Locale;
+    use crate::outbox::Redactor;
+
+    fn agent_events() -> Vec<Event> {
+        let name = AgentName::new("spark").expect("a name");
+        let spec = Box::new(AgentSpec::new(name, Runtime::Claude, PathBuf::from("/srv")));
+        let by = Actor { network: NetworkName::from("libera"), name: "alice".to_owned(), identity: None };
+        let (session, work) = (SessionId(4), WorkId(7));
+        let whole = Work {
+            id: work,
+            kind: WorkKind::Task,
+            text: "fix the tests".to_owned(),
+            by: by.clone(),
+            at: Timestamp::default(),
+            attempts: 0,
+        };
+        let text = || "so it is".to_owned();
+        vec![
+            Event::Added { spec: spec.clone(), by: by.clone() },
+            Event::Edited { spec, by: by.clone() },
+            Event::Removed { by: by.clone() },
+            Event::Queued { work: whole.clone() },
+            Event::Cleared { works: vec![work], by: by.clone() },
+            Event::Steered { session, work },
+            Event::TaskEnded { work, end: TaskEnd::Done, note: text() },
+            Event::Discarded { work, by: by.clone() },
+            Event::SessionStarted { session, work: whole, trial: false },
+            Event::ProcessStarted { session, pid: 4711, started: 1 },
+            Event::Ready { session },
+            Event::ConversationNamed { session, conversation: text() },
+            Event::TurnEnded { session, text: text(), tools: Vec::new() },
+            Event::ClockRanOut { session, clock: Clock::Silence, evidence: text() },
+            Event::StopRequested { session, reason: StopReason::Abort, by: Some(by.clone()) },
+            Event::SessionEnded {
+                session,
+                outcome: Box::new(Outcome::new(Category::Crash, "exit code 101")),
+                survivors: Vec::new(),
+            },
+            Event::Requeued { work },
+            Event::Waiting { until: Timestamp::default(), reason: WaitReason::RateLimit },
+            Event::WaitOver,
+            Event::PausePending { by: by.clone() },
+            Event::Paused { reason: PauseReason::Person(by.clone()) },
+            Event::Resumed { by: by.clone() },
+            Event::AccountOpened { by: by.clone() },
+            Event::Reset { by },
+            Event::BreakerOpened { failures: 6 },
+            Event::BreakerClosed,
+            Event::Degraded { crashes: 6 },
+            Event::SupervisorPanicked { message: text() },
+        ]
+    }
+
+    fn fleet_events() -> Vec<FleetEvent> {
+        let agent = || AgentName::new("spark").expect("a name");
+        let account = || AccountName::from("team");
+        let by = Actor { network: NetworkName::from("libera"), name: "alice".to_owned(), identity: None };
+        vec![
+            FleetEvent::AgentAdded { agent: agent() },
+            FleetEvent::AgentRemoved { agent: agent() },
+            FleetEvent::AccountBlocked { account: account(), category: Category::Auth, agent: agent() },
+            FleetEvent::AccountOpened { account: account(), by },
+            FleetEvent::SupervisorPanicked { agent: agent(), message: "so it is".to_owned() },
+            FleetEvent::Started { version: "0.1.0".to_owned() },
+            FleetEvent::Stopped,
+        ]
+    }
+
+    fn told(locale: &str) -> Vec<String> {
+        let locale = Locale::load_in_zone(locale, jiff::tz::TimeZone::UTC).expect("a locale");
+        let redactor = Redactor::default();
+        let voice = Voice { locale: &locale, now: Timestamp::default(), redactor: &redactor };
+        let agent = agent_events().into_iter().map(|event| of_agent(voice, &event));
+        agent.chain(fleet_events().iter().map(|event| of_fleet(voice, event))).collect()
+    }
+
+    #[test]
+    fn every_event_has_its_words() {
+        insta::assert_snapshot!(told("en-US").join("\n"), @r##"
+            added claude by alice
+            changed by alice
+            removed by alice
+            queued #7 by alice: fix the tests
+            dropped 1 from the queue by alice
+            #7 put into the running turn
+            task #7 done: so it is
+            #7 discarded by alice
+            session 4 started: #7 fix the tests (alice)
+            process 4711 started
+            session 4 ready
+            conversation named: so it is
+            turn: so it is
+            clock ran out: has been silent for too long: so it is
+            stopping (abort) by alice
+            session 4 crash: exit code 101
+            #7 back at the head of the queue
+            waits until 1970-01-01 00:00:00: rate limited
+            wait over
+            pause after the session asked for by alice
+            paused: by alice
+            resumed by alice
+            account opened by alice
+            counters reset by alice
+            breaker opened after 6 failures
+            breaker closed
+            degraded after 6 process crashes
+            supervisor rebuilt: so it is
+            added spark
+            removed spark
+            account team blocked: spark, authentication failed
+            account team opened by alice
+            supervisor rebuilt spark: so it is
+            herder 0.1.0 started
+            herder stopped
+        "##);
+    }
+
+    #[test]
+    fn no_locale_falls_back_to_the_name_of_an_event() {
+        // A name that the message does not know would stand in the text as it is.
+        for locale in ["en-US", "de", "ja"] {
+            for line in told(locale) {
+                let first = line.split([' ', ':']).next().unwrap_or_default();
+                assert!(!first.contains('-'), "{locale}: {line}");
+            }
+        }
     }
 }

@@ -5,7 +5,6 @@ use serde_json::json;
 use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::say::{DOT, Voice};
-use super::words::bounded;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
 use crate::core::event::Event;
@@ -49,9 +48,9 @@ fn line(voice: Voice<'_>, recorded: &Recorded) -> Option<String> {
     let time = voice.locale.time(recorded.at);
     match &recorded.entry {
         Entry::Agent(Event::TurnEnded { text, tools, .. }) => {
-            let mut pieces = vec![bounded(text, TURN_MAX)];
+            let mut pieces = vec![voice.short(text, TURN_MAX)];
             if !tools.is_empty() {
-                let tools = bounded(&tools.join(", "), 120);
+                let tools = voice.short(&tools.join(", "), 120);
                 pieces.push(voice.text("cmd-log-tools", &[("tools", tools.into())]));
             }
             pieces.retain(|piece| !piece.is_empty());
@@ -63,7 +62,7 @@ fn line(voice: Voice<'_>, recorded: &Recorded) -> Option<String> {
                 "cmd-log-ended",
                 &[("session", session.0.into()), ("how", voice.locale.category(outcome.category).into())],
             );
-            let text = bounded(text, TURN_MAX);
+            let text = voice.short(text, TURN_MAX);
             Some(if text.is_empty() {
                 format!("{time} {ended}")
             } else {

@@ -8,6 +8,8 @@ use crate::core::outcome::Usage;
 use crate::core::time::Timestamp;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 use crate::l10n::{Locale, Value};
+use crate::outbox::Redactor;
+use crate::outbox::clean::clean;
 
 /// The longest piece of a work's text in a list.
 pub(super) const WORK_MAX: usize = 60;
@@ -20,12 +22,19 @@ pub(super) const DOT: &str = " · ";
 pub(super) struct Voice<'a> {
     pub(super) locale: &'a Locale,
     pub(super) now: Timestamp,
+    pub(super) redactor: &'a Redactor,
 }
 
 impl Voice<'_> {
     /// A text of the locale.
     pub(super) fn text(self, id: &str, variables: &[(&str, Value<'_>)]) -> String {
         self.locale.text(id, variables)
+    }
+
+    /// Somebody's or an agent's words in one line of at most `max` characters. Secrets are taken out of the whole text: half
+    /// of one that was cut would not be known any more.
+    pub(super) fn short(self, text: &str, max: usize) -> String {
+        bounded(&self.redactor.redact(&clean(text)), max)
     }
 
     /// What an agent is doing, and on what.
@@ -36,7 +45,7 @@ impl Voice<'_> {
             Some(work) if work.kind == WorkKind::Round => {
                 format!("{phase} {}", self.locale.work_kind(work.kind))
             }
-            Some(work) => format!("{phase} {} “{}”", task(work.id), bounded(&work.text, WORK_MAX)),
+            Some(work) => format!("{phase} {} “{}”", task(work.id), self.short(&work.text, WORK_MAX)),
             None => phase,
         }
     }
@@ -50,7 +59,7 @@ impl Voice<'_> {
                 self.text("cmd-link-up", &[("network", network), ("up", up)])
             }
             LinkState::Connecting { attempts, reason } => {
-                let reason = reason.as_deref().map_or_else(String::new, |reason| bounded(reason, 120));
+                let reason = reason.as_deref().map_or_else(String::new, |reason| self.short(reason, 120));
                 if reason.is_empty() {
                     return self.text("cmd-link-connecting", &[("network", network)]);
                 }
@@ -58,8 +67,10 @@ impl Voice<'_> {
                     [("network", network), ("attempts", (*attempts).into()), ("reason", reason.into())];
                 self.text("cmd-link-failing", &variables)
             }
-            LinkState::Refused { reason } => self
-                .text("cmd-link-refused", &[("network", network), ("reason", bounded(reason, 120).into())]),
+            LinkState::Refused { reason } => self.text(
+                "cmd-link-refused",
+                &[("network", network), ("reason", self.short(reason, 120).into())],
+            ),
         }
     }
 
@@ -68,7 +79,7 @@ impl Voice<'_> {
         match work.kind {
             WorkKind::Round => self.locale.work_kind(work.kind),
             WorkKind::Task | WorkKind::Message => {
-                format!("{} {} ({})", task(work.id), bounded(&work.text, WORK_MAX), person(&work.by))
+                format!("{} {} ({})", task(work.id), self.short(&work.text, WORK_MAX), person(&work.by))
             }
         }
     }

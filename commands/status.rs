@@ -90,7 +90,7 @@ fn activity(voice: Voice<'_>, view: &View) -> Vec<String> {
         return Vec::new();
     }
     let live = &view.live;
-    let tool = live.tool.as_deref().map(|tool| super::words::bounded(tool, 60));
+    let tool = live.tool.as_deref().map(|tool| voice.short(tool, 60));
     let mut pieces: Vec<String> =
         tool.map(|tool| voice.text("cmd-status-tool", &[("tool", tool.into())])).into_iter().collect();
     if let Some(last) = live.last_event {
@@ -151,7 +151,7 @@ fn troubles(voice: Voice<'_>, agent: &Agent) -> Option<String> {
         Breaker::Open => pieces.push(voice.text("cmd-status-breaker-open", &[])),
         Breaker::HalfOpen => pieces.push(voice.text("cmd-status-breaker-half-open", &[])),
     }
-    let detail = agent.last_outcome.as_ref().map(|outcome| super::words::bounded(&outcome.detail, 160));
+    let detail = agent.last_outcome.as_ref().map(|outcome| voice.short(&outcome.detail, 160));
     if let Some(detail) = detail.filter(|detail| !detail.is_empty()) {
         pieces.push(voice.text("cmd-status-last", &[("detail", detail.into())]));
     }
@@ -218,5 +218,144 @@ fn link(report: &LinkReport) -> serde_json::Value {
             json!({ "network": network, "state": "connecting", "attempts": attempts, "reason": reason })
         }
         LinkState::Refused { reason } => json!({ "network": network, "state": "refused", "reason": reason }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, LazyLock};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::core::event::{PauseReason, StopReason, WaitReason};
+    use crate::core::id::{AgentName, NetworkName, SessionId, WorkId};
+    use crate::core::outcome::{Category, Outcome};
+    use crate::core::work::Actor;
+    use crate::l10n::Locale;
+    use crate::outbox::Redactor;
+    use crate::runtime::Live;
+
+    const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+    fn alice() -> Actor {
+        Actor { network: NetworkName::from("libera"), name: "alice".to_owned(), identity: None }
+    }
+
+    fn work(kind: WorkKind) -> Work {
+        let text = "fix the\ntests".to_owned();
+        Work { id: WorkId(7), kind, text, by: alice(), at: NOW, attempts: 0 }
+    }
+
+    fn view(phase: Phase, change: impl FnOnce(&mut Agent, &mut Live)) -> View {
+        let since = NOW.before(Duration::from_secs(200));
+        let mut agent = Agent { phase, since, ..Agent::default() };
+        let mut live = Live::default();
+        change(&mut agent, &mut live);
+        View { name: AgentName::new("spark").expect("a name"), agent: Arc::new(agent), live }
+    }
+
+    fn busy(agent: &mut Agent, live: &mut Live) {
+        agent.current = Some(work(WorkKind::Message));
+        agent.queue.extend([work(WorkKind::Message), work(WorkKind::Task)]);
+        agent.totals.sessions = 4;
+        agent.totals.successes = 3;
+        agent.totals.usage = Usage { input_tokens: 1_234_567, output_tokens: 89_012, cost_usd: 3.5 };
+        live.tool = Some("Bash\u{1b}[31m".to_owned());
+        live.last_event = Some(NOW.before(Duration::from_secs(12)));
+        live.turns = 3;
+        live.usage = Usage { input_tokens: 12_000, output_tokens: 950, cost_usd: 0.12 };
+    }
+
+    fn failing(agent: &mut Agent, _: &mut Live) {
+        agent.failures = 2;
+        agent.crashes = 1;
+        agent.breaker = Breaker::HalfOpen;
+        agent.last_outcome = Some(Outcome::new(Category::Crash, "exit code 101"));
+    }
+
+    fn views() -> Vec<View> {
+        let session = SessionId(4);
+        let nothing = |_: &mut Agent, _: &mut Live| {};
+        let until = NOW.after(Duration::from_secs(35));
+        vec![
+            view(Phase::Idle, nothing),
+            view(Phase::Starting { session }, |agent, _| agent.current = Some(work(WorkKind::Round))),
+            view(Phase::Running { session }, busy),
+            view(Phase::Running { session }, |agent, live| {
+                busy(agent, live);
+                agent.pause_pending = Some(alice());
+            }),
+            view(Phase::Stopping { session, reason: StopReason::Abort }, busy),
+            view(Phase::Waiting { until, reason: WaitReason::Backoff(Category::Crash) }, failing),
+            view(Phase::Waiting { until, reason: WaitReason::RateLimit }, nothing),
+            view(Phase::Paused { reason: PauseReason::Person(alice()) }, nothing),
+            view(Phase::Paused { reason: PauseReason::Account(Category::Auth) }, nothing),
+            view(Phase::NeedsIntervention, failing),
+            view(Phase::Degraded, failing),
+        ]
+    }
+
+    fn voice(locale: &Locale) -> Voice<'_> {
+        static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::default);
+        Voice { locale, now: NOW, redactor: &REDACTOR }
+    }
+
+    #[test]
+    fn every_phase_in_one_line() {
+        let locale = Locale::default();
+        let lines: Vec<String> = views().iter().map(|view| line(voice(&locale), view)).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r##"
+            spark: idle
+            spark: starting round
+            spark: running #7 “fix the tests” · tool Bash · quiet for 12s · 3 turns · 12k in, 950 out · $0.12 · 2 queued
+            spark: running #7 “fix the tests” · tool Bash · quiet for 12s · 3 turns · 12k in, 950 out · $0.12 · 2 queued
+            spark: stopping (abort) · tool Bash · quiet for 12s · 3 turns · 12k in, 950 out · $0.12 · 2 queued
+            spark: restarting after: crash, 35s left · 2 failures in a row
+            spark: rate limited, 35s left
+            spark: paused (by alice)
+            spark: paused (account: authentication failed)
+            spark: needs intervention · 2 failures in a row
+            spark: degraded · 2 failures in a row
+        "##);
+    }
+
+    #[test]
+    fn one_agent_in_full() {
+        let locale = Locale::default();
+        let all = views();
+        let shown: Vec<String> =
+            [2, 5].into_iter().map(|index: usize| one(voice(&locale), &all[index]).join("\n")).collect();
+        insta::assert_snapshot!(shown.join("\n\n"), @r##"
+            spark: running #7 “fix the tests” · for 3m 20s · tool Bash · quiet for 12s · 3 turns · 12k in, 950 out · $0.12
+            4 sessions, 3 ok, 0 failed, 0 crashed · 0 turns · 1.2M in, 89k out · $3.50
+            queued: 1 message, 1 task
+
+            spark: restarting after: crash, 35s left · for 3m 20s
+            0 sessions, 0 ok, 0 failed, 0 crashed · 0 turns · 0 in, 0 out
+            2 failures in a row · 1 process crash in a row · breaker half-open · last: exit code 101
+        "##);
+    }
+
+    #[test]
+    fn the_networks_are_told_with_the_fleet() {
+        let locale = Locale::default();
+        let link = |network: &str, state| LinkReport { network: NetworkName::from(network), state };
+        let links = [
+            link("libera", LinkState::Up { since: NOW.before(Duration::from_secs(7200)) }),
+            link("home", LinkState::Connecting { attempts: 3, reason: Some("refused".to_owned()) }),
+            link("new", LinkState::Connecting { attempts: 0, reason: None }),
+            link("oftc", LinkState::Refused { reason: "banned".to_owned() }),
+        ];
+        insta::assert_snapshot!(fleet(voice(&locale), &views(), &links), @r##"11 agents, 4 busy, 4 stopped · libera up 2h · home down, 3 attempts: refused · new connecting · oftc given up: banned"##);
+        assert!(fleet(voice(&locale), &[], &links).contains("no agents"));
+    }
+
+    #[test]
+    fn programs_get_the_phase_and_the_countdown() {
+        let all = views();
+        let data = json!(AgentStatus::of(&all[5], NOW));
+        assert_eq!(data["phase"], "waiting");
+        assert_eq!(data["next_restart"], NOW.after(Duration::from_secs(35)).as_millis());
+        assert_eq!(json!(AgentStatus::of(&all[2], NOW))["idle_ms"], 12_000);
     }
 }

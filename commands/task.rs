@@ -5,7 +5,6 @@ use serde_json::json;
 use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::say::{Voice, end_key, person, task};
-use super::words::bounded;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
 use crate::core::id::{AgentName, WorkId};
@@ -120,9 +119,9 @@ pub(super) fn show(desk: &Desk<'_>, call: &Call) -> Done {
             ("attempts", work.attempts.into()),
         ],
     ));
-    lines.push(bounded(&work.text, desk.text_max()));
+    lines.push(voice.short(&work.text, desk.text_max()));
     if let Place::Over(done) = &listed.place {
-        let note = bounded(&done.note, desk.text_max());
+        let note = voice.short(&done.note, desk.text_max());
         if !note.is_empty() {
             lines.push(voice.text("cmd-task-note", &[("note", note.into())]));
         }
@@ -174,7 +173,7 @@ impl Listed<'_> {
                 ("task", task(work.id).into()),
                 ("agent", self.agent.as_str().into()),
                 ("state", self.state(voice).into()),
-                ("text", bounded(&work.text, super::say::WORK_MAX).into()),
+                ("text", voice.short(&work.text, super::say::WORK_MAX).into()),
             ],
         )
     }

@@ -281,6 +281,26 @@ async fn every_accepted_command_is_recorded_with_who_where_and_what() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_piece_of_a_secret_shows_where_a_text_is_cut_or_coloured() {
+    let rig = Rig::open().await;
+    rig.do_("olga", "#spark", "first").await;
+    rig.until_running("spark").await;
+    let (head, tail) = SECRET.split_at(8);
+    for padding in 40..60 {
+        rig.do_("olga", "#spark", &format!("task add {} {SECRET}", "x".repeat(padding))).await;
+    }
+    rig.do_("olga", "#spark", &format!("task add colour {head}\u{3}04{tail} {head}\u{1b}[31m{tail}")).await;
+    let mut shown = Vec::new();
+    for text in ["queue", "status", "task list", "history 20"] {
+        shown.extend(rig.say("olga", "#spark", text).await);
+    }
+    shown.extend(rig.audit().into_iter().map(|entry| entry.text));
+    let leaks: Vec<_> = shown.iter().filter(|line| line.contains(&SECRET[..5])).collect();
+    assert!(leaks.is_empty(), "{leaks:#?}");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn help_is_short_and_complete() {
     let rig = Rig::open().await;
     let help = rig.say("olga", "#spark", "help").await;
