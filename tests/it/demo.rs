@@ -1,1 +1,297 @@
-//! Tests.
+//! `herder demo` as a newcomer has it: the real binary, joined over TCP with the password it printed.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::TcpStream;
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use super::embedded_ircd::Raw;
+
+/// What takes longer has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running demo.
+struct Demo {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: Lines<BufReader<ChildStdout>>,
+    data: tempfile::TempDir,
+    first: Vec<String>,
+    port: u16,
+    password: String,
+}
+
+impl Demo {
+    async fn start(more: &[&str]) -> Self {
+        let data = tempfile::tempdir().expect("a folder");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_herder"))
+            .args(["demo", "--port", "0", "--data-dir"])
+            .arg(data.path().join("data"))
+            .args(more)
+            .env("TZ", "UTC")
+            .env_remove("HERDER_LOG")
+            .env_remove("RUST_LOG")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the binary starts");
+        let stdin = child.stdin.take();
+        let stdout = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let mut demo =
+            Self { child, stdin, stdout, data, first: Vec::new(), port: 0, password: String::new() };
+        demo.first = demo.until("/quit ends the demo").await;
+        let join = demo.first.iter().find(|line| line.contains("irssi -c")).expect("how to join").clone();
+        let words: Vec<&str> = join.split_whitespace().collect();
+        let after = |flag| words[1 + words.iter().position(|word| *word == flag).expect("a flag of irssi")];
+        demo.port = after("-p").parse().expect("a port");
+        demo.password = after("-w").to_owned();
+        demo
+    }
+
+    /// The next lines of the terminal, up to the one that contains `what`.
+    async fn until(&mut self, what: &str) -> Vec<String> {
+        let mut seen = Vec::new();
+        let reading = async {
+            while let Ok(Some(line)) = self.stdout.next_line().await {
+                let found = line.contains(what);
+                seen.push(line);
+                if found {
+                    return true;
+                }
+            }
+            false
+        };
+        let found = tokio::time::timeout(PATIENCE, reading).await;
+        assert!(matches!(found, Ok(true)), "no {what:?} in {seen:#?}");
+        seen
+    }
+
+    async fn types(&mut self, line: &str) {
+        let stdin = self.stdin.as_mut().expect("not closed");
+        stdin.write_all(format!("{line}\n").as_bytes()).await.expect("the console reads");
+    }
+
+    /// Joins as a person would.
+    async fn join(&self, channels: &str) -> Raw<TcpStream> {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).await.expect("it listens");
+        let mut person = Raw::new(stream);
+        person.send(&format!("PASS {}", self.password)).await;
+        person.send("NICK ann").await;
+        person.send("USER ann 0 * :Ann").await;
+        person.until(" 376 ").await;
+        person.send(&format!("JOIN {channels}")).await;
+        person.fence("joined").await;
+        person
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = self.child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+        kill_process(pid.expect("it runs"), signal).expect("it can be signalled");
+    }
+
+    /// Waits for the end, and gives the last lines and the exit code.
+    async fn ended(&mut self) -> (Vec<String>, Option<i32>) {
+        let mut last = Vec::new();
+        let ending = async {
+            while let Ok(Some(line)) = self.stdout.next_line().await {
+                last.push(line);
+            }
+            self.child.wait().await
+        };
+        let status = tokio::time::timeout(PATIENCE, ending).await.expect("it ends").expect("a status");
+        (last, status.code())
+    }
+
+    fn data(&self) -> PathBuf {
+        self.data.path().canonicalize().expect("it is there")
+    }
+}
+
+/// Hears each line once, in whatever order: answers overtake posts.
+struct Ear {
+    raw: Raw<TcpStream>,
+    heard: Vec<String>,
+}
+
+impl Ear {
+    async fn hears(&mut self, what: &str) {
+        if let Some(at) = self.heard.iter().position(|line| line.contains(what)) {
+            self.heard.remove(at);
+            return;
+        }
+        while let Some(line) = self.raw.line().await {
+            // Names are bold.
+            let line = line.replace('\u{2}', "");
+            if line.contains(what) {
+                return;
+            }
+            self.heard.push(line);
+        }
+        panic!("no {what:?} in {:#?}", self.heard);
+    }
+}
+
+/// Processes that work in `folder` or below.
+fn processes_in(folder: &Path) -> Vec<(u32, String)> {
+    let entries = std::fs::read_dir("/proc").expect("Linux");
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter_map(|pid| {
+        let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+        let cmdline = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        let words = String::from_utf8_lossy(&cmdline).replace('\0', " ");
+        cwd.starts_with(folder).then_some((pid, words))
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn a_person_joins_with_the_printed_password_and_steers_an_agent() {
+    let mut demo = Demo::start(&["--no-tour"]).await;
+    let mut ann = Ear { raw: demo.join("#herder,#spark,#nova,#alerts").await, heard: Vec::new() };
+
+    ann.raw.send("PRIVMSG #spark :write a haiku").await;
+    ann.hears("👀 spark").await;
+    ann.hears("🐜 spark started").await;
+    ann.hears("✅ spark completed").await;
+
+    ann.raw.send("PRIVMSG #herder :@spark pause").await;
+    ann.hears("⏸️ spark").await;
+    ann.raw.send("PRIVMSG #spark :this has to wait").await;
+    ann.hears("👀 Queued for spark at position 1").await;
+    ann.raw.send("PRIVMSG #herder :@spark status").await;
+    ann.hears("paused").await;
+    ann.raw.send("PRIVMSG #herder :@spark resume").await;
+    ann.hears("▶️ spark").await;
+    ann.hears("🐜 spark started: this has to wait").await;
+    ann.hears("✅ spark completed").await;
+
+    ann.raw.send("PRIVMSG #nova :please crash").await;
+    ann.hears("❌ nova crashed").await;
+    ann.hears("✅ nova completed").await;
+
+    // The terminal showed all of it.
+    demo.until("✅ nova completed").await;
+    demo.signal(Signal::INT);
+    let (last, code) = demo.ended().await;
+    assert_eq!(
+        last.last().map(String::as_str),
+        Some("herder has ended: 3 agents stopped, 0 processes left.")
+    );
+    assert_eq!(code, Some(0));
+}
+
+#[tokio::test]
+async fn whoever_has_no_password_is_not_let_in() {
+    let demo = Demo::start(&["--no-tour"]).await;
+    let stream = TcpStream::connect(("127.0.0.1", demo.port)).await.expect("it listens");
+    let mut eve = Raw::new(stream);
+    eve.send("NICK eve").await;
+    eve.send("USER eve 0 * :Eve").await;
+    eve.until(" 464 eve :This server needs the password").await;
+    eve.until("ERROR").await;
+    assert_eq!(eve.line().await, None);
+}
+
+#[tokio::test]
+async fn ctrl_c_leaves_no_process_of_those_that_forked_or_hang() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let mut demo = Demo::start(&["--no-tour"]).await;
+        let folder = demo.data();
+        demo.types("@ember fork a few daemons").await;
+        demo.types("@nova hang").await;
+        demo.types("@spark use a tool").await;
+        for agent in ["ember", "nova", "spark"] {
+            demo.until_any_order(&format!("🐜 {agent} started")).await;
+        }
+        // Two children in sessions of their own and two daemons, beside the three agents.
+        let all = Instant::now();
+        while processes_in(&folder).len() < 7 {
+            assert!(all.elapsed() < PATIENCE, "not all are there: {:#?}", processes_in(&folder));
+            tokio::task::yield_now().await;
+        }
+        demo.signal(signal);
+        let (last, code) = demo.ended().await;
+        assert_eq!(processes_in(&folder), [], "after {signal:?}");
+        let farewell = last.last().map(String::as_str);
+        assert_eq!(
+            farewell,
+            Some("herder has ended: 3 agents stopped, 0 processes left."),
+            "after {signal:?}"
+        );
+        assert_eq!(code, Some(0), "after {signal:?}");
+    }
+}
+
+impl Demo {
+    /// A line that was shown already is found as well.
+    async fn until_any_order(&mut self, what: &str) {
+        if self.first.iter().any(|line| line.contains(what)) {
+            return;
+        }
+        let seen = self.until(what).await;
+        self.first.extend(seen);
+    }
+}
+
+#[tokio::test]
+async fn the_console_goes_on_without_standard_input_and_quit_ends_the_demo() {
+    let mut silent = Demo::start(&["--no-tour"]).await;
+    silent.stdin = None;
+    let mut ann = silent.join("#spark").await;
+    ann.send("PRIVMSG #spark :hello spark").await;
+    silent.until("✅ spark completed").await;
+    silent.signal(Signal::TERM);
+    silent.ended().await;
+
+    let mut typed = Demo::start(&["--no-tour"]).await;
+    typed.types("/channel spark").await;
+    typed.types("hello spark").await;
+    typed.until("#spark   you-here: hello spark").await;
+    typed.until("✅ spark completed").await;
+    typed.types("/quit").await;
+    let (last, code) = typed.ended().await;
+    assert!(last.iter().any(|line| line.contains("0 processes left")), "{last:#?}");
+    assert_eq!(code, Some(0));
+}
+
+#[tokio::test]
+async fn the_tour_shows_something_within_ten_seconds() {
+    let started = Instant::now();
+    let mut demo = Demo::start(&[]).await;
+    demo.until("🐜 spark started").await;
+    demo.until("❌ nova crashed").await;
+    demo.until("⏳ ember is rate limited").await;
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    let first = demo.first.join("\n");
+    for said in ["@spark status", "@spark pause", "@spark resume", "irssi -c 127.0.0.1", "weechat -r"] {
+        assert!(first.contains(said), "the first lines do not say {said:?}:\n{first}");
+    }
+    demo.signal(Signal::INT);
+    demo.ended().await;
+}
+
+#[tokio::test]
+async fn a_second_demo_on_the_same_data_names_the_first() {
+    let first = Demo::start(&["--no-tour"]).await;
+    let mut second = Command::new(env!("CARGO_BIN_EXE_herder"))
+        .args(["demo", "--no-tour", "--port", "0", "--data-dir"])
+        .arg(first.data.path().join("data"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the binary starts");
+    let mut why = String::new();
+    let mut stderr = second.stderr.take().expect("piped");
+    let reading = stderr.read_to_string(&mut why);
+    tokio::time::timeout(PATIENCE, reading).await.expect("it gives up").expect("text");
+    let status = tokio::time::timeout(PATIENCE, second.wait()).await.expect("it ends").expect("a status");
+    assert_eq!(status.code(), Some(1));
+    assert!(why.contains(&first.child.id().expect("it runs").to_string()), "the holder is not named: {why}");
+}

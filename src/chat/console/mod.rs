@@ -125,7 +125,7 @@ where
                     heard
                 }
             },
-            text = typed.recv(), if typing => match text {
+            text = typed.recv(), if typing && session.is_ready() => match text {
                 Some(Typed::Line(text)) => session.typed(&text, clock::now()),
                 Some(Typed::Done) => return Ended::Quit,
                 None => {

@@ -22,7 +22,7 @@ pub struct Style {
 impl Style {
     /// Something said by `nick` in `place`.
     pub(super) fn said(&self, at: Timestamp, place: &str, nick: &str, text: &str, urgent: bool) -> String {
-        let text = plain(text);
+        let text = self.emphasised(text);
         let nick_colour = NICK_COLOURS[nick.bytes().map(usize::from).sum::<usize>() % NICK_COLOURS.len()];
         let place = format!("{place:<CHANNEL_WIDTH$}");
         let place = self.paint(if urgent { RED } else { DIM }, &place);
@@ -43,6 +43,16 @@ impl Style {
     /// The prompt, for the end of whatever is shown.
     pub(super) fn ask(&self, channel: &str) -> String {
         if self.prompt { format!("{} ", self.paint(BOLD, &format!("{channel}>"))) } else { String::new() }
+    }
+
+    /// Text with its bold parts bold, where the terminal can, and otherwise plain.
+    fn emphasised(&self, text: &str) -> String {
+        let parts = text.split('\u{2}').enumerate();
+        let paint = |(index, part): (usize, &str)| {
+            let part = plain(part);
+            if index % 2 == 1 && !part.is_empty() { self.paint(BOLD, &part) } else { part }
+        };
+        parts.map(paint).collect()
     }
 
     fn time(&self, at: Timestamp) -> String {
@@ -79,7 +89,7 @@ mod tests {
         let hostile = "\u{2}bold\u{2} \u{3}04red\u{3} \u{1b}]0;title\u{7}\u{1b}[2J";
         let shown = style(false).said(at, "#spark", "herder", hostile, false);
         insta::assert_snapshot!(shown, @"12:34:56 #spark   herder: bold red ]0;title[2J");
-        let coloured = style(true).said(at, "#alerts", "herder", "🚨 help", true);
-        insta::assert_debug_snapshot!(coloured, @r#""\u{1b}[2m12:34:56\u{1b}[0m \u{1b}[1;31m#alerts \u{1b}[0m \u{1b}[34mherder:\u{1b}[0m 🚨 help\n""#);
+        let coloured = style(true).said(at, "#alerts", "herder", "🚨 \u{2}spark\u{2} is stuck", true);
+        insta::assert_debug_snapshot!(coloured, @r#""\u{1b}[2m12:34:56\u{1b}[0m \u{1b}[1;31m#alerts \u{1b}[0m \u{1b}[34mherder:\u{1b}[0m 🚨 \u{1b}[1mspark\u{1b}[0m is stuck\n""#);
     }
 }

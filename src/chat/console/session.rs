@@ -44,6 +44,8 @@ pub(super) struct Session {
     settings: Settings,
     current: String,
     joined: BTreeSet<String>,
+    /// Channels that were asked for at the start and neither joined nor refused yet.
+    owed: usize,
 }
 
 const HELP: &str = "What you type goes to the current channel; an agent's channel is work for that agent.\n\
@@ -53,7 +55,7 @@ const HELP: &str = "What you type goes to the current channel; an agent's channe
 impl Session {
     pub(super) fn new(settings: Settings) -> Self {
         let current = settings.channel.clone();
-        Self { settings, current, joined: BTreeSet::new() }
+        Self { settings, current, joined: BTreeSet::new(), owed: usize::MAX }
     }
 
     /// Registers and joins.
@@ -61,6 +63,7 @@ impl Session {
         let nick = &self.settings.nick;
         let mut channels = vec![self.settings.channel.clone()];
         channels.extend(self.settings.channels.iter().cloned());
+        self.owed = channels.len();
         let send = vec![
             "CAP REQ :batch server-time".to_owned(),
             format!("NICK {nick}"),
@@ -69,6 +72,11 @@ impl Session {
             format!("JOIN {}", channels.join(",")),
         ];
         Does { send, ..Does::default() }
+    }
+
+    /// Whether what is typed can be said: it has joined what it was told to.
+    pub(super) fn is_ready(&self) -> bool {
+        self.owed == 0
     }
 
     /// Looks for channels that are new.
@@ -89,6 +97,7 @@ impl Session {
                 self.said(&nick, &target, &text, now)
             }
             Command::JOIN(channel, ..) if own => {
+                self.owed = self.owed.saturating_sub(1);
                 self.joined.insert(channel);
                 Does::default()
             }
@@ -129,8 +138,11 @@ impl Session {
         }
     }
 
-    fn refused(&self, params: &[String]) -> Does {
+    fn refused(&mut self, params: &[String]) -> Does {
         let text = params.get(1..).unwrap_or_default().join(" ");
+        if text.starts_with('#') {
+            self.owed = self.owed.saturating_sub(1);
+        }
         // 422: a server without a message of the day is no trouble.
         if text.contains("message of the day") { Does::default() } else { self.happened(&text) }
     }
@@ -248,6 +260,18 @@ mod tests {
         assert_snapshot!(show(&session.typed("  ", NOW)), @"");
         assert_snapshot!(show(&session.typed("/quit", NOW)), @"(quit)");
         assert_snapshot!(show(&session.typed(&"x".repeat(500), NOW)), @"-- That line has 500 bytes and IRC takes 400; nothing was sent");
+    }
+
+    #[test]
+    fn nothing_is_taken_from_the_keyboard_before_the_channels_are_joined() {
+        let mut session = session(false);
+        session.start();
+        assert!(!session.is_ready());
+        session.heard(":console!c@herder JOIN #herder", NOW);
+        session.heard(":irc.herder.local 422 console :There is no message of the day", NOW);
+        assert!(!session.is_ready());
+        session.heard(":irc.herder.local 405 console #spark :You have joined too many channels", NOW);
+        assert!(session.is_ready());
     }
 
     #[test]
