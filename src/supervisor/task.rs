@@ -31,6 +31,7 @@ use crate::core::id::AgentName;
 use crate::core::input::{Control, Input, Signal};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::outcome::{Category, Outcome};
+use crate::core::time::Timestamp;
 use crate::core::{self, Context};
 use crate::journal::{AuditEntry, Batch, CommitError, Entry, Stream, Write};
 use crate::outbox::Post;
@@ -205,11 +206,19 @@ struct Supervisor<'a> {
 /// What a batch of inputs leads to, before it is on disk.
 #[derive(Default)]
 struct Pending {
+    /// When all of it is decided, applied and recorded: one time, so that a replay meets what was seen live.
+    at: Option<Timestamp>,
     events: Vec<Event>,
     audits: Vec<AuditEntry>,
     posts: Vec<Post>,
     effects: Vec<Effect>,
     answers: Vec<(oneshot::Sender<Answer>, Answer)>,
+}
+
+impl Pending {
+    fn at(&mut self) -> Timestamp {
+        *self.at.get_or_insert_with(clock::now)
+    }
 }
 
 impl Supervisor<'_> {
@@ -297,7 +306,8 @@ impl Supervisor<'_> {
         match report {
             Report::Beat => {}
             Report::Words(text) => {
-                pending.posts.extend(self.shared.posting.words(self.name, text, clock::now()))
+                let at = pending.at();
+                pending.posts.extend(self.shared.posting.words(self.name, text, at));
             }
             Report::Signal(signal) => {
                 let over = matches!(signal, Signal::Ended { .. });
@@ -316,7 +326,7 @@ impl Supervisor<'_> {
     fn request(&mut self, request: Request, pending: &mut Pending) {
         let Request { control, asked, audited, ticket } = request;
         let input = Input::Control { by: asked.audit.by.clone(), control };
-        match self.decide(&input) {
+        match self.decide(&input, pending.at()) {
             Ok(decision) => {
                 let reply = decision.reply.unwrap_or_else(|| {
                     // The core's invariant "every accepted command is answered" forbids it; a person still gets words.
@@ -330,7 +340,8 @@ impl Supervisor<'_> {
                 }
                 if let Some(answer) = asked.answer {
                     posting::leave_out_echo(&mut pending.posts, first, &answer, self.name, &reply);
-                    pending.posts.push(posting::answer(&answer, reply.clone(), clock::now()));
+                    let at = pending.at();
+                    pending.posts.push(posting::answer(&answer, reply.clone(), at));
                 }
                 pending.answers.push((ticket, Ok(reply)));
             }
@@ -340,20 +351,20 @@ impl Supervisor<'_> {
 
     /// Decides an input that no person waits for.
     fn take(&mut self, input: Input, pending: &mut Pending) {
-        match self.decide(&input) {
+        match self.decide(&input, pending.at()) {
             Ok(decision) => self.absorb(decision.events, pending),
             Err(refusal) => debug!(agent = %self.name, ?input, ?refusal, "an input was refused"),
         }
     }
 
-    fn decide(&self, input: &Input) -> Result<core::Decision, Refusal> {
+    fn decide(&self, input: &Input, now: Timestamp) -> Result<core::Decision, Refusal> {
         self.shared.fault.before(self.name, input);
-        core::decide(&self.agent, input, &self.context())
+        core::decide(&self.agent, input, &self.context(now))
     }
 
-    fn context(&self) -> Context<'_> {
+    fn context(&self, now: Timestamp) -> Context<'_> {
         Context {
-            now: clock::now(),
+            now,
             policy: &self.shared.policy,
             jitter: self.shared.jitter(),
             fresh: self.shared.journal.fresh_work_id(),
@@ -362,7 +373,7 @@ impl Supervisor<'_> {
 
     /// Applies events in memory and notes what they owe; the outside sees nothing of it before the commit.
     fn absorb(&mut self, events: Vec<Event>, pending: &mut Pending) {
-        let now = clock::now();
+        let now = pending.at();
         for event in events {
             core::apply(Arc::make_mut(&mut self.agent), &event, now);
             let context = Context {
@@ -380,9 +391,10 @@ impl Supervisor<'_> {
 
     /// Commits what is pending, then lets the outside see it. Answers whether the agent is retired.
     async fn settle(&mut self, pending: &mut Pending) -> Result<bool, CommitError> {
-        let pending = std::mem::take(pending);
+        let mut pending = std::mem::take(pending);
+        let at = pending.at();
         if !pending.events.is_empty() || !pending.audits.is_empty() || !pending.posts.is_empty() {
-            self.commit(pending.events, pending.audits, pending.posts).await?;
+            self.commit(at, pending.events, pending.audits, pending.posts).await?;
             self.publish();
             self.shared.timers.arm(self.name, self.agent.deadline());
         }
@@ -399,6 +411,7 @@ impl Supervisor<'_> {
 
     async fn commit(
         &mut self,
+        at: Timestamp,
         events: Vec<Event>,
         audits: Vec<AuditEntry>,
         posts: Vec<Post>,
@@ -416,7 +429,7 @@ impl Supervisor<'_> {
             let entries = audits.into_iter().map(Entry::Audit).collect();
             writes.push(Write { stream: Stream::Audit, expected_rev: None, entries });
         }
-        let batch = Batch { at: clock::now(), writes, posts, snapshots: Vec::new() };
+        let batch = Batch { at, writes, posts, snapshots: Vec::new() };
         let receipt = self.shared.journal.commit(batch).await?;
         self.rev += added;
         if receipt.snapshot_due {

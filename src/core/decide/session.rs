@@ -117,19 +117,23 @@ pub(super) fn panicked(draft: &mut Draft<'_>, message: &str) {
         settle_work(draft, &stop, Category::Interrupted);
     }
     draft.record(Event::SupervisorPanicked { message });
+    let halted = matches!(draft.agent().phase, Phase::NeedsIntervention | Phase::Degraded);
+    // A pause that ends by itself (the account's) must not outlive what only a person may end.
+    if stop.reason != Some(StopReason::Remove) && !halted && trips(draft, true) {
+        return;
+    }
     if stop_follows(draft, &stop) {
         return;
     }
     match draft.agent().phase {
         Phase::Idle => {
-            let owed = !draft.agent().queue.is_empty() || draft.round().is_some();
-            if !trips(draft, true) && owed {
+            if !draft.agent().queue.is_empty() || draft.round().is_some() {
                 crash_back_off(draft);
             }
         }
         Phase::Waiting { until, .. } => {
             let wait = process_backoff(draft.context.policy, draft.agent().crashes);
-            if !trips(draft, true) && until < draft.context.now.after(wait) {
+            if until < draft.context.now.after(wait) {
                 crash_back_off(draft);
             }
         }

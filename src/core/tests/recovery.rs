@@ -115,6 +115,22 @@ fn panics_open_the_breaker_like_crashes() {
 }
 
 #[test]
+fn a_panic_in_a_trial_opens_the_breaker_also_while_the_account_pauses_it() {
+    let mut desk = Desk::busy();
+    while desk.agent.phase != Phase::NeedsIntervention {
+        desk.fails(Category::Crash);
+        if desk.agent.deadline().is_some() {
+            desk.waits();
+        }
+    }
+    desk.ask(Control::Resume);
+    desk.tell(&Input::AccountBlocked { category: Category::Billing });
+    let step = desk.tell(&Input::Panicked { message: "boom".to_owned() });
+    assert!(step.told().ends_with("SupervisorPanicked, BreakerOpened"), "{}", step.told());
+    assert_eq!(desk.tell(&Input::AccountOpened { by: bob() }).events, []);
+}
+
+#[test]
 fn signals_of_an_earlier_session_are_ignored() {
     let mut desk = Desk::busy();
     desk.fails(Category::MaxTurns);
