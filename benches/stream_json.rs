@@ -139,7 +139,7 @@ fn session() -> io::Result<Launch> {
         prompt: "go".to_owned(),
         conversation: None,
         marker: format!("bench-{}/spark/1", std::process::id()),
-        environment: herder::runtime::environment::own(),
+        environment: herder::runtime::environment::own_without(&Default::default()),
         clocks: Clocks {
             startup: long,
             silence: long,
