@@ -18,6 +18,14 @@ pub(super) fn free(path: &Path) -> io::Result<u64> {
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
+/// What a start needs: sled's snapshot, a few of its segments, the first commits.
+const ROOM: u64 = 16 << 20;
+
+/// Whether there is less room than a start needs. Where the system does not say, there is enough.
+pub(super) fn is_short(dir: &Path) -> bool {
+    free(dir).is_ok_and(|free| free < ROOM)
+}
+
 /// Makes the ballast unless it is there or would itself bring the disk below `keep_free`. Says whether it is there.
 pub(super) fn lay_ballast(file: &Path, bytes: u64, keep_free: u64) -> io::Result<bool> {
     if bytes == 0 {

@@ -13,9 +13,10 @@
 //! and archived under a lock that an export holds, so they are read while the journal goes on.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
@@ -180,7 +181,7 @@ fn write_file(
     };
     let tmp = dir.join(format!(".{}.tmp", name.to_string_lossy()));
     let result = (|| {
-        let open = BufWriter::new(File::create(&tmp).map_err(io)?);
+        let open = BufWriter::new(private_file(&tmp).map_err(io)?);
         let compressed = file.extension().is_some_and(|extension| extension == "gz");
         let (buffered, exported) = if compressed {
             let mut gz = GzEncoder::new(open, Compression::default());
@@ -203,6 +204,11 @@ fn write_file(
         let _ = fs::remove_file(&tmp);
     }
     result
+}
+
+/// A file that nobody else reads: it holds prompts and the agents' words.
+fn private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 /// Writes lines and counts them.

@@ -239,14 +239,6 @@ impl Journal {
         jobs.send(job(done)).await.map_err(|_| CommitError::Closed)?;
         answer.await.map_err(|_| CommitError::Closed)
     }
-
-    /// Tells the writer without waiting for anything but room in its queue, of which there always is some at start.
-    pub(super) fn tell(&self, job: Job) {
-        let Some(jobs) = &self.0.jobs else { return };
-        if let Err(error) = jobs.try_send(job) {
-            tracing::error!(%error, "the journal's queue did not take an order");
-        }
-    }
 }
 
 /// sled panics on some damage, which must not end more than the question.

@@ -183,9 +183,20 @@ struct Site<'a> {
 
 fn build(file: &Path, paths: &Paths) -> Result<Imported, ImportError> {
     let store = |error: sled::Error| ImportError::Store(error.to_string());
-    let io = |source| ImportError::Io { what: "cannot write", path: paths.dir.clone(), source };
     let header = each_line(file, |_| Ok(()))?;
     let db = sled::Config::new().path(paths.sled()).flush_every_ms(None).open().map_err(store)?;
+    let kept = db.clone();
+    let imported = write(file, paths, header, db);
+    if imported.is_err() {
+        // sled that failed may wait for ever for its log when its last handle is dropped. This one never is.
+        std::mem::forget(kept);
+    }
+    imported
+}
+
+fn write(file: &Path, paths: &Paths, header: Header, db: sled::Db) -> Result<Imported, ImportError> {
+    let store = |error: sled::Error| ImportError::Store(error.to_string());
+    let io = |source| ImportError::Io { what: "cannot write", path: paths.dir.clone(), source };
     let trees = Trees::open(&db).map_err(store)?;
     let mut site = Site {
         paths,

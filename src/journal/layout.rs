@@ -122,6 +122,8 @@ pub(super) struct Head {
     pub(super) snapshot: u64,
     /// How many chunks that has.
     pub(super) chunks: u16,
+    /// Bytes of the entries since, as far as they were written since the start. Not stored.
+    pub(super) tail: usize,
 }
 
 impl Head {
@@ -147,6 +149,7 @@ impl Head {
             seq: number_at(bytes, 9)?,
             snapshot: number_at(bytes, 17)?,
             chunks,
+            tail: 0,
         })
     }
 }

@@ -45,7 +45,7 @@ impl Journal {
     /// Something could not be read or written. Nothing is lost by that, and the next call tries again.
     pub async fn maintain(&self, now: Timestamp) -> Result<Maintained, MaintainError> {
         let Ok(_alone) = self.maintaining().try_lock() else { return Ok(Maintained::default()) };
-        self.tell(Job::LookAtDisk);
+        self.ask(Job::LookAtDisk).await?;
         let archived = self.archive(now).await?;
         let exported =
             if self.settings().history.daily_export { export::daily(self, now).await? } else { None };

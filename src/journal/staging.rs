@@ -19,8 +19,12 @@ use super::replay::SnapshotHeader;
 use super::writer::{Prepared, PreparedWrite};
 use super::{CommitError, Confirmed, Receipt, Snapshot, Stream, encoding};
 
-/// Entries since a stream's snapshot from which on a new one is wanted: a start replays at most about so many per agent.
-pub(super) const SNAPSHOT_EVERY: u64 = 256;
+/// Entries since a stream's snapshot from which on a new one is wanted, once they are as large as it: a start replays
+/// about so many per agent, and a large state is not written again and again.
+const SNAPSHOT_EVERY: u64 = 32;
+
+/// Entries since a stream's snapshot from which on a new one is wanted, however large it is.
+const SNAPSHOT_AFTER: u64 = 256;
 
 /// Keys to set or remove, by tree.
 #[derive(Debug, Default)]
@@ -173,6 +177,7 @@ impl<'a> Stage<'a> {
             self.last.seq += 1;
             head.rev += 1;
             head.seq = self.last.seq;
+            head.tail += body.len();
             self.changes.event(head.seq, &text, head.rev, encoding::event(head.rev, &body));
         }
         self.changed.insert(write.stream, head);
@@ -185,6 +190,7 @@ impl<'a> Stage<'a> {
             return;
         }
         let chunks = self.changes.snapshot(&snapshot, head.chunks);
+        head.tail = 0;
         head.snapshot = snapshot.rev;
         head.chunks = chunks;
         self.changed.insert(snapshot.stream, head);
@@ -254,9 +260,13 @@ impl<'a> Stage<'a> {
 }
 
 /// Whether a stream's tail has grown long. The audit trail has no state.
-pub(super) fn snapshot_due(stream: &Stream, head: Head) -> bool {
+fn snapshot_due(stream: &Stream, head: Head) -> bool {
+    let entries = head.rev.saturating_sub(head.snapshot);
     match stream {
         Stream::Audit => false,
-        Stream::Fleet | Stream::Agent(_) => head.rev - head.snapshot.min(head.rev) >= SNAPSHOT_EVERY,
+        Stream::Fleet | Stream::Agent(_) => {
+            let snapshot = usize::from(head.chunks) * CHUNK;
+            entries >= SNAPSHOT_AFTER || (entries >= SNAPSHOT_EVERY && head.tail >= snapshot)
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -103,7 +104,12 @@ pub(super) struct Identity {
 /// Makes the folder and takes the lock.
 pub(super) fn lock(paths: &Paths) -> Result<Lock, OpenError> {
     if !paths.dir.exists() {
-        fs::create_dir_all(&paths.dir).map_err(paths.io("making its folder"))?;
+        // Prompts and the agents' words are nobody else's.
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&paths.dir)
+            .map_err(paths.io("making its folder"))?;
         if let Some(parent) = paths.dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             disk::sync_dir(parent).map_err(paths.io("making its folder"))?;
         }
@@ -166,16 +172,39 @@ pub(super) fn open(settings: &Settings, paths: &Paths, lock: Lock) -> Result<Sto
     }
     let mut opening = Opening::default();
     let db = open_or_make_room(paths, &mut opening)?;
-    let damaged = |error: sled::Error| OpenError::Damaged {
-        dir: paths.dir.clone(),
-        cause: error.to_string(),
-        advice: advice(paths),
+    let kept = db.clone();
+    let opened = catch_unwind(AssertUnwindSafe(|| read(settings, paths, lock, db, opening)));
+    let store = opened.unwrap_or_else(|panic| Err(damaged(paths, &panic_text(&*panic))));
+    if store.is_err() {
+        // sled that failed may wait for ever for its log when its last handle is dropped. This one never is.
+        std::mem::forget(kept);
+    }
+    store
+}
+
+fn damaged(paths: &Paths, cause: &dyn std::fmt::Display) -> OpenError {
+    OpenError::Damaged { dir: paths.dir.clone(), cause: cause.to_string(), advice: advice(paths) }
+}
+
+/// What the database says, against what was acknowledged.
+fn read(
+    settings: &Settings,
+    paths: &Paths,
+    lock: Lock,
+    db: sled::Db,
+    mut opening: Opening,
+) -> Result<Store, OpenError> {
+    let damaged = |error: sled::Error| match error {
+        sled::Error::Io(error) if disk::is_full(&error) => OpenError::Full { dir: paths.dir.clone() },
+        error => damaged(paths, &error),
     };
     let trees = Trees::open(&db).map_err(damaged)?;
     let log = File::open(paths.log()).map_err(paths.io("opening the database file"))?;
     let identity = match trees.get(Tree::Meta).get(META_JOURNAL).map_err(damaged)? {
         Some(text) => read_identity(paths, &text)?,
-        None if known => return Err(OpenError::Vanished { dir: paths.dir.clone(), advice: advice(paths) }),
+        None if held_before(paths) => {
+            return Err(OpenError::Vanished { dir: paths.dir.clone(), advice: advice(paths) });
+        }
         None => {
             opening.fresh = true;
             let id = random_id().map_err(paths.io("drawing its id"))?;
@@ -233,18 +262,27 @@ pub(super) fn lay_ballast(settings: &Settings, paths: &Paths) {
     }
 }
 
+/// sled that runs out of room once it is open can be neither used nor closed, so the ballast goes before it comes to
+/// that.
 fn open_or_make_room(paths: &Paths, opening: &mut Opening) -> Result<sled::Db, OpenError> {
-    match open_or_repair(paths, opening) {
+    let release = || disk::release(&paths.ballast()).map_err(paths.io("giving up the ballast"));
+    if disk::is_short(&paths.dir) {
+        opening.ballast_released = release()?;
+    }
+    let opened = match open_or_repair(paths, opening) {
         Err(OpenError::Full { dir }) => {
-            if !disk::release(&paths.ballast()).map_err(paths.io("giving up the ballast"))? {
+            if !release()? {
                 return Err(OpenError::Full { dir });
             }
             opening.ballast_released = true;
-            tracing::warn!("the disk is full; the ballast was given up to open the journal");
             open_or_repair(paths, opening)
         }
         other => other,
+    };
+    if opening.ballast_released {
+        tracing::warn!("the disk is full; the ballast was given up to open the journal");
     }
+    opened
 }
 
 fn open_or_repair(paths: &Paths, opening: &mut Opening) -> Result<sled::Db, OpenError> {
@@ -337,11 +375,7 @@ fn read_identity(paths: &Paths, text: &[u8]) -> Result<Identity, OpenError> {
         Ok(identity) if identity.format > FORMAT => Err(newer(identity.format)),
         Ok(identity) => Ok(identity),
         Err(encoding::DecodeError::Newer { found }) => Err(newer(found)),
-        Err(error @ encoding::DecodeError::Malformed(_)) => Err(OpenError::Damaged {
-            dir: paths.dir.clone(),
-            cause: error.to_string(),
-            advice: advice(paths),
-        }),
+        Err(error @ encoding::DecodeError::Malformed(_)) => Err(damaged(paths, &error)),
     }
 }
 

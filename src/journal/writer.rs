@@ -61,7 +61,7 @@ pub(super) enum Job {
     Forget(u64, Done<()>),
     /// A consistent look at everything but the events.
     Capture(Done<Captured, ReadError>),
-    LookAtDisk,
+    LookAtDisk(oneshot::Sender<()>),
     Close(oneshot::Sender<()>),
 }
 
@@ -145,7 +145,10 @@ impl Writer {
             Job::Capture(done) => {
                 let _ = done.send(self.capture());
             }
-            Job::LookAtDisk => self.look_at_disk(),
+            Job::LookAtDisk(done) => {
+                self.look_at_disk();
+                let _ = done.send(());
+            }
             Job::Close(closed) => return Some(closed),
             Job::Commit(..) | Job::Confirm(..) | Job::Forget(..) => self.commit(vec![job]),
         }
@@ -294,7 +297,7 @@ fn size(job: &Job) -> Option<usize> {
         Job::Commit(prepared, _) => Some(prepared.bytes),
         Job::Confirm(confirmed, _) => Some(confirmed.len() * 64),
         Job::Forget(..) => Some(0),
-        Job::Capture(_) | Job::LookAtDisk | Job::Close(_) => None,
+        Job::Capture(_) | Job::LookAtDisk(_) | Job::Close(_) => None,
     }
 }
 
@@ -322,7 +325,7 @@ fn stage_job(stage: &mut Stage<'_>, job: Job) -> Option<Answer> {
                 None
             }
         },
-        Job::Capture(_) | Job::LookAtDisk | Job::Close(_) => None,
+        Job::Capture(_) | Job::LookAtDisk(_) | Job::Close(_) => None,
     }
 }
 
@@ -331,7 +334,6 @@ fn refuse(job: Job, error: &CommitError) {
         Job::Commit(_, done) => drop(done.send(Err(error.clone()))),
         Job::Confirm(_, done) | Job::Forget(_, done) => drop(done.send(Err(error.clone()))),
         Job::Capture(done) => drop(done.send(Err(ReadError::Closed))),
-        Job::Close(closed) => drop(closed.send(())),
-        Job::LookAtDisk => {}
+        Job::Close(done) | Job::LookAtDisk(done) => drop(done.send(())),
     }
 }

@@ -150,7 +150,7 @@ async fn a_snapshot_is_asked_for_and_then_used() {
             due_at.get_or_insert(n);
         }
     }
-    assert_eq!(due_at, Some(256));
+    assert_eq!(due_at, Some(32));
     // A state that no entry tells of shows that it was the snapshot that was read.
     let mut state = FleetState::default();
     state.removed.insert(agent("ghost"));
