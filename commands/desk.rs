@@ -164,7 +164,7 @@ impl<'a> Desk<'a> {
         Answer::lines(lines).with(json!(notice))
     }
 
-    /// Goes on with something after this line is answered.
+    /// Goes on with something after this line is answered. Nobody waits for it when herder ends: ending stops all anyway.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.inner.tasks.spawn(task);
     }

@@ -33,7 +33,8 @@ fn topic(agent: &Agent, locale: &Locale, redactor: &Redactor) -> String {
     let phase = locale.phase(&agent.phase, agent.since);
     let work = agent.current.as_ref().or_else(|| agent.queue.front());
     // A topic is read by whoever joins: it is as clean of secrets and control codes as a post.
-    let work = work.map_or_else(|| "-".to_owned(), |work| redactor.redact(&clean(&work.text)).replace('\n', " "));
+    let work =
+        work.map_or_else(|| "-".to_owned(), |work| redactor.redact(&clean(&work.text)).replace('\n', " "));
     let work: String = work.chars().take(WORK_MAX).collect();
     format!("{phase} · {work} · {}", locale.clock_time(agent.since))
 }

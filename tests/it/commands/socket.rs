@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use herder::local::{self, Answer, AskError, BindError, Request};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::rig::{PATIENCE, Rig};
@@ -14,7 +15,7 @@ struct Open {
     rig: Rig,
     path: PathBuf,
     shutdown: CancellationToken,
-    serving: tokio::task::JoinHandle<()>,
+    serving: JoinSet<()>,
 }
 
 impl Open {
@@ -23,7 +24,8 @@ impl Open {
         let path = rig.dir.path().join(local::FILE_NAME);
         let shutdown = CancellationToken::new();
         let bound = local::bind(&path).await.expect("nothing is in the way");
-        let serving = tokio::spawn(bound.serve(rig.dispatcher.clone(), shutdown.clone()));
+        let mut serving = JoinSet::new();
+        serving.spawn(bound.serve(rig.dispatcher.clone(), shutdown.clone()));
         Self { rig, path, shutdown, serving }
     }
 
@@ -32,9 +34,10 @@ impl Open {
         local::ask(&self.path, &Request { command: command.to_owned(), args }).await.expect("herder runs")
     }
 
-    async fn close(self) {
+    async fn close(mut self) {
         self.shutdown.cancel();
-        tokio::time::timeout(PATIENCE, self.serving).await.expect("it ends").expect("without a panic");
+        let ended = tokio::time::timeout(PATIENCE, self.serving.join_next()).await.expect("it ends");
+        ended.expect("it was started").expect("without a panic");
         assert!(!self.path.exists(), "the socket is taken away");
         self.rig.close().await;
     }
