@@ -1,7 +1,7 @@
 //! Posts on their way out: at least once, in order per channel, an urgent lane for alerts and answers.
 //!
 //! A [`Post`] is committed in the same transaction as the decision that owes it, as a typed notice or the agent's own words.
-//! The journal hands it to the [`Outbox`], which puts it into the [`NetworkQueue`] of its network. When its turn comes it is
+//! The journal hands it to the [`NetworkQueue`] of its network; [`Outbox`] connects the two. When its turn comes it is
 //! rendered ([`render`]: locale text, [`clean`], [`redact`], [`markup`], [`split`]), handed to the network's task in windows,
 //! and confirmed. A confirmed window is recorded in the journal before the next one is sent, so that a killed herder repeats
 //! at most one window; posts that are still owed when herder starts are loaded again.

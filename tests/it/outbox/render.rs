@@ -139,3 +139,30 @@ proptest! {
         }
     }
 }
+
+/// A quadratic step anywhere takes minutes for these; the bound is wide because debug builds on busy machines are slow.
+#[test]
+fn hostile_text_is_laid_out_in_linear_time() {
+    let start = std::time::Instant::now();
+    for mark in [
+        "[",
+        "`",
+        "**",
+        "** ",
+        "[a](",
+        "e\u{301}",
+        "\u{301}",
+        "👨\u{200d}",
+        "x",
+        " ",
+        "\u{1b}[",
+        "\u{3}1,",
+        "```\n",
+        "# ",
+        "🇩🇪",
+    ] {
+        let lines = renderer(Markup::Irc).lines(&words(&mark.repeat(100_000 / mark.len())));
+        assert!(lines.len() <= 31 && lines.iter().all(|line| line.len() <= UNIT));
+    }
+    assert!(start.elapsed() < std::time::Duration::from_secs(60), "took {:?}", start.elapsed());
+}
