@@ -9,14 +9,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use rustix::fs::Access;
-use tokio::net::TcpStream;
 
 use super::{Global, MISCONFIGURED, say};
+use crate::chat::irc;
 use crate::config::{self, Config, IrcNetwork};
 use crate::core::spec::{AgentSpec, Permissions, Runtime};
 
-/// How long a server may take to answer: what takes longer would fail for the link, too.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a server may take to let herder in: some look up names for half a minute first.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One thing that was looked at.
 #[derive(Debug, PartialEq, Eq)]
@@ -137,7 +137,7 @@ fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether the servers answer, all at the same time.
+/// Whether the networks let herder in, all at the same time.
 fn servers(config: &Config) -> Vec<Finding> {
     let runtime = match super::runtime() {
         Ok(runtime) => runtime,
@@ -149,12 +149,17 @@ fn servers(config: &Config) -> Vec<Finding> {
     })
 }
 
+/// Whether a network lets herder in. A herder that runs has the nick, so that another one is fine.
 async fn server(network: &IrcNetwork) -> Finding {
     let IrcNetwork { name, server, port, .. } = network;
     let shown = format!("{name}: {server} port {port}");
-    match tokio::time::timeout(PATIENCE, TcpStream::connect((server.as_str(), *port))).await {
-        Ok(Ok(_)) => Finding::good(format!("{shown} answers")),
-        Ok(Err(error)) => Finding::bad(format!("{shown} does not answer: {error}")),
-        Err(_) => Finding::bad(format!("{shown} does not answer within {PATIENCE:?}")),
+    match tokio::time::timeout(PATIENCE, irc::log_in(network)).await {
+        Ok(Ok(login)) if network.sasl.is_some() && !login.logged_in => {
+            Finding::bad(format!("{shown} lets {} in, but not under its account", login.nick))
+        }
+        Ok(Ok(login)) if login.logged_in => Finding::good(format!("{shown}: {} is logged in", login.nick)),
+        Ok(Ok(login)) => Finding::good(format!("{shown} lets {} in", login.nick)),
+        Ok(Err(why)) => Finding::bad(format!("{shown}: {why}")),
+        Err(_) => Finding::bad(format!("{shown} does not answer within {} s", PATIENCE.as_secs())),
     }
 }

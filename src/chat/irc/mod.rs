@@ -30,6 +30,7 @@ mod link;
 mod netsplit;
 mod nick;
 mod ping;
+mod probe;
 mod reconnect;
 mod registration;
 mod replay;
@@ -48,6 +49,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use channels::ChannelWanted;
 pub use connect::{Connecting, Connector, Stream};
+pub use probe::{Login, log_in};
 
 use crate::chat::{Author, Inbound, LinkReport, LinkState};
 use crate::config::IrcNetwork;

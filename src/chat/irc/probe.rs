@@ -1,0 +1,63 @@
+//! One login and nothing else, for `herder check`: whether a network lets herder in as it is configured.
+
+use futures_util::StreamExt as _;
+use tokio::io::AsyncWriteExt as _;
+use tokio::time::Instant;
+use tokio_util::codec::FramedRead;
+
+use super::Closing;
+use super::codec::LineCodec;
+use super::connect::{self, Connector};
+use super::registration::{Registration, Step};
+use super::wire::Outgoing;
+use crate::config::IrcNetwork;
+
+/// What a login came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Login {
+    /// The nick that was given: another one than was asked for if somebody has that.
+    pub nick: String,
+    /// Whether services know herder by its account.
+    pub logged_in: bool,
+}
+
+/// Connects, logs in and leaves. No channel is joined, so that nobody is disturbed.
+///
+/// # Errors
+/// A sentence for people that says why the network does not let herder in.
+pub async fn log_in(network: &IrcNetwork) -> Result<Login, String> {
+    let stream = connect::connect(&Connector::Network, network, 0).await?;
+    let (reader, mut writer) = tokio::io::split(stream);
+    let mut lines = FramedRead::new(reader, LineCodec::default());
+    let (mut registration, mut owed) = Registration::start(network, "herder", Instant::now());
+    loop {
+        for line in owed.drain(..) {
+            writer.write_all(line.to_line().as_bytes()).await.map_err(|error| error.to_string())?;
+        }
+        writer.flush().await.map_err(|error| error.to_string())?;
+        let step = tokio::select! {
+            line = lines.next() => match line {
+                Some(Ok(line)) => registration.receive(&line, Instant::now()),
+                Some(Err(error)) => return Err(format!("the connection broke: {error}")),
+                None => return Err("the server closed the connection".to_owned()),
+            },
+            () = tokio::time::sleep_until(registration.deadline()) => {
+                registration.expired(Instant::now()).map_or_else(|| Step::Send(Vec::new()), Step::End)
+            }
+        };
+        match step {
+            Step::Send(lines) => owed = lines,
+            Step::Done(registered) => {
+                let farewell = Outgoing::new("QUIT").text("checked");
+                // Nothing depends on it: the server notices the end by itself.
+                let _ = writer.write_all(farewell.to_line().as_bytes()).await;
+                let _ = writer.shutdown().await;
+                return Ok(Login { nick: registered.nick, logged_in: registered.logged_in });
+            }
+            Step::End(Closing::Lost(why) | Closing::Throttled(why) | Closing::Refused(why)) => {
+                return Err(why);
+            }
+            Step::End(Closing::Shutdown) => return Err("the login was given up".to_owned()),
+        }
+    }
+}
