@@ -2,12 +2,15 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use herder::chat::embedded_ircd::{Options, Server};
 use herder::commands::COMMANDS;
 use herder::config::History;
 use herder::journal::{Journal, Settings};
+use secrecy::SecretString;
 use tempfile::TempDir;
 
 /// What a run of the binary came to.
@@ -124,9 +127,53 @@ fn check_looks_at_programs_folders_and_servers() {
     FAIL  a: no-such-program is not on the PATH; install it or correct command
     FAIL  b: /./run is no program that can be run; install it or correct command
     FAIL  c: the agent gets no PATH to find claude on; add PATH to inherit_env
-    FAIL  here: 127.0.0.1 port <port> does not answer: Connection refused (os error 111)
+    FAIL  here: 127.0.0.1 port <port>: cannot connect to 127.0.0.1:<port> (127.0.0.1:<port>): Connection refused (os error 111)
     5 of 5 checks failed
     ");
+}
+
+#[test]
+fn check_logs_in_to_every_network() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
+    let accounts = vec![("bot".to_owned(), SecretString::from("right word"))];
+    let server =
+        runtime.block_on(Server::start(Options { accounts, ..Options::default() })).expect("a free port");
+    let port = server.address().port();
+    let folder = Folder::new();
+    for (word, code) in [("right word", 0), ("wrong word", 1)] {
+        fs::write(folder.path("word"), word).expect("the file is written");
+        fs::set_permissions(folder.path("word"), fs::Permissions::from_mode(0o600)).expect("its mode is set");
+        let text = format!(
+            "{GOOD}[[irc]]\nname = \"here\"\nserver = \"127.0.0.1\"\nport = {port}\ntls = false\nnick = \"bot\"\nserver_password = {{ file = \"word\" }}\n"
+        );
+        fs::write(folder.path("bot.toml"), text).expect("the file is written");
+        let run = folder.herder(&["check"]);
+        assert_eq!(run.code, Some(code), "{run:?}");
+        let line = run.said.lines().find(|line| line.contains("here:")).unwrap_or_default();
+        let line = line.replace(&port.to_string(), "<port>");
+        if code == 0 {
+            insta::assert_snapshot!(line, @"ok    here: 127.0.0.1 port <port> lets bot in");
+        } else {
+            insta::assert_snapshot!(line, @r#"FAIL  here: 127.0.0.1 port <port>: the server's password is wrong or missing: "Wrong password: use the one that herder printed when it started""#);
+        }
+    }
+    runtime.block_on(server.stop());
+}
+
+#[test]
+fn logs_are_free_of_secrets() {
+    let folder = Folder::new();
+    // The file is called as the secret is, because the first warning in the log names the file.
+    fs::write(folder.path("word"), "swordfish.toml").expect("the file is written");
+    fs::set_permissions(folder.path("word"), fs::Permissions::from_mode(0o600)).expect("its mode is set");
+    let text = "data_dir = \"word/data\"\n[[irc]]\nname = \"here\"\nserver = \"127.0.0.1\"\nserver_password = { file = \"word\" }\n";
+    fs::write(folder.path("swordfish.toml"), text).expect("the file is written");
+    for format in ["text", "json"] {
+        let run = folder.herder(&["run", "--config", "swordfish.toml", "--log-format", format]);
+        assert_eq!(run.code, Some(1), "{run:?}");
+        assert!(run.complained.contains("nobody is named"), "the warning is in the log: {run:?}");
+        assert!(!run.complained.contains("swordfish"), "{run:?}");
+    }
 }
 
 #[test]
