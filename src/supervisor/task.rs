@@ -27,7 +27,7 @@ use crate::clock;
 use crate::core::agent::Agent;
 use crate::core::effect::Effect;
 use crate::core::event::Event;
-use crate::core::id::AgentName;
+use crate::core::id::{AgentName, WorkId};
 use crate::core::input::{Control, Input, Signal};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::outcome::{Category, Outcome};
@@ -120,6 +120,7 @@ pub(super) async fn supervise(
             rev,
             session: &mut session,
             view: &view,
+            fresh: None,
         };
         let run = AssertUnwindSafe(supervisor.run(&mut mailbox, first)).catch_unwind().await;
         match run {
@@ -201,6 +202,8 @@ struct Supervisor<'a> {
     rev: u64,
     session: &'a mut Option<Session>,
     view: &'a watch::Sender<View>,
+    /// An id for the next round of a loop, drawn when one may be needed: people count by these ids.
+    fresh: Option<WorkId>,
 }
 
 /// What a batch of inputs leads to, before it is on disk.
@@ -357,30 +360,35 @@ impl Supervisor<'_> {
         }
     }
 
-    fn decide(&self, input: &Input, now: Timestamp) -> Result<core::Decision, Refusal> {
+    fn decide(&mut self, input: &Input, now: Timestamp) -> Result<core::Decision, Refusal> {
         self.shared.fault.before(self.name, input);
-        core::decide(&self.agent, input, &self.context(now))
-    }
-
-    fn context(&self, now: Timestamp) -> Context<'_> {
-        Context {
+        if self.agent.spec.as_ref().is_some_and(|spec| spec.looping) {
+            self.fresh.get_or_insert_with(|| self.shared.journal.fresh_work_id());
+        }
+        let context = Context {
             now,
             policy: &self.shared.policy,
             jitter: self.shared.jitter(),
-            fresh: self.shared.journal.fresh_work_id(),
-        }
+            fresh: self.fresh.unwrap_or_default(),
+        };
+        core::decide(&self.agent, input, &context)
     }
 
     /// Applies events in memory and notes what they owe; the outside sees nothing of it before the commit.
     fn absorb(&mut self, events: Vec<Event>, pending: &mut Pending) {
         let now = pending.at();
         for event in events {
+            if let Event::Queued { work } | Event::SessionStarted { work, .. } = &event
+                && Some(work.id) == self.fresh
+            {
+                self.fresh = None;
+            }
             core::apply(Arc::make_mut(&mut self.agent), &event, now);
             let context = Context {
                 now,
                 policy: &self.shared.policy,
                 jitter: Duration::ZERO,
-                fresh: crate::core::id::WorkId::default(),
+                fresh: WorkId::default(),
             };
             let owed = core::posts(&self.agent, &event, &context);
             pending.posts.extend(self.shared.posting.owed(self.name, owed, now));

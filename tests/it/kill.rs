@@ -1,1 +1,375 @@
-//! Tests.
+//! A counting test: herder is killed with -9 at random moments under load, again and again, and at the end everything
+//! that was acknowledged is accounted for.
+//!
+//! `HERDER_KILLS` sets how often (200); `HERDER_SEED` repeats a run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use herder::chat::embedded_ircd::{self, Server};
+use herder::config::History;
+use herder::core::agent::{Agent, Phase};
+use herder::core::id::AgentName;
+use herder::journal::{self, Journal, Stream};
+use herder::local::{self, Request};
+use tokio::sync::Semaphore;
+
+use crate::stage::{PATIENCE, Person, said};
+
+/// Lines that one window holds: what may be seen twice after a kill.
+const WINDOW: usize = 4;
+
+/// Jobs of one worker that are under way at once: few enough that what is owed to its channel is never collapsed.
+const UNDER_WAY: usize = 4;
+
+const WORKERS: [&str; 2] = ["worker-a", "worker-b"];
+
+/// Notes every run; the job is the last line, after what a job that was cut short is told. A second run at the same time
+/// cannot have the lock, and says so; a killed one has lost it.
+const WORKER: &str = r#"
+exec 9>"lock.$1"
+flock -n 9 || echo "$1 runs twice" >> violations
+line=$(tail -n 1)
+echo "$line" >> runs
+sleep 0.01
+echo "done $line"
+"#;
+
+/// A herder that does not outlive a test that fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have been waited for already.
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+struct Field {
+    dir: tempfile::TempDir,
+    server: Server,
+    config: PathBuf,
+    socket: PathBuf,
+}
+
+impl Field {
+    async fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        // herder comes in from outside here, under a nick that is nobody's.
+        let options = embedded_ircd::Options {
+            bot_nick: "nobody".to_owned(),
+            guests: true,
+            ..embedded_ircd::Options::default()
+        };
+        let server = Server::start(options).await.unwrap();
+        let config = dir.path().join("bot.toml");
+        std::fs::write(dir.path().join("worker.sh"), WORKER).unwrap();
+        std::fs::write(&config, configuration(dir.path(), server.address().port())).unwrap();
+        let socket = dir.path().join("data").join(local::FILE_NAME);
+        Self { dir, server, config, socket }
+    }
+
+    fn start(&self) -> Running {
+        let log =
+            std::fs::File::options().create(true).append(true).open(self.dir.path().join("log")).unwrap();
+        Command::new(env!("CARGO_BIN_EXE_herder"))
+            .args(["run", "--config"])
+            .arg(&self.config)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map(Running)
+            .unwrap()
+    }
+
+    fn lines(&self, file: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.dir.path().join(file)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn log(&self) -> String {
+        let lines = self.lines("log");
+        lines[lines.len().saturating_sub(40)..].join("\n")
+    }
+
+    async fn ask(&self, command: &str, args: &[&str]) -> Option<local::Answer> {
+        let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let request = Request { command: command.to_owned(), args };
+        tokio::time::timeout(PATIENCE, local::ask(&self.socket, &request))
+            .await
+            .expect("an answer or a refusal")
+            .ok()
+    }
+}
+
+fn configuration(dir: &Path, port: u16) -> String {
+    let workspace = dir.display();
+    let agent = |name: &str, command: &str| {
+        format!(
+            "[[agent]]\nname = \"{name}\"\nruntime = \"command\"\nworkspace = \"{workspace}\"\naccount = \"test\"\ncommand = {command}\n"
+        )
+    };
+    let mut text = format!(
+        "name = \"herder\"\ndata_dir = \"data\"\n[[irc]]\nname = \"test\"\nserver = \"127.0.0.1\"\nport = {port}\ntls = false\n\
+         [supervisor]\nstop_grace = \"1s\"\nprocess_backoff = {{ base = \"1h\", cap = \"1h\" }}\n"
+    );
+    for worker in WORKERS {
+        text += &agent(worker, &format!("[\"sh\", \"worker.sh\", \"{worker}\"]"));
+    }
+    text += &agent("calm", "[\"sh\", \"-c\", \"echo calm ran >> violations\"]");
+    text += &agent("waiter", "[\"sh\", \"-c\", \"exit 3\"]");
+    text
+}
+
+/// What everybody writes down.
+#[derive(Default)]
+struct Ledger {
+    /// Jobs that herder acknowledged.
+    acknowledged: Mutex<BTreeSet<String>>,
+    /// What was said, in order, by which life of herder.
+    heard: Mutex<Vec<(u64, String)>>,
+    life: AtomicU64,
+    over: AtomicBool,
+}
+
+/// Gives one worker jobs until it is told that it is over; a job that was not acknowledged is forgotten.
+async fn load(field: Arc<Field>, ledger: Arc<Ledger>, worker: &'static str, room: Arc<Semaphore>) {
+    let mut number = 0;
+    while !ledger.over.load(Ordering::SeqCst) {
+        let Ok(Ok(permit)) = tokio::time::timeout(Duration::from_millis(100), room.acquire()).await else {
+            continue;
+        };
+        number += 1;
+        let job = format!("{worker}-job-{number}");
+        match field.ask("task add", &[worker, &job]).await {
+            Some(answer) if answer.ok => {
+                ledger.acknowledged.lock().unwrap().insert(job);
+                // Given back when it is heard to be done.
+                permit.forget();
+            }
+            Some(answer) => panic!("{job} was refused: {:?}", answer.lines),
+            None => tokio::task::yield_now().await,
+        }
+    }
+}
+
+/// Writes down what herder says about finished jobs, and gives their room back.
+async fn listen(mut person: Person, ledger: Arc<Ledger>, rooms: BTreeMap<&'static str, Arc<Semaphore>>) {
+    let mut seen = BTreeSet::new();
+    loop {
+        let line = person.expect_forever(|line| said(line).is_some()).await;
+        let Some((_, to, text)) = said(&line) else { continue };
+        let life = ledger.life.load(Ordering::SeqCst);
+        let job = text.strip_prefix("done ").map(str::to_owned);
+        ledger.heard.lock().unwrap().push((life, text.to_owned()));
+        if let Some(job) = job
+            && seen.insert(job)
+            && let Some(room) = rooms.get(to.trim_start_matches('#'))
+        {
+            room.add_permits(1);
+        }
+    }
+}
+
+/// A small generator, so that a seed repeats the moments.
+struct Moments(u64);
+
+impl Moments {
+    fn millis(&mut self, below: u64) -> Duration {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        Duration::from_millis(self.0 % below)
+    }
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+async fn reap(mut herder: Running) -> ExitStatus {
+    tokio::task::spawn_blocking(move || herder.0.wait().unwrap()).await.unwrap()
+}
+
+fn signal(herder: &Running, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_child(&herder.0);
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_acknowledged_is_lost_by_kills() {
+    let kills = number("HERDER_KILLS", 200);
+    let seed = number("HERDER_SEED", u64::from(std::process::id()));
+    let mut moments = Moments(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let field = Arc::new(Field::new().await);
+    let ledger = Arc::new(Ledger::default());
+    let channels = ["#worker-a", "#worker-b", "#calm"];
+    let mut watcher = Person::join(field.server.address(), "watcher", None, &["#worker-a"]).await;
+    let listener = Person::join(field.server.address(), "listener", None, &channels).await;
+    let rooms: BTreeMap<_, _> = WORKERS.map(|worker| (worker, Arc::new(Semaphore::new(UNDER_WAY)))).into();
+    let listening = tokio::spawn(listen(listener, Arc::clone(&ledger), rooms.clone()));
+
+    let first = field.start();
+    watcher.sees("herder", "#worker-a").await;
+    assert!(field.ask("pause", &["calm"]).await.expect("herder answers").ok);
+    assert!(field.ask("task add", &["calm", "never"]).await.expect("herder answers").ok);
+    assert!(field.ask("task add", &["waiter", "fail"]).await.expect("herder answers").ok);
+    let deadline = countdown(&field).await;
+
+    let loads: Vec<_> = rooms
+        .iter()
+        .map(|(worker, room)| {
+            tokio::spawn(load(Arc::clone(&field), Arc::clone(&ledger), worker, Arc::clone(room)))
+        })
+        .collect();
+    let mut herder = first;
+    for kill in 0..kills {
+        // Every fourth one dies while it is still coming up.
+        if kill % 4 != 3 {
+            watcher.sees("herder", "#worker-a").await;
+        }
+        tokio::time::sleep(moments.millis(250)).await;
+        signal(&herder, rustix::process::Signal::KILL);
+        let status = reap(herder).await;
+        assert_eq!(
+            status.signal(),
+            Some(9),
+            "seed {seed}: herder ended by itself: {status}\n{}",
+            field.log()
+        );
+        ledger.life.fetch_add(1, Ordering::SeqCst);
+        herder = field.start();
+    }
+    ledger.over.store(true, Ordering::SeqCst);
+    for load in loads {
+        load.await.unwrap();
+    }
+    let acknowledged = ledger.acknowledged.lock().unwrap().clone();
+    everything_is_heard(&ledger, &acknowledged, &field).await;
+    let after = countdown(&field).await;
+    signal(&herder, rustix::process::Signal::TERM);
+    let status = reap(herder).await;
+    listening.abort();
+
+    assert!(status.success(), "seed {seed}: {status}\n{}", field.log());
+    assert_eq!(after, deadline, "seed {seed}: a countdown did not go on");
+    assert_eq!(field.lines("violations"), Vec::<String>::new(), "seed {seed}");
+    let runs: BTreeSet<String> = field.lines("runs").into_iter().collect();
+    let lost: Vec<_> = acknowledged.difference(&runs).collect();
+    assert!(lost.is_empty(), "seed {seed}: acknowledged and never run: {lost:?}");
+    only_windows_are_repeated(&ledger.heard.lock().unwrap(), seed);
+    let journal = check_journal(&field).await;
+    assert_eq!(left(&journal), Vec::<u32>::new(), "seed {seed}: orphans");
+    // A run that did next to nothing would prove next to nothing.
+    assert!(acknowledged.len() as u64 > kills / 2, "only {} jobs were acknowledged", acknowledged.len());
+}
+
+/// When the waiter's countdown ends.
+async fn countdown(field: &Field) -> String {
+    let started = std::time::Instant::now();
+    while started.elapsed() < PATIENCE {
+        if let Some(answer) = field.ask("status", &["waiter"]).await
+            && let Some(until) = answer.data.as_ref().and_then(|data| find(data, "until"))
+        {
+            return until.to_string();
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("the waiter never waited: {:?}\n{}", field.ask("status", &["waiter"]).await, field.log());
+}
+
+/// The first value of `key`, however deep.
+fn find<'a>(value: &'a serde_json::Value, key: &str) -> Option<&'a serde_json::Value> {
+    match value {
+        serde_json::Value::Object(map) => {
+            map.get(key).or_else(|| map.values().find_map(|value| find(value, key)))
+        }
+        serde_json::Value::Array(values) => values.iter().find_map(|value| find(value, key)),
+        serde_json::Value::Null
+        | serde_json::Value::Bool(_)
+        | serde_json::Value::Number(_)
+        | serde_json::Value::String(_) => None,
+    }
+}
+
+/// Waits until every acknowledged job was said to be done.
+async fn everything_is_heard(ledger: &Ledger, acknowledged: &BTreeSet<String>, field: &Field) {
+    let started = std::time::Instant::now();
+    loop {
+        let missing: Vec<_> = {
+            let heard = ledger.heard.lock().unwrap();
+            let done: BTreeSet<&str> =
+                heard.iter().filter_map(|(_, text)| text.strip_prefix("done ")).collect();
+            acknowledged.iter().filter(|job| !done.contains(job.as_str())).cloned().collect()
+        };
+        if missing.is_empty() {
+            return;
+        }
+        assert!(
+            started.elapsed() < 3 * PATIENCE,
+            "posts are missing for {missing:?}; runs {:?}\n{}",
+            field.lines("runs").iter().filter(|run| missing.contains(run)).collect::<Vec<_>>(),
+            field.log()
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// A job is done once, so it is said once; a repeat must be among the last lines of the life that said it before.
+fn only_windows_are_repeated(heard: &[(u64, String)], seed: u64) {
+    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+    for (index, (life, text)) in heard.iter().enumerate() {
+        if !text.starts_with("done ") {
+            continue;
+        }
+        let Some(before) = first.insert(text, index) else { continue };
+        let said_in = heard[before].0;
+        let later = heard[before + 1..].iter().take_while(|(life, _)| *life == said_in).count();
+        assert!(said_in < *life, "seed {seed}: {text} was said twice in one life");
+        assert!(later < WINDOW, "seed {seed}: {text} was repeated though {later} lines followed it");
+    }
+}
+
+/// The journal opens, misses nothing, and the paused agent is as it was.
+async fn check_journal(field: &Field) -> Journal {
+    let settings = journal::Settings {
+        ballast: 0,
+        ..journal::Settings::new(field.dir.path().join("data"), History::default())
+    };
+    let (journal, opening) =
+        tokio::task::spawn_blocking(move || Journal::open(&settings)).await.unwrap().unwrap();
+    assert_eq!(opening.missing, Vec::new());
+    let load = |name: &str| {
+        let stream = Stream::Agent(AgentName::new(name).unwrap());
+        journal.load::<Agent>(&stream).unwrap().state
+    };
+    let calm = load("calm");
+    assert!(matches!(calm.phase, Phase::Paused { .. }), "{:?}", calm.phase);
+    assert_eq!(calm.queue.len(), 1);
+    for worker in WORKERS {
+        let agent = load(worker);
+        assert!(agent.queue.is_empty(), "{worker}: {:?}", agent.queue);
+        assert_eq!((agent.failures, agent.crashes), (0, 0), "{worker}: a kill of herder is nobody's failure");
+    }
+    journal
+}
+
+/// Processes that carry this journal's marker.
+fn left(journal: &Journal) -> Vec<u32> {
+    let marker = format!("HERDER_SESSION={}/", journal.id());
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid: &u32| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable.starts_with(marker.as_bytes()))
+        })
+        .collect()
+}

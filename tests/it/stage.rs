@@ -206,6 +206,20 @@ impl Person {
         plain(said(&line).expect("it was a message").2)
     }
 
+    /// As [`Person::hears`], but what was heard while waiting for something else counts as well.
+    pub(crate) async fn hears_in_any_order(&mut self, channel: &str, wanted: &str) -> String {
+        match self.heard_in(channel).into_iter().find(|text| text.contains(wanted)) {
+            Some(text) => text,
+            None => self.hears(channel, wanted).await,
+        }
+    }
+
+    /// What others have said in `channel` so far.
+    pub(crate) fn heard_in(&self, channel: &str) -> Vec<String> {
+        let said = self.heard.iter().filter_map(|line| said(line));
+        said.filter(|(_, to, _)| to.eq_ignore_ascii_case(channel)).map(|(_, _, text)| plain(text)).collect()
+    }
+
     /// Everything that is said in `channel` until the server has answered a PING that is sent now.
     pub(crate) async fn overhears(&mut self, channel: &str) -> Vec<String> {
         self.barriers += 1;
@@ -229,6 +243,18 @@ impl Person {
         loop {
             let line = self.line(what).await;
             if wanted(&line) {
+                return line;
+            }
+        }
+    }
+
+    /// As [`Person::expect`], for somebody who listens as long as the test goes on.
+    pub(crate) async fn expect_forever(&mut self, wanted: impl Fn(&str) -> bool) -> String {
+        loop {
+            let line = self.reader.next_line().await.expect("the link holds").expect("the server stays");
+            if let Some(token) = line.strip_prefix("PING ") {
+                self.send(&format!("PONG {token}")).await;
+            } else if wanted(&line) {
                 return line;
             }
         }

@@ -1,0 +1,268 @@
+//! Children: how fast a dead one is followed by its successor, how fast many are, and what they cost while nothing
+//! happens; beside a minimal tokio supervisor that records nothing.
+//!
+//! `cargo bench --bench supervision [-- AGENTS]`
+#![expect(clippy::disallowed_methods, reason = "what is measured here is real time")]
+
+mod bench;
+
+use std::collections::HashMap;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use bench::{Herder, Toml, head, median, quantile, row, say, signal};
+
+/// Alternating pairs per figure.
+const PAIRS: usize = 5;
+
+/// Kills per pair for the latency of one restart.
+const KILLS: usize = 200;
+
+/// A child that says its name and pid as the first thing it does, then sleeps: compiled here, so that nothing but the
+/// exec itself is measured.
+const CHILD: &str = r#"
+use std::os::unix::net::UnixDatagram;
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let (socket, name) = (args.next().unwrap(), args.next().unwrap());
+    let line = format!("{name} {}", std::process::id());
+    UnixDatagram::unbound().unwrap().send_to(line.as_bytes(), socket).unwrap();
+    loop { std::thread::sleep(std::time::Duration::from_secs(3600)); }
+}
+"#;
+
+const POLICY: &str = r#"
+[supervisor]
+backoff = ["0s"]
+process_backoff = { base = "0s", cap = "0s" }
+breaker = { failures = 1000000, window = "1s" }
+degraded = { restarts = 1000000, window = "1s" }
+"#;
+
+struct Arena {
+    dir: tempfile::TempDir,
+    child: PathBuf,
+    socket_path: PathBuf,
+    socket: UnixDatagram,
+}
+
+impl Arena {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (source, child) = (dir.path().join("child.rs"), dir.path().join("child"));
+        std::fs::write(&source, CHILD).expect("the child's source is written");
+        let compiled =
+            Command::new("rustc").args(["-O", "-o"]).arg(&child).arg(&source).status().expect("rustc runs");
+        assert!(compiled.success(), "the child does not compile");
+        let socket_path = dir.path().join("s");
+        let socket = UnixDatagram::bind(&socket_path).expect("a socket");
+        socket.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+        Self { dir, child, socket_path, socket }
+    }
+
+    fn command<'a>(&'a self, name: &'a str) -> [&'a str; 3] {
+        let text = |path: &'a Path| path.to_str().expect("a plain path");
+        [text(&self.child), text(&self.socket_path), name]
+    }
+
+    /// The next child that says it runs.
+    fn heard(&self) -> (String, u32) {
+        let mut buffer = [0; 256];
+        let length = self.socket.recv(&mut buffer).expect("a child says that it runs within a minute");
+        let line = String::from_utf8_lossy(&buffer[..length]).into_owned();
+        let (name, pid) = line.split_once(' ').expect("name and pid");
+        (name.to_owned(), pid.parse().expect("a pid"))
+    }
+
+    fn hear_all(&self, count: usize) -> HashMap<String, u32> {
+        let mut children = HashMap::new();
+        while children.len() < count {
+            let (name, pid) = self.heard();
+            children.insert(name, pid);
+        }
+        children
+    }
+}
+
+/// Either kind of supervisor, running.
+enum Supervisor {
+    Herder { _dir: tempfile::TempDir, herder: Herder },
+    Reference(Child),
+}
+
+impl Supervisor {
+    fn herder(arena: &Arena, agents: usize) -> Self {
+        let dir = tempfile::tempdir_in(arena.dir.path()).expect("a folder");
+        let mut toml = Toml::new(&dir.path().join("data")).raw(POLICY);
+        for n in 0..agents {
+            let name = format!("agent-{n}");
+            toml = toml.agent(&name, &arena.command(&name), arena.dir.path(), true);
+        }
+        let config = toml.write(dir.path());
+        Self::Herder { herder: Herder::start(&config), _dir: dir }
+    }
+
+    fn reference(arena: &Arena, agents: usize) -> Self {
+        let myself = std::env::current_exe().expect("a path");
+        let child = Command::new(myself)
+            .args(["reference", &agents.to_string()])
+            .args([&arena.child, &arena.socket_path])
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("the reference starts");
+        Self::Reference(child)
+    }
+
+    fn pid(&self) -> u32 {
+        match self {
+            Self::Herder { herder, .. } => herder.pid(),
+            Self::Reference(child) => child.id(),
+        }
+    }
+
+    fn stop(self, children: &HashMap<String, u32>) {
+        match self {
+            Self::Herder { herder, .. } => herder.stop(),
+            Self::Reference(mut child) => {
+                drop(child.kill());
+                drop(child.wait());
+                for pid in children.values() {
+                    signal(*pid, "KILL");
+                }
+            }
+        }
+    }
+}
+
+/// The reference: spawn, wait, spawn again.
+fn reference(agents: usize, child: &Path, socket: &Path) {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("tokio");
+    runtime.block_on(async {
+        let tasks = (0..agents).map(|n| {
+            let mut command = tokio::process::Command::new(child);
+            command.arg(socket).arg(format!("agent-{n}")).stdin(Stdio::piped()).stdout(Stdio::piped());
+            command.stderr(Stdio::piped()).process_group(0);
+            tokio::spawn(async move {
+                loop {
+                    let mut running = command.spawn().expect("the child starts");
+                    drop(running.wait().await);
+                }
+            })
+        });
+        futures_util::future::join_all(tasks).await;
+    });
+}
+
+struct Round {
+    start_seconds: f64,
+    restarts_millis: Vec<f64>,
+    mass_seconds: f64,
+    cpu_per_restart_millis: f64,
+}
+
+fn round(arena: &Arena, agents: usize, start: fn(&Arena, usize) -> Supervisor) -> Round {
+    let begun = Instant::now();
+    let supervisor = start(arena, agents);
+    let mut children = arena.hear_all(agents);
+    let start_seconds = begun.elapsed().as_secs_f64();
+
+    let mut restarts_millis = Vec::with_capacity(KILLS);
+    for n in 0..KILLS {
+        let name = format!("agent-{}", n % agents);
+        let killed = Instant::now();
+        signal(children[&name], "KILL");
+        let (who, pid) = arena.heard();
+        restarts_millis.push(killed.elapsed().as_secs_f64() * 1000.0);
+        children.insert(who, pid);
+    }
+    let half = (agents / 2).max(1);
+    let cpu = bench::cpu_seconds(supervisor.pid());
+    let killed = Instant::now();
+    for n in 0..half {
+        signal(children[&format!("agent-{n}")], "KILL");
+    }
+    let back = arena.hear_all(half);
+    let mass_seconds = killed.elapsed().as_secs_f64();
+    children.extend(back);
+    let cpu_per_restart_millis = (bench::cpu_seconds(supervisor.pid()) - cpu) * 1000.0 / half as f64;
+    supervisor.stop(&children);
+    Round { start_seconds, restarts_millis, mass_seconds, cpu_per_restart_millis }
+}
+
+fn compare(agents: usize) {
+    let arena = Arena::new();
+    let mut mine = Vec::new();
+    let mut theirs = Vec::new();
+    for _ in 0..PAIRS {
+        mine.push(round(&arena, agents, Supervisor::herder));
+        theirs.push(round(&arena, agents, Supervisor::reference));
+    }
+    let figure = |pick: &dyn Fn(&Round) -> f64| {
+        let of = |rounds: &[Round]| median(&rounds.iter().map(pick).collect::<Vec<_>>());
+        (of(&mine), of(&theirs))
+    };
+    let print = |what: &str, unit: &str, mark: &str, pick: &dyn Fn(&Round) -> f64| {
+        let (a, b) = figure(pick);
+        row(
+            &format!("{what} ({agents} agents)"),
+            &format!("{a:.2} {unit}"),
+            &format!("{b:.2} {unit}"),
+            a / b,
+            mark,
+        );
+    };
+    print("start of all children", "s", "1.3", &|round| round.start_seconds);
+    print("kill -9 to successor's exec, p50", "ms", "1.3 x (tokio + fdatasync)", &|round| {
+        quantile(&round.restarts_millis, 0.5)
+    });
+    print("kill -9 to successor's exec, p99", "ms", "2", &|round| quantile(&round.restarts_millis, 0.99));
+    print("half of them crash at once: all back", "s", "1.5", &|round| round.mass_seconds);
+    print("CPU per restart", "ms", "0.5 ms", &|round| round.cpu_per_restart_millis);
+}
+
+/// Memory and wake-ups of a herder whose agents have nothing to do.
+fn idle(agents: usize) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut toml = Toml::new(&dir.path().join("data"));
+    for n in 0..agents {
+        toml = toml.agent(&format!("agent-{n}"), &["cat"], dir.path(), false);
+    }
+    let config = toml.write(dir.path());
+    let herder = Herder::start(&config);
+    let socket = dir.path().join("data/herder.sock");
+    assert!(bench::poll_until(Duration::from_secs(60), || socket.exists()), "herder did not start");
+    std::thread::sleep(Duration::from_secs(5));
+    let (before, cpu) = (bench::wakeups(herder.pid()), bench::cpu_seconds(herder.pid()));
+    std::thread::sleep(Duration::from_secs(10));
+    let (after, cpu_after) = (bench::wakeups(herder.pid()), bench::cpu_seconds(herder.pid()));
+    say(&format!("{agents} idle agents: {:.1} MiB resident", bench::rss_kib(herder.pid()) / 1024.0));
+    say(&format!("{agents} idle agents: {:.2} % CPU over 10 s", (cpu_after - cpu) * 10.0));
+    for (thread, count) in after {
+        let woken = count - before.get(&thread).copied().unwrap_or(0.0);
+        if woken > 0.0 {
+            say(&format!("{agents} idle agents: {woken} wake-ups in 10 s by threads named {thread}"));
+        }
+    }
+    herder.stop();
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    if let [mode, agents, child, socket] = args.as_slice()
+        && mode == "reference"
+    {
+        reference(agents.parse().expect("a count"), Path::new(child), Path::new(socket));
+        return;
+    }
+    let agents = args.first().and_then(|count| count.parse().ok()).unwrap_or(1000);
+    for count in [0, agents] {
+        idle(count);
+    }
+    head();
+    for count in [100, agents] {
+        compare(count);
+    }
+}
