@@ -10,7 +10,10 @@
 //! agents wrote that many events opens its journal and loads every agent. The files are in the target folder, on a
 //! real disk.
 #![expect(clippy::print_stdout, reason = "a benchmark is read in the terminal")]
-#![expect(clippy::disallowed_methods, reason = "real time is measured; every task that is spawned is waited for")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "real time is measured; every task that is spawned is waited for"
+)]
 
 use std::fs::File;
 use std::io::BufRead as _;

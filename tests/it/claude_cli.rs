@@ -171,12 +171,27 @@ impl Went {
 async fn session(scenario: Scenario, change: impl FnOnce(&mut AgentSpec)) -> Went {
     let api = ModelApi::start(scenario).await;
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (home, workspace) = (folder.path().join("home"), folder.path().join("work"));
+    let mut spec = agent(&api, folder.path());
+    change(&mut spec);
+    let mut supervised = Supervised::new(spec.clone());
+    let task = Control::Give { id: WorkId(1), kind: WorkKind::Task, text: "Say hello.".to_owned() };
+    let effects = supervised.feed(&Input::Control { by: alice(), control: task });
+    let [Effect::Spawn { session, work, .. }] = &effects[..] else { panic!("one spawn, not {effects:?}") };
+    let (session, prompt) = (*session, work.text.clone());
+    let trees = ProcessTrees::new().expect("this process can adopt");
+    let driver = launch(Launch { session, prompt, ..a_launch(spec) }, trees);
+    let (outcome, survivors, clock_ran_out) = see_through(&mut supervised, driver, session).await;
+    Went { supervised, outcome, survivors, clock_ran_out, requests: api.messages() }
+}
+
+/// An agent whose home and workspace are below `folder`, and whose model is `api`.
+fn agent(api: &ModelApi, folder: &Path) -> AgentSpec {
+    let (home, workspace) = (folder.join("home"), folder.join("work"));
     for path in [&home, &workspace] {
         std::fs::create_dir(path).expect("a folder is made");
     }
     let name = AgentName::new("spark").expect("a good name");
-    let mut spec = AgentSpec::new(name.clone(), Runtime::Claude, workspace);
+    let mut spec = AgentSpec::new(name, Runtime::Claude, workspace);
     spec.command = vec![cli().display().to_string()];
     spec.inherit_env = vec!["PATH".to_owned()];
     for (variable, value) in [
@@ -187,35 +202,28 @@ async fn session(scenario: Scenario, change: impl FnOnce(&mut AgentSpec)) -> Wen
     ] {
         spec.env.insert(variable.to_owned(), value);
     }
-    change(&mut spec);
-    let mut supervised = Supervised::new(spec.clone());
-    let task = Control::Give { id: WorkId(1), kind: WorkKind::Task, text: "Say hello.".to_owned() };
-    let effects = supervised.feed(&Input::Control { by: alice(), control: task });
-    let [Effect::Spawn { session, work, .. }] = &effects[..] else { panic!("one spawn, not {effects:?}") };
-    let (session, prompt) = (*session, work.text.clone());
-    let trees = ProcessTrees::new().expect("this process can adopt");
-    let driver = launch(
-        Launch {
-            agent: name,
-            session,
-            spec: Arc::new(spec),
-            prompt,
-            conversation: None,
-            marker: format!("test-{}/spark/1", std::process::id()),
-            environment: BTreeMap::from([("PATH".to_owned(), env::var("PATH").expect("a PATH"))]),
-            clocks: Clocks {
-                startup: PATIENCE,
-                silence: SILENCE,
-                tool: PATIENCE,
-                task: PATIENCE,
-                grace: Duration::from_secs(5),
-                beat: Duration::from_secs(1),
-            },
+    spec
+}
+
+/// A launch of it.
+fn a_launch(spec: AgentSpec) -> Launch {
+    Launch {
+        agent: spec.name.clone(),
+        session: SessionId(1),
+        spec: Arc::new(spec),
+        prompt: "Say hello.".to_owned(),
+        conversation: None,
+        marker: format!("test-{}/spark/1", std::process::id()),
+        environment: BTreeMap::from([("PATH".to_owned(), env::var("PATH").expect("a PATH"))]),
+        clocks: Clocks {
+            startup: PATIENCE,
+            silence: SILENCE,
+            tool: PATIENCE,
+            task: PATIENCE,
+            grace: Duration::from_secs(5),
+            beat: Duration::from_secs(1),
         },
-        trees,
-    );
-    let (outcome, survivors, clock_ran_out) = see_through(&mut supervised, driver, session).await;
-    Went { supervised, outcome, survivors, clock_ran_out, requests: api.messages() }
+    }
 }
 
 /// Carries reports to the core and its orders to the driver, until the session is over.
@@ -391,5 +399,117 @@ fn stream_that_hangs() {
         assert!(went.clock_ran_out, "{}", went.story());
         assert!(went.supervised.posted(&["❌", "spark", "10s"]), "{}", went.story());
         went.assert_backs_off(WaitReason::Backoff(Category::Hung));
+    });
+}
+
+/// Sees a session through without a core. What it reported.
+async fn signals(what: Launch, trees: &ProcessTrees, mut then: impl FnMut(&Signal, &Driver)) -> Vec<Signal> {
+    let mut driver = launch(what, trees.clone());
+    let mut signals = Vec::new();
+    loop {
+        let report = tokio::time::timeout(PATIENCE, driver.reports.recv()).await;
+        let Some(report) = report.expect("the session ends in time") else { return signals };
+        let Report::Signal(signal) = report else { continue };
+        if matches!(signal, Signal::Spawned { .. }) {
+            driver.orders.send(Order::Go).await.expect("the driver listens");
+        }
+        then(&signal, &driver);
+        signals.push(signal);
+    }
+}
+
+fn ended(signals: &[Signal]) -> (&Outcome, &[u32]) {
+    match signals.last() {
+        Some(Signal::Ended { outcome, survivors }) => (outcome, survivors),
+        _ => panic!("a session ends with its outcome, not with {signals:#?}"),
+    }
+}
+
+/// Gives `order` as soon as the tool runs.
+fn once_a_tool_runs(driver: &Driver, order: Order) {
+    let (mut live, orders) = (driver.live.clone(), driver.orders.clone());
+    tokio::spawn(async move {
+        live.wait_for(|live| live.tool.is_some()).await.expect("the session runs");
+        orders.send(order).await.expect("the driver listens");
+    });
+}
+
+#[test]
+fn message_in_mid_turn() {
+    alone("message_in_mid_turn", || async {
+        // The CLI refuses to run a bare `sleep`.
+        let command = "python3 -c 'import time; time.sleep(4)'";
+        let api = ModelApi::start(Scenario::OneTool { command }).await;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut spec = agent(&api, folder.path());
+        spec.permissions = Permissions::Full;
+        let trees = ProcessTrees::new().expect("this process can adopt");
+        let said = signals(a_launch(spec), &trees, |signal, driver| {
+            if matches!(signal, Signal::Ready { .. }) {
+                once_a_tool_runs(
+                    driver,
+                    Order::Steer { work: WorkId(7), text: "look left first".to_owned() },
+                );
+            }
+        })
+        .await;
+        let (outcome, survivors) = ended(&said);
+        assert_eq!((outcome.category, survivors.len()), (Category::Success, 0), "{said:#?}");
+        assert!(said.contains(&Signal::Steered { work: WorkId(7) }), "{said:#?}");
+        assert!(api.last().contains("look left first"), "the model was told");
+        assert_eq!(api.messages(), 2, "in the same turn");
+    });
+}
+
+#[test]
+fn stop_in_mid_tool() {
+    alone("stop_in_mid_tool", || async {
+        let command =
+            "setsid python3 -c 'import time; time.sleep(600)' & python3 -c 'import time; time.sleep(600)'";
+        let api = ModelApi::start(Scenario::OneTool { command }).await;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut spec = agent(&api, folder.path());
+        spec.permissions = Permissions::Full;
+        let trees = ProcessTrees::without_cgroups().expect("this process can adopt");
+        let said = signals(a_launch(spec), &trees, |signal, driver| {
+            if matches!(signal, Signal::Ready { .. }) {
+                once_a_tool_runs(driver, Order::Stop);
+            }
+        })
+        .await;
+        let (outcome, survivors) = ended(&said);
+        assert_eq!((outcome.category, survivors.len()), (Category::Interrupted, 0), "{said:#?}");
+        let marker = format!("test-{}/", std::process::id());
+        assert_eq!(trees.count_marked(&marker).await, 0);
+    });
+}
+
+#[test]
+fn conversation_that_goes_on_and_one_that_is_gone() {
+    alone("conversation_that_goes_on_and_one_that_is_gone", || async {
+        let api = ModelApi::start(Scenario::Success).await;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let spec = agent(&api, folder.path());
+        let trees = ProcessTrees::new().expect("this process can adopt");
+        let run = async |conversation: Option<&str>, prompt: &str| {
+            let (conversation, prompt) = (conversation.map(str::to_owned), prompt.to_owned());
+            let said =
+                signals(Launch { conversation, prompt, ..a_launch(spec.clone()) }, &trees, |_, _| ()).await;
+            assert_eq!(ended(&said).0.category, Category::Success, "{said:#?}");
+            let named = said.iter().find_map(|signal| match signal {
+                Signal::Ready { conversation } => conversation.clone(),
+                _ => None,
+            });
+            let processes = said.iter().filter(|signal| matches!(signal, Signal::Spawned { .. })).count();
+            (named.expect("it names its conversation"), processes)
+        };
+        let (first, _) = run(None, "The word is heron.").await;
+        assert_eq!(run(Some(&first), "What is the word?").await, (first.clone(), 1));
+        assert!(api.last().contains("The word is heron."), "what was said before is still known");
+        let gone = "00000000-0000-4000-8000-000000000000";
+        let (anew, processes) = run(Some(gone), "Hello?").await;
+        assert_eq!(processes, 2, "the first one did not know the conversation");
+        assert!(anew != gone && anew != first);
+        assert!(!api.last().contains("heron"));
     });
 }

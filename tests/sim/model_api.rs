@@ -2,8 +2,8 @@
 //!
 //! One scenario per server. The bodies follow the public documentation; nothing here is recorded from the service.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -16,6 +16,11 @@ pub(crate) enum Scenario {
     Success,
     /// Always one more call of a tool, so that the turns never end.
     EndlessTools,
+    /// One call of the shell, then an answer.
+    OneTool {
+        /// What the shell is to do.
+        command: &'static str,
+    },
     /// An error with this status, headers and type.
     Refuses { status: u16, headers: Vec<(String, String)>, kind: &'static str, message: &'static str },
     /// The stream begins and the connection is cut.
@@ -30,6 +35,7 @@ pub(crate) struct ModelApi {
     /// What `ANTHROPIC_BASE_URL` is to be.
     pub(crate) url: String,
     messages: Arc<AtomicU32>,
+    last: Arc<Mutex<String>>,
 }
 
 /// What the model says when all is well.
@@ -41,15 +47,21 @@ impl ModelApi {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback is up");
         let url = format!("http://{}", listener.local_addr().expect("a bound socket has an address"));
         let messages = Arc::new(AtomicU32::new(0));
-        let counter = Arc::clone(&messages);
+        let last = Arc::new(Mutex::new(String::new()));
+        let (counter, heard) = (Arc::clone(&messages), Arc::clone(&last));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (scenario, counter) = (scenario.clone(), Arc::clone(&counter));
+                let (scenario, counter, heard) = (scenario.clone(), Arc::clone(&counter), Arc::clone(&heard));
                 // A client that goes away in mid-answer is its own business.
-                tokio::spawn(async move { drop(connection(stream, &scenario, &counter).await) });
+                tokio::spawn(async move { drop(connection(stream, &scenario, &counter, &heard).await) });
             }
         });
-        Self { url, messages }
+        Self { url, messages, last }
+    }
+
+    /// The last request for a message.
+    pub(crate) fn last(&self) -> String {
+        self.last.lock().expect("nobody panics with it").clone()
     }
 
     /// How many messages were asked for.
@@ -63,13 +75,21 @@ struct Request {
     body: Vec<u8>,
 }
 
-async fn connection(stream: TcpStream, scenario: &Scenario, messages: &AtomicU32) -> std::io::Result<()> {
+async fn connection(
+    stream: TcpStream,
+    scenario: &Scenario,
+    messages: &AtomicU32,
+    last: &Mutex<String>,
+) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     while let Some(request) = read(&mut stream).await? {
         let path = request.target.split('?').next().unwrap_or_default();
         match path {
             "/v1/messages" => {
                 let number = messages.fetch_add(1, Ordering::SeqCst);
+                String::from_utf8_lossy(&request.body)
+                    .as_ref()
+                    .clone_into(&mut last.lock().expect("nobody panics with it"));
                 if message(&mut stream, &request, scenario, number).await?.is_none() {
                     return Ok(());
                 }
@@ -171,14 +191,23 @@ async fn message(
             "type": "tool_use", "id": format!("toolu_{number}"), "name": "Bash",
             "input": { "command": format!("echo {number}"), "description": "says a number" },
         }),
-        Scenario::Success | Scenario::Cut | Scenario::Hang => json!({ "type": "text", "text": ANSWER }),
+        Scenario::OneTool { command } if !asked["messages"].to_string().contains("tool_result") => json!({
+            "type": "tool_use", "id": format!("toolu_{number}"), "name": "Bash",
+            "input": { "command": command, "description": "takes a while" },
+        }),
+        Scenario::Success | Scenario::OneTool { .. } | Scenario::Cut | Scenario::Hang => {
+            json!({ "type": "text", "text": ANSWER })
+        }
     };
     let model = asked["model"].as_str().unwrap_or("model");
     if !streaming {
         match scenario {
             Scenario::Cut => return Ok(None),
             Scenario::Hang => std::future::pending().await,
-            Scenario::Success | Scenario::EndlessTools | Scenario::Refuses { .. } => {}
+            Scenario::Success
+            | Scenario::EndlessTools
+            | Scenario::OneTool { .. }
+            | Scenario::Refuses { .. } => {}
         }
         respond(stream, 200, &[], &whole(model, &block, number)).await?;
         return Ok(Some(()));
@@ -189,7 +218,9 @@ async fn message(
         .await?;
     let kept = match scenario {
         Scenario::Cut | Scenario::Hang => 3,
-        Scenario::Success | Scenario::EndlessTools | Scenario::Refuses { .. } => events.len(),
+        Scenario::Success | Scenario::EndlessTools | Scenario::OneTool { .. } | Scenario::Refuses { .. } => {
+            events.len()
+        }
     };
     for event in &events[..kept] {
         let name = event["type"].as_str().unwrap_or_default();
@@ -200,7 +231,7 @@ async fn message(
         Scenario::Hang => std::future::pending().await,
         // A reset instead of an orderly end: what a crashed proxy looks like.
         Scenario::Cut => stream.get_ref().set_zero_linger()?,
-        Scenario::Success | Scenario::EndlessTools | Scenario::Refuses { .. } => {}
+        Scenario::Success | Scenario::EndlessTools | Scenario::OneTool { .. } | Scenario::Refuses { .. } => {}
     }
     Ok(None)
 }
