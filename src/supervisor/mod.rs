@@ -1,6 +1,6 @@
 //! The shell around the core: one supervisor task per agent that alone owns its state, one root that owns them all.
 //!
-//! [`start`] reads the journal, ends what an earlier herder left running, and starts a supervisor for every agent.
+//! [`start()`] reads the journal, ends what an earlier herder left running, and starts a supervisor for every agent.
 //! [`Fleet`] is the handle that commands and networks use. The rules live in [`crate::core`], the processes in
 //! [`crate::runtime`], the texts in [`crate::l10n`].
 
