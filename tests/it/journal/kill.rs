@@ -5,7 +5,6 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::mpsc;
 use std::time::Duration;
 
 use herder::core::agent::Agent;
@@ -107,36 +106,49 @@ impl Said {
     }
 }
 
-/// Kills a child so long after it was spawned, or after it had opened the journal.
-fn run_and_kill(dir: &Path, after: Duration, opened: bool, said: &mut Said) {
+/// When a child is killed.
+enum Kill {
+    /// So long after it was spawned: also before it opens the journal, or while it does.
+    After(Duration),
+    /// When it has acknowledged so many batches. It goes on meanwhile, so that this is anywhere in the next.
+    Acknowledged(u64),
+}
+
+fn run_and_kill(dir: &Path, when: Kill, said: &mut Said) {
     let mut child = child("journal::kill::child_that_is_killed", dir)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .expect("spawns");
     let mut lines = BufReader::new(child.stdout.take().expect("piped"));
-    let (tell, told) = mpsc::channel();
     let pid = rustix::process::Pid::from_child(&child);
-    // The kill comes from beside, at its own time, not between two lines.
-    let killer = std::thread::spawn(move || {
-        if opened {
-            told.recv().expect("the child opens the journal");
+    let kill = move || rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("kills");
+    let (killer, mut left) = match when {
+        Kill::After(after) => {
+            let later = move || {
+                std::thread::sleep(after);
+                kill();
+            };
+            (Some(std::thread::spawn(later)), 0)
         }
-        std::thread::sleep(after);
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("kills");
-    });
+        Kill::Acknowledged(batches) => (None, batches),
+    };
     let mut line = String::new();
     while lines.read_line(&mut line).expect("reads") > 0 {
-        if line.starts_with("open") {
-            // A killer that does not wait for it is not there any more.
-            let _ = tell.send(());
-        }
         if line.ends_with('\n') {
             said.line(line.trim_end());
         }
+        if left > 0 && line.starts_with("acked") {
+            left -= 1;
+            if left == 0 {
+                kill();
+            }
+        }
         line.clear();
     }
-    killer.join().expect("killed");
+    if let Some(killer) = killer {
+        killer.join().expect("killed");
+    }
     let status = child.wait().expect("reaped");
     assert_eq!(status.signal(), Some(9), "the child ended by itself");
 }
@@ -185,12 +197,14 @@ fn killed_thirty_times_it_has_all_that_was_acknowledged() {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        // Every third is killed wherever it happens to be, also before or while it opens the journal.
-        run_and_kill(dir.path(), Duration::from_millis(5 + random % 120), round % 3 > 0, &mut said);
+        let when = if round % 3 == 0 {
+            Kill::After(Duration::from_millis(5 + random % 120))
+        } else {
+            Kill::Acknowledged(1 + random % 60)
+        };
+        run_and_kill(dir.path(), when, &mut said);
         check(dir.path(), &said);
     }
-    let acked: u64 = said.acked.values().sum();
-    assert!(acked > 500, "only {acked} batches were acknowledged: the kills came before the work");
 }
 
 #[test]
