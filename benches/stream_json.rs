@@ -4,8 +4,6 @@
 //! `cargo bench --bench stream_json`. Every figure is the median of alternating runs; lines are 1 KiB.
 #![expect(clippy::disallowed_methods, reason = "what is measured here is real time")]
 
-#![expect(clippy::disallowed_methods, reason = "what is measured is the machine's own time")]
-
 use std::hint::black_box;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::process::{Command, Stdio};

@@ -126,7 +126,9 @@ async fn an_unknown_command_gets_the_nearest_one_and_never_reaches_the_agent() {
 async fn failed_credentials_pause_every_agent_of_the_account_with_one_alert() {
     let dir = tempfile::tempdir().unwrap();
     let server = stage::server().await;
-    let mut alice = Person::join(server.address(), "alice", Some(ALICE), &["#spark", "#flint", "#alerts", "#herder"]).await;
+    let mut alice =
+        Person::join(server.address(), "alice", Some(ALICE), &["#spark", "#flint", "#alerts", "#herder"])
+            .await;
     let agents = vec![
         stage::scripted("spark", dir.path(), &["claude-auth"]),
         stage::scripted("flint", dir.path(), &["claude-ok"]),
@@ -197,7 +199,11 @@ async fn stop_all_answers_with_zero_processes() {
     let server = stage::server().await;
     let mut alice = Person::join(server.address(), "alice", Some(ALICE), &ROOMS).await;
     let agents = vec![
-        stage::shell("spark", dir.path(), "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 300' & sleep 300"),
+        stage::shell(
+            "spark",
+            dir.path(),
+            "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 300' & sleep 300",
+        ),
         stage::shell("flint", dir.path(), "cat"),
     ];
     let stage = open(&dir, &server, agents).await;
