@@ -60,7 +60,10 @@ async fn a_crash_is_said_with_its_countdown_and_recovered_from() {
     alice.hears("#spark", "recovered").await;
     alice.hears("#spark", "✅").await;
     let prompt = std::fs::read_to_string(dir.path().join("prompt")).unwrap();
-    assert!(prompt.ends_with("try"), "the work is given again, after what became of it: {prompt:?}");
+    assert!(
+        prompt.trim_end().ends_with("try"),
+        "the work is given again, after what became of it: {prompt:?}"
+    );
     stage.close().await;
 }
 
@@ -211,8 +214,9 @@ async fn stop_all_answers_with_zero_processes() {
     alice.say("#spark", "run").await;
     alice.hears("#spark", "🐜").await;
     alice.say("#herder", "!stop-all").await;
-    let answer = alice.hears("#herder", "2 agents").await;
-    assert!(answer.contains(" 0 "), "{answer}");
+    alice.hears("#herder", "Stopping 2 agents").await;
+    let answer = alice.hears("#herder", "process").await;
+    assert!(answer.contains('0') || answer.contains("no process"), "{answer}");
     stage.close().await;
 }
 
