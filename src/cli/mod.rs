@@ -18,6 +18,7 @@ use clap_complete::Shell;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use crate::chat::embedded_ircd::home::Home;
 use crate::config::{self, Config};
 use crate::demo;
 use crate::outbox::redact::Redactor;
@@ -225,7 +226,21 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
             reason = "it ends with the runtime, which lives as long as what it ends"
         )]
         tokio::spawn(end_on(signals, shutdown.clone()));
-        Box::pin(run::run(config, run::Options::default(), shutdown)).await.map_err(io::Error::other)
+        let mut config = config;
+        let mut options = run::Options::default();
+        let home = Home::of(&mut config).await.map_err(io::Error::other)?;
+        if let Some(home) = &home {
+            options.connectors.insert(home.network.name.clone(), home.connector());
+            say(format_args!(
+                "No network is configured; join herder's own IRC server:\n{}",
+                home.how_to_join()
+            ));
+        }
+        let ended = Box::pin(run::run(config, options, shutdown)).await.map_err(io::Error::other);
+        if let Some(home) = home {
+            home.server.stop().await;
+        }
+        ended
     });
     match ended {
         Ok(Ended { processes_left: 0, storage_failure: None }) => ExitCode::SUCCESS,

@@ -84,7 +84,7 @@ pub async fn run(options: Options) -> Result<Ended, DemoError> {
         .map_err(|source| DemoError::System { what: "cannot find herder's own program", source })?;
     let folder = Folder::new(options.data_dir)?;
     let channels: Vec<String> = scene::AGENTS.iter().map(|agent| format!("#{agent}")).collect();
-    let home = Home::start(NICK, options.port, &channels).await?;
+    let home = Home::start(NICK, options.port, &channels, &[OWNER]).await?;
     let config = scene::config(&home, &folder.path, &herder)
         .map_err(|source| DemoError::Folder { path: folder.path.clone(), source })?;
     let connectors = BTreeMap::from([(home.network.name.clone(), home.connector())]);
@@ -164,7 +164,8 @@ async fn console(
 }
 
 fn first_lines(home: &Home, tour: bool) -> String {
-    let (port, password) = (home.network.port, home.password().expose_secret());
+    let port = home.network.port;
+    let password = home.accounts().first().map_or("", |(_, password)| password.expose_secret());
     let mut text = String::new();
     let _ = write!(
         text,

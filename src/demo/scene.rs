@@ -35,7 +35,7 @@ pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<
         policy: policy(),
         history: History { daily_export: false, warn_free: 0, ..History::default() },
         agents,
-        secrets: vec![home.password().clone()],
+        secrets: home.accounts().iter().map(|(_, password)| password.clone()).collect(),
         secret_variables: BTreeSet::new(),
         embedded: true,
         warnings: Vec::new(),

@@ -1,4 +1,4 @@
-//! The embedded server as herder's own home: one owner with a random password, herder's way in, and how people join.
+//! The embedded server as herder's own home: accounts with random passwords, herder's way in, and how people join.
 //!
 //! `herder demo` uses it, and a `herder run` without any configured network.
 
@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{Options, Server, StartError};
 use crate::chat::irc::Connector;
-use crate::config::{AccessRules, EMBEDDED_NETWORK, IrcNetwork, Subject, Tls};
+use crate::config::{AccessRules, Config, EMBEDDED_NETWORK, IrcNetwork, Subject, Tls};
 use crate::core::id::NetworkName;
 
 /// The account of whoever has the password.
@@ -34,7 +34,7 @@ pub struct Home {
     pub server: Server,
     /// What herder's IRC side is told: channels, nick. Its address is never connected to, see [`Home::connector`].
     pub network: IrcNetwork,
-    password: SecretString,
+    accounts: Vec<(String, SecretString)>,
     nick: String,
 }
 
@@ -50,12 +50,51 @@ pub enum HomeError {
 }
 
 impl Home {
-    /// Starts the server for a bot of this nick; 0 is any port, and a port that is taken gives the next one.
+    /// Starts the server that a configuration without networks means, and adds it to the configuration: with an account
+    /// for everybody that `[access]` names there, or for an owner without any role. `None`: there are networks.
     ///
     /// # Errors
     /// When no port can be had, or no password drawn.
-    pub async fn start(nick: &str, port: u16, channels: &[String]) -> Result<Self, HomeError> {
-        let password = draw_password().map_err(HomeError::Random)?;
+    pub async fn of(config: &mut Config) -> Result<Option<Self>, HomeError> {
+        if !config.embedded {
+            return Ok(None);
+        }
+        let access = &config.access;
+        let named = access.admins.iter().chain(&access.operators).chain(&access.viewers);
+        let mut accounts: Vec<&str> = named
+            .filter_map(|subject| match subject {
+                Subject::IrcAccount { network, account } if network.as_str() == EMBEDDED_NETWORK => {
+                    Some(account.as_str())
+                }
+                Subject::IrcAccount { .. } | Subject::IrcMask { .. } | Subject::Everyone => None,
+            })
+            .collect();
+        accounts.sort_unstable();
+        accounts.dedup();
+        if accounts.is_empty() {
+            accounts.push(OWNER);
+        }
+        let channels: Vec<String> = config.agents.iter().map(|agent| format!("#{}", agent.name)).collect();
+        let home = Self::start(&config.name, PORT, &channels, &accounts).await?;
+        config.secrets.extend(home.accounts.iter().map(|(_, password)| password.clone()));
+        config.irc.push(home.network.clone());
+        Ok(Some(home))
+    }
+
+    /// Starts the server for a bot of this nick, with these accounts; 0 is any port, and a port that is taken gives the
+    /// next one.
+    ///
+    /// # Errors
+    /// When no port can be had, or no password drawn.
+    pub async fn start(
+        nick: &str,
+        port: u16,
+        channels: &[String],
+        accounts: &[&str],
+    ) -> Result<Self, HomeError> {
+        let drawn = |account: &&str| Ok(((*account).to_owned(), draw_password()?));
+        let accounts: Vec<(String, SecretString)> =
+            accounts.iter().map(drawn).collect::<Result<_, _>>().map_err(HomeError::Random)?;
         let control = format!("#{nick}");
         let all: Vec<&str> =
             [&control, "#alerts", "#work"].into_iter().chain(channels.iter().map(String::as_str)).collect();
@@ -65,7 +104,7 @@ impl Home {
             network: nick.to_owned(),
             bot_nick: nick.to_owned(),
             bot_account: nick.to_owned(),
-            accounts: vec![(OWNER.to_owned(), password.clone())],
+            accounts: accounts.clone(),
             guests: false,
             motd: vec![
                 format!("Everything is in these channels: /join {}", all.join(",")),
@@ -87,7 +126,7 @@ impl Home {
             control_channel: control,
             bots: Vec::new(),
         };
-        Ok(Self { server, network, password, nick: nick.to_owned() })
+        Ok(Self { server, network, accounts, nick: nick.to_owned() })
     }
 
     /// herder's own way in: an in-memory stream, known by herder's account.
@@ -97,32 +136,34 @@ impl Home {
         Connector::factory(move || io::Result::Ok(connector.connect(&account)))
     }
 
-    /// The owner may do everything.
+    /// Whoever has the password of [`OWNER`] may do everything.
     #[must_use]
     pub fn access(&self) -> AccessRules {
         let owner = Subject::IrcAccount { network: self.network.name.clone(), account: OWNER.to_owned() };
         AccessRules { admins: vec![owner], ..AccessRules::default() }
     }
 
-    /// The password, to be shown to whoever started herder.
+    /// The accounts with their passwords, to be shown to whoever started herder.
     #[must_use]
-    pub fn password(&self) -> &SecretString {
-        &self.password
+    pub fn accounts(&self) -> &[(String, SecretString)] {
+        &self.accounts
     }
 
     /// How to join with irssi and with WeeChat, ready to be typed.
     #[must_use]
     pub fn how_to_join(&self) -> String {
-        let (port, password) = (self.network.port, self.password.expose_secret());
-        let control = &self.network.control_channel;
+        let (port, nick, control) = (self.network.port, &self.nick, &self.network.control_channel);
         let mut text = String::new();
-        let _ =
-            writeln!(text, "  irssi -c 127.0.0.1 -p {port} -n you -w {password}      then /join {control}");
-        let _ = writeln!(
-            text,
-            "  weechat -r '/server add {} 127.0.0.1/{port} -notls -nicks=you -password={password} -autojoin={control}' -r '/connect {}'",
-            self.nick, self.nick
-        );
+        for (account, password) in &self.accounts {
+            let password = password.expose_secret();
+            let you = if account == OWNER { "you" } else { account };
+            let _ = write!(
+                text,
+                "  irssi -c 127.0.0.1 -p {port} -n {you} -w {password}      then /join {control}\n\
+                 \x20 weechat -r '/server add {nick} 127.0.0.1/{port} -notls -nicks={you} -password={password} \
+                 -autojoin={control}' -r '/connect {nick}'\n"
+            );
+        }
         text
     }
 }
@@ -140,11 +181,12 @@ mod tests {
 
     #[tokio::test]
     async fn the_password_is_drawn_anew_and_says_who_the_owner_is() {
-        let (one, two) =
-            (Home::start("herder", 0, &[]).await.unwrap(), Home::start("herder", 0, &[]).await.unwrap());
-        let shown = one.password().expose_secret();
+        let start = || Home::start("herder", 0, &[], &[OWNER, "ann"]);
+        let (one, two) = (start().await.unwrap(), start().await.unwrap());
+        let shown = one.accounts()[0].1.expose_secret();
         assert_eq!(shown.len(), PASSWORD_LENGTH);
-        assert_ne!(shown, two.password().expose_secret());
+        assert_ne!(shown, two.accounts()[0].1.expose_secret());
+        assert_ne!(shown, one.accounts()[1].1.expose_secret());
         assert!(one.how_to_join().contains(shown));
         assert_ne!(one.network.port, two.network.port);
     }

@@ -8,23 +8,20 @@ use super::wire::{Request, cut, fold};
 /// The fields of WHOX in the order in which they are answered.
 const WHOX_FIELDS: &str = "tcuihsnfdlaor";
 
+/// Channels or masks in one WHO or MODE.
+const MASKS_MAX: usize = 20;
+
 /// Nicks answered in one ISON or USERHOST.
 const NICKS_MAX: usize = 20;
 
 impl Ircd {
     pub(super) fn who(&mut self, id: ClientId, request: &Request<'_>) {
+        // Several channels in one question, as irssi asks when it joins several.
         let mask = request.param(0).unwrap_or("*").to_owned();
-        let key = fold(&mask);
-        let found: Vec<ClientId> = if let Some(channel) = self.channels.get(&key) {
-            channel.members.iter().copied().collect()
-        } else if mask == "*" || mask == "0" {
-            self.nicks.values().copied().collect()
-        } else {
-            self.nicks.get(&key).copied().into_iter().collect()
-        };
-        let channel = self.channels.get(&key).map_or_else(|| "*".to_owned(), |channel| channel.name.clone());
+        let found: Vec<(String, ClientId)> =
+            mask.split(',').take(MASKS_MAX).flat_map(|mask| self.matching(mask)).collect();
         let fields = request.params.get(1).and_then(|fields| fields.strip_prefix('%')).map(str::to_owned);
-        for member in found {
+        for (channel, member) in found {
             let Some(client) = self.clients.get(&member).filter(|client| client.registered) else { continue };
             match &fields {
                 None => {
@@ -39,6 +36,19 @@ impl Ircd {
             }
         }
         self.numeric(id, n::RPL_ENDOFWHO, &[&mask, "End of /WHO list"]);
+    }
+
+    /// Whom one mask of WHO means, each with the channel it is asked about.
+    fn matching(&self, mask: &str) -> Vec<(String, ClientId)> {
+        let key = fold(mask);
+        let everywhere = |id: &ClientId| ("*".to_owned(), *id);
+        if let Some(channel) = self.channels.get(&key) {
+            channel.members.iter().map(|id| (channel.name.clone(), *id)).collect()
+        } else if mask == "*" || mask == "0" {
+            self.nicks.values().map(everywhere).collect()
+        } else {
+            self.nicks.get(&key).map(everywhere).into_iter().collect()
+        }
     }
 
     fn who_row(&self, client: &Client, channel: &str) -> [String; 7] {
@@ -119,7 +129,9 @@ impl Ircd {
     pub(super) fn mode(&mut self, id: ClientId, request: &Request<'_>) {
         let target = request.params[0];
         if target.starts_with('#') {
-            self.channel_mode(id, target, request);
+            for name in target.split(',').filter(|name| !name.is_empty()).take(MASKS_MAX) {
+                self.channel_mode(id, name, request);
+            }
         } else {
             self.user_mode(id, target, request);
         }

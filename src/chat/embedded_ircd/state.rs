@@ -23,6 +23,9 @@ pub(super) const CHANNEL_LEN: usize = 64;
 /// The longest topic, so that its line fits.
 pub(super) const TOPIC_LEN: usize = 390;
 
+/// The longest middle parameter of an answer: what a client asked about, a list of channels at most.
+const MIDDLE_LEN: usize = 200;
+
 /// A line on the wire without its CR LF (RFC 2812).
 pub(super) const LINE_LEN: usize = 510;
 
@@ -258,7 +261,7 @@ impl Ircd {
         let last = params.len().saturating_sub(1);
         for (index, param) in params.iter().enumerate() {
             let middle = index < last && (param.is_empty() || param.starts_with(':') || param.contains(' '));
-            let room = if index < last { CHANNEL_LEN } else { 400 };
+            let room = if index < last { MIDDLE_LEN } else { 400 };
             all.push(if middle { "*".to_owned() } else { wire::cut(param, room).to_owned() });
         }
         self.server_says(to, Command::Raw(code.to_owned(), all));

@@ -237,6 +237,20 @@ fn questions_are_answered_as_clients_need_them() {
     1< :irc.test 324 ann #c +nt
     1< :irc.test 329 ann #c 8
     ");
+    talk.say(1, "JOIN #d");
+    assert_snapshot!(talk.say(1, "WHO #c,#d"), @"
+    1< :irc.test 352 ann #c ann localhost irc.test ann H@ :0 Ann Other
+    1< :irc.test 352 ann #c ann localhost irc.test bob H :0 Ann Other
+    1< :irc.test 352 ann #d ann localhost irc.test ann H@ :0 Ann Other
+    1< :irc.test 315 ann #c,#d :End of /WHO list
+    ");
+    assert_snapshot!(talk.say(1, "MODE #c,#d"), @"
+    1< :irc.test 324 ann #c +nt
+    1< :irc.test 329 ann #c 8
+    1< :irc.test 324 ann #d +nt
+    1< :irc.test 329 ann #d 14
+    ");
+    talk.say(1, "PART #d");
     assert_snapshot!(talk.say(1, "MODE #c b"), @"1< :irc.test 368 ann #c :End of channel ban list");
     assert_snapshot!(talk.say(1, "MODE #c +o bob"), @"1< :irc.test 472 ann o :The modes of this server's channels are fixed: +nt, and everybody with the password is an operator");
     assert_snapshot!(talk.say(1, "MODE ann"), @"1< :irc.test 221 ann +");
