@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::{Daemon, free_port};
 
-const MODULES: [&str; 24] = [
+const MODULES: [&str; 25] = [
     "services_account",
     "sasl",
     "cap",
@@ -29,6 +29,7 @@ const MODULES: [&str; 24] = [
     "chanhistory",
     "redirect",
     "ssl_gnutls",
+    "sslinfo",
     "spanningtree",
 ];
 

@@ -1,20 +1,53 @@
 //! Somebody with a plain IRC client.
 
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use std::sync::Arc;
+
+use herder::chat::irc::Stream;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, ReadHalf, WriteHalf};
 use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::{PrivateKeyDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::irc_rig::PATIENCE;
 
 pub(crate) struct Person {
-    reader: BufReader<OwnedReadHalf>,
-    writer: OwnedWriteHalf,
+    reader: BufReader<ReadHalf<Box<dyn Stream>>>,
+    writer: WriteHalf<Box<dyn Stream>>,
 }
 
 impl Person {
     /// Comes in as `nick`.
     pub(crate) async fn new(port: u16, nick: &str) -> Self {
-        let (reader, writer) = TcpStream::connect(("127.0.0.1", port)).await.expect("listening").into_split();
+        let stream = TcpStream::connect(("127.0.0.1", port)).await.expect("listening");
+        Self::over(Box::new(stream), nick).await
+    }
+
+    /// Comes in over TLS with a certificate of its own; `server` is the server's.
+    pub(crate) async fn secure(
+        port: u16,
+        nick: &str,
+        server: &rcgen::Certificate,
+        own: &rcgen::CertifiedKey<rcgen::KeyPair>,
+    ) -> Self {
+        let mut roots = RootCertStore::empty();
+        roots.add(server.der().clone()).expect("a certificate");
+        let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).expect("a key");
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("the provider has them")
+            .with_root_certificates(roots)
+            .with_client_auth_cert(vec![own.cert.der().clone()], key)
+            .expect("they belong together");
+        let stream = TcpStream::connect(("127.0.0.1", port)).await.expect("listening");
+        let name = ServerName::try_from("irc.test.local").expect("a name");
+        let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.expect("trusted");
+        Self::over(Box::new(stream), nick).await
+    }
+
+    async fn over(stream: Box<dyn Stream>, nick: &str) -> Self {
+        let (reader, writer) = tokio::io::split(stream);
         let mut person = Self { reader: BufReader::new(reader), writer };
         person.send(&format!("NICK {nick}\r\nUSER {nick} 0 * :{nick}")).await;
         person.until(" 001 ").await;
@@ -62,10 +95,12 @@ impl Person {
     }
 
     pub(crate) async fn until_any(&mut self, texts: &[&str]) -> String {
+        let mut seen = Vec::new();
         loop {
             let line = tokio::time::timeout(PATIENCE, self.line()).await;
-            let line = line.unwrap_or_else(|_| panic!("{texts:?} did not come in time"));
-            let line = line.unwrap_or_else(|| panic!("cut off before {texts:?} came"));
+            let line = line.unwrap_or_else(|_| panic!("{texts:?} did not come in time, but {seen:#?}"));
+            let line = line.unwrap_or_else(|| panic!("cut off before {texts:?} came, after {seen:#?}"));
+            seen.push(line.clone());
             if texts.iter().any(|text| line.contains(text)) {
                 return line;
             }
