@@ -1,5 +1,10 @@
 //! The IRC network against scripted servers over in-memory streams, and against the embedded server.
 
+mod authority;
+mod delivery;
+mod registration;
+mod script;
+
 use herder::chat::Place;
 use herder::chat::embedded_ircd::{Options, Server};
 use herder::chat::irc::Connector;

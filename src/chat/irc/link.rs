@@ -232,7 +232,8 @@ impl Link<'_> {
             written = Wire::write(&mut self.wire.writer, &mut self.wire.unwritten) => Happened::Written(written),
             () = settled(&mut self.settling) => Happened::Settled,
             _ = self.inbound.reserve(), if !self.unheard.is_empty() => Happened::Heard,
-            _ = channels.changed() => Happened::Wanted,
+            // Without anybody to change them the channels stay as they are.
+            Ok(()) = channels.changed() => Happened::Wanted,
             () = tokio::time::sleep_until(deadline) => Happened::Time,
             () = shutdown.cancelled(), if self.farewell.is_none() => Happened::Shutdown,
         }

@@ -11,7 +11,6 @@ use regex::Regex;
 
 use super::isupport::ISupport;
 use super::wire::Source;
-use crate::core::time::Timestamp;
 
 /// How many operators are remembered per link; far more than a fleet has.
 const PEOPLE_MAX: usize = 200;
@@ -26,8 +25,10 @@ static SERVERS: LazyLock<Regex> =
 #[derive(Debug, Default)]
 pub(crate) struct Netsplits {
     operators: VecDeque<Source>,
-    lost: VecDeque<(Source, Timestamp)>,
-    alerts: VecDeque<(Timestamp, String)>,
+    /// With the number of the next alert when they went.
+    lost: VecDeque<(Source, u64)>,
+    alerts: VecDeque<(u64, String)>,
+    next_alert: u64,
 }
 
 impl Netsplits {
@@ -48,19 +49,20 @@ impl Netsplits {
     }
 
     /// An alert was sent.
-    pub(crate) fn alerted(&mut self, text: &str, at: Timestamp) {
-        self.alerts.push_back((at, text.to_owned()));
+    pub(crate) fn alerted(&mut self, text: &str) {
+        self.alerts.push_back((self.next_alert, text.to_owned()));
+        self.next_alert += 1;
         if self.alerts.len() > ALERTS_MAX {
             self.alerts.pop_front();
         }
     }
 
     /// Somebody left.
-    pub(crate) fn left(&mut self, source: &Source, reason: &str, in_batch: bool, at: Timestamp) {
+    pub(crate) fn left(&mut self, source: &Source, reason: &str, in_batch: bool) {
         let known = self.operators.iter().any(|known| known == source);
         self.operators.retain(|known| known != source);
         if known && (in_batch || SERVERS.is_match(reason)) {
-            self.lost.push_back((source.clone(), at));
+            self.lost.push_back((source.clone(), self.next_alert));
             if self.lost.len() > PEOPLE_MAX {
                 self.lost.pop_front();
             }
@@ -75,7 +77,7 @@ impl Netsplits {
         let index = self.lost.iter().position(|(lost, _)| same(lost))?;
         let (_, since) = self.lost.remove(index)?;
         let missed: Vec<String> =
-            self.alerts.iter().filter(|(at, _)| *at >= since).map(|(_, text)| text.clone()).collect();
+            self.alerts.iter().filter(|(number, _)| *number >= since).map(|(_, text)| text.clone()).collect();
         (!missed.is_empty()).then_some(missed)
     }
 }
@@ -88,17 +90,13 @@ mod tests {
         Source { name: nick.to_owned(), user: "u".to_owned(), host: "h".to_owned() }
     }
 
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_seconds(seconds)
-    }
-
     #[test]
     fn an_operator_who_was_split_off_gets_the_alerts_of_the_gap_once() {
         let (mut splits, server) = (Netsplits::default(), ISupport::default());
         splits.operator_spoke(&person("alice"));
-        splits.alerted("before", at(1));
-        splits.left(&person("alice"), "irc.a.test irc.b.test", false, at(2));
-        splits.alerted("missed", at(3));
+        splits.alerted("before");
+        splits.left(&person("alice"), "irc.a.test irc.b.test", false);
+        splits.alerted("missed");
         assert_eq!(splits.back(&person("alice"), &server), Some(vec!["missed".to_owned()]));
         assert_eq!(splits.back(&person("alice"), &server), None);
     }
@@ -108,10 +106,10 @@ mod tests {
         let (mut splits, server) = (Netsplits::default(), ISupport::default());
         splits.operator_spoke(&person("alice"));
         splits.operator_spoke(&person("carol"));
-        splits.left(&person("alice"), "Quit: a.b c.d", false, at(2));
-        splits.left(&person("bob"), "irc.a.test irc.b.test", false, at(2));
-        splits.left(&person("carol"), "irc.a.test irc.b.test", false, at(2));
-        splits.alerted("missed", at(3));
+        splits.left(&person("alice"), "Quit: a.b c.d", false);
+        splits.left(&person("bob"), "irc.a.test irc.b.test", false);
+        splits.left(&person("carol"), "irc.a.test irc.b.test", false);
+        splits.alerted("missed");
         let elsewhere = Source { host: "other".to_owned(), ..person("carol") };
         for source in [person("alice"), person("bob"), elsewhere] {
             assert_eq!(splits.back(&source, &server), None);

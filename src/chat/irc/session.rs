@@ -513,7 +513,7 @@ impl<'a> Session<'a> {
 
     fn somebody_quit(&mut self, line: &Received, reason: &str, now: Now) {
         let in_batch = self.replay.batch_of(line) == Some(Kind::Netsplit);
-        self.netsplits.left(&line.source, reason, in_batch, now.wall);
+        self.netsplits.left(&line.source, reason, in_batch);
         if self.server.case.same(&line.source.name, self.nick.wanted()) {
             self.nick.freed(now.mono);
         }
@@ -639,13 +639,13 @@ impl<'a> Session<'a> {
         let fence = self.lasting.number();
         let mut flight = Flight::new(fence, labels, now.mono);
         for line in window.lines {
-            self.send_line(&mut flight, line, labels, now);
+            self.send_line(&mut flight, line, labels);
         }
         self.flight = Some(flight);
         self.fence(fence, now);
     }
 
-    fn send_line(&mut self, flight: &mut Flight, line: Line, labels: bool, now: Now) {
+    fn send_line(&mut self, flight: &mut Flight, line: Line, labels: bool) {
         let Some(route) = self.channels.route(&line.target, &self.server) else {
             flight.unsendable(line);
             return;
@@ -668,7 +668,7 @@ impl<'a> Session<'a> {
             self.send(outgoing);
         }
         if line.target == Target::Alerts {
-            self.netsplits.alerted(&line.text, now.wall);
+            self.netsplits.alerted(&line.text);
         }
         flight.sent(line, to, due);
     }

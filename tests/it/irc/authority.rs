@@ -1,0 +1,261 @@
+//! Who may be obeyed: live speech of somebody the server vouches for, and nothing else.
+
+use herder::chat::{Inbound, Place};
+use herder::config::IrcNetwork;
+use herder::outbox::{Lane, Target};
+
+use super::script::{ALL, Script, listen};
+use crate::irc_rig::{Rig, network, settings};
+
+async fn up(caps: &str, isupport: &str) -> (Rig, Script) {
+    let (connector, mut listener) = listen();
+    start(Rig::start(settings(network(0)), connector, &["spark"]), listener.accept(caps).await, isupport)
+        .await
+}
+
+async fn start(mut rig: Rig, mut server: Script, isupport: &str) -> (Rig, Script) {
+    isupport.clone_into(&mut server.isupport);
+    server.settle().await;
+    rig.until_up().await;
+    (rig, server)
+}
+
+fn summary(heard: &Inbound) -> (&str, Option<&str>) {
+    (&heard.text, heard.author.account.as_deref())
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_live_speech_is_heard() {
+    let (mut rig, mut server) = up(ALL, "CASEMAPPING=ascii").await;
+    let now = "2026-01-01T00:00:00.000Z";
+    for line in [
+        "BATCH +1 chathistory #spark",
+        "@batch=1;account=alice :alice!a@h PRIVMSG #spark :in history",
+        "BATCH +2 labeled-response",
+        "@batch=1 BATCH +3 other",
+        "@batch=3;account=alice :alice!a@h PRIVMSG #spark :in a batch in history",
+        "BATCH -1",
+        "BATCH +4 znc.in/playback #spark",
+        "@batch=4;account=alice :alice!a@h PRIVMSG #spark :in a playback",
+        "@time=2011-01-01T00:00:00.000Z;account=alice :alice!a@h PRIVMSG #spark :years ago",
+        "@time=yesterday;account=alice :alice!a@h PRIVMSG #spark :some time",
+        "@account=alice :alice!a@h NOTICE #spark :a notice",
+        "@account=alice :alice!a@h PRIVMSG #spark :\x01ACTION aborts\x01",
+        "@account=alice :alice!a@h PRIVMSG #spark :\x01VERSION\x01",
+        "@bot;account=bob :bob!a@h PRIVMSG #spark :a bot",
+        "@account=herder :herder!h@host PRIVMSG #spark :our own echo",
+        "@account=alice :alice!a@h PRIVMSG #elsewhere :not our channel",
+        "@account=alice :alice!a@h PRIVMSG @#spark :not quite our channel",
+        "@account=alice :alice!a@h PRIVMSG #spark : \x02\x0f ",
+        "@account=alice :alice!a@h TAGMSG #spark",
+    ] {
+        server.send(line).await;
+    }
+    server.send(&format!("@msgid=m1;account=alice :alice!a@h PRIVMSG #SPARK :\x0304pause\x03 {now}")).await;
+    server.send(&format!("@msgid=m1;account=alice :alice!a@h PRIVMSG #spark :again {now}")).await;
+    server.send("@+account=alice :eve!e@h PRIVMSG #spark :spoofed").await;
+    server.send("@account=* :eve!e@h PRIVMSG #spark :starred").await;
+    let heard = rig.hear().await;
+    assert_eq!(summary(&heard), (format!("pause {now}").as_str(), Some("alice")));
+    assert_eq!(heard.place, Place::Channel("#spark".to_owned()));
+    assert_eq!(summary(&rig.hear().await), ("spoofed", None));
+    assert_eq!(summary(&rig.hear().await), ("starred", None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tag_without_the_capability_is_worth_nothing() {
+    let (mut rig, mut server) = up("message-tags", "CASEMAPPING=ascii").await;
+    server.send("@account=alice :eve!e@h PRIVMSG #spark :pause").await;
+    server.until("WHOIS eve").await;
+    server.send(":s 311 herder eve e h * :real").await;
+    server.send(":s 318 herder eve :End").await;
+    assert_eq!(summary(&rig.hear().await), ("pause", None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lookup_counts_only_for_whom_it_was_about() {
+    // What comes between the line and the end of the answer, and what the line is worth then.
+    let who = ":s 354 herder 1 a h alice H alice";
+    let table: [(&[&str], Option<&str>); 8] = [
+        (&[who], Some("alice")),
+        (&[":alice!a@h NICK bob", ":eve!a@h NICK alice", who], None),
+        (&[":alice!a@h QUIT :bye", who], None),
+        (&[who, ":alice!a@h ACCOUNT *"], None),
+        (&[":alice!a@h PART #spark", who], None),
+        (&[":s 354 herder 1 other host alice H alice"], None),
+        (&[":s 354 herder 1 a h alice H 0"], None),
+        (&[":s 354 herder 9 a h alice H alice"], None),
+    ];
+    for (between, account) in table {
+        let (mut rig, mut server) = up("", "CASEMAPPING=ascii WHOX").await;
+        server.send(":alice!a@h PRIVMSG #spark :pause").await;
+        assert_eq!(server.until("WHO ").await, "WHO alice %tuhnfa,1");
+        for line in between {
+            server.send(line).await;
+        }
+        server.send(":s 315 herder alice :End").await;
+        assert_eq!(summary(&rig.hear().await), ("pause", account), "{between:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_after_the_answer_is_asked_about_anew_and_keeps_its_place() {
+    let (mut rig, mut server) = up("", "CASEMAPPING=ascii WHOX").await;
+    server.send(":alice!a@h PRIVMSG #spark :one").await;
+    server.until("WHO alice").await;
+    server.send(":s 354 herder 1 a h alice H alice").await;
+    server.send(":alice!a@h PRIVMSG #work :two, not addressed to anybody").await;
+    server.send(":s 315 herder alice :End").await;
+    assert_eq!(summary(&rig.hear().await), ("one", Some("alice")));
+    assert_eq!(server.until("WHO ").await, "WHO alice %tuhnfa,2");
+    server.send(":s 354 herder 2 a h alice H 0").await;
+    server.send(":s 315 herder alice :End").await;
+    assert_eq!(rig.hear().await.author.account, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lookup_without_an_answer_makes_nobody_of_who_asked() {
+    let (mut rig, mut server) = up("", "CASEMAPPING=ascii WHOX").await;
+    server.send(":alice!a@h PRIVMSG #spark :pause").await;
+    server.until("WHO alice").await;
+    assert_eq!(summary(&rig.hear().await), ("pause", None));
+    // Its late answer is not taken for the next one's.
+    server.send(":alice!a@h PRIVMSG #spark :resume").await;
+    server.send(":s 354 herder 1 a h alice H alice").await;
+    server.send(":s 315 herder alice :End").await;
+    assert_eq!(server.until("WHO ").await, "WHO alice %tuhnfa,2");
+    server.send(":s 315 herder alice :End").await;
+    assert_eq!(summary(&rig.hear().await), ("resume", None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn until_a_channel_is_live_nothing_in_it_is_heard() {
+    let (connector, mut listener) = listen();
+    let mut rig = Rig::start(settings(network(0)), connector, &["spark"]);
+    let mut server = listener.accept("account-tag message-tags").await;
+    let early = "@account=alice :alice!a@h PRIVMSG herder :before the first fence";
+    let first = server.until("PING :f").await;
+    server.send(early).await;
+    server.answer(&first).await;
+    server.until("JOIN").await;
+    for channel in ["#control", "#alerts", "#work", "#spark"] {
+        server.send(&format!(":herder!h@host JOIN {channel}")).await;
+        server.send("@account=alice :alice!a@h PRIVMSG #spark :abort, replayed without a mark").await;
+        server.send(&format!(":s 366 herder {channel} :End")).await;
+        let fence = server.until("PING :f").await;
+        server.send("@account=alice :alice!a@h PRIVMSG #spark :abort, replayed after the names").await;
+        server.answer(&fence).await;
+    }
+    server.send("@account=alice :alice!a@h PRIVMSG #spark :live").await;
+    assert_eq!(summary(&rig.hear().await), ("live", Some("alice")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bot_is_heard_only_if_it_is_named() {
+    let (connector, mut listener) = listen();
+    let named = IrcNetwork { bots: vec!["Friend".to_owned()], ..network(0) };
+    let rig = Rig::start(settings(named), connector, &["spark"]);
+    let (mut rig, mut server) = start(rig, listener.accept(ALL).await, "CASEMAPPING=ascii").await;
+    server.send("@bot :stranger!b@h PRIVMSG #spark :hello").await;
+    server.send("@bot :friend!b@h PRIVMSG #spark :hello").await;
+    assert_eq!(rig.hear().await.author.nick, "friend");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operator_lost_in_a_netsplit_gets_the_alerts_of_the_gap() {
+    let (mut rig, mut server) = up("account-tag message-tags", "CASEMAPPING=ascii").await;
+    server.send("@account=alice :alice!a@h PRIVMSG #spark :status").await;
+    server.send(":carol!c@h PRIVMSG #spark :me too").await;
+    rig.hear().await;
+    rig.hear().await;
+    rig.say(&Target::Alerts, Lane::Urgent, "before");
+    assert_eq!(server.said("#alerts").await, "before");
+    server.send(":alice!a@h QUIT :irc.one.test irc.two.test").await;
+    server.send(":carol!c@h QUIT :irc.one.test irc.two.test").await;
+    server.send("PING :sync").await;
+    server.until("PONG").await;
+    rig.say(&Target::Alerts, Lane::Urgent, "spark is stuck");
+    assert_eq!(server.said("#alerts").await, "spark is stuck");
+    server.send(":carol!c@h JOIN #alerts").await;
+    server.send(":alice!a@h JOIN #spark").await;
+    server.send(":alice!a@h JOIN #alerts").await;
+    assert!(server.posted("#alerts").await.contains("alice"));
+    assert_eq!(server.posted("#alerts").await, "spark is stuck");
+}
+
+#[tokio::test(start_paused = true)]
+async fn hostile_lines_cost_nothing_but_themselves() {
+    let (mut rig, mut server) = up(ALL, "CASEMAPPING=ascii").await;
+    let mut long = b":eve!e@h PRIVMSG #spark :".to_vec();
+    long.resize(64 * 1024, b'x');
+    long.extend_from_slice(b"\r\n");
+    let lines: [&[u8]; 16] = [
+        b"\r\n",
+        b":\r\n",
+        b": \r\n",
+        b"@\r\n",
+        b"@a\r\n",
+        b":eve!e@h\r\n",
+        b"PRIVMSG\r\n",
+        b":x PRIVMSG #spark\r\n",
+        b"MODE #spark +ooo\r\n",
+        b"CAP * WHAT :x\r\n",
+        b"BATCH +\r\n",
+        b"BATCH -never\r\n",
+        b":s 005\r\n",
+        b":s 353 a\r\n",
+        b"\0\0\0\r\n",
+        b"\xff\xfe\xfd\r\n",
+    ];
+    for line in lines {
+        server.send_bytes(line).await;
+    }
+    server.send_bytes(&long).await;
+    server
+        .send_bytes(
+            b"@account=alice :alice!a@h PRIVMSG #spark :caf\xe9 \xf0\x9f\x90 a\x00b\x1bc\x07\rQUIT\r\n",
+        )
+        .await;
+    let heard = rig.hear().await;
+    assert_eq!(heard.text, "caf\u{fffd} \u{fffd} abc QUIT");
+}
+
+#[tokio::test(start_paused = true)]
+async fn text_cannot_become_protocol() {
+    let (mut rig, mut server) = up("", "CASEMAPPING=ascii").await;
+    rig.say(&Target::Person("eve\r\nQUIT".to_owned()), Lane::Urgent, "x\r\nQUIT :y\0\x01z");
+    let mut lines = Vec::new();
+    loop {
+        let line = server.line().await.expect("still there");
+        server.answer(&line).await;
+        let fence = line.starts_with("PING");
+        lines.push(line);
+        if fence && rig.queue.is_empty() || lines.len() > 8 {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    assert!(
+        lines.iter().all(|line| line.starts_with("PRIVMSG eveQUIT :") || line.starts_with("PING")),
+        "{lines:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_that_fall_behind_stop_the_reading_and_lose_nothing() {
+    let (connector, mut listener) = listen();
+    let rig = Rig::start(settings(network(0)), connector, &["spark"]);
+    let (mut rig, mut server) = start(rig, listener.accept(ALL).await, "CASEMAPPING=ascii").await;
+    let feed = tokio::spawn(async move {
+        for n in 0..2000 {
+            server.send(&format!("@account=alice :alice!a@h PRIVMSG #spark :command {n}")).await;
+        }
+        server
+    });
+    // Long enough for every buffer on the way to fill, and for a link that counted our own deafness to be given up.
+    tokio::time::sleep(std::time::Duration::from_secs(300)).await;
+    for n in 0..2000 {
+        assert_eq!(rig.hear().await.text, format!("command {n}"));
+    }
+    feed.await.expect("all taken");
+}

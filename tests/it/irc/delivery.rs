@@ -1,0 +1,229 @@
+//! Posts on their way: channels that are not to be had, lines that are not taken, links that break.
+
+use herder::chat::irc::ChannelWanted;
+use herder::outbox::{Lane, Target};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use tokio::time::Instant;
+
+use super::script::{ALL, Script, listen};
+use crate::irc_rig::{Rig, agent, network, settings};
+
+async fn up(caps: &str) -> (Rig, Script) {
+    let (connector, mut listener) = listen();
+    let mut rig = Rig::start(settings(network(0)), connector, &["spark"]);
+    let server = listener.up(caps).await;
+    rig.until_up().await;
+    (rig, server)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kick_is_taken_three_times() {
+    let (mut rig, mut server) = up("").await;
+    for _ in 0..3 {
+        server.send(":op!o@h KICK #spark herder :out").await;
+        let begin = Instant::now();
+        let join = server.until("JOIN #spark").await;
+        assert_eq!(begin.elapsed().as_secs(), 5);
+        server.answer(&join).await;
+    }
+    server.send(":op!o@h KICK #spark herder :I said out").await;
+    assert!(server.said("#control").await.contains("I said out"));
+    rig.say(&agent("spark"), Lane::Normal, "finished");
+    assert_eq!(server.said("#control").await, "[spark] finished");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_channel_that_cannot_be_joined_is_told_once_and_its_posts_go_to_control() {
+    for code in [403, 405, 471, 473, 474, 475, 476] {
+        let (connector, mut listener) = listen();
+        let mut rig = Rig::start(settings(network(0)), connector, &["spark"]);
+        let mut server = listener.accept("").await;
+        let join = server.until("JOIN").await;
+        server.answer(&join.replace(",#spark", "")).await;
+        server.send(&format!(":s {code} herder #spark :no")).await;
+        rig.say(&agent("spark"), Lane::Normal, "finished");
+        assert!(server.posted("#control").await.contains("#spark"), "{code}");
+        assert_eq!(server.posted("#control").await, "[spark] finished");
+        if code != 405 {
+            let begin = Instant::now();
+            let join = server.until("JOIN #spark").await;
+            assert!((14..=15).contains(&begin.elapsed().as_secs()), "{code}: {:?}", begin.elapsed());
+            server.answer(&join).await;
+            rig.say(&agent("spark"), Lane::Normal, "again");
+            assert_eq!(server.posted("#spark").await, "again");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_forwarded_channel_is_used_under_its_new_name() {
+    let (connector, mut listener) = listen();
+    let mut rig = Rig::start(settings(network(0)), connector, &["spark"]);
+    let mut server = listener.accept("account-tag").await;
+    let join = server.until("JOIN").await;
+    server.answer(&join.replace(",#spark", "")).await;
+    server.send(":s 470 herder #spark ##spark :Forwarding").await;
+    server.answer("JOIN ##spark").await;
+    rig.say(&agent("spark"), Lane::Normal, "here");
+    assert_eq!(server.said("##spark").await, "here");
+    server.send(":alice!a@h PRIVMSG ##spark :status").await;
+    assert_eq!(rig.hear().await.place, herder::chat::Place::Channel("#spark".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn channels_follow_the_fleet_and_topics_the_agents() {
+    let (rig, mut server) = up("").await;
+    let wanted = |name, topic: &str| ChannelWanted { target: agent(name), topic: Some(topic.to_owned()) };
+    rig.wanted.send(vec![wanted("flint", "idle")]).expect("followed");
+    server.until("PART #spark").await;
+    let join = server.until("JOIN #flint").await;
+    server.answer(&join).await;
+    assert_eq!(server.until("TOPIC").await, "TOPIC #flint :idle");
+    let begin = Instant::now();
+    for topic in ["a", "b", "c"] {
+        rig.wanted.send(vec![wanted("flint", topic)]).expect("followed");
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(server.until("TOPIC").await, "TOPIC #flint :c");
+    assert_eq!(begin.elapsed().as_secs(), 10);
+    server.send(":op!o@h TOPIC #flint :party").await;
+    let begin = Instant::now();
+    assert_eq!(server.until("TOPIC").await, "TOPIC #flint :c");
+    assert_eq!(begin.elapsed().as_secs(), 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_that_was_not_taken_is_sent_again_after_coming_in_anew() {
+    for (caps, code) in [("", 404), ("", 442), ("", 403), (ALL, 404)] {
+        let (mut rig, mut server) = up(caps).await;
+        rig.say(&agent("spark"), Lane::Normal, "one");
+        rig.say(&Target::Work, Lane::Normal, "two");
+        let line = server.until(if caps.is_empty() { "PRIVMSG #spark" } else { "@label=" }).await;
+        let label = line.strip_prefix("@label=").and_then(|line| line.split_once(' '));
+        let tag = label.map(|(label, _)| format!("@label={label} ")).unwrap_or_default();
+        server.send(&format!("{tag}:s {code} herder #spark :Cannot send")).await;
+        let fence = server.until("PING").await;
+        server.answer(&fence).await;
+        let join = server.until("JOIN #spark").await;
+        server.answer(&join).await;
+        assert_eq!(server.said("#spark").await, "one", "{caps} {code}");
+        rig.drained().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_who_is_gone_does_not_hold_up_the_others() {
+    let (mut rig, mut server) = up("").await;
+    rig.say(&Target::Person("gone".to_owned()), Lane::Urgent, "hello");
+    server.until("PRIVMSG gone").await;
+    server.send(":s 401 herder gone :No such nick").await;
+    let fence = server.until("PING").await;
+    server.answer(&fence).await;
+    rig.drained().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_absence_it_is_said_how_long_before_the_backlog() {
+    let (connector, mut listener) = listen();
+    let mut rig = Rig::start(settings(network(0)), connector, &["spark"]);
+    let mut server = listener.up("").await;
+    rig.until_up().await;
+    rig.say(&agent("spark"), Lane::Normal, "in between");
+    server.until("PRIVMSG #spark").await;
+    drop(server);
+    let mut server = listener.accept("").await;
+    assert_eq!(server.posted("#work").await, "HEARTBEAT herder");
+    assert!(server.posted("#control").await.contains("away"));
+    assert!(server.posted("#spark").await.contains("away"));
+    assert_eq!(server.posted("#spark").await, "in between");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fence_that_is_not_answered_for_a_minute_ends_the_link() {
+    let (mut rig, mut server) = up("").await;
+    rig.say(&agent("spark"), Lane::Normal, "one");
+    server.until("PING").await;
+    let begin = Instant::now();
+    let talk = async {
+        loop {
+            tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+            server.send(":s NOTICE herder :I am busy").await;
+        }
+    };
+    tokio::select! {
+        state = rig.report() => assert!(matches!(state, herder::chat::LinkState::Connecting { attempts: 1, .. })),
+        () = talk => {}
+    }
+    assert_eq!(begin.elapsed().as_secs(), 60);
+    assert_eq!(rig.queue.len(), 1);
+}
+
+/// A server that takes `budget` bytes on each link and then is gone; what it relayed.
+async fn chaos(caps: &'static str, budgets: Vec<usize>, lines: usize) -> (Vec<String>, usize) {
+    let (connector, mut listener) = listen();
+    let mut rig = Rig::start(settings(network(0)), connector, &["spark"]);
+    for n in 0..lines {
+        rig.say(&agent("spark"), Lane::Normal, &format!("line {n:04}"));
+    }
+    let mut relayed = Vec::new();
+    let mut links = 0;
+    let mut budgets = budgets.into_iter();
+    loop {
+        let mut server = listener.accept(caps).await;
+        links += 1;
+        let mut left = budgets.next().unwrap_or(usize::MAX);
+        while let Some(line) = tokio::select! {
+            line = server.line() => line,
+            () = rig.queue.drained() => None,
+        } {
+            let Some(rest) = left.checked_sub(line.len() + 2) else { break };
+            left = rest;
+            let (label, bare) = match line.strip_prefix("@label=").and_then(|line| line.split_once(' ')) {
+                Some((label, bare)) => (Some(label), bare),
+                None => (None, line.as_str()),
+            };
+            if let Some(text) = bare.strip_prefix("PRIVMSG #spark :") {
+                relayed.push(text.to_owned());
+                if let Some(label) = label {
+                    server.send(&format!("@label={label} :herder!h@host {bare}")).await;
+                }
+            } else {
+                server.answer(bare).await;
+            }
+        }
+        if rig.queue.is_empty() {
+            rig.stop().await;
+            return (relayed, links);
+        }
+    }
+}
+
+#[test]
+fn links_that_break_anywhere_lose_nothing_keep_the_order_and_repeat_a_window_at_most() {
+    let budgets = proptest::collection::vec(400..3000_usize, 0..12);
+    let mut runner =
+        TestRunner::new(ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() });
+    let run = runner.run(&(budgets, any::<bool>()), |(budgets, labels)| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build()
+            .expect("a runtime");
+        let caps = if labels { ALL } else { "" };
+        let caps = if labels { caps.split_once(" sasl").map_or(caps, |(without, _)| without) } else { caps };
+        let (relayed, links) = runtime.block_on(chaos(caps, budgets, 25));
+        let ours: Vec<&String> = relayed.iter().filter(|text| text.starts_with("line ")).collect();
+        let mut distinct: Vec<&String> = Vec::new();
+        for text in &ours {
+            if !distinct.contains(text) {
+                distinct.push(text);
+            }
+        }
+        let expected: Vec<String> = (0..25).map(|n| format!("line {n:04}")).collect();
+        prop_assert_eq!(distinct, expected.iter().collect::<Vec<_>>());
+        prop_assert!(ours.len() - 25 <= 4 * (links - 1), "{} repeats over {} links", ours.len() - 25, links);
+        Ok(())
+    });
+    run.expect("holds");
+}

@@ -1,0 +1,218 @@
+//! Capabilities, login, nick: what is said before 001.
+
+use base64::Engine as _;
+use herder::chat::LinkState;
+use herder::config::{IrcNetwork, Sasl};
+use secrecy::SecretString;
+
+use super::script::{ALL, Listener, Script, listen};
+use crate::irc_rig::{Rig, network, settings};
+
+fn with_password(password: &str) -> IrcNetwork {
+    let password = SecretString::from(password);
+    IrcNetwork { sasl: Some(Sasl::Plain { account: "herder".to_owned(), password }), ..network(0) }
+}
+
+async fn start(network: IrcNetwork, caps: &str) -> (Rig, Listener, Script) {
+    let (connector, mut listener) = listen();
+    let rig = Rig::start(settings(network), connector, &[]);
+    let script = listener.accept(caps).await;
+    (rig, listener, script)
+}
+
+/// The state that follows `Connecting { attempts: 0 }`.
+async fn outcome(rig: &mut Rig) -> LinkState {
+    assert_eq!(rig.report().await, LinkState::Connecting { attempts: 0, reason: None });
+    rig.report().await
+}
+
+fn reason(state: LinkState) -> String {
+    match state {
+        LinkState::Connecting { attempts: 1, reason: Some(reason) } => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_login_asks_for_what_is_offered_and_ends_before_001() {
+    let (mut rig, _listener, mut server) = start(with_password("secret"), "").await;
+    server.until("CAP LS 302").await;
+    server.until("USER").await;
+    server.send(":s CAP * LS * :multi-prefix sasl=PLAIN unknown/cap").await;
+    server.send(":s CAP * LS :server-time").await;
+    assert_eq!(server.line().await.as_deref(), Some("CAP REQ :multi-prefix sasl server-time"));
+    server.send(":s CAP * ACK :multi-prefix sasl server-time").await;
+    assert_eq!(server.line().await.as_deref(), Some("AUTHENTICATE PLAIN"));
+    server.send("AUTHENTICATE +").await;
+    let data = base64::engine::general_purpose::STANDARD.encode("\0herder\0secret");
+    assert_eq!(server.line().await, Some(format!("AUTHENTICATE {data}")));
+    server.send(":s 900 herder herder!h@host herder :You are now logged in").await;
+    server.send(":s 903 herder :done").await;
+    assert_eq!(server.line().await.as_deref(), Some("CAP END"));
+    server.welcome().await;
+    server.settle().await;
+    rig.until_up().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_password_goes_out_in_pieces_of_400() {
+    // 7 + 1 + 592 bytes are 800 characters: two full pieces, and an empty one that says so.
+    let (_rig, _listener, mut server) = start(with_password(&"x".repeat(592)), ALL).await;
+    server.until("AUTHENTICATE PLAIN").await;
+    server.send("AUTHENTICATE +").await;
+    let mut sizes = Vec::new();
+    for _ in 0..3 {
+        let line = server.line().await.expect("a piece");
+        sizes.push(line.trim_start_matches("AUTHENTICATE ").len());
+    }
+    assert_eq!(sizes, [400, 400, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_get_better_is_given_up_for_good() {
+    for (line, word) in [
+        (":s 904 herder :SASL authentication failed", "SASL"),
+        (":s 464 * :Password incorrect", "password"),
+        (":s 465 herder :You are banned", "banned"),
+        ("ERROR :Closing Link: (K-Lined)", "K-Lined"),
+    ] {
+        let (mut rig, _listener, mut server) = start(with_password("wrong"), ALL).await;
+        server.until("AUTHENTICATE PLAIN").await;
+        server.send(line).await;
+        let state = outcome(&mut rig).await;
+        let LinkState::Refused { reason } = state else { panic!("{line}: {state:?}") };
+        assert!(reason.contains(word), "{reason}");
+        tokio::time::timeout(crate::irc_rig::PATIENCE, rig.task).await.expect("it ends").expect("no panic");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn services_that_say_nothing_cost_ten_seconds_and_another_try() {
+    let (mut rig, mut listener, mut server) = start(with_password("secret"), ALL).await;
+    let begin = tokio::time::Instant::now();
+    server.until("AUTHENTICATE PLAIN").await;
+    assert!(reason(outcome(&mut rig).await).contains("did not answer"));
+    assert_eq!(begin.elapsed().as_secs(), 10);
+    listener.accept(ALL).await.until("AUTHENTICATE PLAIN").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn services_that_are_away_are_waited_for() {
+    let (mut rig, mut listener, mut server) = start(with_password("secret"), "multi-prefix").await;
+    server.until("CAP REQ :multi-prefix").await;
+    server.send(":s CAP * ACK :multi-prefix").await;
+    server.send(":s CAP * NEW :sasl=PLAIN").await;
+    server.until("AUTHENTICATE PLAIN").await;
+    drop(server);
+    reason(outcome(&mut rig).await);
+
+    let mut server = listener.accept("multi-prefix").await;
+    server.until("CAP REQ :multi-prefix").await;
+    server.send(":s CAP * ACK :multi-prefix").await;
+    let state = rig.report().await;
+    let LinkState::Connecting { reason: Some(reason), .. } = state else { panic!("{state:?}") };
+    assert!(reason.contains("no SASL at the moment"), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_sasl_the_password_goes_to_nickserv() {
+    let nickserv = IrcNetwork { nickserv_password: Some(SecretString::from("secret")), ..network(0) };
+    let (_rig, _listener, mut server) = start(nickserv, "").await;
+    assert_eq!(server.posted("NickServ").await, "IDENTIFY secret");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_denied_as_a_whole_is_asked_for_one_by_one() {
+    let (mut rig, _listener, mut server) = start(network(0), "batch server-time").await;
+    server.until("CAP REQ :batch server-time").await;
+    server.send(":s CAP * NAK :batch server-time").await;
+    assert_eq!(server.line().await.as_deref(), Some("CAP REQ :batch"));
+    assert_eq!(server.line().await.as_deref(), Some("CAP REQ :server-time"));
+    server.send(":s CAP * NAK :batch").await;
+    server.send(":s CAP * ACK :server-time").await;
+    server.until("CAP END").await;
+    server.welcome().await;
+    server.settle().await;
+    rig.until_up().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_knows_no_capabilities_and_sends_neither_005_nor_376_is_joined() {
+    let (mut rig, _listener, mut server) = start(network(0), "").await;
+    server.isupport.clear();
+    server.until("CAP LS").await;
+    server.send(":s 421 herder CAP :Unknown command").await;
+    server.until("USER").await;
+    server.nick = "herder".to_owned();
+    server.until("CAP END").await;
+    server.welcome().await;
+    let fence = server.until("PING").await;
+    server.answer(&fence).await;
+    for channel in ["#control", "#alerts", "#work"] {
+        let join = server.until("JOIN").await;
+        assert_eq!(join, format!("JOIN {channel}"), "one at a time");
+        server.answer(&join).await;
+    }
+    rig.until_up().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_nick_in_use_is_asked_for_again_when_its_holder_leaves() {
+    let (mut rig, _listener, mut server) = start(network(0), "").await;
+    server.until("NICK herder").await;
+    server.send(":s 433 * herder :in use").await;
+    // The answer to the capabilities was on its way before.
+    server.until("CAP END").await;
+    server.until("NICK herder_").await;
+    server.nick = "herder_".to_owned();
+    server.welcome().await;
+    server.settle().await;
+    rig.until_up().await;
+    server.send(":herder!x@y QUIT :bye").await;
+    server.until("NICK herder").await;
+    server.send(":herder_!h@host NICK :herder").await;
+    server.send(":services. NOTICE herder :a notice is not a command").await;
+    server.send(":herder!h@host NICK :Guest15362").await;
+    server.send(":bob!b@b PRIVMSG Guest15362 :!status").await;
+    let who = server.until("WHOIS bob").await;
+    assert_eq!(who, "WHOIS bob");
+    server.send(":s 318 Guest15362 bob :End").await;
+    assert_eq!(rig.hear().await.own_nick, "Guest15362");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_too_fast_waits_a_minute_and_waits_double_up_to_half_a_minute() {
+    let (mut rig, mut listener, mut server) = start(network(0), "").await;
+    server.send("ERROR :Closing Link: (Trying to reconnect too fast.)").await;
+    reason(outcome(&mut rig).await);
+    let begin = tokio::time::Instant::now();
+    drop(listener.accept("").await);
+    assert!(begin.elapsed().as_secs() >= 60);
+    let mut waits = Vec::new();
+    for attempts in 2..=7 {
+        let state = rig.report().await;
+        assert!(matches!(state, LinkState::Connecting { attempts: n, .. } if n == attempts), "{state:?}");
+        let begin = tokio::time::Instant::now();
+        drop(listener.accept("").await);
+        waits.push(begin.elapsed().as_secs_f64());
+    }
+    for (wait, expected) in waits.iter().zip([2.0, 4.0, 8.0, 16.0, 30.0, 30.0]) {
+        assert!((wait / expected - 1.0).abs() < 0.21, "{waits:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_falls_silent_is_asked_and_then_given_up() {
+    let (connector, mut listener) = listen();
+    let mut rig = Rig::start(settings(network(0)), connector, &[]);
+    let mut server = listener.up("").await;
+    rig.until_up().await;
+    let begin = tokio::time::Instant::now();
+    server.until("PING :idle").await;
+    assert_eq!(begin.elapsed().as_secs(), 60);
+    let state = rig.report().await;
+    assert!(
+        matches!(state, LinkState::Connecting { attempts: 1, reason: Some(reason) } if reason.contains("silent"))
+    );
+    assert_eq!(begin.elapsed().as_secs(), 90);
+}

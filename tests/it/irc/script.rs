@@ -1,0 +1,161 @@
+//! A scripted server: the far side of in-memory streams, which answers as a plain server does unless a test says otherwise.
+
+use std::time::Duration;
+
+use herder::chat::irc::Connector;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+/// Everything herder asks for, and something it does not.
+pub(crate) const ALL: &str = "batch server-time message-tags account-tag account-notify extended-join chghost cap-notify \
+                              echo-message labeled-response multi-prefix sasl=PLAIN,EXTERNAL draft/other";
+/// Longer than any clock of a link; tests with paused time wait no time at all.
+const LONG: Duration = Duration::from_secs(1000);
+
+/// Where herder connects to.
+pub(crate) struct Listener(mpsc::UnboundedReceiver<DuplexStream>);
+
+/// A connector, and the side where its streams come out.
+pub(crate) fn listen() -> (Connector, Listener) {
+    let (streams, accepted) = mpsc::unbounded_channel();
+    let connector = Connector::factory(move || {
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        streams.send(theirs).map_err(|_| std::io::Error::from(std::io::ErrorKind::ConnectionRefused))?;
+        Ok(ours)
+    });
+    (connector, Listener(accepted))
+}
+
+impl Listener {
+    /// The next connection, of a server with these capabilities.
+    pub(crate) async fn accept(&mut self, caps: &str) -> Script {
+        let stream = tokio::time::timeout(LONG, self.0.recv()).await.expect("in time").expect("herder runs");
+        let (reader, writer) = tokio::io::split(stream);
+        Script {
+            reader: BufReader::new(reader),
+            writer,
+            caps: caps.to_owned(),
+            isupport: "CASEMAPPING=ascii".to_owned(),
+            nick: String::new(),
+            begun: Instant::now(),
+        }
+    }
+
+    /// The next connection, registered and joined.
+    pub(crate) async fn up(&mut self, caps: &str) -> Script {
+        let mut script = self.accept(caps).await;
+        script.settle().await;
+        script
+    }
+}
+
+pub(crate) struct Script {
+    reader: BufReader<ReadHalf<DuplexStream>>,
+    writer: WriteHalf<DuplexStream>,
+    caps: String,
+    /// The tokens of 005; none: no 005 at all.
+    pub(crate) isupport: String,
+    pub(crate) nick: String,
+    begun: Instant,
+}
+
+impl Script {
+    pub(crate) async fn send(&mut self, line: &str) {
+        self.send_bytes(format!("{line}\r\n").as_bytes()).await;
+    }
+
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
+        self.writer.write_all(bytes).await.expect("herder listens");
+    }
+
+    /// The next line; `None` at the end.
+    pub(crate) async fn line(&mut self) -> Option<String> {
+        // With paused time a test that waits for what never comes would answer pings for ever.
+        assert!(self.begun.elapsed() < LONG, "this script has gone on for too long");
+        let mut line = String::new();
+        let read =
+            tokio::time::timeout(LONG, self.reader.read_line(&mut line)).await.expect("a line in time");
+        (read.unwrap_or(0) > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned())
+    }
+
+    /// Answers as a plain server does until a line begins with `start`, which is left to the test.
+    pub(crate) async fn until(&mut self, start: &str) -> String {
+        loop {
+            let line = self.line().await.unwrap_or_else(|| panic!("closed before \"{start}\""));
+            if line.starts_with(start) {
+                return line;
+            }
+            self.answer(&line).await;
+        }
+    }
+
+    /// Answers until a post was taken and its fence answered; gives its text.
+    pub(crate) async fn said(&mut self, to: &str) -> String {
+        let line = self.posted(to).await;
+        let fence = self.until("PING").await;
+        self.answer(&fence).await;
+        line
+    }
+
+    /// Answers until a post comes; gives its text.
+    pub(crate) async fn posted(&mut self, to: &str) -> String {
+        let start = format!("PRIVMSG {to} :");
+        loop {
+            let line = self.line().await.unwrap_or_else(|| panic!("closed before a post to {to}"));
+            let bare = line.split_once("PRIVMSG ").map(|(_, rest)| format!("PRIVMSG {rest}"));
+            if let Some(text) = bare.as_deref().and_then(|bare| bare.strip_prefix(&start)) {
+                return text.to_owned();
+            }
+            self.answer(&line).await;
+        }
+    }
+
+    /// Answers until the channels are joined and live.
+    pub(crate) async fn settle(&mut self) {
+        let mut joined = 0;
+        let mut wanted = usize::MAX;
+        while joined < wanted {
+            let line = self.line().await.expect("herder registers");
+            if let Some(list) = line.strip_prefix("JOIN ") {
+                wanted = if wanted == usize::MAX { 0 } else { wanted } + list.split(',').count();
+            }
+            self.answer(&line).await;
+            joined += usize::from(wanted != usize::MAX && line.starts_with("PING"));
+        }
+    }
+
+    /// What a plain server says to this line.
+    pub(crate) async fn answer(&mut self, line: &str) {
+        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let nick = self.nick.clone();
+        match verb {
+            "CAP" if rest.starts_with("LS") => {
+                self.send(&format!(":s CAP * LS :{}", self.caps.clone())).await
+            }
+            "CAP" if rest.starts_with("REQ :") => {
+                self.send(&format!(":s CAP * ACK :{}", rest.trim_start_matches("REQ :"))).await;
+            }
+            "CAP" if rest.starts_with("END") => self.welcome().await,
+            "NICK" => rest.clone_into(&mut self.nick),
+            "PING" => self.send(&format!(":s PONG s {rest}")).await,
+            "JOIN" => {
+                for channel in rest.split(',') {
+                    self.send(&format!(":{nick}!h@host JOIN {channel}")).await;
+                    self.send(&format!(":s 366 {nick} {channel} :End of names")).await;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// 001 to the end of the greeting.
+    pub(crate) async fn welcome(&mut self) {
+        let nick = self.nick.clone();
+        self.send(&format!(":s 001 {nick} :Welcome")).await;
+        if !self.isupport.is_empty() {
+            self.send(&format!(":s 005 {nick} {} :are supported", self.isupport.clone())).await;
+            self.send(&format!(":s 422 {nick} :no motd")).await;
+        }
+    }
+}
