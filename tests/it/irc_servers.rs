@@ -1,5 +1,7 @@
 //! The IRC network against real servers: ngircd, InspIRCd with Anope, agentirc.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use herder::chat::irc::Connector;
@@ -190,31 +192,90 @@ async fn agentirc_is_joined_though_it_tells_little_of_itself() {
     rig.stop().await;
 }
 
-#[tokio::test]
-async fn a_server_that_is_killed_under_load_loses_nothing() {
-    let mut server = Ngircd::start("MaxPenaltyTime = 0");
-    let mut person = Person::joined(server.port, "carol", &["#spark", "#work"]).await;
-    let mut rig = Rig::start(settings(network(server.port)), Connector::Network, &["spark"]);
+/// What the tests do to a server.
+trait Server {
+    fn port(&self) -> u16;
+    fn kill(&mut self);
+    fn restart(&mut self);
+}
+
+impl Server for Ngircd {
+    fn port(&self) -> u16 {
+        self.port
+    }
+    fn kill(&mut self) {
+        self.daemon.kill();
+    }
+    fn restart(&mut self) {
+        Ngircd::restart(self);
+    }
+}
+
+impl Server for Inspircd {
+    fn port(&self) -> u16 {
+        self.port
+    }
+    fn kill(&mut self) {
+        self.daemon.kill();
+    }
+    fn restart(&mut self) {
+        Inspircd::restart(self);
+    }
+}
+
+/// A way to the server that can be shut: whoever is to hear what herder says must be back before herder is.
+fn gated(port: u16) -> (Connector, Arc<AtomicBool>) {
+    let gate = Arc::new(AtomicBool::new(true));
+    let open = Arc::clone(&gate);
+    let connect = move || {
+        if !open.load(Ordering::SeqCst) {
+            return Err(std::io::ErrorKind::ConnectionRefused.into());
+        }
+        let stream = std::net::TcpStream::connect(("127.0.0.1", port))?;
+        stream.set_nonblocking(true)?;
+        tokio::net::TcpStream::from_std(stream)
+    };
+    (Connector::factory(connect), gate)
+}
+
+/// Kills the server twice in the middle of a delivery.
+async fn killed_under_load(server: &mut impl Server) {
+    let port = server.port();
+    let mut person = Person::joined(port, "carol", &["#spark"]).await;
+    let (connector, gate) = gated(port);
+    let mut rig = Rig::start(settings(network(port)), connector, &["spark"]);
     rig.until_up().await;
     let said = numbered(20, 40);
     let mut heard = Vec::new();
-    for round in 0..2 {
-        for text in &said[round * 10..round * 10 + 10] {
+    for round in said.chunks(10) {
+        for text in round {
             rig.say(&agent("spark"), Lane::Normal, text);
         }
         heard.push(person.hear("#spark").await.expect("up"));
-        server.daemon.kill();
+        gate.store(false, Ordering::SeqCst);
+        server.kill();
         while let Some(text) = person.hear("#spark").await {
             heard.push(text);
         }
         server.restart();
-        person = Person::joined(server.port, "carol", &["#spark", "#work"]).await;
+        person = Person::joined(port, "carol", &["#spark"]).await;
+        gate.store(true, Ordering::SeqCst);
         rig.until_up().await;
     }
     rig.say(&agent("spark"), Lane::Normal, "end");
     heard.extend(hear_until(&mut person, "#spark", "end").await);
     nothing_lost(&said, &heard, 8);
     rig.stop().await;
+}
+
+#[tokio::test]
+async fn ngircd_killed_under_load_loses_nothing() {
+    killed_under_load(&mut Ngircd::start("MaxPenaltyTime = 0")).await;
+}
+
+#[tokio::test]
+async fn inspircd_killed_under_load_loses_nothing() {
+    killed_under_load(&mut Inspircd::start(&Options { rate: 100_000, ..Options::default() })).await;
 }
 
 #[tokio::test]
