@@ -196,7 +196,7 @@ notice-network-down = 🚨 Netz **{ $network }** ist nach { $attempts ->
 } nicht erreichbar: { $detail } Weitere Versuche folgen; die Agenten arbeiten weiter.
 notice-network-up = ▶️ Netz **{ $network }** ist nach { $duration } wieder da.
 notice-network-refused = 🚨 Netz **{ $network }** lässt herder nicht herein: { $detail } Keine weiteren Versuche. Bitte den Abschnitt in `bot.toml` berichtigen und herder neu starten.
-notice-channel-unavailable = 🚨 Kanal { $channel } auf **{ $network }** ist nicht zu betreten: { $detail } Was dort ansteht, wartet.
+notice-channel-unavailable = 🚨 Kanal { $channel } auf **{ $network }** ist nicht zu betreten: { $detail } Was dort ansteht, kommt hierher.
 notice-netsplit = { $nick }: Das Netz war geteilt. Dir { $count ->
     [one] entging { $count } Zeile:
    *[other] entgingen { $count } Zeilen:

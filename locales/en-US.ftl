@@ -217,7 +217,7 @@ notice-network-down = 🚨 Network **{ $network }** cannot be reached after { $a
 }: { $detail } Trying again; agents go on working.
 notice-network-up = ▶️ Network **{ $network }** is back after { $duration }.
 notice-network-refused = 🚨 Network **{ $network }** does not let herder in: { $detail } No more attempts. Correct its section in `bot.toml` and restart herder.
-notice-channel-unavailable = 🚨 { $channel } on **{ $network }** cannot be joined: { $detail } What is owed there waits.
+notice-channel-unavailable = 🚨 { $channel } on **{ $network }** cannot be joined: { $detail } What is owed there comes here.
 notice-netsplit = { $nick }: the network was split. You missed { $count ->
     [one] { $count } line:
    *[other] { $count } lines:

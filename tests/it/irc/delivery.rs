@@ -50,6 +50,8 @@ async fn a_channel_that_cannot_be_joined_is_told_once_and_its_posts_go_to_contro
             let join = server.until("JOIN #spark").await;
             assert!((14..=15).contains(&begin.elapsed().as_secs()), "{code}: {:?}", begin.elapsed());
             server.answer(&join).await;
+            let fence = server.until("PING :f").await;
+            server.answer(&fence).await;
             rig.say(&agent("spark"), Lane::Normal, "again");
             assert_eq!(server.posted("#spark").await, "again");
         }

@@ -39,6 +39,7 @@ impl Listener {
             isupport: "CASEMAPPING=ascii".to_owned(),
             nick: String::new(),
             begun: Instant::now(),
+            seen: Vec::new(),
         }
     }
 
@@ -58,6 +59,7 @@ pub(crate) struct Script {
     pub(crate) isupport: String,
     pub(crate) nick: String,
     begun: Instant,
+    seen: Vec<String>,
 }
 
 impl Script {
@@ -72,11 +74,13 @@ impl Script {
     /// The next line; `None` at the end.
     pub(crate) async fn line(&mut self) -> Option<String> {
         // With paused time a test that waits for what never comes would answer pings for ever.
-        assert!(self.begun.elapsed() < LONG, "this script has gone on for too long");
+        assert!(self.begun.elapsed() < LONG, "this script has gone on for too long: {:#?}", self.seen);
         let mut line = String::new();
         let read =
             tokio::time::timeout(LONG, self.reader.read_line(&mut line)).await.expect("a line in time");
-        (read.unwrap_or(0) > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned())
+        let line = (read.unwrap_or(0) > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned());
+        self.seen.extend(line.clone());
+        line
     }
 
     /// Answers as a plain server does until a line begins with `start`, which is left to the test.
