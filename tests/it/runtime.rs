@@ -808,12 +808,9 @@ async fn a_healthy_tool_call_of_25_minutes_is_never_killed_and_beats_all_the_whi
     };
     let Driver { orders, mut reports, mut live } =
         launch(what, ProcessTrees::new().expect("this process can adopt"));
-    // With time paused nothing but the test moves it, as long as something else is always ready to run.
-    let busy = tokio::spawn(async {
-        loop {
-            tokio::task::yield_now().await;
-        }
-    });
+    // With time paused nothing but the test moves it, as long as a blocking task is under way.
+    let (done, wait) = std::sync::mpsc::channel::<()>();
+    let blocking = tokio::task::spawn_blocking(move || wait.recv());
     orders.send(Order::Go).await.expect("the driver listens");
     live.wait_for(|live| live.tool.is_some()).await.expect("the tool call begins");
     let mut beats = 0;
@@ -839,5 +836,6 @@ async fn a_healthy_tool_call_of_25_minutes_is_never_killed_and_beats_all_the_whi
         }
     };
     assert_eq!(ended.category, Category::Success, "{ended:?}");
-    busy.abort();
+    drop(done);
+    assert!(blocking.await.is_ok());
 }

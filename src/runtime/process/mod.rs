@@ -27,7 +27,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::getpgrp;
 use tokio::process::{Child, Command};
@@ -62,11 +62,12 @@ pub struct ProcessTrees {
     inner: Arc<Inner>,
 }
 
+/// Children that were started here and are waited for by tokio, with their start times. Held while one is started, so that
+/// the reaper never sees a child that is not in it yet. For the whole process, because children are the process's.
+static OWN: LazyLock<Mutex<HashMap<u32, u64>>> = LazyLock::new(Mutex::default);
+
 #[derive(Debug, Default)]
 struct Inner {
-    /// Children that were started here and are waited for by tokio. Held while one is started, so that the reaper never
-    /// sees a child that is not in it yet.
-    own: Mutex<HashMap<u32, u64>>,
     /// Markers that were seen, see [`Table::read`].
     markers: Mutex<HashMap<Identity, String>>,
     /// Where cgroups can be made, if they can.
@@ -93,7 +94,6 @@ pub struct Owned {
     pub identity: Identity,
     /// It is being moved into its cgroup; until that is done its number must not become free.
     placing: Option<JoinHandle<()>>,
-    inner: Arc<Inner>,
 }
 
 impl Owned {
@@ -113,7 +113,7 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        let mut own = lock(&self.inner.own);
+        let mut own = lock(&OWN);
         if own.get(&self.identity.pid) == Some(&self.identity.started) {
             own.remove(&self.identity.pid);
         }
@@ -169,7 +169,7 @@ impl ProcessTrees {
     /// # Errors
     /// As [`Command::spawn`].
     pub fn spawn(&self, command: &mut Command, marker: &str) -> io::Result<Owned> {
-        let mut own = lock(&self.inner.own);
+        let mut own = lock(&OWN);
         let child = command.process_group(0).kill_on_drop(false).spawn()?;
         let pid = child.id().ok_or_else(|| io::Error::other("the child has no process id"))?;
         // Nobody has waited for it, so that even a child that is already over has an entry.
@@ -185,7 +185,7 @@ impl ProcessTrees {
                 }
             })
         });
-        Ok(Owned { child, identity: Identity { pid, started }, placing, inner: Arc::clone(&self.inner) })
+        Ok(Owned { child, identity: Identity { pid, started }, placing })
     }
 
     /// All processes, seen after this was called. Many callers share one look.
@@ -228,7 +228,7 @@ impl ProcessTrees {
     fn no_orphan_of(&self, tree: &Tree) -> bool {
         let Some(children) = table::own_children() else { return false };
         let adopted: Vec<u32> = {
-            let own = lock(&self.inner.own);
+            let own = lock(&OWN);
             children.into_iter().filter(|pid| !own.contains_key(pid)).collect()
         };
         let living = adopted.into_iter().filter_map(look).filter(|entry| !entry.zombie);
@@ -254,7 +254,7 @@ impl ProcessTrees {
         if u32::try_from(getpgrp().as_raw_nonzero().get()).is_ok_and(|group| group == entry.group) {
             return false;
         }
-        let own = lock(&self.inner.own);
+        let own = lock(&OWN);
         if own.contains_key(&entry.identity.pid) {
             return false;
         }

@@ -9,7 +9,7 @@ use rustix::process::{Pid, WaitOptions, waitpid};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::table::{Identity, look, own_children};
-use super::{Inner, lock};
+use super::{Inner, OWN, lock};
 
 /// A storm of ends is one round: a dead process costs nothing but its number meanwhile.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ async fn run(inner: Weak<Inner>, mut ended: Signal) {
 
 fn round(inner: &Inner, strangers: &mut HashMap<Identity, u32>) {
     let mut still = HashMap::new();
-    let own = lock(&inner.own);
+    let own = lock(&OWN);
     for pid in own_children().unwrap_or_default() {
         if own.contains_key(&pid) {
             continue;
