@@ -10,7 +10,9 @@ use sled::IVec;
 use crate::core::id::{NetworkName, PostId};
 use crate::outbox::Post;
 
-use super::layout::{Head, LINES, Tree, Trees, event_key, index_key, number, outbox_prefix, stream_text};
+use super::layout::{
+    CHUNK, Head, LINES, Tree, Trees, event_key, index_key, number, outbox_prefix, stream_text,
+};
 use super::{ReadError, Recorded, Stream, archive, encoding};
 
 /// Reads the trees and the archives.
@@ -51,12 +53,18 @@ impl Reader {
 
     /// An event of the database.
     pub(super) fn event(&self, seq: u64) -> Result<Option<Recorded>, ReadError> {
-        let mut text: Option<Vec<u8>> = None;
-        for item in self.trees.get(Tree::Events).scan_prefix(event_key(seq)) {
-            let (_, chunk) = item?;
-            text.get_or_insert_default().extend_from_slice(&chunk);
+        let events = self.trees.get(Tree::Events);
+        let Some(first) = events.get(event_key(seq))? else { return Ok(None) };
+        // All chunks but the last are full: nearly every event is read with one look.
+        if first.len() < CHUNK {
+            return decode_event(seq, &first).map(Some);
         }
-        text.map(|text| decode_event(seq, &text)).transpose()
+        let mut text = Vec::new();
+        for item in events.scan_prefix(event_key(seq)) {
+            let (_, chunk) = item?;
+            text.extend_from_slice(&chunk);
+        }
+        decode_event(seq, &text).map(Some)
     }
 
     /// The seq of the first entry of a stream from revision `rev` on, if the database has any.
