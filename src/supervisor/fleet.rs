@@ -48,7 +48,7 @@ impl Fleet {
     /// One agent.
     #[must_use]
     pub fn view(&self, agent: &AgentName) -> Option<View> {
-        self.shared.handle(agent).map(|handle| handle.view.borrow().clone())
+        self.shared.handle(agent).map(|handle| self.shared.seen_now(&handle.view))
     }
 
     /// How the networks stand.

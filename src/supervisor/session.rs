@@ -68,6 +68,7 @@ impl Session {
             environment: runtime::environment::own_without(&shared.withheld),
         };
         let driver = runtime::launch(launch, shared.trees.clone());
+        shared.watch_live(agent.clone(), driver.live.clone());
         Self { id, agent, marker, driver, heard: Instant::now(), silence_reported: false, overdue: None }
     }
 

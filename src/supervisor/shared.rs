@@ -22,7 +22,7 @@ use crate::core::id::{AgentName, NetworkName};
 use crate::core::input::Input;
 use crate::core::policy::Policy;
 use crate::journal::{Batch, CommitError, Journal, Snapshot, Stream};
-use crate::runtime::ProcessTrees;
+use crate::runtime::{Live, ProcessTrees};
 
 /// From so many agents on, countdowns get some jitter: below it one sees exactly the configured schedule.
 const JITTER_FROM_AGENTS: usize = 20;
@@ -60,6 +60,8 @@ pub(super) struct Shared {
     pub(super) root: mpsc::UnboundedSender<ToRoot>,
     pub(super) handles: RwLock<BTreeMap<AgentName, Handle>>,
     pub(super) links: RwLock<BTreeMap<NetworkName, LinkReport>>,
+    /// What can be seen of each agent's last session between two decisions.
+    pub(super) lives: RwLock<BTreeMap<AgentName, watch::Receiver<Live>>>,
 }
 
 impl Shared {
@@ -73,6 +75,7 @@ impl Shared {
 
     pub(super) fn forget(&self, agent: &AgentName) {
         self.handles.write().unwrap_or_else(PoisonError::into_inner).remove(agent);
+        self.lives.write().unwrap_or_else(PoisonError::into_inner).remove(agent);
         self.changed.notify_one();
     }
 
@@ -83,7 +86,25 @@ impl Shared {
 
     pub(super) fn views(&self) -> Vec<View> {
         let handles = self.handles.read().unwrap_or_else(PoisonError::into_inner);
-        handles.values().map(|handle| handle.view.borrow().clone()).collect()
+        handles.values().map(|handle| self.seen_now(&handle.view)).collect()
+    }
+
+    /// From now on `live` is what can be seen of the agent's session.
+    pub(super) fn watch_live(&self, agent: AgentName, live: watch::Receiver<Live>) {
+        self.lives.write().unwrap_or_else(PoisonError::into_inner).insert(agent, live);
+    }
+
+    /// The state as it was published, with the running session as it is at this moment: a tool that was opened since the
+    /// last decision is shown too.
+    pub(super) fn seen_now(&self, view: &watch::Receiver<View>) -> View {
+        let mut view = view.borrow().clone();
+        let lives = self.lives.read().unwrap_or_else(PoisonError::into_inner);
+        if view.agent.session().is_some()
+            && let Some(live) = lives.get(&view.name)
+        {
+            view.live = live.borrow().clone();
+        }
+        view
     }
 
     /// Tells a supervisor something for its core.

@@ -87,6 +87,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         root: root_tx,
         handles: RwLock::default(),
         links: RwLock::default(),
+        lives: RwLock::default(),
     });
     end_orphans(&shared, &recalled).await;
 

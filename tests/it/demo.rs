@@ -119,20 +119,25 @@ struct Ear {
 }
 
 impl Ear {
+    /// The next line that contains `what`.
+    async fn next(&mut self, what: &str) -> String {
+        while let Some(line) = self.raw.line().await {
+            // Names are bold.
+            let line = line.replace('\u{2}', "");
+            if line.contains(what) {
+                return line;
+            }
+            self.heard.push(line);
+        }
+        panic!("no {what:?} in {:#?}", self.heard);
+    }
+
     async fn hears(&mut self, what: &str) {
         if let Some(at) = self.heard.iter().position(|line| line.contains(what)) {
             self.heard.remove(at);
             return;
         }
-        while let Some(line) = self.raw.line().await {
-            // Names are bold.
-            let line = line.replace('\u{2}', "");
-            if line.contains(what) {
-                return;
-            }
-            self.heard.push(line);
-        }
-        panic!("no {what:?} in {:#?}", self.heard);
+        self.next(what).await;
     }
 }
 
@@ -173,6 +178,19 @@ async fn a_person_joins_with_the_printed_password_and_steers_an_agent() {
     ann.raw.send("PRIVMSG #nova :please crash").await;
     ann.hears("❌ nova crashed").await;
     ann.hears("✅ nova completed").await;
+
+    ann.raw.send("JOIN #ember").await;
+    ann.raw.send("PRIVMSG #ember :fork a few daemons").await;
+    ann.hears("🐜 ember started").await;
+    // The tool was opened after the last thing that was decided about the agent, and is seen all the same.
+    loop {
+        ann.raw.send("PRIVMSG #ember :status").await;
+        if ann.next("ann: ember: ").await.contains("tool Bash") {
+            break;
+        }
+    }
+    ann.raw.send("PRIVMSG #ember :abort").await;
+    ann.hears("ember is being stopped").await;
 
     // The terminal showed all of it.
     demo.until("✅ nova completed").await;
