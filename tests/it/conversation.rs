@@ -15,7 +15,7 @@ async fn work_is_done_and_answered_in_the_agents_channel() {
     let mut alice = Person::join(server.address(), "alice", Some(ALICE), &ROOMS).await;
     let agents = vec![stage::shell("spark", dir.path(), "read -r line; echo \"you said: $line\"")];
     let stage = open(&dir, &server, agents).await;
-    alice.sees("herder", "#spark").await;
+    alice.reaches("herder", "#spark").await;
 
     alice.say("#spark", "count to three").await;
     alice.hears("#spark", "🐜").await;
@@ -36,7 +36,7 @@ async fn a_stranger_is_told_the_role_and_changes_nothing() {
     let mut mallory = Person::join(server.address(), "mallory", Some(MALLORY), &ROOMS).await;
     let agents = vec![stage::shell("spark", dir.path(), "cat")];
     let stage = open(&dir, &server, agents).await;
-    mallory.sees("herder", "#spark").await;
+    mallory.reaches("herder", "#spark").await;
     mallory.say("#spark", "pause").await;
     let refusal = mallory.hears("#spark", "operator").await;
     assert!(refusal.contains("operator"), "{refusal}");
@@ -53,7 +53,7 @@ async fn a_crash_is_said_with_its_countdown_and_recovered_from() {
     let script = "cat > prompt; [ -e tried ] || { touch tried; echo no luck >&2; exit 3; }; echo recovered";
     let agents = vec![stage::shell("spark", dir.path(), script)];
     let stage = open(&dir, &server, agents).await;
-    alice.sees("herder", "#spark").await;
+    alice.reaches("herder", "#spark").await;
     alice.say("#spark", "try").await;
     let crashed = alice.hears("#spark", "❌").await;
     assert!(crashed.contains("spark crashed") && crashed.contains("Restarting in 1s"), "{crashed}");
@@ -73,7 +73,7 @@ async fn a_paused_agent_says_why_keeps_the_work_and_takes_it_up_when_resumed() {
     let server = stage::server().await;
     let mut alice = Person::join(server.address(), "alice", Some(ALICE), &ROOMS).await;
     let stage = open(&dir, &server, vec![stage::shell("spark", dir.path(), "cat")]).await;
-    alice.sees("herder", "#spark").await;
+    alice.reaches("herder", "#spark").await;
     alice.say("#spark", "pause").await;
     alice.hears("#spark", "⏸").await;
     alice.say("#spark", "first thing").await;
@@ -95,7 +95,7 @@ async fn abort_discards_the_work_and_goes_on_with_the_next() {
     let mut alice = Person::join(server.address(), "alice", Some(ALICE), &ROOMS).await;
     let script = "read -r line; case $line in long*) sleep 300;; *) echo \"did $line\";; esac";
     let stage = open(&dir, &server, vec![stage::shell("spark", dir.path(), script)]).await;
-    alice.sees("herder", "#spark").await;
+    alice.reaches("herder", "#spark").await;
     alice.say("#spark", "long work").await;
     alice.hears("#spark", "🐜").await;
     alice.say("#spark", "short work").await;
@@ -113,7 +113,7 @@ async fn an_unknown_command_gets_the_nearest_one_and_never_reaches_the_agent() {
     let server = stage::server().await;
     let mut alice = Person::join(server.address(), "alice", Some(ALICE), &ROOMS).await;
     let stage = open(&dir, &server, vec![stage::shell("spark", dir.path(), "cat > reached")]).await;
-    alice.sees("herder", "#spark").await;
+    alice.reaches("herder", "#spark").await;
     alice.say("#spark", "!resum").await;
     let answer = alice.hears("#spark", "resume").await;
     assert!(answer.starts_with("alice"), "{answer}");
@@ -137,8 +137,8 @@ async fn failed_credentials_pause_every_agent_of_the_account_with_one_alert() {
         stage::scripted("flint", dir.path(), &["claude-ok"]),
     ];
     let stage = open(&dir, &server, agents).await;
-    alice.sees("herder", "#flint").await;
-    alice.sees("herder", "#spark").await;
+    alice.reaches("herder", "#flint").await;
+    alice.reaches("herder", "#spark").await;
     alice.say("#spark", "hello").await;
     let mut heard = Vec::new();
     for (channel, wanted) in [("#spark", "🔐"), ("#alerts", "default"), ("#flint", "flint")] {
@@ -162,7 +162,7 @@ async fn a_rate_limit_is_waited_out_to_its_reset() {
     let mut alice = Person::join(server.address(), "alice", Some(ALICE), &ROOMS).await;
     let agents = vec![stage::scripted("spark", dir.path(), &["claude-rate-limit", "--reset-in", "3"])];
     let stage = open(&dir, &server, agents).await;
-    alice.sees("herder", "#spark").await;
+    alice.reaches("herder", "#spark").await;
     alice.say("#spark", "hello").await;
     let limited = alice.hears("#spark", "⏳").await;
     assert!(limited.contains("spark is rate limited. Resuming in"), "{limited}");
@@ -177,11 +177,11 @@ async fn agents_are_added_edited_and_removed_by_command() {
     let server = stage::server().await;
     let mut alice = Person::join(server.address(), "alice", Some(ALICE), &["#newt", "#herder"]).await;
     let stage = open(&dir, &server, Vec::new()).await;
-    alice.sees("herder", "#herder").await;
+    alice.reaches("herder", "#herder").await;
     let add = format!("!agent add newt command {} command=\"cat\"", dir.path().display());
     alice.say("#herder", &add).await;
     alice.hears("#herder", "newt").await;
-    alice.sees("herder", "#newt").await;
+    alice.reaches("herder", "#newt").await;
     alice.say("#newt", "hello newt").await;
     alice.hears("#newt", "hello newt").await;
     alice.hears("#newt", "✅").await;
@@ -210,7 +210,7 @@ async fn stop_all_answers_with_zero_processes() {
         stage::shell("flint", dir.path(), "cat"),
     ];
     let stage = open(&dir, &server, agents).await;
-    alice.sees("herder", "#spark").await;
+    alice.reaches("herder", "#spark").await;
     alice.say("#spark", "run").await;
     alice.hears("#spark", "🐜").await;
     alice.say("#herder", "!stop-all").await;
@@ -226,7 +226,7 @@ async fn everything_that_was_commanded_is_on_record() {
     let server = stage::server().await;
     let mut alice = Person::join(server.address(), "alice", Some(ALICE), &ROOMS).await;
     let stage = open(&dir, &server, vec![stage::shell("spark", dir.path(), "cat")]).await;
-    alice.sees("herder", "#spark").await;
+    alice.reaches("herder", "#spark").await;
     alice.say("#spark", "pause").await;
     alice.hears("#spark", "⏸").await;
     alice.say("#herder", "!audit").await;

@@ -194,6 +194,24 @@ impl Person {
         }
     }
 
+    /// Waits until `nick` is in `channel` and listens: what is said before it knows its own join from a replay is not for
+    /// it. Something that is no command is asked until it is answered.
+    pub(crate) async fn reaches(&mut self, nick: &str, channel: &str) {
+        /// A lost question is never answered, so it is asked again.
+        const AGAIN: Duration = Duration::from_millis(500);
+        self.sees(nick, channel).await;
+        for _ in 0..PATIENCE.as_millis() / AGAIN.as_millis() {
+            self.barriers += 1;
+            let word = format!("!anybody{}", self.barriers);
+            self.say(channel, &word).await;
+            let answer = self.hears(channel, &word[1..]);
+            if tokio::time::timeout(AGAIN, answer).await.is_ok() {
+                return;
+            }
+        }
+        panic!("{nick} never listened in {channel}: {:#?}", self.heard);
+    }
+
     /// The next line of text said by herder in `channel` (or in private, with the own nick) that satisfies `wanted`.
     pub(crate) async fn hears(&mut self, channel: &str, wanted: &str) -> String {
         let line = self
