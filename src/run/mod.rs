@@ -211,7 +211,7 @@ impl Herder {
     /// What has to be said at once: nobody may command, revisions are missing.
     async fn say_first(&self, config: &Config, opening: &Opening) {
         let mut notices = Vec::new();
-        if config.access.admins.is_empty() && config.access.operators.is_empty() {
+        if Access::new(&config.access).nobody() {
             warn!("nobody is named in [access], so nobody can command");
             notices.push((Target::Control, Notice::NobodyConfigured));
         }

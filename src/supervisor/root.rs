@@ -89,10 +89,15 @@ impl Root {
             ToRoot::Retired { agent } => {
                 self.shared.forget(&agent);
                 self.shared.timers.arm(&agent, None);
-                self.record(vec![FleetEvent::AgentRemoved { agent }], Vec::new()).await
+                self.strike(agent).await
             }
             ToRoot::Link(report) => self.link(report).await,
         }
+    }
+
+    /// Takes a removed agent off the roster.
+    pub(super) async fn strike(&mut self, agent: AgentName) -> Result<(), CommitError> {
+        self.record(vec![FleetEvent::AgentRemoved { agent }], Vec::new()).await
     }
 
     /// Whether a person removed the agent, so that the configuration does not bring it back.
@@ -181,22 +186,29 @@ impl Root {
         writes.push(Write { stream, expected_rev: Some(rev), entries: vec![Entry::Agent(added)] });
         self.commit(vec![FleetEvent::AgentAdded { agent: name.clone() }], writes, posts).await?;
         let blocked = self.blocked(&account_of(&agent));
-        self.start(name.clone(), agent, rev + 1);
+        self.start(name.clone(), agent, rev + 1, Vec::new());
         if let Some(category) = blocked {
             self.shared.input(&name, Input::AccountBlocked { category });
         }
         Ok(())
     }
 
-    /// Starts the supervisor of an agent whose state is `agent` at `rev`.
-    pub(super) fn start(&self, name: AgentName, agent: Agent, rev: u64) {
+    /// Starts the supervisor of an agent whose state is `agent` at `rev`, and whose last session left `survivors`.
+    pub(super) fn start(&self, name: AgentName, agent: Agent, rev: u64, survivors: Vec<u32>) {
         let (requests, requests_rx) = mpsc::channel(REQUESTS_CAPACITY);
         let (notes, notes_rx) = mpsc::channel(NOTES_CAPACITY);
         let (view_tx, view) = watch::channel(task::first_view(&name, &agent));
         self.shared.remember(name.clone(), Handle { requests, notes, view });
         let mailbox = Mailbox { requests: requests_rx, notes: notes_rx };
         let shared = Arc::clone(&self.shared);
-        self.shared.tasks.spawn(Box::pin(task::supervise(name, shared, mailbox, (agent, rev), view_tx)));
+        self.shared.tasks.spawn(Box::pin(task::supervise(
+            name,
+            shared,
+            mailbox,
+            (agent, rev),
+            survivors,
+            view_tx,
+        )));
         self.shared.changed.notify_one();
     }
 

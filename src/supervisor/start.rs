@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -89,12 +90,18 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         links: RwLock::default(),
         lives: RwLock::default(),
     });
-    end_orphans(&shared, &recalled).await;
+    let mut survivors = end_orphans(&shared, &recalled).await;
 
     let Recalled { fleet, rev, agents: known } = recalled;
     let mut root = Root::new(Arc::clone(&shared), fleet, rev);
     for (name, (agent, rev)) in known {
-        root.start(name, agent, rev);
+        if agent.phase == Phase::Removed {
+            // herder ended between the removal and its mention on the roster.
+            root.strike(name).await?;
+            continue;
+        }
+        let left = survivors.remove(&name).unwrap_or_default();
+        root.start(name, agent, rev, left);
     }
     root.reconcile_accounts().await?;
     configure(&mut root, &shared, agents).await?;
@@ -114,19 +121,17 @@ fn recall(journal: &Journal) -> Result<Recalled, ReadError> {
     let mut agents = BTreeMap::new();
     for name in &loaded.state.roster {
         let agent = journal.load::<Agent>(&Stream::Agent(name.clone()))?;
-        if agent.state.phase == Phase::Removed {
-            info!(agent = %name, "was removed just before herder ended");
-        }
         agents.insert(name.clone(), (agent.state, agent.rev));
     }
     Ok(Recalled { fleet: loaded.state, rev: loaded.rev, agents })
 }
 
-/// Ends what a killed herder left, before anything starts in those workspaces.
-async fn end_orphans(shared: &Arc<Shared>, recalled: &Recalled) {
+/// Ends what a killed herder left, before anything starts in those workspaces. Answers what could not be ended, by agent.
+async fn end_orphans(shared: &Arc<Shared>, recalled: &Recalled) -> BTreeMap<AgentName, Vec<u32>> {
+    let mut left = BTreeMap::new();
     // The first start of all has nothing to look for.
     if recalled.agents.is_empty() {
-        return;
+        return left;
     }
     let prefix = format!("{}/", shared.journal.id());
     let recorded: Vec<_> = recalled
@@ -140,7 +145,14 @@ async fn end_orphans(shared: &Arc<Shared>, recalled: &Recalled) {
     }
     if !ended.survivors.is_empty() {
         warn!(processes = ?ended.survivors, "processes of an earlier herder could not be ended");
+        for name in recalled.agents.keys() {
+            let mine = shared.trees.end_marked(&format!("{prefix}{name}/"), Duration::ZERO).await;
+            if !mine.is_empty() {
+                left.insert(name.clone(), mine);
+            }
+        }
     }
+    left
 }
 
 /// Brings agents of the configuration in: new ones are added, changed ones edited, removed ones stay removed.

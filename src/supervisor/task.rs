@@ -27,7 +27,7 @@ use crate::clock;
 use crate::core::agent::Agent;
 use crate::core::effect::Effect;
 use crate::core::event::Event;
-use crate::core::id::{AgentName, WorkId};
+use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::{Control, Input, Signal};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::outcome::{Category, Outcome};
@@ -96,10 +96,11 @@ pub(super) async fn supervise(
     shared: Arc<Shared>,
     mut mailbox: Mailbox,
     loaded: (Agent, u64),
+    survivors: Vec<u32>,
     view: watch::Sender<View>,
 ) {
     let mut rebuilds = Rebuilds::default();
-    let mut first = Input::Started;
+    let mut first = came_up(loaded.0.session(), survivors, Input::Started);
     let mut state = Some(loaded);
     let mut session = None;
     loop {
@@ -137,16 +138,26 @@ pub(super) async fn supervise(
             Err(panic) => {
                 let message = panic_message(panic.as_ref());
                 error!(agent = %name, message, "the supervisor panicked; it is rebuilt from the journal");
-                end_session(&name, &shared, session.take()).await;
+                let id = session.as_ref().map(Session::id);
+                let survivors = end_session(&name, &shared, session.take()).await;
                 shared.tell_root(ToRoot::Panicked { agent: name.clone(), message: message.clone() });
                 if !rebuilds.allow(Instant::now()) {
                     shared.tell_root(ToRoot::GaveUp { agent: name, reason: message });
                     return;
                 }
-                first = Input::Panicked { message };
+                first = came_up(id, survivors, Input::Panicked { message });
             }
         }
     }
+}
+
+/// What a supervisor decides first: that it came up, after what is left of its last session, beside which nothing may start.
+fn came_up(session: Option<SessionId>, survivors: Vec<u32>, how: Input) -> Vec<Input> {
+    let ended = session.filter(|_| !survivors.is_empty()).map(|session| {
+        let outcome = Outcome::new(Category::Interrupted, "its processes could not be ended");
+        Input::Driver { session, signal: Signal::Ended { outcome: Box::new(outcome), survivors } }
+    });
+    ended.into_iter().chain([how]).collect()
 }
 
 /// Reads the agent's state back from the journal.
@@ -161,14 +172,14 @@ pub(super) async fn reload(name: &AgentName, shared: &Arc<Shared>) -> Result<(Ag
     }
 }
 
-/// Ends a session outside the core's rules: after a panic, or when nothing can be recorded any more.
-async fn end_session(name: &AgentName, shared: &Shared, session: Option<Session>) {
-    if let Some(session) = session {
-        let survivors = session.end(shared).await;
-        if !survivors.is_empty() {
-            warn!(agent = %name, ?survivors, "processes could not be ended");
-        }
+/// Ends a session outside the core's rules: after a panic, or when nothing can be recorded any more. Answers what is left.
+async fn end_session(name: &AgentName, shared: &Shared, session: Option<Session>) -> Vec<u32> {
+    let Some(session) = session else { return Vec::new() };
+    let survivors = session.end(shared).await;
+    if !survivors.is_empty() {
+        warn!(agent = %name, ?survivors, "processes could not be ended");
     }
+    survivors
 }
 
 /// The words of a panic.
@@ -225,9 +236,11 @@ impl Pending {
 }
 
 impl Supervisor<'_> {
-    async fn run(&mut self, mailbox: &mut Mailbox, first: Input) -> End {
+    async fn run(&mut self, mailbox: &mut Mailbox, first: Vec<Input>) -> End {
         let mut pending = Pending::default();
-        self.take(first, &mut pending);
+        for input in first {
+            self.take(input, &mut pending);
+        }
         loop {
             match self.settle(&mut pending).await {
                 Ok(false) => {}
