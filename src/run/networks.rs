@@ -46,6 +46,7 @@ pub(super) fn settings(network: &IrcNetwork, config: &Config, access: &Arc<Acces
         needs_account: named
             .any(|subject| matches!(subject, Subject::IrcAccount { network: of, .. } if *of == network.name)),
         is_operator: Arc::new(move |author| access.role(author) >= Some(Role::Operator)),
+        memory: irc::Memory::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use herder::chat::irc::{self, ChannelWanted, Connector, Settings};
+use herder::chat::irc::{self, ChannelWanted, Connector, Memory, Settings};
 use herder::chat::{Inbound, LinkReport, LinkState};
 use herder::clock;
 use herder::config::{IrcNetwork, Tls};
@@ -64,7 +64,13 @@ pub(crate) fn network(port: u16) -> IrcNetwork {
 
 pub(crate) fn settings(network: IrcNetwork) -> Settings {
     let is_operator = Arc::new(|author: &herder::chat::Author| author.account.as_deref() == Some("alice"));
-    Settings { network, name: "herder".to_owned(), needs_account: true, is_operator }
+    Settings {
+        network,
+        name: "herder".to_owned(),
+        needs_account: true,
+        is_operator,
+        memory: Memory::default(),
+    }
 }
 
 pub(crate) fn agent(name: &str) -> Target {

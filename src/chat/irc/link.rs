@@ -34,7 +34,7 @@ use crate::outbox::{NetworkQueue, Window};
 const UNWRITTEN_MAX: usize = 256 * 1024;
 /// Lines for the commands that may wait here when they fall behind; then the socket is left unread for a while.
 const UNHEARD_MAX: usize = 64;
-/// How long a link goes on after it was told to end, for the window that is on its way and what is ready to follow.
+/// How long a link goes on after it was told to end, for what is still owed.
 const FAREWELL: Duration = Duration::from_secs(3);
 
 /// What a link works with.
@@ -294,7 +294,8 @@ impl Link<'_> {
     }
 
     fn nothing_left(&self) -> bool {
-        !self.session.in_flight() && self.settling.is_none() && self.wire.unwritten.is_empty()
+        let delivered = self.queue.is_empty() && !self.session.in_flight() && self.settling.is_none();
+        delivered && self.wire.unwritten.is_empty()
     }
 
     /// A write failed. What the server said before it closed its side says why.

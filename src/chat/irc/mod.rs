@@ -40,7 +40,7 @@ mod tls;
 mod wire;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
@@ -69,6 +69,33 @@ pub struct Settings {
     pub needs_account: bool,
     /// Whether somebody may command, so that alerts they missed in a netsplit are repeated.
     pub is_operator: Arc<dyn Fn(&Author) -> bool + Send + Sync>,
+    /// What has to outlive one [`run`].
+    pub memory: Memory,
+}
+
+/// What is remembered of a network when its adapter is started anew: since when it has been away, which messages it has
+/// seen. Clones are the same memory.
+#[derive(Debug, Clone, Default)]
+pub struct Memory(Arc<Mutex<Lasting>>);
+
+impl Memory {
+    fn borrow(&self) -> Borrowed {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Borrowed { memory: self.clone(), lasting: std::mem::take(&mut *kept) }
+    }
+}
+
+/// Goes back to where it came from, whatever happens to the one who uses it.
+struct Borrowed {
+    memory: Memory,
+    lasting: Lasting,
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        let mut kept = self.memory.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = std::mem::take(&mut self.lasting);
+    }
 }
 
 impl fmt::Debug for Settings {
@@ -127,7 +154,7 @@ pub async fn run(
     shutdown: CancellationToken,
     connector: Connector,
 ) {
-    let (mut lasting, mut backoff, mut attempt) = (Lasting::default(), Backoff::default(), 0_u32);
+    let (mut memory, mut backoff, mut attempt) = (settings.memory.borrow(), Backoff::default(), 0_u32);
     report(&reports, &settings, LinkState::Connecting { attempts: 0, reason: None }).await;
     loop {
         let connected = tokio::select! {
@@ -139,7 +166,7 @@ pub async fn run(
             Ok(stream) => {
                 let mut ports = Ports {
                     settings: &settings,
-                    lasting: &mut lasting,
+                    lasting: &mut memory.lasting,
                     inbound: &inbound,
                     queue: &queue,
                     channels: &mut channels,

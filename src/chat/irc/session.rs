@@ -4,37 +4,33 @@
 //! (`channels`), what is live (`replay`) and whose it is (`identity`), what is on its way (`delivery`). `link` moves
 //! bytes and time in and effects out; `registration` comes before.
 
+mod posting;
+mod speech;
+
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::channels::{ChannelWanted, Channels, Trouble};
-use super::delivery::{Flight, Landed};
-use super::identity::{Answer, Heard, Lookups};
+use super::delivery::Flight;
+use super::identity::Lookups;
 use super::isupport::ISupport;
 use super::netsplit::Netsplits;
 use super::nick::OwnNick;
 use super::ping::{Idle, Silence};
 use super::registration::{Caps, Registered, pong};
 use super::replay::{Kind, Replay, SeenIds};
-use super::wire::{LINE_MAX, Outgoing, Received, Said, Source};
-use super::{Closing, Settings, text};
-use crate::chat::{Author, Inbound, Origin, Place};
+use super::wire::{Cap, Outgoing, Received, Said, Source};
+use super::{Closing, Settings};
+use crate::chat::Inbound;
 use crate::core::id::PostId;
 use crate::core::notice::Notice;
 use crate::core::time::Timestamp;
-use crate::outbox::{Body, Lane, Line, Post, Target, Window};
+use crate::outbox::{Body, Lane, Post, Target, Window};
 use secrecy::ExposeSecret as _;
 
 /// The longest wait for the answers to our first JOINs before the rest goes on without them.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
-/// What a server may add to our user name, and the longest host it may show for us, while we do not know them.
-const WORST_USER: usize = 10;
-/// See [`WORST_USER`].
-const WORST_HOST: usize = 63;
-/// Room that is left for a text however long the names around it are.
-const ROOM_MIN: usize = 64;
-
 /// The two clocks of one moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Now {
@@ -357,9 +353,9 @@ impl<'a> Session<'a> {
         self.server.case.same(nick, self.nick.current())
     }
 
-    fn capabilities(&mut self, sub: super::wire::Cap, list: &str) {
+    fn capabilities(&mut self, sub: Cap, list: &str) {
         self.caps.take(sub, list);
-        if sub == super::wire::Cap::New {
+        if sub == Cap::New {
             let wanted = Caps::wanted_of(list);
             if !wanted.is_empty() {
                 self.send(Outgoing::new("CAP").word("REQ").text(wanted.join(" ")));
@@ -517,200 +513,5 @@ impl<'a> Session<'a> {
         if self.server.case.same(&line.source.name, self.nick.wanted()) {
             self.nick.freed(now.mono);
         }
-    }
-
-    // ── speech ──
-
-    fn message(&mut self, line: &Received, to: &str, said: &str, now: Now) {
-        if self.is_us(&line.source.name) {
-            self.learn_own(&line.source);
-            self.replay.calibrate(line, now.wall);
-            return;
-        }
-        if let Some(why) = self.replay.stale(line, now.wall, &mut self.lasting.seen) {
-            tracing::debug!(nick = line.source.name, why, "not live: ignored");
-            return;
-        }
-        let Some(place) = self.place(&line.source, to) else { return };
-        if self.is_foreign_bot(line) {
-            return;
-        }
-        let Some(text) = text::plain(said) else { return };
-        if text.is_empty() {
-            return;
-        }
-        let heard = Heard { source: line.source.clone(), place, text, at: now.wall };
-        if self.caps.has("account-tag") {
-            let account = line.tag("account").filter(|account| !account.is_empty() && *account != "*");
-            self.speak(heard, &Answer { account: account.map(str::to_owned), bot: false });
-        } else if self.settings.needs_account && self.must_be_known(&heard) {
-            if let Some(heard) = self.lookups.ask(heard, now.mono) {
-                self.speak(heard, &Answer::default());
-            }
-        } else {
-            self.speak(heard, &Answer::default());
-        }
-    }
-
-    /// Where something was said, if that place is live.
-    fn place(&self, source: &Source, to: &str) -> Option<Place> {
-        if self.is_us(to) {
-            let person = !source.name.is_empty() && !source.user.is_empty();
-            return (self.live && person).then(|| Place::Direct(source.name.clone()));
-        }
-        let name = self.channels.live(to, &self.server)?;
-        Some(Place::Channel(name.to_owned()))
-    }
-
-    fn is_foreign_bot(&self, line: &Received) -> bool {
-        let marked = ["bot", "draft/bot", "inspircd.org/bot"].iter().any(|key| line.tag(key).is_some());
-        marked && !self.is_known_bot(&line.source.name)
-    }
-
-    fn is_known_bot(&self, nick: &str) -> bool {
-        self.settings.network.bots.iter().any(|bot| self.server.case.same(bot, nick))
-    }
-
-    /// Whether it matters who said this. Questions cost: in the fleet's channels only what is addressed is asked about.
-    fn must_be_known(&self, heard: &Heard) -> bool {
-        if self.lookups.holds(&heard.source.name, &self.server) {
-            return true;
-        }
-        match &heard.place {
-            Place::Direct(_) => true,
-            Place::Channel(name) if !self.channels.is_fleet(name, &self.server) => true,
-            Place::Channel(_) => {
-                let first = heard.text.split(' ').next().unwrap_or_default();
-                first.starts_with(['!', '@']) || first.ends_with([':', ','])
-            }
-        }
-    }
-
-    fn speak(&mut self, heard: Heard, answer: &Answer) {
-        if answer.bot && !self.is_known_bot(&heard.source.name) {
-            return;
-        }
-        let author = Author {
-            network: self.settings.network.name.clone(),
-            nick: heard.source.name.clone(),
-            account: answer.account.clone(),
-            mask: heard.source.mask(),
-            origin: Origin::Network,
-        };
-        if (self.settings.is_operator)(&author) {
-            self.netsplits.operator_spoke(&heard.source);
-        }
-        self.effects.push(Effect::Hear(Inbound {
-            author,
-            place: heard.place,
-            text: heard.text,
-            own_nick: self.nick.current().to_owned(),
-            at: heard.at,
-        }));
-    }
-
-    // ── delivery ──
-
-    /// How many bytes of text fit into one line for `target`, wherever it goes.
-    pub(crate) fn room(&self, target: &Target) -> usize {
-        match self.channels.route(target, &self.server) {
-            Some(route) => self.room_at(route.to).saturating_sub(route.prefix.len()).max(ROOM_MIN),
-            None => ROOM_MIN,
-        }
-    }
-
-    fn room_at(&self, to: &str) -> usize {
-        let (user, host) =
-            self.own.as_ref().map_or((WORST_USER, WORST_HOST), |(user, host)| (user.len(), host.len()));
-        // Our own nick can come back at any time, and be longer.
-        let nick = self.nick.current().len().max(self.nick.wanted().len());
-        let around = ":!@ ".len() + nick + user + host + "PRIVMSG  :".len() + to.len() + "\r\n".len();
-        LINE_MAX.saturating_sub(around)
-    }
-
-    /// Whether a line for `target` can be sent now.
-    pub(crate) fn joined(&self, target: &Target) -> bool {
-        self.channels.route(target, &self.server).is_some()
-    }
-
-    /// Sends a window, with its fence.
-    pub(crate) fn send_window(&mut self, window: Window, now: Now) {
-        let labels = self.caps.has("echo-message") && self.caps.has("labeled-response");
-        let fence = self.lasting.number();
-        let mut flight = Flight::new(fence, labels, now.mono);
-        for line in window.lines {
-            self.send_line(&mut flight, line, labels);
-        }
-        self.flight = Some(flight);
-        self.fence(fence, now);
-    }
-
-    fn send_line(&mut self, flight: &mut Flight, line: Line, labels: bool) {
-        let Some(route) = self.channels.route(&line.target, &self.server) else {
-            flight.unsendable(line);
-            return;
-        };
-        let to = route.to.to_owned();
-        let room = self.room_at(&to).saturating_sub(route.prefix.len()).max(ROOM_MIN);
-        // The queue has split it already; if our own prefix has grown since, nothing is cut off all the same.
-        let pieces: Vec<String> = text::pieces(&line.text, room)
-            .into_iter()
-            .map(|piece| format!("{}{piece}", route.prefix))
-            .collect();
-        let mut due = Vec::new();
-        for piece in pieces {
-            let mut outgoing = Outgoing::new("PRIVMSG").word(to.as_str()).text(piece);
-            if labels {
-                let label = format!("h{}", self.lasting.number());
-                outgoing = outgoing.label(label.clone());
-                due.push(label);
-            }
-            self.send(outgoing);
-        }
-        if line.target == Target::Alerts {
-            self.netsplits.alerted(&line.text);
-        }
-        flight.sent(line, to, due);
-    }
-
-    /// A line that carries a label of ours speaks of one line of the window.
-    fn acknowledge(&mut self, line: &Received, now: Now) {
-        let Some(label) = line.tag("label") else { return };
-        let Some(flight) = &mut self.flight else { return };
-        let accepted = match &line.said {
-            Said::Numeric(401, _) => true,
-            Said::Numeric(code, _) => *code < 400,
-            Said::Failed(_) => false,
-            _ => true,
-        };
-        if flight.labelled(label, accepted) {
-            self.landed(now);
-        }
-    }
-
-    fn landed(&mut self, now: Now) {
-        let Some(flight) = self.flight.take() else { return };
-        let landed = flight.land(&self.server);
-        for channel in &landed.accepted_by {
-            self.channels.accepted(channel, &self.server);
-        }
-        self.give_back(landed);
-        self.go_on(now);
-    }
-
-    /// The link is over: what is proven is told, the rest goes back.
-    pub(crate) fn lost(&mut self, now: Now) {
-        if self.phase == Phase::Up {
-            self.lasting.lost_at.get_or_insert(now.wall);
-        }
-        if let Some(flight) = self.flight.take() {
-            let landed = flight.lost(&self.server);
-            self.give_back(landed);
-        }
-    }
-
-    fn give_back(&mut self, landed: Landed) {
-        let (confirmed, again) = landed.windows();
-        self.effects.push(Effect::Landed(confirmed, again));
     }
 }

@@ -1,5 +1,6 @@
 //! Posts on their way: channels that are not to be had, lines that are not taken, links that break.
 
+use herder::chat::LinkState;
 use herder::chat::irc::ChannelWanted;
 use herder::outbox::{Lane, Target};
 use proptest::prelude::*;
@@ -142,6 +143,22 @@ async fn after_an_absence_it_is_said_how_long_before_the_backlog() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_absence_is_told_though_the_adapter_was_started_anew_meanwhile() {
+    let (connector, mut listener) = listen();
+    let settings = settings(network(0));
+    let mut rig = Rig::start(settings.clone(), connector.clone(), &["spark"]);
+    let server = listener.up("").await;
+    rig.until_up().await;
+    drop(server);
+    while !matches!(rig.report().await, LinkState::Connecting { attempts: 1, .. }) {}
+    rig.stop().await;
+    let _rig = Rig::start(settings, connector, &["spark"]);
+    let mut server = listener.accept("").await;
+    assert_eq!(server.posted("#work").await, "HEARTBEAT herder");
+    assert!(server.posted("#control").await.contains("away"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_fence_that_is_not_answered_for_a_minute_ends_the_link() {
     let (mut rig, mut server) = up("").await;
     rig.say(&agent("spark"), Lane::Normal, "one");
@@ -154,7 +171,7 @@ async fn a_fence_that_is_not_answered_for_a_minute_ends_the_link() {
         }
     };
     tokio::select! {
-        state = rig.report() => assert!(matches!(state, herder::chat::LinkState::Connecting { attempts: 1, .. })),
+        state = rig.report() => assert!(matches!(state, LinkState::Connecting { attempts: 1, .. })),
         () = talk => {}
     }
     assert_eq!(begin.elapsed().as_secs(), 60);

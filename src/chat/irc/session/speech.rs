@@ -1,0 +1,97 @@
+//! What is said to us: whether it is live, where it was said, and whose it is.
+
+use super::super::identity::{Answer, Heard};
+use super::super::text;
+use super::super::wire::{Received, Source};
+use super::{Effect, Now, Session};
+use crate::chat::{Author, Inbound, Origin, Place};
+
+impl Session<'_> {
+    pub(super) fn message(&mut self, line: &Received, to: &str, said: &str, now: Now) {
+        if self.is_us(&line.source.name) {
+            self.learn_own(&line.source);
+            self.replay.calibrate(line, now.wall);
+            return;
+        }
+        if let Some(why) = self.replay.stale(line, now.wall, &mut self.lasting.seen) {
+            tracing::debug!(nick = line.source.name, why, "not live: ignored");
+            return;
+        }
+        let Some(place) = self.place(&line.source, to) else { return };
+        if self.is_foreign_bot(line) {
+            return;
+        }
+        let Some(text) = text::plain(said) else { return };
+        if text.is_empty() {
+            return;
+        }
+        let heard = Heard { source: line.source.clone(), place, text, at: now.wall };
+        if self.caps.has("account-tag") {
+            let account = line.tag("account").filter(|account| !account.is_empty() && *account != "*");
+            self.speak(heard, &Answer { account: account.map(str::to_owned), bot: false });
+        } else if self.settings.needs_account && self.must_be_known(&heard) {
+            if let Some(heard) = self.lookups.ask(heard, now.mono) {
+                self.speak(heard, &Answer::default());
+            }
+        } else {
+            self.speak(heard, &Answer::default());
+        }
+    }
+
+    /// Where something was said, if that place is live.
+    fn place(&self, source: &Source, to: &str) -> Option<Place> {
+        if self.is_us(to) {
+            let person = !source.name.is_empty() && !source.user.is_empty();
+            return (self.live && person).then(|| Place::Direct(source.name.clone()));
+        }
+        let name = self.channels.live(to, &self.server)?;
+        Some(Place::Channel(name.to_owned()))
+    }
+
+    fn is_foreign_bot(&self, line: &Received) -> bool {
+        let marked = ["bot", "draft/bot", "inspircd.org/bot"].iter().any(|key| line.tag(key).is_some());
+        marked && !self.is_known_bot(&line.source.name)
+    }
+
+    fn is_known_bot(&self, nick: &str) -> bool {
+        self.settings.network.bots.iter().any(|bot| self.server.case.same(bot, nick))
+    }
+
+    /// Whether it matters who said this. Questions cost: in the fleet's channels only what is addressed is asked about.
+    fn must_be_known(&self, heard: &Heard) -> bool {
+        if self.lookups.holds(&heard.source.name, &self.server) {
+            return true;
+        }
+        match &heard.place {
+            Place::Direct(_) => true,
+            Place::Channel(name) if !self.channels.is_fleet(name, &self.server) => true,
+            Place::Channel(_) => {
+                let first = heard.text.split(' ').next().unwrap_or_default();
+                first.starts_with(['!', '@']) || first.ends_with([':', ','])
+            }
+        }
+    }
+
+    pub(super) fn speak(&mut self, heard: Heard, answer: &Answer) {
+        if answer.bot && !self.is_known_bot(&heard.source.name) {
+            return;
+        }
+        let author = Author {
+            network: self.settings.network.name.clone(),
+            nick: heard.source.name.clone(),
+            account: answer.account.clone(),
+            mask: heard.source.mask(),
+            origin: Origin::Network,
+        };
+        if (self.settings.is_operator)(&author) {
+            self.netsplits.operator_spoke(&heard.source);
+        }
+        self.effects.push(Effect::Hear(Inbound {
+            author,
+            place: heard.place,
+            text: heard.text,
+            own_nick: self.nick.current().to_owned(),
+            at: heard.at,
+        }));
+    }
+}
