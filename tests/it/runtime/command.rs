@@ -1,0 +1,130 @@
+//! Runtime `command`: how its sessions end, and what a child is given.
+
+use super::*;
+
+async fn shell(script: &str) -> Outcome {
+    let folder = tempfile::tempdir().expect("a folder");
+    run(session(Runtime::Command, &["sh", "-c", script], folder.path())).await.0
+}
+
+#[tokio::test]
+async fn a_command_that_succeeds_is_a_success_with_its_output() {
+    let outcome = shell("cat; echo done >&2").await;
+    assert_eq!(outcome.category, Category::Success);
+    assert_eq!(outcome.text.as_deref(), Some("do it"));
+    assert_eq!(outcome.exit, Some(Exit::Code(0)));
+}
+
+#[tokio::test]
+async fn a_command_that_fails_is_a_crash_with_its_last_words() {
+    let outcome = shell("echo first >&2; echo out of cheese >&2; exit 7").await;
+    assert_eq!(outcome.category, Category::Crash);
+    assert_eq!(outcome.detail, "exit code 7: out of cheese");
+    assert_eq!(outcome.exit, Some(Exit::Code(7)));
+    let outcome = shell("kill -9 $$").await;
+    assert_eq!((outcome.category, outcome.exit), (Category::Crash, Some(Exit::Signal(9))));
+    assert_eq!(outcome.detail, "ended by signal 9");
+    assert_eq!(shell("exit 2").await.category, Category::DoNotRestart);
+}
+
+#[tokio::test]
+async fn what_is_missing_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ended = async |what| {
+        let mut running = Running::start(what);
+        let outcome = running.ended().await.0;
+        assert_eq!(running.signals.len(), 1, "nothing was spawned");
+        assert_eq!(outcome.category, Category::Permanent);
+        outcome.detail
+    };
+    let mut nowhere = session(Runtime::Command, &["true"], Path::new("/nonexistent/workspace"));
+    assert!(ended(nowhere.clone()).await.contains("/nonexistent/workspace"));
+    edit(&mut nowhere, |spec| {
+        spec.workspace = folder.path().to_owned();
+        spec.command = vec!["no-such-program".to_owned()];
+    });
+    assert!(ended(nowhere.clone()).await.starts_with("no-such-program is not installed"));
+    edit(&mut nowhere, |spec| spec.command.clear());
+    assert!(ended(nowhere).await.contains("has no command"));
+    let unreadable = session(Runtime::Command, &["/etc/passwd"], folder.path());
+    assert!(ended(unreadable).await.starts_with("/etc/passwd cannot be started"));
+}
+
+#[tokio::test]
+async fn nothing_is_given_to_the_process_before_go() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut running = Running::start(session(Runtime::Command, &["sh", "-c", "cat > got"], folder.path()));
+    let root = running.spawned().await;
+    // The driver beats several times while it waits; by then a prompt would have been written.
+    while running.beats < 3 {
+        match running.driver.reports.recv().await {
+            Some(Report::Beat) => running.beats += 1,
+            other => panic!("only heartbeats come before Go, not {other:?}"),
+        }
+    }
+    assert!(lives(root));
+    assert_eq!(std::fs::read_to_string(folder.path().join("got")).unwrap_or_default(), "");
+    running.order(Order::Go).await;
+    assert_eq!(running.ended().await.0.category, Category::Success);
+    assert_eq!(std::fs::read_to_string(folder.path().join("got")).expect("it was written"), "do it\n");
+}
+
+#[tokio::test]
+async fn a_prompt_can_be_an_argument() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(Runtime::Command, &["printf", "%s|", "a {prompt} b", "$(id)"], folder.path());
+    edit(&mut what, |spec| spec.prompt = PromptMode::Arg);
+    what.prompt = "x; rm -rf \"$HOME\" {prompt}".to_owned();
+    let outcome = run(what).await.0;
+    assert_eq!(outcome.text.as_deref(), Some("a x; rm -rf \"$HOME\" {prompt} b|$(id)|"));
+}
+
+#[tokio::test]
+async fn patterns_say_what_a_line_on_stderr_means() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "echo 'usage limit reached, sorry' >&2; echo bye >&2; exit 1";
+    let mut what = session(Runtime::Command, &["sh", "-c", script], folder.path());
+    edit(&mut what, |spec| {
+        spec.patterns = vec![
+            Pattern { matches: "(".to_owned(), category: Category::Auth },
+            Pattern { matches: "usage limit".to_owned(), category: Category::Quota },
+        ];
+    });
+    let outcome = run(what).await.0;
+    assert_eq!((outcome.category, outcome.detail.as_str()), (Category::Quota, "usage limit reached, sorry"));
+}
+
+#[tokio::test]
+async fn a_child_gets_what_is_allowed_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(Runtime::Command, &["env"], folder.path());
+    what.environment = BTreeMap::from(
+        [
+            ("PATH", "/usr/bin:/bin"),
+            ("DISCORD_TOKEN", "secret-1"),
+            ("IRC_PASSWORD", "secret-2"),
+            ("HERDER_WEB_TOKEN", "secret-3"),
+            ("OPENAI_API_KEY", "wanted"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
+    edit(&mut what, |spec| {
+        spec.inherit_env =
+            ["PATH", "OPENAI_API_KEY", "HERDER_WEB_TOKEN", "DISCORD_TOKEN"].map(str::to_owned).to_vec();
+        spec.env.insert("RUST_LOG".to_owned(), "warn".to_owned());
+    });
+    let marker = what.marker.clone();
+    let text = run(what).await.0.text.expect("env prints");
+    assert!(!text.contains("secret"), "{text}");
+    let mut names: Vec<&str> = text.lines().filter_map(|line| line.split('=').next()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["HERDER_AGENT", "HERDER_SESSION", "OPENAI_API_KEY", "PATH", "RUST_LOG"]);
+    assert!(text.contains(&format!("HERDER_SESSION={marker}")));
+}
+
+#[tokio::test]
+async fn a_flood_on_stderr_blocks_nobody() {
+    let script = "i=0; while [ $i -lt 20000 ]; do echo 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' >&2; i=$((i+1)); done; echo fine";
+    let outcome = shell(script).await;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("fine")));
+}

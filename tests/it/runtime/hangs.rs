@@ -1,0 +1,127 @@
+//! The clocks, with real processes.
+
+use super::*;
+
+#[tokio::test]
+async fn silence_without_cpu_time_is_a_hang_and_work_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(Runtime::Command, &["sleep", "1000"], folder.path());
+    what.clocks.silence = Duration::from_millis(600);
+    what.clocks.beat = Duration::from_millis(100);
+    let (outcome, signals, _) = run(what.clone()).await;
+    assert_eq!(outcome.category, Category::Hung);
+    let ran_out = signals.iter().find_map(|signal| match signal {
+        Signal::ClockRanOut { clock, .. } => Some(*clock),
+        _ => None,
+    });
+    assert_eq!(ran_out, Some(Clock::Silence));
+
+    // On a busy machine it gets a small share of the CPU; the clock is as patient as that needs.
+    what.clocks.silence = Duration::from_secs(2);
+    let busy = "import time\nt = time.process_time\nwhile t() < 3: pass\nprint('counted')";
+    edit(&mut what, |spec| spec.command = ["python3", "-c", busy].map(str::to_owned).to_vec());
+    let (outcome, ..) = run(what).await;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("counted")));
+}
+
+#[tokio::test]
+async fn a_session_that_takes_too_long_is_a_task_timeout() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what =
+        session(Runtime::Command, &["sh", "-c", "while :; do echo on; sleep 0.05; done"], folder.path());
+    edit(&mut what, |spec| spec.max_task_duration = Some(Duration::from_millis(400)));
+    let (outcome, ..) = run(what).await;
+    assert_eq!(outcome.category, Category::TaskTimeout);
+    assert!(outcome.detail.starts_with("the session takes"), "{}", outcome.detail);
+    assert!(outcome.text.is_some_and(|text| text.starts_with("on\non\n")), "partial output is kept");
+}
+
+#[tokio::test]
+async fn a_hung_model_call_is_told_before_it_is_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = agent(&["claude-hang"], folder.path());
+    what.clocks.silence = Duration::from_millis(500);
+    what.clocks.grace = Duration::from_millis(300);
+    let (outcome, signals, _) = run(what).await;
+    assert_eq!(outcome.category, Category::Hung);
+    let place = |is: fn(&Signal) -> bool| signals.iter().position(is).expect("it was told");
+    let told = place(|signal| matches!(signal, Signal::ClockRanOut { clock: Clock::Silence, .. }));
+    assert!(told < place(|signal| matches!(signal, Signal::Ended { .. })));
+    assert!(outcome.detail.starts_with("no event for 0."), "{}", outcome.detail);
+}
+
+#[tokio::test]
+async fn a_process_that_says_nothing_runs_out_of_its_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(Runtime::Claude, &["sh", "-c", "cat > /dev/null; sleep 1000", "-"], folder.path());
+    what.clocks.startup = Duration::from_millis(300);
+    what.clocks.grace = Duration::from_millis(300);
+    let (outcome, signals, _) = run(what).await;
+    assert_eq!(outcome.category, Category::Hung);
+    assert!(signals.iter().any(|signal| matches!(signal, Signal::ClockRanOut { clock: Clock::Startup, .. })));
+}
+
+#[tokio::test]
+async fn a_tool_call_beyond_its_limit_is_interrupted_and_a_longer_silence_within_it_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = agent(&["claude-tool", "--seconds", "1.2"], folder.path());
+    what.clocks.silence = Duration::from_millis(300);
+    what.clocks.beat = Duration::from_millis(100);
+    let (outcome, ..) = run(what.clone()).await;
+    assert_eq!(outcome.category, Category::Success, "{outcome:?}");
+    what.clocks.tool = Duration::from_millis(600);
+    let (outcome, ..) = run(what).await;
+    assert_eq!(outcome.category, Category::Hung);
+    assert!(outcome.detail.starts_with("tool Bash open for 0."), "{}", outcome.detail);
+    assert_eq!(outcome.exit, Some(Exit::Code(0)), "the interrupt was enough");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_healthy_tool_call_of_25_minutes_is_never_killed_and_beats_all_the_while() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The tool call ends when the test says so, on the standard input that steering writes to.
+    let body = "init(); say(type='assistant', message=dict(id='m0', model='m', content=[dict(type='tool_use', id='t', name='Bash')]))\n\
+                read(); say(type='user', message=dict(role='user', content=[dict(type='tool_result', tool_use_id='t')])); text('ok'); result('ok')";
+    let mut what = claude(body, folder.path());
+    let minutes = |n: u64| Duration::from_secs(60 * n);
+    what.clocks = Clocks {
+        startup: minutes(1),
+        silence: minutes(5),
+        tool: minutes(30),
+        task: minutes(30),
+        grace: Duration::from_secs(10),
+        beat: Duration::from_secs(5),
+    };
+    let Driver { orders, mut reports, mut live } =
+        launch(what, ProcessTrees::new().expect("this process can adopt"));
+    // With time paused nothing but the test moves it, as long as a blocking task is under way.
+    let (done, wait) = std::sync::mpsc::channel::<()>();
+    let blocking = tokio::task::spawn_blocking(move || wait.recv());
+    orders.send(Order::Go).await.expect("the driver listens");
+    live.wait_for(|live| live.tool.is_some()).await.expect("the tool call begins");
+    let mut beats = 0;
+    for _ in 0..(25 * 12) {
+        tokio::time::advance(Duration::from_secs(5)).await;
+        loop {
+            match reports.recv().await.expect("the driver runs") {
+                Report::Beat => break beats += 1,
+                Report::Signal(Signal::ClockRanOut { clock, evidence }) => panic!("{clock:?}: {evidence}"),
+                Report::Signal(_) | Report::Words(_) => {}
+            }
+        }
+    }
+    assert_eq!(beats, 25 * 12);
+    orders
+        .send(Order::Steer { work: WorkId(1), text: "go on".to_owned() })
+        .await
+        .expect("the driver listens");
+    let ended = loop {
+        match reports.recv().await.expect("the end is reported") {
+            Report::Signal(Signal::Ended { outcome, .. }) => break outcome,
+            Report::Beat | Report::Words(_) | Report::Signal(_) => {}
+        }
+    };
+    assert_eq!(ended.category, Category::Success, "{ended:?}");
+    drop(done);
+    assert!(blocking.await.is_ok());
+}
