@@ -357,7 +357,8 @@ impl Supervisor<'_> {
                 if let Some(answer) = asked.answer {
                     posting::leave_out_echo(&mut pending.posts, first, &answer, self.name, &reply);
                     let at = pending.at();
-                    pending.posts.push(posting::answer(&answer, reply.clone(), at));
+                    // Ahead of what the decision has to say itself: first the answer, then what it led to.
+                    pending.posts.insert(first, posting::answer(&answer, reply.clone(), at));
                 }
                 pending.answers.push((ticket, Ok(reply)));
             }
