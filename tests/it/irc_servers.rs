@@ -375,3 +375,19 @@ async fn a_wrong_password_is_refused_for_good_and_frozen_services_are_not() {
     assert_eq!(rig.queue.len(), 1);
     rig.stop().await;
 }
+
+#[tokio::test]
+async fn ngircd_asks_for_a_password_and_for_short_nicks() {
+    let server = Ngircd::start_with("Password = let me in", "MaxNickLength = 10");
+    let mut network = network(server.port);
+    network.nick = "herder-of-agents".to_owned();
+    let mut rig = Rig::start(settings(network.clone()), Connector::Network, &[]);
+    rig.report().await;
+    let state = rig.report().await;
+    assert!(matches!(&state, LinkState::Refused { reason } if reason.contains("assword")), "{state:?}");
+
+    network.server_password = Some(SecretString::from("let me in"));
+    let mut rig = Rig::start(settings(network), Connector::Network, &[]);
+    rig.until_up().await;
+    rig.stop().await;
+}

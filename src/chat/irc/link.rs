@@ -60,6 +60,8 @@ struct Wire {
     lines: FramedRead<ReadHalf<Box<dyn Stream>>, LineCodec>,
     writer: WriteHalf<Box<dyn Stream>>,
     unwritten: BytesMut,
+    /// Something was written that may still be on this side of the socket: TLS keeps what does not make a record.
+    unflushed: bool,
 }
 
 impl Wire {
@@ -72,14 +74,24 @@ impl Wire {
     }
 
     /// Writes what waits; never ends while nothing does.
-    async fn write(writer: &mut WriteHalf<Box<dyn Stream>>, unwritten: &mut BytesMut) -> io::Result<()> {
-        if unwritten.is_empty() {
+    async fn write(
+        writer: &mut WriteHalf<Box<dyn Stream>>,
+        unwritten: &mut BytesMut,
+        unflushed: &mut bool,
+    ) -> io::Result<()> {
+        if !unwritten.is_empty() {
+            *unflushed = true;
+            return match writer.write_buf(unwritten).await? {
+                0 => Err(io::ErrorKind::WriteZero.into()),
+                _ => Ok(()),
+            };
+        }
+        if !*unflushed {
             pending::<()>().await;
         }
-        match writer.write_buf(unwritten).await? {
-            0 => Err(io::ErrorKind::WriteZero.into()),
-            _ => Ok(()),
-        }
+        writer.flush().await?;
+        *unflushed = false;
+        Ok(())
     }
 }
 
@@ -91,7 +103,7 @@ fn now() -> Now {
 pub(crate) async fn run(stream: Box<dyn Stream>, ports: &mut Ports<'_>) -> Ended {
     let (reader, writer) = tokio::io::split(stream);
     let lines = FramedRead::new(reader, LineCodec::default());
-    let mut wire = Wire { lines, writer, unwritten: BytesMut::new() };
+    let mut wire = Wire { lines, writer, unwritten: BytesMut::new(), unflushed: false };
     let session = match register(&mut wire, ports).await {
         Ok(registered) => registered,
         Err(closing) => return Ended { closing, up_since: None },
@@ -130,7 +142,7 @@ async fn register(wire: &mut Wire, ports: &Ports<'_>) -> Result<super::registrat
                     Step::End(closing) => return Err(closing),
                 }
             }
-            written = Wire::write(&mut wire.writer, &mut wire.unwritten) => written.map_err(lost)?,
+            written = Wire::write(&mut wire.writer, &mut wire.unwritten, &mut wire.unflushed) => written.map_err(lost)?,
             () = tokio::time::sleep_until(deadline) => {
                 if let Some(closing) = registration.expired(Instant::now()) {
                     return Err(closing);
@@ -229,7 +241,7 @@ impl Link<'_> {
         tokio::select! {
             line = self.wire.lines.next(), if listening => Happened::Line(line),
             window = self.queue.next_window(WINDOW, &room, &joined), if ready => Happened::Window(window),
-            written = Wire::write(&mut self.wire.writer, &mut self.wire.unwritten) => Happened::Written(written),
+            written = Wire::write(&mut self.wire.writer, &mut self.wire.unwritten, &mut self.wire.unflushed) => Happened::Written(written),
             () = settled(&mut self.settling) => Happened::Settled,
             _ = self.inbound.reserve(), if !self.unheard.is_empty() => Happened::Heard,
             // Without anybody to change them the channels stay as they are.
@@ -295,7 +307,7 @@ impl Link<'_> {
 
     fn nothing_left(&self) -> bool {
         let delivered = self.queue.is_empty() && !self.session.in_flight() && self.settling.is_none();
-        delivered && self.wire.unwritten.is_empty()
+        delivered && self.wire.unwritten.is_empty() && !self.wire.unflushed
     }
 
     /// A write failed. What the server said before it closed its side says why.
@@ -329,7 +341,10 @@ impl Link<'_> {
         }
         if *closing == Closing::Shutdown {
             self.wire.put(&Outgoing::new("QUIT").text("herder is going down"));
-            let write = self.wire.writer.write_all(&self.wire.unwritten);
+            let write = async {
+                self.wire.writer.write_all(&self.wire.unwritten).await?;
+                self.wire.writer.shutdown().await
+            };
             if tokio::time::timeout(Duration::from_secs(1), write).await.is_err() {
                 tracing::debug!("the server does not take our QUIT");
             }

@@ -177,11 +177,11 @@ pub async fn run(
                 up_since = ended.up_since;
                 ended.closing
             }
-            Err(reason) => {
-                attempt = attempt.wrapping_add(1);
-                Closing::Lost(reason)
-            }
+            Err(reason) => Closing::Lost(reason),
         };
+        if up_since.is_none() {
+            attempt = attempt.wrapping_add(1);
+        }
         let (reason, throttled) = match closing {
             Closing::Lost(reason) => (reason, false),
             Closing::Throttled(reason) => (reason, true),

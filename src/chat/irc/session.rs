@@ -105,6 +105,7 @@ pub(crate) struct Session<'a> {
     netsplits: Netsplits,
     idle: Idle,
     flight: Option<Flight>,
+    answers: Vec<posting::BatchedAnswer>,
     effects: Vec<Effect>,
 }
 
@@ -137,6 +138,7 @@ impl<'a> Session<'a> {
             netsplits: Netsplits::default(),
             idle: Idle::new(now.mono),
             flight: None,
+            answers: Vec::new(),
             effects: Vec::new(),
         };
         session.identify();

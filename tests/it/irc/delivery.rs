@@ -116,6 +116,21 @@ async fn a_line_that_was_not_taken_is_sent_again_after_coming_in_anew() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_in_a_batch_is_decided_when_the_batch_ends() {
+    let (mut rig, mut server) = up(ALL).await;
+    rig.say(&agent("spark"), Lane::Normal, "one");
+    let line = server.until("@label=").await;
+    let (label, _) = line.split_once(' ').expect("a label and a line");
+    server.send(&format!("{label} :s BATCH +r labeled-response")).await;
+    server.send("@batch=r :s 404 herder #spark :Cannot send").await;
+    server.send("@batch=r :s NOTICE herder :Really not").await;
+    server.send(":s BATCH -r").await;
+    let join = server.until("JOIN #spark").await;
+    server.answer(&join).await;
+    assert_eq!(server.said("#spark").await, "one");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_person_who_is_gone_does_not_hold_up_the_others() {
     let (mut rig, mut server) = up("").await;
     rig.say(&Target::Person("gone".to_owned()), Lane::Urgent, "hello");

@@ -13,11 +13,16 @@ pub(crate) struct Ngircd {
 impl Ngircd {
     /// With its own penalties for who sends too much, and `limits` in its section `[Limits]`.
     pub(crate) fn start(limits: &str) -> Self {
+        Self::start_with("", &format!("MaxNickLength = 16\n{limits}"))
+    }
+
+    /// With `global` in its first section, too.
+    pub(crate) fn start_with(global: &str, limits: &str) -> Self {
         let port = free_port();
         let folder = tempfile::tempdir().expect("a folder");
         let config = format!(
             "[Global]\nName = irc.test.local\nInfo = test\nListen = 127.0.0.1\nPorts = {port}\nMotdPhrase = hello\n\
-             AdminEMail = a@test.local\n[Limits]\nMaxConnectionsIP = 0\nMaxNickLength = 16\n{limits}\n\
+             AdminEMail = a@test.local\n{global}\n[Limits]\nMaxConnectionsIP = 0\n{limits}\n\
              [Options]\nDNS = no\nIdent = no\nPAM = no\n"
         );
         std::fs::write(folder.path().join("ngircd.conf"), config).expect("writable");

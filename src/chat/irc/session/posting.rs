@@ -13,6 +13,26 @@ const WORST_HOST: usize = 63;
 /// Room that is left for a text however long the names around it are.
 const ROOM_MIN: usize = 64;
 
+/// Answers in batches that can be open at once: one for each line of a window, and some.
+const ANSWERS_MAX: usize = 16;
+
+/// An answer to a labelled line that is still coming in.
+#[derive(Debug)]
+pub(super) struct BatchedAnswer {
+    id: String,
+    label: String,
+    accepted: bool,
+}
+
+/// Whether an answer to a line of ours means that the server took it. 401 too: nobody has that nick, and no other try helps.
+fn accepts(said: &Said) -> bool {
+    match said {
+        Said::Numeric(code, _) => *code < 400 || *code == 401,
+        Said::Failed(_) => false,
+        _ => true,
+    }
+}
+
 impl Session<'_> {
     /// How many bytes of text fit into one line for `target`, wherever it goes.
     pub(crate) fn room(&self, target: &Target) -> usize {
@@ -70,23 +90,39 @@ impl Session<'_> {
             }
             self.send(outgoing);
         }
-        if line.target == Target::Alerts {
+        if line.target == Target::Alerts && !line.resent {
             self.netsplits.alerted(&line.text);
         }
         flight.sent(line, to, due);
     }
 
-    /// A line that carries a label of ours speaks of one line of the window.
+    /// A line that carries a label of ours speaks of one line of the window. An answer of several lines comes as a batch
+    /// that carries the label; it is decided when the batch ends.
     pub(super) fn acknowledge(&mut self, line: &Received, now: Now) {
-        let Some(label) = line.tag("label") else { return };
-        let Some(flight) = &mut self.flight else { return };
-        let accepted = match &line.said {
-            Said::Numeric(401, _) => true,
-            Said::Numeric(code, _) => *code < 400,
-            Said::Failed(_) => false,
-            _ => true,
-        };
-        if flight.labelled(label, accepted) {
+        if let Some(answer) =
+            line.tag("batch").and_then(|id| self.answers.iter_mut().find(|answer| answer.id == id))
+        {
+            answer.accepted &= accepts(&line.said);
+            return;
+        }
+        let label = line.tag("label").map(str::to_owned);
+        match (&line.said, label) {
+            (Said::BatchStart { id, .. }, Some(label)) if self.answers.len() < ANSWERS_MAX => {
+                self.answers.push(BatchedAnswer { id: id.clone(), label, accepted: true });
+            }
+            (Said::BatchEnd { id }, _) => {
+                if let Some(index) = self.answers.iter().position(|answer| answer.id == *id) {
+                    let answer = self.answers.swap_remove(index);
+                    self.answered(&answer.label, answer.accepted, now);
+                }
+            }
+            (said, Some(label)) => self.answered(&label, accepts(said), now),
+            (_, None) => {}
+        }
+    }
+
+    fn answered(&mut self, label: &str, accepted: bool, now: Now) {
+        if self.flight.as_mut().is_some_and(|flight| flight.labelled(label, accepted)) {
             self.landed(now);
         }
     }
