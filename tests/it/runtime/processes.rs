@@ -103,6 +103,19 @@ sys.stdin.read()
 
 #[tokio::test]
 async fn a_daemon_without_parent_and_environment_is_ended_with_the_last_session_that_may_have_started_it() {
+    // Sessions that other tests run in this process may have started it, too: this test needs one of its own.
+    if std::env::var_os("TEST_ALONE").is_none() {
+        let name = std::thread::current().name().expect("tests are named").to_owned();
+        let alone = tokio::process::Command::new(std::env::current_exe().expect("this test"))
+            .args(["--exact", &name, "--nocapture"])
+            .env("TEST_ALONE", "1")
+            .output()
+            .await
+            .expect("this test can be started");
+        let said = String::from_utf8_lossy(&alone.stdout).into_owned();
+        assert!(said.contains("1 passed"), "{said}\n{}", String::from_utf8_lossy(&alone.stderr));
+        return;
+    }
     let (one, two) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let trees = ProcessTrees::without_cgroups().expect("this process can adopt");
     let start = async |workspace: &Path, file: &Path, goes_to: &Path| {
