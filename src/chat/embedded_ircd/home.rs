@@ -106,6 +106,7 @@ impl Home {
             bot_account: nick.to_owned(),
             accounts: accounts.clone(),
             guests: false,
+            paced: true,
             motd: vec![
                 format!("Everything is in these channels: /join {}", all.join(",")),
                 "Say !help in any of them.".to_owned(),

@@ -126,6 +126,7 @@ pub(super) async fn connection<S>(
     stream: S,
     id: ClientId,
     internal: Option<String>,
+    paced: bool,
     events: mpsc::Sender<Event>,
 ) where
     S: AsyncRead + AsyncWrite + Send + 'static,
@@ -133,7 +134,6 @@ pub(super) async fn connection<S>(
     let (lines, receiver) = mpsc::unbounded_channel();
     let waiting = Arc::new(AtomicUsize::new(0));
     let kill = CancellationToken::new();
-    let paced = internal.is_none();
     let gone = CancellationToken::new();
     let queue =
         Queue { lines, waiting: Arc::clone(&waiting), kill: kill.clone(), _gone: gone.clone().drop_guard() };

@@ -63,6 +63,8 @@ pub struct Options {
     pub guests: bool,
     /// Lines shown on joining.
     pub motd: Vec<String>,
+    /// Whether somebody from outside who writes fast is held back. Not when it is the other side that is measured.
+    pub paced: bool,
 }
 
 impl Default for Options {
@@ -77,6 +79,7 @@ impl Default for Options {
             accounts: Vec::new(),
             guests: false,
             motd: Vec::new(),
+            paced: true,
         }
     }
 }
@@ -141,6 +144,7 @@ impl Server {
         server.tasks.spawn(link::serve(ircd, receiver, server.stop.clone()));
         server.tasks.spawn(accept(
             listener,
+            options.paced,
             server.events.clone(),
             Arc::clone(&server.next),
             server.stop.clone(),
@@ -205,7 +209,7 @@ impl InternalConnector {
     pub fn connect(&self, account: &str) -> DuplexStream {
         let (ours, theirs) = tokio::io::duplex(DUPLEX_BYTES);
         let id = ClientId(self.next.fetch_add(1, Ordering::Relaxed));
-        self.tasks.spawn(link::connection(theirs, id, Some(account.to_owned()), self.events.clone()));
+        self.tasks.spawn(link::connection(theirs, id, Some(account.to_owned()), false, self.events.clone()));
         ours
     }
 }
@@ -224,6 +228,7 @@ async fn listen(port: u16, more: u16) -> Result<TcpListener, StartError> {
 
 async fn accept(
     listener: TcpListener,
+    paced: bool,
     events: mpsc::Sender<Event>,
     next: Arc<AtomicU64>,
     stop: CancellationToken,
@@ -237,7 +242,9 @@ async fn accept(
         match accepted {
             Ok((stream, _)) => {
                 let id = ClientId(next.fetch_add(1, Ordering::Relaxed));
-                tasks.spawn(link::connection(stream, id, None, events.clone()));
+                // Lines are short, and somebody waits for each; that this cannot be had is no reason to turn them away.
+                drop(stream.set_nodelay(true));
+                tasks.spawn(link::connection(stream, id, None, paced, events.clone()));
             }
             // Out of file descriptors, or a peer that left at once: others must not spin with us.
             Err(error) => {

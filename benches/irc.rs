@@ -1,0 +1,437 @@
+//! IRC as people meet it: from a command to its answer, commands per second, and from start to JOIN; beside a bot that
+//! does nothing but echo, through the same server on loopback.
+//!
+//! ```text
+//! cargo bench --bench irc -- [answers|load|rate|start|past|demo] [--pairs 5] [--count 1000] [--events 1000000]
+//! ```
+//!
+//! The echo bot is a process of its own, as herder is, and parses with the same `irc::proto`; it stores nothing. What
+//! herder may cost on top is one `fdatasync`, which is measured in the same folder, right beside. The server runs in
+//! this process and paces nobody. Data is in the target folder, on a real disk.
+#![expect(clippy::disallowed_methods, reason = "real time is measured")]
+
+mod bench;
+#[path = "bench/echo.rs"]
+mod echo;
+#[path = "bench/past.rs"]
+mod past;
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use bench::{Herder, Toml, head, median, quantile, row, say, signal};
+use herder::chat::embedded_ircd::{Options, Server};
+
+/// Agents that stream while commands are given, and lines per second of all.
+const STREAMING: usize = 50;
+const LINES_PER_SECOND: usize = 10_000;
+
+/// Commands that are unanswered at once when many are given: fewer than herder takes in before it stops reading.
+const PIPELINED: usize = 64;
+
+const ROOM: &str = "#herder";
+const PASSWORD: &str = "correct horse";
+
+struct Arguments {
+    part: Option<String>,
+    pairs: usize,
+    count: usize,
+    events: u64,
+    agents: usize,
+}
+
+fn arguments() -> Arguments {
+    let mut given = Arguments { part: None, pairs: 5, count: 1_000, events: 1_000_000, agents: 1_000 };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut number = || {
+            words.next().and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{word} takes a number"))
+        };
+        match &*word {
+            "--pairs" => given.pairs = number(),
+            "--count" => given.count = number(),
+            "--events" => given.events = number() as u64,
+            "--agents" => given.agents = number(),
+            // Cargo adds it.
+            "--bench" => {}
+            _ => given.part = Some(word),
+        }
+    }
+    given
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["echo", address] => return echo::run(address, ROOM),
+        ["stream", every_second] => return stream(every_second.parse().expect("a count")),
+        ["fill", dir, agents, events] => {
+            return past::fill(
+                Path::new(dir),
+                agents.parse().expect("a count"),
+                events.parse().expect("a count"),
+            );
+        }
+        _ => {}
+    }
+    let given = arguments();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("tokio");
+    let server = runtime
+        .block_on(Server::start(Options {
+            bot_nick: "nobody".to_owned(),
+            accounts: vec![("alice".to_owned(), PASSWORD.to_owned().into())],
+            guests: true,
+            paced: false,
+            ..Options::default()
+        }))
+        .expect("a free port");
+    let server = server.address();
+    let wanted = |part: &str| given.part.as_deref().is_none_or(|wanted| wanted == part);
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    say(&format!("{} pairs, {} commands each; load before {}", given.pairs, given.count, load.trim()));
+    head();
+    if wanted("answers") {
+        answers(server, &given, 0);
+    }
+    if wanted("load") {
+        answers(server, &given, STREAMING);
+    }
+    if wanted("rate") {
+        rate(server, &given);
+    }
+    if wanted("start") {
+        start(server, &given);
+    }
+    if wanted("past") {
+        past::start(server, given.agents, given.events, given.pairs);
+    }
+    if wanted("demo") {
+        demo(&given);
+    }
+}
+
+/// An agent's standard output: lines of 200 bytes, in bursts of ten.
+fn stream(every_second: usize) {
+    let burst = format!("{}\n", "x".repeat(199)).repeat(10);
+    let pause = Duration::from_secs_f64(10.0 / every_second as f64);
+    let (began, mut bursts) = (Instant::now(), 0);
+    while std::io::stdout().write_all(burst.as_bytes()).is_ok() {
+        bursts += 1;
+        std::thread::sleep((began + pause * bursts).saturating_duration_since(Instant::now()));
+    }
+}
+
+/// A person at a plain client.
+pub(crate) struct Person {
+    reader: BufReader<TcpStream>,
+    writer: TcpStream,
+    line: String,
+}
+
+impl Person {
+    pub(crate) fn join(server: SocketAddr) -> Self {
+        let writer = TcpStream::connect(server).expect("the server listens");
+        writer.set_nodelay(true).expect("no delay");
+        writer.set_read_timeout(Some(Duration::from_secs(120))).expect("a timeout");
+        let reader = BufReader::with_capacity(256 * 1024, writer.try_clone().expect("a handle"));
+        let mut person = Self { reader, writer, line: String::new() };
+        person.send(&format!("PASS :{PASSWORD}\r\nNICK alice\r\nUSER alice 0 * :alice\r\nJOIN {ROOM}\r\n"));
+        person.until(|line| line.contains(" 366 "));
+        person
+    }
+
+    fn send(&mut self, lines: &str) {
+        self.writer.write_all(lines.as_bytes()).expect("the server reads");
+    }
+
+    fn until(&mut self, wanted: impl Fn(&str) -> bool) {
+        loop {
+            self.line.clear();
+            let length =
+                self.reader.read_line(&mut self.line).expect("the server answers within two minutes");
+            assert!(length > 0, "the server left");
+            if let Some(token) = self.line.strip_prefix("PING ") {
+                let pong = format!("PONG {token}");
+                self.send(&pong);
+            } else if wanted(&self.line) {
+                return;
+            }
+        }
+    }
+
+    /// Waits until the bot joins.
+    pub(crate) fn sees_join(&mut self, bot: &str) {
+        let bot = format!(":{bot}!");
+        self.until(|line| line.starts_with(&bot) && line.contains(" JOIN "));
+    }
+
+    fn sees_quit(&mut self, bot: &str) {
+        let bot = format!(":{bot}!");
+        self.until(|line| line.starts_with(&bot) && line.contains(" QUIT "));
+    }
+
+    fn hears(&mut self, bot: &str, word: &str) {
+        let bot = format!(":{bot}!");
+        self.until(|line| line.starts_with(&bot) && line.contains(" PRIVMSG ") && line.contains(word));
+    }
+}
+
+/// A bot that can be asked.
+struct Bot {
+    nick: &'static str,
+    /// Said in turn, each with a word of the last line of its answer.
+    asked: &'static [(&'static str, &'static str)],
+}
+
+/// `status` only looks: its audit event is on disk before it is answered. The answer is not stored.
+const LOOKS: Bot = Bot { nick: "herder", asked: &[("!status spark", "sessions")] };
+
+/// These change something: the audit event, the agent's event, its snapshot and the answer are on disk first.
+const CHANGES: Bot = Bot { nick: "herder", asked: &[("!pause spark", "paused"), ("!resume spark", "spark")] };
+
+const ECHO: Bot = Bot { nick: "echo", asked: &[("!status spark", "status")] };
+
+/// Milliseconds from each command to the last line of its answer.
+fn latencies(person: &mut Person, bot: &Bot, count: usize) -> Vec<f64> {
+    let one = |n: usize, person: &mut Person| {
+        let (text, answer) = bot.asked[n % bot.asked.len()];
+        let line = format!("PRIVMSG {ROOM} :{text}\r\n");
+        let began = Instant::now();
+        person.send(&line);
+        person.hears(bot.nick, answer);
+        began.elapsed().as_secs_f64() * 1000.0
+    };
+    // The first ones make files and fill caches.
+    for n in 0..50 {
+        one(n, person);
+    }
+    (0..count).map(|n| one(n, person)).collect()
+}
+
+/// Commands per second with [`PIPELINED`] of them unanswered.
+fn throughput(person: &mut Person, bot: &Bot, count: usize) -> f64 {
+    let (text, answer) = bot.asked[0];
+    let line = format!("PRIVMSG {ROOM} :{text}\r\n");
+    let began = Instant::now();
+    person.send(&line.repeat(PIPELINED.min(count)));
+    for answered in 0..count {
+        person.hears(bot.nick, answer);
+        if answered + PIPELINED < count {
+            person.send(&line);
+        }
+    }
+    count as f64 / began.elapsed().as_secs_f64()
+}
+
+/// Milliseconds of an appended block that is on disk.
+fn fdatasync(dir: &Path) -> f64 {
+    let mut file = std::fs::File::create(dir.join("sync")).expect("a file");
+    let once = |file: &mut std::fs::File| {
+        let began = Instant::now();
+        file.write_all(&[7; 512]).expect("writes");
+        file.sync_data().expect("syncs");
+        began.elapsed().as_secs_f64() * 1000.0
+    };
+    median(&(0..200).map(|_| once(&mut file)).collect::<Vec<_>>())
+}
+
+/// A folder on the disk that the target folder is on.
+pub(crate) fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder")
+}
+
+/// herder on `server`, with spark, who is idle, and `streaming` agents that are not.
+pub(crate) fn configuration(dir: &Path, server: SocketAddr, streaming: usize) -> Toml {
+    let mut text = String::new();
+    writeln!(
+        text,
+        "[[irc]]\nname = \"bench\"\nserver = \"127.0.0.1\"\nport = {}\ntls = false\n[access]\nadmins = [\"irc:bench:alice\"]",
+        server.port()
+    )
+    .expect("a string");
+    let mut toml = Toml::new(&dir.join("data")).raw(&text).agent("spark", &["cat"], dir, false);
+    let myself = std::env::current_exe().expect("a path").display().to_string();
+    let each = (LINES_PER_SECOND / STREAMING).to_string();
+    for n in 0..streaming {
+        toml = toml.agent(&format!("stream-{n}"), &[&myself, "stream", &each], dir, true);
+    }
+    toml
+}
+
+struct Echo(Child);
+
+impl Echo {
+    fn start(server: SocketAddr) -> Self {
+        let myself = std::env::current_exe().expect("a path");
+        let child = Command::new(myself).args(["echo", &server.to_string()]).spawn().expect("starts");
+        Self(child)
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// Does something with herder, then the same with the echo bot; gives also what an fdatasync takes.
+fn pair<T>(
+    server: SocketAddr,
+    streaming: usize,
+    mut ours: impl FnMut(&mut Person) -> T,
+    mut theirs: impl FnMut(&mut Person) -> T,
+) -> (T, T, f64) {
+    let dir = folder();
+    let mut person = Person::join(server);
+    let config = configuration(dir.path(), server, streaming).write(dir.path());
+    let herder = Herder::start(&config);
+    person.sees_join("herder");
+    person.send(&format!("PRIVMSG {ROOM} :!status spark\r\n"));
+    person.hears("herder", "sessions");
+    if streaming > 0 {
+        // Until all of them run and stream.
+        std::thread::sleep(Duration::from_secs(2));
+    }
+    let mine = ours(&mut person);
+    herder.stop();
+    person.sees_quit("herder");
+    let sync = fdatasync(dir.path());
+    let echo = Echo::start(server);
+    person.sees_join("echo");
+    let other = theirs(&mut person);
+    drop(echo);
+    person.sees_quit("echo");
+    (mine, other, sync)
+}
+
+fn answers(server: SocketAddr, given: &Arguments, streaming: usize) {
+    let rounds: Vec<_> = (0..given.pairs)
+        .map(|_| {
+            pair(
+                server,
+                streaming,
+                |person| {
+                    [
+                        latencies(person, &LOOKS, given.count),
+                        latencies(person, &CHANGES, given.count.div_ceil(2)),
+                    ]
+                },
+                |person| [latencies(person, &ECHO, given.count), Vec::new()],
+            )
+        })
+        .collect();
+    let over = |pick: &dyn Fn(usize) -> f64| median(&(0..rounds.len()).map(pick).collect::<Vec<_>>());
+    let sync = over(&|n| rounds[n].2);
+    let beside = if streaming == 0 {
+        String::new()
+    } else {
+        format!(", while {streaming} agents stream {LINES_PER_SECOND} lines/s")
+    };
+    for (kind, name) in
+        ["`status`, audited", "`pause` and `resume`, audited and stored"].into_iter().enumerate()
+    {
+        for (q, part, mark) in [(0.5, "p50", if streaming == 0 { "1.3" } else { "2" }), (0.99, "p99", "2")] {
+            let mine = over(&|n| quantile(&rounds[n].0[kind], q));
+            let echo = over(&|n| quantile(&rounds[n].1[0], q));
+            row(
+                &format!("IRC command to answer, {part}: {name}{beside}"),
+                &format!("{mine:.2} ms"),
+                &format!("echo {echo:.2} ms + fdatasync {sync:.2} ms"),
+                mine / (echo + sync),
+                mark,
+            );
+        }
+    }
+}
+
+fn rate(server: SocketAddr, given: &Arguments) {
+    let count = given.count * 4;
+    let rounds: Vec<_> = (0..given.pairs)
+        .map(|_| {
+            pair(
+                server,
+                0,
+                |person| throughput(person, &LOOKS, count),
+                |person| throughput(person, &ECHO, count * 4),
+            )
+        })
+        .collect();
+    let mine = median(&rounds.iter().map(|round| round.0).collect::<Vec<_>>());
+    let echo = median(&rounds.iter().map(|round| round.1).collect::<Vec<_>>());
+    row(
+        &format!("commands per second, each audited, {PIPELINED} at once"),
+        &format!("{mine:.0}"),
+        &format!("echo {echo:.0}"),
+        mine / echo,
+        "at least 0.4",
+    );
+}
+
+/// Seconds until a bot that is started joins.
+fn until_join<T>(person: &mut Person, nick: &str, begin: impl FnOnce() -> T) -> (f64, T) {
+    let began = Instant::now();
+    let bot = begin();
+    person.sees_join(nick);
+    (began.elapsed().as_secs_f64(), bot)
+}
+
+fn start(server: SocketAddr, given: &Arguments) {
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let mut person = Person::join(server);
+    for _ in 0..given.pairs {
+        let dir = folder();
+        let config = configuration(dir.path(), server, 0).write(dir.path());
+        let (seconds, herder) = until_join(&mut person, "herder", || Herder::start(&config));
+        ours.push(seconds * 1000.0);
+        drop(herder);
+        person.sees_quit("herder");
+        let (seconds, echo) = until_join(&mut person, "echo", || Echo::start(server));
+        theirs.push(seconds * 1000.0);
+        drop(echo);
+        person.sees_quit("echo");
+    }
+    let (mine, echo) = (median(&ours), median(&theirs));
+    row(
+        "start to JOIN, no data",
+        &format!("{mine:.1} ms"),
+        &format!("echo {echo:.1} ms"),
+        mine / 50.0,
+        "50 ms",
+    );
+}
+
+/// From the start of `herder demo` to its first words, which it says once it hears commands.
+fn demo(given: &Arguments) {
+    let millis: Vec<f64> = (0..given.pairs)
+        .map(|_| {
+            let began = Instant::now();
+            let mut demo = Command::new(env!("CARGO_BIN_EXE_herder"))
+                .args(["demo", "--port", "0", "--no-tour"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("starts");
+            let mut first = [0];
+            demo.stdout.take().expect("piped").read_exact(&mut first).expect("says something");
+            let millis = began.elapsed().as_secs_f64() * 1000.0;
+            signal(demo.id(), "TERM");
+            drop(demo.wait());
+            millis
+        })
+        .collect();
+    let ready = median(&millis);
+    row(
+        "start of the demo until it can be talked to",
+        &format!("{ready:.1} ms"),
+        "",
+        ready / 100.0,
+        "100 ms",
+    );
+}
