@@ -33,12 +33,12 @@ fn main() {
 }
 "#;
 
+/// The shortest waits and the most patience that the configuration takes: a millisecond of every restart is this.
 const POLICY: &str = r#"
 [supervisor]
-backoff = ["0s"]
-process_backoff = { base = "0s", cap = "0s" }
-breaker = { failures = 1000000, window = "1s" }
-degraded = { restarts = 1000000, window = "1s" }
+process_backoff = { base = "1ms", cap = "1ms" }
+breaker = { failures = 1000, window = "1s" }
+degraded = { restarts = 1000, window = "1s" }
 "#;
 
 struct Arena {
