@@ -23,5 +23,6 @@ mod outbox;
 mod runtime;
 mod servers;
 mod stage;
+mod storage_failure;
 mod supervisor;
 mod tidy;
