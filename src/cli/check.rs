@@ -49,8 +49,13 @@ pub(super) fn check(global: &Global, offline: bool) -> ExitCode {
     for warning in &config.warnings {
         say(format_args!("note  {}", warning.sentence(&file)));
     }
-    let (networks, agents) = (counted(config.irc.len(), "network"), counted(config.agents.len(), "agent"));
-    say(format_args!("ok    {file}: {networks}, {agents}"));
+    let networks = if config.embedded {
+        "no network, so that herder opens an IRC server of its own on loopback".to_owned()
+    } else {
+        counted(config.irc.len(), "network")
+    };
+    let agents = counted(config.agents.len(), "agent");
+    say(format_args!("ok    {file}: {agents}, {networks}"));
     let data_dir = global.data_dir.as_ref().unwrap_or(&config.data_dir);
     let mut findings = vec![folder("data folder", data_dir)];
     for agent in &config.agents {

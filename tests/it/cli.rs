@@ -75,7 +75,7 @@ fn the_example_passes_check() {
     assert_eq!(run.code, Some(0), "{run:?}");
     insta::assert_snapshot!(run.said.replace("/bin/cat", "…").replace("/usr…", "…"), @r"
     note  bot.toml:27: access: nobody is named, so nobody can command; name yourself in admins under [access]
-    ok    bot.toml: 1 network, 1 agent
+    ok    bot.toml: 1 agent, 1 network
     ok    data folder data is writable
     ok    echo: cat is …
     ok    echo: workspace /tmp is writable
@@ -122,7 +122,7 @@ fn check_looks_at_programs_folders_and_servers() {
     let run = folder.herder(&["check"]);
     assert_eq!(run.code, Some(1), "{run:?}");
     insta::assert_snapshot!(run.said.replace(&port.to_string(), "<port>"), @r"
-    ok    bot.toml: 1 network, 3 agents
+    ok    bot.toml: 3 agents, 1 network
     FAIL  data folder file/data: file is not a folder
     FAIL  a: no-such-program is not on the PATH; install it or correct command
     FAIL  b: /./run is no program that can be run; install it or correct command
