@@ -25,7 +25,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::chat::LinkState;
-use crate::chat::console::{self, Style};
+use crate::chat::console::{self, Keyboard, Style};
 use crate::chat::embedded_ircd::home::{Home, HomeError, OWNER};
 use crate::run::{self, Ended, Herder, RunError};
 use crate::supervisor::Fleet;
@@ -144,7 +144,9 @@ async fn console(
     stage: CancellationToken,
     shutdown: CancellationToken,
 ) {
-    let (typing, showing) = (io::stdin().is_terminal(), io::stdout().is_terminal());
+    let showing = io::stdout().is_terminal();
+    let mut keyboard = Keyboard::open();
+    let width = || rustix::termios::tcgetwinsize(io::stdout()).map_or(80, |size| size.ws_col);
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let settings = console::Settings {
         nick: "you-here".to_owned(),
@@ -153,13 +155,14 @@ async fn console(
         channels,
         style: Style {
             colours: showing && !plain,
-            prompt: showing && typing,
+            prompt: keyboard.keys.then(width),
             zone: jiff::tz::TimeZone::system(),
         },
-        echo: !typing,
+        // What is typed is on the screen already where the terminal itself shows it.
+        echo: keyboard.keys || !io::stdin().is_terminal(),
     };
     let stream = home.server.connect_internal(OWNER);
-    console::run(settings, stream, console::stdin(), out, stage).await;
+    console::run(settings, stream, &mut keyboard.typed, out, stage).await;
     shutdown.cancel();
 }
 

@@ -63,7 +63,7 @@ const STEPS: [(f64, &str, &str); 20] = [
 
 /// Types until the list is at its end, then leaves.
 pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
-    let style = Style { colours: false, prompt: false, zone: jiff::tz::TimeZone::UTC };
+    let style = Style { colours: false, prompt: None, zone: jiff::tz::TimeZone::UTC };
     let channels = super::scene::AGENTS.iter().map(|agent| format!("#{agent}")).collect();
     let settings = Settings {
         nick: NICK.to_owned(),
@@ -73,7 +73,7 @@ pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
         style,
         echo: false,
     };
-    let (keyboard, typed) = mpsc::channel(STEPS.len() * 2);
+    let (keyboard, mut typed) = mpsc::channel(STEPS.len() * 2);
     let typing = async {
         for (after, channel, text) in STEPS {
             tokio::time::sleep(Duration::from_secs_f64(after)).await;
@@ -88,7 +88,7 @@ pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
         let _ = keyboard.send(Typed::Line("/quit".to_owned())).await;
     };
     tokio::join!(typing, async {
-        console::run(settings, stream, typed, tokio::io::sink(), stop).await;
+        console::run(settings, stream, &mut typed, tokio::io::sink(), stop).await;
     });
 }
 

@@ -3,13 +3,15 @@
 //! It is an IRC client like any other, so that a person at the terminal is authorised by the same code as everybody else.
 //! [`session::Session`] is pure: what was heard or typed gives lines to send and lines to show. The task here moves bytes.
 //!
+//! A terminal is read key by key ([`keyboard`], [`editor`]), so that a half-typed line stays in sight below what comes in.
 //! Standard input that is no terminal works as well (a script types), and when it ends the console goes on printing.
 
+mod editor;
+mod keyboard;
 mod screen;
 mod session;
 
-use std::io::{BufRead as _, IsTerminal as _, Read as _};
-
+pub use keyboard::{Keyboard, Typed};
 pub use screen::Style;
 pub use session::Settings;
 use session::{Does, Session};
@@ -19,12 +21,6 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
-
-/// Typed lines wait here while earlier ones are sent; a pasted page fits.
-const TYPED_CAPACITY: usize = 64;
-
-/// A typed line longer than this is read in pieces; each is refused as too long for IRC.
-const TYPED_MAX: u64 = 64 * 1024;
 
 /// How often the console looks for channels that are new, e.g. of an agent that was added.
 const LOOK: std::time::Duration = std::time::Duration::from_secs(3);
@@ -42,50 +38,31 @@ pub enum Ended {
     Stopped,
 }
 
-/// What comes from the keyboard.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Typed {
-    /// A line.
-    Line(String),
-    /// A terminal was closed (Ctrl-D): the person is done.
-    Done,
-}
-
-/// Reads standard input on a thread of its own, because a read that waits for a person cannot be taken back and must not
-/// hold up the end of the process.
-#[must_use]
-pub fn stdin() -> mpsc::Receiver<Typed> {
-    let (sender, receiver) = mpsc::channel(TYPED_CAPACITY);
-    let read = move || {
-        let stdin = std::io::stdin();
-        let terminal = stdin.is_terminal();
-        loop {
-            let mut line = Vec::new();
-            match stdin.lock().take(TYPED_MAX).read_until(b'\n', &mut line) {
-                Ok(0) | Err(_) => break,
-                Ok(_) => {
-                    let line = String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned();
-                    if sender.blocking_send(Typed::Line(line)).is_err() {
-                        return;
-                    }
-                }
-            }
-        }
-        if terminal {
-            let _ = sender.blocking_send(Typed::Done);
-        }
-    };
-    // Without the thread the console only prints, which is what it does without standard input as well.
-    let _ = std::thread::Builder::new().name("console-stdin".to_owned()).spawn(read);
-    receiver
-}
-
 /// Shows and says until it is told to end, the person is done, or one of the streams is.
 pub async fn run<S, W>(
     settings: Settings,
     stream: S,
-    mut typed: mpsc::Receiver<Typed>,
+    typed: &mut mpsc::Receiver<Typed>,
     mut out: W,
+    stop: CancellationToken,
+) -> Ended
+where
+    S: AsyncRead + AsyncWrite + Send,
+    W: AsyncWrite + Unpin,
+{
+    let mut session = Session::new(settings);
+    let ended = converse(&mut session, stream, typed, &mut out, stop).await;
+    // Nobody may read it any more, which was the end then.
+    let _ = out.write_all(session.end().as_bytes()).await;
+    let _ = out.flush().await;
+    ended
+}
+
+async fn converse<S, W>(
+    session: &mut Session,
+    stream: S,
+    typed: &mut mpsc::Receiver<Typed>,
+    out: &mut W,
     stop: CancellationToken,
 ) -> Ended
 where
@@ -94,7 +71,6 @@ where
 {
     let (reader, mut writer) = tokio::io::split(stream);
     let mut reader = BufReader::new(reader);
-    let mut session = Session::new(settings);
     let mut look = tokio::time::interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut does = session.start();
@@ -126,6 +102,7 @@ where
                 }
             },
             text = typed.recv(), if typing && session.is_ready() => match text {
+                Some(Typed::Draft(text)) => session.draft(text),
                 Some(Typed::Line(text)) => session.typed(&text, clock::now()),
                 Some(Typed::Done) => return Ended::Quit,
                 None => {

@@ -13,8 +13,8 @@ const CHANNEL_WIDTH: usize = 8;
 pub struct Style {
     /// Colours, for a terminal whose user did not refuse them.
     pub colours: bool,
-    /// A prompt with the current channel, for a terminal that is typed into.
-    pub prompt: bool,
+    /// A prompt with the current channel, for a terminal that is typed into, and how many columns that has.
+    pub prompt: Option<u16>,
     /// The time zone of the times shown.
     pub zone: TimeZone,
 }
@@ -37,12 +37,23 @@ impl Style {
 
     /// Takes the prompt off the line it is on.
     pub(super) fn clear(&self) -> &'static str {
-        if self.prompt { "\r\u{1b}[K" } else { "" }
+        if self.prompt.is_some() { "\r\u{1b}[K" } else { "" }
     }
 
-    /// The prompt, for the end of whatever is shown.
-    pub(super) fn ask(&self, channel: &str) -> String {
-        if self.prompt { format!("{} ", self.paint(BOLD, &format!("{channel}>"))) } else { String::new() }
+    /// The prompt with what is being typed, for the end of whatever is shown. Of a long draft the end is shown, so that it
+    /// stays on one line, which is all that [`Style::clear`] takes away.
+    pub(super) fn ask(&self, channel: &str, draft: &str) -> String {
+        let Some(width) = self.prompt else { return String::new() };
+        let room = usize::from(width).saturating_sub(channel.len() + 3).max(8);
+        // Wide characters take two columns: half the room is certainly enough for them.
+        let columns = |text: &[char]| text.iter().map(|c| if c.is_ascii() { 1 } else { 2 }).sum::<usize>();
+        let letters: Vec<char> = draft.chars().collect();
+        let mut shown = letters.as_slice();
+        while columns(shown) > room {
+            shown = &shown[1..];
+        }
+        let shown: String = shown.iter().collect();
+        format!("{} {shown}", self.paint(BOLD, &format!("{channel}>")))
     }
 
     /// Text with its bold parts bold, where the terminal can, and otherwise plain.
@@ -80,7 +91,18 @@ mod tests {
     use super::*;
 
     fn style(colours: bool) -> Style {
-        Style { colours, prompt: false, zone: TimeZone::UTC }
+        Style { colours, prompt: None, zone: TimeZone::UTC }
+    }
+
+    #[test]
+    fn a_long_draft_stays_on_one_line() {
+        let style = Style { prompt: Some(30), ..style(false) };
+        assert_eq!(style.ask("#herder", "hello"), "#herder> hello");
+        assert_eq!(
+            style.ask("#herder", &"0123456789".repeat(5)),
+            format!("#herder> {}", "01234567890123456789")
+        );
+        assert_eq!(style.ask("#herder", &"🐜".repeat(50)).chars().filter(|c| *c == '🐜').count(), 10);
     }
 
     #[test]

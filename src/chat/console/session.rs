@@ -46,6 +46,8 @@ pub(super) struct Session {
     joined: BTreeSet<String>,
     /// Channels that were asked for at the start and neither joined nor refused yet.
     owed: usize,
+    /// What is being typed.
+    draft: String,
 }
 
 const HELP: &str = "What you type goes to the current channel; an agent's channel is work for that agent.\n\
@@ -55,7 +57,7 @@ const HELP: &str = "What you type goes to the current channel; an agent's channe
 impl Session {
     pub(super) fn new(settings: Settings) -> Self {
         let current = settings.channel.clone();
-        Self { settings, current, joined: BTreeSet::new(), owed: usize::MAX }
+        Self { settings, current, joined: BTreeSet::new(), owed: usize::MAX, draft: String::new() }
     }
 
     /// Registers and joins.
@@ -77,6 +79,11 @@ impl Session {
     /// Whether what is typed can be said: it has joined what it was told to.
     pub(super) fn is_ready(&self) -> bool {
         self.owed == 0
+    }
+
+    /// What is printed at the end: the prompt goes.
+    pub(super) fn end(&self) -> &'static str {
+        self.settings.style.clear()
     }
 
     /// Looks for channels that are new.
@@ -101,8 +108,13 @@ impl Session {
                 self.joined.insert(channel);
                 Does::default()
             }
-            Command::JOIN(channel, ..) => self.happened(&format!("{nick} joined {channel}")),
-            Command::PART(channel, _) => self.happened(&format!("{nick} left {channel}")),
+            // Whoever comes joins many channels; once is enough to know.
+            Command::JOIN(channel, ..) if channel == self.settings.channel => {
+                self.happened(&format!("{nick} joined"))
+            }
+            Command::PART(channel, _) if channel == self.settings.channel => {
+                self.happened(&format!("{nick} left {channel}"))
+            }
             Command::QUIT(_) => self.happened(&format!("{nick} left")),
             Command::NICK(new) if own => {
                 self.settings.nick = new;
@@ -153,12 +165,19 @@ impl Session {
 
     fn show(&self, text: &str) -> Does {
         let style = &self.settings.style;
-        let show = format!("{}{text}{}", style.clear(), style.ask(&self.current));
+        let show = format!("{}{text}{}", style.clear(), style.ask(&self.current, &self.draft));
         Does { show, ..Does::default() }
+    }
+
+    /// The person types.
+    pub(super) fn draft(&mut self, draft: String) -> Does {
+        self.draft = draft;
+        self.show("")
     }
 
     /// A line of the person.
     pub(super) fn typed(&mut self, line: &str, now: Timestamp) -> Does {
+        self.draft.clear();
         let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let line = line.trim();
         if line.is_empty() {
@@ -231,7 +250,7 @@ mod tests {
             channel: "#herder".to_owned(),
             alerts: "#alerts".to_owned(),
             channels: vec!["#spark".to_owned()],
-            style: Style { colours: false, prompt: false, zone: TimeZone::UTC },
+            style: Style { colours: false, prompt: None, zone: TimeZone::UTC },
             echo,
         });
         for channel in ["#herder", "#spark", "#alerts"] {
@@ -289,7 +308,8 @@ mod tests {
         assert_snapshot!(heard(":herder!h@herder PRIVMSG #spark :🐜 **spark** started"), @"12:34:56 #spark   herder: 🐜 **spark** started");
         assert_snapshot!(heard("@time=2026-11-21T09:00:00.000Z;batch=1 :herder!h@herder PRIVMSG #spark :earlier"), @"09:00:00 #spark   herder: earlier");
         assert_snapshot!(heard(":herder!h@herder PRIVMSG console :psst"), @"12:34:56 private  herder: psst");
-        assert_snapshot!(heard(":ann!a@localhost JOIN #spark"), @"-- ann joined #spark");
+        assert_snapshot!(heard(":ann!a@localhost JOIN #herder"), @"-- ann joined");
+        assert_snapshot!(heard(":ann!a@localhost JOIN #spark"), @"");
         assert_snapshot!(heard(":irc.herder.local 322 console #nova 1 :"), @"> JOIN #nova");
         assert_snapshot!(heard(":irc.herder.local 322 console #spark 1 :"), @"");
         assert_snapshot!(heard("PING :irc.herder.local"), @"> PONG :irc.herder.local");

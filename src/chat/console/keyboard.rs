@@ -1,0 +1,130 @@
+//! Standard input: a terminal key by key, anything else line by line.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
+
+use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
+use tokio::sync::mpsc;
+
+use super::editor::{Edited, Editor};
+
+/// What is typed waits here while earlier lines are sent; a pasted page fits.
+const TYPED_CAPACITY: usize = 64;
+
+/// A line that is longer is read in pieces; each is refused as too long for IRC.
+const LINE_MAX: u64 = 64 * 1024;
+
+/// What comes from the keyboard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Typed {
+    /// What the line is so far.
+    Draft(String),
+    /// A line.
+    Line(String),
+    /// The person is done.
+    Done,
+}
+
+/// The keyboard. A terminal gets its own mode back when this is dropped.
+#[derive(Debug)]
+pub struct Keyboard {
+    /// What is typed.
+    pub typed: mpsc::Receiver<Typed>,
+    /// Whether it comes key by key, so that nothing is on the screen but what the console shows.
+    pub keys: bool,
+    before: Option<Termios>,
+}
+
+impl Keyboard {
+    /// Reads standard input on a thread of its own, because a read that waits for a person cannot be taken back and must
+    /// not hold up the end of the process.
+    #[must_use]
+    pub fn open() -> Self {
+        let (sender, typed) = mpsc::channel(TYPED_CAPACITY);
+        let terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+        let before = if terminal { key_by_key().ok() } else { None };
+        let keys = before.is_some();
+        let ends = io::stdin().is_terminal();
+        let read = move || {
+            if keys {
+                read_keys(&sender)
+            } else {
+                read_lines(&sender)
+            }
+            if ends {
+                let _ = sender.blocking_send(Typed::Done);
+            }
+        };
+        // Without the thread the console only prints, which is what it does without standard input as well.
+        let _ = std::thread::Builder::new().name("console-stdin".to_owned()).spawn(read);
+        Self { typed, keys, before }
+    }
+}
+
+impl Drop for Keyboard {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // A terminal that is gone has no mode to get back.
+            let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, before);
+        }
+    }
+}
+
+/// Key by key and without echo; Ctrl-C stays a signal, Ctrl-Z does nothing, since nobody would give the mode back then.
+fn key_by_key() -> io::Result<Termios> {
+    let before = termios::tcgetattr(io::stdin())?;
+    let mut mode = before.clone();
+    mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+    mode.special_codes[SpecialCodeIndex::VSUSP] = 0;
+    mode.special_codes[SpecialCodeIndex::VMIN] = 1;
+    mode.special_codes[SpecialCodeIndex::VTIME] = 0;
+    termios::tcsetattr(io::stdin(), OptionalActions::Now, &mode)?;
+    Ok(before)
+}
+
+fn read_keys(sender: &mpsc::Sender<Typed>) {
+    let mut editor = Editor::default();
+    let mut bytes = [0; 256];
+    loop {
+        let length = match io::stdin().lock().read(&mut bytes) {
+            Ok(0) | Err(_) => return,
+            Ok(length) => length,
+        };
+        let mut draft = None;
+        for byte in &bytes[..length] {
+            let typed = match editor.byte(*byte) {
+                None => continue,
+                // Of a paste only the last state of the draft is worth showing.
+                Some(Edited::Draft(text)) => {
+                    draft = Some(text);
+                    continue;
+                }
+                Some(Edited::Line(text)) => Typed::Line(text),
+                Some(Edited::Done) => return,
+            };
+            draft = None;
+            if sender.blocking_send(typed).is_err() {
+                return;
+            }
+        }
+        if let Some(text) = draft
+            && sender.blocking_send(Typed::Draft(text)).is_err()
+        {
+            return;
+        }
+    }
+}
+
+fn read_lines(sender: &mpsc::Sender<Typed>) {
+    loop {
+        let mut line = Vec::new();
+        match io::stdin().lock().take(LINE_MAX).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {
+                let line = String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned();
+                if sender.blocking_send(Typed::Line(line)).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
