@@ -31,6 +31,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::getpgrp;
 use tokio::process::{Child, Command};
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use cgroup::Cgroups;
@@ -65,6 +66,10 @@ pub struct ProcessTrees {
 /// Children that were started here and are waited for by tokio, with their start times. Held while one is started, so that
 /// the reaper never sees a child that is not in it yet. For the whole process, because children are the process's.
 static OWN: LazyLock<Mutex<HashMap<u32, u64>>> = LazyLock::new(Mutex::default);
+
+/// Moves into cgroups at a time. The kernel makes them wait for each other, so that a thousand starts at once must not
+/// become hundreds of threads.
+static PLACING: Semaphore = Semaphore::const_new(2);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -176,14 +181,13 @@ impl ProcessTrees {
         let started = look(pid).map_or(0, |entry| entry.identity.started);
         own.insert(pid, started);
         drop(own);
-        // Off this thread: the kernel may take milliseconds to move a process.
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the handle is kept, and waited for before the process is"
+        )]
         let placing = self.inner.cgroups.is_some().then(|| {
             let (inner, marker) = (Arc::clone(&self.inner), marker.to_owned());
-            tokio::task::spawn_blocking(move || {
-                if let Some(cgroups) = &inner.cgroups {
-                    cgroups.place(&marker, pid);
-                }
-            })
+            tokio::spawn(place(inner, marker, pid))
         });
         Ok(Owned { child, identity: Identity { pid, started }, placing })
     }
@@ -263,6 +267,18 @@ impl ProcessTrees {
         !others
             || table::workspace(entry.identity.pid).is_some_and(|folder| folder.starts_with(&tree.workspace))
     }
+}
+
+/// Moves a process into its cgroup, off the runtime's own threads: the kernel may take milliseconds.
+async fn place(inner: Arc<Inner>, marker: String, pid: u32) {
+    let Ok(_turn) = PLACING.acquire().await else { return };
+    let placed = tokio::task::spawn_blocking(move || {
+        if let Some(cgroups) = &inner.cgroups {
+            cgroups.place(&marker, pid);
+        }
+    });
+    // A move that failed leaves the process where it was.
+    let _ = placed.await;
 }
 
 impl Inner {
