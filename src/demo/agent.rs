@@ -32,6 +32,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::act::Act;
 use super::forks;
 use crate::clock;
 
@@ -93,90 +94,6 @@ impl Options<'_> {
 
 fn complain(sentence: &str) {
     let _ = writeln!(io::stderr(), "{sentence}");
-}
-
-/// What a claude does once it has its prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Act {
-    Ok,
-    Obey,
-    Crash,
-    RateLimit,
-    Auth,
-    Billing,
-    Budget,
-    ServerError,
-    MaxTurns,
-    Hang,
-    Tool,
-    NoExit,
-    Flood,
-    Fork,
-    Lost,
-}
-
-impl Act {
-    fn of(script: &str) -> Option<Self> {
-        Some(match script.strip_prefix("claude-")? {
-            "ok" => Self::Ok,
-            "obey" => Self::Obey,
-            "crash" => Self::Crash,
-            "rate-limit" => Self::RateLimit,
-            "auth" => Self::Auth,
-            "billing" => Self::Billing,
-            "budget" => Self::Budget,
-            "server-error" => Self::ServerError,
-            "max-turns" => Self::MaxTurns,
-            "hang" => Self::Hang,
-            "tool" => Self::Tool,
-            "no-exit" => Self::NoExit,
-            "flood" => Self::Flood,
-            "fork" => Self::Fork,
-            "lost" => Self::Lost,
-            _ => return None,
-        })
-    }
-
-    /// A failure that came once in this workspace comes no second time: then the work succeeds. A file remembers it.
-    fn once(self) -> io::Result<Self> {
-        match self {
-            Self::Crash | Self::RateLimit | Self::Auth | Self::Billing | Self::Budget | Self::Hang => {
-                let memory = format!(".{self:?}").to_lowercase();
-                if std::fs::remove_file(&memory).is_ok() {
-                    return Ok(Self::Ok);
-                }
-                std::fs::write(&memory, "")?;
-                Ok(self)
-            }
-            Self::Ok
-            | Self::Obey
-            | Self::ServerError
-            | Self::MaxTurns
-            | Self::Tool
-            | Self::NoExit
-            | Self::Flood
-            | Self::Fork
-            | Self::Lost => Ok(self),
-        }
-    }
-
-    /// What the last line of a prompt asks for.
-    fn asked_for(prompt: &str) -> Self {
-        let words =
-            prompt.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_lowercase();
-        let known = [
-            ("crash", Self::Crash),
-            ("limit", Self::RateLimit),
-            ("auth", Self::Auth),
-            ("billing", Self::Billing),
-            ("budget", Self::Budget),
-            ("hang", Self::Hang),
-            ("tool", Self::Tool),
-            ("flood", Self::Flood),
-            ("fork", Self::Fork),
-        ];
-        known.into_iter().find(|(word, _)| words.contains(word)).map_or(Self::Ok, |(_, act)| act)
-    }
 }
 
 /// What comes in on a claude's standard input.

@@ -6,6 +6,7 @@
 //!
 //! Its data is in a temporary folder that goes with it, unless one is named.
 
+mod act;
 pub mod agent;
 mod forks;
 mod scene;
