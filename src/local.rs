@@ -195,10 +195,30 @@ pub async fn serve(
     Ok(())
 }
 
-/// Whether the peer runs as this user, or as root, whom no file mode keeps out anyway.
+/// Whether the peer runs as this user, or as root, whom no file mode keeps out anyway, and is no agent: an agent runs as
+/// the same user, but it descends from herder (herder is the subreaper of all its orphans), and nobody else who asks does.
 fn is_own(stream: &UnixStream) -> bool {
     let own = rustix::process::geteuid().as_raw();
-    stream.peer_cred().is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
+    stream.peer_cred().is_ok_and(|peer| {
+        let user = peer.uid() == own || peer.uid() == 0;
+        user && peer.pid().is_some_and(|pid| !descends_from(pid, std::process::id()))
+    })
+}
+
+/// Whether `ancestor` is among the parents of `pid`. A process that cannot be looked at any more counts as one.
+fn descends_from(pid: i32, ancestor: u32) -> bool {
+    /// No process tree is so deep; parents could change while they are followed.
+    const DEPTH_MAX: usize = 1000;
+    let mut pid = u32::try_from(pid).unwrap_or(0);
+    for _ in 0..DEPTH_MAX {
+        let Some(entry) = crate::runtime::process::look(pid) else { return pid != 0 };
+        match entry.parent {
+            0 => return false,
+            parent if parent == ancestor => return true,
+            parent => pid = parent,
+        }
+    }
+    true
 }
 
 async fn answer(

@@ -214,6 +214,11 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
     for warning in &config.warnings {
         tracing::warn!("{}", warning.sentence(&file));
     }
+    // herder's environment may hold passwords; agents run as the same user and must not read it from /proc.
+    if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+    {
+        tracing::warn!(%error, "other processes of this user can read herder's environment");
+    }
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return failed(format_args!("threads cannot be started: {error}")),

@@ -14,9 +14,11 @@ mod speech;
 mod upkeep;
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -31,7 +33,7 @@ use crate::core::id::{NetworkName, PostId};
 use crate::core::notice::Notice;
 use crate::journal::{self, Journal, OpenError, Opening, ReadError};
 use crate::l10n::{Locale, UnknownLocale};
-use crate::local::BindError;
+use crate::local::{BindError, Bound};
 use crate::outbox::{Body, Lane, Markup, NetworkQueue, Outbox, Post, Redactor, Renderer, Target};
 use crate::runtime::ProcessTrees;
 use crate::supervisor::{self, FaultInjection, Fleet, StartError};
@@ -44,6 +46,9 @@ const DRAIN_POSTS: Duration = Duration::from_secs(2);
 
 /// How long the networks get to say goodbye.
 const DRAIN_NETWORKS: Duration = Duration::from_secs(1);
+
+/// How long the journal gets to finish what waits.
+const CLOSE_JOURNAL: Duration = Duration::from_secs(1);
 
 /// Lines of people waiting for the dispatcher. A network stops reading when it is full, and the server waits.
 const INBOUND_CAPACITY: usize = 256;
@@ -138,6 +143,8 @@ impl Herder {
             withheld: config.secret_variables.clone(),
             fault: std::mem::take(&mut options.fault),
         };
+        // Made before any process is started: nothing after this can fail.
+        let socket = crate::local::bind(&config.data_dir.join(crate::local::FILE_NAME)).await?;
         let fleet = supervisor::start(settings).await?;
         let of_networks = |pick: &dyn Fn(&IrcNetwork) -> Vec<String>| {
             let named = config.irc.iter().map(|network| (network.name.clone(), pick(network)));
@@ -161,7 +168,7 @@ impl Herder {
             speaking: CancellationToken::new(),
             trees,
         };
-        herder.start_edges(&config, options, (&locale, &redactor), dispatcher).await?;
+        herder.start_edges(&config, options, (&locale, &redactor), socket, dispatcher);
         herder.say_first(&config, &opening).await;
         Ok(herder)
     }
@@ -173,15 +180,14 @@ impl Herder {
     }
 
     /// Networks, local socket and upkeep.
-    async fn start_edges(
+    fn start_edges(
         &self,
         config: &Arc<Config>,
         mut options: Options,
         (locale, redactor): (&Locale, &Redactor),
+        socket: Bound,
         dispatcher: Dispatcher,
-    ) -> Result<(), RunError> {
-        let socket = config.data_dir.join(crate::local::FILE_NAME);
-        let socket = crate::local::bind(&socket).await?;
+    ) {
         let (inbound, heard) = mpsc::channel(INBOUND_CAPACITY);
         let (channels, wanted) = watch::channel(channels::wanted(&self.fleet, locale, redactor));
         let access = Arc::new(Access::new(&config.access));
@@ -202,15 +208,19 @@ impl Herder {
         self.tasks.spawn(speech.hear(heard, self.hearing.clone()));
         let topics = channels::follow(self.fleet.clone(), locale.clone(), redactor.clone(), channels);
         self.tasks.spawn(stop_with(self.hearing.clone(), topics));
-        let upkeep = upkeep::run(self.journal.clone(), self.fleet.clone());
+        let (journal, fleet) = (self.journal.clone(), self.fleet.clone());
+        let upkeep = keep_up("upkeep", move || upkeep::run(journal.clone(), fleet.clone()));
         self.tasks.spawn(stop_with(self.hearing.clone(), upkeep));
         self.tasks.spawn(socket.serve(dispatcher, self.hearing.clone()));
-        Ok(())
     }
 
     /// What has to be said at once: nobody may command, revisions are missing.
     async fn say_first(&self, config: &Config, opening: &Opening) {
         let mut notices = Vec::new();
+        if let Some(from) = opening.last_commit {
+            // The last sign of life: what was said to herder since then did not reach it.
+            notices.push((Target::Control, Notice::Away { from, to: clock::now() }));
+        }
         if Access::new(&config.access).nobody() {
             warn!("nobody is named in [access], so nobody can command");
             notices.push((Target::Control, Notice::NobodyConfigured));
@@ -286,7 +296,10 @@ impl Herder {
         if tokio::time::timeout(DRAIN_NETWORKS, self.tasks.wait()).await.is_err() {
             warn!("some tasks did not end in time");
         }
-        self.journal.close().await;
+        // A disk that hangs must not keep the process: everything acknowledged is on it already.
+        if tokio::time::timeout(CLOSE_JOURNAL, self.journal.close()).await.is_err() {
+            warn!("the journal did not close in time");
+        }
         Ended { processes_left, storage_failure }
     }
 }
@@ -308,6 +321,16 @@ async fn open_queues(
     let journal = journal.clone();
     let outbox = tokio::task::spawn_blocking(move || Outbox::open(&journal, networks)).await??;
     Ok(outbox.queues().map(|queue| (queue.network().clone(), Arc::clone(queue))).collect())
+}
+
+/// Runs what `make` makes, and again when it panics: a fault of its own must not end it for good in silence.
+async fn keep_up<F: Future<Output = ()>>(what: &str, make: impl Fn() -> F) {
+    /// So that something that panics at once does not spin.
+    const AGAIN: Duration = Duration::from_secs(60);
+    while AssertUnwindSafe(make()).catch_unwind().await.is_err() {
+        error!(what, "panicked; it is started again");
+        tokio::time::sleep(AGAIN).await;
+    }
 }
 
 /// Runs `task` until it ends or `token` is cancelled.

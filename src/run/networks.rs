@@ -21,8 +21,8 @@ const REPORTS_CAPACITY: usize = 16;
 /// Failed attempts after which the adapter is restarted clean (contract, section 6).
 const ATTEMPTS_BEFORE_RESTART: u32 = 5;
 
-/// Between the end of an adapter and its successor, so that one that fails at once does not spin.
-const RESTART_DELAY: Duration = Duration::from_secs(5);
+/// Between the end of an adapter and its successor: the longest wait between two attempts, since there were too many.
+const RESTART_DELAY: Duration = Duration::from_secs(30);
 
 /// What an adapter is started with.
 pub(super) struct Link {
@@ -92,6 +92,8 @@ async fn once(link: &Link) -> End {
     let mut refused = false;
     loop {
         tokio::select! {
+            // What an adapter said last counts, so its reports come before its end.
+            biased;
             report = reported.recv() => {
                 let Some(report) = report else { continue_after(&mut adapter).await; break };
                 refused |= matches!(report.state, LinkState::Refused { .. });

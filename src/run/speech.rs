@@ -2,12 +2,14 @@
 //! in that order.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures_util::StreamExt as _;
 use futures_util::stream::FuturesOrdered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use tracing::error;
 
 use crate::chat::{Inbound, Place};
 use crate::clock;
@@ -18,6 +20,9 @@ use crate::outbox::{Body, Lane, NetworkQueue, Post, Target};
 /// Lines under way at once: enough that one commit carries many of them, so that a burst is not answered one disk write
 /// at a time.
 const UNDER_WAY: usize = 64;
+
+/// Said when herder itself fails over a line; no text of a locale, because whatever failed may be that.
+const FAULT: &str = "That went wrong inside herder; its log has the cause. Nothing was done.";
 
 /// The way from the networks to the dispatcher and back.
 pub(super) struct Speech {
@@ -49,7 +54,13 @@ impl Speech {
                             Place::Channel(channel) => Target::Channel(channel.clone()),
                             Place::Direct(nick) => Target::Person(nick.clone()),
                         };
-                        (network, to, nick, dispatcher.handle(inbound).await)
+                        let handled = AssertUnwindSafe(dispatcher.handle(inbound)).catch_unwind().await;
+                        // One line that herder cannot take must not make it deaf.
+                        let answer = handled.unwrap_or_else(|_| {
+                            error!(%network, nick, "a line made the dispatcher panic");
+                            Some(vec![FAULT.to_owned()])
+                        });
+                        (network, to, nick, answer)
                     });
                 }
             }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
 use crate::clock;
@@ -9,27 +10,36 @@ use crate::core::notice::Notice;
 use crate::journal::Journal;
 use crate::supervisor::Fleet;
 
-/// How often retention, export and disk are looked at.
+/// How often retention and export are looked at.
 const EVERY: Duration = Duration::from_secs(10 * 60);
 
 /// Looks after the journal, until dropped.
 pub(super) async fn run(journal: Journal, fleet: Fleet) {
+    let mut free = journal.disk_low();
     let mut warned = false;
+    let mut next = Instant::now();
     loop {
-        match journal.maintain(clock::now()).await {
-            Ok(done) => debug!(?done, "the journal was looked after"),
-            Err(reason) => error!(%reason, "the journal's upkeep failed; it is tried again"),
+        let low = *free.borrow_and_update();
+        if let Some(free_bytes) = low
+            && !warned
+        {
+            warn!(free_bytes, "the disk is getting full");
+            fleet.alert(Notice::DiskLow { free_bytes }).await;
         }
-        let low = *journal.disk_low().borrow();
-        match low {
-            Some(free_bytes) if !warned => {
-                warn!(free_bytes, "the disk is getting full");
-                fleet.alert(Notice::DiskLow { free_bytes }).await;
-                warned = true;
+        warned = low.is_some();
+        tokio::select! {
+            () = tokio::time::sleep_until(next) => {
+                next = Instant::now() + EVERY;
+                match journal.maintain(clock::now()).await {
+                    Ok(done) => debug!(?done, "the journal was looked after"),
+                    Err(reason) => error!(%reason, "the journal's upkeep failed; it is tried again"),
+                }
             }
-            Some(_) => {}
-            None => warned = false,
+            changed = free.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+            }
         }
-        tokio::time::sleep(EVERY).await;
     }
 }

@@ -223,9 +223,8 @@ impl Fleet {
     ///
     /// Answers the number of processes that are left.
     pub async fn drain(&self, patience: Duration) -> usize {
-        for (_, handle) in self.shared.all_handles() {
-            // A supervisor whose mailbox is gone has ended already.
-            drop(handle.notes.send(Note::Drain).await);
+        for (agent, _) in self.shared.all_handles() {
+            self.shared.note(&agent, Note::Drain);
         }
         self.shared.tasks.close();
         if tokio::time::timeout(patience, self.shared.tasks.wait()).await.is_err() {

@@ -4,8 +4,10 @@
 //! it: what it tells them goes into their mailboxes without waiting.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{error, info, warn};
 
@@ -65,9 +67,18 @@ impl Root {
     /// Works until everybody who could tell it something is gone, or the journal is.
     pub(super) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<ToRoot>) {
         while let Some(told) = inbox.recv().await {
-            if let Err(reason) = self.handle(told).await {
-                error!(%reason, "the root supervisor stops: the journal cannot be written");
-                return;
+            let handled = AssertUnwindSafe(self.handle(told)).catch_unwind().await;
+            match handled {
+                Ok(Ok(())) => {}
+                Ok(Err(reason @ (CommitError::Failed(_) | CommitError::Closed))) => {
+                    error!(%reason, "the root supervisor stops: the journal cannot be written");
+                    return;
+                }
+                Ok(Err(reason @ (CommitError::Conflict { .. } | CommitError::Invalid(_)))) => {
+                    error!(%reason, "the root supervisor could not record what it was told");
+                }
+                // Its state is written after a commit alone, so what it has is what is on disk.
+                Err(_) => error!("the root supervisor panicked over what it was told, and goes on"),
             }
         }
     }
@@ -78,6 +89,7 @@ impl Root {
             ToRoot::AccountBlocked { agent, account, category } => self.block(agent, account, category).await,
             ToRoot::AccountOpened { agent, account, by } => self.open(&agent, account, by).await,
             ToRoot::Panicked { agent, message } => {
+                self.tell_again(&agent);
                 self.record(vec![FleetEvent::SupervisorPanicked { agent, message }], Vec::new()).await
             }
             ToRoot::GaveUp { agent, reason } => {
@@ -151,6 +163,12 @@ impl Root {
         let name = spec.name.clone();
         if self.shared.handle(&name).is_some() {
             drop(ticket.send(Err(Refusal::AgentExists { agent: name })));
+            return Ok(());
+        }
+        if let Err(reason) = task::reload(&name, &self.shared).await {
+            error!(agent = %name, reason, "the history of an agent that is added again cannot be read");
+            let refusal = Refusal::Invalid { what: name.to_string(), why: reason };
+            drop(ticket.send(Err(refusal)));
             return Ok(());
         }
         let reply = Notice::AgentAdded { agent: name.clone(), runtime: spec.runtime };
@@ -239,6 +257,14 @@ impl Root {
         }
         self.tell_siblings(agent, &account, || Input::AccountOpened { by: by.clone() });
         Ok(())
+    }
+
+    /// What a supervisor may not have taken in before it panicked.
+    fn tell_again(&self, agent: &AgentName) {
+        let account = self.shared.handle(agent).map(|handle| account_of(&handle.view.borrow().agent));
+        if let Some(category) = account.and_then(|account| self.blocked(&account)) {
+            self.shared.input(agent, Input::AccountBlocked { category });
+        }
     }
 
     fn tell_siblings(&self, but: &AgentName, account: &AccountName, input: impl Fn() -> Input) {

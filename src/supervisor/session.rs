@@ -126,16 +126,21 @@ impl Session {
     }
 
     /// Ends the session without the core: the driver is asked to stop by dropping its orders; if it does not, its process
-    /// tree is ended from here. Answers the processes that are left.
-    pub(super) async fn end(self, shared: &Shared) -> Vec<u32> {
+    /// tree is ended from here. What it still reports goes to `heard`. Answers the processes that are left.
+    pub(super) async fn end(self, shared: &Shared, mut heard: impl FnMut(Report)) -> Vec<u32> {
         let Self { agent, marker, driver, .. } = self;
         let Driver { orders, mut reports, .. } = driver;
         drop(orders);
         let patience = shared.policy.stop_grace * 2 + STOP_SLACK;
         let ended = tokio::time::timeout(patience, async {
             while let Some(report) = reports.recv().await {
-                if let Report::Signal(Signal::Ended { survivors, .. }) = report {
-                    return Some(survivors);
+                let survivors = match &report {
+                    Report::Signal(Signal::Ended { survivors, .. }) => Some(survivors.clone()),
+                    Report::Signal(_) | Report::Beat | Report::Words(_) => None,
+                };
+                heard(report);
+                if survivors.is_some() {
+                    return survivors;
                 }
             }
             None

@@ -154,7 +154,14 @@ impl Shared {
         };
         let snapshots = vec![Snapshot { stream, rev, state }];
         let batch = Batch { at: clock::now(), snapshots, ..Batch::default() };
-        self.journal.commit(batch).await.map(drop)
+        match self.journal.commit(batch).await {
+            // Too large: the state is read from its events instead.
+            Err(CommitError::Invalid(reason)) => {
+                warn!(reason, "a snapshot was not taken");
+                Ok(())
+            }
+            other => other.map(drop),
+        }
     }
 
     pub(super) fn set_link(&self, report: LinkReport) {

@@ -133,6 +133,10 @@ pub(super) async fn supervise(
             Ok(End::Storage(reason)) => {
                 error!(agent = %name, %reason, "the supervisor stops: the journal cannot be written");
                 end_session(&name, &shared, session).await;
+                // When the journal itself has failed everybody is told so; this one stops alone.
+                if matches!(reason, CommitError::Conflict { .. } | CommitError::Invalid(_)) {
+                    shared.tell_root(ToRoot::GaveUp { agent: name, reason: reason.to_string() });
+                }
                 return;
             }
             Err(panic) => {
@@ -175,7 +179,7 @@ pub(super) async fn reload(name: &AgentName, shared: &Arc<Shared>) -> Result<(Ag
 /// Ends a session outside the core's rules: after a panic, or when nothing can be recorded any more. Answers what is left.
 async fn end_session(name: &AgentName, shared: &Shared, session: Option<Session>) -> Vec<u32> {
     let Some(session) = session else { return Vec::new() };
-    let survivors = session.end(shared).await;
+    let survivors = session.end(shared, |_| {}).await;
     if !survivors.is_empty() {
         warn!(agent = %name, ?survivors, "processes could not be ended");
     }
@@ -286,8 +290,7 @@ impl Supervisor<'_> {
             Woken::Request(request) => self.request(*request, pending),
             Woken::Note(Note::Input(input)) => self.take(*input, pending),
             Woken::Note(Note::Drain) | Woken::Closed => {
-                end_session(self.name, self.shared, self.session.take()).await;
-                return Some(End::Drained);
+                return Some(self.drain(pending).await);
             }
             Woken::Report(report) => self.report(report, pending).await,
             Woken::DriverGone => {
@@ -307,11 +310,41 @@ impl Supervisor<'_> {
         None
     }
 
+    /// Ends the session because herder goes down. What it finished meanwhile counts: it must not be done again. How it was cut
+    /// short is not recorded, and nothing new is started; the next start takes it up as after a kill.
+    async fn drain(&mut self, pending: &mut Pending) -> End {
+        let Some(session) = self.session.take() else { return End::Drained };
+        let id = session.id();
+        let mut last_words = Vec::new();
+        session.end(self.shared, |report| last_words.push(report)).await;
+        for report in last_words {
+            match report {
+                Report::Words(text) => {
+                    let at = pending.at();
+                    pending.posts.extend(self.shared.posting.words(self.name, text, at));
+                }
+                Report::Signal(Signal::Ended { outcome, survivors })
+                    if outcome.category == Category::Success =>
+                {
+                    let signal = Signal::Ended { outcome, survivors };
+                    self.take(Input::Driver { session: id, signal }, pending);
+                }
+                Report::Beat | Report::Signal(_) => {}
+            }
+        }
+        let mut pending = std::mem::take(pending);
+        let at = pending.at();
+        match self.commit(at, pending.events, pending.audits, pending.posts).await {
+            Ok(()) => End::Drained,
+            Err(reason) => End::Storage(reason),
+        }
+    }
+
     /// Ends the process tree from here, because the driver cannot be relied on, and tells the core.
     async fn force_end(&mut self, outcome: Outcome, pending: &mut Pending) {
         let Some(session) = self.session.take() else { return };
         let id = session.id();
-        let survivors = session.end(self.shared).await;
+        let survivors = session.end(self.shared, |_| {}).await;
         let signal = Signal::Ended { outcome: Box::new(outcome), survivors };
         self.take(Input::Driver { session: id, signal }, pending);
     }
@@ -418,8 +451,9 @@ impl Supervisor<'_> {
         if !pending.events.is_empty() || !pending.audits.is_empty() || !pending.posts.is_empty() {
             self.commit(at, pending.events, pending.audits, pending.posts).await?;
             self.publish();
-            self.shared.timers.arm(self.name, self.agent.deadline());
         }
+        // Also when nothing was decided: after a start a countdown goes on, and one that rang early is set again.
+        self.shared.timers.arm(self.name, self.agent.deadline());
         for (ticket, answer) in pending.answers {
             // Nobody may be waiting any more; the decision stands.
             drop(ticket.send(answer));
