@@ -241,6 +241,8 @@ async fn accept(
         };
         match accepted {
             Ok((stream, _)) => {
+                // Answers are short lines; each should leave at once. A socket that cannot be told so works all the same.
+                let _ = stream.set_nodelay(true);
                 let id = ClientId(next.fetch_add(1, Ordering::Relaxed));
                 // Lines are short, and somebody waits for each; that this cannot be had is no reason to turn them away.
                 drop(stream.set_nodelay(true));

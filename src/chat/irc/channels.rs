@@ -1,10 +1,13 @@
 //! The channels herder wants to be in, where each stands, and where a post goes when its channel is not to be had.
 //!
 //! ```text
-//!  Out ──JOIN──► Joining ──our JOIN──► In(names) ──366──► In(fence) ──PONG──► In(live)
+//!  Out ──JOIN──► Joining ──our JOIN──► In(names) ──366──► In(named) ──PING──► In(fence) ──PONG──► In(live)
 //!   ▲               │                        │
 //!   └── wait ◄──────┴── refused, silent ◄────┴── kicked, parted, gone
 //! ```
+//!
+//! One line of JOINs and one fence are on their way at a time, and each covers all channels that wait for it: servers that
+//! brake count lines, and a fleet's channels one by one would take minutes.
 //!
 //! Until a channel is *live* everything said in it may be a replay and is not obeyed; posting needs only our own JOIN.
 //! A channel that cannot be had does not stop the posts for it: they go to the control channel, and say whose they are.
@@ -65,6 +68,7 @@ pub(crate) struct Route<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Live {
     Names,
+    Named,
     Fence(u64),
     Yes,
 }
@@ -258,44 +262,47 @@ impl Channels {
         [&self.alerts, &self.work, &self.control].into_iter().any(|own| server.case.same(own, name))
     }
 
-    /// Whether every channel was tried.
+    /// Whether every channel is live, or was tried in vain.
     pub(crate) fn settled(&self) -> bool {
-        self.list.iter().all(|channel| channel.tried)
+        self.list.iter().all(|channel| match channel.state {
+            State::In { live, .. } => live == Live::Yes,
+            State::Out { .. } | State::Joining { .. } => channel.tried,
+        })
     }
 
     /// JOINs and topics that are due.
     pub(crate) fn due(&mut self, server: &ISupport, now: Instant) -> Vec<Outgoing> {
-        let mut lines = self.joins_due(server.known, now);
-        lines.extend(self.topic_due(now));
-        lines
+        self.joins_due(server.known, now).into_iter().chain(self.topic_due(now)).collect()
     }
 
-    fn joins_due(&mut self, in_lists: bool, now: Instant) -> Vec<Outgoing> {
-        let mut names: Vec<&str> = Vec::new();
+    fn joins_due(&mut self, in_lists: bool, now: Instant) -> Option<Outgoing> {
+        let mut under_way = false;
         for channel in &mut self.list {
             match channel.state {
-                State::Out { join_at } if join_at <= now => {
-                    channel.state = State::Joining { since: now };
-                    names.push(&channel.name);
-                }
                 State::Joining { since } if since + JOIN_TIMEOUT <= now => {
                     channel.refused(now, u32::MAX);
                 }
+                State::Joining { .. } => under_way = true,
                 State::In { since, .. } if since + RETRY_MAX <= now => channel.kicks = 0,
-                State::Out { .. } | State::Joining { .. } | State::In { .. } => {}
+                State::Out { .. } | State::In { .. } => {}
             }
         }
-        let mut lists: Vec<String> = Vec::new();
-        for name in names {
-            match lists.last_mut() {
-                Some(list) if in_lists && "JOIN ".len() + list.len() + 1 + name.len() <= LINE_MAX - 2 => {
+        if under_way {
+            return None;
+        }
+        let mut list = String::new();
+        for channel in &mut self.list {
+            let due = matches!(channel.state, State::Out { join_at } if join_at <= now);
+            let fits = in_lists && "JOIN ".len() + list.len() + 1 + channel.name.len() <= LINE_MAX - 2;
+            if due && (list.is_empty() || fits) {
+                channel.state = State::Joining { since: now };
+                if !list.is_empty() {
                     list.push(',');
-                    list.push_str(name);
                 }
-                Some(_) | None => lists.push(name.to_owned()),
+                list.push_str(&channel.name);
             }
         }
-        lists.into_iter().map(|list| Outgoing::new("JOIN").word(list)).collect()
+        (!list.is_empty()).then(|| Outgoing::new("JOIN").word(list))
     }
 
     fn topic_due(&mut self, now: Instant) -> Option<Outgoing> {
@@ -312,13 +319,19 @@ impl Channels {
 
     /// When [`Channels::due`] has something to say.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let joins = self.list.iter().filter_map(|channel| match channel.state {
+        let waits = |channel: &Channel| match channel.state {
             State::Out { join_at } => Some(join_at),
+            State::Joining { .. } | State::In { .. } => None,
+        };
+        let answers = |channel: &Channel| match channel.state {
             State::Joining { since } => Some(since + JOIN_TIMEOUT),
-            State::In { .. } => None,
-        });
+            State::Out { .. } | State::In { .. } => None,
+        };
+        // While a JOIN is on its way the others wait for its answer, not for a time.
+        let joins =
+            self.list.iter().filter_map(answers).min().or_else(|| self.list.iter().filter_map(waits).min());
         let topics = self.list.iter().filter_map(topic_at).min().map(|at| at.max(self.topic_gap));
-        joins.chain(topics).min()
+        joins.into_iter().chain(topics).min()
     }
 
     /// We came in.
@@ -335,15 +348,35 @@ impl Channels {
         }
     }
 
-    /// 366: the names are complete; a fence tells when everything that was sent with them is here. True if it is needed.
-    pub(crate) fn named(&mut self, name: &str, fence: u64, server: &ISupport) -> bool {
-        let Some(channel) = self.find_mut(name, server) else { return false };
-        match &mut channel.state {
-            State::In { live, .. } if *live == Live::Names => {
+    /// 366: the names are complete; a fence will tell when everything that was sent with them is here.
+    pub(crate) fn named(&mut self, name: &str, server: &ISupport) {
+        if let Some(channel) = self.find_mut(name, server)
+            && let State::In { live, .. } = &mut channel.state
+            && *live == Live::Names
+        {
+            *live = Live::Named;
+        }
+    }
+
+    /// Whether a fence is to be sent for channels that wait for one. [`Channels::fence`] says which.
+    pub(crate) fn needs_fence(&self) -> bool {
+        let lives = || {
+            self.list.iter().filter_map(|channel| match channel.state {
+                State::In { live, .. } => Some(live),
+                State::Out { .. } | State::Joining { .. } => None,
+            })
+        };
+        lives().any(|live| live == Live::Named) && !lives().any(|live| matches!(live, Live::Fence(_)))
+    }
+
+    /// The fence for them is this one.
+    pub(crate) fn fence(&mut self, fence: u64) {
+        for channel in &mut self.list {
+            if let State::In { live, .. } = &mut channel.state
+                && *live == Live::Named
+            {
                 *live = Live::Fence(fence);
-                true
             }
-            State::In { .. } | State::Out { .. } | State::Joining { .. } => false,
         }
     }
 

@@ -31,6 +31,10 @@ use secrecy::ExposeSecret as _;
 
 /// The longest wait for the answers to our first JOINs before the rest goes on without them.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
+/// In how many agents' channels it is said how long we were away. Beyond it the control channel has to do: a line for each
+/// agent of a large fleet would hold up alerts for minutes on a server that brakes.
+const AWAY_CHANNELS_MAX: usize = 20;
+
 /// The two clocks of one moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Now {
@@ -244,6 +248,11 @@ impl<'a> Session<'a> {
         }
         let due = self.channels.due(&self.server, now.mono);
         self.effects.extend(due.into_iter().map(Effect::Send));
+        if self.channels.needs_fence() {
+            let fence = self.lasting.number();
+            self.channels.fence(fence);
+            self.fence(fence, now);
+        }
         let query = self.lookups.next_query(&self.server);
         self.effects.extend(query.map(Effect::Send));
         if let Phase::Joining { until } = self.phase
@@ -276,7 +285,10 @@ impl<'a> Session<'a> {
         let beat = Notice::WorkLine { line: format!("HEARTBEAT {}", self.settings.name) };
         self.post(Target::Work, Body::Notice(beat), now);
         let agents = self.wanted.iter().map(|wish| wish.target.clone());
-        let agents: Vec<Target> = agents.filter(|target| matches!(target, Target::Agent(_))).collect();
+        let mut agents: Vec<Target> = agents.filter(|target| matches!(target, Target::Agent(_))).collect();
+        if agents.len() > AWAY_CHANNELS_MAX {
+            agents.clear();
+        }
         for target in std::iter::once(Target::Control).chain(agents) {
             self.post(target, Body::Notice(Notice::Away { from, to: now.wall }), now);
         }
@@ -387,12 +399,7 @@ impl<'a> Session<'a> {
             396 => self.host_shown(word(1)),
             331 => self.channels.topic(word(1), "", false, &self.server, now.mono),
             332 => self.channels.topic(word(1), reason, false, &self.server, now.mono),
-            366 => {
-                let fence = self.lasting.number();
-                if self.channels.named(word(1), fence, &self.server) {
-                    self.fence(fence, now);
-                }
-            }
+            366 => self.channels.named(word(1), &self.server),
             401 => {
                 if let Some(flight) = &mut self.flight {
                     flight.nobody(word(1), &self.server);

@@ -60,6 +60,27 @@ async fn a_channel_that_cannot_be_joined_is_told_once_and_its_posts_go_to_contro
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_large_fleet_comes_in_with_few_lines() {
+    let names: Vec<String> = (0..200).map(|n| format!("agent-{n:03}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (connector, mut listener) = listen();
+    let mut rig = Rig::start(settings(network(0)), connector, &names);
+    let mut server = listener.accept("").await;
+    let (mut joins, mut fences) = (0, 0);
+    while joins < 203 {
+        let line = server.line().await.expect("up");
+        assert!(line.len() <= 510, "{line}");
+        joins += line.strip_prefix("JOIN ").map_or(0, |list| list.split(',').count());
+        fences += usize::from(line.starts_with("PING"));
+        server.answer(&line).await;
+    }
+    assert!(fences < 12, "{fences} fences");
+    rig.until_up().await;
+    rig.say(&agent("agent-199"), Lane::Normal, "here");
+    assert_eq!(server.said("#agent-199").await, "here");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_forwarded_channel_is_used_under_its_new_name() {
     let (connector, mut listener) = listen();
     let mut rig = Rig::start(settings(network(0)), connector, &["spark"]);
@@ -70,6 +91,7 @@ async fn a_forwarded_channel_is_used_under_its_new_name() {
     server.answer("JOIN ##spark").await;
     rig.say(&agent("spark"), Lane::Normal, "here");
     assert_eq!(server.said("##spark").await, "here");
+    server.quiet().await;
     server.send(":alice!a@h PRIVMSG ##spark :status").await;
     assert_eq!(rig.hear().await.place, herder::chat::Place::Channel("#spark".to_owned()));
 }

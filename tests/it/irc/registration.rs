@@ -208,6 +208,7 @@ async fn a_server_that_falls_silent_is_asked_and_then_given_up() {
     let mut server = listener.up("").await;
     rig.until_up().await;
     let begin = tokio::time::Instant::now();
+    server.send(":s NOTICE herder :the last word").await;
     server.until("PING :idle").await;
     assert_eq!(begin.elapsed().as_secs(), 60);
     let state = rig.report().await;

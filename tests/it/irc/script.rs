@@ -117,15 +117,15 @@ impl Script {
 
     /// Answers until the channels are joined and live.
     pub(crate) async fn settle(&mut self) {
-        let mut joined = 0;
-        let mut wanted = usize::MAX;
-        while joined < wanted {
-            let line = self.line().await.expect("herder registers");
-            if let Some(list) = line.strip_prefix("JOIN ") {
-                wanted = if wanted == usize::MAX { 0 } else { wanted } + list.split(',').count();
-            }
-            self.answer(&line).await;
-            joined += usize::from(wanted != usize::MAX && line.starts_with("PING"));
+        let join = self.until("JOIN").await;
+        self.answer(&join).await;
+        self.quiet().await;
+    }
+
+    /// Answers until herder has nothing more to say for a second.
+    pub(crate) async fn quiet(&mut self) {
+        while let Ok(line) = tokio::time::timeout(Duration::from_secs(1), self.line()).await {
+            self.answer(&line.expect("still there")).await;
         }
     }
 
