@@ -87,9 +87,12 @@ pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
         tokio::time::sleep(Duration::from_secs(1)).await;
         let _ = keyboard.send(Typed::Line("/quit".to_owned())).await;
     };
-    tokio::join!(typing, async {
-        console::run(settings, stream, &mut typed, tokio::io::sink(), stop).await;
-    });
+    let showing = console::run(settings, stream, &mut typed, tokio::io::sink(), stop);
+    // Whoever ends the demo ends the tour in the middle of a pause.
+    tokio::select! {
+        _ = showing => {}
+        () = async { typing.await; std::future::pending().await } => {}
+    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Demo {
     child: Child,
     stdin: Option<ChildStdin>,
-    stdout: Lines<BufReader<ChildStdout>>,
+    /// `None` once nobody reads it.
+    stdout: Option<Lines<BufReader<ChildStdout>>>,
     data: tempfile::TempDir,
     first: Vec<String>,
     port: u16,
@@ -41,7 +42,7 @@ impl Demo {
             .spawn()
             .expect("the binary starts");
         let stdin = child.stdin.take();
-        let stdout = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let stdout = Some(BufReader::new(child.stdout.take().expect("piped")).lines());
         let mut demo =
             Self { child, stdin, stdout, data, first: Vec::new(), port: 0, password: String::new() };
         demo.first = demo.until("/quit ends the demo").await;
@@ -56,8 +57,9 @@ impl Demo {
     /// The next lines of the terminal, up to the one that contains `what`.
     async fn until(&mut self, what: &str) -> Vec<String> {
         let mut seen = Vec::new();
+        let stdout = self.stdout.as_mut().expect("it is read");
         let reading = async {
-            while let Ok(Some(line)) = self.stdout.next_line().await {
+            while let Ok(Some(line)) = stdout.next_line().await {
                 let found = line.contains(what);
                 seen.push(line);
                 if found {
@@ -97,8 +99,9 @@ impl Demo {
     /// Waits for the end, and gives the last lines and the exit code.
     async fn ended(&mut self) -> (Vec<String>, Option<i32>) {
         let mut last = Vec::new();
+        let stdout = self.stdout.as_mut().expect("it is read");
         let ending = async {
-            while let Ok(Some(line)) = self.stdout.next_line().await {
+            while let Ok(Some(line)) = stdout.next_line().await {
                 last.push(line);
             }
             self.child.wait().await
@@ -289,8 +292,19 @@ async fn the_tour_shows_something_within_ten_seconds() {
     for said in ["@spark status", "@spark pause", "@spark resume", "irssi -c 127.0.0.1", "weechat -r"] {
         assert!(first.contains(said), "the first lines do not say {said:?}:\n{first}");
     }
+    let asked = Instant::now();
     demo.signal(Signal::INT);
     demo.ended().await;
+    assert!(asked.elapsed() < Duration::from_secs(12), "the tour held up the end for {:?}", asked.elapsed());
+}
+
+#[tokio::test]
+async fn a_demo_that_nobody_reads_ends() {
+    let mut demo = Demo::start(&[]).await;
+    demo.stdout = None;
+    let status = tokio::time::timeout(PATIENCE, demo.child.wait()).await;
+    status.expect("it ends").expect("a status");
+    assert_eq!(processes_in(&demo.data()), []);
 }
 
 #[tokio::test]
