@@ -292,6 +292,8 @@ fn pair<T>(
     let config = configuration(dir.path(), server, streaming).write(dir.path());
     let herder = Herder::start(&config);
     person.sees_join("herder");
+    // What is said before herder knows that it heard all that was said before is history to it, and no command.
+    std::thread::sleep(Duration::from_millis(500));
     person.send(&format!("PRIVMSG {ROOM} :!status spark\r\n"));
     person.hears("herder", "sessions");
     if streaming > 0 {
