@@ -17,7 +17,7 @@ mod echo;
 mod past;
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -228,16 +228,20 @@ fn throughput(person: &mut Person, bot: &Bot, count: usize) -> f64 {
     count as f64 / began.elapsed().as_secs_f64()
 }
 
-/// Milliseconds of an appended block that is on disk.
+/// Milliseconds until a block that is written over another is on disk. What a longer file costs on top depends on whatever
+/// else the file system has to write first.
 fn fdatasync(dir: &Path) -> f64 {
     let mut file = std::fs::File::create(dir.join("sync")).expect("a file");
-    let once = |file: &mut std::fs::File| {
+    file.write_all(&[0; 200 * 512]).expect("writes");
+    file.sync_all().expect("syncs");
+    file.rewind().expect("rewinds");
+    let mut once = || {
         let began = Instant::now();
         file.write_all(&[7; 512]).expect("writes");
         file.sync_data().expect("syncs");
         began.elapsed().as_secs_f64() * 1000.0
     };
-    median(&(0..200).map(|_| once(&mut file)).collect::<Vec<_>>())
+    median(&(0..200).map(|_| once()).collect::<Vec<_>>())
 }
 
 /// A folder on the disk that the target folder is on.
