@@ -2,7 +2,9 @@
 //!
 //! The prompt is a user line. A message that is steered in is another one: the CLI hands it to the model with the next
 //! tool result, or begins another turn with it if the turn was over. After a result nothing is left to say, so standard
-//! input is closed; the process then finishes whatever it had already been given and exits. The last result decides.
+//! input is closed; the process then finishes whatever it had already been given and exits. The last result decides, but for two things: a
+//! turn that failed stays failed however well the next one went, and a turn that began and brought no result has not
+//! succeeded, whatever the one before it brought.
 //!
 //! Exit codes mean nothing here, and `subtype` is `success` on API errors: see [`classify`].
 
@@ -49,8 +51,10 @@ pub struct Claude {
     resuming: bool,
     conversation: Option<String>,
     interrupts: u32,
-    /// The last result, as an outcome.
+    /// What the results so far make together; none while a turn that followed a success is without its own.
     result: Option<Outcome>,
+    /// The last turn ended because it was asked to.
+    interrupted: bool,
     /// What the last synthetic message said, for the result that follows it.
     failure: Failure,
     resets_at: Option<Timestamp>,
@@ -85,6 +89,8 @@ impl Claude {
             "init" => {
                 let conversation = line.session_id.text().map(str::to_owned);
                 happened.push(Happening::TurnStarted);
+                // A message was steered in at the last moment: until it has its own result it is not answered.
+                self.result.take_if(|result| result.category == Category::Success);
                 if self.conversation.is_none() || self.conversation != conversation {
                     self.conversation.clone_from(&conversation);
                     happened.push(Happening::Ready { conversation });
@@ -188,11 +194,25 @@ impl Claude {
             outcome.text = line.result.text().map(|text| bounded(text, TEXT_MAX).to_owned());
             outcome
         };
-        self.result = Some(outcome);
+        self.keep(outcome);
         // What went wrong in one turn says nothing about the next; a limit that was reached stays reached.
         self.failure = Failure { limit: std::mem::take(&mut self.failure.limit), ..Failure::default() };
         happened.push(Happening::Progress { turns: self.turns, usage: self.usage });
         happened.push(Happening::TurnEnded);
+    }
+
+    /// The task was the first turn's: its failure stands, and what a later turn said is kept with it. A turn that was
+    /// interrupted did not fail.
+    fn keep(&mut self, outcome: Outcome) {
+        match &mut self.result {
+            Some(before) if before.category != Category::Success && !self.interrupted => {
+                if outcome.text.is_some() {
+                    before.text = outcome.text;
+                }
+            }
+            Some(_) | None => self.result = Some(outcome),
+        }
+        self.interrupted = self.failure.terminal_reason.starts_with("aborted");
     }
 
     fn failed(&mut self, line: &wire::Line<'_>) -> Outcome {

@@ -129,6 +129,39 @@ fn after_an_interrupt_the_next_turn_decides() {
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("second turn ok")));
 }
 
+const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"c-1"}"#;
+
+fn result(fields: &str) -> String {
+    format!(r#"{{"type":"result",{fields}}}"#)
+}
+
+#[test]
+fn a_turn_that_began_after_a_success_and_brought_no_result_is_no_success() {
+    let first = result(r#""subtype":"success","is_error":false,"result":"one""#);
+    let outcome = replay(&format!("{INIT}\n{first}\n{INIT}")).1;
+    assert_eq!((outcome.category, outcome.text), (Category::Crash, None));
+    let second = result(r#""subtype":"success","is_error":false,"result":"two""#);
+    let outcome = replay(&format!("{INIT}\n{first}\n{INIT}\n{second}")).1;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("two")));
+}
+
+#[test]
+fn a_turn_that_failed_stays_failed_though_the_next_one_succeeds() {
+    let second = result(r#""subtype":"success","is_error":false,"result":"two""#);
+    for (fields, category) in [
+        (r#""subtype":"error_max_turns","is_error":true"#, Category::MaxTurns),
+        (r#""subtype":"success","is_error":true,"api_error_status":500,"result":"x""#, Category::Transient),
+    ] {
+        let first = result(fields);
+        let outcome = replay(&format!("{INIT}\n{first}\n{INIT}\n{second}")).1;
+        assert_eq!((outcome.category, outcome.text.as_deref()), (category, Some("two")), "{fields}");
+        assert_eq!(replay(&format!("{INIT}\n{first}\n{INIT}")).1.category, category, "{fields}");
+    }
+    let good = result(r#""subtype":"success","is_error":false,"result":"one""#);
+    let bad = result(r#""subtype":"error_max_turns","is_error":true"#);
+    assert_eq!(replay(&format!("{INIT}\n{good}\n{INIT}\n{bad}")).1.category, Category::MaxTurns);
+}
+
 #[test]
 fn a_denied_tool_does_not_make_a_success_a_failure() {
     assert_eq!(replay(transcript!("stdin-perm-deny").1).1.category, Category::Success);
