@@ -257,6 +257,11 @@ impl Channels {
         self.find(name, server).is_some_and(|channel| channel.name == self.alerts)
     }
 
+    /// Whether this is the control channel, where a command needs no mark.
+    pub(crate) fn is_control(&self, name: &str, server: &ISupport) -> bool {
+        server.case.same(&self.control, name)
+    }
+
     /// Whether this is one of the fleet's own channels, where talk is not meant for one agent.
     pub(crate) fn is_fleet(&self, name: &str, server: &ISupport) -> bool {
         [&self.alerts, &self.work, &self.control].into_iter().any(|own| server.case.same(own, name))

@@ -114,6 +114,26 @@ async fn what_is_said_after_the_answer_is_asked_about_anew_and_keeps_its_place()
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_command_without_a_mark_in_the_control_channel_has_its_author_looked_up() {
+    for (channel, text) in [
+        ("#control", "status"),
+        ("#CONTROL", "pause spark"),
+        ("#work", "/status"),
+        ("#alerts", "spark：pause"),
+    ] {
+        let (mut rig, mut server) = up("", "CASEMAPPING=ascii WHOX").await;
+        server.send(&format!(":alice!a@h PRIVMSG {channel} :{text}")).await;
+        assert_eq!(server.until("WHO ").await, "WHO alice %tuhnfa,1", "{text}");
+        server.send(":s 354 herder 1 a h alice H alice").await;
+        server.send(":s 315 herder alice :End").await;
+        assert_eq!(summary(&rig.hear().await), (text, Some("alice")));
+    }
+    let (mut rig, mut server) = up("", "CASEMAPPING=ascii WHOX").await;
+    server.send(":alice!a@h PRIVMSG #work :nice weather").await;
+    assert_eq!(summary(&rig.hear().await), ("nice weather", None), "talk costs no question");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lookup_without_an_answer_makes_nobody_of_who_asked() {
     let (mut rig, mut server) = up("", "CASEMAPPING=ascii WHOX").await;
     server.send(":alice!a@h PRIVMSG #spark :pause").await;

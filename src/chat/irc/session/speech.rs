@@ -57,17 +57,23 @@ impl Session<'_> {
         self.settings.network.bots.iter().any(|bot| self.server.case.same(bot, nick))
     }
 
-    /// Whether it matters who said this. Questions cost: in the fleet's channels only what is addressed is asked about.
+    /// Whether it matters who said this. Questions cost: where people talk in the fleet's channels, only what may be
+    /// addressed is asked about. In the control channel every line can be a command as it stands.
     fn must_be_known(&self, heard: &Heard) -> bool {
         if self.lookups.holds(&heard.source.name, &self.server) {
             return true;
         }
         match &heard.place {
             Place::Direct(_) => true,
-            Place::Channel(name) if !self.channels.is_fleet(name, &self.server) => true,
+            Place::Channel(name)
+                if self.channels.is_control(name, &self.server)
+                    || !self.channels.is_fleet(name, &self.server) =>
+            {
+                true
+            }
             Place::Channel(_) => {
-                let first = heard.text.split(' ').next().unwrap_or_default();
-                first.starts_with(['!', '@']) || first.ends_with([':', ','])
+                let first = heard.text.split_whitespace().next().unwrap_or_default();
+                first.starts_with(|c: char| !c.is_alphanumeric()) || first.contains([':', ',', '：', '、'])
             }
         }
     }
