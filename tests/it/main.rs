@@ -10,6 +10,7 @@ mod cli;
 mod commands;
 mod config;
 mod conversation;
+mod conversation_servers;
 mod core_sim;
 mod demo;
 mod embedded_ircd;

@@ -257,6 +257,16 @@ impl Person {
         }
     }
 
+    /// Listens until the server is gone.
+    pub(crate) async fn listens_to_the_end(&mut self) {
+        let listen = async {
+            while let Ok(Some(line)) = self.reader.next_line().await {
+                self.heard.push(line);
+            }
+        };
+        tokio::time::timeout(PATIENCE, listen).await.expect("the server goes");
+    }
+
     pub(crate) async fn expect(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
         loop {
             let line = self.line(what).await;
