@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 
 use super::lane::Item;
-use super::{Body, Lane, Post, Target};
+use super::{Body, Lane, Post, Target, render};
 use crate::core::id::PostId;
 use crate::core::notice::Notice;
 
@@ -89,7 +89,9 @@ fn absorb(line: &mut Option<Item>, item: Item, key: u64, agent: &crate::core::id
     // A line that already stands for others brings their number.
     let more = match item.post.body {
         Body::Notice(Notice::Collapsed { count, .. }) => count,
-        Body::Notice(_) | Body::Refusal(_) | Body::Agent { .. } | Body::Lines(_) => lines,
+        // What would have been cut is away as well: it is counted with the rest.
+        Body::Agent { text, .. } => u32::try_from(render::whole(&text)).unwrap_or(u32::MAX).max(1),
+        Body::Notice(_) | Body::Refusal(_) | Body::Lines(_) => lines,
     };
     if let Body::Notice(Notice::Collapsed { count, .. }) = &mut line.post.body {
         *count = count.saturating_add(more);

@@ -97,11 +97,15 @@ fn cut(line: &str, bar: &str) -> Vec<String> {
 
 /// About how many lines a post will have, without rendering it: enough to see that a backlog is long.
 pub(super) fn estimate(post: &Post) -> u32 {
-    let lines = |text: &str| text.lines().map(|line| line.len().div_ceil(UNIT)).sum::<usize>();
     let count = match &post.body {
         Body::Notice(_) | Body::Refusal(_) => 1,
-        Body::Lines(texts) => texts.iter().map(|text| lines(text)).sum(),
-        Body::Agent { text, .. } => lines(text).min(WORDS_LINES_MAX + 1),
+        Body::Lines(texts) => texts.iter().map(|text| whole(text)).sum(),
+        Body::Agent { text, .. } => whole(text).min(WORDS_LINES_MAX + 1),
     };
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
+}
+
+/// About how many lines a text has before it is cut.
+pub(super) fn whole(text: &str) -> usize {
+    text.lines().map(|line| line.len().div_ceil(UNIT)).sum::<usize>()
 }

@@ -257,13 +257,13 @@ async fn the_whole_conversation_on_agentirc() {
     whole_conversation(Ground::by_mask(server.port, "desk-", "desk-herder").await).await;
 }
 
-/// Says `count` numbered lines, those after `before` when there is a file `go`, fifteen a breath; a file `said` tells that all
+/// Says `count` numbered lines, those after `before` when there is a file `go`, `breath` a breath; a file `said` tells that all
 /// are said. What is said in one breath is one post.
-fn counter(count: usize, before: usize) -> String {
+fn counter(count: usize, before: usize, breath: usize) -> String {
     format!(
         "cat > /dev/null; i=0; while [ $i -lt {count} ]; do i=$((i+1)); echo \"line $i.\"; \
          if [ $i -eq {before} ]; then until [ -e go ]; do sleep 0.05; done; fi; \
-         if [ $((i % 15)) -eq 0 ]; then sleep 2; fi; done; touch said"
+         if [ $((i % {breath})) -eq 0 ]; then sleep 2; fi; done; touch said"
     )
 }
 
@@ -352,13 +352,13 @@ async fn to_the_end(person: &mut Person) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_restarted_while_an_agent_talks_costs_nothing_and_the_absence_is_told() {
     // With a short backlog everything is said; a long one is collapsed, and how much is told exactly.
-    for count in [25, 60] {
+    for (count, breath) in [(25, 15), (60, 15), (150, 1000)] {
         let mut server = Ngircd::start("MaxPenaltyTime = 0");
         let wire = Wire::to(server.port).await;
         let mut ground = Ground::by_mask(server.port, "", "herder").await;
         ground.network.port = wire.port;
         let dir = tempfile::tempdir().unwrap();
-        let config = ground.config(dir.path(), &counter(count, 5), Relay::All);
+        let config = ground.config(dir.path(), &counter(count, 5, breath), Relay::All);
         let mut alice = ground.alice;
         let stage = Stage::open(config, Options::default()).await;
         enter(&mut alice, "herder").await;
@@ -390,7 +390,7 @@ async fn a_server_that_is_frozen_while_an_agent_talks_hears_everything_when_it_g
     let mut ground = Ground::by_mask(server.port, "", "herder").await;
     ground.mallory.send("QUIT").await;
     let dir = tempfile::tempdir().unwrap();
-    let config = ground.config(dir.path(), &counter(25, 5), Relay::All);
+    let config = ground.config(dir.path(), &counter(25, 5, 15), Relay::All);
     let mut alice = ground.alice;
     let stage = Stage::open(config, Options::default()).await;
     enter(&mut alice, "herder").await;
