@@ -288,6 +288,10 @@ impl Channels {
                     channel.refused(now, u32::MAX);
                 }
                 State::Joining { .. } => under_way = true,
+                // A server that does not end its list of names has nothing more to replay either.
+                State::In { live: Live::Names, since } if since + JOIN_TIMEOUT <= now => {
+                    channel.state = State::In { live: Live::Named, since };
+                }
                 State::In { since, .. } if since + RETRY_MAX <= now => channel.kicks = 0,
                 State::Out { .. } | State::In { .. } => {}
             }
@@ -332,11 +336,15 @@ impl Channels {
             State::Joining { since } => Some(since + JOIN_TIMEOUT),
             State::Out { .. } | State::In { .. } => None,
         };
+        let names = self.list.iter().filter_map(|channel| match channel.state {
+            State::In { live: Live::Names, since } => Some(since + JOIN_TIMEOUT),
+            State::Out { .. } | State::Joining { .. } | State::In { .. } => None,
+        });
         // While a JOIN is on its way the others wait for its answer, not for a time.
         let joins =
             self.list.iter().filter_map(answers).min().or_else(|| self.list.iter().filter_map(waits).min());
         let topics = self.list.iter().filter_map(topic_at).min().map(|at| at.max(self.topic_gap));
-        joins.into_iter().chain(topics).min()
+        joins.into_iter().chain(topics).chain(names.min()).min()
     }
 
     /// We came in.

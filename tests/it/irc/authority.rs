@@ -171,6 +171,22 @@ async fn until_a_channel_is_live_nothing_in_it_is_heard() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_lists_no_names_is_heard_a_little_later() {
+    let (connector, mut listener) = listen();
+    let mut rig = Rig::start(settings(network(0)), connector, &[]);
+    let mut server = listener.accept("account-tag").await;
+    server.until("JOIN").await;
+    for channel in ["#control", "#alerts", "#work"] {
+        server.send(&format!(":herder!h@host JOIN {channel}")).await;
+    }
+    server.send("@account=alice :alice!a@h PRIVMSG #work :!status, too early").await;
+    let fence = server.until("PING :f").await;
+    server.answer(&fence).await;
+    server.send("@account=alice :alice!a@h PRIVMSG #work :!status").await;
+    assert_eq!(summary(&rig.hear().await), ("!status", Some("alice")));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_bot_is_heard_only_if_it_is_named() {
     let (connector, mut listener) = listen();
     let named = IrcNetwork { bots: vec!["Friend".to_owned()], ..network(0) };
