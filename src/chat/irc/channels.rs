@@ -31,6 +31,8 @@ const RETRY: Duration = Duration::from_secs(15);
 const RETRY_MAX: Duration = Duration::from_secs(600);
 /// A JOIN without any answer is lost.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(30);
+/// The same where we may be in the channel, since a post was refused there and nothing threw us out.
+const STILL_IN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Between two topics of one channel.
 const TOPIC_EVERY: Duration = Duration::from_secs(10);
 /// Between two topics of a link: each is seen by everybody in its channel, and counts against flood limits.
@@ -92,6 +94,8 @@ struct Channel {
     refusals: u32,
     kicks: u32,
     denials: u32,
+    /// A post was refused and nothing else was said of our being in it: a JOIN without an answer then means that we are.
+    still_in: bool,
     /// Posts for it go elsewhere.
     lost: bool,
     topic: Topic,
@@ -115,6 +119,7 @@ impl Channel {
             refusals: 0,
             kicks: 0,
             denials: 0,
+            still_in: false,
             lost: false,
             topic: Topic { wanted: None, shown: None, next: now, denied: false },
         }
@@ -133,6 +138,7 @@ impl Channel {
         let wait = RETRY.saturating_mul(1_u32.checked_shl(self.refusals).unwrap_or(u32::MAX)).min(RETRY_MAX);
         self.refusals = self.refusals.saturating_add(1);
         self.tried = true;
+        self.still_in = false;
         self.forwarded = None;
         self.state = State::Out { join_at: now + wait };
         self.refusals > patience && !std::mem::replace(&mut self.lost, true)
@@ -284,6 +290,11 @@ impl Channels {
         let mut under_way = false;
         for channel in &mut self.list {
             match channel.state {
+                // Servers do not answer the JOIN of somebody who is in already.
+                State::Joining { since } if channel.still_in && since + STILL_IN_TIMEOUT <= now => {
+                    channel.still_in = false;
+                    channel.state = State::In { live: Live::Yes, since: now };
+                }
                 State::Joining { since } if since + JOIN_TIMEOUT <= now => {
                     channel.refused(now, u32::MAX);
                 }
@@ -333,6 +344,7 @@ impl Channels {
             State::Joining { .. } | State::In { .. } => None,
         };
         let answers = |channel: &Channel| match channel.state {
+            State::Joining { since } if channel.still_in => Some(since + STILL_IN_TIMEOUT),
             State::Joining { since } => Some(since + JOIN_TIMEOUT),
             State::Out { .. } | State::In { .. } => None,
         };
@@ -352,6 +364,7 @@ impl Channels {
         if let Some(channel) = self.find_mut(name, server) {
             channel.state = State::In { live: Live::Names, since: now };
             channel.tried = true;
+            channel.still_in = false;
             channel.refusals = 0;
             channel.lost = channel.denials >= DENIALS_MAX;
             channel.topic.shown = None;
@@ -414,6 +427,7 @@ impl Channels {
     ) -> Option<Trouble> {
         let channel = self.find_mut(name, server)?;
         channel.kicks += 1;
+        channel.still_in = false;
         channel.forwarded = None;
         if channel.kicks <= KICKS_MAX {
             channel.state = State::Out { join_at: now + REJOIN_AFTER_KICK };
@@ -479,6 +493,7 @@ impl Channels {
             return None;
         }
         channel.denials += 1;
+        channel.still_in = true;
         let lost = channel.denials >= DENIALS_MAX;
         // Whether we are not in it (403, 442) or may not speak (404), what helps is to come in anew, a little later each time.
         let wait = if lost { RETRY_MAX } else { REJOIN_AFTER_KICK * (channel.denials - 1) };

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::isupport::ISupport;
-use crate::outbox::{Line, Window};
+use crate::outbox::{Line, Target, Window};
 
 /// Lines per window: with more nothing is faster, and more would be repeated after a break; with one, servers that
 /// brake make a backlog last three times as long.
@@ -18,15 +18,26 @@ pub(crate) const WINDOW: usize = 4;
 /// How long a fence may take. Servers that brake take 2 to 6 s for a window; one that is thirty lines behind takes 20.
 const FENCE_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Why the server did not take a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// The numeric; 0 for a `FAIL`.
+    pub(crate) code: u16,
+    /// The server's words.
+    pub(crate) reason: String,
+}
+
 /// How a line stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Fate {
     /// No word of it.
     Sent,
     /// The server says so itself.
     Accepted,
     /// The server did not take it.
-    Refused,
+    Refused(Refusal),
+    /// It did not leave us.
+    Unsent,
 }
 
 #[derive(Debug)]
@@ -57,6 +68,19 @@ pub(crate) struct Landed {
     pub(crate) again: Vec<Line>,
     /// Channels that took something.
     pub(crate) accepted_by: Vec<String>,
+    /// Channels that did not: each once, for the first of `again` that was refused there.
+    pub(crate) refused_by: Vec<RefusedBy>,
+}
+
+/// A channel that did not take a line.
+#[derive(Debug)]
+pub(crate) struct RefusedBy {
+    /// Where it went.
+    pub(crate) to: String,
+    /// Why it was not taken.
+    pub(crate) refusal: Refusal,
+    /// Which of [`Landed::again`] it was.
+    pub(crate) index: usize,
 }
 
 impl Landed {
@@ -79,7 +103,7 @@ impl Flight {
 
     /// A line could not be sent, because its channel was lost between being asked for and now.
     pub(crate) fn unsendable(&mut self, line: Line) {
-        self.lines.push(Sent { line, to: String::new(), labels: Vec::new(), fate: Fate::Refused });
+        self.lines.push(Sent { line, to: String::new(), labels: Vec::new(), fate: Fate::Unsent });
     }
 
     /// When the link is to be given up.
@@ -93,12 +117,12 @@ impl Flight {
     }
 
     /// The server answered what carried this label. True if that was the last word that was due.
-    pub(crate) fn labelled(&mut self, label: &str, accepted: bool) -> bool {
+    pub(crate) fn labelled(&mut self, label: &str, refusal: Option<&Refusal>) -> bool {
         for sent in &mut self.lines {
             let Some(index) = sent.labels.iter().position(|due| due == label) else { continue };
             sent.labels.swap_remove(index);
-            if !accepted {
-                sent.fate = Fate::Refused;
+            if let Some(refusal) = refusal {
+                sent.fate = Fate::Refused(refusal.clone());
             } else if sent.labels.is_empty() && sent.fate == Fate::Sent {
                 sent.fate = Fate::Accepted;
             }
@@ -106,20 +130,10 @@ impl Flight {
         self.labelled && self.lines.iter().all(|sent| sent.fate != Fate::Sent)
     }
 
-    /// An error without a label for a target. True if something was on its way there.
-    pub(crate) fn refused(&mut self, target: &str, server: &ISupport) -> bool {
-        let mut concerned = false;
+    /// An error without a label for a target: nothing that is on its way there was taken.
+    pub(crate) fn refused(&mut self, target: &str, refusal: &Refusal, server: &ISupport) {
         for sent in self.lines.iter_mut().filter(|sent| server.case.same(&sent.to, target)) {
-            sent.fate = Fate::Refused;
-            concerned = true;
-        }
-        concerned
-    }
-
-    /// What was for this nick is given up: nobody has that nick.
-    pub(crate) fn nobody(&mut self, nick: &str, server: &ISupport) {
-        for sent in self.lines.iter_mut().filter(|sent| server.case.same(&sent.to, nick)) {
-            sent.fate = Fate::Accepted;
+            sent.fate = Fate::Refused(refusal.clone());
         }
     }
 
@@ -134,19 +148,46 @@ impl Flight {
     }
 
     /// After a line that was not taken, nothing else for its target counts as taken: order matters more than a repeat.
+    /// What a person does not get is done with: whoever is gone, or takes no messages from us, will not take the next try
+    /// either, and anybody could have us try for ever.
     fn split(self, fenced: bool, server: &ISupport) -> Landed {
         let mut landed = Landed::default();
         let mut blocked: Vec<String> = Vec::new();
         for sent in self.lines {
-            let taken = sent.fate == Fate::Accepted || (fenced && sent.fate == Fate::Sent);
+            let private = matches!(sent.line.target, Target::Person(_));
+            let taken = match &sent.fate {
+                Fate::Accepted => true,
+                Fate::Sent => fenced,
+                Fate::Refused(_) | Fate::Unsent => false,
+            };
+            let refusal = match sent.fate {
+                Fate::Refused(refusal) if private => {
+                    tracing::info!(
+                        to = sent.to,
+                        code = refusal.code,
+                        reason = refusal.reason,
+                        "not taken: given up"
+                    );
+                    landed.confirmed.push(sent.line);
+                    continue;
+                }
+                Fate::Refused(refusal) => Some(refusal),
+                Fate::Accepted | Fate::Sent | Fate::Unsent => None,
+            };
             let behind = blocked.iter().any(|target| server.case.same(target, &sent.to));
             if taken && !behind {
                 landed.accepted_by.push(sent.to);
                 landed.confirmed.push(sent.line);
-            } else {
-                blocked.push(sent.to);
-                landed.again.push(sent.line);
+                continue;
             }
+            if let Some(refusal) = refusal
+                && !behind
+            {
+                let index = landed.again.len();
+                landed.refused_by.push(RefusedBy { to: sent.to.clone(), refusal, index });
+            }
+            blocked.push(sent.to);
+            landed.again.push(sent.line);
         }
         landed
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::channels::{ChannelWanted, Channels, Trouble};
-use super::delivery::Flight;
+use super::delivery::{Flight, Refusal};
 use super::identity::Lookups;
 use super::isupport::ISupport;
 use super::netsplit::Netsplits;
@@ -110,6 +110,7 @@ pub(crate) struct Session<'a> {
     idle: Idle,
     flight: Option<Flight>,
     answers: Vec<posting::BatchedAnswer>,
+    setbacks: Vec<posting::Setback>,
     effects: Vec<Effect>,
 }
 
@@ -143,6 +144,7 @@ impl<'a> Session<'a> {
             idle: Idle::new(now.mono),
             flight: None,
             answers: Vec::new(),
+            setbacks: Vec::new(),
             effects: Vec::new(),
         };
         session.identify();
@@ -400,11 +402,7 @@ impl<'a> Session<'a> {
             331 => self.channels.topic(word(1), "", false, &self.server, now.mono),
             332 => self.channels.topic(word(1), reason, false, &self.server, now.mono),
             366 => self.channels.named(word(1), &self.server),
-            401 => {
-                if let Some(flight) = &mut self.flight {
-                    flight.nobody(word(1), &self.server);
-                }
-            }
+            401 => self.not_taken(code, word(1), reason, line),
             403
             | 404
             | 405
@@ -447,14 +445,23 @@ impl<'a> Session<'a> {
 
     /// Something for a channel was refused: a JOIN, or a line of ours.
     fn refused(&mut self, code: u16, target: &str, reason: &str, line: &Received, now: Now) {
-        let mut trouble = self.channels.refused(code, target, reason, &self.server, now.mono);
-        let labelled = line.tag("label").is_some();
-        let ours =
-            self.flight.as_mut().is_some_and(|flight| labelled || flight.refused(target, &self.server));
-        if ours && trouble.is_none() {
-            trouble = self.channels.denied(code, target, reason, &self.server, now.mono);
+        // What answers a label is about a line, never about a JOIN, though one may be on its way by now.
+        if self.is_answer(line) {
+            return;
         }
+        let trouble = self.channels.refused(code, target, reason, &self.server, now.mono);
+        self.not_taken(code, target, reason, line);
         self.tell(trouble, now);
+    }
+
+    /// An error that names no line: it is about whatever was on its way to `target`.
+    fn not_taken(&mut self, code: u16, target: &str, reason: &str, line: &Received) {
+        if self.is_answer(line) {
+            return;
+        }
+        if let Some(flight) = &mut self.flight {
+            flight.refused(target, &Refusal { code, reason: reason.to_owned() }, &self.server);
+        }
     }
 
     fn tell(&mut self, trouble: Option<Trouble>, now: Now) {

@@ -137,6 +137,90 @@ async fn a_line_that_was_not_taken_is_sent_again_after_coming_in_anew() {
     }
 }
 
+/// Reads what herder sends until `lines` posts came, each refused; gives where they went.
+async fn refuse(server: &mut Script, code: u16, lines: usize) -> Vec<String> {
+    let mut went = Vec::new();
+    while went.len() < lines {
+        let line = server.line().await.expect("the link stays");
+        let (tag, bare) = match line.strip_prefix("@label=").and_then(|line| line.split_once(' ')) {
+            Some((label, bare)) => (format!("@label={label} "), bare),
+            None => (String::new(), line.as_str()),
+        };
+        if let Some((to, _)) = bare.strip_prefix("PRIVMSG ").and_then(|rest| rest.split_once(" :")) {
+            server.send(&format!("{tag}:s {code} herder {to} :no")).await;
+            went.push(to.to_owned());
+        } else {
+            server.answer(bare).await;
+        }
+    }
+    went
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_single_line_that_is_refused_brings_a_rejoin_and_then_goes_to_control() {
+    for (caps, code) in [("", 404), ("", 401), (ALL, 404), (ALL, 408), (ALL, 401)] {
+        let (mut rig, mut server) = up(caps).await;
+        rig.say(&agent("spark"), Lane::Normal, "one");
+        let begin = Instant::now();
+        assert_eq!(refuse(&mut server, code, 3).await, ["#spark"; 3], "{caps} {code}");
+        assert!(begin.elapsed().as_secs() >= 5, "the third try waits");
+        assert!(server.posted("#control").await.contains("#spark"), "{caps} {code}");
+        assert_eq!(server.said("#control").await, "[spark] one", "{caps} {code}");
+        rig.drained().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_nothing_to_a_join_where_we_are_leaves_us_in() {
+    let (mut rig, mut server) = up(ALL).await;
+    rig.say(&agent("spark"), Lane::Normal, "one");
+    assert_eq!(refuse(&mut server, 404, 1).await, ["#spark"]);
+    server.until("JOIN #spark").await;
+    let begin = Instant::now();
+    assert_eq!(server.said("#spark").await, "one");
+    assert_eq!(begin.elapsed().as_secs(), 10);
+    rig.drained().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_person_does_not_take_is_done_with() {
+    for (caps, code) in [("", 477), ("", 404), (ALL, 531), (ALL, 716), (ALL, 486), (ALL, 477), (ALL, 401)] {
+        let (mut rig, mut server) = up(caps).await;
+        rig.say(&Target::Person("eve".to_owned()), Lane::Urgent, "hello");
+        assert_eq!(refuse(&mut server, code, 1).await, ["eve"], "{caps} {code}");
+        if caps.is_empty() {
+            let fence = server.until("PING").await;
+            server.answer(&fence).await;
+        }
+        rig.drained().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_that_no_channel_takes_are_given_up_in_the_end() {
+    let (mut rig, mut server) = up(ALL).await;
+    rig.say(&agent("spark"), Lane::Normal, "poison");
+    let mut refused = 0;
+    // Everything else is taken: the notices about it, and what comes behind.
+    while !rig.queue.is_empty() {
+        let line = tokio::select! {
+            line = server.line() => line.expect("the link stays"),
+            () = rig.queue.drained() => break,
+        };
+        let Some((label, bare)) = line.strip_prefix("@label=").and_then(|line| line.split_once(' ')) else {
+            server.answer(&line).await;
+            continue;
+        };
+        if bare.ends_with("poison") {
+            refused += 1;
+            server.send(&format!("@label={label} :s FAIL PRIVMSG REJECTED #x :no")).await;
+        } else {
+            server.send(&format!("@label={label} :herder!h@host {bare}")).await;
+        }
+    }
+    assert_eq!(refused, 13);
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_answer_in_a_batch_is_decided_when_the_batch_ends() {
     let (mut rig, mut server) = up(ALL).await;

@@ -1,9 +1,10 @@
 //! What we say: how much fits into a line, where it goes, and what became of it.
 
-use super::super::delivery::{Flight, Landed};
+use super::super::delivery::{Flight, Landed, Refusal, RefusedBy};
 use super::super::text;
 use super::super::wire::{LINE_MAX, Outgoing, Received, Said};
 use super::{Effect, Now, Phase, Session};
+use crate::core::id::PostId;
 use crate::outbox::{Line, Target, Window};
 
 /// What a server may add to our user name, and the longest host it may show for us, while we do not know them.
@@ -21,15 +22,42 @@ const ANSWERS_MAX: usize = 16;
 pub(super) struct BatchedAnswer {
     id: String,
     label: String,
-    accepted: bool,
+    refusal: Option<Refusal>,
 }
 
-/// Whether an answer to a line of ours means that the server took it. 401 too: nobody has that nick, and no other try helps.
-fn accepts(said: &Said) -> bool {
+/// How often one line may be refused by channels before it is given up. Its own channel and the three of the fleet each
+/// count as lost after three refusals and then rest for minutes: only words that no channel takes get further than that,
+/// and without an end to it they would hold up everything behind them for ever.
+const REFUSALS_MAX: u32 = 13;
+
+/// The line at the head of a target's queue that was refused, and how often.
+#[derive(Debug)]
+pub(super) struct Setback {
+    target: Target,
+    urgent: bool,
+    post: PostId,
+    index: u32,
+    count: u32,
+}
+
+impl Setback {
+    fn is_of_queue(&self, line: &Line) -> bool {
+        self.target == line.target && self.urgent == line.urgent
+    }
+
+    fn is_of(&self, line: &Line) -> bool {
+        self.is_of_queue(line) && self.post == line.post && self.index == line.index
+    }
+}
+
+/// Why the server did not take a line of ours, if that is what this answer to it means.
+fn refusal(said: &Said) -> Option<Refusal> {
     match said {
-        Said::Numeric(code, _) => *code < 400 || *code == 401,
-        Said::Failed(_) => false,
-        _ => true,
+        Said::Numeric(code, params) if *code >= 400 => {
+            Some(Refusal { code: *code, reason: params.last().cloned().unwrap_or_default() })
+        }
+        Said::Failed(reason) => Some(Refusal { code: 0, reason: reason.clone() }),
+        _ => None,
     }
 }
 
@@ -102,39 +130,69 @@ impl Session<'_> {
         if let Some(answer) =
             line.tag("batch").and_then(|id| self.answers.iter_mut().find(|answer| answer.id == id))
         {
-            answer.accepted &= accepts(&line.said);
+            answer.refusal = answer.refusal.take().or_else(|| refusal(&line.said));
             return;
         }
         let label = line.tag("label").map(str::to_owned);
         match (&line.said, label) {
             (Said::BatchStart { id, .. }, Some(label)) if self.answers.len() < ANSWERS_MAX => {
-                self.answers.push(BatchedAnswer { id: id.clone(), label, accepted: true });
+                self.answers.push(BatchedAnswer { id: id.clone(), label, refusal: None });
             }
             (Said::BatchEnd { id }, _) => {
                 if let Some(index) = self.answers.iter().position(|answer| answer.id == *id) {
                     let answer = self.answers.swap_remove(index);
-                    self.answered(&answer.label, answer.accepted, now);
+                    self.answered(&answer.label, answer.refusal.as_ref(), now);
                 }
             }
-            (said, Some(label)) => self.answered(&label, accepts(said), now),
+            (said, Some(label)) => self.answered(&label, refusal(said).as_ref(), now),
             (_, None) => {}
         }
     }
 
-    fn answered(&mut self, label: &str, accepted: bool, now: Now) {
-        if self.flight.as_mut().is_some_and(|flight| flight.labelled(label, accepted)) {
+    /// Whether [`Session::acknowledge`] has taken this line for the answer to one of ours.
+    pub(super) fn is_answer(&self, line: &Received) -> bool {
+        let batch = line.tag("batch");
+        line.tag("label").is_some() || self.answers.iter().any(|answer| batch == Some(answer.id.as_str()))
+    }
+
+    fn answered(&mut self, label: &str, refusal: Option<&Refusal>, now: Now) {
+        if self.flight.as_mut().is_some_and(|flight| flight.labelled(label, refusal)) {
             self.landed(now);
         }
     }
 
     pub(super) fn landed(&mut self, now: Now) {
         let Some(flight) = self.flight.take() else { return };
-        let landed = flight.land(&self.server);
+        let mut landed = flight.land(&self.server);
         for channel in &landed.accepted_by {
             self.channels.accepted(channel, &self.server);
         }
+        self.setbacks.retain(|setback| !landed.confirmed.iter().any(|line| setback.is_of(line)));
+        // From the back, so that taking a line out does not move those that are still to be looked at.
+        for RefusedBy { to, refusal, index } in std::mem::take(&mut landed.refused_by).into_iter().rev() {
+            let Refusal { code, reason } = refusal;
+            let trouble = self.channels.denied(code, &to, &reason, &self.server, now.mono);
+            self.tell(trouble, now);
+            if self.set_back(&landed.again[index]) {
+                tracing::warn!(code, channel = to, reason, "a line that no channel takes was given up");
+                landed.confirmed.push(landed.again.remove(index));
+            }
+        }
         self.give_back(landed);
         self.go_on(now);
+    }
+
+    /// Counts a refusal of a line. True if there have been enough.
+    fn set_back(&mut self, line: &Line) -> bool {
+        let before =
+            self.setbacks.iter().find(|setback| setback.is_of(line)).map_or(0, |setback| setback.count);
+        self.setbacks.retain(|setback| !setback.is_of_queue(line));
+        let count = before + 1;
+        if count < REFUSALS_MAX {
+            let (target, urgent) = (line.target.clone(), line.urgent);
+            self.setbacks.push(Setback { target, urgent, post: line.post, index: line.index, count });
+        }
+        count >= REFUSALS_MAX
     }
 
     /// The link is over: what is proven is told, the rest goes back.
