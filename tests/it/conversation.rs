@@ -133,7 +133,8 @@ async fn failed_credentials_pause_every_agent_of_the_account_with_one_alert() {
         Person::join(server.address(), "alice", Some(ALICE), &["#spark", "#flint", "#alerts", "#herder"])
             .await;
     let agents = vec![
-        stage::scripted("spark", dir.path(), &["claude-auth"]),
+        // Refused once; the account is mended when it is opened again.
+        stage::scripted("spark", dir.path(), &["claude-auth", "--once"]),
         stage::scripted("flint", dir.path(), &["claude-ok"]),
     ];
     let stage = open(&dir, &server, agents).await;

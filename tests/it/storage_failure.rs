@@ -23,14 +23,15 @@ const FILLER: usize = 300;
 
 #[test]
 fn a_full_disk_is_said_agents_are_ended_and_nothing_acknowledged_is_lost() {
+    let disk = tempfile::tempdir().unwrap();
     // The second half is a process of its own, as the next herder is.
-    let script = "mount -t tmpfs -o size=24m tmpfs /tmp \
+    let script = "mount -t tmpfs -o size=24m tmpfs \"$HERDER_TEST_SMALL_DISK\" \
                   && \"$0\" --exact storage_failure::on_a_small_disk --nocapture \
                   && exec \"$0\" --exact storage_failure::with_room_again --nocapture";
     let output = Command::new("unshare")
         .args(["-rm", "sh", "-c", script])
         .arg(std::env::current_exe().unwrap())
-        .env(DISK, "/tmp")
+        .env(DISK, disk.path())
         .output()
         .expect("unshare is there (package util-linux)");
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);

@@ -11,13 +11,13 @@ use herder::journal::{CommitError, Journal, Settings};
 
 use super::{batch, child, of, queued, settings, write};
 
-/// A disk of 24 MB that only these children see, one after the other.
-fn on_a_small_disk(tests: &[&str]) -> Option<Command> {
-    let mount = "mount -t tmpfs -o size=24m tmpfs /tmp";
+/// A disk of 24 MB at `disk` that only these children see, one after the other.
+fn on_a_small_disk(disk: &Path, tests: &[&str]) -> Option<Command> {
+    let mount = "mount -t tmpfs -o size=24m tmpfs \"$HERDER_TEST_CHILD\"";
     let unshared = |script: String| {
         let mut command = Command::new("unshare");
         command.args(["-rm", "sh", "-c", &script]).arg(std::env::current_exe().expect("this binary"));
-        command.env("HERDER_TEST_CHILD", "/tmp");
+        command.env("HERDER_TEST_CHILD", disk);
         command
     };
     if !unshared(mount.to_owned()).output().is_ok_and(|output| output.status.success()) {
@@ -122,7 +122,10 @@ fn a_full_disk_is_said_and_the_ballast_opens_the_journal_again() {
     let children = ["that_fills_a_small_disk", "that_opens_on_a_full_disk", "with_nothing_left_to_give_up"]
         .map(|child| format!("journal::full::child_{child}"));
     // Where nobody may mount, the limit on the size of files below stands in for it.
-    let Some(command) = on_a_small_disk(&children.each_ref().map(String::as_str)) else { return };
+    let disk = tempfile::tempdir().expect("a folder");
+    let Some(command) = on_a_small_disk(disk.path(), &children.each_ref().map(String::as_str)) else {
+        return;
+    };
     passes(command);
 }
 
