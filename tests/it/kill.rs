@@ -1,7 +1,7 @@
 //! A counting test: herder is killed with -9 at random moments under load, again and again, and at the end everything
 //! that was acknowledged is accounted for.
 //!
-//! `HERDER_KILLS` sets how often (40; a long run is 200 and more); `HERDER_SEED` repeats a run.
+//! `HERDER_KILLS` sets how often (200); `HERDER_SEED` repeats a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::ExitStatusExt as _;
@@ -211,7 +211,7 @@ fn signal(herder: &Running, signal: rustix::process::Signal) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_by_kills() {
-    let kills = number("HERDER_KILLS", 40);
+    let kills = number("HERDER_KILLS", 200);
     let seed = number("HERDER_SEED", u64::from(std::process::id()));
     let mut moments = Moments(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let field = Arc::new(Field::new().await);

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use herder::chat::embedded_ircd::{self, Server};
 use herder::chat::irc::Connector;
@@ -190,7 +190,9 @@ impl Person {
             if there {
                 return;
             }
-            self.expect("somebody to join", |line| line.contains(" JOIN ")).await;
+            // Somebody who came back before their old self was gone has another nick first.
+            let arrives = |line: &str| line.contains(" JOIN ") || line.contains(" NICK ");
+            self.expect("somebody to come", arrives).await;
         }
     }
 
@@ -268,11 +270,14 @@ impl Person {
     }
 
     pub(crate) async fn expect(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let started = Instant::now();
         loop {
             let line = self.line(what).await;
             if wanted(&line) {
                 return line;
             }
+            // Others may talk on for ever.
+            assert!(started.elapsed() < 2 * PATIENCE, "{}: waited in vain for {what}", self.nick);
         }
     }
 
