@@ -123,6 +123,7 @@ fn post(agent: &AgentName) -> Post {
             work: "fix the tests of the parser".into(),
         }),
         answers: None,
+        quotes: None,
         confirmed_lines: 0,
     }
 }
@@ -173,7 +174,13 @@ fn through_journal(seconds: u64) -> f64 {
                 let write =
                     Write { stream: stream.clone(), expected_rev: Some(rev), entries: vec![turn(rev)] };
                 let at = Timestamp::from_millis(1_763_700_000_000);
-                let batch = Batch { at, writes: vec![write], posts: vec![post(&agent)], snapshots: vec![] };
+                let batch = Batch {
+                    at,
+                    writes: vec![write],
+                    posts: vec![post(&agent)],
+                    snapshots: vec![],
+                    memos: Vec::new(),
+                };
                 rev = journal.commit(batch).await.expect("commits").revs[0];
                 done.fetch_add(1, Ordering::Relaxed);
             }

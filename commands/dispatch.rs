@@ -181,6 +181,7 @@ impl Dispatcher {
             author,
             text,
             own_nick: String::new(),
+            message: None,
             at: now,
         };
         let mut asked = inner.asked(&inbound, &heard, &Room::Private, &standing);
@@ -221,6 +222,7 @@ fn local_author() -> Author {
         nick,
         account: None,
         mask: None,
+        roles: Vec::new(),
         origin: Origin::LocalSocket,
     }
 }
@@ -345,6 +347,7 @@ impl Inner {
                 text: bounded(&self.redactor.redact(&clean(&inbound.text)), AUDIT_MAX),
             },
             answer: Some(AnswerTo { network: author.network.clone(), to, nick: author.nick.clone() }),
+            message: inbound.message.clone(),
         }
     }
 

@@ -18,7 +18,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{Author, Origin};
-use crate::config::{AccessRules, Subject};
+use crate::config::{AccessRules, DISCORD_NETWORK, Subject};
 
 /// What a person may do; each role includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -82,6 +82,7 @@ impl Access {
             for subject in subjects {
                 let usable = match subject {
                     Subject::Everyone => role == Role::Viewer,
+                    Subject::DiscordUser(id) | Subject::DiscordRole(id) => is_account(id),
                     Subject::IrcAccount { account, .. } => is_account(account),
                     Subject::IrcMask { mask, .. } => mask_problem(mask).is_none(),
                 };
@@ -127,6 +128,14 @@ impl Access {
 fn proof(subject: &Subject, author: &Author) -> Option<Option<String>> {
     match subject {
         Subject::Everyone => Some(vouched(author)),
+        Subject::DiscordUser(id) => {
+            let shown = author.account.as_deref().filter(|_| on_discord(author))?;
+            (shown == id).then(|| Some(format!("discord:{shown}")))
+        }
+        Subject::DiscordRole(id) => {
+            let has = on_discord(author) && author.roles.contains(id);
+            has.then(|| author.account.as_ref().map(|user| format!("discord:{user}")))
+        }
         Subject::IrcAccount { network, account } => {
             let shown = author.account.as_deref()?;
             (*network == author.network && is_account(shown) && shown.eq_ignore_ascii_case(account))
@@ -139,8 +148,16 @@ fn proof(subject: &Subject, author: &Author) -> Option<Option<String>> {
     }
 }
 
+/// Ids are Discord's only on Discord: an account of that name elsewhere is somebody else.
+fn on_discord(author: &Author) -> bool {
+    author.network.as_str() == DISCORD_NETWORK
+}
+
 /// The best the network says about somebody, for the record alone.
 fn vouched(author: &Author) -> Option<String> {
+    if on_discord(author) {
+        return author.account.as_ref().map(|user| format!("discord:{user}"));
+    }
     let account = author.account.as_deref().filter(|account| is_account(account));
     account.map_or_else(
         || author.mask.as_ref().map(|mask| format!("mask:{mask}")),
@@ -246,6 +263,7 @@ mod tests {
             nick: "alice".to_owned(),
             account: account.map(str::to_owned),
             mask: mask.map(str::to_owned),
+            roles: Vec::new(),
             origin: Origin::Network,
         }
     }
@@ -300,6 +318,31 @@ mod tests {
         for (network, account, mask, role) in cases {
             let author = author(network, *account, *mask);
             assert_eq!(access().role(&author), *role, "{author:?}");
+        }
+    }
+
+    #[test]
+    fn on_discord_ids_count_and_only_there() {
+        let access = Access::new(&AccessRules {
+            admins: vec![Subject::DiscordUser("112233445566778899".to_owned())],
+            operators: vec![Subject::DiscordRole("998877665544332211".to_owned())],
+            viewers: Vec::new(),
+        });
+        let member = |network: &str, user: &str, role: &str| Author {
+            roles: vec![role.to_owned()],
+            ..author(network, Some(user), None)
+        };
+        let cases = [
+            ("discord", "112233445566778899", "1", Some(Role::Admin)),
+            ("discord", "1", "998877665544332211", Some(Role::Operator)),
+            ("discord", "998877665544332211", "112233445566778899", None),
+            ("discord", "alice", "1", None),
+            // Whoever registers such an account on an IRC network is nobody on Discord.
+            ("libera", "112233445566778899", "998877665544332211", None),
+        ];
+        for (network, user, role, expected) in cases {
+            let author = member(network, user, role);
+            assert_eq!(access.role(&author), expected, "{author:?}");
         }
     }
 

@@ -4,11 +4,13 @@
 //! queue. It establishes who is speaking ([`Author`]); what that person may do is decided in one place, `crate::access`.
 
 pub mod console;
+pub mod discord;
 pub mod embedded_ircd;
 pub mod irc;
 
 use crate::core::id::NetworkName;
 use crate::core::time::Timestamp;
+use crate::outbox::Target;
 
 /// Where something was said.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -26,10 +28,12 @@ pub struct Author {
     pub network: NetworkName,
     /// Nick or display name: for addressing, never for authorising.
     pub nick: String,
-    /// Services account, by server-set tag or by a lookup that cannot have been overtaken.
+    /// Services account, by server-set tag or by a lookup that cannot have been overtaken; on Discord the user's id.
     pub account: Option<String>,
     /// `nick!user@host`, on IRC.
     pub mask: Option<String>,
+    /// Ids of the roles they have there, on Discord.
+    pub roles: Vec<String>,
     /// How they came in.
     pub origin: Origin,
 }
@@ -56,6 +60,8 @@ pub struct Inbound {
     pub own_nick: String,
     /// When it was said.
     pub at: Timestamp,
+    /// What the network calls it, where lines have ids.
+    pub message: Option<String>,
 }
 
 /// How a network stands, for `status` and the root supervisor.
@@ -87,4 +93,13 @@ pub struct LinkReport {
     pub network: NetworkName,
     /// How it stands now.
     pub state: LinkState,
+}
+
+/// A channel that is wanted, and what its topic should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelWanted {
+    /// Whose posts go there.
+    pub target: Target,
+    /// The topic; `None` leaves it alone.
+    pub topic: Option<String>,
 }

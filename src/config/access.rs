@@ -1,17 +1,21 @@
 //! `[access]`: who may command.
 
+use super::discord::is_id;
 use super::section::{At, Section, meant};
 use super::{AccessRules, EMBEDDED_NETWORK, IrcNetwork, Subject};
 use crate::core::id::NetworkName;
 
 /// What a subject can look like.
-const FORMS: &str = "write irc:<network>:<account> or irc-mask:<network>:<nick!user@host>";
+const FORMS: &str = "write irc:<network>:<account>, irc-mask:<network>:<nick!user@host>, discord:<user id> or discord-role:<role id>";
+
+/// How a subject may begin.
+const KINDS: [&str; 4] = ["irc", "irc-mask", "discord", "discord-role"];
 
 /// Reads `[access]` against the networks of the file.
-pub(super) fn rules(section: Section<'_>, irc: &[IrcNetwork]) -> AccessRules {
+pub(super) fn rules(section: Section<'_>, discord: bool, irc: &[IrcNetwork]) -> AccessRules {
     let read = |key: &'static str| -> Vec<Subject> {
         let texts = section.texts(key).unwrap_or_default();
-        texts.iter().filter_map(|text| subject(&section, key, text, irc)).collect()
+        texts.iter().filter_map(|text| subject(&section, key, text, (discord, irc))).collect()
     };
     let rules =
         AccessRules { admins: read("admins"), operators: read("operators"), viewers: read("viewers") };
@@ -23,7 +27,7 @@ fn subject(
     section: &Section<'_>,
     key: &'static str,
     text: &At<String>,
-    irc: &[IrcNetwork],
+    (discord, irc): (bool, &[IrcNetwork]),
 ) -> Option<Subject> {
     let refuse = |why: String| {
         section.problem_at(text.line, key, why);
@@ -40,12 +44,25 @@ fn subject(
     match kind {
         "irc" | "irc-mask" => {}
         "discord" | "discord-role" => {
-            section
-                .warn(key, format!("\"{value}\" is nobody here: Discord is not supported by this version"));
-            return None;
+            if !is_id(rest) {
+                return refuse(format!(
+                    "\"{rest}\" is not an id; switch on Developer Mode in Discord, right-click the person or role, Copy ID"
+                ));
+            }
+            if !discord {
+                section.warn(
+                    key,
+                    format!("\"{value}\" is nobody here: there is no [discord] section that is enabled"),
+                );
+            }
+            return Some(if kind == "discord" {
+                Subject::DiscordUser(rest.to_owned())
+            } else {
+                Subject::DiscordRole(rest.to_owned())
+            });
         }
         _ => {
-            let hint = meant(kind, &["irc", "irc-mask"]);
+            let hint = meant(kind, &KINDS);
             return refuse(format!("\"{value}\" names nobody{hint}; a nick proves nothing, so {FORMS}"));
         }
     }

@@ -9,10 +9,10 @@ use secrecy::SecretString;
 use crate::core::id::NetworkName;
 
 use super::section::{At, Section};
-use super::{EMBEDDED_NETWORK, IrcNetwork, Sasl, Tls, validate};
+use super::{DISCORD_NETWORK, EMBEDDED_NETWORK, IrcNetwork, Sasl, Tls, validate};
 
 /// Authors that are not networks: a network of that name could pass for them in the audit trail.
-const RESERVED: [&str; 4] = ["local", "console", "herder", EMBEDDED_NETWORK];
+const RESERVED: [&str; 5] = ["local", "console", "herder", EMBEDDED_NETWORK, DISCORD_NETWORK];
 
 /// The longest nick that is asked for; servers cut further, and the link copes with that.
 const NICK_MAX: usize = 30;

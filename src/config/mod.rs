@@ -1,11 +1,12 @@
 //! Configuration: a file becomes a checked [`Config`], or every problem in it at once, with line numbers.
 //!
-//! [`load`] reads the TOML with the place of every value ([`section`]), section by section ([`irc`], [`access`],
-//! [`agents`], the rest in [`validate`]). A mistake becomes a [`Problem`] and reading goes on. Whether servers answer and
+//! [`load`] reads the TOML with the place of every value ([`section`]), section by section ([`discord`],
+//! [`irc`], [`access`], [`agents`], the rest in [`validate`]). A mistake becomes a [`Problem`] and reading goes on. Whether servers answer and
 //! programs exist is not asked here but by `herder check`.
 
 mod access;
 mod agents;
+mod discord;
 mod irc;
 mod problems;
 mod secrets;
@@ -24,6 +25,7 @@ use crate::core::id::NetworkName;
 use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
 
+pub use discord::{API_URL, Discord, Reach};
 pub use problems::{Problem, Problems};
 pub use units::{duration, size};
 
@@ -35,6 +37,9 @@ pub const DATA_DIR: &str = "data";
 
 /// The name of the embedded server's network in `[access]` and in posts.
 pub const EMBEDDED_NETWORK: &str = "embedded";
+
+/// The name of Discord as a network, in posts and in the audit trail.
+pub const DISCORD_NETWORK: &str = "discord";
 
 /// The example, which is also the manual: every key with its default.
 pub const EXAMPLE: &str = include_str!("../../bot.toml.example");
@@ -110,6 +115,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// Language of posts.
     pub locale: String,
+    /// Discord, if it is switched on.
+    pub discord: Option<Discord>,
     /// IRC networks.
     pub irc: Vec<IrcNetwork>,
     /// Who may command.
@@ -207,6 +214,10 @@ pub struct AccessRules {
 pub enum Subject {
     /// `*`: everybody; viewers alone may be that.
     Everyone,
+    /// `discord:<user id>`.
+    DiscordUser(String),
+    /// `discord-role:<role id>`.
+    DiscordRole(String),
     /// `irc:<network>:<account>`.
     IrcAccount {
         /// The network.

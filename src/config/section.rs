@@ -318,6 +318,12 @@ impl<'a> Section<'a> {
         secret
     }
 
+    /// A key that may stand there and is not looked at.
+    pub(super) fn skip<T>(&self, key: &'static str) -> Option<T> {
+        let _ = self.value(key);
+        None
+    }
+
     fn subsection(&self, key: &'static str) -> Option<Self> {
         let value = self.value(key)?;
         let line = self.reading.line(value.span().start);

@@ -10,7 +10,7 @@ use crate::core::policy::{Exponential, Intensity, Policy};
 
 use super::problems::{Problem, Problems};
 use super::section::{Reading, Section, Surroundings};
-use super::{AccessRules, Config, History, access, agents, irc};
+use super::{AccessRules, Config, History, access, agents, discord, irc};
 
 /// What a file that was read leaves behind.
 #[derive(Debug)]
@@ -69,10 +69,11 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     }
     let locale = top.choice("locale", &LOCALES).unwrap_or("en-US").to_owned();
     later_parts(&top);
+    let discord = top.table("discord").and_then(discord::discord);
     let irc = irc::networks(&top, &name);
     if let Err(why) = irc::check_nick(&name) {
         // On the embedded server there is no other nick than this.
-        if irc.is_empty() {
+        if irc.is_empty() && discord.is_none() {
             top.problem("name", why);
         }
     }
@@ -80,7 +81,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     let policy = top.table("supervisor").map_or_else(Policy::default, supervisor);
     let history = top.table("history").map_or_else(History::default, history);
     let access = match top.table("access") {
-        Some(section) => access::rules(section, &irc),
+        Some(section) => access::rules(section, discord.is_some(), &irc),
         None => AccessRules::default(),
     };
     if access == AccessRules::default() {
@@ -88,10 +89,11 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     }
     top.finish();
     Config {
-        embedded: irc.is_empty(),
+        embedded: irc.is_empty() && discord.is_none(),
         name,
         data_dir,
         locale,
+        discord,
         irc,
         access,
         policy,
@@ -120,7 +122,6 @@ fn later_parts(top: &Section<'_>) {
         | DeValue::Array(_)
         | DeValue::Table(_) => false,
     };
-    top.unsupported("discord", "Discord is", disabled);
     top.unsupported("web", "the web page and API are", disabled);
     top.unsupported("evaluator", "the evaluator is", off);
     top.unsupported("escalation", "escalations are", nothing);

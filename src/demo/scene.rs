@@ -30,6 +30,7 @@ pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<
         name: home.network.nick.clone(),
         data_dir: data_dir.to_owned(),
         locale: "en-US".to_owned(),
+        discord: None,
         irc: vec![home.network.clone()],
         access: home.access(),
         policy: policy(),

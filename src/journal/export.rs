@@ -7,6 +7,7 @@
 //! | `head` | revision | [`HeadLine`] |
 //! | `snapshot` | revision | [`SnapshotLine`] |
 //! | `post` | id | as in the database, with its confirmed lines |
+//! | `memo` | 0 | [`MemoLine`] |
 //! | `end` | how many lines came before | `{}` |
 //!
 //! The writer is asked once for everything but the events, which takes as long as a group; events are only ever added,
@@ -82,6 +83,12 @@ pub(super) struct SnapshotLine {
     pub(super) state: Box<RawValue>,
 }
 
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct MemoLine {
+    pub(super) key: String,
+    pub(super) value: String,
+}
+
 /// The newest export in a folder. Their names are dates, so that the greatest is the newest.
 pub(super) fn newest(dir: &Path) -> Option<PathBuf> {
     dailies(dir).pop()
@@ -111,7 +118,8 @@ pub(super) fn capture(
             snapshots.push(Snapshot { stream: stream.clone(), rev, state });
         }
     }
-    Ok(Captured { last, heads, posts: query::all_posts(trees)?, snapshots })
+    let memos = query::memos(trees, "")?;
+    Ok(Captured { last, heads, posts: query::all_posts(trees)?, snapshots, memos })
 }
 
 /// Writes everything the journal holds, archives included, to a file that is complete or not there. A name that ends
@@ -275,6 +283,9 @@ fn write_lines(
         let text = encoding::encode_post(post)
             .map_err(|source| ReadError::Decode { what: format!("post {}", post.id), source })?;
         lines.line("post", post.id.0, &String::from_utf8_lossy(&text))?;
+    }
+    for (key, value) in &captured.memos {
+        lines.json("memo", 0, &MemoLine { key: key.clone(), value: value.clone() })?;
     }
     let before = lines.count;
     lines.line("end", before, "{}")?;

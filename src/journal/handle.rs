@@ -17,8 +17,8 @@ use super::replay;
 use super::store::{self, Lock, Paths};
 use super::writer::{Job, Prepared, PreparedWrite, QUEUE, Shown, Writer};
 use super::{
-    Aggregate, Batch, CommitError, Confirmed, Loaded, OpenError, Opening, ReadError, Receipt, Recorded,
-    Settings, Stream, Write, encoding,
+    Aggregate, Batch, CommitError, Confirmed, Loaded, MEMO_KEY_MAX, MEMO_MAX, Memo, OpenError, Opening,
+    ReadError, Receipt, Recorded, Settings, Stream, Write, encoding,
 };
 
 /// Where posts go once they are on the disk.
@@ -153,6 +153,25 @@ impl Journal {
         guarded(|| replay::load(&self.0.reader, stream))
     }
 
+    /// What networks remember under keys that begin with `prefix`, in the order of the keys. Blocks.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn memos(&self, prefix: &str) -> Result<Vec<(String, String)>, ReadError> {
+        guarded(|| self.0.reader.memos(prefix))
+    }
+
+    /// Notes what a network has to remember; resolves when it is on the disk.
+    ///
+    /// # Errors
+    /// The journal has failed or is closed, or a memo is too long.
+    pub async fn remember(&self, memos: Vec<Memo>) -> Result<(), CommitError> {
+        if memos.is_empty() {
+            return Ok(());
+        }
+        self.commit(Batch { memos, ..Batch::default() }).await.map(drop)
+    }
+
     /// What is still owed to a network, in the order of commits. Blocks. Ask before the first commit after the start;
     /// everything later comes through [`Journal::deliver_to`].
     ///
@@ -277,7 +296,14 @@ fn prepare(batch: Batch) -> Result<Prepared, CommitError> {
         bounded(snapshot.state.len(), "a snapshot")?;
         bytes += snapshot.state.len();
     }
-    Ok(Prepared { at, writes, posts, snapshots: batch.snapshots, work, bytes })
+    for memo in &batch.memos {
+        let length = memo.key.len() + memo.value.as_ref().map_or(0, String::len);
+        if memo.key.len() > MEMO_KEY_MAX || memo.value.as_ref().is_some_and(|value| value.len() > MEMO_MAX) {
+            return Err(CommitError::Invalid(format!("a memo of {length} bytes")));
+        }
+        bytes += length;
+    }
+    Ok(Prepared { at, writes, posts, snapshots: batch.snapshots, memos: batch.memos, work, bytes })
 }
 
 fn bounded(bytes: usize, what: &str) -> Result<(), CommitError> {

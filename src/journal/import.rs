@@ -13,12 +13,12 @@ use flate2::read::MultiGzDecoder;
 use crate::core::id::PostId;
 
 use super::archive::{LINE_MAX, Writing};
-use super::export::{self, HeadLine, Header, SnapshotLine};
+use super::export::{self, HeadLine, Header, MemoLine, SnapshotLine};
 use super::layout::{FORMAT, Head, Tree, Trees, VALUE_MAX};
 use super::lines::{self, Line};
 use super::staging::Changes;
 use super::store::{self, Identity, Paths};
-use super::{ImportError, Settings, Snapshot, Stream, disk, encoding};
+use super::{ImportError, Memo, Settings, Snapshot, Stream, disk, encoding};
 
 /// Events of one transaction and of one archive file.
 const BATCH: usize = 500;
@@ -98,6 +98,7 @@ fn check(file: &Path) -> Result<(), ImportError> {
                 drop(json::<SnapshotLine>(line.text)?);
             }
             "post" => drop(encoding::decode_post(line.text.as_bytes()).map_err(|error| error.to_string())?),
+            "memo" => drop(json::<MemoLine>(line.text)?),
             other => return Err(format!("a line of an unknown kind, \"{other}\"")),
         }
         Ok(())
@@ -248,6 +249,10 @@ impl Site<'_> {
                 let chunks = self.changes.snapshot(&snapshot, 0);
                 let head = self.heads.entry(snapshot.stream).or_default();
                 (head.snapshot, head.chunks) = (line.number, chunks);
+            }
+            "memo" => {
+                let MemoLine { key, value } = json(line.text).map_err(bad)?;
+                self.changes.memo(Memo { key, value: Some(value) });
             }
             // `check` knows that it is a post.
             _ => self.post(line)?,

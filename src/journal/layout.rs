@@ -7,6 +7,7 @@
 //! | `heads` | stream | [`Head`] |
 //! | `snapshots` | stream, 0, n | n = 0: header; n > 0: the state, cut at [`CHUNK`] |
 //! | `outbox` | network, 0, post id; further chunks: …, n | a post, cut at [`CHUNK`]; n = [`LINES`]: confirmed lines |
+//! | `memos` | text | what a network has to remember, as JSON |
 //! | `meta` | text | `journal`: id and format; `last`: [`Last`] |
 //!
 //! sled keeps the values of a leaf with it and splits a leaf by their number, not their size. A leaf above 128 KB goes
@@ -41,10 +42,11 @@ pub(super) enum Tree {
     Snapshots,
     Outbox,
     Meta,
+    Memos,
 }
 
 /// Their names in sled.
-pub(super) const NAMES: [&str; 6] = ["events", "index", "heads", "snapshots", "outbox", "meta"];
+pub(super) const NAMES: [&str; 7] = ["events", "index", "heads", "snapshots", "outbox", "meta", "memos"];
 
 /// The opened trees.
 #[derive(Debug, Clone)]
@@ -52,8 +54,8 @@ pub(super) struct Trees(pub(super) [sled::Tree; NAMES.len()]);
 
 impl Trees {
     pub(super) fn open(db: &sled::Db) -> sled::Result<Self> {
-        let [events, index, heads, snapshots, outbox, meta] = NAMES.map(|name| db.open_tree(name));
-        Ok(Self([events?, index?, heads?, snapshots?, outbox?, meta?]))
+        let [events, index, heads, snapshots, outbox, meta, memos] = NAMES.map(|name| db.open_tree(name));
+        Ok(Self([events?, index?, heads?, snapshots?, outbox?, meta?, memos?]))
     }
 
     pub(super) fn get(&self, tree: Tree) -> &sled::Tree {

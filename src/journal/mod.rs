@@ -54,7 +54,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config;
 use crate::core::event::Event;
-use crate::core::id::{AccountName, AgentName, NetworkName, PostId};
+use crate::core::id::{AccountName, AgentName, NetworkName, PostId, WorkId};
 use crate::core::outcome::Category;
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
@@ -128,6 +128,8 @@ pub struct Batch {
     pub posts: Vec<Post>,
     /// States to start from next time.
     pub snapshots: Vec<Snapshot>,
+    /// What networks have to remember.
+    pub memos: Vec<Memo>,
 }
 
 /// Entries for one stream.
@@ -150,6 +152,49 @@ pub struct Snapshot {
     pub rev: u64,
     /// The state as JSON, see [`Aggregate`].
     pub state: Vec<u8>,
+}
+
+/// Something a network has to know after a restart that is no event: the id of a channel it made, a line that was worked
+/// on. The last value of a key counts; there is no history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memo {
+    /// Its name: `<what>/<network>/…`, at most [`MEMO_KEY_MAX`] bytes.
+    pub key: String,
+    /// JSON, at most [`MEMO_MAX`] bytes; `None` takes it out.
+    pub value: Option<String>,
+}
+
+/// The longest key of a [`Memo`], in bytes.
+pub const MEMO_KEY_MAX: usize = 200;
+
+/// The longest value of a [`Memo`], in bytes: one value of the database.
+pub const MEMO_MAX: usize = layout::CHUNK;
+
+/// What became of a line that a network gave an id: stored with the decision, so that a line that is fetched again after
+/// an absence is worked on once.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heard {
+    /// The agent it was for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentName>,
+    /// The work it became.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkId>,
+}
+
+impl Heard {
+    /// Under which keys the lines of a network are kept.
+    #[must_use]
+    pub fn prefix(network: &NetworkName) -> String {
+        format!("heard/{network}/")
+    }
+
+    /// The memo of the line that `network` calls `message`.
+    #[must_use]
+    pub fn memo(&self, network: &NetworkName, message: &str) -> Memo {
+        let value = serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned());
+        Memo { key: format!("{}{message}", Self::prefix(network)), value: Some(value) }
+    }
 }
 
 /// A batch is on the disk.

@@ -184,12 +184,29 @@ impl Reader {
         Ok(history)
     }
 
+    /// What networks remember under keys that begin with `prefix`.
+    pub(super) fn memos(&self, prefix: &str) -> Result<Vec<(String, String)>, ReadError> {
+        memos(&self.trees, prefix)
+    }
+
     /// What is still owed to a network, in the order of commits.
     pub(super) fn undelivered(&self, network: &NetworkName) -> Result<Vec<Post>, ReadError> {
         let prefix = outbox_prefix(network);
         let items = self.trees.get(Tree::Outbox).scan_prefix(&prefix);
         posts(items, prefix.len())
     }
+}
+
+/// Memos by key. What is no text is nobody's.
+pub(super) fn memos(trees: &Trees, prefix: &str) -> Result<Vec<(String, String)>, ReadError> {
+    let mut memos = Vec::new();
+    for item in trees.get(Tree::Memos).scan_prefix(prefix) {
+        let (key, value) = item?;
+        if let (Ok(key), Ok(value)) = (String::from_utf8(key.to_vec()), String::from_utf8(value.to_vec())) {
+            memos.push((key, value));
+        }
+    }
+    Ok(memos)
 }
 
 /// Everything that is still owed, by network.

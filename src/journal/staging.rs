@@ -17,7 +17,7 @@ use super::layout::{
 };
 use super::replay::SnapshotHeader;
 use super::writer::{Prepared, PreparedWrite};
-use super::{CommitError, Confirmed, Receipt, Snapshot, Stream, encoding};
+use super::{CommitError, Confirmed, Memo, Receipt, Snapshot, Stream, encoding};
 
 /// Entries since a stream's snapshot from which on a new one is wanted, once they are as large as it: a start replays
 /// about so many per agent, and a large state is not written again and again.
@@ -75,6 +75,14 @@ impl Changes {
     /// How many lines of a post arrived.
     pub(super) fn lines(&mut self, network: &NetworkName, id: PostId, lines: u32) {
         self.set(Tree::Outbox, chunk_key(&outbox_key(network, id), LINES), &lines.to_be_bytes());
+    }
+
+    /// What a network has to remember.
+    pub(super) fn memo(&mut self, memo: Memo) {
+        match memo.value {
+            Some(value) => self.set(Tree::Memos, memo.key.as_bytes(), value.as_bytes()),
+            None => self.remove(Tree::Memos, memo.key.as_bytes()),
+        }
     }
 
     pub(super) fn head(&mut self, stream: &Stream, head: Head) {
@@ -162,6 +170,9 @@ impl<'a> Stage<'a> {
         let revs = prepared.writes.into_iter().map(|write| self.write(write)).collect();
         for snapshot in prepared.snapshots {
             self.snapshot(snapshot);
+        }
+        for memo in prepared.memos {
+            self.changes.memo(memo);
         }
         let posts = prepared.posts.into_iter().map(|(post, text)| self.post(post, text)).collect();
         self.last.work = self.last.work.max(prepared.work);

@@ -17,7 +17,7 @@ use super::acked::Acked;
 use super::handle::PostSink;
 use super::layout::{Head, Last, Trees};
 use super::staging::{Changes, Stage};
-use super::{CommitError, Confirmed, ReadError, Receipt, Snapshot, Stream, disk};
+use super::{CommitError, Confirmed, Memo, ReadError, Receipt, Snapshot, Stream, disk};
 
 /// Batches that wait for the writer. A supervisor has at most one of its own here, so this is a fleet of thousands;
 /// beyond it callers wait, which is the right thing when the disk cannot follow.
@@ -40,6 +40,7 @@ pub(super) struct Prepared {
     /// Each with its text; `None`: passed on but not stored.
     pub(super) posts: Vec<(Post, Option<Vec<u8>>)>,
     pub(super) snapshots: Vec<Snapshot>,
+    pub(super) memos: Vec<Memo>,
     pub(super) work: u64,
     pub(super) bytes: usize,
 }
@@ -72,6 +73,7 @@ pub(super) struct Captured {
     pub(super) heads: Vec<(Stream, Head)>,
     pub(super) posts: Vec<Post>,
     pub(super) snapshots: Vec<Snapshot>,
+    pub(super) memos: Vec<(String, String)>,
 }
 
 /// What the writer shows to the handle.

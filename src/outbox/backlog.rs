@@ -9,6 +9,7 @@
 //! The posts that were left out count as delivered when that line is: a herder that is killed before still owes them all.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::lane::Item;
 use super::{Body, Lane, Post, Target, render};
@@ -70,30 +71,33 @@ fn leave_out(
 /// Adds a post that is left out to the line that stands for all of them.
 fn absorb(line: &mut Option<Item>, item: Item, key: u64, agent: &crate::core::id::AgentName) {
     let lines = item.lines();
-    let (id, network, to, at) = (item.post.id, item.post.network, item.post.to, item.post.at);
+    let post = &*item.post;
+    let (id, at) = (post.id, post.at);
     let line = line.get_or_insert_with(|| {
         let body = Body::Notice(Notice::Collapsed { agent: Some(agent.clone()), count: 0 });
         let post = Post {
             id: PostId(0),
-            network,
-            to,
+            network: post.network.clone(),
+            to: post.to.clone(),
             lane: Lane::Normal,
             at,
             body,
             answers: None,
+            quotes: None,
             confirmed_lines: 0,
         };
         Item::new(key, post)
     });
-    line.post.at = at;
     // A line that already stands for others brings their number.
-    let more = match item.post.body {
-        Body::Notice(Notice::Collapsed { count, .. }) => count,
+    let more = match &post.body {
+        Body::Notice(Notice::Collapsed { count, .. }) => *count,
         // What would have been cut is away as well: it is counted with the rest.
-        Body::Agent { text, .. } => u32::try_from(render::whole(&text)).unwrap_or(u32::MAX).max(1),
+        Body::Agent { text, .. } => u32::try_from(render::whole(text)).unwrap_or(u32::MAX).max(1),
         Body::Notice(_) | Body::Refusal(_) | Body::Lines(_) => lines,
     };
-    if let Body::Notice(Notice::Collapsed { count, .. }) = &mut line.post.body {
+    let standing = Arc::make_mut(&mut line.post);
+    standing.at = at;
+    if let Body::Notice(Notice::Collapsed { count, .. }) = &mut standing.body {
         *count = count.saturating_add(more);
     }
     line.covers.extend(item.covers);

@@ -1,6 +1,7 @@
 //! One lane of a network's queue: a queue per target, taken from in turn.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use super::render::{self, Renderer};
 use super::{Post, Target, backlog, split};
@@ -13,7 +14,7 @@ const ROOM_USABLE: usize = 32;
 pub(super) type Part = (PostId, Option<u32>);
 
 /// One line to send.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct Line {
     /// Where.
     pub target: Target,
@@ -27,6 +28,8 @@ pub struct Line {
     pub urgent: bool,
     /// Whether it was handed out before and put back: it may have arrived already.
     pub resent: bool,
+    /// The post it is a piece of: what it answers, and what can be done about it with a button.
+    pub source: Arc<Post>,
     key: u64,
     unit: usize,
 }
@@ -54,7 +57,7 @@ struct Unit {
 #[derive(Debug)]
 pub(super) struct Item {
     key: u64,
-    pub(super) post: Post,
+    pub(super) post: Arc<Post>,
     /// Posts that this one stands for: delivered with it.
     pub(super) covers: Vec<PostId>,
     units: Option<Vec<Unit>>,
@@ -64,7 +67,7 @@ pub(super) struct Item {
 impl Item {
     pub(super) fn new(key: u64, post: Post) -> Self {
         let recorded = post.confirmed_lines;
-        Self { key, post, covers: Vec::new(), units: None, recorded }
+        Self { key, post: Arc::new(post), covers: Vec::new(), units: None, recorded }
     }
 
     /// Whether none of its lines was ever handed out.
@@ -121,7 +124,8 @@ impl Item {
         unit.state = UnitState::Flying;
         let (text, index, id, resent) = (unit.text.clone(), unit.index, unit.id, unit.resent);
         let (target, post, key) = (self.post.to.clone(), self.post.id, self.key);
-        Some(Line { target, text, post, index, urgent: false, resent, key, unit: id })
+        let source = Arc::clone(&self.post);
+        Some(Line { target, text, post, index, urgent: false, resent, source, key, unit: id })
     }
 }
 

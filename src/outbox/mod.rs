@@ -101,6 +101,9 @@ pub struct Post {
     /// Whom it answers, by nick: the first line is addressed to them.
     #[serde(default)]
     pub answers: Option<String>,
+    /// What the network calls the line that it answers, where lines have ids.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quotes: Option<String>,
     /// Lines of it that were already confirmed before herder was restarted.
     #[serde(default)]
     pub confirmed_lines: u32,

@@ -48,7 +48,7 @@ pub trait Ledger: Send + Sync + 'static {
 
 /// Lines to send together, then to be confirmed or put back. A network that learns of lines one by one may take a window
 /// apart and confirm some lines and requeue others.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Window {
     /// In the order they are to be sent.
     pub lines: Vec<Line>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::chat::irc::ChannelWanted;
+use crate::chat::ChannelWanted;
 use crate::core::agent::Agent;
 use crate::l10n::Locale;
 use crate::outbox::clean::clean;

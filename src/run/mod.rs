@@ -250,6 +250,7 @@ impl Herder {
                 at: clock::now(),
                 body: Body::Notice(notice.clone()),
                 answers: None,
+                quotes: None,
                 confirmed_lines: 0,
             });
         }

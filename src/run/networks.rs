@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
 use crate::access::{Access, Role};
-use crate::chat::irc::{self, ChannelWanted, Connector};
-use crate::chat::{Inbound, LinkReport, LinkState};
+use crate::chat::irc::{self, Connector};
+use crate::chat::{ChannelWanted, Inbound, LinkReport, LinkState};
 use crate::config::{Config, IrcNetwork, Subject};
 use crate::outbox::NetworkQueue;
 use crate::supervisor::Fleet;

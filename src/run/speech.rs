@@ -77,6 +77,7 @@ impl Speech {
             at: clock::now(),
             body: Body::Lines(lines),
             answers: Some(nick),
+            quotes: None,
             confirmed_lines: 0,
         });
     }

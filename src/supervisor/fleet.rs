@@ -71,7 +71,8 @@ impl Fleet {
     /// Alerts every network, durably.
     pub async fn alert(&self, notice: Notice) {
         let posts = self.shared.posting.alert(notice, clock::now(), None);
-        let batch = Batch { at: clock::now(), writes: Vec::new(), posts, snapshots: Vec::new() };
+        let batch =
+            Batch { at: clock::now(), writes: Vec::new(), posts, snapshots: Vec::new(), memos: Vec::new() };
         if let Err(reason) = self.shared.journal.commit(batch).await {
             error!(%reason, "an alert could not be recorded");
         }
@@ -170,7 +171,7 @@ impl Fleet {
         self.record(&asked).await?;
         let agents = self.agents();
         let stops = agents.iter().map(|view| {
-            let asked = Asked { audit: asked.audit.clone(), answer: None };
+            let asked = Asked { audit: asked.audit.clone(), answer: None, message: None };
             self.request(&view.name, Control::Stop, asked, false)
         });
         // An agent that refuses is paused or stopping already, which is what was asked for.
@@ -186,8 +187,14 @@ impl Fleet {
             processes: u32::try_from(left).unwrap_or(u32::MAX),
         };
         if let Some(answer) = &asked.answer {
-            let posts = vec![posting::answer(answer, reply.clone(), clock::now())];
-            let batch = Batch { at: clock::now(), writes: Vec::new(), posts, snapshots: Vec::new() };
+            let posts = vec![posting::answer(answer, asked.message.clone(), reply.clone(), clock::now())];
+            let batch = Batch {
+                at: clock::now(),
+                writes: Vec::new(),
+                posts,
+                snapshots: Vec::new(),
+                memos: Vec::new(),
+            };
             self.shared.journal.commit(batch).await.map_err(storage_refusal)?;
         }
         Ok(reply)
@@ -200,7 +207,9 @@ impl Fleet {
     pub async fn record(&self, asked: &Asked) -> Result<(), Refusal> {
         let entries = vec![Entry::Audit(asked.audit.clone())];
         let writes = vec![Write { stream: Stream::Audit, expected_rev: None, entries }];
-        let batch = Batch { at: clock::now(), writes, posts: Vec::new(), snapshots: Vec::new() };
+        let memos = asked.heard(asked.audit.agent.clone(), None);
+        let batch =
+            Batch { at: clock::now(), writes, memos: memos.into_iter().collect(), ..Batch::default() };
         self.shared.journal.commit(batch).await.map(drop).map_err(storage_refusal)
     }
 

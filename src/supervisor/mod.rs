@@ -21,9 +21,9 @@ pub use fleet::Fleet;
 pub use start::{Settings, StartError, start};
 
 use crate::core::agent::Agent;
-use crate::core::id::{AgentName, NetworkName};
+use crate::core::id::{AgentName, NetworkName, WorkId};
 use crate::core::input::Input;
-use crate::journal::AuditEntry;
+use crate::journal::{AuditEntry, Heard, Memo};
 use crate::outbox::Target;
 use crate::runtime::Live;
 
@@ -37,6 +37,17 @@ pub struct Asked {
     pub audit: AuditEntry,
     /// Where the answer is posted; `None`: the caller prints it (local socket, tests).
     pub answer: Option<AnswerTo>,
+    /// What the network calls the line, where lines have ids: remembered with the decision ([`crate::journal::Heard`]),
+    /// and what the answer quotes.
+    pub message: Option<String>,
+}
+
+impl Asked {
+    /// What is remembered of the line, once it is decided on.
+    pub(crate) fn heard(&self, agent: Option<AgentName>, work: Option<WorkId>) -> Option<Memo> {
+        let message = self.message.as_deref()?;
+        Some(Heard { agent, work }.memo(&self.audit.by.network, message))
+    }
 }
 
 /// Where an answer is posted.

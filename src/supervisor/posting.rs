@@ -56,6 +56,7 @@ impl Posting {
                 at,
                 body: body.clone(),
                 answers: None,
+                quotes: None,
                 confirmed_lines: 0,
             })
             .collect()
@@ -72,7 +73,7 @@ fn target(audience: &Audience, agent: &AgentName) -> Target {
 }
 
 /// The answer to an accepted command.
-pub(super) fn answer(answer: &AnswerTo, reply: Notice, at: Timestamp) -> Post {
+pub(super) fn answer(answer: &AnswerTo, quoted: Option<String>, reply: Notice, at: Timestamp) -> Post {
     Post {
         id: PostId::default(),
         network: answer.network.clone(),
@@ -81,6 +82,7 @@ pub(super) fn answer(answer: &AnswerTo, reply: Notice, at: Timestamp) -> Post {
         at,
         body: Body::Notice(reply),
         answers: Some(answer.nick.clone()),
+        quotes: quoted,
         confirmed_lines: 0,
     }
 }

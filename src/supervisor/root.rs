@@ -143,7 +143,11 @@ impl Root {
         if writes.is_empty() && posts.is_empty() {
             return Ok(());
         }
-        let receipt = self.shared.journal.commit(Batch { at, writes, posts, snapshots: Vec::new() }).await?;
+        let receipt = self
+            .shared
+            .journal
+            .commit(Batch { at, writes, posts, snapshots: Vec::new(), memos: Vec::new() })
+            .await?;
         self.rev += added;
         for event in &events {
             self.fleet.apply_entry(&Entry::Fleet(event.clone()), at);
@@ -174,7 +178,7 @@ impl Root {
         let reply = Notice::AgentAdded { agent: name.clone(), runtime: spec.runtime };
         let mut posts = Vec::new();
         if let Some(answer) = &asked.answer {
-            posts.push(posting::answer(answer, reply.clone(), clock::now()));
+            posts.push(posting::answer(answer, asked.message.clone(), reply.clone(), clock::now()));
         }
         let by = asked.audit.by.clone();
         let audit =

@@ -179,7 +179,8 @@ async fn configure(root: &mut Root, shared: &Arc<Shared>, agents: Vec<AgentSpec>
         };
         let (ticket, _nobody_waits) = oneshot::channel();
         let control = Control::Edit(Box::new(spec));
-        let request = Request { control, asked: Asked { audit, answer: None }, audited: true, ticket };
+        let request =
+            Request { control, asked: Asked { audit, answer: None, message: None }, audited: true, ticket };
         if handle.requests.send(Box::new(request)).await.is_err() {
             warn!("a supervisor ended while it was being configured");
         }

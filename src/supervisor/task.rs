@@ -33,7 +33,7 @@ use crate::core::notice::{Notice, Refusal};
 use crate::core::outcome::{Category, Outcome};
 use crate::core::time::Timestamp;
 use crate::core::{self, Context};
-use crate::journal::{AuditEntry, Batch, CommitError, Entry, Stream, Write};
+use crate::journal::{AuditEntry, Batch, CommitError, Entry, Memo, Stream, Write};
 use crate::outbox::Post;
 use crate::runtime::{Live, Report};
 
@@ -229,6 +229,7 @@ struct Pending {
     events: Vec<Event>,
     audits: Vec<AuditEntry>,
     posts: Vec<Post>,
+    memos: Vec<Memo>,
     effects: Vec<Effect>,
     answers: Vec<(oneshot::Sender<Answer>, Answer)>,
 }
@@ -334,7 +335,7 @@ impl Supervisor<'_> {
         }
         let mut pending = std::mem::take(pending);
         let at = pending.at();
-        match self.commit(at, pending.events, pending.audits, pending.posts).await {
+        match self.commit(at, pending.events, pending.audits, pending.posts, pending.memos).await {
             Ok(()) => End::Drained,
             Err(reason) => End::Storage(reason),
         }
@@ -374,6 +375,7 @@ impl Supervisor<'_> {
 
     fn request(&mut self, request: Request, pending: &mut Pending) {
         let Request { control, asked, audited, ticket } = request;
+        let work = if let Control::Give { id, .. } = &control { Some(*id) } else { None };
         let input = Input::Control { by: asked.audit.by.clone(), control };
         match self.decide(&input, pending.at()) {
             Ok(decision) => {
@@ -384,6 +386,7 @@ impl Supervisor<'_> {
                 });
                 let first = pending.posts.len();
                 self.absorb(decision.events, pending);
+                pending.memos.extend(asked.heard(Some(self.name.clone()), work));
                 if audited {
                     pending.audits.push(asked.audit);
                 }
@@ -391,7 +394,9 @@ impl Supervisor<'_> {
                     posting::leave_out_echo(&mut pending.posts, first, &answer, self.name, &reply);
                     let at = pending.at();
                     // Ahead of what the decision has to say itself: first the answer, then what it led to.
-                    pending.posts.insert(first, posting::answer(&answer, reply.clone(), at));
+                    pending
+                        .posts
+                        .insert(first, posting::answer(&answer, asked.message.clone(), reply.clone(), at));
                 }
                 pending.answers.push((ticket, Ok(reply)));
             }
@@ -449,7 +454,7 @@ impl Supervisor<'_> {
         let mut pending = std::mem::take(pending);
         let at = pending.at();
         if !pending.events.is_empty() || !pending.audits.is_empty() || !pending.posts.is_empty() {
-            self.commit(at, pending.events, pending.audits, pending.posts).await?;
+            self.commit(at, pending.events, pending.audits, pending.posts, pending.memos).await?;
             self.publish();
         }
         // Also when nothing was decided: after a start a countdown goes on, and one that rang early is set again.
@@ -471,6 +476,7 @@ impl Supervisor<'_> {
         events: Vec<Event>,
         audits: Vec<AuditEntry>,
         posts: Vec<Post>,
+        memos: Vec<Memo>,
     ) -> Result<(), CommitError> {
         let mut writes = Vec::with_capacity(2);
         let added = events.len() as u64;
@@ -485,7 +491,7 @@ impl Supervisor<'_> {
             let entries = audits.into_iter().map(Entry::Audit).collect();
             writes.push(Write { stream: Stream::Audit, expected_rev: None, entries });
         }
-        let batch = Batch { at, writes, posts, snapshots: Vec::new() };
+        let batch = Batch { at, writes, posts, snapshots: Vec::new(), memos };
         let receipt = self.shared.journal.commit(batch).await?;
         self.rev += added;
         if receipt.snapshot_due {

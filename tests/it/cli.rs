@@ -74,7 +74,7 @@ fn the_example_passes_check() {
     let run = folder.herder(&["check", "--offline"]);
     assert_eq!(run.code, Some(0), "{run:?}");
     insta::assert_snapshot!(run.said.replace("/bin/cat", "…").replace("/usr…", "…"), @r"
-    note  bot.toml:27: access: nobody is named, so nobody can command; name yourself in admins under [access]
+    note  bot.toml:42: access: nobody is named, so nobody can command; name yourself in admins under [access]
     ok    bot.toml: 1 agent, 1 network
     ok    data folder data is writable
     ok    echo: cat is …

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use herder::config::{self, Config, Problems, Sasl, Subject, Tls};
+use herder::config::{self, Config, Problems, Reach, Sasl, Subject, Tls};
 use secrecy::ExposeSecret as _;
 use tempfile::TempDir;
 
@@ -116,12 +116,12 @@ url = "x"
     bot.toml:13: [irc.libera] server: "irc://irc.libera.chat:6697" is not a host name or address; write it bare, e.g. "irc.libera.chat", and the port in port
     bot.toml:14: [irc.libera] tls: this is a text; write true or false, without quotes
     bot.toml:15: [irc.libera] tls_fingerprint: this is not a SHA-256 fingerprint; write its 64 hexadecimal digits, colons are fine (openssl x509 -fingerprint -sha256)
-    bot.toml:18: [access] admins: "*" is everybody, and only viewers may be that; write irc:<network>:<account> or irc-mask:<network>:<nick!user@host>
-    bot.toml:18: [access] admins: "alice" names nobody; a nick proves nothing, so write irc:<network>:<account> or irc-mask:<network>:<nick!user@host>
+    bot.toml:18: [access] admins: "*" is everybody, and only viewers may be that; write irc:<network>:<account>, irc-mask:<network>:<nick!user@host>, discord:<user id> or discord-role:<role id>
+    bot.toml:18: [access] admins: "alice" names nobody; a nick proves nothing, so write irc:<network>:<account>, irc-mask:<network>:<nick!user@host>, discord:<user id> or discord-role:<role id>
     bot.toml:18: [access] admins: there is no network "lbera"; did you mean "libera"?
     bot.toml:18: [access] admins: "*!*@*" fits everybody who takes that nick; name the host, e.g. *!bob@bob.example.org
     bot.toml:18: [access] admins: "bob" is not a hostmask; write nick!user@host, e.g. *!bob@bob.example.org
-    bot.toml:18: [access] admins: "irc:libera" is not complete; write irc:<network>:<account> or irc-mask:<network>:<nick!user@host>
+    bot.toml:18: [access] admins: "irc:libera" is not complete; write irc:<network>:<account>, irc-mask:<network>:<nick!user@host>, discord:<user id> or discord-role:<role id>
     bot.toml:20: [supervisor] backoff: this is a number; write a text in quotes
     bot.toml:20: [supervisor] backoff: "10x" is not a duration; write a number and ms, s, m, h or d, e.g. "10s" or "1h30m"
     bot.toml:21: [supervisor] breaker failures: 0 is out of bounds; use a number from 1 to 1000
@@ -131,7 +131,8 @@ url = "x"
     bot.toml:24: [supervisor] max_active: a limit on agents at work is not supported by this version; take this out
     bot.toml:26: [history] export: "dayly" is not one of daily or off; did you mean "daily"?
     bot.toml:27: [history] warn_free: "lots" is not a size; write a number and B, KB, MB, GB or TB, e.g. "1GB"
-    bot.toml:28: [discord]: Discord is not supported by this version; take this out
+    bot.toml:28: [discord] token: the bot needs its token, e.g. token = { env = "DISCORD_TOKEN" }
+    bot.toml:28: [discord] guild: the guild's id is missing; in Discord switch on Developer Mode, right-click the server, Copy Server ID
     bot.toml:32: [evaluator]: the evaluator is not supported by this version; take this out
     bot.toml:35: [agent.Spark Codex] name: "spark codex" cannot name an agent: use small letters, digits and hyphens inside, starting with a letter, e.g. spark-codex
     bot.toml:36: [agent.Spark Codex] runtime: codex is not supported by this version; use claude or command
@@ -239,7 +240,7 @@ tls = false
 bots = ["relay"]
 [access]
 admins = ["irc:oftc:alice"]
-operators = ["irc-mask:home:*!bob@bob.example.org", "discord-role:9"]
+operators = ["irc-mask:home:*!bob@bob.example.org", "discord-role:998877665544332211"]
 viewers = ["*"]
 [supervisor]
 backoff = ["1s"]
@@ -266,14 +267,15 @@ patterns = [{{ match = "usage limit", category = "quota" }}]
     assert_eq!(config.irc[1].tls, Tls::Off);
     assert!(matches!(&config.irc[0].sasl, Some(Sasl::External { certificate, .. }) if *certificate == pem));
     assert!(matches!(&config.access.admins[..], [Subject::IrcAccount { account, .. }] if account == "alice"));
-    assert!(matches!(&config.access.operators[..], [Subject::IrcMask { .. }]));
+    assert!(matches!(&config.access.operators[..], [Subject::IrcMask { .. }, Subject::DiscordRole(_)]));
+    assert!(config.discord.is_none());
     assert_eq!(config.access.viewers, [Subject::Everyone]);
     assert_eq!(config.agents[0].name.as_str(), "spark");
     assert!(!config.embedded);
     let secrets: Vec<&str> = config.secrets.iter().map(|secret| secret.expose_secret()).collect();
     assert_eq!(secrets, ["a long token"], "what an agent is given as a token is blacked out as well");
     let warnings: Vec<String> = config.warnings.iter().map(|warning| warning.sentence("bot.toml")).collect();
-    insta::assert_snapshot!(warnings.join("\n"), @r#"bot.toml:16: [access] operators: "discord-role:9" is nobody here: Discord is not supported by this version"#);
+    insta::assert_snapshot!(warnings.join("\n"), @r#"bot.toml:16: [access] operators: "discord-role:998877665544332211" is nobody here: there is no [discord] section that is enabled"#);
 }
 
 #[test]
@@ -304,4 +306,31 @@ fn the_data_folder_is_found_even_in_a_file_with_mistakes() {
     let named = folder.file("named.toml", "data_dir = \"d\"\nnonsense = 1\n", 0o644);
     assert_eq!(config::data_dir(&named), folder.path("d"));
     assert_eq!(config::data_dir(&folder.path("none.toml")), folder.path("data"));
+}
+
+#[test]
+fn discord_is_read_with_how_it_is_reached() {
+    let folder = Folder::new();
+    folder.file("token", "a-long-token-for-a-bot", 0o600);
+    let text =
+        |more: &str| format!("[discord]\nguild = 112233445566778899\ntoken = {{ file = \"token\" }}\n{more}");
+    let discord =
+        |more: &str| folder.load(&text(more)).expect("this is right").discord.expect("it is enabled");
+    let plain = discord("api_url = \"http://127.0.0.1:8500/\"\nalerts_channel = \"#Help\"");
+    assert_eq!(plain.reach, Reach::Plain("http://127.0.0.1:8500".to_owned()));
+    assert_eq!((plain.guild, plain.alerts_channel.as_str()), (112_233_445_566_778_899, "help"));
+    assert_eq!(discord("").reach, Reach::Internet);
+    let at = discord("resolve = \"127.0.0.1:8443\"\nca = \"ca.pem\"").reach;
+    assert!(matches!(at, Reach::At { address, .. } if address.port() == 8443), "{at:?}");
+    let wrong = [
+        ("resolve = \"127.0.0.1:8443\"", "resolve and ca belong together"),
+        ("api_url = \"https://example.org\"", "neither https://discord.com nor a plain"),
+        ("work_channel = \"herder\"", "three different channels"),
+        ("alerts_channel = \"two words\"", "cannot name a channel"),
+        ("bots = [\"mee6\"]", "is not a user id"),
+    ];
+    for (more, why) in wrong {
+        let problems = folder.load(&text(more)).expect_err(more).to_string();
+        assert!(problems.contains(why), "{more}: {problems}");
+    }
 }

@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use herder::chat::irc::{self, ChannelWanted, Connector, Memory, Settings};
+use herder::chat::ChannelWanted;
+use herder::chat::irc::{self, Connector, Memory, Settings};
 use herder::chat::{Inbound, LinkReport, LinkState};
 use herder::clock;
 use herder::config::{IrcNetwork, Tls};
@@ -115,6 +116,7 @@ impl Rig {
             at: clock::now(),
             body: Body::Lines(vec![text.to_owned()]),
             answers: None,
+            quotes: None,
             confirmed_lines: 0,
         });
     }

@@ -69,6 +69,7 @@ fn post(network: &str, text: &str) -> Post {
         at: Timestamp::from_millis(5),
         body: Body::Agent { agent: agent("spark"), text: text.into() },
         answers: None,
+        quotes: None,
         confirmed_lines: 0,
     }
 }

@@ -75,6 +75,7 @@ pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpe
         name: "herder".to_owned(),
         data_dir: dir.join("data"),
         locale: "en-US".to_owned(),
+        discord: None,
         irc: networks,
         access: AccessRules { admins, operators: Vec::new(), viewers: vec![Subject::Everyone] },
         policy: Policy { stop_grace: Duration::from_secs(1), ..Policy::default() },

@@ -91,7 +91,7 @@ fn asked(verb: &str) -> Asked {
     let by = Actor { network: NetworkName::from("test"), name: "alice".to_owned(), identity: None };
     let audit =
         AuditEntry { by, place: "test".to_owned(), agent: None, verb: verb.to_owned(), text: String::new() };
-    Asked { audit, answer: None }
+    Asked { audit, answer: None, message: None }
 }
 
 fn shell(agent: &str, dir: &Path, script: &str) -> AgentSpec {

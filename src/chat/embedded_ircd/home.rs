@@ -66,7 +66,11 @@ impl Home {
                 Subject::IrcAccount { network, account } if network.as_str() == EMBEDDED_NETWORK => {
                     Some(account.as_str())
                 }
-                Subject::IrcAccount { .. } | Subject::IrcMask { .. } | Subject::Everyone => None,
+                Subject::IrcAccount { .. }
+                | Subject::IrcMask { .. }
+                | Subject::DiscordUser(_)
+                | Subject::DiscordRole(_)
+                | Subject::Everyone => None,
             })
             .collect();
         accounts.sort_unstable();

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use super::isupport::ISupport;
 use super::wire::{LINE_MAX, Outgoing};
+use crate::chat::ChannelWanted;
 use crate::config::IrcNetwork;
 use crate::outbox::Target;
 
@@ -41,15 +42,6 @@ const TOPIC_GAP: Duration = Duration::from_secs(2);
 const TOPIC_RESPECT: Duration = Duration::from_secs(60);
 /// Sends to a channel we are in that are refused in a row before it counts as not to be had.
 const DENIALS_MAX: u32 = 3;
-
-/// A channel that is wanted, and what its topic should be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChannelWanted {
-    /// Whose posts go there.
-    pub target: Target,
-    /// The topic; `None` leaves it alone.
-    pub topic: Option<String>,
-}
 
 /// A channel that is not to be had, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,7 +18,6 @@ use tokio_util::bytes::BytesMut;
 use tokio_util::codec::FramedRead;
 use tokio_util::sync::CancellationToken;
 
-use super::channels::ChannelWanted;
 use super::codec::LineCodec;
 use super::connect::Stream;
 use super::delivery::WINDOW;
@@ -26,7 +25,7 @@ use super::registration::{Registration, Step};
 use super::session::{Effect, Lasting, Now, Session};
 use super::wire::{Outgoing, Received};
 use super::{Closing, Settings};
-use crate::chat::{Inbound, LinkReport, LinkState};
+use crate::chat::{ChannelWanted, Inbound, LinkReport, LinkState};
 use crate::clock;
 use crate::outbox::{NetworkQueue, Window};
 

@@ -47,11 +47,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-pub use channels::ChannelWanted;
 pub use connect::{Connecting, Connector, Stream};
 pub use probe::{Login, log_in};
 
-use crate::chat::{Author, Inbound, LinkReport, LinkState};
+use crate::chat::{Author, ChannelWanted, Inbound, LinkReport, LinkState};
 use crate::config::IrcNetwork;
 use crate::outbox::NetworkQueue;
 use link::Ports;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::channels::{ChannelWanted, Channels, Trouble};
+use super::channels::{Channels, Trouble};
 use super::delivery::{Flight, Refusal};
 use super::identity::Lookups;
 use super::isupport::ISupport;
@@ -22,7 +22,7 @@ use super::registration::{Caps, Registered, pong};
 use super::replay::{Kind, Replay, SeenIds};
 use super::wire::{Cap, Outgoing, Received, Said, Source};
 use super::{Closing, Settings};
-use crate::chat::Inbound;
+use crate::chat::{ChannelWanted, Inbound};
 use crate::core::id::PostId;
 use crate::core::notice::Notice;
 use crate::core::time::Timestamp;
@@ -306,6 +306,7 @@ impl<'a> Session<'a> {
             at: now.wall,
             body,
             answers: None,
+            quotes: None,
             confirmed_lines: 0,
         }));
     }

@@ -175,11 +175,13 @@ pub(crate) fn inbound(nick: &str, account: Option<&str>, place: &str, text: &str
             nick: nick.to_owned(),
             account: account.map(str::to_owned),
             mask: Some(format!("{nick}!{nick}@{nick}.example.org")),
+            roles: Vec::new(),
             origin: Origin::Network,
         },
         place,
         text: text.to_owned(),
         own_nick: "herder".to_owned(),
+        message: None,
         at: Timestamp::default(),
     }
 }

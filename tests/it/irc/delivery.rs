@@ -1,7 +1,7 @@
 //! Posts on their way: channels that are not to be had, lines that are not taken, links that break.
 
+use herder::chat::ChannelWanted;
 use herder::chat::LinkState;
-use herder::chat::irc::ChannelWanted;
 use herder::outbox::{Lane, Target};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;

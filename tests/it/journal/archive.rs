@@ -10,8 +10,8 @@ use herder::core::agent::Agent;
 use herder::core::id::{NetworkName, PostId};
 use herder::core::time::Timestamp;
 use herder::journal::{
-    Batch, Confirmed, FleetState, ImportError, Imported, Journal, OpenError, Recorded, Settings, Stream,
-    export, import,
+    Batch, Confirmed, FleetState, ImportError, Imported, Journal, Memo, OpenError, Recorded, Settings,
+    Stream, export, import,
 };
 
 use super::{added, audit, batch, cleared, of, post, queued, revs, settings, write};
@@ -158,6 +158,8 @@ async fn an_export_becomes_the_same_journal_again() {
         let (journal, _) = Journal::open(&keeping(dir.path(), keep)).expect("opens");
         filled(&journal, 100).await;
         journal.maintain(at_day(101)).await.expect("maintains");
+        let memo = Memo { key: "discord/channel/work".to_owned(), value: Some("{}".to_owned()) };
+        journal.remember(vec![memo]).await.expect("remembers");
         let before = everything(&journal);
         let fresh = journal.fresh_work_id();
         let file = dir.path().join(name);
@@ -169,6 +171,8 @@ async fn an_export_becomes_the_same_journal_again() {
         let (restored, opening) = Journal::open(&keeping(&home, keep)).expect("opens");
         assert!(!opening.fresh && opening.missing.is_empty(), "{opening:?}");
         assert_eq!(everything(&restored), before);
+        assert_eq!(restored.memos("").expect("reads"), journal.memos("").expect("reads"));
+        assert_eq!(restored.memos("").expect("reads").len(), 1);
         assert_eq!(restored.fresh_work_id(), fresh);
         assert_eq!(archives(&home), archives(dir.path()));
         // Both go on with the same numbers, and a second export is the first but for that.

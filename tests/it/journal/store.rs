@@ -6,7 +6,7 @@ use herder::core::id::{NetworkName, PostId};
 use herder::core::notice::Notice;
 use herder::core::time::Timestamp;
 use herder::journal::{
-    Batch, CommitError, Confirmed, FleetState, Journal, OpenError, PostSink, Snapshot, Stream,
+    Batch, CommitError, Confirmed, FleetState, Journal, MEMO_MAX, Memo, OpenError, PostSink, Snapshot, Stream,
 };
 use herder::outbox::{Body, Post};
 
@@ -133,6 +133,24 @@ async fn posts_reach_the_sink_in_commit_order_and_leave_when_confirmed() {
     let receipt =
         journal.commit(Batch { posts: vec![post("libera", "d")], ..batch(vec![]) }).await.expect("commits");
     assert_eq!(receipt.posts[0].id, PostId(5), "ids are not used twice");
+}
+
+#[tokio::test]
+async fn memos_are_found_again_by_the_beginning_of_their_key() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let settings = settings(dir.path());
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    let memo = |key: &str, value: Option<&str>| Memo { key: key.into(), value: value.map(str::to_owned) };
+    let first = vec![memo("discord/a", Some("1")), memo("discord/b", Some("2")), memo("other/a", Some("3"))];
+    journal.remember(first).await.expect("remembers");
+    journal.remember(vec![memo("discord/a", None), memo("discord/b", Some("4"))]).await.expect("remembers");
+    let long = "x".repeat(MEMO_MAX + 1);
+    let refused = journal.remember(vec![memo("discord/c", Some(&long))]).await;
+    assert!(matches!(refused, Err(CommitError::Invalid(_))), "{refused:?}");
+    drop(journal);
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    assert_eq!(journal.memos("discord/").expect("reads"), [("discord/b".to_owned(), "4".to_owned())]);
+    assert_eq!(journal.memos("").expect("reads").len(), 2);
 }
 
 #[tokio::test]

@@ -75,6 +75,7 @@ pub(super) fn words(id: u64, target: &Target, lane: Lane, text: &str) -> Post {
         at: Timestamp::from_millis(0),
         body,
         answers: None,
+        quotes: None,
         confirmed_lines: 0,
     }
 }

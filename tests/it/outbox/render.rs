@@ -32,6 +32,7 @@ fn post(body: Body) -> Post {
         at: Timestamp::from_millis(0),
         body,
         answers: None,
+        quotes: None,
         confirmed_lines: 0,
     }
 }

@@ -87,6 +87,7 @@ impl Session<'_> {
             nick: heard.source.name.clone(),
             account: answer.account.clone(),
             mask: heard.source.mask(),
+            roles: Vec::new(),
             origin: Origin::Network,
         };
         if (self.settings.is_operator)(&author) {
@@ -97,6 +98,7 @@ impl Session<'_> {
             place: heard.place,
             text: heard.text,
             own_nick: self.nick.current().to_owned(),
+            message: None,
             at: heard.at,
         }));
     }

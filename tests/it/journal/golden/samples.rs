@@ -394,6 +394,7 @@ pub(super) fn posts() -> Vec<Post> {
         at: Timestamp::from_millis(1_763_700_000_123),
         body,
         answers: None,
+        quotes: None,
         confirmed_lines: 0,
     };
     let words = || Body::Agent { agent: agent("spark"), text: "```rust\nfn main() {}\n```".into() };
@@ -403,6 +404,7 @@ pub(super) fn posts() -> Vec<Post> {
     posts.push(Post {
         lane: Lane::Urgent,
         answers: Some("ann".into()),
+        quotes: None,
         confirmed_lines: 3,
         ..plain(words())
     });

@@ -1,0 +1,149 @@
+//! Which channel is which: Discord knows channels by id, herder by what they are for.
+//!
+//! What herder made or found is remembered by id ([`Memo`]), so that a channel that people rename or move stays the same
+//! one. What is here is what posts can be sent to now; making channels is [`super::channels`]'s.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use serde::{Deserialize, Serialize};
+use serenity::all::ChannelId;
+use tracing::warn;
+
+use crate::config::DISCORD_NETWORK;
+use crate::core::id::AgentName;
+use crate::journal::{CommitError, Journal, Memo, ReadError};
+use crate::outbox::Target;
+
+/// What a channel is for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Purpose {
+    /// The category of the agents' channels.
+    Category,
+    /// Where removed agents' channels go.
+    Archive,
+    /// Escalations.
+    Alerts,
+    /// Task lines.
+    Work,
+    /// Talk with herder itself.
+    Control,
+    /// An agent's.
+    Agent(AgentName),
+}
+
+impl Purpose {
+    fn key(&self) -> String {
+        let what = match self {
+            Self::Category => "category",
+            Self::Archive => "archive",
+            Self::Alerts => "alerts",
+            Self::Work => "work",
+            Self::Control => "control",
+            Self::Agent(agent) => return format!("{PREFIX}agent/{agent}"),
+        };
+        format!("{PREFIX}{what}")
+    }
+}
+
+/// Under which keys channels are remembered.
+const PREFIX: &str = "discord/channel/";
+
+/// A channel, as it is remembered.
+#[derive(Debug, Serialize, Deserialize)]
+struct Remembered {
+    purpose: Purpose,
+    id: u64,
+}
+
+/// The channels that are known now.
+#[derive(Debug, Default)]
+pub(super) struct Directory {
+    known: RwLock<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    by_purpose: HashMap<Purpose, ChannelId>,
+    by_id: HashMap<ChannelId, Purpose>,
+}
+
+impl Directory {
+    /// What was remembered when herder last ran. Blocks.
+    pub(super) fn load(journal: &Journal) -> Result<Self, ReadError> {
+        let directory = Self::default();
+        for (key, value) in journal.memos(PREFIX)? {
+            match serde_json::from_str::<Remembered>(&value) {
+                Ok(Remembered { purpose, id }) if id != 0 => directory.set(purpose, ChannelId::new(id)),
+                Ok(_) | Err(_) => {
+                    warn!(key, "what is remembered of a channel cannot be read; it is looked for")
+                }
+            }
+        }
+        Ok(directory)
+    }
+
+    /// Where posts for `target` go, if that channel is there. A channel by name is written as its id; a person is not a
+    /// channel.
+    pub(super) fn of_target(&self, target: &Target) -> Option<ChannelId> {
+        let purpose = match target {
+            Target::Agent(agent) => Purpose::Agent(agent.clone()),
+            Target::Alerts => Purpose::Alerts,
+            Target::Work => Purpose::Work,
+            Target::Control => Purpose::Control,
+            Target::Channel(id) => return id.parse().ok().filter(|id| *id != 0).map(ChannelId::new),
+            Target::Person(_) => return None,
+        };
+        self.of(&purpose)
+    }
+
+    /// The channel with that purpose.
+    pub(super) fn of(&self, purpose: &Purpose) -> Option<ChannelId> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).by_purpose.get(purpose).copied()
+    }
+
+    /// What a channel is for; `None`: it is none of herder's.
+    pub(super) fn purpose(&self, channel: ChannelId) -> Option<Purpose> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).by_id.get(&channel).cloned()
+    }
+
+    /// All that is known.
+    pub(super) fn all(&self) -> Vec<(Purpose, ChannelId)> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.by_purpose.iter().map(|(purpose, id)| (purpose.clone(), *id)).collect()
+    }
+
+    /// A channel was made or found: remembered on disk when this returns.
+    pub(super) async fn learn(
+        &self,
+        journal: &Journal,
+        purpose: Purpose,
+        channel: ChannelId,
+    ) -> Result<(), CommitError> {
+        let remembered = Remembered { purpose: purpose.clone(), id: channel.get() };
+        let value = serde_json::to_string(&remembered)
+            .map_err(|error| CommitError::Invalid(format!("a channel of {DISCORD_NETWORK}: {error}")))?;
+        journal.remember(vec![Memo { key: purpose.key(), value: Some(value) }]).await?;
+        self.set(purpose, channel);
+        Ok(())
+    }
+
+    /// A channel is gone, or is nobody's any more.
+    pub(super) async fn forget(&self, journal: &Journal, purpose: &Purpose) -> Result<(), CommitError> {
+        journal.remember(vec![Memo { key: purpose.key(), value: None }]).await?;
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(id) = known.by_purpose.remove(purpose) {
+            known.by_id.remove(&id);
+        }
+        Ok(())
+    }
+
+    fn set(&self, purpose: Purpose, channel: ChannelId) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = known.by_purpose.insert(purpose.clone(), channel) {
+            known.by_id.remove(&before);
+        }
+        known.by_id.insert(channel, purpose);
+    }
+}
