@@ -132,6 +132,7 @@ fn of_fleet(voice: Voice<'_>, event: &FleetEvent) -> String {
     match event {
         FleetEvent::AgentAdded { agent } => say(voice, "added", agent.to_string(), None, ""),
         FleetEvent::AgentRemoved { agent } => say(voice, "removed", agent.to_string(), None, ""),
+        FleetEvent::Configured { spec } => say(voice, "configured", spec.name.to_string(), None, ""),
         FleetEvent::AccountBlocked { account, category, agent } => {
             let detail = format!("{agent}, {}", voice.locale.category(*category));
             say(voice, "account-blocked", voice.short(account.as_str(), 40), None, &detail)
@@ -219,6 +220,9 @@ mod tests {
         vec![
             FleetEvent::AgentAdded { agent: agent() },
             FleetEvent::AgentRemoved { agent: agent() },
+            FleetEvent::Configured {
+                spec: Box::new(AgentSpec::new(agent(), Runtime::Claude, PathBuf::from("/srv"))),
+            },
             FleetEvent::AccountBlocked { account: account(), category: Category::Auth, agent: agent() },
             FleetEvent::AccountOpened { account: account(), by },
             FleetEvent::SupervisorPanicked { agent: agent(), message: "so it is".to_owned() },
@@ -268,6 +272,7 @@ mod tests {
             supervisor rebuilt: so it is
             added spark
             removed spark
+            spark read from bot.toml
             account team blocked: spark, authentication failed
             account team opened by alice
             supervisor rebuilt spark: so it is

@@ -151,6 +151,9 @@ pub struct Agent {
     pub stopped_by: Option<Actor>,
     /// The current session's process.
     pub process: Option<ProcessRecord>,
+    /// The process of the last session, if it could not be ended with it.
+    #[serde(default)]
+    pub survivor: Option<ProcessRecord>,
     /// What the next session can resume.
     pub conversation: Option<String>,
     /// Consecutive failed sessions.
@@ -187,6 +190,7 @@ impl Default for Agent {
             timed_out: None,
             stopped_by: None,
             process: None,
+            survivor: None,
             conversation: None,
             failures: 0,
             crashes: 0,

@@ -38,7 +38,12 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::ConversationLost { .. } => agent.conversation = None,
         Event::TurnEnded { text, .. } => turn_ended(agent, text),
         Event::StopRequested { session, reason, by } => stop_requested(agent, *session, *reason, by, at),
-        Event::SessionEnded { session, outcome, .. } => session_ended(agent, *session, outcome, at),
+        Event::SessionEnded { session, outcome, survivors } => {
+            if agent.session() == Some(*session) {
+                agent.survivor = agent.process.filter(|process| survivors.contains(&process.pid));
+            }
+            session_ended(agent, *session, outcome, at);
+        }
         Event::Requeued { work } => requeued(agent, *work),
         Event::Waiting { until, reason } => {
             enter(agent, Phase::Waiting { until: *until, reason: *reason }, at)
@@ -163,6 +168,7 @@ fn session_started(agent: &mut Agent, session: SessionId, work: &Work, at: Times
         });
     }
     agent.process = None;
+    agent.survivor = None;
     agent.stopped_by = None;
     agent.last_session = agent.last_session.max(session);
     agent.totals.sessions = agent.totals.sessions.saturating_add(1);

@@ -11,8 +11,11 @@ use super::work::{Actor, WorkKind};
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// The supervisor came up (herder started, or the supervisor was rebuilt): what is owed is decided now. Whatever
-    /// processes earlier sessions left have been ended before.
+    /// processes earlier sessions left have been ended before, or named.
     Started,
+    /// Before [`Input::Started`]: processes of earlier sessions, whose ends are recorded, are still there and cannot be
+    /// ended, so that nothing may start beside them.
+    SurvivorsFound,
     /// A deadline that [`super::agent::Agent::deadline`] named has passed.
     Tick,
     /// A person commands. Authorised before it gets here.

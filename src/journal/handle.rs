@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::core::id::{NetworkName, WorkId};
+use crate::core::time::Timestamp;
 use crate::outbox::{Body, Post};
 
 use super::layout::VALUE_MAX;
@@ -170,6 +171,14 @@ impl Journal {
             return Ok(());
         }
         self.commit(Batch { memos, ..Batch::default() }).await.map(drop)
+    }
+
+    /// A sign of life, for the day somebody asks since when herder was away: one value that is overwritten.
+    ///
+    /// # Errors
+    /// The journal has failed or is closed.
+    pub async fn live(&self, at: Timestamp) -> Result<(), CommitError> {
+        self.commit(Batch { at, ..Batch::default() }).await.map(drop)
     }
 
     /// What is still owed to a network, in the order of commits. Blocks. Ask before the first commit after the start;

@@ -56,6 +56,7 @@ use crate::config;
 use crate::core::event::Event;
 use crate::core::id::{AccountName, AgentName, NetworkName, PostId, WorkId};
 use crate::core::outcome::Category;
+use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
 use crate::outbox::Post;
@@ -102,7 +103,7 @@ pub struct Opening {
     pub ballast_released: bool,
     /// Revisions that were acknowledged once and are not in the database.
     pub missing: Vec<Missing>,
-    /// When the last batch was committed.
+    /// The last sign of life: when the last batch was decided, [`Journal::live`] included.
     pub last_commit: Option<Timestamp>,
 }
 
@@ -287,6 +288,11 @@ pub enum FleetEvent {
     AgentRemoved {
         /// Which.
         agent: AgentName,
+    },
+    /// What `bot.toml` said of an agent when it was last read: it has the last word again when it says something else.
+    Configured {
+        /// The agent as the file has it.
+        spec: Box<AgentSpec>,
     },
     /// An account's agents are paused.
     AccountBlocked {

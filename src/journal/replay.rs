@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::agent::Agent;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::outcome::Category;
+use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
 
 use super::layout::{Head, Tree, Trees, snapshot_key, stream_text};
@@ -44,12 +45,15 @@ pub struct Blocked {
 }
 
 /// The fleet as its stream tells it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FleetState {
     /// The agents that exist.
     pub roster: BTreeSet<AgentName>,
     /// Those a person removed: `bot.toml` does not bring them back.
     pub removed: BTreeSet<AgentName>,
+    /// What `bot.toml` said of its agents when it was last read.
+    #[serde(default)]
+    pub configured: BTreeMap<AgentName, AgentSpec>,
     /// Accounts whose agents are paused.
     pub blocked: BTreeMap<AccountName, Blocked>,
     /// When herder last started.
@@ -72,6 +76,9 @@ impl Aggregate for FleetState {
             FleetEvent::AgentRemoved { agent } => {
                 self.roster.remove(agent);
                 self.removed.insert(agent.clone());
+            }
+            FleetEvent::Configured { spec } => {
+                self.configured.insert(spec.name.clone(), (**spec).clone());
             }
             FleetEvent::AccountBlocked { account, category, agent } => {
                 let blocked = Blocked { category: *category, agent: agent.clone(), since: at };

@@ -1,4 +1,4 @@
-//! What has to be done now and then: retention, the daily export, the warning before the disk is full.
+//! What has to be done now and then: a sign of life, retention, the daily export, the warning before the disk is full.
 
 use std::time::Duration;
 
@@ -10,6 +10,9 @@ use crate::core::notice::Notice;
 use crate::journal::Journal;
 use crate::supervisor::Fleet;
 
+/// How often the journal is given a sign of life, so that a start after a kill can say since when herder was away.
+const LIVE: Duration = Duration::from_secs(60);
+
 /// How often retention and export are looked at.
 const EVERY: Duration = Duration::from_secs(10 * 60);
 
@@ -18,6 +21,7 @@ pub(super) async fn run(journal: Journal, fleet: Fleet) {
     let mut free = journal.disk_low();
     let mut warned = false;
     let mut next = Instant::now();
+    let mut live = Instant::now() + LIVE;
     loop {
         let low = *free.borrow_and_update();
         if let Some(free_bytes) = low
@@ -33,6 +37,12 @@ pub(super) async fn run(journal: Journal, fleet: Fleet) {
                 match journal.maintain(clock::now()).await {
                     Ok(done) => debug!(?done, "the journal was looked after"),
                     Err(reason) => error!(%reason, "the journal's upkeep failed; it is tried again"),
+                }
+            }
+            () = tokio::time::sleep_until(live) => {
+                live = Instant::now() + LIVE;
+                if let Err(reason) = journal.live(clock::now()).await {
+                    error!(%reason, "a sign of life could not be noted");
                 }
             }
             changed = free.changed() => {

@@ -1,12 +1,24 @@
 //! What a killed herder left is ended before anything is started in the same workspaces.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::process::stop::Meant;
-use super::process::{Identity, ProcessTrees};
+use super::process::{Identity, ProcessTrees, look, table};
 use crate::core::agent::ProcessRecord;
 use crate::core::id::AgentName;
+
+/// An agent of an earlier herder, and what is known of its processes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bereft {
+    /// Which.
+    pub agent: AgentName,
+    /// Its processes as they were recorded.
+    pub recorded: Vec<ProcessRecord>,
+    /// Where it works.
+    pub workspace: PathBuf,
+}
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,27 +27,106 @@ pub struct Ended {
     pub ended: Vec<u32>,
     /// Processes that could not be ended.
     pub survivors: Vec<u32>,
+    /// The survivors that an agent must not be started beside.
+    pub beside: BTreeMap<AgentName, Vec<u32>>,
 }
 
-/// Ends the recorded processes, their descendants, and every process whose `HERDER_SESSION` begins with one of the prefixes
-/// (the journal's own id, so that another herder on the same machine is left alone).
+/// A process that could not be ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Survivor {
+    pid: u32,
+    started: Option<u64>,
+    marker: Option<String>,
+    folder: Option<PathBuf>,
+}
+
+/// Ends the recorded processes, their descendants, and every process whose `HERDER_SESSION` begins with `prefix` (the
+/// journal's own id and a slash, so that another herder on the same machine is left alone; empty: none is looked for).
 ///
 /// A record alone may name a number that was given to another process since: only one with the same start time is meant.
-pub async fn end(
-    trees: &ProcessTrees,
-    recorded: &[(AgentName, String, Option<ProcessRecord>)],
-    grace: Duration,
-) -> Ended {
-    let seen: HashSet<Identity> = recorded
+pub async fn end(trees: &ProcessTrees, prefix: &str, agents: &[Bereft], grace: Duration) -> Ended {
+    let seen: HashSet<Identity> = agents
         .iter()
-        .filter_map(|(_, _, record)| *record)
+        .flat_map(|agent| &agent.recorded)
         .map(|record| Identity { pid: record.pid, started: record.started })
         .collect();
-    let prefixes: Vec<&str> =
-        recorded.iter().map(|(_, prefix, _)| prefix.as_str()).filter(|prefix| !prefix.is_empty()).collect();
+    let prefixes: Vec<&str> = Some(prefix).filter(|prefix| !prefix.is_empty()).into_iter().collect();
     let (found, survivors) = trees.end_all(Meant::Marked(&prefixes), seen, grace).await;
     let mut ended: Vec<u32> =
         found.into_iter().map(|process| process.pid).filter(|pid| !survivors.contains(pid)).collect();
     ended.sort_unstable();
-    Ended { ended, survivors }
+    let looked = survivors.iter().map(|pid| Survivor {
+        pid: *pid,
+        started: look(*pid).map(|entry| entry.identity.started),
+        marker: trees.marker(*pid),
+        folder: table::workspace(*pid),
+    });
+    let beside = beside(&looked.collect::<Vec<_>>(), prefix, agents);
+    Ended { ended, survivors, beside }
+}
+
+/// Which survivors are in whose way: an agent's are those that carry its marker, that were recorded as its own, or that
+/// work in its workspace, whosever they were.
+fn beside(survivors: &[Survivor], prefix: &str, agents: &[Bereft]) -> BTreeMap<AgentName, Vec<u32>> {
+    let mut beside: BTreeMap<AgentName, Vec<u32>> = BTreeMap::new();
+    for survivor in survivors {
+        let marked = survivor.marker.as_deref().and_then(|marker| marker.strip_prefix(prefix));
+        let named = marked.and_then(|rest| rest.split_once('/')).map(|(agent, _)| agent);
+        for Bereft { agent, recorded, workspace } in agents {
+            let own = named == Some(agent.as_str());
+            let known = recorded
+                .iter()
+                .any(|record| record.pid == survivor.pid && Some(record.started) == survivor.started);
+            // Every folder begins with no folder.
+            let here = !workspace.as_os_str().is_empty()
+                && survivor.folder.as_ref().is_some_and(|folder| folder.starts_with(workspace));
+            if own || known || here {
+                beside.entry(agent.clone()).or_default().push(survivor.pid);
+            }
+        }
+    }
+    beside
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(name: &str, recorded: &[(u32, u64)]) -> Bereft {
+        let recorded = recorded.iter().map(|(pid, started)| ProcessRecord { pid: *pid, started: *started });
+        Bereft {
+            agent: AgentName::new(name).expect("a good name"),
+            recorded: recorded.collect(),
+            workspace: PathBuf::from("/srv").join(name),
+        }
+    }
+
+    fn survivor(pid: u32, marker: Option<&str>, folder: &str) -> Survivor {
+        let marker = marker.map(str::to_owned);
+        Survivor { pid, started: Some(100), marker, folder: Some(folder.into()) }
+    }
+
+    #[test]
+    fn a_survivor_is_in_the_way_of_the_agent_it_was_recorded_for_marked_for_or_works_beside() {
+        let agents =
+            [agent("spark", &[(1, 100), (2, 99)]), agent("spark-two", &[]), agent("flint", &[(9, 100)])];
+        let survivors = [
+            survivor(1, None, "/"),
+            // Its number was given to another process since.
+            survivor(2, None, "/"),
+            survivor(3, Some("j/spark/7"), "/"),
+            survivor(4, Some("j/spark-two/1"), "/srv/spark/src"),
+            survivor(5, Some("j/removed/1"), "/srv/flint"),
+            survivor(6, Some("other/spark/1"), "/tmp"),
+        ];
+        let told: Vec<String> = beside(&survivors, "j/", &agents)
+            .into_iter()
+            .map(|(agent, pids)| format!("{agent}: {pids:?}"))
+            .collect();
+        insta::assert_snapshot!(told.join("\n"), @r"
+        flint: [5]
+        spark: [1, 3, 4]
+        spark-two: [4]
+        ");
+    }
 }

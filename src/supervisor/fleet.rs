@@ -14,13 +14,12 @@ use super::{Asked, View, posting};
 use crate::chat::LinkReport;
 use crate::clock;
 use crate::core::agent::Phase;
-use crate::core::id::{AgentName, NetworkName};
+use crate::core::id::AgentName;
 use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::spec::AgentSpec;
 use crate::core::work::WorkKind;
-use crate::journal::{Batch, Entry, Journal, Stream, Write};
-use crate::outbox::{Post, Target};
+use crate::journal::{Batch, Entry, FleetEvent, Journal, Stream, Write};
 
 /// Added to twice the grace before `stop-all` answers with what is left.
 const STOP_ALL_SLACK: Duration = Duration::from_secs(15);
@@ -72,20 +71,11 @@ impl Fleet {
     /// Alerts every network, durably.
     pub async fn alert(&self, notice: Notice) {
         let posts = self.shared.posting.alert(notice, clock::now(), None);
-        self.owe(posts).await;
-    }
-
-    async fn owe(&self, posts: Vec<Post>) {
-        let batch = Batch { at: clock::now(), posts, ..Batch::default() };
+        let batch =
+            Batch { at: clock::now(), writes: Vec::new(), posts, snapshots: Vec::new(), memos: Vec::new() };
         if let Err(reason) = self.shared.journal.commit(batch).await {
             error!(%reason, "an alert could not be recorded");
         }
-    }
-
-    /// Alerts every network but one, durably.
-    pub async fn alert_elsewhere(&self, notice: Notice, but: &NetworkName) {
-        let posts = self.shared.posting.alert(notice, clock::now(), Some(but));
-        self.owe(posts).await;
     }
 
     /// A network's task says how it stands.
@@ -196,12 +186,15 @@ impl Fleet {
             agents: u32::try_from(agents.len()).unwrap_or(u32::MAX),
             processes: u32::try_from(left).unwrap_or(u32::MAX),
         };
-        let (said, now) = (posting::summary(&asked), clock::now());
-        let mut posts = self.shared.posting.mirrored(&asked, said, &Target::Control, Some(&reply), now);
-        let answer = asked.answer.as_ref();
-        posts.extend(answer.map(|answer| posting::answer(answer, asked.message.clone(), reply.clone(), now)));
-        if !posts.is_empty() {
-            let batch = Batch { at: now, posts, ..Batch::default() };
+        if let Some(answer) = &asked.answer {
+            let posts = vec![posting::answer(answer, asked.message.clone(), reply.clone(), clock::now())];
+            let batch = Batch {
+                at: clock::now(),
+                writes: Vec::new(),
+                posts,
+                snapshots: Vec::new(),
+                memos: Vec::new(),
+            };
             self.shared.journal.commit(batch).await.map_err(storage_refusal)?;
         }
         Ok(reply)
@@ -234,8 +227,19 @@ impl Fleet {
             .map(|(_, name)| name)
     }
 
-    /// Ends every session with the stop ladder and every supervisor; nothing is recorded, so the next start finds the
-    /// sessions as a kill would have left them and takes them up again.
+    /// Notes that herder went down on purpose. The root, which writes this stream otherwise, has ended by now.
+    async fn record_end(&self) {
+        let entries = vec![Entry::Fleet(FleetEvent::Stopped)];
+        let writes = vec![Write { stream: Stream::Fleet, expected_rev: None, entries }];
+        if let Err(reason) =
+            self.shared.journal.commit(Batch { at: clock::now(), writes, ..Batch::default() }).await
+        {
+            warn!(%reason, "the end could not be recorded");
+        }
+    }
+
+    /// Ends every session with the stop ladder and every supervisor; of the sessions nothing is recorded, so the next start
+    /// finds them as a kill would have left them and takes them up again.
     ///
     /// Answers the number of processes that are left.
     pub async fn drain(&self, patience: Duration) -> usize {
@@ -249,6 +253,7 @@ impl Fleet {
         self.shared.ended.cancel();
         self.shared.services.close();
         self.shared.services.wait().await;
+        self.record_end().await;
         self.shared.trees.count_marked(&format!("{}/", self.shared.journal.id())).await
     }
 }

@@ -19,13 +19,14 @@ use crate::core::agent::{Agent, Phase};
 use crate::core::event::{Event, PauseReason};
 use crate::core::id::{AccountName, AgentName, NetworkName};
 use crate::core::input::Input;
-use crate::core::notice::{Notice, Refusal};
+use crate::core::notice::{Audience, Notice, Refusal};
 use crate::core::outcome::Category;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
+use crate::core::{Owed, OwedBody};
 use crate::journal::{Aggregate as _, Batch, CommitError, Entry, FleetEvent, FleetState, Stream, Write};
-use crate::outbox::{Post, Target};
+use crate::outbox::Post;
 
 /// Failed attempts in a row after which the other networks are told (contract, section 6).
 const ATTEMPTS_BEFORE_ALERT: u32 = 5;
@@ -121,7 +122,16 @@ impl Root {
         self.fleet.blocked.get(account).map(|blocked| blocked.category)
     }
 
-    async fn record(&mut self, events: Vec<FleetEvent>, posts: Vec<Post>) -> Result<(), CommitError> {
+    /// What the configuration said of an agent when it was last read.
+    pub(super) fn configured(&self, agent: &AgentName) -> Option<&AgentSpec> {
+        self.fleet.configured.get(agent)
+    }
+
+    pub(super) async fn record(
+        &mut self,
+        events: Vec<FleetEvent>,
+        posts: Vec<Post>,
+    ) -> Result<(), CommitError> {
         self.commit(events, Vec::new(), posts).await
     }
 
@@ -176,10 +186,9 @@ impl Root {
             return Ok(());
         }
         let reply = Notice::AgentAdded { agent: name.clone(), runtime: spec.runtime };
-        let (said, now) = (posting::summary(&asked), clock::now());
-        let mut posts = self.shared.posting.mirrored(&asked, said, &Target::Control, Some(&reply), now);
+        let mut posts = Vec::new();
         if let Some(answer) = &asked.answer {
-            posts.push(posting::answer(answer, asked.message.clone(), reply.clone(), now));
+            posts.push(posting::answer(answer, asked.message.clone(), reply.clone(), clock::now()));
         }
         let by = asked.audit.by.clone();
         let audit =
@@ -233,6 +242,19 @@ impl Root {
             view_tx,
         )));
         self.shared.changed.notify_one();
+    }
+
+    /// Processes of an earlier herder are in an agent's way.
+    pub(super) async fn alert_survivors(
+        &mut self,
+        agent: &AgentName,
+        pids: &[u32],
+    ) -> Result<(), CommitError> {
+        let notice = Notice::Survivors { agent: agent.clone(), pids: pids.to_vec() };
+        let owed = [Audience::Agent, Audience::Alerts]
+            .map(|audience| Owed { audience, body: OwedBody::Notice(notice.clone()) });
+        let posts = self.shared.posting.owed(agent, owed.into(), clock::now());
+        self.record(Vec::new(), posts).await
     }
 
     /// Closes an account for all its agents, with one alert.

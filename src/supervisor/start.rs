@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
-use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -14,15 +13,16 @@ use super::root::Root;
 use super::shared::Shared;
 use super::task::Request;
 use super::timers::Timers;
-use super::{Asked, FaultInjection, Fleet};
+use super::{Asked, FaultInjection, Fleet, Handle};
 use crate::core::agent::{Agent, Phase};
 use crate::core::id::{AgentName, NetworkName};
 use crate::core::input::{Control, Input};
 use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
 use crate::core::work::Actor;
-use crate::journal::{AuditEntry, CommitError, FleetState, Journal, ReadError, Stream};
-use crate::runtime::{ProcessTrees, orphans};
+use crate::journal::{AuditEntry, CommitError, FleetEvent, FleetState, Journal, ReadError, Stream};
+use crate::runtime::ProcessTrees;
+use crate::runtime::orphans::{self, Bereft};
 
 /// What a fleet is started with.
 #[derive(Debug)]
@@ -101,6 +101,10 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
             continue;
         }
         let left = survivors.remove(&name).unwrap_or_default();
+        if !left.is_empty() && agent.session().is_none() {
+            // The end of a session that is still open says so itself.
+            root.alert_survivors(&name, &left).await?;
+        }
         root.start(name, agent, rev, left);
     }
     root.reconcile_accounts().await?;
@@ -128,62 +132,81 @@ fn recall(journal: &Journal) -> Result<Recalled, ReadError> {
 
 /// Ends what a killed herder left, before anything starts in those workspaces. Answers what could not be ended, by agent.
 async fn end_orphans(shared: &Arc<Shared>, recalled: &Recalled) -> BTreeMap<AgentName, Vec<u32>> {
-    let mut left = BTreeMap::new();
     // The first start of all has nothing to look for.
     if recalled.agents.is_empty() {
-        return left;
+        return BTreeMap::new();
     }
-    let prefix = format!("{}/", shared.journal.id());
-    let recorded: Vec<_> = recalled
+    let bereft: Vec<Bereft> = recalled
         .agents
         .iter()
-        .map(|(name, (agent, _))| (name.clone(), prefix.clone(), agent.process))
+        .map(|(name, (agent, _))| Bereft {
+            agent: name.clone(),
+            recorded: agent.process.into_iter().chain(agent.survivor).collect(),
+            workspace: agent.spec.as_ref().map(|spec| spec.workspace.clone()).unwrap_or_default(),
+        })
         .collect();
-    let ended = orphans::end(&shared.trees, &recorded, shared.policy.stop_grace).await;
+    let prefix = format!("{}/", shared.journal.id());
+    let ended = orphans::end(&shared.trees, &prefix, &bereft, shared.policy.stop_grace).await;
     if !ended.ended.is_empty() {
         info!(processes = ?ended.ended, "ended what an earlier herder left running");
     }
     if !ended.survivors.is_empty() {
         warn!(processes = ?ended.survivors, "processes of an earlier herder could not be ended");
-        for name in recalled.agents.keys() {
-            let mine = shared.trees.end_marked(&format!("{prefix}{name}/"), Duration::ZERO).await;
-            if !mine.is_empty() {
-                left.insert(name.clone(), mine);
-            }
-        }
     }
-    left
+    ended.beside
 }
 
-/// Brings agents of the configuration in: new ones are added, changed ones edited, removed ones stay removed.
+/// Brings agents of the configuration in: new ones are added, and of the known ones those whose section has changed since
+/// it was last read are edited. What a person changed by command stays otherwise, and removed ones stay removed.
 async fn configure(root: &mut Root, shared: &Arc<Shared>, agents: Vec<AgentSpec>) -> Result<(), StartError> {
-    let by = || Actor { network: NetworkName::from("herder"), name: "bot.toml".to_owned(), identity: None };
+    let mut read = vec![FleetEvent::Started { version: env!("CARGO_PKG_VERSION").to_owned() }];
     for spec in agents {
         if root.is_removed(&spec.name) {
             warn!(agent = %spec.name, "is in the configuration but was removed by command; `agent add` brings it back");
             continue;
         }
-        let Some(handle) = shared.handle(&spec.name) else {
-            root.create(spec, by(), Vec::new(), Vec::new()).await?;
-            continue;
-        };
-        if handle.view.borrow().agent.spec.as_ref() == Some(&spec) {
+        if root.configured(&spec.name) == Some(&spec) {
             continue;
         }
-        let audit = AuditEntry {
-            by: by(),
-            place: "bot.toml".to_owned(),
-            agent: Some(spec.name.clone()),
-            verb: "agent edit".to_owned(),
-            text: String::new(),
+        let known = shared.handle(&spec.name);
+        let taken = match known {
+            None => {
+                root.create(spec.clone(), bot_toml(), Vec::new(), Vec::new()).await?;
+                true
+            }
+            Some(handle) if handle.view.borrow().agent.spec.as_ref() == Some(&spec) => true,
+            Some(handle) => edit(&handle, spec.clone()).await,
         };
-        let (ticket, _nobody_waits) = oneshot::channel();
-        let control = Control::Edit(Box::new(spec));
-        let request =
-            Request { control, asked: Asked { audit, answer: None, message: None }, audited: true, ticket };
-        if handle.requests.send(Box::new(request)).await.is_err() {
-            warn!("a supervisor ended while it was being configured");
+        // An edit that is not on disk must be tried again by the next start.
+        if taken {
+            read.push(FleetEvent::Configured { spec: Box::new(spec) });
         }
     }
-    Ok(())
+    Ok(root.record(read, Vec::new()).await?)
+}
+
+fn bot_toml() -> Actor {
+    Actor { network: NetworkName::from("herder"), name: "bot.toml".to_owned(), identity: None }
+}
+
+/// Edits an agent for the file. Whether that is on disk.
+async fn edit(handle: &Handle, spec: AgentSpec) -> bool {
+    let name = spec.name.clone();
+    let audit = AuditEntry {
+        by: bot_toml(),
+        place: "bot.toml".to_owned(),
+        agent: Some(name.clone()),
+        verb: "agent edit".to_owned(),
+        text: String::new(),
+    };
+    let (ticket, answer) = oneshot::channel();
+    let control = Control::Edit(Box::new(spec));
+    let request =
+        Request { control, asked: Asked { audit, answer: None, message: None }, audited: true, ticket };
+    let sent = handle.requests.send(Box::new(request)).await.is_ok();
+    let taken = sent && matches!(answer.await, Ok(Ok(_)));
+    if !taken {
+        warn!(agent = %name, "what the configuration says of it could not be recorded; the next start tries again");
+    }
+    taken
 }

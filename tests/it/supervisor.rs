@@ -15,7 +15,7 @@ use herder::core::notice::{Notice, Refusal};
 use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::core::work::{Actor, WorkKind};
-use herder::journal::{self, AuditEntry, Entry, Journal, Stream};
+use herder::journal::{self, AuditEntry, Entry, FleetEvent, Journal, Stream};
 use herder::runtime::ProcessTrees;
 use herder::supervisor::{self, Asked, FaultInjection, Fleet, Settings, View};
 
@@ -233,4 +233,44 @@ async fn a_removed_agent_ends_its_session_and_stays_removed() {
     let house = House::open(dir.path(), agents(), FaultInjection::default()).await;
     assert!(house.fleet.agents().is_empty(), "the configuration brought a removed agent back");
     house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edit_by_command_holds_until_the_file_says_something_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let spec = |model: &str| AgentSpec { model: model.to_owned(), ..shell("brief", dir.path(), "true") };
+    let starts = async |file: &str, command: Option<&str>| {
+        let house = House::open(dir.path(), vec![spec(file)], FaultInjection::default()).await;
+        if let Some(model) = command {
+            house.control("brief", Control::Edit(Box::new(spec(model)))).await.unwrap();
+        }
+        let view = house.until("brief", |_| true).await;
+        house.close().await;
+        view.agent.spec.as_ref().unwrap().model.clone()
+    };
+    assert_eq!(starts("of the file", Some("of a person")).await, "of a person");
+    assert_eq!(starts("of the file", None).await, "of a person", "the file did not change");
+    assert_eq!(starts("changed", None).await, "changed", "the file has the last word");
+    assert_eq!(starts("changed", Some("again")).await, "again");
+    assert_eq!(starts("changed", None).await, "again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn starts_and_orderly_ends_are_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let house = House::open(dir.path(), Vec::new(), FaultInjection::default()).await;
+        house.close().await;
+    }
+    let settings = journal::Settings {
+        ballast: 0,
+        ..journal::Settings::new(dir.path().join("data"), History::default())
+    };
+    let (journal, opening) =
+        tokio::task::spawn_blocking(move || Journal::open(&settings)).await.unwrap().unwrap();
+    let history = journal.history(&Stream::Fleet, 10, None).unwrap();
+    let started = |n: usize| matches!(history[n].entry, Entry::Fleet(FleetEvent::Started { .. }));
+    let stopped = |n: usize| matches!(history[n].entry, Entry::Fleet(FleetEvent::Stopped));
+    assert!(history.len() == 4 && started(0) && stopped(1) && started(2) && stopped(3), "{history:?}");
+    assert_eq!(opening.last_commit, Some(history[3].at), "herder is away since it ended");
 }

@@ -41,6 +41,10 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             session::started(&mut draft);
             Ok(draft.done())
         }
+        Input::SurvivorsFound => {
+            session::survivors_found(&mut draft);
+            Ok(draft.done())
+        }
         Input::Tick => {
             tick(&mut draft);
             Ok(draft.done())

@@ -39,6 +39,25 @@ pub(super) fn started(draft: &mut Draft<'_>) {
     }
 }
 
+/// Processes of earlier sessions cannot be ended: nothing starts beside them before a person says so.
+pub(super) fn survivors_found(draft: &mut Draft<'_>) {
+    match &draft.agent().phase {
+        Phase::Idle
+        | Phase::Waiting { .. }
+        | Phase::Paused { reason: PauseReason::Failure(_) | PauseReason::Account(_) } => {
+            draft.pause(PauseReason::Survivors);
+        }
+        // A session that is open is ended with them. The others only a person lets go on.
+        Phase::Starting { .. }
+        | Phase::Running { .. }
+        | Phase::Stopping { .. }
+        | Phase::Paused { reason: PauseReason::Person(_) | PauseReason::Survivors }
+        | Phase::NeedsIntervention
+        | Phase::Degraded
+        | Phase::Removed => {}
+    }
+}
+
 /// A driver's report; one of an earlier session is ignored.
 pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal) {
     if draft.agent().session() != Some(session) {

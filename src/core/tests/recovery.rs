@@ -1,6 +1,7 @@
 //! After herder was killed, and after a supervisor panicked.
 
 use super::*;
+use crate::core::agent::ProcessRecord;
 use crate::core::event::PauseReason;
 
 #[test]
@@ -164,4 +165,37 @@ fn the_work_is_given_once_its_process_is_on_disk() {
     let step = aborted.signal(Signal::Spawned { pid: 42, started: 7 });
     assert_eq!(step.effects, [], "a session that is being stopped is given nothing");
     assert!(aborted.agent.process.is_some());
+}
+
+#[test]
+fn nothing_starts_beside_what_an_earlier_session_left() {
+    let mut desk = Desk::new();
+    desk.give(WorkKind::Message, 1, "first");
+    desk.tell(&Input::Driver { session: SessionId(1), signal: Signal::Spawned { pid: 7, started: 100 } });
+    let outcome = Box::new(Outcome::new(Category::Crash, "went wrong"));
+    let ended = Signal::Ended { outcome, survivors: vec![7, 8] };
+    desk.tell(&Input::Driver { session: SessionId(1), signal: ended });
+    assert_eq!(
+        desk.agent.survivor,
+        Some(ProcessRecord { pid: 7, started: 100 }),
+        "the next start looks for it"
+    );
+    assert_eq!(desk.tell(&Input::SurvivorsFound).events, [], "it is paused for them already");
+    desk.ask(Control::Resume);
+    assert_eq!(desk.agent.survivor, None);
+
+    let mut waiting = Desk::busy_with_task();
+    waiting.fails(Category::Transient);
+    assert_eq!(waiting.tell(&Input::SurvivorsFound).told(), "Paused(Survivors)");
+    assert_eq!(waiting.tell(&Input::Started).events, []);
+    assert_eq!(
+        waiting.tell(&Input::AccountOpened { by: alice() }).events,
+        [],
+        "only a person on the spot knows"
+    );
+    assert_eq!(waiting.ask(Control::Resume).told(), "Resumed, SessionStarted(2)");
+
+    let mut paused = Desk::new();
+    paused.ask(Control::Pause { now: false });
+    assert_eq!(paused.tell(&Input::SurvivorsFound).events, [], "a person's pause stays a person's");
 }

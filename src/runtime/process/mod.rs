@@ -20,7 +20,7 @@ mod reap;
 mod signal;
 pub(in crate::runtime) mod spawn;
 pub(in crate::runtime) mod stop;
-mod table;
+pub(in crate::runtime) mod table;
 
 use std::collections::HashMap;
 use std::io;
@@ -205,6 +205,11 @@ impl ProcessTrees {
         let table = Arc::new(read.await.unwrap_or_default());
         *shared = Shared { begun, table: Arc::clone(&table) };
         table
+    }
+
+    /// The marker of a process, if it has or had one.
+    pub(in crate::runtime) fn marker(&self, pid: u32) -> Option<String> {
+        self.inner.marker(look(pid)?.identity)
     }
 
     /// CPU time that `tree` has used so far, in clock ticks.

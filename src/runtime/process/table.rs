@@ -69,7 +69,7 @@ pub(super) fn marker(pid: u32) -> Option<String> {
 
 /// The folder it works in.
 #[must_use]
-pub(super) fn workspace(pid: u32) -> Option<PathBuf> {
+pub(in crate::runtime) fn workspace(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 

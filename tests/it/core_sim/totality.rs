@@ -198,6 +198,7 @@ fn input() -> impl Strategy<Value = Input> {
     ];
     prop_oneof![
         1 => Just(Input::Started),
+        1 => Just(Input::SurvivorsFound),
         1 => Just(Input::Tick),
         3 => control().prop_map(|control| Input::Control { by: by(), control }),
         1 => category().prop_map(|category| Input::AccountBlocked { category }),

@@ -202,3 +202,17 @@ async fn a_second_herder_is_refused_and_told_who_holds_it() {
     assert!(text.contains(&format!("process id {} on ", std::process::id())), "{text}");
     assert!(text.contains("running since 20"), "{text}");
 }
+
+#[tokio::test]
+async fn a_sign_of_life_is_one_value_that_is_overwritten() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let settings = settings(dir.path());
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    for minute in 1..=9 {
+        journal.live(Timestamp::from_millis(minute * 60_000)).await.expect("it is noted");
+    }
+    drop(journal);
+    let (journal, opening) = Journal::open(&settings).expect("opens");
+    assert_eq!(opening.last_commit, Some(Timestamp::from_millis(540_000)));
+    assert_eq!(journal.load::<FleetState>(&Stream::Fleet).expect("loads").rev, 0, "it is no event");
+}

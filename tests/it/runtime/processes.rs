@@ -168,6 +168,11 @@ async fn a_number_that_was_given_to_another_process_is_not_signalled() {
     assert!(!herder::runtime::process::send(Identity { pid: 1, started: 0 }, kill));
 }
 
+fn bereft(agent: &AgentName, record: ProcessRecord) -> orphans::Bereft {
+    let (agent, recorded, workspace) = (agent.clone(), vec![record], std::path::PathBuf::new());
+    orphans::Bereft { agent, recorded, workspace }
+}
+
 #[tokio::test]
 async fn what_cannot_be_ended_is_reported() {
     // A kernel thread is the one process that is sure to survive SIGKILL. Containers may not show any.
@@ -177,8 +182,10 @@ async fn what_cannot_be_ended_is_reported() {
     let Some(leaf) = kernel.iter().find(|member| member.pid != 2) else { return };
     let record = ProcessRecord { pid: leaf.pid, started: leaf.started };
     let spark = AgentName::new("spark").expect("a good name");
-    let ended = orphans::end(&table, &[(spark, String::new(), Some(record))], Duration::ZERO).await;
-    assert_eq!(ended, orphans::Ended { ended: Vec::new(), survivors: vec![leaf.pid] });
+    let ended = orphans::end(&table, "", &[bereft(&spark, record)], Duration::ZERO).await;
+    let survivors = vec![leaf.pid];
+    let beside = [(spark, survivors.clone())].into();
+    assert_eq!(ended, orphans::Ended { ended: Vec::new(), survivors, beside });
 }
 
 #[tokio::test]
@@ -268,13 +275,13 @@ async fn what_a_killed_herder_left_is_ended_and_nothing_else() {
 
     let spark = AgentName::new("spark").expect("a good name");
     let stale = ProcessRecord { pid: other_id.pid, started: other_id.started - 1 };
-    let recorded =
-        [(spark.clone(), format!("{journal}/"), Some(record)), (spark, format!("{journal}/"), Some(stale))];
-    let ended = orphans::end(&trees, &recorded, Duration::from_millis(200)).await;
+    let prefix = format!("{journal}/");
+    let recorded = [bereft(&spark, record), bereft(&spark, stale)];
+    let ended = orphans::end(&trees, &prefix, &recorded, Duration::from_millis(200)).await;
     assert_eq!((ended.ended.len(), ended.survivors.len()), (5, 0), "{ended:?}");
     assert!(ended.ended.contains(&record.pid));
     assert!(lives(other_id), "another herder's agents are left alone");
-    let again = orphans::end(&trees, &recorded, Duration::from_millis(200)).await;
+    let again = orphans::end(&trees, &prefix, &recorded, Duration::from_millis(200)).await;
     assert_eq!(again, orphans::Ended::default());
     other.kill().await.expect("it can be killed");
 }

@@ -30,13 +30,13 @@ macro_rules! variants {
 variants!(EVENTS, event_name, Event: Added Edited Removed Queued Cleared Steered TaskEnded Discarded SessionStarted
     ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut StopRequested SessionEnded Requeued Waiting WaitOver
     PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded SupervisorPanicked);
-variants!(FLEET, fleet_name, FleetEvent: AgentAdded AgentRemoved AccountBlocked AccountOpened SupervisorPanicked
-    Started Stopped);
+variants!(FLEET, fleet_name, FleetEvent: AgentAdded AgentRemoved Configured AccountBlocked AccountOpened
+    SupervisorPanicked Started Stopped);
 variants!(NOTICES, notice_name, Notice: Started Completed Crashed RateLimited Permanent Billing Auth Budget DoNotRestart
     PausedWithAccount AccountBlocked AccountOpened TimedOut TaskFailed ClockRanOut NeedsIntervention BreakerClosed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
     Restarting Aborted Accepted Queued QueuedWhilePaused Steering Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
-    StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused ChannelUnavailable Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured
+    StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused ChannelUnavailable Netsplit NobodyConfigured
     StorageFailed DiskLow RevisionsMissing ShuttingDown);
 variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
     QueueFull QueueEmpty EmptyWork Removed AgentExists NoSuchAgent Fault Invalid);
@@ -229,6 +229,7 @@ pub(super) fn fleet() -> Vec<FleetEvent> {
     vec![
         FleetEvent::AgentAdded { agent: spark.clone() },
         FleetEvent::AgentRemoved { agent: spark.clone() },
+        FleetEvent::Configured { spec: Box::new(specs()[1].clone()) },
         FleetEvent::AccountBlocked {
             account: account.clone(),
             category: Category::Billing,
@@ -334,13 +335,6 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::NetworkDown { network: network.clone(), attempts: 5, reason: "refused".into() },
         Notice::NetworkUp { network: network.clone(), down_for: window },
         Notice::NetworkRefused { network: network.clone(), reason: "banned".into() },
-        Notice::Mirrored { by: "ann".into(), network: network.clone(), text: "pause".into() },
-        Notice::PermissionMissing {
-            network: network.clone(),
-            permission: "manage-channels".into(),
-            channel: Some("#spark".into()),
-        },
-        Notice::ChannelsFull { network: network.clone(), missing: 2, max: 500 },
         Notice::ChannelUnavailable { network, channel: "#spark".into(), reason: "invite only".into() },
         Notice::Netsplit { nick: "ann".into(), count: 4 },
         Notice::NobodyConfigured,
