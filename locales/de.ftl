@@ -197,6 +197,26 @@ notice-network-down = 🚨 Netz **{ $network }** ist nach { $attempts ->
 notice-network-up = ▶️ Netz **{ $network }** ist nach { $duration } wieder da.
 notice-network-refused = 🚨 Netz **{ $network }** lässt herder nicht herein: { $detail } Keine weiteren Versuche. Bitte den Abschnitt in `bot.toml` berichtigen und herder neu starten.
 notice-channel-unavailable = 🚨 Kanal { $channel } auf **{ $network }** ist nicht zu betreten: { $detail } Was dort ansteht, kommt hierher.
+# $by: a person on another network. $text: what they said, as they said it.
+notice-mirrored = 💬 { $by } ({ $network }) sagt: { $text }
+# $permission: one of permission-name; the rest as Discord calls it.
+notice-permission-missing = 🚨 herder fehlt die Berechtigung **{ $permission }** auf **{ $network }**. Bitte in den Servereinstellungen → Rollen → Rolle des Bots → Berechtigungen einschalten. Ein Neustart ist nicht nötig.
+notice-permission-missing-in = 🚨 herder fehlt die Berechtigung **{ $permission }** für { $channel } auf **{ $network }**. Bitte Rechtsklick darauf → Bearbeiten → Berechtigungen, dort die Rolle des Bots hinzufügen und sie erlauben. Ein Neustart ist nicht nötig.
+notice-channels-full = 🚨 **{ $network }** hat { $max } Kanäle, mehr erlaubt Discord nicht: { $missing ->
+    [one] { $missing } Kanal fehlt
+   *[other] { $missing } Kanäle fehlen
+}. Bitte welche löschen, die niemand braucht, z. B. im Archiv; das Übrige geht von selbst weiter.
+# As Discord's settings call it in this language.
+permission-name = { $permission ->
+    [view-channel] Kanäle ansehen
+    [send-messages] Nachrichten senden
+    [manage-channels] Kanäle verwalten
+    [manage-roles] Rollen verwalten
+    [attach-files] Dateien anhängen
+    [read-message-history] Nachrichtenverlauf anzeigen
+    [add-reactions] Reaktionen hinzufügen
+   *[other] { $permission }
+}
 notice-netsplit = { $nick }: Das Netz war geteilt. Dir { $count ->
     [one] entging { $count } Zeile:
    *[other] entgingen { $count } Zeilen:

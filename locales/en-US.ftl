@@ -218,6 +218,26 @@ notice-network-down = 🚨 Network **{ $network }** cannot be reached after { $a
 notice-network-up = ▶️ Network **{ $network }** is back after { $duration }.
 notice-network-refused = 🚨 Network **{ $network }** does not let herder in: { $detail } No more attempts. Correct its section in `bot.toml` and restart herder.
 notice-channel-unavailable = 🚨 { $channel } on **{ $network }** cannot be joined: { $detail } What is owed there comes here.
+# $by: a person on another network. $text: what they said, as they said it.
+notice-mirrored = 💬 { $by } ({ $network }): { $text }
+# $permission: one of permission-name; the rest as Discord calls it.
+notice-permission-missing = 🚨 herder lacks the permission **{ $permission }** on **{ $network }**. Open Server Settings → Roles → the role of the bot → Permissions and switch it on. Nothing needs to be restarted.
+notice-permission-missing-in = 🚨 herder lacks the permission **{ $permission }** for { $channel } on **{ $network }**. Right-click it → Edit → Permissions → add the role of the bot and allow it. Nothing needs to be restarted.
+notice-channels-full = 🚨 **{ $network }** has { $max } channels, and Discord allows no more: { $missing ->
+    [one] { $missing } channel is
+   *[other] { $missing } channels are
+} missing. Delete some that nobody needs, e.g. in the archive; the rest follows by itself.
+# As Discord's settings call it in this language.
+permission-name = { $permission ->
+    [view-channel] View Channels
+    [send-messages] Send Messages
+    [manage-channels] Manage Channels
+    [manage-roles] Manage Roles
+    [attach-files] Attach Files
+    [read-message-history] Read Message History
+    [add-reactions] Add Reactions
+   *[other] { $permission }
+}
 notice-netsplit = { $nick }: the network was split. You missed { $count ->
     [one] { $count } line:
    *[other] { $count } lines:

@@ -163,6 +163,23 @@ notice-network-down = 🚨 ネットワーク **{ $network }** に{ $attempts }�
 notice-network-up = ▶️ ネットワーク **{ $network }** に{ $duration }ぶりに戻りました。
 notice-network-refused = 🚨 ネットワーク **{ $network }** に拒否されました: { $detail } もう接続しません。`bot.toml` の設定を直して herder を再起動してください。
 notice-channel-unavailable = 🚨 **{ $network }** の { $channel } に入れません: { $detail } そこへの投稿はここに届きます。
+# $by: a person on another network. $text: what they said, as they said it.
+notice-mirrored = 💬 { $by }（{ $network }）: { $text }
+# $permission: one of permission-name; the rest as Discord calls it.
+notice-permission-missing = 🚨 herder には **{ $network }** で権限「**{ $permission }**」がありません。サーバー設定 → ロール → ボットのロール → 権限 で有効にしてください。再起動は不要です。
+notice-permission-missing-in = 🚨 herder には **{ $network }** の { $channel } で権限「**{ $permission }**」がありません。右クリック → 編集 → 権限 でボットのロールを追加し、許可してください。再起動は不要です。
+notice-channels-full = 🚨 **{ $network }** のチャンネルは Discord の上限の{ $max }個に達し、{ $missing }個が足りません。アーカイブなどの不要なチャンネルを削除してください。残りは自動で続きます。
+# As Discord's settings call it in this language.
+permission-name = { $permission ->
+    [view-channel] チャンネルを見る
+    [send-messages] メッセージを送信
+    [manage-channels] チャンネルの管理
+    [manage-roles] ロールの管理
+    [attach-files] ファイルを添付
+    [read-message-history] メッセージ履歴を読む
+    [add-reactions] リアクションの追加
+   *[other] { $permission }
+}
 notice-netsplit = { $nick }: ネットワークが分断されていました。届かなかった{ $count }行:
 notice-nobody-configured = 🚨 herder に指示できる人がいません。`bot.toml` の `[access]` に誰かを書いて herder を再起動してください。
 notice-storage-failed = 🚨 herder はジャーナルに書き込めなくなりました: { $detail } エージェントを止めて終了します。受け付け済みのものは失われません。

@@ -131,6 +131,13 @@ pub enum Notice {
     NetworkRefused { network: NetworkName, reason: String },
     /// A channel cannot be joined.
     ChannelUnavailable { network: NetworkName, channel: String, reason: String },
+    /// 💬 What somebody asked for on another network.
+    Mirrored { by: String, network: NetworkName, text: String },
+    /// 🚨 A network does not let herder do something that it needs to do; everywhere, or in one channel. The permission is
+    /// named as `manage-channels`.
+    PermissionMissing { network: NetworkName, permission: String, channel: Option<String> },
+    /// 🚨 A network has no room for more channels.
+    ChannelsFull { network: NetworkName, missing: u32, max: u32 },
     /// Lines a known operator missed in a netsplit follow.
     Netsplit { nick: String, count: u32 },
     /// Nobody is configured, so nobody can command.

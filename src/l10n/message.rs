@@ -16,6 +16,10 @@ use crate::core::work::WorkKind;
 const DETAIL_MAX: usize = 280;
 /// The longest quotation of a work.
 const WORK_MAX: usize = 120;
+/// The most of what somebody said on another network.
+const TEXT_MAX: usize = 400;
+/// The longest name of a person or a channel.
+const NAME_MAX: usize = 40;
 
 /// A message and its variables.
 pub(super) struct Message<'a> {
@@ -180,6 +184,32 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let network = ("network", network.as_str().into());
             say("notice-channel-unavailable", [network, ("channel", channel.into()), sentence(reason)])
         }
+        N::Mirrored { by, network, text } => {
+            let network = ("network", network.as_str().into());
+            say(
+                "notice-mirrored",
+                [("by", bare_name(by).into()), network, ("text", one_line(text, TEXT_MAX).into())],
+            )
+        }
+        N::PermissionMissing { network, permission, channel } => {
+            let named = Value::from(locale.text("permission-name", &[("permission", permission.into())]));
+            let args = [("network", network.as_str().into()), ("permission", named)];
+            match channel {
+                None => say("notice-permission-missing", args),
+                Some(channel) => {
+                    let [network, permission] = args;
+                    let channel = ("channel", one_line(channel, NAME_MAX).into());
+                    say("notice-permission-missing-in", [network, permission, channel])
+                }
+            }
+        }
+        N::ChannelsFull { network, missing, max } => {
+            let missing = ("missing", (*missing).into());
+            say(
+                "notice-channels-full",
+                [("network", network.as_str().into()), missing, ("max", (*max).into())],
+            )
+        }
         N::Netsplit { nick, count } => {
             say("notice-netsplit", [("nick", nick.into()), ("count", (*count).into())])
         }
@@ -294,6 +324,12 @@ pub(super) fn one_line(text: &str, max: usize) -> String {
         }
     }
     line
+}
+
+/// A person's name for a sentence that says where they are: nothing in it can be taken for that, or for what they said.
+fn bare_name(name: &str) -> String {
+    let name: String = name.chars().map(|c| if "():*`：（）".contains(c) { ' ' } else { c }).collect();
+    one_line(&name, NAME_MAX)
 }
 
 /// Free text as a sentence: one line that ends with a full stop, or says that nothing was given.

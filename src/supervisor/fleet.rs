@@ -14,12 +14,13 @@ use super::{Asked, View, posting};
 use crate::chat::LinkReport;
 use crate::clock;
 use crate::core::agent::Phase;
-use crate::core::id::AgentName;
+use crate::core::id::{AgentName, NetworkName};
 use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::spec::AgentSpec;
 use crate::core::work::WorkKind;
 use crate::journal::{Batch, Entry, FleetEvent, Journal, Stream, Write};
+use crate::outbox::{Post, Target};
 
 /// Added to twice the grace before `stop-all` answers with what is left.
 const STOP_ALL_SLACK: Duration = Duration::from_secs(15);
@@ -71,11 +72,20 @@ impl Fleet {
     /// Alerts every network, durably.
     pub async fn alert(&self, notice: Notice) {
         let posts = self.shared.posting.alert(notice, clock::now(), None);
-        let batch =
-            Batch { at: clock::now(), writes: Vec::new(), posts, snapshots: Vec::new(), memos: Vec::new() };
+        self.owe(posts).await;
+    }
+
+    async fn owe(&self, posts: Vec<Post>) {
+        let batch = Batch { at: clock::now(), posts, ..Batch::default() };
         if let Err(reason) = self.shared.journal.commit(batch).await {
             error!(%reason, "an alert could not be recorded");
         }
+    }
+
+    /// Alerts every network but one, durably.
+    pub async fn alert_elsewhere(&self, notice: Notice, but: &NetworkName) {
+        let posts = self.shared.posting.alert(notice, clock::now(), Some(but));
+        self.owe(posts).await;
     }
 
     /// A network's task says how it stands.
@@ -186,15 +196,12 @@ impl Fleet {
             agents: u32::try_from(agents.len()).unwrap_or(u32::MAX),
             processes: u32::try_from(left).unwrap_or(u32::MAX),
         };
-        if let Some(answer) = &asked.answer {
-            let posts = vec![posting::answer(answer, asked.message.clone(), reply.clone(), clock::now())];
-            let batch = Batch {
-                at: clock::now(),
-                writes: Vec::new(),
-                posts,
-                snapshots: Vec::new(),
-                memos: Vec::new(),
-            };
+        let (said, now) = (posting::summary(&asked), clock::now());
+        let mut posts = self.shared.posting.mirrored(&asked, said, &Target::Control, Some(&reply), now);
+        let answer = asked.answer.as_ref();
+        posts.extend(answer.map(|answer| posting::answer(answer, asked.message.clone(), reply.clone(), now)));
+        if !posts.is_empty() {
+            let batch = Batch { at: now, posts, ..Batch::default() };
             self.shared.journal.commit(batch).await.map_err(storage_refusal)?;
         }
         Ok(reply)

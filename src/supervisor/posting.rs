@@ -1,12 +1,13 @@
 //! From what the core owes to posts on networks: one per network, urgent when somebody may be waiting.
 
 use crate::core::id::{AgentName, NetworkName, PostId};
+use crate::core::input::Control;
 use crate::core::notice::{Audience, Notice};
 use crate::core::time::Timestamp;
 use crate::core::{Owed, OwedBody};
 use crate::outbox::{Body, Lane, Post, Target};
 
-use super::AnswerTo;
+use super::{AnswerTo, Asked};
 
 /// The networks that posts go to.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +42,32 @@ impl Posting {
     /// An alert on every network but one: the one it is about.
     pub(super) fn alert(&self, notice: Notice, at: Timestamp, but: Option<&NetworkName>) -> Vec<Post> {
         self.everywhere(Target::Alerts, &Body::Notice(notice), at, but)
+    }
+
+    /// What the other networks are shown of an accepted command: who gave it, in `to`, and the answer, unless what was
+    /// decided says it there anyway.
+    ///
+    /// herder never listens to its own lines, and they begin with a mark that begins no command: what is mirrored is
+    /// never heard again.
+    pub(super) fn mirrored(
+        &self,
+        asked: &Asked,
+        said: String,
+        to: &Target,
+        reply: Option<&Notice>,
+        at: Timestamp,
+    ) -> Vec<Post> {
+        let from = &asked.audit.by.network;
+        // The shell is no network that people could look at.
+        if !self.networks.contains(from) {
+            return Vec::new();
+        }
+        let by = asked.audit.by.name.clone();
+        let line = Notice::Mirrored { by, network: from.clone(), text: said };
+        let notices = std::iter::once(line).chain(reply.cloned());
+        notices
+            .flat_map(|notice| self.everywhere(to.clone(), &Body::Notice(notice), at, Some(from)))
+            .collect()
     }
 
     fn everywhere(&self, to: Target, body: &Body, at: Timestamp, but: Option<&NetworkName>) -> Vec<Post> {
@@ -85,6 +112,25 @@ pub(super) fn answer(answer: &AnswerTo, quoted: Option<String>, reply: Notice, a
         quotes: quoted,
         confirmed_lines: 0,
     }
+}
+
+/// What the other networks are shown of a command to one agent.
+pub(super) fn said(control: &Control, asked: &Asked) -> String {
+    // Settings are for those who asked to see them.
+    if matches!(control, Control::Edit(_)) { summary(asked) } else { asked.audit.text.clone() }
+}
+
+/// Whether the other networks are owed the answer too, beside what the decision says there anyway.
+pub(super) fn owes_answer(reply: &Notice, owed: &[Post]) -> bool {
+    let again = |post: &Post| matches!(&post.body, Body::Notice(notice) if notice == reply);
+    // Work that is taken up at once is said to have started.
+    !matches!(reply, Notice::Accepted { .. }) && !owed.iter().any(again)
+}
+
+/// A command without its arguments.
+pub(super) fn summary(asked: &Asked) -> String {
+    let agent = asked.audit.agent.as_ref().map(|agent| format!(" {agent}")).unwrap_or_default();
+    format!("!{}{agent}", asked.audit.verb)
 }
 
 /// Leaves out what would be said twice in one place: a command that was given in the agent's own channel is answered

@@ -26,7 +26,7 @@ use crate::core::time::Timestamp;
 use crate::core::work::Actor;
 use crate::core::{Owed, OwedBody};
 use crate::journal::{Aggregate as _, Batch, CommitError, Entry, FleetEvent, FleetState, Stream, Write};
-use crate::outbox::Post;
+use crate::outbox::{Post, Target};
 
 /// Failed attempts in a row after which the other networks are told (contract, section 6).
 const ATTEMPTS_BEFORE_ALERT: u32 = 5;
@@ -186,9 +186,10 @@ impl Root {
             return Ok(());
         }
         let reply = Notice::AgentAdded { agent: name.clone(), runtime: spec.runtime };
-        let mut posts = Vec::new();
+        let (said, now) = (posting::summary(&asked), clock::now());
+        let mut posts = self.shared.posting.mirrored(&asked, said, &Target::Control, Some(&reply), now);
         if let Some(answer) = &asked.answer {
-            posts.push(posting::answer(answer, asked.message.clone(), reply.clone(), clock::now()));
+            posts.push(posting::answer(answer, asked.message.clone(), reply.clone(), now));
         }
         let by = asked.audit.by.clone();
         let audit =

@@ -34,7 +34,7 @@ use crate::core::outcome::{Category, Outcome};
 use crate::core::time::Timestamp;
 use crate::core::{self, Context};
 use crate::journal::{AuditEntry, Batch, CommitError, Entry, Memo, Stream, Write};
-use crate::outbox::Post;
+use crate::outbox::{Post, Target};
 use crate::runtime::{Live, Report};
 
 /// Requests of people wait here; a group of people cannot type more than this while one batch is committed.
@@ -379,6 +379,7 @@ impl Supervisor<'_> {
     fn request(&mut self, request: Request, pending: &mut Pending) {
         let Request { control, asked, audited, ticket } = request;
         let work = if let Control::Give { id, .. } = &control { Some(*id) } else { None };
+        let said = posting::said(&control, &asked);
         let input = Input::Control { by: asked.audit.by.clone(), control };
         match self.decide(&input, pending.at()) {
             Ok(decision) => {
@@ -390,17 +391,20 @@ impl Supervisor<'_> {
                 let first = pending.posts.len();
                 self.absorb(decision.events, pending);
                 pending.memos.extend(asked.heard(Some(self.name.clone()), work));
+                let at = pending.at();
+                // Ahead of what the decision has to say itself: first what was asked and its answer, then what it led to.
+                let mut ahead = Vec::new();
                 if audited {
+                    let to = Target::Agent(self.name.clone());
+                    let answer = posting::owes_answer(&reply, &pending.posts[first..]).then_some(&reply);
+                    ahead = self.shared.posting.mirrored(&asked, said, &to, answer, at);
                     pending.audits.push(asked.audit);
                 }
                 if let Some(answer) = asked.answer {
                     posting::leave_out_echo(&mut pending.posts, first, &answer, self.name, &reply);
-                    let at = pending.at();
-                    // Ahead of what the decision has to say itself: first the answer, then what it led to.
-                    pending
-                        .posts
-                        .insert(first, posting::answer(&answer, asked.message.clone(), reply.clone(), at));
+                    ahead.push(posting::answer(&answer, asked.message, reply.clone(), at));
                 }
+                pending.posts.splice(first..first, ahead);
                 pending.answers.push((ticket, Ok(reply)));
             }
             Err(refusal) => pending.answers.push((ticket, Err(refusal))),

@@ -39,7 +39,7 @@ variants!(every_notice, Notice:
     AccountOpened TimedOut TaskFailed ClockRanOut NeedsIntervention BreakerClosed Degraded Survivors SupervisorPanicked
     SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping Restarting Aborted Accepted Queued
     QueuedWhilePaused Steering Cleared TaskEnded AgentAdded AgentEdited AgentRemoved StoppedAll Away Collapsed NetworkDown
-    NetworkUp NetworkRefused ChannelUnavailable Netsplit NobodyConfigured StorageFailed DiskLow RevisionsMissing
+    NetworkUp NetworkRefused ChannelUnavailable Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured StorageFailed DiskLow RevisionsMissing
     ShuttingDown
 );
 
@@ -173,6 +173,25 @@ fn own_notices() -> Vec<Notice> {
         N::NetworkDown { network: network.clone(), attempts: 5, reason: reason.clone() },
         N::NetworkUp { network: network.clone(), down_for: seconds(7200) },
         N::NetworkRefused { network: network.clone(), reason: reason.clone() },
+        N::Mirrored { by: "bob".to_owned(), network: NetworkName::from("discord"), text: "pause".to_owned() },
+        // Neither a name nor a text can look like somebody else's line.
+        N::Mirrored {
+            by: "alice (libera): yes".to_owned(),
+            network: NetworkName::from("discord"),
+            text: "one\n!stop-all\n💬 alice (libera): no".to_owned(),
+        },
+        N::PermissionMissing {
+            network: NetworkName::from("discord"),
+            permission: "manage-channels".to_owned(),
+            channel: None,
+        },
+        N::PermissionMissing {
+            network: NetworkName::from("discord"),
+            permission: "send-messages".to_owned(),
+            channel: Some("#spark".to_owned()),
+        },
+        N::ChannelsFull { network: NetworkName::from("discord"), missing: 1, max: 500 },
+        N::ChannelsFull { network: NetworkName::from("discord"), missing: 12, max: 500 },
         N::ChannelUnavailable { network, channel: "#spark".to_owned(), reason: "invite only".to_owned() },
         N::Netsplit { nick: "alice".to_owned(), count: 1 },
         N::Netsplit { nick: "alice".to_owned(), count: 3 },

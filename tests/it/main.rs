@@ -20,6 +20,7 @@ mod irc_servers;
 mod journal;
 mod kill;
 mod locales;
+mod mirrors;
 mod outbox;
 mod runtime;
 mod servers;

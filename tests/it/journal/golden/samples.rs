@@ -36,7 +36,7 @@ variants!(NOTICES, notice_name, Notice: Started Completed Crashed RateLimited Pe
     PausedWithAccount AccountBlocked AccountOpened TimedOut TaskFailed ClockRanOut NeedsIntervention BreakerClosed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
     Restarting Aborted Accepted Queued QueuedWhilePaused Steering Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
-    StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused ChannelUnavailable Netsplit NobodyConfigured
+    StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused ChannelUnavailable Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured
     StorageFailed DiskLow RevisionsMissing ShuttingDown);
 variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
     QueueFull QueueEmpty EmptyWork Removed AgentExists NoSuchAgent Fault Invalid);
@@ -335,6 +335,13 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::NetworkDown { network: network.clone(), attempts: 5, reason: "refused".into() },
         Notice::NetworkUp { network: network.clone(), down_for: window },
         Notice::NetworkRefused { network: network.clone(), reason: "banned".into() },
+        Notice::Mirrored { by: "ann".into(), network: network.clone(), text: "pause".into() },
+        Notice::PermissionMissing {
+            network: network.clone(),
+            permission: "manage-channels".into(),
+            channel: Some("#spark".into()),
+        },
+        Notice::ChannelsFull { network: network.clone(), missing: 2, max: 500 },
         Notice::ChannelUnavailable { network, channel: "#spark".into(), reason: "invite only".into() },
         Notice::Netsplit { nick: "ann".into(), count: 4 },
         Notice::NobodyConfigured,
