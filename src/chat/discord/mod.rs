@@ -11,12 +11,15 @@
 //! | file | what happens there |
 //! |---|---|
 //! | `directory` | which channel is which, remembered by id |
+//! | `rest` | the one way out: limits, retries, one function per request |
 //!
 //! What somebody may do, what a line means and what is said in which words is not known here: `crate::access`,
 //! `crate::commands`, `crate::outbox`, `crate::l10n`.
 
 #[expect(dead_code, reason = "the parts that work with it come next")]
 mod directory;
+#[expect(dead_code, unused_imports, reason = "the parts that work with it come next")]
+mod rest;
 
 use std::sync::Arc;
 

@@ -1,0 +1,289 @@
+//! The one way out: every request to Discord's API, but for what serenity itself needs for its gateway.
+//!
+//! ```text
+//!  part ─► typed function ─► Route + body ─► limits: wait for room ─► one try ─► answer
+//!                                  ▲                                     │ 429, 5xx, no connection, no answer
+//!                                  └──────────── retry: when, if at all ─┘
+//! ```
+//!
+//! serenity's own client either hides when Discord wants to be left alone or does not ask at all, and never repeats what
+//! failed; so the requests are made here, with serenity's types for what is sent and what comes back. What holds for all:
+//!
+//! - A request waits for its limits ([`limits`]) and is repeated ([`retry`]) as long as it has time: [`PATIENCE`], or what
+//!   [`Rest::within`] says. [`Rest::urgent`] is for alerts, answers and whatever a person waits for: it goes ahead of the rest
+//!   where all share one limit.
+//! - What makes something new each time (a channel, a follow-up) is not repeated once it may have been done: then the error
+//!   says [`RestError::maybe_done`], and whoever asked looks before asking again. A message with a nonce that is enforced is
+//!   repeated safely.
+//! - Nobody is pinged: `allowed_mentions` of every message says so, whoever wrote the body.
+//! - No token is in an error, a log or an address that is logged.
+//!
+//! | function | what it does |
+//! |---|---|
+//! | [`Rest::send_message`], [`Rest::edit_message`], [`Rest::delete_message`] | messages; files go along |
+//! | [`Rest::messages_after`] | what was said after a message, the oldest first, a page at a time |
+//! | [`Rest::add_reaction`], [`Rest::remove_own_reaction`] | reactions, by an emoji of Unicode |
+//! | [`Rest::channels`], [`Rest::create_channel`], [`Rest::edit_channel`], [`Rest::create_dm`] | channels |
+//! | [`Rest::guild`], [`Rest::member`], [`Rest::current_user`], [`Rest::application`], [`Rest::gateway_bot`] | who and where we are |
+//! | [`Rest::put_guild_commands`] | application commands |
+//! | [`Rest::respond`], [`Rest::edit_response`], [`Rest::follow_up`], [`Rest::edit_follow_up`] | interactions; not held up by the bot's limits |
+//! | [`Rest::attachment`] | a file that somebody sent |
+//! | [`Rest::serenity`] | serenity's client, for the gateway alone |
+
+mod answer;
+mod endpoints;
+mod error;
+mod limits;
+mod reach;
+mod retry;
+mod route;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tracing::{debug, warn};
+
+use answer::{read, refused, told};
+pub(super) use endpoints::{File, Page};
+pub(super) use error::{RestError, code};
+use limits::{Limited, Limits, Permit, Told, Verdict};
+use retry::{Failure, Retry};
+use route::Route;
+
+use crate::config;
+
+/// How long a request is tried for, limits included.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long one try may take: Discord answers within a second, and gives up itself after some.
+const TRY: Duration = Duration::from_secs(12);
+
+/// What herder asks Discord. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Rest {
+    shared: Arc<Shared>,
+    urgent: bool,
+    patience: Duration,
+}
+
+impl std::fmt::Debug for Rest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rest").field("base", &self.shared.base).finish_non_exhaustive()
+    }
+}
+
+struct Shared {
+    client: reqwest::Client,
+    base: String,
+    /// Where attachments may come from; see [`reach`].
+    files: Vec<String>,
+    token: SecretString,
+    reach: config::Reach,
+    limits: Mutex<Limits>,
+    /// A request was answered: whoever waits for that may look again.
+    answered: Notify,
+}
+
+impl Shared {
+    fn limits(&self) -> MutexGuard<'_, Limits> {
+        // Counters: whatever panicked, they are as good as any.
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is sent along.
+enum Body<'a> {
+    Nothing,
+    Json(&'a Value),
+    Files(&'a Value, &'a [File]),
+}
+
+/// A request that has room: gives it back however it ends.
+struct UnderWay<'a> {
+    shared: &'a Shared,
+    permit: Option<Permit>,
+}
+
+impl UnderWay<'_> {
+    fn answered(mut self, route: &Route, told: &Told) {
+        if let Some(permit) = self.permit.take() {
+            self.shared.limits().answered(&permit, route, told, Instant::now());
+            self.shared.answered.notify_waiters();
+        }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if let Some(permit) = self.permit.take() {
+            self.shared.limits().abandoned(&permit);
+            self.shared.answered.notify_waiters();
+        }
+    }
+}
+
+/// How one try ended.
+enum Tried {
+    Done(Vec<u8>),
+    Refused { status: StatusCode, body: Vec<u8> },
+    Failed(Failure, String),
+}
+
+impl Rest {
+    /// For alerts, answers and whatever a person waits for.
+    pub(super) fn urgent(&self) -> Self {
+        Self { urgent: true, ..self.clone() }
+    }
+
+    /// With so much time for each request, tries and limits together.
+    pub(super) fn within(&self, patience: Duration) -> Self {
+        Self { patience, ..self.clone() }
+    }
+
+    async fn json<T: DeserializeOwned>(&self, route: Route, body: Body<'_>) -> Result<T, RestError> {
+        let answer = self.request(&route, body).await?;
+        serde_json::from_slice(&answer)
+            .map_err(|error| RestError::Unreadable { request: route.name(), reason: error.to_string() })
+    }
+
+    async fn done(&self, route: Route, body: Body<'_>) -> Result<(), RestError> {
+        self.request(&route, body).await.map(drop)
+    }
+
+    async fn request(&self, route: &Route, body: Body<'_>) -> Result<Vec<u8>, RestError> {
+        self.tries(route, body, &mut Retry::default()).await
+    }
+
+    /// Asks until there is an answer, the time is over, or another try could do it twice.
+    async fn tries(&self, route: &Route, body: Body<'_>, retry: &mut Retry) -> Result<Vec<u8>, RestError> {
+        let deadline = Instant::now() + self.patience;
+        let mut reason = "too many requests".to_owned();
+        loop {
+            let unanswered = |retry: &Retry, reason: &str| RestError::Unanswered {
+                request: route.name(),
+                reason: reason.to_owned(),
+                maybe_done: retry.maybe_done(),
+            };
+            let Some(under_way) = self.admitted(route, deadline).await else {
+                return Err(unanswered(retry, &reason));
+            };
+            let failure = match self.attempt(route, &body, under_way, deadline).await {
+                Tried::Done(answer) => return Ok(answer),
+                Tried::Refused { status, body } => return Err(refused(route, status, &body)),
+                Tried::Failed(failure, because) => {
+                    reason = because;
+                    failure
+                }
+            };
+            debug!(request = route.name(), ?failure, reason, "a request to Discord failed");
+            let Some(wait) = retry.failed(failure, route.repeatable, jitter()) else {
+                return Err(unanswered(retry, &reason));
+            };
+            if Instant::now() + wait >= deadline {
+                return Err(unanswered(retry, &reason));
+            }
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Waits until the limits have room; `None`: not in time.
+    async fn admitted(&self, route: &Route, deadline: Instant) -> Option<UnderWay<'_>> {
+        loop {
+            let answered = self.shared.answered.notified();
+            tokio::pin!(answered);
+            answered.as_mut().enable();
+            let verdict = self.shared.limits().ask(route, self.urgent, Instant::now());
+            match verdict {
+                Verdict::Go(permit) => return Some(UnderWay { shared: &self.shared, permit: Some(permit) }),
+                Verdict::At(at) if at >= deadline => return None,
+                Verdict::At(at) => tokio::time::sleep_until(at).await,
+                Verdict::AfterAnswer => tokio::time::timeout_at(deadline, answered).await.ok()?,
+            }
+        }
+    }
+
+    async fn attempt(
+        &self,
+        route: &Route,
+        body: &Body<'_>,
+        under_way: UnderWay<'_>,
+        deadline: Instant,
+    ) -> Tried {
+        let request = match self.build(route, body) {
+            Ok(request) => request,
+            Err(error) => return failed(&error),
+        };
+        let left = deadline.saturating_duration_since(Instant::now()).min(TRY);
+        let exchange = async {
+            let response = self.shared.client.execute(request).await?;
+            let (status, headers) = (response.status(), response.headers().clone());
+            Ok::<_, reqwest::Error>((status, headers, read(response).await?))
+        };
+        let (status, headers, answer) = match tokio::time::timeout(left, exchange).await {
+            Ok(Ok(exchanged)) => exchanged,
+            Ok(Err(error)) => return failed(&error),
+            Err(_) => return Tried::Failed(Failure::Lost, format!("no answer within {left:?}")),
+        };
+        let told = told(status, &headers, &answer);
+        let limited = told.limited;
+        under_way.answered(route, &told);
+        match (status, limited) {
+            (_, Some(Limited { after, is_global })) => {
+                warn!(request = route.name(), ?after, is_global, "Discord wants fewer requests");
+                Tried::Failed(Failure::Limited, "too many requests".to_owned())
+            }
+            (status, None) if status.is_success() => Tried::Done(answer),
+            (status, None) if status.is_server_error() || status == StatusCode::REQUEST_TIMEOUT => {
+                Tried::Failed(
+                    Failure::Server(status.as_u16()),
+                    format!("Discord answered with status {status}"),
+                )
+            }
+            (status, None) => Tried::Refused { status, body: answer },
+        }
+    }
+
+    fn build(&self, route: &Route, body: &Body<'_>) -> Result<reqwest::Request, reqwest::Error> {
+        let address = format!("{}{}", self.shared.base, route.path);
+        let mut request = self.shared.client.request(route.method.clone(), address);
+        if route.authorised {
+            let value = format!("Bot {}", self.shared.token.expose_secret().trim());
+            let mut header = reqwest::header::HeaderValue::try_from(value)
+                .unwrap_or_else(|_| reqwest::header::HeaderValue::from_static("Bot"));
+            header.set_sensitive(true);
+            request = request.header(reqwest::header::AUTHORIZATION, header);
+        }
+        match body {
+            Body::Nothing => request,
+            Body::Json(body) => request.json(body),
+            Body::Files(body, files) => request.multipart(endpoints::form(body, files)),
+        }
+        .build()
+    }
+}
+
+/// What went wrong with a connection, without the address: the token of an interaction is in it.
+fn failed(error: &reqwest::Error) -> Tried {
+    let failure = if error.is_connect() || error.is_builder() { Failure::Unreached } else { Failure::Lost };
+    let mut reason = if error.is_connect() { "no connection" } else { "the connection broke" }.to_owned();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        // The innermost cause says it best ("connection refused", "invalid peer certificate").
+        if cause.source().is_none() {
+            reason = format!("{reason}: {cause}");
+        }
+        source = cause.source();
+    }
+    Tried::Failed(failure, reason)
+}
+
+/// Between 0 and 1.
+fn jitter() -> f64 {
+    let random = getrandom::u64().unwrap_or(u64::MAX / 2);
+    f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)
+}

@@ -1,0 +1,169 @@
+//! What an answer of Discord's means.
+
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+use reqwest::{Response, StatusCode};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::error::RestError;
+use super::limits::{Limited, Told};
+use super::route::Route;
+use crate::outbox::clean::clean;
+
+/// An answer that is longer is none of Discord's: the channels of the largest guild are a tenth of it.
+const ANSWER_MAX: usize = 8 * 1024 * 1024;
+/// The most of Discord's own words that an error repeats.
+const WORDS_MAX: usize = 300;
+/// How long to wait if Discord refuses for the number of requests and does not say.
+const UNTOLD: Duration = Duration::from_secs(5);
+
+/// The answer, as far as it can be one.
+pub(super) async fn read(mut response: Response) -> Result<Vec<u8>, reqwest::Error> {
+    let mut answer = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        answer.extend_from_slice(&chunk);
+        if answer.len() > ANSWER_MAX {
+            answer.truncate(ANSWER_MAX);
+            break;
+        }
+    }
+    Ok(answer)
+}
+
+/// What the headers, and for a refusal the body, say of limits.
+pub(super) fn told(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Told {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let number = |name: &str| text(name)?.trim().parse::<u32>().ok();
+    let limited = (status == StatusCode::TOO_MANY_REQUESTS).then(|| {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Words {
+            retry_after: Option<f64>,
+            global: bool,
+        }
+        let words = serde_json::from_slice::<Words>(body);
+        // Without Discord's words it comes from the guard before it, which is about the whole address.
+        let guard = words.is_err() && text("x-ratelimit-bucket").is_none();
+        let words = words.unwrap_or_default();
+        let header = text("retry-after").and_then(|text| seconds(text.trim().parse().ok()?));
+        let after = words.retry_after.and_then(seconds).or(header).unwrap_or(UNTOLD);
+        let global = text("x-ratelimit-global").is_some_and(|text| text.eq_ignore_ascii_case("true"));
+        Limited { after, is_global: words.global || global || guard }
+    });
+    Told {
+        bucket: text("x-ratelimit-bucket"),
+        limit: number("x-ratelimit-limit"),
+        remaining: number("x-ratelimit-remaining"),
+        reset_after: text("x-ratelimit-reset-after").and_then(|text| seconds(text.trim().parse().ok()?)),
+        limited,
+        unauthorised: status == StatusCode::UNAUTHORIZED,
+    }
+}
+
+fn seconds(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// Discord says no.
+pub(super) fn refused(route: &Route, status: StatusCode, body: &[u8]) -> RestError {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Words {
+        code: u32,
+        message: String,
+        errors: Value,
+    }
+    let words = serde_json::from_slice::<Words>(body).unwrap_or_default();
+    let mut message = clean(&words.message).replace('\n', " ");
+    if message.is_empty() {
+        message = status.canonical_reason().unwrap_or("no reason").to_owned();
+    }
+    if !words.errors.is_null() {
+        message = format!("{message}: {}", clean(&words.errors.to_string()));
+    }
+    message = message.chars().take(WORDS_MAX).collect();
+    RestError::Refused { request: route.name(), status: status.as_u16(), code: words.code, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pair = |(name, value): &(&'static str, &'static str)| {
+            (HeaderName::from_static(name), HeaderValue::from_static(value))
+        };
+        pairs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn what_an_answer_says_of_limits() {
+        let ok = told(
+            StatusCode::OK,
+            &headers(&[
+                ("x-ratelimit-bucket", "abcd1234"),
+                ("x-ratelimit-limit", "5"),
+                ("x-ratelimit-remaining", "0"),
+                ("x-ratelimit-reset-after", "1.470"),
+            ]),
+            b"{}",
+        );
+        let expected = Told {
+            bucket: Some("abcd1234".to_owned()),
+            limit: Some(5),
+            remaining: Some(0),
+            reset_after: Some(Duration::from_millis(1470)),
+            limited: None,
+            unauthorised: false,
+        };
+        assert_eq!(ok, expected);
+        let nonsense = headers(&[
+            ("x-ratelimit-limit", "-1"),
+            ("x-ratelimit-remaining", "many"),
+            ("x-ratelimit-reset-after", "NaN"),
+        ]);
+        assert_eq!(told(StatusCode::OK, &nonsense, b"no json"), Told::default());
+    }
+
+    #[test]
+    fn who_is_to_wait_and_how_long() {
+        let table: &[(&[(&str, &str)], &str, f64, bool)] = &[
+            (
+                &[("x-ratelimit-bucket", "b"), ("retry-after", "2")],
+                r#"{"retry_after": 1.5, "global": false}"#,
+                1.5,
+                false,
+            ),
+            (&[("retry-after", "1"), ("x-ratelimit-global", "true")], r#"{"retry_after": 0.5}"#, 0.5, true),
+            (&[], r#"{"message": "slow", "retry_after": 64.57, "global": true}"#, 64.57, true),
+            // Not from Discord itself but from the guard in front of it.
+            (&[("retry-after", "600")], "<html>error code: 1015</html>", 600.0, true),
+            (&[], "", 5.0, true),
+            (&[("x-ratelimit-bucket", "b")], r#"{"retry_after": -1}"#, 5.0, false),
+        ];
+        for (pairs, body, after, is_global) in table {
+            let headers: HeaderMap = pairs
+                .iter()
+                .filter_map(|(name, value)| Some((name.parse::<HeaderName>().ok()?, value.parse().ok()?)))
+                .collect();
+            let told = told(StatusCode::TOO_MANY_REQUESTS, &headers, body.as_bytes());
+            let expected = Limited { after: Duration::from_secs_f64(*after), is_global: *is_global };
+            assert_eq!(told.limited, Some(expected), "{pairs:?} {body}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_was_asked_and_what_is_wrong() {
+        let route = Route::post("/channels/{channel.id}/messages", "/channels/7/messages".to_owned(), 7);
+        let body = br#"{"code": 50035, "message": "Invalid Form Body", "errors": {"content": {"_errors": [{"code": "BASE_TYPE_MAX_LENGTH"}]}}}"#;
+        let error = refused(&route, StatusCode::BAD_REQUEST, body);
+        assert_eq!((error.code(), error.status(), error.maybe_done()), (Some(50035), Some(400), false));
+        insta::assert_snapshot!(error, @r#"Discord refused POST /channels/{channel.id}/messages: Invalid Form Body: {"content":{"_errors":[{"code":"BASE_TYPE_MAX_LENGTH"}]}} (status 400, code 50035)"#);
+        let error = refused(&route, StatusCode::NOT_FOUND, "<html>".repeat(1000).as_bytes());
+        insta::assert_snapshot!(error, @"Discord refused POST /channels/{channel.id}/messages: Not Found (status 404, code 0)");
+    }
+}

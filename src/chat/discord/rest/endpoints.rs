@@ -1,0 +1,403 @@
+//! What can be asked, one function each.
+
+use std::time::Duration;
+
+use reqwest::multipart::{Form, Part};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use serenity::all::{
+    ApplicationId, BotGateway, ChannelId, CurrentApplicationInfo, CurrentUser, GuildChannel, GuildId,
+    InteractionId, Member, Message, MessageId, PartialGuild, UserId,
+};
+use tracing::warn;
+
+use super::retry::{Failure, Retry};
+use super::route::{Route, segment};
+use super::{Body, Rest, RestError, Tried, code, failed};
+
+/// Messages in a page: as many as Discord gives at once.
+const PAGE: usize = 100;
+/// An interaction that is not acknowledged within three seconds is over.
+const ACKNOWLEDGE: Duration = Duration::from_millis(2800);
+/// Names of files that are sent: Discord keeps letters, digits and `._-`.
+const FILE_NAME_MAX: usize = 80;
+
+const MESSAGES: &str = "/channels/{channel.id}/messages";
+const MESSAGE: &str = "/channels/{channel.id}/messages/{message.id}";
+const REACTION: &str = "/channels/{channel.id}/messages/{message.id}/reactions/{emoji}/@me";
+const CHANNEL: &str = "/channels/{channel.id}";
+const CHANNELS: &str = "/guilds/{guild.id}/channels";
+const WEBHOOK: &str = "/webhooks/{application.id}/{interaction.token}";
+const WEBHOOK_MESSAGE: &str = "/webhooks/{application.id}/{interaction.token}/messages/{message.id}";
+
+/// A file that goes along with a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct File {
+    /// Its name, with an ending that says what it is.
+    pub(in super::super) name: String,
+    /// What is in it.
+    pub(in super::super) bytes: Vec<u8>,
+}
+
+/// Messages after one that was known, the oldest first.
+#[derive(Debug, Default)]
+pub(in super::super) struct Page {
+    /// Those that can be read.
+    pub(in super::super) messages: Vec<Message>,
+    /// The newest of them all; what comes next is after it.
+    pub(in super::super) newest: Option<MessageId>,
+    /// Whether there may be more.
+    pub(in super::super) more: bool,
+}
+
+#[derive(Deserialize)]
+struct WithId<T> {
+    id: T,
+}
+
+/// Messages.
+impl Rest {
+    /// Sends a message. It is repeated safely if `message` has a nonce that is enforced.
+    pub(in super::super) async fn send_message(
+        &self,
+        channel: ChannelId,
+        message: &impl Serialize,
+        files: &[File],
+    ) -> Result<MessageId, RestError> {
+        let route = Route::post(MESSAGES, format!("/channels/{channel}/messages"), channel);
+        let body = message_body(&route, message, files)?;
+        let safe = body["enforce_nonce"] == true && body["nonce"].is_string();
+        let sent: WithId<MessageId> = self.json(route.repeatable(safe), with_files(&body, files)).await?;
+        Ok(sent.id)
+    }
+
+    /// Changes a message.
+    pub(in super::super) async fn edit_message(
+        &self,
+        channel: ChannelId,
+        message: MessageId,
+        change: &impl Serialize,
+    ) -> Result<(), RestError> {
+        let route = Route::patch(MESSAGE, format!("/channels/{channel}/messages/{message}"), channel);
+        let body = message_body(&route, change, &[])?;
+        self.done(route, Body::Json(&body)).await
+    }
+
+    /// Deletes a message; one that is gone is deleted.
+    pub(in super::super) async fn delete_message(
+        &self,
+        channel: ChannelId,
+        message: MessageId,
+    ) -> Result<(), RestError> {
+        let route = Route::delete(MESSAGE, format!("/channels/{channel}/messages/{message}"), channel);
+        gone_is_done(self.done(route, Body::Nothing).await)
+    }
+
+    /// The next messages after `after`.
+    pub(in super::super) async fn messages_after(
+        &self,
+        channel: ChannelId,
+        after: MessageId,
+    ) -> Result<Page, RestError> {
+        let path = format!("/channels/{channel}/messages?after={after}&limit={PAGE}");
+        let values: Vec<Value> = self.json(Route::get(MESSAGES, path, channel), Body::Nothing).await?;
+        let ids = values.iter().filter_map(|value| value["id"].as_str()?.parse::<u64>().ok());
+        let newest = ids.filter(|id| *id != 0).max().map(MessageId::new);
+        let more = values.len() >= PAGE;
+        let mut messages: Vec<Message> = readable(values, MESSAGES);
+        messages.sort_unstable_by_key(|message| message.id);
+        Ok(Page { messages, newest, more })
+    }
+
+    /// Puts a reaction to a message; one whose message is gone is nobody's loss.
+    pub(in super::super) async fn add_reaction(
+        &self,
+        channel: ChannelId,
+        message: MessageId,
+        emoji: &str,
+    ) -> Result<(), RestError> {
+        let path = format!("/channels/{channel}/messages/{message}/reactions/{}/@me", segment(emoji));
+        gone_is_done(self.done(Route::put(REACTION, path, channel), Body::Nothing).await)
+    }
+
+    /// Takes a reaction of ours back.
+    pub(in super::super) async fn remove_own_reaction(
+        &self,
+        channel: ChannelId,
+        message: MessageId,
+        emoji: &str,
+    ) -> Result<(), RestError> {
+        let path = format!("/channels/{channel}/messages/{message}/reactions/{}/@me", segment(emoji));
+        gone_is_done(self.done(Route::delete(REACTION, path, channel), Body::Nothing).await)
+    }
+}
+
+/// Channels.
+impl Rest {
+    /// All channels of a guild; threads are not among them.
+    pub(in super::super) async fn channels(&self, guild: GuildId) -> Result<Vec<GuildChannel>, RestError> {
+        let route = Route::get(CHANNELS, format!("/guilds/{guild}/channels"), guild);
+        Ok(readable(self.json(route, Body::Nothing).await?, CHANNELS))
+    }
+
+    /// Makes a channel. After [`RestError::maybe_done`] it may be there: look before asking again.
+    pub(in super::super) async fn create_channel(
+        &self,
+        guild: GuildId,
+        channel: &impl Serialize,
+    ) -> Result<GuildChannel, RestError> {
+        let route = Route::post(CHANNELS, format!("/guilds/{guild}/channels"), guild);
+        let body = value(&route, channel)?;
+        self.json(route, Body::Json(&body)).await
+    }
+
+    /// Changes a channel.
+    pub(in super::super) async fn edit_channel(
+        &self,
+        channel: ChannelId,
+        change: &impl Serialize,
+    ) -> Result<(), RestError> {
+        let route = Route::patch(CHANNEL, format!("/channels/{channel}"), channel);
+        let body = value(&route, change)?;
+        self.done(route, Body::Json(&body)).await
+    }
+
+    /// The channel for talk with a person in private. Asking again gives the same.
+    pub(in super::super) async fn create_dm(&self, person: UserId) -> Result<ChannelId, RestError> {
+        let route = Route::post("/users/@me/channels", "/users/@me/channels".to_owned(), "").repeatable(true);
+        let body = json!({ "recipient_id": person.to_string() });
+        let channel: WithId<ChannelId> = self.json(route, Body::Json(&body)).await?;
+        Ok(channel.id)
+    }
+}
+
+/// Who and where we are.
+impl Rest {
+    /// A guild, with its roles.
+    pub(in super::super) async fn guild(&self, guild: GuildId) -> Result<PartialGuild, RestError> {
+        self.json(Route::get("/guilds/{guild.id}", format!("/guilds/{guild}"), guild), Body::Nothing).await
+    }
+
+    /// A member of a guild, with the ids of their roles.
+    pub(in super::super) async fn member(&self, guild: GuildId, user: UserId) -> Result<Member, RestError> {
+        let route = Route::get(
+            "/guilds/{guild.id}/members/{user.id}",
+            format!("/guilds/{guild}/members/{user}"),
+            guild,
+        );
+        let mut answer: Value = self.json(route, Body::Nothing).await?;
+        // The type wants to know the guild, which the answer leaves out.
+        if let Some(member) = answer.as_object_mut() {
+            member.entry("guild_id").or_insert_with(|| guild.to_string().into());
+        }
+        let unreadable = |error: serde_json::Error| RestError::Unreadable {
+            request: "GET /guilds/{guild.id}/members/{user.id}".to_owned(),
+            reason: error.to_string(),
+        };
+        serde_json::from_value(answer).map_err(unreadable)
+    }
+
+    /// The bot itself.
+    pub(in super::super) async fn current_user(&self) -> Result<CurrentUser, RestError> {
+        self.json(Route::get("/users/@me", "/users/@me".to_owned(), ""), Body::Nothing).await
+    }
+
+    /// The bot's application, with its flags.
+    pub(in super::super) async fn application(&self) -> Result<CurrentApplicationInfo, RestError> {
+        self.json(Route::get("/applications/@me", "/applications/@me".to_owned(), ""), Body::Nothing).await
+    }
+
+    /// Where the gateway is, and how many sessions may still be started.
+    pub(in super::super) async fn gateway_bot(&self) -> Result<BotGateway, RestError> {
+        self.json(Route::get("/gateway/bot", "/gateway/bot".to_owned(), ""), Body::Nothing).await
+    }
+
+    /// Registers exactly these commands in a guild.
+    pub(in super::super) async fn put_guild_commands(
+        &self,
+        application: ApplicationId,
+        guild: GuildId,
+        commands: &impl Serialize,
+    ) -> Result<(), RestError> {
+        let template = "/applications/{application.id}/guilds/{guild.id}/commands";
+        let path = format!("/applications/{application}/guilds/{guild}/commands");
+        let route = Route::put(template, path, guild);
+        let body = value(&route, commands)?;
+        self.done(route, Body::Json(&body)).await
+    }
+}
+
+/// Interactions. What they allow is allowed by their token, and does not count against the bot's limits.
+impl Rest {
+    /// Acknowledges an interaction: it must be within three seconds, and only the first one counts. If the answer to a try is
+    /// lost and the next one is told that it was answered already, it was us.
+    pub(in super::super) async fn respond(
+        &self,
+        interaction: InteractionId,
+        token: &str,
+        response: &impl Serialize,
+    ) -> Result<(), RestError> {
+        let path = format!("/interactions/{interaction}/{}/callback", segment(token));
+        let template = "/interactions/{interaction.id}/{interaction.token}/callback";
+        let route = Route::post(template, path, interaction).by_interaction().repeatable(true);
+        let mut body = value(&route, response)?;
+        // 4 and 7 bring a message; the others have none, or one that comes later.
+        if matches!(body["type"].as_u64(), Some(4 | 7)) {
+            ping_nobody(&mut body["data"]);
+        }
+        let mut retry = Retry::default();
+        match self.within(self.patience.min(ACKNOWLEDGE)).tries(&route, Body::Json(&body), &mut retry).await {
+            Err(error) if retry.maybe_done() && error.code() == Some(code::ALREADY_ACKNOWLEDGED) => Ok(()),
+            answer => answer.map(drop),
+        }
+    }
+
+    /// Changes the first answer to an interaction, or brings the one that was announced.
+    pub(in super::super) async fn edit_response(
+        &self,
+        application: ApplicationId,
+        token: &str,
+        change: &impl Serialize,
+    ) -> Result<(), RestError> {
+        let path = format!("/webhooks/{application}/{}/messages/@original", segment(token));
+        let route = Route::patch(WEBHOOK_MESSAGE, path, token).by_interaction();
+        let body = message_body(&route, change, &[])?;
+        self.done(route, Body::Json(&body)).await
+    }
+
+    /// One more message after the answer to an interaction. After [`RestError::maybe_done`] it may be there.
+    pub(in super::super) async fn follow_up(
+        &self,
+        application: ApplicationId,
+        token: &str,
+        message: &impl Serialize,
+        files: &[File],
+    ) -> Result<MessageId, RestError> {
+        let path = format!("/webhooks/{application}/{}", segment(token));
+        let route = Route::post(WEBHOOK, path, token).by_interaction();
+        let body = message_body(&route, message, files)?;
+        let sent: WithId<MessageId> = self.json(route, with_files(&body, files)).await?;
+        Ok(sent.id)
+    }
+
+    /// Changes such a message.
+    pub(in super::super) async fn edit_follow_up(
+        &self,
+        application: ApplicationId,
+        token: &str,
+        message: MessageId,
+        change: &impl Serialize,
+    ) -> Result<(), RestError> {
+        let path = format!("/webhooks/{application}/{}/messages/{message}", segment(token));
+        let route = Route::patch(WEBHOOK_MESSAGE, path, token).by_interaction();
+        let body = message_body(&route, change, &[])?;
+        self.done(route, Body::Json(&body)).await
+    }
+}
+
+/// Files.
+impl Rest {
+    /// A file that somebody attached to a message, of at most `most` bytes. Only what Discord itself keeps is fetched.
+    pub(in super::super) async fn attachment(&self, url: &str, most: usize) -> Result<Vec<u8>, RestError> {
+        let request = || "GET an attachment".to_owned();
+        if !self.shared.files.iter().any(|place| url.starts_with(place.as_str())) {
+            return Err(RestError::Unaskable {
+                request: request(),
+                reason: "it is not at Discord".to_owned(),
+            });
+        }
+        let lost = |reason: String| RestError::Unanswered { request: request(), reason, maybe_done: false };
+        let fetch = async {
+            let mut response = self.shared.client.get(url).send().await.map_err(|error| reason(&error))?;
+            if !response.status().is_success() {
+                return Err(format!("the answer has status {}", response.status()));
+            }
+            let mut bytes = Vec::new();
+            while let Some(chunk) = response.chunk().await.map_err(|error| reason(&error))? {
+                bytes.extend_from_slice(&chunk);
+                if bytes.len() > most {
+                    return Err(format!("it is longer than {most} bytes"));
+                }
+            }
+            Ok(bytes)
+        };
+        let fetched = tokio::time::timeout(self.patience.min(super::TRY), fetch).await;
+        fetched.map_err(|_| lost("it took too long".to_owned()))?.map_err(lost)
+    }
+}
+
+fn reason(error: &reqwest::Error) -> String {
+    match failed(error) {
+        Tried::Failed(Failure::Limited | Failure::Server(_) | Failure::Unreached | Failure::Lost, reason) => {
+            reason
+        }
+        Tried::Done(_) | Tried::Refused { .. } => String::new(),
+    }
+}
+
+fn gone_is_done(result: Result<(), RestError>) -> Result<(), RestError> {
+    match result {
+        Err(error) if error.code() == Some(code::UNKNOWN_MESSAGE) => Ok(()),
+        result => result,
+    }
+}
+
+/// What can be read of a list: one entry of a kind that is not known yet must not cost the others.
+fn readable<T: DeserializeOwned>(values: Vec<Value>, what: &str) -> Vec<T> {
+    let read = |value: Value| match serde_json::from_value(value) {
+        Ok(read) => Some(read),
+        Err(error) => {
+            warn!(what, %error, "an entry of Discord's answer cannot be read; it is left out");
+            None
+        }
+    };
+    values.into_iter().filter_map(read).collect()
+}
+
+fn value(route: &Route, body: &impl Serialize) -> Result<Value, RestError> {
+    serde_json::to_value(body)
+        .map_err(|error| RestError::Unaskable { request: route.name(), reason: error.to_string() })
+}
+
+fn message_body(route: &Route, message: &impl Serialize, files: &[File]) -> Result<Value, RestError> {
+    let mut body = value(route, message)?;
+    ping_nobody(&mut body);
+    if !files.is_empty() {
+        let described =
+            |(id, file): (usize, &File)| json!({ "id": id.to_string(), "filename": file_name(&file.name) });
+        body["attachments"] = files.iter().enumerate().map(described).collect();
+    } else if let Some(fields) = body.as_object_mut() {
+        // An empty list in a change would take away what is attached.
+        fields.remove("attachments");
+    }
+    Ok(body)
+}
+
+/// Whatever is said in a message, nobody hears a bell.
+fn ping_nobody(message: &mut Value) {
+    if let Some(fields) = message.as_object_mut() {
+        fields.insert("allowed_mentions".to_owned(), json!({ "parse": [], "replied_user": false }));
+    }
+}
+
+fn with_files<'a>(body: &'a Value, files: &'a [File]) -> Body<'a> {
+    if files.is_empty() { Body::Json(body) } else { Body::Files(body, files) }
+}
+
+fn file_name(name: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' };
+    name.chars().take(FILE_NAME_MAX).map(safe).collect()
+}
+
+/// The body and its files as a form.
+pub(super) fn form(body: &Value, files: &[File]) -> Form {
+    let json = Part::text(body.to_string());
+    let json = json.mime_str("application/json").unwrap_or_else(|_| Part::text(body.to_string()));
+    let mut form = Form::new().part("payload_json", json);
+    for (id, file) in files.iter().enumerate() {
+        let part = Part::bytes(file.bytes.clone()).file_name(file_name(&file.name));
+        form = form.part(format!("files[{id}]"), part);
+    }
+    form
+}

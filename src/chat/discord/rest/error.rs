@@ -1,0 +1,89 @@
+//! How a request can fail.
+
+/// Why a request was not done, or is not known to be done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(in super::super) enum RestError {
+    /// Discord says no, and will say so again.
+    #[error("Discord refused {request}: {message} (status {status}, code {code})")]
+    Refused {
+        /// What was asked.
+        request: String,
+        /// The status of HTTP.
+        status: u16,
+        /// Discord's own code; see [`code`].
+        code: u32,
+        /// Its words, and for a form what was wrong where.
+        message: String,
+    },
+    /// There was no answer within the time that the request had.
+    #[error("{request} was not answered in time: {reason}")]
+    Unanswered {
+        /// What was asked.
+        request: String,
+        /// What the last try failed of.
+        reason: String,
+        /// Whether it may have been done all the same.
+        maybe_done: bool,
+    },
+    /// It was done, but the answer is none that can be read.
+    #[error("the answer to {request} cannot be read: {reason}")]
+    Unreadable {
+        /// What was asked.
+        request: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It could not even be asked: a body that is no JSON, an address that is not Discord's.
+    #[error("{request} cannot be asked: {reason}")]
+    Unaskable {
+        /// What was to be asked.
+        request: String,
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// Discord's codes that are acted on.
+pub(in super::super) mod code {
+    /// The channel is gone.
+    pub(in super::super::super) const UNKNOWN_CHANNEL: u32 = 10003;
+    /// The message is gone.
+    pub(in super::super::super) const UNKNOWN_MESSAGE: u32 = 10008;
+    /// The interaction is over, or was answered too late.
+    pub(in super::super::super) const UNKNOWN_INTERACTION: u32 = 10062;
+    /// The interaction was answered already.
+    pub(in super::super::super) const ALREADY_ACKNOWLEDGED: u32 = 40060;
+    /// A channel that cannot be seen.
+    pub(in super::super::super) const MISSING_ACCESS: u32 = 50001;
+    /// The person takes no messages from the bot.
+    pub(in super::super::super) const CANNOT_MESSAGE_USER: u32 = 50007;
+    /// Something that the bot's roles do not allow.
+    pub(in super::super::super) const MISSING_PERMISSIONS: u32 = 50013;
+}
+
+impl RestError {
+    /// Discord's code, if it refused.
+    pub(in super::super) fn code(&self) -> Option<u32> {
+        match self {
+            Self::Refused { code, .. } => Some(*code),
+            Self::Unanswered { .. } | Self::Unreadable { .. } | Self::Unaskable { .. } => None,
+        }
+    }
+
+    /// The status of HTTP, if Discord refused.
+    pub(in super::super) fn status(&self) -> Option<u16> {
+        match self {
+            Self::Refused { status, .. } => Some(*status),
+            Self::Unanswered { .. } | Self::Unreadable { .. } | Self::Unaskable { .. } => None,
+        }
+    }
+
+    /// Whether it may have been done although it failed.
+    pub(in super::super) fn maybe_done(&self) -> bool {
+        match self {
+            Self::Unanswered { maybe_done, .. } => *maybe_done,
+            Self::Unreadable { .. } => true,
+            Self::Refused { .. } | Self::Unaskable { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! How fast Discord may be asked: per route, and in all.
+//!
+//! Discord names its limits in the answers (`X-RateLimit-*`), so that they are learnt, not configured. A route whose limits
+//! are not known yet is asked one request at a time. Everything counts against one global limit as well; of that, requests
+//! that are not urgent leave a part to alerts, answers and status posts of people who wait. Requests that are refused for
+//! their number (429) count towards a ban of the whole address, so the aim is to have none: where one comes all the same,
+//! what it is about waits, and after a global one everything does.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use reqwest::Method;
+use tokio::time::Instant;
+
+use super::route::Route;
+
+/// Requests in [`SECOND`] that Discord allows a bot are 50; a few are left for what the gateway library asks by itself.
+const GLOBAL_MAX: u32 = 47;
+/// Of them, what is not urgent may use so many.
+const GLOBAL_NORMAL: u32 = 38;
+/// The window of the global limit.
+const SECOND: Duration = Duration::from_secs(1);
+/// Their clock and ours do not start at the same moment.
+const MARGIN: Duration = Duration::from_millis(20);
+/// Limits that are remembered: channels of the largest fleet, several routes each. Beyond it those that are free go first.
+const BUCKETS_MAX: usize = 8192;
+/// The longest name of a limit that is taken for one; Discord's have 32 characters.
+const NAME_MAX: usize = 64;
+/// How long the bot's token is left alone after Discord did not know it: such requests count towards a ban.
+const UNAUTHORISED: Duration = Duration::from_secs(30);
+/// The longest time that is believed: Discord's own blocks last minutes, and a day would be for ever.
+const WAIT_MAX: Duration = Duration::from_secs(3600);
+
+/// Whether a request can go.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Now; it must be given back by [`Limits::answered`] or [`Limits::abandoned`].
+    Go(Permit),
+    /// Not before then.
+    At(Instant),
+    /// When another one of the same limit was answered.
+    AfterAnswer,
+}
+
+/// What an answer says of limits.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Told {
+    /// Discord's name for the limit.
+    pub(super) bucket: Option<String>,
+    pub(super) limit: Option<u32>,
+    pub(super) remaining: Option<u32>,
+    pub(super) reset_after: Option<Duration>,
+    /// Refused for the number of requests: how long to wait, and whether that is about everything.
+    pub(super) limited: Option<Limited>,
+    /// The bot's token is not known.
+    pub(super) unauthorised: bool,
+}
+
+/// A refusal for the number of requests.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Limited {
+    pub(super) after: Duration,
+    pub(super) is_global: bool,
+}
+
+/// A request that is under way.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Permit(Key);
+
+type Kind = (Method, &'static str);
+/// The name of a limit, and the channel or guild that it is of.
+type Key = (String, String);
+
+/// All limits that are known.
+#[derive(Debug)]
+pub(super) struct Limits {
+    /// Discord's names of routes' limits.
+    names: HashMap<Kind, String>,
+    buckets: HashMap<Key, Bucket>,
+    global: Global,
+    unauthorised_until: Option<Instant>,
+}
+
+#[derive(Debug, Default)]
+struct Bucket {
+    /// `None`: not told yet.
+    limit: Option<u32>,
+    remaining: u32,
+    resets_at: Option<Instant>,
+    blocked_until: Option<Instant>,
+    in_flight: u32,
+}
+
+#[derive(Debug)]
+struct Global {
+    blocked_until: Option<Instant>,
+    /// When the current window started, and how many went in it.
+    window: Option<(Instant, u32)>,
+    /// How many that are not urgent may go in a window; halved by every refusal, and back by one a window.
+    pace: u32,
+}
+
+impl Limits {
+    pub(super) fn new() -> Self {
+        let global = Global { blocked_until: None, window: None, pace: GLOBAL_NORMAL };
+        Self { names: HashMap::new(), buckets: HashMap::new(), global, unauthorised_until: None }
+    }
+
+    /// Whether a request for `route` can go now.
+    pub(super) fn ask(&mut self, route: &Route, urgent: bool, now: Instant) -> Verdict {
+        let key = self.key(route);
+        let bucket = self.buckets.entry(key.clone()).or_default();
+        if let Some(wait) = bucket.ask(now) {
+            return wait.map_or(Verdict::AfterAnswer, Verdict::At);
+        }
+        // What interactions allow does not count against the bot.
+        if route.authorised
+            && let Some(at) =
+                self.unauthorised_until.filter(|at| *at > now).or_else(|| self.global.ask(urgent, now))
+        {
+            return Verdict::At(at);
+        }
+        bucket.take();
+        if route.authorised {
+            self.global.take(now);
+        }
+        Verdict::Go(Permit(key))
+    }
+
+    /// An answer came.
+    pub(super) fn answered(&mut self, permit: &Permit, route: &Route, told: &Told, now: Instant) {
+        self.abandoned(permit);
+        if let Some(name) = told.bucket.as_ref().filter(|name| name.len() <= NAME_MAX) {
+            self.names.insert(route.kind(), name.clone());
+        }
+        let key = self.key(route);
+        let bucket = self.buckets.entry(key).or_default();
+        bucket.learn(told, now);
+        if let Some(limited) = told.limited {
+            let until = now + limited.after.min(WAIT_MAX) + MARGIN;
+            if limited.is_global {
+                self.global.blocked_until = self.global.blocked_until.max(Some(until));
+                self.global.pace = (self.global.pace / 2).max(1);
+            } else {
+                bucket.remaining = 0;
+                bucket.blocked_until = bucket.blocked_until.max(Some(until));
+            }
+        }
+        if told.unauthorised && route.authorised {
+            self.unauthorised_until = Some(now + UNAUTHORISED);
+        }
+        self.tidy(now);
+    }
+
+    /// No answer came, or nobody waits for it any more.
+    pub(super) fn abandoned(&mut self, permit: &Permit) {
+        if let Some(bucket) = self.buckets.get_mut(&permit.0) {
+            bucket.in_flight = bucket.in_flight.saturating_sub(1);
+        }
+    }
+
+    fn key(&self, route: &Route) -> Key {
+        let name = self.names.get(&route.kind()).cloned();
+        (name.unwrap_or_else(|| route.name()), route.major.clone())
+    }
+
+    fn tidy(&mut self, now: Instant) {
+        if self.buckets.len() > BUCKETS_MAX {
+            self.buckets.retain(|_, bucket| !bucket.is_free(now));
+        }
+    }
+}
+
+impl Bucket {
+    /// `None`: now. Otherwise what to wait for: a time, or an answer.
+    fn ask(&mut self, now: Instant) -> Option<Option<Instant>> {
+        if let Some(until) = self.blocked_until.filter(|until| *until > now) {
+            return Some(Some(until));
+        }
+        let Some(limit) = self.limit else {
+            return (self.in_flight > 0).then_some(None);
+        };
+        if self.resets_at.is_none_or(|at| at <= now) {
+            // What flies may count in this window as well as in the one before.
+            (self.remaining, self.resets_at) = (limit.saturating_sub(self.in_flight), None);
+        }
+        (self.remaining == 0).then_some(self.resets_at)
+    }
+
+    fn take(&mut self) {
+        self.in_flight += 1;
+        self.remaining = self.remaining.saturating_sub(1);
+    }
+
+    fn learn(&mut self, told: &Told, now: Instant) {
+        let (Some(limit), Some(remaining), Some(after)) = (told.limit, told.remaining, told.reset_after)
+        else {
+            return;
+        };
+        let resets_at = now + after.min(WAIT_MAX) + MARGIN;
+        // Answers can overtake each other: within one window the lowest number is the newest.
+        let same_window = self.limit.is_some()
+            && self
+                .resets_at
+                .is_some_and(|before| before > now && before + Duration::from_millis(250) > resets_at);
+        let free = remaining.saturating_sub(self.in_flight);
+        self.remaining = if same_window { free.min(self.remaining) } else { free };
+        self.limit = Some(limit.max(1));
+        self.resets_at = Some(resets_at);
+    }
+
+    fn is_free(&self, now: Instant) -> bool {
+        let over = |at: Option<Instant>| at.is_none_or(|at| at <= now);
+        self.in_flight == 0 && over(self.resets_at) && over(self.blocked_until)
+    }
+}
+
+impl Global {
+    /// When there is room, if there is none now.
+    fn ask(&mut self, urgent: bool, now: Instant) -> Option<Instant> {
+        if let Some(until) = self.blocked_until.filter(|until| *until > now) {
+            return Some(until);
+        }
+        let (start, gone) = self.window.filter(|(start, _)| now.duration_since(*start) < SECOND)?;
+        let max = if urgent { GLOBAL_MAX } else { self.pace };
+        (gone >= max).then_some(start + SECOND)
+    }
+
+    fn take(&mut self, now: Instant) {
+        match &mut self.window {
+            Some((start, gone)) if now.duration_since(*start) < SECOND => *gone += 1,
+            window => {
+                *window = Some((now, 1));
+                self.pace = (self.pace + 1).min(GLOBAL_NORMAL);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(channel: u64) -> Route {
+        let template = "/channels/{channel.id}/messages";
+        Route::post(template, format!("/channels/{channel}/messages"), channel)
+    }
+
+    fn go(limits: &mut Limits, route: &Route, urgent: bool, now: Instant) -> Permit {
+        match limits.ask(route, urgent, now) {
+            Verdict::Go(permit) => permit,
+            other @ (Verdict::At(_) | Verdict::AfterAnswer) => panic!("it has to wait: {other:?}"),
+        }
+    }
+
+    fn told(limit: u32, remaining: u32, reset_ms: u64) -> Told {
+        Told {
+            bucket: Some("abcd".to_owned()),
+            limit: Some(limit),
+            remaining: Some(remaining),
+            reset_after: Some(Duration::from_millis(reset_ms)),
+            limited: None,
+            unauthorised: false,
+        }
+    }
+
+    fn limited(ms: u64, is_global: bool) -> Told {
+        Told { limited: Some(Limited { after: Duration::from_millis(ms), is_global }), ..Told::default() }
+    }
+
+    #[test]
+    fn a_route_is_asked_once_until_its_limit_is_known_and_then_as_far_as_it_goes() {
+        let (mut limits, now) = (Limits::new(), Instant::now());
+        let route = message(1);
+        let first = go(&mut limits, &route, false, now);
+        assert_eq!(limits.ask(&route, false, now), Verdict::AfterAnswer);
+        limits.answered(&first, &route, &told(5, 4, 5000), now);
+        let flying: Vec<Permit> = (0..4).map(|_| go(&mut limits, &route, false, now)).collect();
+        let reset = now + Duration::from_secs(5) + MARGIN;
+        assert_eq!(limits.ask(&route, false, now), Verdict::At(reset));
+        assert!(matches!(limits.ask(&message(2), false, now), Verdict::Go(_)), "another channel has its own");
+        // Answers that overtake each other do not give back what is spent.
+        for (permit, remaining) in flying.iter().zip([0, 1, 2, 3]) {
+            limits.answered(permit, &route, &told(5, remaining, 4990), now);
+        }
+        assert!(matches!(limits.ask(&route, false, now), Verdict::At(_)));
+        for _ in 0..5 {
+            go(&mut limits, &route, false, reset);
+        }
+        assert_eq!(limits.ask(&route, false, reset), Verdict::AfterAnswer);
+    }
+
+    #[test]
+    fn what_is_refused_waits_and_nothing_else() {
+        let (mut limits, now) = (Limits::new(), Instant::now());
+        let permit = go(&mut limits, &message(1), false, now);
+        limits.answered(&permit, &message(1), &limited(1500, false), now);
+        let until = now + Duration::from_millis(1500) + MARGIN;
+        assert_eq!(limits.ask(&message(1), true, now), Verdict::At(until));
+        go(&mut limits, &message(2), false, now);
+        go(&mut limits, &message(1), false, until);
+    }
+
+    #[test]
+    fn a_global_refusal_stops_everything_but_interactions() {
+        let (mut limits, now) = (Limits::new(), Instant::now());
+        let permit = go(&mut limits, &message(1), false, now);
+        limits.answered(&permit, &message(1), &limited(1000, true), now);
+        let until = now + Duration::from_secs(1) + MARGIN;
+        assert_eq!(limits.ask(&message(2), true, now), Verdict::At(until));
+        let callback = Route::post("/interactions/callback", "/x".to_owned(), 3).by_interaction();
+        go(&mut limits, &callback, true, now);
+        // Afterwards what is not urgent goes slower than before; alerts find room.
+        for channel in 10..10 + u64::from(GLOBAL_NORMAL / 2 + 1) {
+            go(&mut limits, &message(channel), false, until);
+        }
+        assert_eq!(limits.ask(&message(99), false, until), Verdict::At(until + SECOND));
+        go(&mut limits, &message(99), true, until);
+    }
+
+    #[test]
+    fn a_flood_leaves_room_for_alerts() {
+        let (mut limits, now) = (Limits::new(), Instant::now());
+        let mut gone = 0;
+        while let Verdict::Go(_) = limits.ask(&message(gone + 1), false, now) {
+            gone += 1;
+        }
+        assert_eq!(gone, u64::from(GLOBAL_NORMAL));
+        for channel in 0..u64::from(GLOBAL_MAX - GLOBAL_NORMAL) {
+            go(&mut limits, &message(1000 + channel), true, now);
+        }
+        assert_eq!(limits.ask(&message(2000), true, now), Verdict::At(now + SECOND));
+        go(&mut limits, &message(2000), false, now + SECOND);
+    }
+
+    #[test]
+    fn an_unknown_token_is_not_shown_again_at_once() {
+        let (mut limits, now) = (Limits::new(), Instant::now());
+        let permit = go(&mut limits, &message(1), true, now);
+        limits.answered(&permit, &message(1), &Told { unauthorised: true, ..Told::default() }, now);
+        assert_eq!(limits.ask(&message(2), true, now), Verdict::At(now + UNAUTHORISED));
+    }
+
+    #[test]
+    fn a_request_that_nobody_waits_for_gives_its_place_back() {
+        let (mut limits, now) = (Limits::new(), Instant::now());
+        let permit = go(&mut limits, &message(1), false, now);
+        // Its limit got its name in the meantime, by another channel.
+        let other = go(&mut limits, &message(2), false, now);
+        limits.answered(&other, &message(2), &told(5, 4, 1000), now);
+        limits.abandoned(&permit);
+        let again = go(&mut limits, &message(1), false, now);
+        limits.abandoned(&again);
+        go(&mut limits, &message(1), false, now);
+    }
+}

@@ -1,0 +1,105 @@
+//! How Discord is reached: as everybody does, or as the configuration says.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use secrecy::ExposeSecret as _;
+use serenity::all::{CreateAllowedMentions, Http, HttpBuilder};
+use tokio::sync::Notify;
+
+use super::limits::Limits;
+use super::{PATIENCE, Rest, Shared};
+use crate::config::{self, API_URL, Reach};
+
+/// Where Discord keeps what people attach.
+const FILES: [&str; 2] = ["https://cdn.discordapp.com/", "https://media.discordapp.net/"];
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(5);
+/// The longest that serenity waits for an answer of its own.
+const SERENITY: Duration = Duration::from_secs(15);
+/// Discord wants to be told which library asks, and refuses who does not say.
+const USER_AGENT: &str = concat!(
+    "DiscordBot (https://github.com/serenity-rs/serenity, 0.12.5) herder/",
+    env!("CARGO_PKG_VERSION")
+);
+
+/// Why Discord cannot be reached as the configuration says.
+#[derive(Debug, thiserror::Error)]
+pub(in super::super) enum ReachError {
+    /// The authority's certificate cannot be read.
+    #[error("the certificate {path} of [discord] ca cannot be used: {reason}")]
+    Ca {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No client can be made.
+    #[error("no client for Discord can be made: {0}")]
+    Client(String),
+}
+
+impl Rest {
+    /// The way to Discord that `settings` describe.
+    ///
+    /// # Errors
+    /// If the certificate of another authority is named and cannot be read.
+    pub(in super::super) async fn new(settings: &config::Discord) -> Result<Self, ReachError> {
+        let client = client(&settings.reach).await?;
+        let mut files: Vec<String> = FILES.map(str::to_owned).to_vec();
+        let base = match &settings.reach {
+            Reach::Internet | Reach::At { .. } => format!("{API_URL}/api/v10"),
+            Reach::Plain(url) => {
+                // What stands in for Discord keeps its own files.
+                files.push(format!("{url}/"));
+                format!("{url}/api/v10")
+            }
+        };
+        let shared = Shared {
+            client,
+            base,
+            files,
+            token: settings.token.clone(),
+            reach: settings.reach.clone(),
+            limits: Mutex::new(Limits::new()),
+            answered: Notify::new(),
+        };
+        Ok(Self { shared: Arc::new(shared), urgent: false, patience: PATIENCE })
+    }
+
+    /// serenity's own client: for its gateway, which asks where to connect, and for nothing else.
+    pub(in super::super) fn serenity(&self) -> Arc<Http> {
+        let builder = HttpBuilder::new(self.shared.token.expose_secret().trim())
+            .client(self.shared.client.clone())
+            .default_allowed_mentions(CreateAllowedMentions::new());
+        let builder = match &self.shared.reach {
+            Reach::Internet | Reach::At { .. } => builder,
+            // serenity ignores a proxy while its rate limiter is on.
+            Reach::Plain(url) => builder.proxy(url.clone()).ratelimiter_disabled(true),
+        };
+        Arc::new(builder.build())
+    }
+}
+
+async fn client(reach: &Reach) -> Result<reqwest::Client, ReachError> {
+    let builder = reqwest::Client::builder()
+        .user_agent(USER_AGENT)
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT)
+        // The requests of this room have shorter limits of their own; serenity's have none.
+        .timeout(SERENITY)
+        .use_rustls_tls();
+    let builder = match reach {
+        Reach::Internet => builder,
+        Reach::Plain(_) => builder.no_proxy(),
+        Reach::At { address, ca } => {
+            let unusable = |reason: String| ReachError::Ca { path: ca.display().to_string(), reason };
+            let pem = tokio::fs::read(ca).await.map_err(|error| unusable(error.to_string()))?;
+            let authority =
+                reqwest::Certificate::from_pem(&pem).map_err(|error| unusable(error.to_string()))?;
+            let host = API_URL.trim_start_matches("https://");
+            builder.no_proxy().add_root_certificate(authority).resolve(host, *address)
+        }
+    };
+    builder.build().map_err(|error| ReachError::Client(error.without_url().to_string()))
+}

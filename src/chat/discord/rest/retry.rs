@@ -1,0 +1,103 @@
+//! What is tried again, when, and how often.
+
+use std::time::Duration;
+
+/// The longest wait between two tries.
+const WAIT_MAX: Duration = Duration::from_secs(10);
+/// The wait after the first failure.
+const WAIT_FIRST: Duration = Duration::from_millis(200);
+
+/// How a try failed that may be worth another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// Too many requests; how long it has to wait is known to the limits.
+    Limited,
+    /// Discord is not well: 500, 502, 503, 504 and the like. It may have done what it was asked for.
+    Server(u16),
+    /// Nothing was sent: no connection.
+    Unreached,
+    /// The answer was lost: it took too long, or the connection broke. It may have been done.
+    Lost,
+}
+
+impl Failure {
+    /// Whether what was asked for may have been done.
+    pub(super) fn maybe_done(self) -> bool {
+        match self {
+            Self::Server(_) | Self::Lost => true,
+            Self::Limited | Self::Unreached => false,
+        }
+    }
+}
+
+/// The tries of one request.
+#[derive(Debug, Default)]
+pub(super) struct Retry {
+    failures: u32,
+    maybe_done: bool,
+}
+
+impl Retry {
+    /// After a failure: how long to wait before the next try; `None`: another one could do it twice. `jitter` is between 0
+    /// and 1. How many tries there are in all is a matter of the time the request has.
+    pub(super) fn failed(&mut self, failure: Failure, repeatable: bool, jitter: f64) -> Option<Duration> {
+        self.maybe_done |= failure.maybe_done();
+        if self.maybe_done && !repeatable {
+            return None;
+        }
+        if failure == Failure::Limited {
+            // The limits say when; that is no failure of Discord's.
+            return Some(Duration::ZERO);
+        }
+        let wait =
+            WAIT_FIRST.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX)).min(WAIT_MAX);
+        self.failures = self.failures.saturating_add(1).min(16);
+        Some(wait.mul_f64(0.8 + 0.4 * jitter.clamp(0.0, 1.0)))
+    }
+
+    /// Whether one of the tries may have done it.
+    pub(super) fn maybe_done(&self) -> bool {
+        self.maybe_done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_ten_seconds() {
+        let mut retry = Retry::default();
+        let waits: Vec<u128> = (0..8)
+            .filter_map(|_| retry.failed(Failure::Server(502), true, 0.5))
+            .map(|wait| wait.as_millis())
+            .collect();
+        assert_eq!(waits, [200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
+        for _ in 0..100 {
+            retry.failed(Failure::Lost, true, 1.0);
+        }
+        assert_eq!(retry.failed(Failure::Lost, true, 1.0), Some(Duration::from_secs(12)));
+    }
+
+    #[test]
+    fn what_may_have_been_done_is_repeated_only_where_that_is_the_same() {
+        let table = [
+            (Failure::Limited, true, true, false),
+            (Failure::Limited, false, true, false),
+            (Failure::Unreached, false, true, false),
+            (Failure::Server(500), true, true, true),
+            (Failure::Server(500), false, false, true),
+            (Failure::Lost, true, true, true),
+            (Failure::Lost, false, false, true),
+        ];
+        for (failure, repeatable, again, maybe_done) in table {
+            let mut retry = Retry::default();
+            assert_eq!(retry.failed(failure, repeatable, 0.5).is_some(), again, "{failure:?} {repeatable}");
+            assert_eq!(retry.maybe_done(), maybe_done, "{failure:?} {repeatable}");
+        }
+        // Being limited after an answer was lost does not make it certain that nothing was done.
+        let mut retry = Retry::default();
+        assert!(retry.failed(Failure::Lost, true, 0.5).is_some());
+        assert_eq!(retry.failed(Failure::Limited, false, 0.5), None);
+    }
+}
