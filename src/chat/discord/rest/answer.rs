@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn who_is_to_wait_and_how_long() {
-        let table: &[(&[(&str, &str)], &str, f64, bool)] = &[
+        type Pairs = &'static [(&'static str, &'static str)];
+        let table: &[(Pairs, &str, f64, bool)] = &[
             (
                 &[("x-ratelimit-bucket", "b"), ("retry-after", "2")],
                 r#"{"retry_after": 1.5, "global": false}"#,
