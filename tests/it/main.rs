@@ -13,6 +13,7 @@ mod conversation;
 mod conversation_servers;
 mod core_sim;
 mod demo;
+mod discord_sim;
 mod embedded_ircd;
 mod irc;
 mod irc_rig;
@@ -24,6 +25,9 @@ mod mirrors;
 mod outbox;
 mod runtime;
 mod servers;
+#[expect(dead_code, reason = "a toolbox: what one theme does not need, another does")]
+#[path = "../sim/discord/mod.rs"]
+mod simulated_discord;
 mod stage;
 mod storage_failure;
 mod supervisor;

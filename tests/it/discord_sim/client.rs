@@ -1,0 +1,288 @@
+//! The same with serenity and poise, as herder uses them.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use poise::serenity_prelude as serenity;
+use serenity::{GatewayIntents, Mentionable as _};
+use tokio::task::JoinHandle;
+
+use super::*;
+
+type Error = Box<dyn std::error::Error + Send + Sync>;
+type Context<'a> = poise::Context<'a, Heard, Error>;
+
+/// What the bot has heard, for the bot itself.
+#[derive(Default)]
+struct Heard {
+    resumes: AtomicU32,
+}
+
+/// Answers later.
+#[poise::command(slash_command)]
+async fn slow(ctx: Context<'_>, #[description = "words"] words: String) -> Result<(), Error> {
+    ctx.defer_ephemeral().await?;
+    ctx.say(format!("you said {words}")).await?;
+    ctx.say("and more").await?;
+    Ok(())
+}
+
+#[expect(clippy::unused_async, reason = "poise asks for a future")]
+async fn names(_: Context<'_>, typed: &str) -> serenity::CreateAutocompleteResponse {
+    let names = ["spark", "spring", "owl"].into_iter().filter(|name| name.starts_with(typed));
+    serenity::CreateAutocompleteResponse::new()
+        .set_choices(names.map(|name| serenity::AutocompleteChoice::new(name, name)).collect())
+}
+
+/// Pauses an agent.
+#[poise::command(slash_command, default_member_permissions = "MANAGE_GUILD")]
+async fn pause(
+    ctx: Context<'_>,
+    #[description = "which"]
+    #[autocomplete = "names"]
+    agent: String,
+) -> Result<(), Error> {
+    let button = serenity::CreateButton::new(format!("resume:{agent}")).label("Resume");
+    let row = serenity::CreateActionRow::Buttons(vec![button]);
+    ctx.send(poise::CreateReply::default().content(format!("{agent} is paused")).components(vec![row]))
+        .await?;
+    Ok(())
+}
+
+#[derive(Debug, poise::Modal)]
+struct Long {
+    #[name = "What to do"]
+    prompt: String,
+}
+
+/// Adds a task.
+#[poise::command(slash_command, subcommands("add"), subcommand_required)]
+#[expect(clippy::unused_async, reason = "poise asks for a future")]
+async fn task(_: Context<'_>) -> Result<(), Error> {
+    Ok(())
+}
+
+/// Adds a task.
+#[poise::command(slash_command)]
+async fn add(ctx: poise::ApplicationContext<'_, Heard, Error>) -> Result<(), Error> {
+    use poise::Modal as _;
+    if let Some(long) = Long::execute(ctx).await? {
+        ctx.say(format!("to do: {}", long.prompt)).await?;
+    }
+    Ok(())
+}
+
+async fn event(ctx: &serenity::Context, event: &serenity::FullEvent, heard: &Heard) -> Result<(), Error> {
+    match event {
+        serenity::FullEvent::Message { new_message } if !new_message.author.bot => {
+            let echo = format!("heard {:?} of {}", new_message.content, new_message.author.mention());
+            let silent = serenity::CreateAllowedMentions::new();
+            let message = serenity::CreateMessage::new().content(echo).allowed_mentions(silent);
+            new_message.channel_id.send_message(ctx, message.reference_message(new_message)).await?;
+            new_message.react(ctx, '👀').await?;
+        }
+        serenity::FullEvent::InteractionCreate { interaction: serenity::Interaction::Component(click) } => {
+            let message = serenity::CreateInteractionResponseMessage::new()
+                .content(format!("{} by {}", click.data.custom_id, click.user.name))
+                .components(Vec::new());
+            click.create_response(ctx, serenity::CreateInteractionResponse::UpdateMessage(message)).await?;
+        }
+        serenity::FullEvent::Resume { .. } => {
+            heard.resumes.fetch_add(1, Ordering::SeqCst);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// How the bot finds its Discord.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Plain,
+    Encrypted,
+}
+
+fn http(sim: &Discord, way: Way) -> serenity::Http {
+    match way {
+        Way::Plain => {
+            serenity::HttpBuilder::new(sim.token()).proxy(sim.api_url()).ratelimiter_disabled(true).build()
+        }
+        Way::Encrypted => {
+            let authority = reqwest::Certificate::from_pem(sim.ca_pem().as_bytes()).expect("a certificate");
+            let client = reqwest::Client::builder()
+                .use_rustls_tls()
+                .add_root_certificate(authority)
+                .resolve("discord.com", sim.address())
+                .build()
+                .expect("a client");
+            serenity::HttpBuilder::new(sim.token()).client(client).build()
+        }
+    }
+}
+
+/// A bot, and how its client ends.
+async fn bot(sim: &Discord, way: Way, intents: GatewayIntents) -> JoinHandle<Result<(), serenity::Error>> {
+    let guild = serenity::GuildId::new(sim.guild_id());
+    let framework = poise::Framework::builder()
+        .options(poise::FrameworkOptions {
+            commands: vec![slow(), pause(), task()],
+            event_handler: |ctx, happened| Box::pin(event(ctx.serenity_context, happened, ctx.user_data)),
+            initialize_owners: true,
+            ..Default::default()
+        })
+        .setup(move |ctx, _, framework| {
+            Box::pin(async move {
+                poise::builtins::register_in_guild(ctx, &framework.options().commands, guild).await?;
+                Ok(Heard::default())
+            })
+        })
+        .build();
+    let mut client = serenity::ClientBuilder::new_with_http(http(sim, way), intents)
+        .framework(framework)
+        .await
+        .expect("a client");
+    tokio::spawn(async move { client.start().await })
+}
+
+fn intents() -> GatewayIntents {
+    GatewayIntents::non_privileged() | GatewayIntents::MESSAGE_CONTENT | GatewayIntents::GUILD_MEMBERS
+}
+
+async fn started(sim: &Discord, way: Way) -> JoinHandle<Result<(), serenity::Error>> {
+    let bot = bot(sim, way, intents()).await;
+    sim.command("pause").await;
+    bot
+}
+
+#[tokio::test]
+async fn a_conversation() {
+    for way in [Way::Plain, Way::Encrypted] {
+        let sim = Discord::start().await;
+        let _bot = started(&sim, way).await;
+        let alice = sim.user("alice").locale("de");
+
+        let said = alice.says("#general", "hello @herder");
+        let echo = sim.message_in("#general", |message| message.reply_to == Some(said)).await;
+        assert_eq!(echo.content, format!("heard \"hello <@{}>\" of {}", sim.bot_id(), alice.mention()));
+        assert!(echo.pings.is_empty(), "{:?}", echo.pings);
+        sim.reaction(said, "👀").await;
+
+        let asked = alice.slash("#general", "slow", json!({ "words": "now" }));
+        let ack = asked.acknowledged().await;
+        assert_eq!((ack.kind, ack.ephemeral), (5, true));
+        assert!(ack.latency < Duration::from_secs(3));
+        let answer = asked.answer().await;
+        assert_eq!((answer.content.as_str(), answer.is_ephemeral()), ("you said now", true));
+        let more = asked.followups(1).await;
+        assert_eq!((more[0].content.as_str(), more[0].is_ephemeral()), ("and more", false));
+    }
+}
+
+#[tokio::test]
+async fn completion_buttons_and_modals() {
+    let sim = Discord::start().await;
+    let _bot = started(&sim, Way::Plain).await;
+    let alice = sim.user("alice");
+    assert!(!alice.is_offered("pause") && alice.is_offered("task"));
+    sim.role("operator", permission::MANAGE_GUILD);
+    let alice = alice.roles(["operator"]);
+
+    let choices = alice.autocompletes("#general", "pause", "agent", "sp", json!({})).choices().await;
+    assert_eq!(choices, [("spark".to_owned(), json!("spark")), ("spring".to_owned(), json!("spring"))]);
+
+    let paused = alice.slash("#general", "pause", json!({ "agent": "spark" })).answer().await;
+    assert_eq!(paused.content, "spark is paused");
+    let click = alice.clicks(paused.id, &paused.button("Resume").custom_id);
+    assert_eq!(click.answer().await.content, "resume:spark by alice");
+    assert_eq!(sim.message(paused.id, |message| !message.history.is_empty()).await.buttons(), []);
+
+    let asked = alice.slash("#general", "task add", json!({}));
+    let modal = asked.modal().await;
+    assert_eq!((modal.title.as_str(), modal.fields[0].label.as_str()), ("Long", "What to do"));
+    let sent = alice.submits_modal(&asked, &[("prompt", "mend it")]).await;
+    assert_eq!(sent.acknowledged().await.kind, 6);
+    let words = sim.message_in("#general", |message| message.content.starts_with("to do")).await;
+    assert_eq!(words.content, "to do: mend it");
+}
+
+#[tokio::test]
+async fn what_is_missed_is_replayed_after_each_way_to_lose_a_connection() {
+    let sim = Discord::start().await;
+    let _bot = started(&sim, Way::Plain).await;
+    let alice = sim.user("alice");
+    let gateway = sim.gateway();
+    let ways: [&dyn Fn(); 5] = [
+        &|| gateway.drops_fin(),
+        &|| gateway.drops_rst(),
+        &|| gateway.closes(4000),
+        &|| gateway.asks_to_reconnect(),
+        &|| gateway.invalidates(true),
+    ];
+    for (number, lose) in (1..).zip(ways) {
+        lose();
+        let said = alice.says("#general", &format!("missed {number}"));
+        gateway.resumed(number).await;
+        sim.reaction(said, "👀").await;
+    }
+    assert_eq!(gateway.identifies(), 1);
+    assert_eq!(sim.look(|state| state.posts("#general").count()), 5);
+}
+
+#[tokio::test]
+async fn a_token_or_an_intent_that_is_refused_ends_the_client() {
+    let sim = Discord::start().await;
+    let bot = started(&sim, Way::Plain).await;
+    sim.changes_token("another");
+    sim.gateway().drops_fin();
+    // The resume is refused with 4004.
+    assert!(bot.await.expect("no panic").is_err());
+
+    let sim = Discord::builder().without_message_content().start().await;
+    let bot = self::bot(&sim, Way::Plain, intents()).await;
+    let ended = bot.await.expect("no panic").expect_err("4014").to_string();
+    assert!(ended.contains("intents"), "{ended}");
+}
+
+#[tokio::test]
+async fn without_the_intent_only_what_is_meant_for_the_bot_has_words() {
+    let sim = Discord::builder().without_message_content().start().await;
+    let _bot = bot(&sim, Way::Plain, GatewayIntents::non_privileged()).await;
+    sim.command("pause").await;
+    let alice = sim.user("alice");
+    alice.says("#general", "psst");
+    alice.says("#general", "@herder listen");
+    sim.message_in("#general", |message| message.content.contains("listen")).await;
+    assert!(sim.posts("#general")[0].starts_with("heard \"\""), "{:?}", sim.posts("#general"));
+}
+
+#[tokio::test]
+async fn an_answer_that_never_comes_is_a_violation() {
+    let sim = Discord::start().await;
+    let _bot = started(&sim, Way::Plain).await;
+    let alice = sim.user("alice");
+    sim.inject(
+        Fault::status(500, Effect::Before)
+            .on("POST /interactions/{interaction_id}/{interaction_token}/callback")
+            .always(),
+    );
+    let asked = alice.slash("#general", "slow", json!({ "words": "a" }));
+    sim.until("a try", |state| state.requests.iter().any(|request| request.route.contains("/callback")))
+        .await;
+    assert_eq!(sim.violations(), [] as [String; 0]);
+    asked.waited_out();
+    assert_eq!(sim.expects_violation("never acknowledged").len(), 1);
+}
+
+#[tokio::test]
+async fn a_second_acknowledgement_is_refused() {
+    let sim = Discord::start().await;
+    let _bot = started(&sim, Way::Plain).await;
+    let alice = sim.user("alice");
+    // The first is done, but its answer is lost: poise reports the failure to the user, which is a second one.
+    sim.inject(
+        Fault::dropped(Effect::After).on("POST /interactions/{interaction_id}/{interaction_token}/callback"),
+    );
+    alice.slash("#general", "slow", json!({ "words": "a" })).acknowledged().await;
+    sim.until("the second", |state| state.violations.iter().any(|line| line.contains("40060"))).await;
+    sim.expects_violation("40060");
+}

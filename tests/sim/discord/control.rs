@@ -1,0 +1,386 @@
+//! What a test does to the simulated Discord, and what it asks of it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::fault::{Fault, Injected};
+use super::gateway::Push;
+use super::permission;
+use super::rest;
+use super::state::{
+    Bot, Channel, Command, Guild, Id, Member, Message, Overwrite, Person, Request, Role, State,
+};
+use super::{Discord, Shared};
+
+/// One guild with an owner, the bot and a channel `#general`.
+pub(crate) fn fresh(base: String, behind: Duration, token: &str, permissions: u64) -> State {
+    let nobody = Bot { id: 0, name: "herder".to_owned(), token: token.to_owned(), privileged: 0, role: 0 };
+    let guild = Guild {
+        id: 0,
+        name: "Workshop".to_owned(),
+        owner: 0,
+        locale: "en-US".to_owned(),
+        roles: BTreeMap::new(),
+        members: BTreeMap::new(),
+    };
+    let mut state = State::new(base, nobody, guild, behind);
+    let (guild, bot, owner, role) = (state.new_id(), state.new_id(), state.new_id(), state.new_id());
+    let joined = state.now();
+    state.guild.id = guild;
+    state.guild.owner = owner;
+    state.bot.id = bot;
+    state.bot.role = role;
+    let everyone = permission::EVERYONE;
+    let roles = [("@everyone", guild, everyone, false), ("herder", role, permissions, true)];
+    for (position, (name, id, permissions, managed)) in roles.into_iter().enumerate() {
+        let role = Role { id, name: name.to_owned(), permissions, position: position as u64, managed };
+        state.guild.roles.insert(id, role);
+    }
+    for (id, name, bot, roles) in [(owner, "owner", false, vec![]), (bot, "herder", true, vec![role])] {
+        state.users.insert(id, Person { id, name: name.to_owned(), bot });
+        state.guild.members.insert(id, Member { roles, nick: None, joined });
+    }
+    state.add_channel("general", 0, None);
+    state
+}
+
+/// Violations, and interactions that were left without an answer.
+pub(crate) fn all_violations(state: &State) -> Vec<String> {
+    let mut all = state.violations.clone();
+    for interaction in state.interactions.values() {
+        let is_late = interaction.delivered.is_some_and(|at| at.elapsed() > rest::PATIENCE);
+        if interaction.ack.is_none() && is_late {
+            all.push(format!("{:?} was never acknowledged", interaction.asked));
+        }
+    }
+    all
+}
+
+/// What happened, for a test that waited in vain.
+pub(crate) fn report(state: &State) -> String {
+    let mut report = String::from("the last requests:\n");
+    for request in state.requests.iter().rev().take(25).rev() {
+        let body: String = request.body.to_string().chars().take(200).collect();
+        let status = request.status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
+        let _ = writeln!(report, "  {status} {} {} {body}", request.route, request.path);
+    }
+    report.push_str("the last messages:\n");
+    for message in state.messages.values().rev().take(15).collect::<Vec<_>>().into_iter().rev() {
+        let name = |id: &Id| state.users.get(id).map_or("?", |user| user.name.as_str()).to_owned();
+        let channel = state.channels.get(&message.channel).map_or("?", |channel| channel.name.as_str());
+        let deleted = if message.deleted { " (deleted)" } else { "" };
+        let _ = writeln!(report, "  #{channel} {}: {:?}{deleted}", name(&message.author), message.content);
+    }
+    let channels: Vec<&str> =
+        state.channels.values().filter(|c| !c.deleted).map(|c| c.name.as_str()).collect();
+    let _ = writeln!(report, "channels: {channels:?}");
+    let sessions: Vec<_> = state
+        .gateway
+        .sessions
+        .iter()
+        .map(|session| (&session.id, session.is_linked(), session.sequence))
+        .collect();
+    let _ = writeln!(
+        report,
+        "gateway: sessions (connected, events) {sessions:?}, identifies {}",
+        state.gateway.identifies
+    );
+    let _ = writeln!(report, "violations: {:#?}", all_violations(state));
+    report
+}
+
+/// A fault that was injected.
+#[derive(Debug)]
+pub(crate) struct Armed {
+    shared: Arc<Shared>,
+    id: u64,
+}
+
+impl Armed {
+    /// Waits until it has struck as often as it was to.
+    pub(crate) async fn spent(&self) {
+        self.shared
+            .wait("a fault to strike", |state| {
+                let fault = state.faults.iter().find(|fault| fault.id == self.id);
+                fault.is_none_or(Injected::is_spent).then_some(())
+            })
+            .await;
+    }
+
+    /// How often it struck.
+    pub(crate) fn struck(&self) -> u32 {
+        self.shared.look(|state| {
+            state.faults.iter().find(|fault| fault.id == self.id).map_or(0, |fault| fault.struck)
+        })
+    }
+
+    /// No further request meets it.
+    pub(crate) fn lift(&self) {
+        self.shared.with(|state| {
+            for fault in state.faults.iter_mut().filter(|fault| fault.id == self.id) {
+                fault.fault = fault.fault.clone().times(fault.struck);
+            }
+        });
+    }
+}
+
+impl Discord {
+    /// Requests meet this fault from now on. Of several that fit the one injected first strikes.
+    pub(crate) fn inject(&self, fault: Fault) -> Armed {
+        let id = self.shared.with(|state| {
+            let id = state.faults.len() as u64;
+            state.faults.push(Injected { id, fault, struck: 0 });
+            id
+        });
+        Armed { shared: Arc::clone(&self.shared), id }
+    }
+
+    /// Every connection is reset and nothing is answered, until [`Self::comes_back`].
+    pub(crate) fn goes_offline(&self) {
+        self.shared.with(|state| {
+            state.offline = true;
+            state.push_all(&Push::Rst);
+        });
+    }
+
+    pub(crate) fn comes_back(&self) {
+        self.shared.with(|state| state.offline = false);
+    }
+
+    /// Discord's clock no longer stands back: what was said before is that much older.
+    pub(crate) fn catches_up(&self) {
+        self.shared.with(|state| state.behind = Duration::ZERO);
+    }
+
+    /// Topics and names may be changed as often as one likes, instead of twice in ten minutes.
+    pub(crate) fn frees_topics(&self) {
+        self.shared.with(|state| state.limits.topics_are_free = true);
+    }
+
+    /// The bot's token is no longer valid: another one was made in the developer portal.
+    pub(crate) fn changes_token(&self, token: &str) {
+        self.shared.with(|state| token.clone_into(&mut state.bot.token));
+    }
+
+    /// The bot's role now grants this.
+    pub(crate) fn grants_bot(&self, permissions: u64) {
+        self.shared.with(|state| {
+            let id = state.bot.role;
+            if let Some(role) = state.guild.roles.get_mut(&id) {
+                role.permissions = permissions;
+            }
+            state.tell_role("GUILD_ROLE_UPDATE", id);
+        });
+    }
+
+    pub(crate) fn guild_id(&self) -> Id {
+        self.shared.look(|state| state.guild.id)
+    }
+
+    pub(crate) fn bot_id(&self) -> Id {
+        self.shared.look(|state| state.bot.id)
+    }
+
+    /// The role with this name; a new one gets these permissions.
+    pub(crate) fn role(&self, name: &str, permissions: u64) -> Id {
+        self.shared.with(|state| state.role(name, permissions))
+    }
+
+    /// A text channel that somebody makes.
+    pub(crate) fn makes_channel(&self, name: &str) -> Id {
+        self.shared.with(|state| state.add_channel(name.trim_start_matches('#'), 0, None))
+    }
+
+    /// What a role or a member may and may not do in a channel.
+    pub(crate) fn overwrites(&self, channel: &str, target: Id, allow: u64, deny: u64) {
+        self.shared.with(|state| {
+            let id = state.expect_channel(channel);
+            let kind = u64::from(!state.guild.roles.contains_key(&target));
+            if let Some(channel) = state.channels.get_mut(&id) {
+                channel.overwrites.insert(target, Overwrite { kind, allow, deny });
+            }
+            state.tell_channel("CHANNEL_UPDATE", id);
+        });
+    }
+
+    /// Waits until a session is there and its connection stands.
+    pub(crate) async fn ready(&self) {
+        self.until("a session", |state| state.gateway.sessions.iter().any(|session| session.is_ready)).await;
+    }
+
+    /// Waits until a command is registered.
+    pub(crate) async fn command(&self, name: &str) -> Command {
+        self.find(&format!("the command /{name}"), |state| state.command(name).cloned()).await
+    }
+
+    /// Waits for a channel with this name.
+    pub(crate) async fn channel(&self, name: &str) -> Channel {
+        self.find(&format!("the channel {name}"), |state| state.channel(name).cloned()).await
+    }
+
+    /// Waits for a message of the bot's in a channel that is there for all to see. Of several the newest is returned.
+    pub(crate) async fn message_in(
+        &self,
+        channel: &str,
+        mut is_meant: impl FnMut(&Message) -> bool,
+    ) -> Message {
+        let what = format!("a message in {channel}");
+        self.find(&what, |state| state.posts(channel).filter(|message| is_meant(message)).last().cloned())
+            .await
+    }
+
+    /// Waits until this holds of a message, deleted or not.
+    pub(crate) async fn message(&self, id: Id, mut holds: impl FnMut(&Message) -> bool) -> Message {
+        self.find("a message to change", |state| {
+            state.messages.get(&id).filter(|message| holds(message)).cloned()
+        })
+        .await
+    }
+
+    /// Waits until the bot has reacted to a message.
+    pub(crate) async fn reaction(&self, message: Id, emoji: &str) {
+        self.until(&format!("{emoji} on a message"), |state| bot_reacted(state, message, emoji)).await;
+    }
+
+    /// Waits until the bot has taken its reaction back.
+    pub(crate) async fn no_reaction(&self, message: Id, emoji: &str) {
+        self.until(&format!("{emoji} to go from a message"), |state| !bot_reacted(state, message, emoji))
+            .await;
+    }
+
+    /// The contents of the bot's messages in a channel, oldest first.
+    pub(crate) fn posts(&self, channel: &str) -> Vec<String> {
+        self.look(|state| state.posts(channel).map(|message| message.content.clone()).collect())
+    }
+
+    /// The requests of a route so far: `POST /channels/{channel_id}/messages`.
+    pub(crate) fn requests(&self, route: &str) -> Vec<Request> {
+        self.look(|state| state.requests.iter().filter(|request| request.route == route).cloned().collect())
+    }
+
+    /// The gateway and what can be done to it.
+    pub(crate) fn gateway(&self) -> GatewayControl {
+        GatewayControl { shared: Arc::clone(&self.shared) }
+    }
+}
+
+fn bot_reacted(state: &State, message: Id, emoji: &str) -> bool {
+    let reactions = state.messages.get(&message).map(|message| &message.reactions);
+    let mut reactions = reactions.into_iter().flatten();
+    reactions.any(|reaction| reaction.emoji == emoji && reaction.users.contains(&state.bot.id))
+}
+
+/// Does things to the gateway.
+pub(crate) struct GatewayControl {
+    shared: Arc<Shared>,
+}
+
+impl GatewayControl {
+    fn push(&self, push: &Push) {
+        self.shared.with(|state| state.push_all(push));
+    }
+
+    /// Every connection ends without a word.
+    pub(crate) fn drops_fin(&self) {
+        self.push(&Push::Fin);
+    }
+
+    /// Every connection is reset.
+    pub(crate) fn drops_rst(&self) {
+        self.push(&Push::Rst);
+    }
+
+    /// Every connection is closed with this code.
+    pub(crate) fn closes(&self, code: u16) {
+        self.push(&Push::Close(Some(code)));
+    }
+
+    /// Every connection is closed without a code.
+    pub(crate) fn closes_empty(&self) {
+        self.push(&Push::Close(None));
+    }
+
+    /// Opcode 7.
+    pub(crate) fn asks_to_reconnect(&self) {
+        self.push(&Push::Send(serde_json::json!({ "op": 7, "d": null }).to_string()));
+    }
+
+    /// Opcode 9.
+    pub(crate) fn invalidates(&self, resumable: bool) {
+        self.push(&Push::Invalid(resumable));
+    }
+
+    /// Connections stay, but nothing comes and nothing is acknowledged; with `false` all is well for new ones.
+    pub(crate) fn zombie(&self, is_dead: bool) {
+        self.shared.with(|state| state.gateway.zombie = is_dead);
+    }
+
+    /// The next connections are answered with 503.
+    pub(crate) fn refuses(&self, connections: u32) {
+        self.shared.with(|state| state.gateway.refuse = connections);
+    }
+
+    /// The next connections are closed with a code instead of being greeted.
+    pub(crate) fn closes_at_connect(&self, connections: u32, code: u16) {
+        self.shared.with(|state| state.gateway.close_at_connect = Some((connections, code)));
+    }
+
+    /// The next resumes find no session.
+    pub(crate) fn forgets(&self, resumes: u32) {
+        self.shared.with(|state| state.gateway.forget = resumes);
+    }
+
+    /// The next events of this name go out twice; empty: of any.
+    pub(crate) fn duplicates(&self, event: &str, count: u32) {
+        self.shared.with(|state| state.gateway.duplicate = (event.to_owned(), count));
+    }
+
+    /// The next events of this name are overtaken by the event that follows each.
+    pub(crate) fn reorders(&self, event: &str, count: u32) {
+        self.shared.with(|state| state.gateway.reorder = (event.to_owned(), count));
+    }
+
+    /// For connections from now on.
+    pub(crate) fn heartbeat(&self, interval: Duration) {
+        self.shared.with(|state| state.gateway.heartbeat = interval);
+    }
+
+    /// `session_start_limit.remaining`.
+    pub(crate) fn starts_left(&self, count: u32) {
+        self.shared.with(|state| state.gateway.starts_left = count);
+    }
+
+    /// How many identifies were accepted so far.
+    pub(crate) fn identifies(&self) -> u32 {
+        self.shared.look(|state| state.gateway.identifies)
+    }
+
+    /// How many resumes were accepted so far.
+    pub(crate) fn resumes(&self) -> u32 {
+        self.shared.look(|state| state.gateway.resumes)
+    }
+
+    /// How many connections were taken so far.
+    pub(crate) fn connections(&self) -> u32 {
+        self.shared.look(|state| state.gateway.connections)
+    }
+
+    /// Waits until no session has a connection.
+    pub(crate) async fn silent(&self) {
+        let is_silent =
+            |state: &State| !state.gateway.sessions.iter().any(super::gateway::Session::is_linked);
+        self.shared.wait("the connections to end", |state| is_silent(state).then_some(())).await;
+    }
+
+    /// Waits for so many resumes altogether.
+    pub(crate) async fn resumed(&self, count: u32) {
+        self.shared.wait("a resume", |state| (state.gateway.resumes >= count).then_some(())).await;
+    }
+
+    /// Waits for so many identifies altogether.
+    pub(crate) async fn identified(&self, count: u32) {
+        self.shared.wait("an identify", |state| (state.gateway.identifies >= count).then_some(())).await;
+    }
+}

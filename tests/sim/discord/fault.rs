@@ -1,0 +1,140 @@
+//! What can be made to go wrong with a request.
+
+use std::time::Duration;
+
+use super::refusal::Refusal;
+
+/// Whether a request takes effect before its answer is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It does nothing.
+    Before,
+    /// It has been done, and the bot does not learn that.
+    After,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kind {
+    RateLimited { retry_after: f64, is_global: bool },
+    Status { status: u16, effect: Effect },
+    Slow(Duration),
+    Dropped(Effect),
+    Refused(Refusal),
+}
+
+/// A fault: what goes wrong, where, and how often. Nothing happens until [`super::Discord::inject`].
+///
+/// ```ignore
+/// sim.inject(Fault::dropped(Effect::After).on("POST /channels/{channel_id}/messages").skip(1).times(2));
+/// ```
+#[derive(Debug, Clone)]
+pub(crate) struct Fault {
+    pub(crate) kind: Kind,
+    /// `METHOD /route`, as the contract names it; empty: every request.
+    route: String,
+    skip: u32,
+    times: u32,
+}
+
+impl Fault {
+    fn new(kind: Kind) -> Self {
+        Self { kind, route: String::new(), skip: 0, times: 1 }
+    }
+
+    /// 429 for this bot on this route.
+    pub(crate) fn rate_limited(retry_after: f64) -> Self {
+        Self::new(Kind::RateLimited { retry_after, is_global: false })
+    }
+
+    /// 429 for everything the bot does.
+    pub(crate) fn globally_rate_limited(retry_after: f64) -> Self {
+        Self::new(Kind::RateLimited { retry_after, is_global: true })
+    }
+
+    /// An answer such as 500, 502 or 503.
+    pub(crate) fn status(status: u16, effect: Effect) -> Self {
+        Self::new(Kind::Status { status, effect })
+    }
+
+    /// The effect comes at once, the answer only after this.
+    pub(crate) fn slow(answer: Duration) -> Self {
+        Self::new(Kind::Slow(answer))
+    }
+
+    /// The connection ends without an answer.
+    pub(crate) fn dropped(effect: Effect) -> Self {
+        Self::new(Kind::Dropped(effect))
+    }
+
+    /// 403 with 50013.
+    pub(crate) fn missing_permissions() -> Self {
+        Self::new(Kind::Refused(Refusal::missing_permissions()))
+    }
+
+    /// 403 with 50001.
+    pub(crate) fn missing_access() -> Self {
+        Self::new(Kind::Refused(Refusal::missing_access()))
+    }
+
+    /// 404 with 10003.
+    pub(crate) fn unknown_channel() -> Self {
+        Self::new(Kind::Refused(Refusal::unknown(10003, "Channel", true)))
+    }
+
+    /// Any other refusal of Discord's.
+    pub(crate) fn refused(status: u16, code: u64, message: &str) -> Self {
+        Self::new(Kind::Refused(Refusal::circumstance(status, code, message)))
+    }
+
+    /// Only requests of this route: `POST /channels/{channel_id}/messages`.
+    pub(crate) fn on(mut self, route: &str) -> Self {
+        route.clone_into(&mut self.route);
+        self
+    }
+
+    /// The first `count` requests are spared.
+    pub(crate) fn skip(mut self, count: u32) -> Self {
+        self.skip = count;
+        self
+    }
+
+    /// So often; without this once.
+    pub(crate) fn times(mut self, count: u32) -> Self {
+        self.times = count;
+        self
+    }
+
+    /// Until it is lifted.
+    pub(crate) fn always(self) -> Self {
+        self.times(u32::MAX)
+    }
+}
+
+/// A fault that waits for its requests.
+#[derive(Debug)]
+pub(crate) struct Injected {
+    pub(crate) id: u64,
+    pub(crate) fault: Fault,
+    /// How often it struck.
+    pub(crate) struck: u32,
+}
+
+impl Injected {
+    /// Whether it strikes this request.
+    pub(crate) fn strikes(&mut self, route: &str) -> bool {
+        let fits = self.fault.route.is_empty() || self.fault.route == route;
+        if !fits || self.is_spent() {
+            return false;
+        }
+        if self.fault.skip > 0 {
+            self.fault.skip -= 1;
+            return false;
+        }
+        self.struck += 1;
+        true
+    }
+
+    pub(crate) fn is_spent(&self) -> bool {
+        self.struck >= self.fault.times
+    }
+}

@@ -1,0 +1,538 @@
+//! The gateway: sessions, what is dispatched to them, and the connections that carry them.
+
+use std::collections::VecDeque;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message as Frame;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+
+use super::Shared;
+use super::server::Link;
+use super::state::{Id, State};
+
+pub(crate) const GUILDS: u64 = 1;
+pub(crate) const MEMBERS: u64 = 1 << 1;
+pub(crate) const PRESENCES: u64 = 1 << 8;
+pub(crate) const GUILD_MESSAGES: u64 = 1 << 9;
+pub(crate) const GUILD_REACTIONS: u64 = 1 << 10;
+pub(crate) const DIRECT_MESSAGES: u64 = 1 << 12;
+pub(crate) const DIRECT_REACTIONS: u64 = 1 << 13;
+pub(crate) const MESSAGE_CONTENT: u64 = 1 << 15;
+
+/// The intents that have to be switched on in the developer portal.
+pub(crate) const PRIVILEGED: u64 = MEMBERS | PRESENCES | MESSAGE_CONTENT;
+/// Every intent there is.
+const KNOWN: u64 = 0b11_0011_1111_1111_1111_1111_1111;
+
+/// How many events of a session are kept for a resume; Discord keeps some minutes of them.
+const REPLAY_MAX: usize = 10_000;
+/// From this size on a payload is compressed for who asked for that.
+const COMPRESS_FROM: usize = 1024;
+
+/// The gateway as a whole.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    pub(crate) sessions: Vec<Session>,
+    pub(crate) heartbeat: Duration,
+    /// Identifies that were accepted.
+    pub(crate) identifies: u32,
+    /// Resumes that were accepted.
+    pub(crate) resumes: u32,
+    /// Connections that were taken, whatever became of them.
+    pub(crate) connections: u32,
+    /// How many heartbeats arrived.
+    pub(crate) heartbeats: u32,
+    /// How many more identifies Discord allows today.
+    pub(crate) starts_left: u32,
+    /// How many shards Discord recommends.
+    pub(crate) shards: u64,
+    /// So many connections are refused with 503.
+    pub(crate) refuse: u32,
+    /// So many connections are closed with this code instead of being greeted.
+    pub(crate) close_at_connect: Option<(u32, u16)>,
+    /// So many resumes are answered with an invalid session.
+    pub(crate) forget: u32,
+    /// Connections stay open, but nothing is acknowledged, answered or dispatched.
+    pub(crate) zombie: bool,
+    /// So many events of this name go out twice; empty: of any name.
+    pub(crate) duplicate: (String, u32),
+    /// So many events of this name are overtaken by the one that follows.
+    pub(crate) reorder: (String, u32),
+    next_session: u64,
+}
+
+impl Default for Gateway {
+    fn default() -> Self {
+        Self {
+            sessions: Vec::new(),
+            heartbeat: Duration::from_millis(41_250),
+            identifies: 0,
+            resumes: 0,
+            connections: 0,
+            heartbeats: 0,
+            starts_left: 1000,
+            shards: 1,
+            refuse: 0,
+            close_at_connect: None,
+            forget: 0,
+            zombie: false,
+            duplicate: (String::new(), 0),
+            reorder: (String::new(), 0),
+            next_session: 1,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) shard: (u64, u64),
+    pub(crate) intents: u64,
+    pub(crate) sequence: u64,
+    compress: bool,
+    sent: VecDeque<(u64, String)>,
+    link: Option<mpsc::UnboundedSender<Push>>,
+    overtaken: Option<String>,
+    /// `READY` has been sent on a connection that still stands.
+    pub(crate) is_ready: bool,
+}
+
+/// What a connection is told to do.
+#[derive(Debug, Clone)]
+pub(crate) enum Push {
+    /// A payload.
+    Send(String),
+    /// Opcode 9: the session is over, or (`true`) to be resumed.
+    Invalid(bool),
+    /// A close frame with this code, or an empty one.
+    Close(Option<u16>),
+    /// The end of the stream without a word.
+    Fin,
+    /// A reset.
+    Rst,
+}
+
+impl Session {
+    pub(crate) fn is_linked(&self) -> bool {
+        self.link.is_some()
+    }
+
+    pub(crate) fn push(&self, push: Push) {
+        if let Some(link) = &self.link {
+            // A connection that has just ended is noticed by its own task.
+            drop(link.send(push));
+        }
+    }
+}
+
+impl Gateway {
+    fn is_hit(fault: &mut (String, u32), event: &str) -> bool {
+        let hit = fault.1 > 0 && (fault.0.is_empty() || fault.0 == event);
+        fault.1 -= u32::from(hit);
+        hit
+    }
+}
+
+/// Whether and how a session hears of an event.
+pub(crate) struct Hearing<'a> {
+    pub(crate) event: &'a str,
+    /// One of these intents is needed; 0: none.
+    pub(crate) intents: u64,
+    /// Direct messages go to the first shard.
+    pub(crate) is_direct: bool,
+}
+
+impl State {
+    /// Sends an event to every session that is to hear it; `true` when one of them is connected.
+    pub(crate) fn dispatch(&mut self, hearing: &Hearing<'_>, data: impl Fn(&State, u64) -> Value) -> bool {
+        let mut sessions = std::mem::take(&mut self.gateway.sessions);
+        let mut heard = false;
+        for session in &mut sessions {
+            let (shard, count) = session.shard;
+            let is_here = if hearing.is_direct { shard == 0 } else { (self.guild.id >> 22) % count == shard };
+            if !is_here || (hearing.intents != 0 && session.intents & hearing.intents == 0) {
+                continue;
+            }
+            let data = data(self, session.intents);
+            heard |= self.deliver(session, hearing.event, &data);
+        }
+        self.gateway.sessions = sessions;
+        heard
+    }
+
+    /// Numbers an event, keeps it for a resume and sends it if there is a connection.
+    fn deliver(&mut self, session: &mut Session, event: &str, data: &Value) -> bool {
+        session.sequence += 1;
+        let payload = json!({ "op": 0, "t": event, "s": session.sequence, "d": data }).to_string();
+        session.sent.push_back((session.sequence, payload.clone()));
+        if session.sent.len() > REPLAY_MAX {
+            session.sent.pop_front();
+        }
+        if session.link.is_none() || self.gateway.zombie {
+            return false;
+        }
+        if Gateway::is_hit(&mut self.gateway.reorder, event) {
+            session.overtaken = Some(payload);
+            return true;
+        }
+        if Gateway::is_hit(&mut self.gateway.duplicate, event) {
+            session.push(Push::Send(payload.clone()));
+        }
+        session.push(Push::Send(payload));
+        if let Some(overtaken) = session.overtaken.take() {
+            session.push(Push::Send(overtaken));
+        }
+        true
+    }
+
+    fn session_mut(&mut self, id: &str) -> Option<&mut Session> {
+        self.gateway.sessions.iter_mut().find(|session| session.id == id)
+    }
+
+    /// Why an identify is refused.
+    fn identify_refusal(&mut self, data: &Value) -> Option<u16> {
+        if data["token"].as_str().map(|token| token.trim_start_matches("Bot "))
+            != Some(self.bot.token.as_str())
+        {
+            return Some(4004);
+        }
+        let Some(intents) = data["intents"].as_u64().filter(|intents| intents & !KNOWN == 0) else {
+            return Some(4013);
+        };
+        if intents & PRIVILEGED & !self.bot.privileged != 0 {
+            return Some(4014);
+        }
+        let shard = (data["shard"][0].as_u64(), data["shard"][1].as_u64());
+        if !data["shard"].is_null() && !matches!(shard, (Some(id), Some(count)) if id < count) {
+            return Some(4010);
+        }
+        if self.gateway.shards > 1 && shard.1.unwrap_or(1) == 1 {
+            return Some(4011);
+        }
+        if self.gateway.starts_left == 0 {
+            self.violation(
+                "gateway: an identify although session_start_limit.remaining is 0; the token is reset",
+            );
+            return Some(4004);
+        }
+        None
+    }
+
+    fn identify(&mut self, data: &Value, link: mpsc::UnboundedSender<Push>) -> String {
+        self.gateway.identifies += 1;
+        self.gateway.starts_left -= 1;
+        let shard = (data["shard"][0].as_u64().unwrap_or(0), data["shard"][1].as_u64().unwrap_or(1));
+        self.gateway.sessions.retain(|session| session.shard != shard);
+        let id = format!("session-{}", self.gateway.next_session);
+        self.gateway.next_session += 1;
+        let mut session = Session {
+            id: id.clone(),
+            shard,
+            intents: data["intents"].as_u64().unwrap_or(0),
+            sequence: 0,
+            compress: data["compress"] == true,
+            sent: VecDeque::new(),
+            link: Some(link),
+            overtaken: None,
+            is_ready: true,
+        };
+        let has_guild = (self.guild.id >> 22) % shard.1 == shard.0;
+        let guild = json!({ "id": self.guild.id.to_string(), "unavailable": true });
+        let ready = json!({
+            "v": 10, "user": self.current_user_json(), "guilds": if has_guild { json!([guild]) } else { json!([]) },
+            "session_id": id, "resume_gateway_url": self.gateway_url(), "shard": [shard.0, shard.1],
+            "application": { "id": self.bot.id.to_string(), "flags": self.application_json()["flags"] },
+            "private_channels": [], "presences": [], "relationships": [], "user_settings": {},
+            "_trace": ["simulator"],
+        });
+        self.deliver(&mut session, "READY", &ready);
+        if has_guild && session.intents & GUILDS != 0 {
+            let guild = self.guild_create_json();
+            self.deliver(&mut session, "GUILD_CREATE", &guild);
+        }
+        self.gateway.sessions.push(session);
+        id
+    }
+
+    /// `Err`: the close code, or `None` for an invalid session.
+    fn resume(&mut self, data: &Value, link: mpsc::UnboundedSender<Push>) -> Result<String, Option<u16>> {
+        if data["token"].as_str().map(|token| token.trim_start_matches("Bot "))
+            != Some(self.bot.token.as_str())
+        {
+            return Err(Some(4004));
+        }
+        if self.gateway.forget > 0 {
+            self.gateway.forget -= 1;
+            self.gateway.sessions.clear();
+        }
+        let since = data["seq"].as_u64().unwrap_or(0);
+        let id = data["session_id"].as_str().unwrap_or_default().to_owned();
+        let Some(session) = self.session_mut(&id) else { return Err(None) };
+        if since > session.sequence {
+            return Err(Some(4007));
+        }
+        // What was held back for an event that never followed is replayed in its place.
+        session.overtaken = None;
+        session.link = Some(link);
+        session.is_ready = true;
+        for (number, payload) in &session.sent {
+            if *number > since {
+                session.push(Push::Send(payload.clone()));
+            }
+        }
+        session.sequence += 1;
+        let resumed =
+            json!({ "op": 0, "t": "RESUMED", "s": session.sequence, "d": { "_trace": ["simulator"] } });
+        session.sent.push_back((session.sequence, resumed.to_string()));
+        session.push(Push::Send(resumed.to_string()));
+        self.gateway.resumes += 1;
+        Ok(id)
+    }
+
+    /// The address of the gateway. It is plain also where REST is encrypted: serenity's WebSocket trusts the public
+    /// authorities alone.
+    pub(crate) fn gateway_url(&self) -> String {
+        self.base.replacen("http", "ws", 1)
+    }
+
+    /// A connection of a session has ended; `is_over`: the session with it.
+    fn unlink(&mut self, session: &str, is_over: bool) {
+        if is_over {
+            self.gateway.sessions.retain(|known| known.id != session);
+        } else if let Some(session) = self.session_mut(session) {
+            session.link = None;
+            session.is_ready = false;
+        }
+    }
+
+    /// Members by name or id, as asked for with opcode 8.
+    fn members_chunk(&self, data: &Value) -> Value {
+        let query = data["query"].as_str().unwrap_or_default();
+        let wanted: Option<Vec<Id>> = match &data["user_ids"] {
+            Value::Null => None,
+            Value::Array(ids) => Some(ids.iter().filter_map(snowflake).collect()),
+            one => Some(snowflake(one).into_iter().collect()),
+        };
+        let fits = |id: &Id| match &wanted {
+            Some(ids) => ids.contains(id),
+            None => self.users.get(id).is_some_and(|user| user.name.starts_with(query)),
+        };
+        let members: Value =
+            self.guild.members.keys().filter(|id| fits(id)).filter_map(|id| self.member_json(*id)).collect();
+        json!({
+            "guild_id": self.guild.id.to_string(), "members": members, "chunk_index": 0, "chunk_count": 1,
+            "not_found": [], "nonce": data["nonce"],
+        })
+    }
+}
+
+/// An id as it stands in JSON.
+pub(crate) fn snowflake(value: &Value) -> Option<Id> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// What is to be done after a payload of the client.
+enum Next {
+    Go,
+    Close(u16),
+}
+
+struct Connection {
+    shared: Arc<Shared>,
+    link: mpsc::UnboundedSender<Push>,
+    session: Option<String>,
+}
+
+/// Serves one connection to its end.
+pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocketStream<Link>) {
+    let (link, mut pushes) = mpsc::unbounded_channel();
+    let (heartbeat, refused) = shared.with(|state| {
+        state.gateway.connections += 1;
+        let refused = match &mut state.gateway.close_at_connect {
+            Some((left, code)) if *left > 0 => {
+                *left -= 1;
+                Some(*code)
+            }
+            Some(_) | None => None,
+        };
+        (state.gateway.heartbeat, refused)
+    });
+    if let Some(code) = refused {
+        close(&mut socket, Some(code)).await;
+        return;
+    }
+    let hello = json!({ "op": 10, "s": null, "t": null, "d": { "heartbeat_interval": heartbeat.as_millis() as u64 } });
+    if socket.send(Frame::Text(hello.to_string())).await.is_err() {
+        return;
+    }
+    let mut connection = Connection { shared, link, session: None };
+    let is_over = connection.talk(&mut socket, &mut pushes).await;
+    if let Some(session) = connection.session {
+        connection.shared.with(|state| state.unlink(&session, is_over));
+    }
+}
+
+impl Connection {
+    /// `true`: the session is over with the connection.
+    async fn talk(
+        &mut self,
+        socket: &mut WebSocketStream<Link>,
+        pushes: &mut mpsc::UnboundedReceiver<Push>,
+    ) -> bool {
+        loop {
+            tokio::select! {
+                push = pushes.recv() => match push {
+                    Some(Push::Send(payload)) => {
+                        if socket.send(self.frame(payload)).await.is_err() {
+                            return false;
+                        }
+                    }
+                    Some(Push::Invalid(resumable)) => {
+                        if let Some(session) = self.session.take() {
+                            self.shared.with(|state| state.unlink(&session, !resumable));
+                        }
+                        self.send(&json!({ "op": 9, "d": resumable }));
+                    }
+                    Some(Push::Close(code)) => {
+                        close(socket, code).await;
+                        return matches!(code, Some(4004 | 4007 | 4009..=4014));
+                    }
+                    Some(Push::Rst) => {
+                        socket.get_mut().reset_on_drop();
+                        return false;
+                    }
+                    Some(Push::Fin) | None => return false,
+                },
+                frame = socket.next() => {
+                    let text = match frame {
+                        Some(Ok(Frame::Text(text))) => text,
+                        Some(Ok(Frame::Close(frame))) => {
+                            // Who says goodbye with 1000 or 1001 does not come back to this session.
+                            let code = frame.map_or(1005, |frame| u16::from(frame.code));
+                            return matches!(code, 1000 | 1001);
+                        }
+                        Some(Ok(Frame::Binary(_) | Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_))) => continue,
+                        Some(Err(_)) | None => return false,
+                    };
+                    if let Next::Close(code) = self.payload(&text) {
+                        close(socket, Some(code)).await;
+                        return false;
+                    }
+                }
+            }
+        }
+    }
+
+    fn frame(&self, payload: String) -> Frame {
+        let compress = self.session.as_ref().is_some_and(|session| {
+            self.shared.with(|state| state.session_mut(session).is_some_and(|session| session.compress))
+        });
+        if !compress || payload.len() < COMPRESS_FROM {
+            return Frame::Text(payload);
+        }
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(payload.as_bytes()).expect("a vector takes everything");
+        Frame::Binary(encoder.finish().expect("a vector takes everything"))
+    }
+
+    fn send(&self, payload: &Value) {
+        // The receiver stands in the same task.
+        drop(self.link.send(Push::Send(payload.to_string())));
+    }
+
+    fn payload(&mut self, text: &str) -> Next {
+        let Ok(payload) = serde_json::from_str::<Value>(text) else { return Next::Close(4002) };
+        let shared = Arc::clone(&self.shared);
+        shared.with(|state| {
+            if state.gateway.zombie {
+                return Next::Go;
+            }
+            let data = &payload["d"];
+            match payload["op"].as_u64() {
+                Some(1) => {
+                    state.gateway.heartbeats += 1;
+                    self.send(&json!({ "op": 11 }));
+                    Next::Go
+                }
+                Some(2 | 6) if self.session.is_some() => {
+                    state.violation("gateway: identified twice on one connection (4005)");
+                    Next::Close(4005)
+                }
+                Some(2) => self.identify(state, data),
+                Some(6) => self.resume(state, data),
+                Some(3 | 4 | 8 | 31) if self.session.is_none() => {
+                    state.violation("gateway: something was sent before identifying (4003)");
+                    Next::Close(4003)
+                }
+                Some(8) => {
+                    let chunk = state.members_chunk(data);
+                    let hearing = Hearing { event: "GUILD_MEMBERS_CHUNK", intents: 0, is_direct: false };
+                    state.dispatch(&hearing, |_, _| chunk.clone());
+                    Next::Go
+                }
+                Some(3 | 4 | 31) => Next::Go,
+                other => {
+                    state.violation(format!("gateway: unknown opcode {other:?} (4001)"));
+                    Next::Close(4001)
+                }
+            }
+        })
+    }
+
+    fn identify(&mut self, state: &mut State, data: &Value) -> Next {
+        if let Some(code) = state.identify_refusal(data) {
+            return Next::Close(code);
+        }
+        self.session = Some(state.identify(data, self.link.clone()));
+        Next::Go
+    }
+
+    fn resume(&mut self, state: &mut State, data: &Value) -> Next {
+        match state.resume(data, self.link.clone()) {
+            Ok(session) => self.session = Some(session),
+            Err(Some(code)) => return Next::Close(code),
+            Err(None) => self.send(&json!({ "op": 9, "d": false })),
+        }
+        Next::Go
+    }
+}
+
+async fn close(socket: &mut WebSocketStream<Link>, code: Option<u16>) {
+    let reason = match code {
+        Some(4004) => "Authentication failed.",
+        Some(4013) => "Invalid intent(s).",
+        Some(4014) => "Disallowed intent(s).",
+        Some(_) | None => "",
+    };
+    let frame = code.map(|code| CloseFrame { code: code.into(), reason: reason.into() });
+    if socket.send(Frame::Close(frame)).await.is_err() {
+        return;
+    }
+    // The other end answers the close; it is given a moment, so that the frame is not lost to a reset.
+    let answered = async { while socket.next().await.is_some_and(|frame| frame.is_ok()) {} };
+    drop(tokio::time::timeout(Duration::from_secs(1), answered).await);
+}
+
+impl State {
+    /// Tells every connection the same.
+    pub(crate) fn push_all(&mut self, push: &Push) {
+        for session in &self.gateway.sessions {
+            session.push(push.clone());
+        }
+    }
+
+    /// Marks an interaction as put on the wire.
+    pub(crate) fn delivered(&mut self, interaction: Id) {
+        if let Some(interaction) = self.interactions.get_mut(&interaction) {
+            interaction.delivered = Some(Instant::now());
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Permission bits, and who may do what in which channel.
+
+use super::state::{Channel, Id, State};
+
+pub(crate) const MANAGE_CHANNELS: u64 = 1 << 4;
+pub(crate) const ADMINISTRATOR: u64 = 1 << 3;
+pub(crate) const MANAGE_GUILD: u64 = 1 << 5;
+pub(crate) const ADD_REACTIONS: u64 = 1 << 6;
+pub(crate) const VIEW_CHANNEL: u64 = 1 << 10;
+pub(crate) const SEND_MESSAGES: u64 = 1 << 11;
+pub(crate) const MANAGE_MESSAGES: u64 = 1 << 13;
+pub(crate) const EMBED_LINKS: u64 = 1 << 14;
+pub(crate) const ATTACH_FILES: u64 = 1 << 15;
+pub(crate) const READ_MESSAGE_HISTORY: u64 = 1 << 16;
+pub(crate) const MENTION_EVERYONE: u64 = 1 << 17;
+pub(crate) const MANAGE_ROLES: u64 = 1 << 28;
+pub(crate) const USE_APPLICATION_COMMANDS: u64 = 1 << 31;
+pub(crate) const PIN_MESSAGES: u64 = 1 << 51;
+
+/// What everybody may do on a fresh server, as far as it matters here.
+pub(crate) const EVERYONE: u64 = ADD_REACTIONS
+    | VIEW_CHANNEL
+    | SEND_MESSAGES
+    | EMBED_LINKS
+    | ATTACH_FILES
+    | READ_MESSAGE_HISTORY
+    | USE_APPLICATION_COMMANDS;
+
+/// What the invitation of the bot granted it.
+pub(crate) const BOT: u64 = EVERYONE | MANAGE_CHANNELS | MANAGE_MESSAGES | MANAGE_ROLES;
+
+const ALL: u64 = (1 << 53) - 1;
+
+impl State {
+    /// What a member may do on the server as a whole.
+    pub(crate) fn permissions(&self, user: Id) -> u64 {
+        if user == self.guild.owner {
+            return ALL;
+        }
+        let Some(member) = self.guild.members.get(&user) else { return 0 };
+        let everyone = self.guild.roles.get(&self.guild.id).map_or(0, |role| role.permissions);
+        let roles = member.roles.iter().filter_map(|role| self.guild.roles.get(role));
+        let granted = roles.fold(everyone, |sum, role| sum | role.permissions);
+        if granted & ADMINISTRATOR != 0 { ALL } else { granted }
+    }
+
+    /// What a member may do in a channel: the overwrites of everyone, then of the roles together, then of the member.
+    pub(crate) fn permissions_in(&self, user: Id, channel: &Channel) -> u64 {
+        if channel.recipient.is_some() {
+            return EVERYONE;
+        }
+        let mut granted = self.permissions(user);
+        if granted == ALL {
+            return ALL;
+        }
+        let Some(member) = self.guild.members.get(&user) else { return 0 };
+        if let Some(everyone) = channel.overwrites.get(&self.guild.id) {
+            granted = granted & !everyone.deny | everyone.allow;
+        }
+        let (allow, deny) = member
+            .roles
+            .iter()
+            .filter_map(|role| channel.overwrites.get(role))
+            .fold((0, 0), |(allow, deny), overwrite| (allow | overwrite.allow, deny | overwrite.deny));
+        granted = granted & !deny | allow;
+        if let Some(own) = channel.overwrites.get(&user) {
+            granted = granted & !own.deny | own.allow;
+        }
+        // Who cannot see a channel can do nothing in it.
+        if granted & VIEW_CHANNEL == 0 { 0 } else { granted }
+    }
+}

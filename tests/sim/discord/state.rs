@@ -1,0 +1,392 @@
+//! What the simulated Discord knows: one guild, its people, channels, messages, commands and interactions.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::fault::Injected;
+use super::gateway::Gateway;
+use super::limits::Limits;
+
+/// A snowflake. The simulator shows them as numbers; on the wire they are strings.
+pub(crate) type Id = u64;
+
+/// Discord's epoch, in milliseconds of Unix time.
+const EPOCH: u64 = 1_420_070_400_000;
+
+#[derive(Debug)]
+pub(crate) struct State {
+    /// Where the simulator listens: `http://127.0.0.1:PORT`.
+    pub(crate) base: String,
+    /// What the URLs of attachments begin with.
+    pub(crate) cdn: String,
+    pub(crate) bot: Bot,
+    pub(crate) guild: Guild,
+    pub(crate) users: BTreeMap<Id, Person>,
+    pub(crate) channels: BTreeMap<Id, Channel>,
+    /// Everything ever said, deleted messages included, oldest first.
+    pub(crate) messages: BTreeMap<Id, Message>,
+    pub(crate) commands: Vec<Command>,
+    pub(crate) interactions: BTreeMap<Id, Interaction>,
+    /// Files that people gave to commands.
+    pub(crate) offered: Vec<Attachment>,
+    /// Every request that arrived, in order.
+    pub(crate) requests: Vec<Request>,
+    /// What the real Discord would have refused.
+    pub(crate) violations: Vec<String>,
+    /// What it would have taken but most likely was not meant, such as an unknown field.
+    pub(crate) warnings: Vec<String>,
+    pub(crate) gateway: Gateway,
+    pub(crate) faults: Vec<Injected>,
+    pub(crate) limits: Limits,
+    /// Every connection is reset and every request dropped.
+    pub(crate) offline: bool,
+    /// How far Discord's clock is behind the machine's.
+    pub(crate) behind: Duration,
+    /// How many commands were made; a guild may make 200 a day.
+    pub(crate) commands_made: u32,
+    last_id: Id,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Bot {
+    pub(crate) id: Id,
+    pub(crate) name: String,
+    pub(crate) token: String,
+    /// The privileged intents that are switched on in the developer portal.
+    pub(crate) privileged: u64,
+    /// The bot's own role on the server.
+    pub(crate) role: Id,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Guild {
+    pub(crate) id: Id,
+    pub(crate) name: String,
+    pub(crate) owner: Id,
+    pub(crate) locale: String,
+    /// By id; that of @everyone is the guild's own.
+    pub(crate) roles: BTreeMap<Id, Role>,
+    pub(crate) members: BTreeMap<Id, Member>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Role {
+    pub(crate) id: Id,
+    pub(crate) name: String,
+    pub(crate) permissions: u64,
+    pub(crate) position: u64,
+    pub(crate) managed: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Member {
+    pub(crate) roles: Vec<Id>,
+    pub(crate) nick: Option<String>,
+    pub(crate) joined: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Person {
+    pub(crate) id: Id,
+    pub(crate) name: String,
+    pub(crate) bot: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Channel {
+    pub(crate) id: Id,
+    /// 0 text, 1 direct messages, 4 category.
+    pub(crate) kind: u64,
+    pub(crate) name: String,
+    pub(crate) topic: Option<String>,
+    pub(crate) parent: Option<Id>,
+    pub(crate) position: u64,
+    /// By role or member.
+    pub(crate) overwrites: BTreeMap<Id, Overwrite>,
+    /// With whom the bot talks alone here.
+    pub(crate) recipient: Option<Id>,
+    pub(crate) deleted: bool,
+    /// How often a topic was accepted.
+    pub(crate) topics_set: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Overwrite {
+    /// 0 a role, 1 a member.
+    pub(crate) kind: u64,
+    pub(crate) allow: u64,
+    pub(crate) deny: u64,
+}
+
+/// Whom a message really notified.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Pings {
+    pub(crate) everyone: bool,
+    pub(crate) users: Vec<Id>,
+    pub(crate) roles: Vec<Id>,
+}
+
+impl Pings {
+    /// Nobody was notified.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Message {
+    pub(crate) id: Id,
+    pub(crate) channel: Id,
+    pub(crate) author: Id,
+    pub(crate) content: String,
+    /// What it said before each edit, oldest first.
+    pub(crate) history: Vec<String>,
+    pub(crate) nonce: Option<Value>,
+    pub(crate) embeds: Vec<Value>,
+    pub(crate) components: Vec<Value>,
+    pub(crate) attachments: Vec<Attachment>,
+    pub(crate) pings: Pings,
+    pub(crate) reply_to: Option<Id>,
+    pub(crate) flags: u64,
+    /// 0 default, 19 a reply, 20 the answer to a command.
+    pub(crate) kind: u64,
+    /// In milliseconds of Unix time, by Discord's clock.
+    pub(crate) at: u64,
+    pub(crate) edited: Option<u64>,
+    pub(crate) deleted: bool,
+    pub(crate) pinned: bool,
+    pub(crate) reactions: Vec<Reaction>,
+    /// The interaction that it answers.
+    pub(crate) interaction: Option<Id>,
+    /// Who alone can see it.
+    pub(crate) ephemeral_to: Option<Id>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Attachment {
+    pub(crate) id: Id,
+    pub(crate) name: String,
+    pub(crate) content_type: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Attachment {
+    /// The content as text.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Reaction {
+    pub(crate) emoji: String,
+    pub(crate) users: Vec<Id>,
+}
+
+/// A button as a person sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Button {
+    pub(crate) label: String,
+    pub(crate) custom_id: String,
+    pub(crate) disabled: bool,
+}
+
+impl Message {
+    /// Only one person can see it.
+    pub(crate) fn is_ephemeral(&self) -> bool {
+        self.ephemeral_to.is_some()
+    }
+
+    /// Somebody has reacted with this.
+    pub(crate) fn has_reaction(&self, emoji: &str) -> bool {
+        self.reactions.iter().any(|reaction| reaction.emoji == emoji && !reaction.users.is_empty())
+    }
+
+    /// The buttons below it, in reading order. An emoji stands before the label as it is shown.
+    pub(crate) fn buttons(&self) -> Vec<Button> {
+        components(&self.components).into_iter().filter_map(button).collect()
+    }
+
+    /// The button with this label.
+    ///
+    /// # Panics
+    ///
+    /// When there is none.
+    pub(crate) fn button(&self, label: &str) -> Button {
+        let found = self.buttons().into_iter().find(|button| button.label.contains(label));
+        found.unwrap_or_else(|| panic!("no button {label:?} below {:?}: {:?}", self.content, self.buttons()))
+    }
+}
+
+fn button(component: &Value) -> Option<Button> {
+    if component["type"] != 2 {
+        return None;
+    }
+    let words = [&component["emoji"]["name"], &component["label"]];
+    let label: Vec<&str> = words.into_iter().filter_map(Value::as_str).collect();
+    Some(Button {
+        label: label.join(" "),
+        custom_id: component["custom_id"].as_str().unwrap_or_default().to_owned(),
+        disabled: component["disabled"] == true,
+    })
+}
+
+/// All components, those inside rows and containers too.
+pub(crate) fn components(list: &[Value]) -> Vec<&Value> {
+    let mut found = Vec::new();
+    let mut open: VecDeque<&Value> = list.iter().collect();
+    while let Some(component) = open.pop_front() {
+        found.push(component);
+        let inner = component["components"].as_array().into_iter().flatten();
+        for nested in inner.chain(component.get("accessory")).chain(component.get("component")) {
+            open.push_back(nested);
+        }
+    }
+    found
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Command {
+    pub(crate) id: Id,
+    /// `None`: everywhere.
+    pub(crate) guild: Option<Id>,
+    pub(crate) version: Id,
+    pub(crate) body: Value,
+}
+
+impl Command {
+    pub(crate) fn name(&self) -> &str {
+        self.body["name"].as_str().unwrap_or_default()
+    }
+}
+
+/// How the bot acknowledged an interaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ack {
+    /// 4 message, 5 deferred message, 6 deferred update, 7 update, 8 choices, 9 modal.
+    pub(crate) kind: u64,
+    /// From the event on the wire to the arrival of the callback.
+    pub(crate) latency: Duration,
+    pub(crate) ephemeral: bool,
+    /// The callback's `data`.
+    pub(crate) data: Value,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Interaction {
+    pub(crate) id: Id,
+    pub(crate) token: String,
+    /// 2 command, 3 component, 4 autocomplete, 5 modal.
+    pub(crate) kind: u64,
+    pub(crate) user: Id,
+    pub(crate) channel: Id,
+    /// What the component is on.
+    pub(crate) message: Option<Id>,
+    /// What was asked, as the bot was told: for a failing test's words.
+    pub(crate) asked: String,
+    /// When it was put on a connection; `None`: nobody was connected.
+    pub(crate) delivered: Option<Instant>,
+    pub(crate) ack: Option<Ack>,
+    /// The first answer: what `@original` means.
+    pub(crate) original: Option<Id>,
+    /// The bot has said that it is thinking and nothing more.
+    pub(crate) thinking: bool,
+    pub(crate) followups: Vec<Id>,
+    /// The token no longer works.
+    pub(crate) expired: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    /// Method and route, as in the contract: `POST /channels/{channel_id}/messages`.
+    pub(crate) route: String,
+    pub(crate) path: String,
+    pub(crate) body: Value,
+    pub(crate) at: Instant,
+    /// `None`: no answer was given.
+    pub(crate) status: Option<u16>,
+}
+
+impl State {
+    pub(crate) fn new(base: String, bot: Bot, guild: Guild, behind: Duration) -> Self {
+        let cdn = base.clone();
+        Self {
+            base,
+            cdn,
+            bot,
+            guild,
+            users: BTreeMap::new(),
+            channels: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            commands: Vec::new(),
+            interactions: BTreeMap::new(),
+            offered: Vec::new(),
+            requests: Vec::new(),
+            violations: Vec::new(),
+            warnings: Vec::new(),
+            gateway: Gateway::default(),
+            faults: Vec::new(),
+            limits: Limits::default(),
+            offline: false,
+            behind,
+            commands_made: 0,
+            last_id: 0,
+        }
+    }
+
+    /// Now by Discord's clock, in milliseconds of Unix time.
+    pub(crate) fn now(&self) -> u64 {
+        let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(unix.saturating_sub(self.behind).as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// A new snowflake: later than all before it.
+    pub(crate) fn new_id(&mut self) -> Id {
+        self.last_id = (self.last_id + 1).max((self.now() - EPOCH) << 22);
+        self.last_id
+    }
+
+    pub(crate) fn violation(&mut self, text: impl Into<String>) {
+        self.violations.push(text.into());
+    }
+
+    /// The channel with this name, with or without `#`; deleted ones are not found.
+    pub(crate) fn channel(&self, name: &str) -> Option<&Channel> {
+        let name = name.trim_start_matches('#');
+        self.channels.values().find(|channel| channel.name == name && !channel.deleted && channel.kind != 4)
+    }
+
+    /// The category with this name.
+    pub(crate) fn category(&self, name: &str) -> Option<&Channel> {
+        self.channels.values().find(|channel| channel.name == name && !channel.deleted && channel.kind == 4)
+    }
+
+    /// What the bot has said in a channel for all to see and has not deleted, oldest first.
+    pub(crate) fn posts<'a>(&'a self, channel: &str) -> impl Iterator<Item = &'a Message> {
+        let channel = self.channel(channel).map(|channel| channel.id);
+        self.messages.values().filter(move |message| {
+            Some(message.channel) == channel
+                && message.author == self.bot.id
+                && !message.deleted
+                && !message.is_ephemeral()
+                && message.flags & LOADING == 0
+        })
+    }
+
+    /// The registered command that a person on the server would get under this name.
+    pub(crate) fn command(&self, name: &str) -> Option<&Command> {
+        let of = |guild: Option<Id>| {
+            self.commands.iter().find(move |command| command.guild == guild && command.name() == name)
+        };
+        of(Some(self.guild.id)).or_else(|| of(None))
+    }
+}
+
+/// Only the user who asked can see the message.
+pub(crate) const EPHEMERAL: u64 = 1 << 6;
+/// The bot is thinking.
+pub(crate) const LOADING: u64 = 1 << 7;
+/// The content stands in the components.
+pub(crate) const COMPONENTS_V2: u64 = 1 << 15;
