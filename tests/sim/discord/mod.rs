@@ -53,7 +53,6 @@ mod limits;
 mod multipart;
 mod options;
 pub(crate) mod people;
-#[path = "permissions.rs"]
 pub(crate) mod permission;
 mod refusal;
 mod render;
@@ -70,7 +69,6 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use control::GatewayControl;
 pub(crate) use fault::{Effect, Fault};
 pub(crate) use people::User;
 pub(crate) use state::State;

@@ -5,7 +5,8 @@
 
 The document is at https://github.com/discord/discord-api-spec (specs/openapi.json, MIT). Kept are the routes below, of
 each its parameters and its request body, and the schemas they lead to; descriptions and answers are left out.
-Mended is what the document says otherwise than the service: permission bits are strings as well as numbers.
+Mended is what the document says otherwise than the service: permission bits are strings as well as numbers, and ids
+are numbers as well as strings.
 """
 
 import json
@@ -124,6 +125,7 @@ def main():
         led = set()
         references(needed[name], led)
         missing |= led - set(needed)
+    needed["SnowflakeType"]["type"] = ["string", "integer"]
     trimmed = {
         "openapi": whole["openapi"],
         "info": {"title": whole["info"]["title"], "license": whole["info"].get("license")},

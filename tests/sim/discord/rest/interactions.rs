@@ -78,7 +78,8 @@ fn is_fitting(interaction: &Interaction, kind: u64) -> Result<(), Refusal> {
         2 => matches!(kind, 4 | 5 | 9),
         3 => matches!(kind, 4..=7 | 9),
         4 => kind == 8,
-        _ => matches!(kind, 4 | 5) || (matches!(kind, 6 | 7) && interaction.message.is_some()),
+        // Type 6 closes a modal that stands on no message, too.
+        _ => matches!(kind, 4..=6) || (kind == 7 && interaction.message.is_some()),
     };
     if fits {
         return Ok(());
