@@ -229,7 +229,7 @@ impl User {
         let token = format!("token-of-interaction-{id}");
         let interaction = Interaction {
             id,
-            token: token.clone(),
+            token,
             kind,
             user: self.id,
             channel,
