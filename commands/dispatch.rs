@@ -21,6 +21,7 @@ use super::words::{bounded, fold};
 use crate::access::{Access, Role, Standing};
 use crate::chat::{Author, Inbound, Origin, Place};
 use crate::clock;
+use crate::config::DISCORD_NETWORK;
 use crate::core::agent::Phase;
 use crate::core::id::{AgentName, NetworkName};
 use crate::core::time::Timestamp;
@@ -52,7 +53,7 @@ pub struct Setup {
     pub redactor: Redactor,
     /// Control channels, by network.
     pub control: Vec<(NetworkName, String)>,
-    /// Other bots that are listened to, by network and nick.
+    /// Other bots that are listened to, by network and nick or, on Discord, user id.
     pub bots: Vec<(NetworkName, String)>,
 }
 
@@ -293,9 +294,16 @@ impl Inner {
     }
 
     fn is_bot(&self, author: &Author) -> bool {
-        self.bots
-            .iter()
-            .any(|(network, nick)| *network == author.network && nick.eq_ignore_ascii_case(&author.nick))
+        // On Discord a name can be chosen, an id cannot.
+        let by_id = author.network.as_str() == DISCORD_NETWORK;
+        let named = |bot: &str| {
+            if by_id {
+                author.account.as_deref() == Some(bot)
+            } else {
+                bot.eq_ignore_ascii_case(&author.nick)
+            }
+        };
+        self.bots.iter().any(|(network, bot)| *network == author.network && named(bot))
     }
 
     /// A person's words let the bots of that agent speak again.

@@ -7,6 +7,7 @@ pub mod console;
 pub mod discord;
 pub mod embedded_ircd;
 pub mod irc;
+mod reconnect;
 
 use crate::core::id::NetworkName;
 use crate::core::time::Timestamp;

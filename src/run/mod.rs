@@ -25,10 +25,11 @@ use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
 use crate::access::Access;
+use crate::chat::discord;
 use crate::chat::irc::Connector;
 use crate::clock;
 use crate::commands::dispatch::{Dispatcher, Setup};
-use crate::config::{Config, IrcNetwork};
+use crate::config::{Config, DISCORD_NETWORK};
 use crate::core::id::{NetworkName, PostId};
 use crate::core::notice::Notice;
 use crate::journal::{self, Journal, OpenError, Opening, ReadError};
@@ -131,13 +132,13 @@ impl Herder {
         let (journal, opening) = open_journal(&config).await?;
         let locale = Locale::load(&config.locale)?;
         let redactor = Redactor::new(&config.secrets);
-        let names: Vec<NetworkName> = config.irc.iter().map(|network| network.name.clone()).collect();
-        let queues = open_queues(&journal, &names, &locale, &redactor).await?;
+        let networks = networks::all(&config);
+        let queues = open_queues(&journal, &networks, &locale, &redactor).await?;
 
         let settings = supervisor::Settings {
             journal: journal.clone(),
             policy: config.policy.clone(),
-            networks: names,
+            networks: networks.into_iter().map(|(name, _)| name).collect(),
             trees: trees.clone(),
             agents: config.agents.clone(),
             withheld: config.secret_variables.clone(),
@@ -146,18 +147,14 @@ impl Herder {
         // Made before any process is started: nothing after this can fail.
         let socket = crate::local::bind(&config.data_dir.join(crate::local::FILE_NAME)).await?;
         let fleet = supervisor::start(settings).await?;
-        let of_networks = |pick: &dyn Fn(&IrcNetwork) -> Vec<String>| {
-            let named = config.irc.iter().map(|network| (network.name.clone(), pick(network)));
-            named.flat_map(|(name, picked)| picked.into_iter().map(move |one| (name.clone(), one))).collect()
-        };
         let dispatcher = Dispatcher::new(Setup {
             fleet: fleet.clone(),
             journal: journal.clone(),
             access: Access::new(&config.access),
             locale: locale.clone(),
             redactor: redactor.clone(),
-            control: of_networks(&|network| vec![network.control_channel.clone()]),
-            bots: of_networks(&|network| network.bots.clone()),
+            control: networks::control_channels(&config),
+            bots: networks::bots(&config),
         });
         let herder = Self {
             fleet,
@@ -193,16 +190,30 @@ impl Herder {
         let access = Arc::new(Access::new(&config.access));
         for network in &config.irc {
             let Some(queue) = self.queues.get(&network.name) else { continue };
-            let link = networks::Link {
+            let irc = networks::Irc {
                 settings: networks::settings(network, config, &access),
                 queue: Arc::clone(queue),
                 inbound: inbound.clone(),
                 channels: wanted.clone(),
                 connector: options.connectors.remove(&network.name).unwrap_or(Connector::Network),
-                fleet: self.fleet.clone(),
-                shutdown: self.speaking.clone(),
             };
-            self.tasks.spawn(networks::keep(link));
+            self.keep(network.name.clone(), networks::Adapter::Irc(Box::new(irc)));
+        }
+        let of_discord = NetworkName::from(DISCORD_NETWORK);
+        if let (Some(settings), Some(queue)) = (&config.discord, self.queues.get(&of_discord)) {
+            let ports = discord::Ports {
+                settings: settings.clone(),
+                name: config.name.clone(),
+                fleet: self.fleet.clone(),
+                dispatcher: dispatcher.clone(),
+                journal: self.journal.clone(),
+                queue: Arc::clone(queue),
+                channels: wanted,
+                locale: locale.clone(),
+                redactor: redactor.clone(),
+                hearing: self.hearing.clone(),
+            };
+            self.keep(of_discord, networks::Adapter::Discord(Box::new(ports)));
         }
         let speech = speech::Speech { dispatcher: dispatcher.clone(), queues: self.queues.clone() };
         self.tasks.spawn(speech.hear(heard, self.hearing.clone()));
@@ -212,6 +223,11 @@ impl Herder {
         let upkeep = keep_up("upkeep", move || upkeep::run(journal.clone(), fleet.clone()));
         self.tasks.spawn(stop_with(self.hearing.clone(), upkeep));
         self.tasks.spawn(socket.serve(dispatcher, self.hearing.clone()));
+    }
+
+    fn keep(&self, network: NetworkName, adapter: networks::Adapter) {
+        let (fleet, shutdown) = (self.fleet.clone(), self.speaking.clone());
+        self.tasks.spawn(networks::keep(networks::Link { network, adapter, fleet, shutdown }));
     }
 
     /// What has to be said at once: nobody may command, revisions are missing.
@@ -313,12 +329,12 @@ async fn open_journal(config: &Config) -> Result<(Journal, Opening), RunError> {
 /// One queue per network, with what is still owed to it.
 async fn open_queues(
     journal: &Journal,
-    names: &[NetworkName],
+    networks: &[(NetworkName, Markup)],
     locale: &Locale,
     redactor: &Redactor,
 ) -> Result<BTreeMap<NetworkName, Arc<NetworkQueue>>, RunError> {
-    let renderer = || Renderer::new(locale.clone(), redactor.clone(), Markup::Irc);
-    let networks = names.iter().map(|name| (name.clone(), renderer())).collect();
+    let renderer = |markup| Renderer::new(locale.clone(), redactor.clone(), markup);
+    let networks = networks.iter().map(|(name, markup)| (name.clone(), renderer(*markup))).collect();
     let journal = journal.clone();
     let outbox = tokio::task::spawn_blocking(move || Outbox::open(&journal, networks)).await??;
     Ok(outbox.queues().map(|queue| (queue.network().clone(), Arc::clone(queue))).collect())

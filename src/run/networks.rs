@@ -1,6 +1,7 @@
 //! One task per network that keeps its adapter alive: a panic or a return is followed by a clean new one, and so is a
 //! link that failed too often in a row.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,9 +11,10 @@ use tracing::{error, warn};
 
 use crate::access::{Access, Role};
 use crate::chat::irc::{self, Connector};
-use crate::chat::{ChannelWanted, Inbound, LinkReport, LinkState};
-use crate::config::{Config, IrcNetwork, Subject};
-use crate::outbox::NetworkQueue;
+use crate::chat::{ChannelWanted, Inbound, LinkReport, LinkState, discord};
+use crate::config::{Config, DISCORD_NETWORK, IrcNetwork, Subject};
+use crate::core::id::NetworkName;
+use crate::outbox::{Markup, NetworkQueue};
 use crate::supervisor::Fleet;
 
 /// Reports are few: one per change of a link.
@@ -24,15 +26,77 @@ const ATTEMPTS_BEFORE_RESTART: u32 = 5;
 /// Between the end of an adapter and its successor: the longest wait between two attempts, since there were too many.
 const RESTART_DELAY: Duration = Duration::from_secs(30);
 
-/// What an adapter is started with.
+/// A network and what is needed to keep its adapter.
 pub(super) struct Link {
+    pub(super) network: NetworkName,
+    pub(super) adapter: Adapter,
+    pub(super) fleet: Fleet,
+    pub(super) shutdown: CancellationToken,
+}
+
+/// Which adapter, and what it is started with.
+pub(super) enum Adapter {
+    Irc(Box<Irc>),
+    Discord(Box<discord::Ports>),
+}
+
+/// What an adapter for IRC is started with.
+pub(super) struct Irc {
     pub(super) settings: irc::Settings,
     pub(super) queue: Arc<NetworkQueue>,
     pub(super) inbound: mpsc::Sender<Inbound>,
     pub(super) channels: watch::Receiver<Vec<ChannelWanted>>,
     pub(super) connector: Connector,
-    pub(super) fleet: Fleet,
-    pub(super) shutdown: CancellationToken,
+}
+
+impl Adapter {
+    /// Runs until the network is given up for good or `token` is cancelled.
+    fn run(&self, reports: mpsc::Sender<LinkReport>, token: CancellationToken) -> Running {
+        match self {
+            Self::Irc(irc) => Box::pin(irc::run(
+                irc.settings.clone(),
+                irc.inbound.clone(),
+                Arc::clone(&irc.queue),
+                irc.channels.clone(),
+                reports,
+                token,
+                irc.connector.clone(),
+            )),
+            Self::Discord(ports) => Box::pin(discord::run((**ports).clone(), reports, token)),
+        }
+    }
+}
+
+/// An adapter at work.
+type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// All networks, and how posts are marked up there.
+pub(super) fn all(config: &Config) -> Vec<(NetworkName, Markup)> {
+    let irc = config.irc.iter().map(|network| (network.name.clone(), Markup::Irc));
+    let discord = config.discord.iter().map(|_| (NetworkName::from(DISCORD_NETWORK), Markup::Plain));
+    irc.chain(discord).collect()
+}
+
+/// Where people talk with herder itself.
+pub(super) fn control_channels(config: &Config) -> Vec<(NetworkName, String)> {
+    let irc = config.irc.iter().map(|network| (network.name.clone(), network.control_channel.clone()));
+    let discord = config
+        .discord
+        .iter()
+        .map(|discord| (NetworkName::from(DISCORD_NETWORK), format!("#{}", discord.control_channel)));
+    irc.chain(discord).collect()
+}
+
+/// Other bots that are listened to, by what each network vouches for: nick or user id.
+pub(super) fn bots(config: &Config) -> Vec<(NetworkName, String)> {
+    let of = |name: &NetworkName, bots: &[String]| {
+        let name = name.clone();
+        bots.iter().map(move |bot| (name.clone(), bot.clone())).collect::<Vec<_>>()
+    };
+    let irc = config.irc.iter().flat_map(|network| of(&network.name, &network.bots));
+    let discord =
+        config.discord.iter().flat_map(|discord| of(&NetworkName::from(DISCORD_NETWORK), &discord.bots));
+    irc.chain(discord).collect()
 }
 
 /// An adapter's settings for `network`.
@@ -75,15 +139,7 @@ pub(super) async fn keep(link: Link) {
 async fn once(link: &Link) -> End {
     let token = link.shutdown.child_token();
     let (reports, mut reported) = mpsc::channel(REPORTS_CAPACITY);
-    let adapter = irc::run(
-        link.settings.clone(),
-        link.inbound.clone(),
-        Arc::clone(&link.queue),
-        link.channels.clone(),
-        reports,
-        token.clone(),
-        link.connector.clone(),
-    );
+    let adapter = link.adapter.run(reports, token.clone());
     #[expect(
         clippy::disallowed_methods,
         reason = "the handle is waited for below: a panic restarts this network alone"
@@ -100,7 +156,7 @@ async fn once(link: &Link) -> End {
                 let failed_often = attempts(&report) >= ATTEMPTS_BEFORE_RESTART;
                 link.fleet.report_link(report);
                 if failed_often {
-                    warn!(network = %link.settings.network.name, "the link failed too often; the adapter is restarted clean");
+                    warn!(network = %link.network, "the link failed too often; the adapter is restarted clean");
                     token.cancel();
                     continue_after(&mut adapter).await;
                     break;
@@ -108,7 +164,7 @@ async fn once(link: &Link) -> End {
             }
             ended = &mut adapter => {
                 if let Err(reason) = ended {
-                    error!(network = %link.settings.network.name, %reason, "the adapter died; a new one is started");
+                    error!(network = %link.network, %reason, "the adapter died; a new one is started");
                 }
                 break;
             }

@@ -10,34 +10,64 @@
 //!
 //! | file | what happens there |
 //! |---|---|
+//! | `gateway` | the link: serenity's session life, and what it lacks |
+//! | `inbound` | what people write |
 //! | `directory` | which channel is which, remembered by id |
+//! | `channels` | the channels as they should be |
 //! | `rest` | the one way out: limits, retries, one function per request |
+//! | `delivery` | what is owed to Discord |
+//! | `live` | what the running sessions do |
+//! | `registration` | application commands |
+//! | `interactions` | what people ask by them |
+//! | `buttons` | what stands under posts |
 //!
 //! What somebody may do, what a line means and what is said in which words is not known here: `crate::access`,
 //! `crate::commands`, `crate::outbox`, `crate::l10n`.
 
+mod buttons;
+mod channels;
+mod delivery;
 #[expect(dead_code, reason = "the parts that work with it come next")]
 mod directory;
+mod gateway;
+mod inbound;
+mod interactions;
+mod live;
+mod registration;
 #[expect(dead_code, unused_imports, reason = "the parts that work with it come next")]
 mod rest;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::watch;
+use serenity::all::{ApplicationId, Event, UserId};
+use tokio::sync::{broadcast, mpsc, watch};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{debug, error};
 
-use crate::chat::ChannelWanted;
+use crate::chat::{ChannelWanted, LinkReport, LinkState};
 use crate::commands::Dispatcher;
-use crate::config;
+use crate::config::{self, DISCORD_NETWORK};
+use crate::core::id::NetworkName;
 use crate::journal::Journal;
 use crate::l10n::Locale;
 use crate::outbox::{NetworkQueue, Redactor};
 use crate::supervisor::Fleet;
+use directory::Directory;
+use rest::Rest;
+
+/// Events of the guild that wait for those who follow them. Who falls behind is told and looks at everything anew.
+const CHANGES_CAPACITY: usize = 256;
 
 /// What the adapter works with. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Ports {
     /// What the configuration says.
     pub settings: config::Discord,
+    /// The display name, which follows `HEARTBEAT`.
+    pub name: String,
     /// The agents.
     pub fleet: Fleet,
     /// What people ask goes here.
@@ -52,4 +82,109 @@ pub struct Ports {
     pub locale: Locale,
     /// Takes secrets out of what does not pass the outbox.
     pub redactor: Redactor,
+    /// Cancelled when no more speech is taken in; what is said then is fetched after the next start.
+    pub hearing: CancellationToken,
+}
+
+/// What every part works with.
+#[expect(dead_code, reason = "not all parts are there yet")]
+struct Bot {
+    ports: Ports,
+    rest: Rest,
+    directory: Directory,
+    /// Who we are there.
+    me: UserId,
+    application: ApplicationId,
+    /// Whether we see what messages say; without it only those that mention us, and those in private.
+    content: AtomicBool,
+    /// How the link stands is told to whoever keeps the adapter.
+    reports: mpsc::Sender<LinkReport>,
+    /// Events of the guild: channels, roles, members, READY. No messages, no interactions.
+    changes: broadcast::Sender<Arc<Event>>,
+    /// Tasks that belong to one interaction each.
+    tasks: TaskTracker,
+}
+
+impl Bot {
+    fn network(&self) -> NetworkName {
+        network()
+    }
+
+    /// Whether messages come with what they say.
+    fn sees_content(&self) -> bool {
+        self.content.load(Ordering::Relaxed)
+    }
+
+    async fn report(&self, state: LinkState) {
+        report(&self.reports, state).await;
+    }
+}
+
+/// Discord's name as a network.
+fn network() -> NetworkName {
+    NetworkName::from(DISCORD_NETWORK)
+}
+
+async fn report(reports: &mpsc::Sender<LinkReport>, state: LinkState) {
+    if reports.send(LinkReport { network: network(), state }).await.is_err() {
+        debug!("nobody takes reports of this link");
+    }
+}
+
+/// Keeps Discord until `shutdown`, or until Discord refuses us for good.
+///
+/// Every failed attempt is reported with its number and reason; deciding that there were too many, saying so elsewhere and
+/// starting this anew is the root supervisor's. What has to outlast one run is in the journal.
+pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: CancellationToken) {
+    report(&reports, LinkState::Connecting { attempts: 0, reason: None }).await;
+    let rest = match Rest::new(&ports.settings).await {
+        Ok(rest) => rest,
+        Err(reason) => return report(&reports, LinkState::Refused { reason: reason.to_string() }).await,
+    };
+    let reading = ports.journal.clone();
+    let directory = match tokio::task::spawn_blocking(move || Directory::load(&reading)).await {
+        Ok(Ok(directory)) => directory,
+        Ok(Err(reason)) => return error!(%reason, "the channels that are remembered cannot be read"),
+        Err(reason) => return error!(%reason, "the channels that are remembered could not be read"),
+    };
+    let Some(introduced) = gateway::introduce(&rest, &reports, &shutdown).await else { return };
+    let bot = Arc::new(Bot {
+        ports,
+        rest,
+        directory,
+        me: introduced.me,
+        application: introduced.application,
+        content: AtomicBool::new(introduced.content),
+        reports,
+        changes: broadcast::channel(CHANGES_CAPACITY).0,
+        tasks: TaskTracker::new(),
+    });
+    work(&bot, introduced, &shutdown).await;
+    bot.tasks.close();
+}
+
+/// Runs all parts until the link is given up or `shutdown` is cancelled; a part that dies ends all, and a new adapter is
+/// made.
+async fn work(bot: &Arc<Bot>, introduced: gateway::Introduced, shutdown: &CancellationToken) {
+    let (events, heard) = mpsc::channel(inbound::EVENTS_CAPACITY);
+    let mut parts = JoinSet::new();
+    parts.spawn(inbound::run(Arc::clone(bot), heard));
+    parts.spawn(delivery::run(Arc::clone(bot), shutdown.clone()));
+    parts.spawn(live::run(Arc::clone(bot)));
+    parts.spawn(channels::keep(Arc::clone(bot), bot.ports.channels.clone(), bot.changes.subscribe()));
+    parts.spawn(registration::keep(Arc::clone(bot)));
+    let mut link = std::pin::pin!(gateway::keep(Arc::clone(bot), introduced, events, shutdown.clone()));
+    loop {
+        tokio::select! {
+            () = &mut link => break,
+            Some(ended) = parts.join_next() => {
+                if let Err(reason) = ended {
+                    error!(%reason, "a part of the Discord adapter died; the adapter is started anew");
+                    return;
+                }
+            }
+        }
+    }
+    // What was taken in is finished, what is owed is sent as far as there is time.
+    parts.shutdown().await;
 }

@@ -31,7 +31,6 @@ mod netsplit;
 mod nick;
 mod ping;
 mod probe;
-mod reconnect;
 mod registration;
 mod replay;
 mod session;
@@ -50,11 +49,11 @@ use tokio_util::sync::CancellationToken;
 pub use connect::{Connecting, Connector, Stream};
 pub use probe::{Login, log_in};
 
+use crate::chat::reconnect::Backoff;
 use crate::chat::{Author, ChannelWanted, Inbound, LinkReport, LinkState};
 use crate::config::IrcNetwork;
 use crate::outbox::NetworkQueue;
 use link::Ports;
-use reconnect::Backoff;
 use session::Lasting;
 
 /// One network, as herder uses it.
