@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 
 use bench::{Herder, Toml, head, median, quantile, row, say, signal};
 use herder::chat::embedded_ircd::{Options, Server};
+use sled::transaction::{ConflictableTransactionError, Transactional as _};
 
 /// Agents that stream while commands are given, and lines per second of all.
 const STREAMING: usize = 50;
@@ -244,6 +245,27 @@ fn fdatasync(dir: &Path) -> f64 {
     median(&(0..200).map(|_| once()).collect::<Vec<_>>())
 }
 
+/// Milliseconds that sled alone takes for one small transaction until it is on disk, as herder asks it to: its flush, which
+/// hands the write to a pool of threads, and the `fdatasync` that it leaves out.
+fn bare_sled(dir: &Path) -> f64 {
+    let db = sled::Config::new().path(dir.join("bare")).flush_every_ms(None).open().expect("opens");
+    let trees = ["events", "heads"].map(|name| db.open_tree(name).expect("opens"));
+    let log = std::fs::File::open(dir.join("bare/db")).expect("sled's file");
+    let mut once = |n: u32| {
+        let began = Instant::now();
+        let stored = trees.as_slice().transaction(|views| {
+            views[0].insert(&n.to_be_bytes(), vec![7; 300])?;
+            views[1].insert(b"audit", &n.to_be_bytes())?;
+            Ok::<(), ConflictableTransactionError<()>>(())
+        });
+        stored.expect("stores");
+        db.flush().expect("flushes");
+        log.sync_data().expect("syncs");
+        began.elapsed().as_secs_f64() * 1000.0
+    };
+    median(&(0..300).map(&mut once).collect::<Vec<_>>())
+}
+
 /// A folder on the disk that the target folder is on.
 pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder")
@@ -284,13 +306,13 @@ impl Drop for Echo {
     }
 }
 
-/// Does something with herder, then the same with the echo bot; gives also what an fdatasync takes.
+/// Does something with herder, then the same with the echo bot; gives also what an fdatasync and a commit of bare sled take.
 fn pair<T>(
     server: SocketAddr,
     streaming: usize,
     mut ours: impl FnMut(&mut Person) -> T,
     mut theirs: impl FnMut(&mut Person) -> T,
-) -> (T, T, f64) {
+) -> (T, T, [f64; 2]) {
     let dir = folder();
     let mut person = Person::join(server);
     let config = configuration(dir.path(), server, streaming).write(dir.path());
@@ -307,7 +329,7 @@ fn pair<T>(
     let mine = ours(&mut person);
     herder.stop();
     person.sees_quit("herder");
-    let sync = fdatasync(dir.path());
+    let sync = [fdatasync(dir.path()), bare_sled(dir.path())];
     let echo = Echo::start(server);
     person.sees_join("echo");
     let other = theirs(&mut person);
@@ -333,7 +355,8 @@ fn answers(server: SocketAddr, given: &Arguments, streaming: usize) {
         })
         .collect();
     let over = |pick: &dyn Fn(usize) -> f64| median(&(0..rounds.len()).map(pick).collect::<Vec<_>>());
-    let sync = over(&|n| rounds[n].2);
+    let sync = over(&|n| rounds[n].2[0]);
+    let sled = over(&|n| rounds[n].2[1]);
     let beside = if streaming == 0 {
         String::new()
     } else {
@@ -348,7 +371,7 @@ fn answers(server: SocketAddr, given: &Arguments, streaming: usize) {
             row(
                 &format!("IRC command to answer, {part}: {name}{beside}"),
                 &format!("{mine:.2} ms"),
-                &format!("echo {echo:.2} ms + fdatasync {sync:.2} ms"),
+                &format!("echo {echo:.2} ms + fdatasync {sync:.2} ms (a commit of bare sled: {sled:.2} ms)"),
                 mine / (echo + sync),
                 mark,
             );

@@ -96,9 +96,16 @@ impl Changes {
 
     /// One transaction. Not on the disk before the caller has put it there.
     pub(super) fn store(&self, trees: &Trees) -> Result<(), String> {
-        let done = trees.0.as_slice().transaction(|views| {
-            for (view, changes) in views.iter().zip(&self.0) {
-                for (key, value) in changes {
+        if self.is_empty() {
+            return Ok(());
+        }
+        // sled locks and seals every tree that takes part, changed or not.
+        let touched = self.0.iter().enumerate().filter(|(_, changes)| !changes.is_empty());
+        let (trees, changes): (Vec<sled::Tree>, Vec<_>) =
+            touched.map(|(at, changes)| (trees.0[at].clone(), changes)).unzip();
+        let done = trees.as_slice().transaction(|views| {
+            for (view, changes) in views.iter().zip(&changes) {
+                for (key, value) in *changes {
                     match value {
                         Some(value) => view.insert(key.clone(), value.clone())?,
                         None => view.remove(key.clone())?,
