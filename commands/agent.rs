@@ -22,7 +22,7 @@ pub(super) const ADD: Command = Command {
     aliases: &[],
     args: &[
         Arg::NewAgent,
-        Arg::OneOf { name: "runtime", words: &["claude", "command"] },
+        Arg::OneOf { name: "runtime", words: &["claude", "codex", "command"] },
         Arg::Settings { name: "workspace", usage: "<workspace> [key=value …]" },
     ],
     role: Role::Admin,
@@ -100,7 +100,11 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
         Some((first, rest)) if !first.contains('=') => (Some(first), rest),
         _ => (None, call.rest.as_slice()),
     };
-    let runtime = if call.choice == Some("command") { Runtime::Command } else { Runtime::Claude };
+    let runtime = match call.choice {
+        Some("command") => Runtime::Command,
+        Some("codex") => Runtime::Codex,
+        Some(_) | None => Runtime::Claude,
+    };
     let placeholder = || AgentName::new("placeholder").expect("a name by the rules");
     let workspace = folder.map_or_else(PathBuf::new, PathBuf::from);
     let mut spec = AgentSpec::new(name.clone().unwrap_or_else(placeholder), runtime, workspace);

@@ -104,6 +104,7 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
         Event::ClockRanOut { clock, evidence, .. } => {
             say(voice, "clock", locale.clock(*clock), None, evidence)
         }
+        Event::PermissionDenied { what, .. } => say(voice, "permission-denied", none(), None, what),
         Event::StopRequested { reason, by, .. } => {
             say(voice, "stop", locale.stop_reason(*reason), by.as_ref(), "")
         }
@@ -192,6 +193,7 @@ mod tests {
             Event::ConversationNamed { session, conversation: text() },
             Event::TurnEnded { session, text: text(), tools: Vec::new() },
             Event::ClockRanOut { session, clock: Clock::Silence, evidence: text() },
+            Event::PermissionDenied { session, what: text() },
             Event::StopRequested { session, reason: StopReason::Abort, by: Some(by.clone()) },
             Event::SessionEnded {
                 session,
@@ -256,6 +258,7 @@ mod tests {
             conversation named: so it is
             turn: so it is
             clock ran out: has been silent for too long: so it is
+            permission denied: so it is
             stopping (abort) by alice
             session 4 crash: exit code 101
             #7 back at the head of the queue

@@ -112,6 +112,7 @@ notice-account-opened = ▶️ Konto **{ $account }** ist wieder offen, dank { $
 notice-timed-out = ❌ **{ $agent }** brauchte länger als { $limit } und wurde angehalten. Noch ein Versuch in { $countdown }…
 notice-task-failed = ❌ **{ $agent }** hat Aufgabe { $task } aufgegeben: { $detail }
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } Wird unterbrochen…
+notice-permission-denied = ⚙️ **{ $agent }** hat um Erlaubnis gebeten und ein Nein bekommen, weil von hier aus noch niemand gefragt werden kann: { $what } (autonomy = full würde es erlauben.)
 notice-needs-intervention = 🧯 **{ $agent }** braucht Hilfe: { $failures ->
     [one] { $failures } Fehlschlag
    *[other] { $failures } Fehlschläge
@@ -393,6 +394,7 @@ cmd-event = { $what ->
     [ready] Sitzung { $subject } bereit
     [conversation] Gespräch benannt
     [conversation-lost] Gespräch ist nicht mehr fortzusetzen
+    [permission-denied] Erlaubnis verweigert
     [turn] Schritt
     [clock] Uhr abgelaufen: { $subject }
     [stop] wird gestoppt ({ $subject })

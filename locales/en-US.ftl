@@ -128,6 +128,7 @@ notice-timed-out = ❌ **{ $agent }** took longer than { $limit } and was stoppe
 notice-task-failed = ❌ **{ $agent }** gave up task { $task }: { $detail }
 # $clock: one of clock-…; $detail: what was seen.
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } Interrupting it…
+notice-permission-denied = ⚙️ **{ $agent }** asked for permission and was told no, since nobody can be asked from here yet: { $what } (autonomy = full would allow it.)
 notice-needs-intervention = 🧯 **{ $agent }** needs intervention: { $failures ->
     [one] { $failures } failure
    *[other] { $failures } failures
@@ -428,6 +429,7 @@ cmd-event = { $what ->
     [ready] session { $subject } ready
     [conversation] conversation named
     [conversation-lost] conversation cannot be resumed any more
+    [permission-denied] permission denied
     [turn] turn
     [clock] clock ran out: { $subject }
     [stop] stopping ({ $subject })

@@ -105,6 +105,7 @@ notice-account-opened = ▶️ アカウント **{ $account }** は { $by } が�
 notice-timed-out = ❌ **{ $agent }** は{ $limit }を超えたため停止しました。{ $countdown }後にもう一度だけ試します…
 notice-task-failed = ❌ **{ $agent }** はタスク { $task } を断念しました: { $detail }
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } 中断します…
+notice-permission-denied = ⚙️ **{ $agent }** が許可を求めましたが、まだここから人に尋ねられないため拒否しました: { $what } (autonomy = full なら許可されます。)
 notice-needs-intervention = 🧯 **{ $agent }** は対応が必要です: { $window }以内に{ $failures }回失敗しました。もう再起動しません。`@{ $agent } log` を読み、`@{ $agent } resume` で一度だけ試せます。
 notice-breaker-closed = ✅ **{ $agent }** は復旧しました。試しのセッションが成功しました。
 notice-degraded = 🧯 **{ $agent }** は不安定です: { $window }以内に{ $crashes }回クラッシュしました。もう再起動しません。`@{ $agent } log` を読んでから `@{ $agent } resume` と送ってください。
@@ -341,6 +342,7 @@ cmd-event = { $what ->
     [ready] セッション { $subject } 準備完了
     [conversation] 会話に名前
     [conversation-lost] 会話はもう再開できません
+    [permission-denied] 許可を拒否
     [turn] ターン
     [clock] 時間切れ：{ $subject }
     [stop] 停止中（{ $subject }）

@@ -14,6 +14,7 @@ use super::{Global, MISCONFIGURED, say};
 use crate::chat::irc;
 use crate::config::{self, Config, IrcNetwork};
 use crate::core::spec::{AgentSpec, Permissions, Runtime};
+use crate::runtime::codex;
 
 /// How long a server may take to let herder in: some look up names for half a minute first.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -108,6 +109,7 @@ fn folder(what: &str, path: &Path) -> Finding {
 fn program(agent: &AgentSpec) -> Finding {
     let default = match agent.runtime {
         Runtime::Claude => "claude",
+        Runtime::Codex => codex::PROGRAM,
         Runtime::Command => "",
     };
     let program = agent.command.first().map_or(default, String::as_str);

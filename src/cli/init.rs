@@ -142,9 +142,9 @@ impl<R: BufRead> Questions<R> {
         }
         self.text.clone_from(&before);
         let runtime = self.setting(
-            "How is it run: claude (Claude Code) or command (any program)?",
+            "How is it run: claude (Claude Code), codex (Codex CLI) or command (any program)?",
             "claude",
-            |answer| agent(&name, answer, &folder, if answer == "claude" { "" } else { cat }),
+            |answer| agent(&name, answer, &folder, if answer == "command" { cat } else { "" }),
         )?;
         let mut command = String::new();
         if runtime == "command" {

@@ -103,6 +103,10 @@ fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
         workspace.unwrap_or_default(),
     );
     limits(section, &mut spec);
+    if runtime == Some(Runtime::Codex) && spec.max_budget_usd > 0.0 {
+        section
+            .warn("max_budget_usd", "codex reports tokens and no dollars, so that this cap is never reached");
+    }
     choices(section, &mut spec);
     command(section, &mut spec, runtime);
     environment(section, &mut spec);
@@ -114,14 +118,14 @@ fn runtime(section: &Section<'_>) -> Option<Runtime> {
     let word = section.text("runtime");
     let known = [
         ("claude", Some(Runtime::Claude)),
+        ("codex", Some(Runtime::Codex)),
         ("command", Some(Runtime::Command)),
-        ("codex", None),
         ("acp", None),
     ];
     let Some(word) = word else {
         section.problem(
             "runtime",
-            "it is not said how the agent is run; write runtime = \"claude\" or \"command\"",
+            "it is not said how the agent is run; write runtime = \"claude\", \"codex\" or \"command\"",
         );
         return None;
     };
@@ -130,13 +134,13 @@ fn runtime(section: &Section<'_>) -> Option<Runtime> {
         Some((name, None)) => {
             section.problem(
                 "runtime",
-                format!("{name} is not supported by this version; use claude or command"),
+                format!("{name} is not supported by this version; use claude, codex or command"),
             );
             None
         }
         None => {
-            section
-                .problem("runtime", format!("there is no runtime \"{}\"; use claude or command", word.value));
+            let text = format!("there is no runtime \"{}\"; use claude, codex or command", word.value);
+            section.problem("runtime", text);
             None
         }
     }
@@ -270,9 +274,15 @@ fn keep_secret(section: &Section<'_>, name: &str, value: Option<OsString>) {
 
 fn patterns(section: &Section<'_>, runtime: Option<Runtime>) -> Vec<Pattern> {
     let tables = section.tables("patterns");
-    if !tables.is_empty() && runtime == Some(Runtime::Claude) {
-        section
-            .warn("patterns", "runtime claude says itself what went wrong; patterns are for runtime command");
+    if let Some(runtime) = runtime.filter(|runtime| !tables.is_empty() && *runtime != Runtime::Command) {
+        let name = match runtime {
+            Runtime::Claude => "claude",
+            Runtime::Codex | Runtime::Command => "codex",
+        };
+        section.warn(
+            "patterns",
+            format!("runtime {name} says itself what went wrong; patterns are for runtime command"),
+        );
     }
     let mut patterns = Vec::new();
     for table in tables {

@@ -69,7 +69,7 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::Degraded { .. } => halt(agent, Phase::Degraded, at),
         Event::SupervisorPanicked { message } => supervisor_panicked(agent, message, at),
         // For the log alone; what follows from it is recorded by the events after it.
-        Event::ClockRanOut { .. } => {}
+        Event::ClockRanOut { .. } | Event::PermissionDenied { .. } => {}
     }
 }
 

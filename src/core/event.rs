@@ -171,6 +171,13 @@ pub enum Event {
         /// What was seen.
         evidence: String,
     },
+    /// The agent asked for permission and was told no, because a person was to answer and none could be asked.
+    PermissionDenied {
+        /// The session.
+        session: SessionId,
+        /// What it asked for, bounded.
+        what: String,
+    },
     /// The session is being stopped.
     StopRequested {
         /// The session.

@@ -141,6 +141,11 @@ pub enum Signal {
         /// What was seen, for people, e.g. "no event for 5m, no tool open, no CPU time".
         evidence: String,
     },
+    /// The agent asked for permission and was told no, because a person was to answer and none could be asked.
+    Denied {
+        /// What it asked for, in its own words.
+        what: String,
+    },
     /// The session is over and its process tree verified empty, but for the survivors.
     Ended {
         /// How.

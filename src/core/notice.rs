@@ -67,6 +67,8 @@ pub enum Notice {
     TaskFailed { agent: AgentName, task: WorkId, detail: String },
     /// ❌ A clock ran out: which, with the evidence; the interrupt follows.
     ClockRanOut { agent: AgentName, clock: Clock, evidence: String },
+    /// ⚙️ It asked for permission and was told no, because nobody can be asked yet.
+    PermissionDenied { agent: AgentName, what: String },
     /// 🧯 The breaker opened.
     NeedsIntervention { agent: AgentName, failures: u32, window: Duration },
     /// ✅ The breaker's trial succeeded.

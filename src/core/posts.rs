@@ -46,6 +46,9 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         Event::StopRequested { reason, by: Some(_), .. } if *reason != StopReason::Restart => {
             said(Notice::Stopping { agent: name, reason: *reason })
         }
+        Event::PermissionDenied { what, .. } => {
+            said(Notice::PermissionDenied { agent: name, what: what.clone() })
+        }
         Event::SessionEnded { outcome, survivors, .. } => session_ended(agent, name, outcome, survivors),
         Event::Requeued { work } => requeued(agent, *work),
         Event::TaskEnded { work, end, .. } => task_ended(agent, name, *work, *end),

@@ -40,6 +40,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::ConversationLost { .. }
         | Event::TurnEnded { .. }
         | Event::ClockRanOut { .. }
+        | Event::PermissionDenied { .. }
         | Event::SessionEnded { .. }
         | Event::Requeued { .. }
         | Event::Waiting { .. }
@@ -58,7 +59,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
 #[must_use]
 pub(super) fn steers(agent: &Agent, kind: WorkKind) -> bool {
     let can = agent.spec.as_ref().is_some_and(|spec| match spec.runtime {
-        Runtime::Claude => true,
+        Runtime::Claude | Runtime::Codex => true,
         Runtime::Command => false,
     });
     can && kind == WorkKind::Message && matches!(agent.phase, Phase::Running { .. })

@@ -15,6 +15,8 @@ use super::outcome::Category;
 pub enum Runtime {
     /// Claude Code, long-lived stream-json both ways.
     Claude,
+    /// The Codex CLI, its app server over JSON-RPC.
+    Codex,
     /// Any command: prompt in, lines out.
     Command,
 }

@@ -253,6 +253,7 @@ impl Locale {
     pub fn runtime(&self, runtime: Runtime) -> &'static str {
         match runtime {
             Runtime::Claude => "claude",
+            Runtime::Codex => "codex",
             Runtime::Command => "command",
         }
     }

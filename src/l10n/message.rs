@@ -99,6 +99,9 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let clock = ("clock", locale.clock(*clock).into());
             say("notice-clock-ran-out", [of(agent), clock, sentence(evidence)])
         }
+        N::PermissionDenied { agent, what } => {
+            say("notice-permission-denied", [of(agent), ("what", what.as_str().into())])
+        }
         N::NeedsIntervention { agent, failures, window } => {
             let window = ("window", (*window).into());
             say("notice-needs-intervention", [of(agent), ("failures", (*failures).into()), window])

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use regex::{Regex, RegexBuilder};
 
 use super::Launch;
-use super::protocol::{Feed, Happening, Invocation, Protocol};
+use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
 use super::text::{HeadTail, LINE_MAX, Tail, bounded, one_line};
+use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome};
 use crate::core::spec::{Pattern, PromptMode};
 
@@ -94,8 +95,8 @@ impl Protocol for Command {
         Feed { bytes, close: true }
     }
 
-    fn steer(&mut self, _text: &str) -> Option<Vec<u8>> {
-        None
+    fn steer(&mut self, _work: WorkId, _text: &str) -> Steering {
+        Steering::Refused
     }
 
     fn interrupt(&mut self) -> Option<Vec<u8>> {

@@ -7,11 +7,15 @@ use tokio::process::ChildStdin;
 
 use crate::core::id::WorkId;
 
+/// Answers that may wait for a child that does not read before no more of its questions are read.
+const WAITING_MAX: usize = 1024 * 1024;
+
 /// See the module's text.
 #[derive(Debug)]
 pub(super) struct Stdin {
     pipe: Option<ChildStdin>,
     waiting: VecDeque<Piece>,
+    waiting_bytes: usize,
     closing: bool,
 }
 
@@ -24,7 +28,7 @@ struct Piece {
 
 impl Stdin {
     pub(super) const fn new(pipe: Option<ChildStdin>) -> Self {
-        Self { pipe, waiting: VecDeque::new(), closing: false }
+        Self { pipe, waiting: VecDeque::new(), waiting_bytes: 0, closing: false }
     }
 
     /// Whether more can be said.
@@ -37,9 +41,15 @@ impl Stdin {
         self.pipe.is_some() && !self.waiting.is_empty()
     }
 
+    /// Whether more may be read from the child, which may have to be answered.
+    pub(super) fn has_room(&self) -> bool {
+        self.waiting_bytes < WAITING_MAX
+    }
+
     /// Puts `bytes` behind what waits. `work` is given back once they are written.
     pub(super) fn push(&mut self, bytes: Vec<u8>, work: Option<WorkId>) {
         if self.is_open() && !bytes.is_empty() {
+            self.waiting_bytes += bytes.len();
             self.waiting.push_back(Piece { bytes, written: 0, work });
         }
     }
@@ -54,6 +64,7 @@ impl Stdin {
     pub(super) fn drop_now(&mut self) {
         self.pipe = None;
         self.waiting.clear();
+        self.waiting_bytes = 0;
     }
 
     fn close_if_done(&mut self) {
@@ -74,6 +85,7 @@ impl Stdin {
             }
             Ok(written) => {
                 piece.written += written;
+                self.waiting_bytes = self.waiting_bytes.saturating_sub(written);
                 if piece.written < piece.bytes.len() {
                     return None;
                 }

@@ -12,20 +12,24 @@
 //!     └──────────────── Stop ───────────────────────────────────────────────────────┘
 //! ```
 //!
-//! The rooms: `session` is the loop; [`protocol`] the seam to a runtime's own language, which [`claude`] and [`command`]
-//! fill; [`clocks`] the pure part of hangs; [`process`] the process trees and the stop ladder; [`orphans`] what a killed
+//! The rooms: `session` is the loop; [`protocol`] the seam to a runtime's own language, which [`claude`], [`codex`] and
+//! [`command`] fill; [`clocks`] the pure part of hangs; [`process`] the process trees and the stop ladder; [`orphans`] what a killed
 //! herder left; [`environment`] what a child is given.
 
+pub mod approval;
 pub mod claude;
 pub mod clocks;
+pub mod codex;
 pub mod command;
 pub mod environment;
 mod feed;
 pub mod lines;
+pub mod loose;
 pub mod orphans;
 mod outgoing;
 pub mod process;
 pub mod protocol;
+pub mod rpc;
 mod session;
 pub mod text;
 

@@ -7,9 +7,11 @@
 use std::collections::BTreeMap;
 
 use super::claude::Claude;
+use super::codex::Codex;
 use super::command::Command;
 use super::text::Tail;
 use super::{Launch, environment};
+use crate::core::id::WorkId;
 use crate::core::outcome::{Exit, Outcome, Usage};
 use crate::core::spec::Runtime;
 
@@ -50,6 +52,18 @@ pub enum Happening {
     Note(String),
     /// The turn is over. Unless another [`Happening::TurnStarted`] follows, the session is.
     TurnEnded,
+    /// The runtime waits for this on its standard input: an answer, or the next step of a conversation.
+    Reply(Vec<u8>),
+    /// The runtime took a message into the running turn.
+    Steered {
+        /// Which.
+        work: WorkId,
+    },
+    /// The agent asked for permission, a person was to answer, and none could be asked.
+    Denied {
+        /// What it asked for, in its own words.
+        what: String,
+    },
     /// The line could not be understood.
     Malformed,
 }
@@ -61,6 +75,17 @@ pub struct Feed {
     pub bytes: Vec<u8>,
     /// Whether standard input is closed afterwards.
     pub close: bool,
+}
+
+/// What becomes of a message for the running turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Steering {
+    /// The runtime cannot take it: it stays queued.
+    Refused,
+    /// These bytes hand it over: once they are written it is delivered.
+    Written(Vec<u8>),
+    /// These bytes, if any, ask for it: it is delivered when [`Happening::Steered`] says so.
+    Asked(Vec<u8>),
 }
 
 /// A program to run.
@@ -82,8 +107,8 @@ pub trait Protocol: Send {
     /// The session's prompt.
     fn prompt(&mut self, prompt: &str) -> Feed;
 
-    /// A message for the running turn; `None` if the runtime cannot take one.
-    fn steer(&mut self, text: &str) -> Option<Vec<u8>>;
+    /// A message for the running turn.
+    fn steer(&mut self, work: WorkId, text: &str) -> Steering;
 
     /// Asks the runtime to end its turn; `None` if there is no way to ask.
     fn interrupt(&mut self) -> Option<Vec<u8>>;
@@ -94,6 +119,12 @@ pub trait Protocol: Send {
     /// How the session ended, once its process has left and everything it said was read. `exit` is `None` if the process
     /// could not be waited for. Turns, usage and text are the protocol's to fill; the duration is not.
     fn outcome(&mut self, exit: Option<Exit>, stderr: &Tail) -> Outcome;
+
+    /// What the runtime said last that it waits for, if that is why it is silent: a limit whose end it sleeps through is no
+    /// hang.
+    fn stalled(&self) -> Option<Outcome> {
+        None
+    }
 
     /// Whether the conversation that was to be resumed turned out not to exist.
     fn conversation_lost(&self, _stderr: &Tail) -> bool {
@@ -111,6 +142,10 @@ pub fn prepare(launch: &Launch) -> Result<(Invocation, Box<dyn Protocol>), Strin
         Runtime::Claude => {
             let (invocation, claude) = Claude::prepare(launch, environment);
             Ok((invocation, Box::new(claude)))
+        }
+        Runtime::Codex => {
+            let (invocation, codex) = Codex::prepare(launch, environment);
+            Ok((invocation, Box::new(codex)))
         }
         Runtime::Command => {
             let (invocation, command) = Command::prepare(launch, environment)?;

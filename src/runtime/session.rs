@@ -3,6 +3,7 @@
 mod ending;
 mod handling;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -36,6 +37,9 @@ const DRAIN_WAIT: Duration = Duration::from_secs(2);
 
 /// Longer than any stop ladder takes; a ladder that takes longer has no heartbeat, so that the supervisor notices.
 const LADDER_MAX: Duration = Duration::from_secs(30);
+
+/// Different things that one session asks permission for in vain before the channel is spared the rest.
+const DENIALS_SAID: usize = 10;
 
 /// The driver's ends of its channels.
 pub(super) struct Ends {
@@ -134,6 +138,8 @@ struct Session {
     stderr: Option<Lines<ChildStderr>>,
     stage: Stage,
     cause: Option<Cause>,
+    /// What the runtime waited for when it fell silent.
+    stalled: Option<Outcome>,
     exit: Option<Exit>,
     began: Instant,
     /// When the process was given its work: the clocks count from here.
@@ -148,6 +154,8 @@ struct Session {
     /// The last words, which are the session's text if nothing follows them, and else belong in the log.
     last_words: Option<String>,
     malformed: u64,
+    /// What was asked for in vain and said so.
+    denied: BTreeSet<String>,
 }
 
 impl Session {
@@ -182,6 +190,7 @@ impl Session {
             child: Some(owned),
             stage: Stage::Held,
             cause: None,
+            stalled: None,
             exit: None,
             began,
             given: began,
@@ -193,6 +202,7 @@ impl Session {
             outgoing,
             last_words: None,
             malformed: 0,
+            denied: BTreeSet::new(),
             launch,
         }
     }
@@ -230,7 +240,7 @@ impl Session {
     /// Waits for whatever comes first. Everything awaited here keeps what it has when another one is first.
     async fn next(&mut self) -> Happened {
         let deadline = self.deadline();
-        let room = self.outgoing.has_room();
+        let room = self.outgoing.has_room() && self.stdin.has_room();
         let Self { ends, outgoing, child, stdin, stdout, stderr, stage, sampling, .. } = self;
         let Ends { orders, reports, .. } = ends;
         tokio::select! {

@@ -161,7 +161,7 @@ impl Session {
 /// them, and the work.
 fn prompt(spec: &AgentSpec, work: &Work, recap: Option<String>) -> String {
     let instructions = match spec.runtime {
-        Runtime::Claude => None,
+        Runtime::Claude | Runtime::Codex => None,
         Runtime::Command => Some(spec.instructions.clone()),
     };
     [recap, instructions, Some(work.text.clone())]

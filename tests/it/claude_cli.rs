@@ -245,7 +245,11 @@ async fn see_through(
         match signal {
             Signal::Ended { outcome, survivors } => return (*outcome, survivors, clock_ran_out),
             Signal::ClockRanOut { .. } => clock_ran_out = true,
-            Signal::Spawned { .. } | Signal::Ready { .. } | Signal::Steered { .. } | Signal::Turn { .. } => {}
+            Signal::Spawned { .. }
+            | Signal::Ready { .. }
+            | Signal::Steered { .. }
+            | Signal::Turn { .. }
+            | Signal::Denied { .. } => {}
         }
     }
 }

@@ -36,7 +36,7 @@ macro_rules! variants {
 
 variants!(every_notice, Notice:
     Started Completed Crashed RateLimited Permanent Billing Auth Budget DoNotRestart PausedWithAccount AccountBlocked
-    AccountOpened TimedOut TaskFailed ClockRanOut NeedsIntervention BreakerClosed Degraded Survivors SupervisorPanicked
+    AccountOpened TimedOut TaskFailed ClockRanOut PermissionDenied NeedsIntervention BreakerClosed Degraded Survivors SupervisorPanicked
     SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping Restarting Aborted Accepted Queued
     QueuedWhilePaused Steering Cleared TaskEnded AgentAdded AgentEdited AgentRemoved StoppedAll Away Collapsed NetworkDown
     NetworkUp NetworkRefused ChannelUnavailable Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured StorageFailed DiskLow RevisionsMissing
@@ -101,6 +101,7 @@ fn status_notices() -> Vec<Notice> {
         clock(Clock::Tool),
         clock(Clock::Task),
         clock(Clock::Heartbeat),
+        N::PermissionDenied { agent: agent.clone(), what: "/bin/bash -lc 'touch made'".to_owned() },
         N::NeedsIntervention { agent: agent.clone(), failures: 6, window: seconds(60) },
         N::BreakerClosed { agent: agent.clone() },
         N::Degraded { agent: agent.clone(), crashes: 1, window: seconds(1800) },

@@ -2,6 +2,8 @@
 
 mod claude;
 mod claude_wire;
+mod codex;
+mod codex_wire;
 mod command;
 mod hangs;
 mod processes;

@@ -84,6 +84,10 @@ pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal)
             let evidence = bounded(&one_line(evidence), DETAIL_MAX);
             draft.record(Event::ClockRanOut { session, clock: *clock, evidence });
         }
+        Signal::Denied { what } => {
+            let what = bounded(&one_line(what), DETAIL_MAX);
+            draft.record(Event::PermissionDenied { session, what });
+        }
         Signal::Ended { outcome, survivors } => over(draft, session, outcome, survivors),
     }
 }

@@ -15,8 +15,9 @@ use std::collections::BTreeMap;
 
 use super::Launch;
 use super::command::died;
-use super::protocol::{Feed, Happening, Invocation, Protocol};
+use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
+use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::{AgentSpec, Permissions};
 use crate::core::time::Timestamp;
@@ -316,8 +317,8 @@ impl Protocol for Claude {
         Feed { bytes: wire::user_line(prompt), close: false }
     }
 
-    fn steer(&mut self, text: &str) -> Option<Vec<u8>> {
-        Some(wire::user_line(text))
+    fn steer(&mut self, _work: WorkId, text: &str) -> Steering {
+        Steering::Written(wire::user_line(text))
     }
 
     fn interrupt(&mut self) -> Option<Vec<u8>> {

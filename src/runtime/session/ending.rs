@@ -19,6 +19,10 @@ impl Session {
             Stage::Working => {
                 if let Some((clock, evidence)) = self.vitals.ran_out(&self.clocks, self.elapsed()) {
                     self.outgoing.signal(Signal::ClockRanOut { clock, evidence: evidence.clone() });
+                    if clock == Clock::Silence {
+                        // Asked before the interrupt, after which the runtime waits for nothing any more.
+                        self.stalled = self.protocol.stalled();
+                    }
                     self.stop(Cause::Clock(clock, evidence));
                 }
             }
@@ -73,11 +77,20 @@ impl Session {
                 outcome.category = Category::Interrupted;
                 outcome.resets_at = None;
             }
-            Some(Cause::Clock(clock, evidence)) => {
-                outcome.category = if *clock == Clock::Task { Category::TaskTimeout } else { Category::Hung };
-                outcome.detail.clone_from(evidence);
-                outcome.resets_at = None;
-            }
+            Some(Cause::Clock(clock, evidence)) => match self.stalled.take() {
+                // It said what it waits for, and fell silent over it.
+                Some(stalled) => {
+                    outcome.category = stalled.category;
+                    outcome.detail = stalled.detail;
+                    outcome.resets_at = stalled.resets_at;
+                }
+                None => {
+                    let hung = *clock != Clock::Task;
+                    outcome.category = if hung { Category::Hung } else { Category::TaskTimeout };
+                    outcome.detail.clone_from(evidence);
+                    outcome.resets_at = None;
+                }
+            },
         }
         // What it said last is how far it got.
         outcome.text = outcome.text.take().or_else(|| self.last_words.take());

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Cause, DRAIN_WAIT, INTERRUPT_WAIT, LADDER_MAX, Session, Stage};
+use super::{Cause, DENIALS_SAID, DRAIN_WAIT, INTERRUPT_WAIT, LADDER_MAX, Session, Stage};
 use crate::clock;
 use crate::core::id::WorkId;
 use crate::core::input::Signal;
@@ -15,7 +15,7 @@ use crate::core::outcome::Exit;
 use crate::core::spec::Relay;
 use crate::runtime::Order;
 use crate::runtime::lines::Line;
-use crate::runtime::protocol::Happening;
+use crate::runtime::protocol::{Happening, Steering};
 
 impl Session {
     pub(super) fn on_order(&mut self, order: Option<Order>) {
@@ -56,8 +56,10 @@ impl Session {
         if !matches!(self.stage, Stage::Working) || !self.stdin.is_open() {
             return;
         }
-        if let Some(bytes) = self.protocol.steer(text) {
-            self.stdin.push(bytes, Some(work));
+        match self.protocol.steer(work, text) {
+            Steering::Refused => {}
+            Steering::Written(bytes) => self.stdin.push(bytes, Some(work)),
+            Steering::Asked(bytes) => self.stdin.push(bytes, None),
         }
     }
 
@@ -190,8 +192,19 @@ impl Session {
                 live.usage = usage;
             }),
             Happening::Note(text) => self.outgoing.logged(&text, now),
+            Happening::Reply(bytes) => self.stdin.push(bytes, None),
+            Happening::Steered { work } => self.outgoing.signal(Signal::Steered { work }),
+            Happening::Denied { what } => self.on_denied(what, now),
             Happening::TurnEnded => self.on_turn_end(),
             Happening::Malformed => {}
+        }
+    }
+
+    /// Said where people read it, but not again and again: an agent that is told no may go on asking.
+    fn on_denied(&mut self, what: String, now: Instant) {
+        self.outgoing.logged(&format!("denied: {what}"), now);
+        if self.denied.len() < DENIALS_SAID && self.denied.insert(what.clone()) {
+            self.outgoing.signal(Signal::Denied { what });
         }
     }
 

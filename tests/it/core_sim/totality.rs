@@ -134,6 +134,7 @@ fn session_event() -> impl Strategy<Value = Event> {
             clock: Clock::Tool,
             evidence
         }),
+        (session(), text()).prop_map(|(session, what)| Event::PermissionDenied { session, what }),
         (session(), reason(), any::<bool>()).prop_map(|(session, reason, person)| Event::StopRequested {
             session,
             reason,
@@ -193,6 +194,7 @@ fn input() -> impl Strategy<Value = Input> {
         id().prop_map(|work| Signal::Steered { work }),
         text().prop_map(|text| Signal::Turn { text, tools: Vec::new() }),
         text().prop_map(|evidence| Signal::ClockRanOut { clock: Clock::Task, evidence }),
+        text().prop_map(|what| Signal::Denied { what }),
         (outcome(), prop::collection::vec(any::<u32>(), 0..2))
             .prop_map(|(outcome, survivors)| Signal::Ended { outcome, survivors }),
     ];

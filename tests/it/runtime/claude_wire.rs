@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use herder::core::id::{AgentName, SessionId};
+use herder::core::id::{AgentName, SessionId, WorkId};
 use herder::core::outcome::{Category, Exit, Outcome};
 use herder::core::spec::{AgentSpec, Permissions, Runtime};
 use herder::core::time::Timestamp;
-use herder::runtime::protocol::{Happening, Invocation, Protocol, prepare};
+use herder::runtime::protocol::{Happening, Invocation, Protocol, Steering, prepare};
 use herder::runtime::text::Tail;
 use herder::runtime::{Clocks, Launch};
 
@@ -270,8 +270,8 @@ fn what_is_written_is_one_line_of_json_each() {
     let (_, mut claude) = launched(|_, _| ());
     let prompt = claude.prompt("two\nlines \u{2028} \"quoted\"");
     assert!(!prompt.close);
-    let lines =
-        [prompt.bytes, claude.steer("x\r\ny").expect("claude can"), claude.interrupt().expect("claude can")];
+    let Steering::Written(steer) = claude.steer(WorkId(1), "x\r\ny") else { panic!("claude can") };
+    let lines = [prompt.bytes, steer, claude.interrupt().expect("claude can")];
     for line in &lines {
         let text = std::str::from_utf8(line).expect("UTF-8");
         assert_eq!(text.matches('\n').count(), 1, "{text}");

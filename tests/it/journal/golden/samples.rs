@@ -28,12 +28,12 @@ macro_rules! variants {
 }
 
 variants!(EVENTS, event_name, Event: Added Edited Removed Queued Cleared Steered TaskEnded Discarded SessionStarted
-    ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut StopRequested SessionEnded Requeued Waiting WaitOver
+    ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied StopRequested SessionEnded Requeued Waiting WaitOver
     PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded SupervisorPanicked);
 variants!(FLEET, fleet_name, FleetEvent: AgentAdded AgentRemoved Configured AccountBlocked AccountOpened
     SupervisorPanicked Started Stopped);
 variants!(NOTICES, notice_name, Notice: Started Completed Crashed RateLimited Permanent Billing Auth Budget DoNotRestart
-    PausedWithAccount AccountBlocked AccountOpened TimedOut TaskFailed ClockRanOut NeedsIntervention BreakerClosed
+    PausedWithAccount AccountBlocked AccountOpened TimedOut TaskFailed ClockRanOut PermissionDenied NeedsIntervention BreakerClosed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
     Restarting Aborted Accepted Queued QueuedWhilePaused Steering Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
     StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused ChannelUnavailable Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured
@@ -50,7 +50,7 @@ variants!(CLOCKS, clock_name, Clock: Startup Silence Tool Task Heartbeat);
 variants!(HALTS, halt_name, Halt: Paused NeedsIntervention Degraded Waiting);
 variants!(ENDS, end_name, TaskEnd: Done Failed Cancelled);
 variants!(KINDS, kind_name, WorkKind: Message Task Round);
-variants!(RUNTIMES, runtime_name, Runtime: Claude Command);
+variants!(RUNTIMES, runtime_name, Runtime: Claude Codex Command);
 variants!(PROMPTS, prompt_name, PromptMode: Stdin Arg);
 variants!(RELAYS, relay_name, Relay: All Final None);
 variants!(PERMISSIONS, permission_name, Permissions: ReadOnly WorkspaceWrite Full);
@@ -117,7 +117,7 @@ pub(super) fn halts() -> [Halt; 4] {
     ]
 }
 
-pub(super) fn specs() -> [AgentSpec; 3] {
+pub(super) fn specs() -> [AgentSpec; 4] {
     let plain = AgentSpec::new(agent("spark"), Runtime::Claude, PathBuf::from("/home/ann/spark"));
     let full = AgentSpec {
         command: vec!["codex".into(), "exec".into(), "{prompt}".into()],
@@ -144,7 +144,8 @@ pub(super) fn specs() -> [AgentSpec; 3] {
         relay: Relay::None,
         ..plain.clone()
     };
-    [plain, full, strict]
+    let codex = AgentSpec::new(agent("rook"), Runtime::Codex, PathBuf::from("/srv/rook"));
+    [plain, full, strict, codex]
 }
 
 pub(super) fn work(id: u64, kind: WorkKind) -> Work {
@@ -183,7 +184,7 @@ pub(super) fn events() -> Vec<Event> {
     for spec in specs() {
         events.push(Event::Added { spec: Box::new(spec), by: by.clone() });
     }
-    let [_, full, _] = specs();
+    let [_, full, ..] = specs();
     events.push(Event::Edited { spec: Box::new(full), by: by.clone() });
     events.push(Event::Removed { by: by.clone() });
     events.extend(KIND.map(|kind| Event::Queued { work: work(11, kind) }));
@@ -203,6 +204,7 @@ pub(super) fn events() -> Vec<Event> {
         clock,
         evidence: "no event for 5m".into(),
     }));
+    events.push(Event::PermissionDenied { session, what: "touch made".into() });
     events.extend(STOP.map(|reason| Event::StopRequested { session, reason, by: None }));
     events.push(Event::StopRequested { session, reason: StopReason::Abort, by: Some(by.clone()) });
     events.extend(CATEGORY.map(|category| {
@@ -344,6 +346,7 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::ChannelsFull { network: network.clone(), missing: 2, max: 500 },
         Notice::ChannelUnavailable { network, channel: "#spark".into(), reason: "invite only".into() },
         Notice::Netsplit { nick: "ann".into(), count: 4 },
+        Notice::PermissionDenied { agent: agent.clone(), what: "touch made".into() },
         Notice::NobodyConfigured,
         Notice::StorageFailed { reason },
         Notice::DiskLow { free_bytes: 999_999_999 },

@@ -1,0 +1,151 @@
+//! What a failed turn of codex means: structured fields first, text last, anything unknown is transient.
+
+use serde_json::Value;
+
+use super::wire;
+use crate::core::outcome::Category;
+
+/// What `codexErrorInfo` is taken for when the account's usage limit is said to be exceeded and no window of it is known:
+/// an API key without credit looks the same as a subscription whose limits were not sent.
+pub const NO_WINDOW: &str = "usageLimitExceeded, no window";
+
+/// Where a row of the table looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// `rateLimitReachedType` of the account's limits, looked at when the usage limit is said to be exceeded.
+    Reached,
+    /// `codexErrorInfo`: the word, or the object's only key.
+    Info,
+    /// `httpStatusCode` in `codexErrorInfo`.
+    Status,
+    /// Anywhere in the text, in small letters.
+    Text,
+}
+
+/// A failed turn, as far as the table looks at it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failure {
+    /// See [`Field::Reached`].
+    pub reached: String,
+    /// See [`Field::Info`].
+    pub info: String,
+    /// See [`Field::Status`], as text.
+    pub status: String,
+    /// The whole text, for people.
+    pub text: String,
+}
+
+/// The first row that fits decides.
+pub const TABLE: &[(Field, &str, Category)] = {
+    use Category::{
+        Auth, Billing, Budget, ContextOverflow, Permanent, Quota, RateLimit, SandboxDenial, Transient,
+    };
+    &[
+        (Field::Reached, "workspace_owner_credits_depleted", Billing),
+        (Field::Reached, "workspace_member_credits_depleted", Billing),
+        (Field::Info, "contextWindowExceeded", ContextOverflow),
+        (Field::Info, "sessionBudgetExceeded", Budget),
+        (Field::Info, "usageLimitExceeded", Quota),
+        (Field::Info, "rateLimitExceeded", RateLimit),
+        (Field::Info, "unauthorized", Auth),
+        (Field::Info, "modelNotFound", Permanent),
+        (Field::Info, "badRequest", Permanent),
+        (Field::Info, "cyberPolicy", Permanent),
+        (Field::Info, "misalignmentPolicyViolation", Permanent),
+        (Field::Info, "inferenceHookDenied", Permanent),
+        (Field::Info, "tooManyDenials", SandboxDenial),
+        (Field::Info, "sandboxError", SandboxDenial),
+        (Field::Info, "serverOverloaded", Transient),
+        (Field::Info, "internalServerError", Transient),
+        (Field::Info, "flexUnavailable", Transient),
+        (Field::Info, "policyCapacityUnavailable", Transient),
+        (Field::Info, "threadRollbackFailed", Transient),
+        (Field::Info, "activeTurnNotSteerable", Transient),
+        // What the connection's own words mean is decided by the status, where there is one.
+        (Field::Status, "401", Auth),
+        (Field::Status, "402", Billing),
+        (Field::Status, "403", Auth),
+        (Field::Status, "429", RateLimit),
+        (Field::Status, "400", Permanent),
+        (Field::Status, "404", Permanent),
+        (Field::Status, "413", Permanent),
+        (Field::Status, "422", Permanent),
+        (Field::Status, "500", Transient),
+        (Field::Status, "502", Transient),
+        (Field::Status, "503", Transient),
+        (Field::Status, "504", Transient),
+        // The words of an API key without credit; a subscription's limit is worded differently.
+        (Field::Text, "check your plan and billing details", Billing),
+        (Field::Info, NO_WINDOW, Quota),
+        (Field::Info, "responseStreamDisconnected", Transient),
+        (Field::Info, "responseStreamConnectionFailed", Transient),
+        (Field::Info, "httpConnectionFailed", Transient),
+        (Field::Info, "responseTooManyFailedAttempts", Transient),
+        // A last resort: `other`, what is said on standard error, and versions that say it in words alone.
+        (Field::Text, "ran out of room in the model's context window", ContextOverflow),
+        (Field::Text, "hit your usage limit", Quota),
+        (Field::Text, "rate limit exceeded", RateLimit),
+        (Field::Text, "429 too many requests", RateLimit),
+        (Field::Text, "missing environment variable", Auth),
+        (Field::Text, "401 unauthorized", Auth),
+        (Field::Text, "403 forbidden", Auth),
+        (Field::Text, "incorrect api key", Auth),
+        (Field::Text, "codex login", Auth),
+        (Field::Text, "402 payment required", Billing),
+        (Field::Text, "do not have access to it", Permanent),
+        (Field::Text, "model provider `", Permanent),
+        (Field::Text, "error loading config", Permanent),
+        (Field::Text, "stream disconnected before completion", Transient),
+        (Field::Text, "connection failed", Transient),
+    ]
+};
+
+impl Failure {
+    /// What the error says. `reached` and `window` are what is known of the account's limits.
+    #[must_use]
+    pub fn of(error: &wire::TurnError<'_>, reached: &str, window: bool) -> Self {
+        let (info, status) = error.codex_error_info.as_ref().map(read_info).unwrap_or_default();
+        let exceeded = info == "usageLimitExceeded";
+        Self {
+            reached: if exceeded { reached.to_owned() } else { String::new() },
+            info: if exceeded && !window { NO_WINDOW.to_owned() } else { info },
+            status,
+            text: error.message.text_or_empty().to_owned(),
+        }
+    }
+
+    /// A failure of which there are words alone.
+    #[must_use]
+    pub fn said(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+
+    fn holds(&self, field: Field, value: &str) -> bool {
+        match field {
+            Field::Reached => self.reached == value,
+            Field::Info => self.info == value,
+            Field::Status => self.status == value,
+            Field::Text => self.text.to_lowercase().contains(value),
+        }
+    }
+
+    /// The class, if a row of the table knows it.
+    #[must_use]
+    pub fn category(&self) -> Option<Category> {
+        let row = TABLE.iter().find(|(field, value, _)| self.holds(*field, value));
+        row.map(|(_, _, category)| *category)
+    }
+}
+
+/// The word and the HTTP status: `"other"`, or `{"httpConnectionFailed":{"httpStatusCode":401}}`.
+fn read_info(info: &Value) -> (String, String) {
+    match info {
+        Value::String(word) => (word.clone(), String::new()),
+        Value::Object(object) => {
+            let Some((word, inner)) = object.iter().next() else { return Default::default() };
+            let status = inner.get("httpStatusCode").and_then(Value::as_u64);
+            (word.clone(), status.map_or_else(String::new, |status| status.to_string()))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => Default::default(),
+    }
+}

@@ -1,0 +1,569 @@
+//! Runtime `codex`: the Codex CLI's app server, JSON-RPC over lines.
+//!
+//! ```text
+//!   initialize ──► thread/start ─────────────────────► turn/start ──► items, deltas, tokens … turn/completed
+//!                  thread/resume ──► gone: thread/start ┘                └ turn/steer, turn/interrupt, questions
+//! ```
+//!
+//! One process has one conversation and one turn of its own. What the agent is allowed is the conversation's sandbox;
+//! what it asks for beyond that is answered here (`asking`). A message that is steered in is delivered when the server
+//! says so; until then it stays queued. After the turn nothing is left to say, so standard input is closed, and the
+//! server exits. Retries are the server's own: those that are still under way when it falls silent say what it waits for.
+
+mod asking;
+pub mod classify;
+mod limits;
+pub mod wire;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::{Value, json};
+
+use super::Launch;
+use super::approval::Verdict;
+use super::command::died;
+use super::loose::Scalar;
+use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
+use super::rpc::{self, Id};
+use super::text::{LINE_MAX, Tail, bounded, one_line};
+use crate::core::id::WorkId;
+use crate::core::outcome::{Category, Exit, Outcome, Usage};
+use crate::core::spec::{AgentSpec, Permissions};
+use classify::Failure;
+use limits::Limits;
+
+/// The program, unless the spec names another.
+pub const PROGRAM: &str = "codex";
+
+/// What makes it a server.
+const SERVER: &str = "app-server";
+
+/// No traffic but the model's; what the spec's own command says comes later and wins.
+const QUIET: [&str; 3] =
+    ["check_for_update_on_startup=false", "analytics.enabled=false", "feedback.enabled=false"];
+
+/// The final text that is kept: the longest answers are a few kilobytes.
+const TEXT_MAX: usize = 64 * 1024;
+
+/// The reason that is kept, for people: an API's error page is not worth more.
+const DETAIL_MAX: usize = 4 * 1024;
+
+/// Messages that wait for the turn to have an id: a person types one or two in that time.
+const HELD_MAX: usize = 64;
+
+/// Speaks with `codex app-server`.
+#[derive(Debug)]
+pub struct Codex {
+    opening: Opening,
+    verdict: Verdict,
+    max_turns: u32,
+    prompt: String,
+    /// The id of the next request.
+    next: i64,
+    /// What was asked and is not answered yet.
+    asked: BTreeMap<i64, Asked>,
+    thread: Option<String>,
+    turn: Option<String>,
+    held: VecDeque<(WorkId, String)>,
+    /// Words that have come piece by piece and are not whole yet.
+    partial: String,
+    last_words: Option<String>,
+    /// The files of the last change that was announced.
+    files: String,
+    /// A tool was the last thing the model asked for, so that another turn follows.
+    goes_on: bool,
+    turn_limit_reached: bool,
+    /// What is being tried again, until something else is heard.
+    retrying: Option<Failure>,
+    limits: Limits,
+    /// The conversation's tokens before this session.
+    before: Option<Usage>,
+    usage: Usage,
+    turns: u32,
+    result: Option<Outcome>,
+}
+
+/// What a request asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Initialize,
+    Thread { resuming: bool },
+    Turn,
+    Steer(WorkId),
+    Interrupt,
+}
+
+/// What a conversation is opened with.
+#[derive(Debug)]
+struct Opening {
+    parameters: Value,
+    conversation: Option<String>,
+}
+
+impl Codex {
+    /// What to run for `launch`.
+    #[must_use]
+    pub fn prepare(launch: &Launch, environment: BTreeMap<String, String>) -> (Invocation, Self) {
+        let spec = &launch.spec;
+        let default = [PROGRAM.to_owned()];
+        let command = if spec.command.is_empty() { &default[..] } else { &spec.command };
+        let mut arguments: Vec<String> =
+            QUIET.iter().flat_map(|setting| ["-c".to_owned(), (*setting).to_owned()]).collect();
+        arguments.extend_from_slice(&command[1..]);
+        if !arguments.iter().any(|argument| argument == SERVER) {
+            arguments.push(SERVER.to_owned());
+        }
+        let invocation = Invocation { program: command[0].clone(), arguments, environment };
+        let opening = Opening { parameters: opening(spec), conversation: launch.conversation.clone() };
+        let codex = Self {
+            opening,
+            verdict: Verdict::of(spec.autonomy),
+            max_turns: spec.max_turns,
+            prompt: String::new(),
+            next: 1,
+            asked: BTreeMap::new(),
+            thread: None,
+            turn: None,
+            held: VecDeque::new(),
+            partial: String::new(),
+            last_words: None,
+            files: String::new(),
+            goes_on: false,
+            turn_limit_reached: false,
+            retrying: None,
+            limits: Limits::default(),
+            before: None,
+            usage: Usage::default(),
+            turns: 0,
+            result: None,
+        };
+        (invocation, codex)
+    }
+
+    fn ask(&mut self, asked: Asked, method: &str, params: &Value) -> Vec<u8> {
+        let id = self.next;
+        self.next += 1;
+        self.asked.insert(id, asked);
+        rpc::request(id, method, params)
+    }
+
+    fn open_thread(&mut self) -> Vec<u8> {
+        let mut parameters = self.opening.parameters.clone();
+        match self.opening.conversation.take() {
+            Some(conversation) => {
+                parameters["threadId"] = json!(conversation);
+                parameters["excludeTurns"] = json!(true);
+                self.ask(Asked::Thread { resuming: true }, "thread/resume", &parameters)
+            }
+            None => self.ask(Asked::Thread { resuming: false }, "thread/start", &parameters),
+        }
+    }
+
+    fn answered(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
+        let Some(asked) = line.id.integer().and_then(|id| self.asked.remove(&id)) else { return };
+        if let Some(failed) = &line.error.0 {
+            self.refused(asked, failed, happened);
+            return;
+        }
+        let result = line.result.0.as_ref();
+        match asked {
+            Asked::Initialize => {
+                happened.push(Happening::Reply(rpc::notification("initialized", None)));
+                happened.push(Happening::Reply(self.open_thread()));
+            }
+            Asked::Thread { .. } => {
+                let thread = result.and_then(|result| result.thread.0.as_ref());
+                match thread.and_then(|thread| thread.id.text()) {
+                    Some(thread) => self.opened(thread.to_owned(), happened),
+                    None => self.fail(&Failure::said(NO_THREAD), Some(Category::Permanent), happened),
+                }
+            }
+            Asked::Turn => {
+                let turn = result.and_then(|result| result.turn.0.as_ref());
+                if let Some(turn) = turn.and_then(|turn| turn.id.text()) {
+                    self.begun(turn, happened);
+                }
+            }
+            Asked::Steer(work) => happened.push(Happening::Steered { work }),
+            Asked::Interrupt => {}
+        }
+    }
+
+    /// The conversation is there: the session's work begins.
+    fn opened(&mut self, thread: String, happened: &mut Vec<Happening>) {
+        let input = [json!({ "type": "text", "text": std::mem::take(&mut self.prompt) })];
+        let parameters = json!({ "threadId": thread, "input": input });
+        happened.push(Happening::Ready { conversation: Some(thread.clone()) });
+        self.thread = Some(thread);
+        happened.push(Happening::Reply(self.ask(Asked::Turn, "turn/start", &parameters)));
+    }
+
+    /// The turn has an id: what waited for that can be said.
+    fn begun(&mut self, turn: &str, happened: &mut Vec<Happening>) {
+        if self.turn.as_deref() == Some(turn) {
+            return;
+        }
+        self.turn = Some(bounded(turn, LINE_MAX).to_owned());
+        // Another turn of its own accord: until it has its own result the session has not succeeded.
+        self.result.take_if(|result| result.category == Category::Success);
+        happened.push(Happening::TurnStarted);
+        for (work, text) in std::mem::take(&mut self.held) {
+            let steer = self.ask_to_steer(work, &text);
+            happened.extend(steer.map(Happening::Reply));
+        }
+    }
+
+    fn ask_to_steer(&mut self, work: WorkId, text: &str) -> Option<Vec<u8>> {
+        let parameters = json!({
+            "threadId": self.thread.as_ref()?,
+            "expectedTurnId": self.turn.as_ref()?,
+            "input": [{ "type": "text", "text": text }],
+        });
+        Some(self.ask(Asked::Steer(work), "turn/steer", &parameters))
+    }
+
+    fn ask_to_interrupt(&mut self) -> Option<Vec<u8>> {
+        let parameters = json!({ "threadId": self.thread.as_ref()?, "turnId": self.turn.as_ref()? });
+        Some(self.ask(Asked::Interrupt, "turn/interrupt", &parameters))
+    }
+
+    fn refused(&mut self, asked: Asked, failed: &wire::Failed<'_>, happened: &mut Vec<Happening>) {
+        let said = one_line(failed.message.text_or_empty(), LINE_MAX);
+        match asked {
+            Asked::Thread { resuming: true } => {
+                happened.push(Happening::Note(format!("the conversation is begun anew: {said}")));
+                happened.push(Happening::Reply(self.open_thread()));
+            }
+            Asked::Initialize | Asked::Thread { resuming: false } | Asked::Turn => {
+                let mut failure = failed.data.0.as_ref().map(|data| self.failure(data)).unwrap_or_default();
+                failure.text = said;
+                self.fail(&failure, None, happened);
+            }
+            // The message stays queued; a turn that is over needs no interrupt.
+            Asked::Steer(_) => {
+                happened.push(Happening::Note(format!("the message waits for the next session: {said}")))
+            }
+            Asked::Interrupt => {}
+        }
+    }
+
+    fn notified(&mut self, method: &str, params: &wire::Params<'_>, happened: &mut Vec<Happening>) {
+        if method == "account/rateLimits/updated" {
+            if let Some(update) = &params.rate_limits.0 {
+                self.limits.update(update);
+            }
+            return;
+        }
+        // What a helper's conversation does is its own; it shows that something is alive.
+        let ours = params.thread_id.text().is_some() && params.thread_id.text() == self.thread.as_deref();
+        if !ours {
+            return;
+        }
+        match method {
+            "item/agentMessage/delta" => self.delta(params.delta.text_or_empty()),
+            "item/started" => self.item_started(params, happened),
+            "item/completed" => self.item_completed(params, happened),
+            "thread/tokenUsage/updated" => self.count(params, happened),
+            "turn/started" => {
+                if let Some(turn) = params.turn.0.as_ref().and_then(|turn| turn.id.text()) {
+                    self.begun(turn, happened);
+                }
+            }
+            "error" => self.error(params, happened),
+            "turn/completed" => self.completed(params, happened),
+            // Output of commands, thinking, plans, states, warnings, and what later versions add: proof of life.
+            _ => {}
+        }
+    }
+
+    fn delta(&mut self, words: &str) {
+        self.retrying = None;
+        let room = TEXT_MAX.saturating_sub(self.partial.len());
+        self.partial.push_str(bounded(words, room));
+    }
+
+    fn item_started(&mut self, params: &wire::Params<'_>, happened: &mut Vec<Happening>) {
+        let Some(item) = &params.item.0 else { return };
+        self.retrying = None;
+        if item.kind.text() == Some("agentMessage") {
+            // A message that was cut is begun again as another one.
+            self.partial.clear();
+        }
+        if item.kind.text() == Some("fileChange") {
+            let paths: Vec<&str> = item.changes.0.iter().filter_map(|change| change.path.text()).collect();
+            self.files = one_line(&paths.join(", "), LINE_MAX);
+        }
+        if let Some(name) = tool(item) {
+            self.goes_on = true;
+            happened.push(Happening::ToolStarted { id: id_of(&item.id), name });
+        }
+    }
+
+    fn item_completed(&mut self, params: &wire::Params<'_>, happened: &mut Vec<Happening>) {
+        let Some(item) = &params.item.0 else { return };
+        if tool(item).is_some() {
+            self.goes_on = true;
+            happened.push(Happening::ToolEnded { id: id_of(&item.id) });
+        }
+        if item.kind.text() == Some("agentMessage") {
+            self.goes_on = false;
+            self.partial.clear();
+            self.say(item.text.text_or_empty(), happened);
+        }
+    }
+
+    fn say(&mut self, text: &str, happened: &mut Vec<Happening>) {
+        if !text.trim().is_empty() {
+            let text = bounded(text, TEXT_MAX).to_owned();
+            self.last_words = Some(text.clone());
+            happened.push(Happening::Words(text));
+        }
+    }
+
+    /// The sums are the conversation's, whichever process they were spent in; the session's are what came since.
+    fn count(&mut self, params: &wire::Params<'_>, happened: &mut Vec<Happening>) {
+        let Some(usage) = &params.token_usage.0 else { return };
+        let total = usage.total.0.as_ref().map(tokens).unwrap_or_default();
+        if self.turn.is_none() || params.turn_id.text() != self.turn.as_deref() {
+            self.before = Some(total);
+            return;
+        }
+        let last = usage.last.0.as_ref().map(tokens).unwrap_or_default();
+        let before = *self.before.get_or_insert_with(|| less(total, last));
+        self.usage = less(total, before);
+        self.turns = self.turns.saturating_add(1);
+        happened.push(Happening::Progress { turns: self.turns, usage: self.usage });
+        // codex has no limit of its own.
+        if self.max_turns > 0 && self.turns >= self.max_turns && self.goes_on && !self.turn_limit_reached {
+            self.turn_limit_reached = true;
+            let interrupt = self.ask_to_interrupt();
+            happened.extend(interrupt.map(Happening::Reply));
+        }
+    }
+
+    fn failure(&self, error: &wire::TurnError<'_>) -> Failure {
+        Failure::of(error, &self.limits.reached, self.limits.has_window())
+    }
+
+    /// An error by the way. One that is not tried again is said once more when the turn ends.
+    fn error(&mut self, params: &wire::Params<'_>, happened: &mut Vec<Happening>) {
+        let Some(error) = &params.error.0 else { return };
+        let failure = self.failure(error);
+        if params.will_retry.is_true() {
+            let details = error.additional_details.text_or_empty();
+            happened.push(Happening::Note(one_line(&format!("{} {details}", failure.text), LINE_MAX)));
+            self.retrying = Some(Failure { text: format!("{} {details}", failure.text), ..failure });
+        } else {
+            self.retrying = None;
+            // Should the process die before the turn's end is heard, this is why.
+            self.result = Some(self.outcome_of(&failure, error.codex_error_info.as_ref(), None));
+        }
+    }
+
+    fn completed(&mut self, params: &wire::Params<'_>, happened: &mut Vec<Happening>) {
+        let Some(turn) = &params.turn.0 else { return };
+        if self.turn.is_some() && turn.id.text() != self.turn.as_deref() {
+            return;
+        }
+        self.retrying = None;
+        let outcome = match turn.status.text_or_empty() {
+            "completed" => Outcome { text: self.last_words.clone(), ..Outcome::new(Category::Success, "") },
+            "interrupted" if self.turn_limit_reached => Outcome::new(
+                Category::MaxTurns,
+                format!("reached the maximum number of turns ({})", self.max_turns),
+            ),
+            "interrupted" => Outcome::new(Category::Transient, "the turn was interrupted"),
+            status => match &turn.error.0 {
+                Some(error) => self.outcome_of(
+                    &self.failure(error),
+                    error.codex_error_info.as_ref(),
+                    error.additional_details.text(),
+                ),
+                None => self.result.take().unwrap_or_else(|| {
+                    Outcome::new(
+                        Category::Transient,
+                        format!("the turn ended as \"{}\"", one_line(status, 100)),
+                    )
+                }),
+            },
+        };
+        self.end(outcome, happened);
+    }
+
+    fn fail(&mut self, failure: &Failure, category: Option<Category>, happened: &mut Vec<Happening>) {
+        let mut outcome = self.outcome_of(failure, None, None);
+        outcome.category = category.unwrap_or(outcome.category);
+        self.end(outcome, happened);
+    }
+
+    fn end(&mut self, outcome: Outcome, happened: &mut Vec<Happening>) {
+        self.result = Some(outcome);
+        let partial = std::mem::take(&mut self.partial);
+        self.say(&partial, happened);
+        self.held.clear();
+        happened.push(Happening::TurnEnded);
+    }
+
+    /// What no row of the table knows is shown whole, so that somebody can add the row.
+    fn outcome_of(&self, failure: &Failure, info: Option<&Value>, details: Option<&str>) -> Outcome {
+        let known = failure.category();
+        let mut detail = failure.text.clone();
+        if known.is_none() {
+            if let Some(details) = details {
+                detail = format!("{detail} {details}");
+            }
+            if let Some(info) = info {
+                detail = format!("{detail} (codexErrorInfo: {info})");
+            }
+        }
+        let category = known.unwrap_or(Category::Transient);
+        let mut outcome = Outcome::new(category, one_line(&detail, DETAIL_MAX));
+        if matches!(category, Category::RateLimit | Category::Quota) {
+            outcome.resets_at = self.limits.resets_at();
+        }
+        outcome
+    }
+
+    /// A process that left without a result: its last words may still be ones that the table knows.
+    fn died(&self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
+        let known = stderr
+            .iter()
+            .rev()
+            .find_map(|line| Failure::said(line).category().map(|category| Outcome::new(category, line)));
+        match (exit, known) {
+            (Some(Exit::Code(1)), Some(outcome)) => outcome,
+            (Some(Exit::Code(0)), _) => Outcome::new(Category::Crash, "the process left without a result"),
+            (exit, _) => died(exit, stderr),
+        }
+    }
+}
+
+const NO_THREAD: &str = "codex opened no conversation, or one without an id: this version speaks another protocol than herder does";
+
+/// What a conversation is opened with: the model, the folder, what is allowed, and standing instructions.
+fn opening(spec: &AgentSpec) -> Value {
+    let mut parameters = json!({
+        "cwd": spec.workspace,
+        // Whatever goes beyond the sandbox is asked for, so that it is answered and seen.
+        "approvalPolicy": "on-request",
+        "sandbox": match spec.permissions {
+            Permissions::ReadOnly => "read-only",
+            Permissions::WorkspaceWrite => "workspace-write",
+            Permissions::Full => "danger-full-access",
+        },
+        // A server that is not there would be tried for ever, in silence.
+        "config": { "features": { "unbounded_connection_retries": false } },
+    });
+    if !spec.model.is_empty() {
+        parameters["model"] = json!(spec.model);
+    }
+    if !spec.instructions.trim().is_empty() {
+        parameters["developerInstructions"] = json!(spec.instructions);
+    }
+    parameters
+}
+
+/// The tool's name, if the item is a call of one.
+fn tool(item: &wire::Item<'_>) -> Option<String> {
+    let named = |fallback: &str| one_line(item.tool.text().unwrap_or(fallback), 100);
+    match item.kind.text_or_empty() {
+        "commandExecution" => Some("shell".to_owned()),
+        "fileChange" => Some("edit".to_owned()),
+        "mcpToolCall" => {
+            let server = one_line(item.server.text_or_empty(), 100);
+            Some(format!("{server}/{}", named("tool")))
+        }
+        "dynamicToolCall" | "collabAgentToolCall" => Some(named("tool")),
+        "webSearch" => Some("web search".to_owned()),
+        "imageGeneration" => Some("image generation".to_owned()),
+        "sleep" => Some("sleep".to_owned()),
+        // Words, thinking, plans, and what is yet to come.
+        _ => None,
+    }
+}
+
+fn id_of(id: &Scalar<'_>) -> String {
+    bounded(id.text_or_empty(), LINE_MAX).to_owned()
+}
+
+fn tokens(tokens: &wire::Tokens<'_>) -> Usage {
+    Usage {
+        input_tokens: tokens.input_tokens.count(),
+        output_tokens: tokens.output_tokens.count(),
+        cost_usd: 0.0,
+    }
+}
+
+fn less(total: Usage, before: Usage) -> Usage {
+    Usage {
+        input_tokens: total.input_tokens.saturating_sub(before.input_tokens),
+        output_tokens: total.output_tokens.saturating_sub(before.output_tokens),
+        cost_usd: 0.0,
+    }
+}
+
+impl Protocol for Codex {
+    fn ready_at_start(&self) -> bool {
+        false
+    }
+
+    fn prompt(&mut self, prompt: &str) -> Feed {
+        prompt.clone_into(&mut self.prompt);
+        let parameters = json!({
+            "clientInfo": { "name": "herder", "title": "herder", "version": env!("CARGO_PKG_VERSION") },
+            "capabilities": { "experimentalApi": false },
+        });
+        Feed { bytes: self.ask(Asked::Initialize, "initialize", &parameters), close: false }
+    }
+
+    fn steer(&mut self, work: WorkId, text: &str) -> Steering {
+        if self.result.is_some() {
+            return Steering::Refused;
+        }
+        match self.ask_to_steer(work, text) {
+            Some(bytes) => Steering::Asked(bytes),
+            None if self.held.len() < HELD_MAX => {
+                self.held.push_back((work, text.to_owned()));
+                Steering::Asked(Vec::new())
+            }
+            None => Steering::Refused,
+        }
+    }
+
+    fn interrupt(&mut self) -> Option<Vec<u8>> {
+        self.ask_to_interrupt()
+    }
+
+    fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        let Ok(line) = wire::parse(line) else {
+            happened.push(Happening::Malformed);
+            return;
+        };
+        let nothing = wire::Params::default();
+        let params = line.params.0.as_ref().unwrap_or(&nothing);
+        match (line.method.text(), Id::of(&line.id)) {
+            (Some(method), Some(id)) => {
+                asking::answer(self.verdict, (&id, method), params, &self.files, happened);
+            }
+            (Some(method), None) => self.notified(method, params, happened),
+            (None, Some(_)) => self.answered(&line, happened),
+            (None, None) => happened.push(Happening::Malformed),
+        }
+    }
+
+    fn outcome(&mut self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
+        let mut outcome = self.result.take().unwrap_or_else(|| self.died(exit, stderr));
+        outcome.turns = self.turns;
+        outcome.usage = self.usage;
+        outcome
+    }
+
+    fn stalled(&self) -> Option<Outcome> {
+        let failure = self.retrying.as_ref()?;
+        let outcome = self.outcome_of(failure, None, None);
+        matches!(outcome.category, Category::RateLimit | Category::Quota).then_some(outcome)
+    }
+}

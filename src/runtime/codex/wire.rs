@@ -1,0 +1,236 @@
+//! The lines of `codex app-server`, as far as they are needed. Methods and fields that are not known are passed over.
+//!
+//! The protocol is JSON-RPC without the `jsonrpc` member in what the server writes, and it is tied to the installed
+//! version: one flat struct takes the parameters of every notification and request, and each field takes whatever stands
+//! there (see [`Loose`]).
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::runtime::loose::{Loose, Many, Scalar};
+
+/// One line: an answer (an id and no method), a request of the server's (both), or a notification (no id).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Line<'a> {
+    /// The request's id.
+    #[serde(borrow)]
+    pub id: Scalar<'a>,
+    /// What it is about.
+    #[serde(borrow)]
+    pub method: Scalar<'a>,
+    /// What belongs to it.
+    #[serde(borrow)]
+    pub params: Loose<Params<'a>>,
+    /// The answer.
+    #[serde(borrow)]
+    pub result: Loose<Params<'a>>,
+    /// The answer, if the request failed.
+    #[serde(borrow)]
+    pub error: Loose<Failed<'a>>,
+}
+
+/// What belongs to a method, or to an answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Params<'a> {
+    /// The conversation it concerns.
+    #[serde(borrow)]
+    pub thread_id: Scalar<'a>,
+    /// The turn it concerns.
+    #[serde(borrow)]
+    pub turn_id: Scalar<'a>,
+    /// `thread/start`, `thread/resume`: the conversation.
+    #[serde(borrow)]
+    pub thread: Loose<Thread<'a>>,
+    /// `turn/…`: the turn.
+    #[serde(borrow)]
+    pub turn: Loose<Turn<'a>>,
+    /// `item/started`, `item/completed`: the item.
+    #[serde(borrow)]
+    pub item: Loose<Item<'a>>,
+    /// `item/…`: the item's id.
+    #[serde(borrow)]
+    pub item_id: Scalar<'a>,
+    /// `item/agentMessage/delta`: words.
+    #[serde(borrow)]
+    pub delta: Scalar<'a>,
+    /// `thread/tokenUsage/updated`.
+    #[serde(borrow)]
+    pub token_usage: Loose<TokenUsage<'a>>,
+    /// `account/rateLimits/updated`.
+    #[serde(borrow)]
+    pub rate_limits: Loose<RateLimits<'a>>,
+    /// `error`: what went wrong.
+    #[serde(borrow)]
+    pub error: Loose<TurnError<'a>>,
+    /// `error`: whether it is tried again.
+    #[serde(borrow)]
+    pub will_retry: Scalar<'a>,
+    /// `item/commandExecution/requestApproval`: the command.
+    #[serde(borrow)]
+    pub command: Scalar<'a>,
+    /// Requests for approval: why.
+    #[serde(borrow)]
+    pub reason: Scalar<'a>,
+    /// `mcpServer/elicitation/request`: the question.
+    #[serde(borrow)]
+    pub message: Scalar<'a>,
+    /// `mcpServer/elicitation/request`: what kind of question it is.
+    #[serde(borrow, rename = "_meta")]
+    pub meta: Loose<Meta<'a>>,
+    /// `item/permissions/requestApproval`: what is asked for, given back as it came if it is granted.
+    pub permissions: Option<Value>,
+}
+
+/// An answer to a request that failed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Failed<'a> {
+    /// Why.
+    #[serde(borrow)]
+    pub message: Scalar<'a>,
+    /// More about it.
+    #[serde(borrow)]
+    pub data: Loose<TurnError<'a>>,
+}
+
+/// A conversation.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Thread<'a> {
+    /// Its name.
+    #[serde(borrow)]
+    pub id: Scalar<'a>,
+}
+
+/// A turn.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Turn<'a> {
+    /// Its id.
+    #[serde(borrow)]
+    pub id: Scalar<'a>,
+    /// `completed`, `interrupted`, `failed`, `inProgress`.
+    #[serde(borrow)]
+    pub status: Scalar<'a>,
+    /// Why it failed.
+    #[serde(borrow)]
+    pub error: Loose<TurnError<'a>>,
+}
+
+/// Why a turn failed, or is tried again.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct TurnError<'a> {
+    /// For people.
+    #[serde(borrow)]
+    pub message: Scalar<'a>,
+    /// For programs: a word, or an object with a word as its only key, or what later versions make of it.
+    pub codex_error_info: Option<Value>,
+    /// More for people.
+    #[serde(borrow)]
+    pub additional_details: Scalar<'a>,
+}
+
+/// Something in a turn: words, a command, a change of files, a call of a tool, ….
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Item<'a> {
+    /// What it is.
+    #[serde(borrow, rename = "type")]
+    pub kind: Scalar<'a>,
+    /// Its id.
+    #[serde(borrow)]
+    pub id: Scalar<'a>,
+    /// `agentMessage`: the words.
+    #[serde(borrow)]
+    pub text: Scalar<'a>,
+    /// `mcpToolCall`: whose tool it is.
+    #[serde(borrow)]
+    pub server: Scalar<'a>,
+    /// `mcpToolCall` and others: which tool.
+    #[serde(borrow)]
+    pub tool: Scalar<'a>,
+    /// `fileChange`: what is changed.
+    #[serde(borrow)]
+    pub changes: Many<Change<'a>>,
+}
+
+/// A change of a file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Change<'a> {
+    /// Which file.
+    #[serde(borrow)]
+    pub path: Scalar<'a>,
+}
+
+/// What a question of an MCP server is about.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Meta<'a> {
+    /// Set if a yes or a no is all that is asked for.
+    #[serde(borrow)]
+    pub codex_approval_kind: Scalar<'a>,
+}
+
+/// Tokens of the whole conversation and of the last call of the model.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct TokenUsage<'a> {
+    /// Since the conversation began, in whichever process.
+    #[serde(borrow)]
+    pub total: Loose<Tokens<'a>>,
+    /// Of the last call.
+    #[serde(borrow)]
+    pub last: Loose<Tokens<'a>>,
+}
+
+/// Tokens.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Tokens<'a> {
+    /// Sent, cached ones included.
+    #[serde(borrow)]
+    pub input_tokens: Scalar<'a>,
+    /// Received.
+    #[serde(borrow)]
+    pub output_tokens: Scalar<'a>,
+}
+
+/// The state of the account's limits. An update may leave out what it does not change.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct RateLimits<'a> {
+    /// The shorter window.
+    #[serde(borrow)]
+    pub primary: Loose<Window<'a>>,
+    /// The longer window.
+    #[serde(borrow)]
+    pub secondary: Loose<Window<'a>>,
+    /// Which kind of limit was reached.
+    #[serde(borrow)]
+    pub rate_limit_reached_type: Scalar<'a>,
+}
+
+/// A window of a limit.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Window<'a> {
+    /// How much of it is used.
+    #[serde(borrow)]
+    pub used_percent: Scalar<'a>,
+    /// When it ends, in seconds since the epoch.
+    #[serde(borrow)]
+    pub resets_at: Scalar<'a>,
+}
+
+/// Parses one line.
+///
+/// # Errors
+/// If it is no JSON object.
+pub fn parse(line: &[u8]) -> Result<Line<'_>, serde_json::Error> {
+    let line: Loose<Line<'_>> = serde_json::from_slice(line)?;
+    line.0.ok_or_else(|| serde::de::Error::custom("no object"))
+}

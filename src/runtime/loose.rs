@@ -1,0 +1,263 @@
+//! JSON that comes from programs of others: a field that changes its type costs that field and not the line.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// A scalar of any type, or nothing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Scalar<'a> {
+    /// A string.
+    Text(Cow<'a, str>),
+    /// A whole number.
+    Integer(i64),
+    /// Another number.
+    Number(f64),
+    /// A truth value.
+    Bool(bool),
+    /// Null, absent, or a list or an object where none is expected.
+    #[default]
+    Nothing,
+}
+
+impl Scalar<'_> {
+    /// The string, if it is one.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Integer(_) | Self::Number(_) | Self::Bool(_) | Self::Nothing => None,
+        }
+    }
+
+    /// The string, or an empty one.
+    #[must_use]
+    pub fn text_or_empty(&self) -> &str {
+        self.text().unwrap_or_default()
+    }
+
+    /// The number, rounded down, if it is one.
+    #[must_use]
+    pub fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Integer(number) => Some(*number),
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "saturates, which is what a silly number deserves"
+            )]
+            Self::Number(number) => Some(*number as i64),
+            Self::Text(_) | Self::Bool(_) | Self::Nothing => None,
+        }
+    }
+
+    /// The number, if it is one that counts something.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.integer().and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
+    }
+
+    /// The number, if it is a finite one.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "an amount of dollars is far below where it matters"
+            )]
+            Self::Integer(number) => Some(*number as f64),
+            Self::Number(number) => Some(*number).filter(|number| number.is_finite()),
+            Self::Text(_) | Self::Bool(_) | Self::Nothing => None,
+        }
+    }
+
+    /// Whether it is `true`.
+    #[must_use]
+    pub fn is_true(&self) -> bool {
+        *self == Self::Bool(true)
+    }
+}
+
+struct ScalarVisitor;
+
+impl<'de> Visitor<'de> for ScalarVisitor {
+    type Value = Scalar<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Text(Cow::Borrowed(text)))
+    }
+    fn visit_str<E>(self, text: &str) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Text(Cow::Owned(text.to_owned())))
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Bool(value))
+    }
+    fn visit_i64<E>(self, number: i64) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Integer(number))
+    }
+    fn visit_u64<E>(self, number: u64) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Integer(i64::try_from(number).unwrap_or(i64::MAX)))
+    }
+    fn visit_f64<E>(self, number: f64) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Number(number))
+    }
+    fn visit_unit<E>(self) -> Result<Scalar<'de>, E> {
+        Ok(Scalar::Nothing)
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Scalar<'de>, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Nothing)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Scalar<'de>, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Nothing)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Scalar<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ScalarVisitor)
+    }
+}
+
+/// An object, or nothing where something else stands.
+#[derive(Debug, Clone)]
+pub struct Loose<T>(pub Option<T>);
+
+impl<T> Default for Loose<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+struct LooseVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for LooseVisitor<T> {
+    type Value = Loose<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+    fn visit_str<E>(self, _: &str) -> Result<Loose<T>, E> {
+        Ok(Loose(None))
+    }
+    fn visit_bool<E>(self, _: bool) -> Result<Loose<T>, E> {
+        Ok(Loose(None))
+    }
+    fn visit_i64<E>(self, _: i64) -> Result<Loose<T>, E> {
+        Ok(Loose(None))
+    }
+    fn visit_u64<E>(self, _: u64) -> Result<Loose<T>, E> {
+        Ok(Loose(None))
+    }
+    fn visit_f64<E>(self, _: f64) -> Result<Loose<T>, E> {
+        Ok(Loose(None))
+    }
+    fn visit_unit<E>(self) -> Result<Loose<T>, E> {
+        Ok(Loose(None))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Loose<T>, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Loose(None))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Loose<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(|object| Loose(Some(object)))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Loose<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(LooseVisitor(PhantomData))
+    }
+}
+
+/// The objects of a list; what is no list is an empty one, and what is no object is left out.
+#[derive(Debug, Clone)]
+pub struct Many<T>(pub Vec<T>);
+
+impl<T> Default for Many<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+struct ManyVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ManyVisitor<T> {
+    type Value = Many<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+    fn visit_str<E>(self, _: &str) -> Result<Many<T>, E> {
+        Ok(Many(Vec::new()))
+    }
+    fn visit_bool<E>(self, _: bool) -> Result<Many<T>, E> {
+        Ok(Many(Vec::new()))
+    }
+    fn visit_i64<E>(self, _: i64) -> Result<Many<T>, E> {
+        Ok(Many(Vec::new()))
+    }
+    fn visit_u64<E>(self, _: u64) -> Result<Many<T>, E> {
+        Ok(Many(Vec::new()))
+    }
+    fn visit_f64<E>(self, _: f64) -> Result<Many<T>, E> {
+        Ok(Many(Vec::new()))
+    }
+    fn visit_unit<E>(self) -> Result<Many<T>, E> {
+        Ok(Many(Vec::new()))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Many<T>, A::Error> {
+        let mut objects = Vec::new();
+        while let Some(element) = list.next_element::<Loose<T>>()? {
+            objects.extend(element.0);
+        }
+        Ok(Many(objects))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Many<T>, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Many(Vec::new()))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ManyVisitor(PhantomData))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Line<'a> {
+        #[serde(borrow)]
+        word: Scalar<'a>,
+        #[serde(borrow)]
+        inner: Loose<Box<Line<'a>>>,
+        #[serde(borrow)]
+        list: Many<Line<'a>>,
+    }
+
+    #[test]
+    fn a_field_of_another_type_costs_itself_alone() {
+        for odd in ["null", "1", "-1.5", "true", r#""text""#, "[1,{}]", r#"{"a":[{}]}"#] {
+            let text = format!(r#"{{"word":"kept","inner":{odd},"list":{odd}}}"#);
+            let line: Line<'_> = serde_json::from_str(&text).expect(odd);
+            assert_eq!(line.word.text(), Some("kept"), "{odd}");
+            assert!(line.list.0.iter().all(|line| line.word.text().is_none()), "{odd}");
+            let text = format!(r#"{{"word":{odd},"inner":{{"word":"in"}},"list":[{odd},{{"word":"li"}}]}}"#);
+            let line: Line<'_> = serde_json::from_str(&text).expect(odd);
+            assert_eq!(line.inner.0.expect("it is an object").word.text(), Some("in"), "{odd}");
+            assert_eq!(line.list.0.last().and_then(|line| line.word.text()), Some("li"), "{odd}");
+        }
+    }
+}
