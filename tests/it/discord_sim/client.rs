@@ -8,9 +8,13 @@ use serenity::{GatewayIntents, Mentionable as _};
 use tokio::task::JoinHandle;
 
 use super::*;
+use crate::simulated_discord::asked::Asked;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 type Context<'a> = poise::Context<'a, Heard, Error>;
+
+const CALLBACK: &str = "POST /interactions/{interaction_id}/{interaction_token}/callback";
+const MESSAGES: &str = "POST /channels/{channel_id}/messages";
 
 /// What the bot has heard, for the bot itself.
 #[derive(Default)]
@@ -260,11 +264,7 @@ async fn an_answer_that_never_comes_is_a_violation() {
     let sim = Discord::start().await;
     let _bot = started(&sim, Way::Plain).await;
     let alice = sim.user("alice");
-    sim.inject(
-        Fault::status(500, Effect::Before)
-            .on("POST /interactions/{interaction_id}/{interaction_token}/callback")
-            .always(),
-    );
+    sim.inject(Fault::status(500, Effect::Before).on(CALLBACK).always());
     let asked = alice.slash("#general", "slow", json!({ "words": "a" }));
     sim.until("a try", |state| state.requests.iter().any(|request| request.route.contains("/callback")))
         .await;
@@ -273,16 +273,172 @@ async fn an_answer_that_never_comes_is_a_violation() {
     assert_eq!(sim.expects_violation("never acknowledged").len(), 1);
 }
 
+/// Posts an answer to an interaction, as nobody but the bot could.
+async fn acknowledges(sim: &Discord, asked: &Asked) -> u16 {
+    let known = asked.now();
+    let path = format!("/interactions/{}/{}/callback", known.id, known.token);
+    let body = json!({ "type": 4, "data": { "content": "a" } });
+    Raw::new(sim).send(Method::POST, &path, &body).await.0.as_u16()
+}
+
 #[tokio::test]
 async fn a_second_acknowledgement_is_refused() {
     let sim = Discord::start().await;
     let _bot = started(&sim, Way::Plain).await;
+    let asked = sim.user("alice").slash("#general", "slow", json!({ "words": "a" }));
+    asked.answer().await;
+    assert_eq!(acknowledges(&sim, &asked).await, 400);
+    only_violation(&sim, "40060");
+}
+
+#[tokio::test]
+async fn an_acknowledgement_whose_answer_was_lost_may_be_repeated() {
+    let sim = Discord::start().await;
+    let _bot = started(&sim, Way::Plain).await;
+    // poise takes the loss for a failure and tells the user, which is a second acknowledgement.
+    sim.inject(Fault::dropped(Effect::After).on(CALLBACK));
+    sim.user("alice").slash("#general", "slow", json!({ "words": "a" })).acknowledged().await;
+    sim.until("the second", |state| {
+        state.requests.iter().filter(|request| request.status == Some(400)).count() == 1
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_acknowledgement_that_comes_late_is_refused() {
+    let sim = Discord::start().await;
+    let _bot = started(&sim, Way::Plain).await;
+    // The bot does not get through with its own.
+    let blocked = sim.inject(Fault::status(500, Effect::Before).on(CALLBACK).times(2));
+    let asked = sim.user("alice").slash("#general", "slow", json!({ "words": "a" }));
+    blocked.spent().await;
+    asked.waited_out();
+    assert_eq!(acknowledges(&sim, &asked).await, 404);
+    assert_eq!(sim.expects_violation("10062").len(), 1);
+    assert_eq!(sim.expects_violation("never acknowledged").len(), 1);
+}
+
+#[tokio::test]
+async fn with_the_rate_limiter_of_production_a_429_is_waited_out() {
+    let sim = Discord::start().await;
+    let _bot = started(&sim, Way::Encrypted).await;
+    let limited = sim.inject(Fault::rate_limited(0.2).on(MESSAGES));
+    let said = sim.user("alice").says("#general", "a");
+    sim.message_in("#general", |message| message.reply_to == Some(said)).await;
+    assert_eq!((limited.struck(), sim.requests(MESSAGES).len()), (1, 2));
+}
+
+#[tokio::test]
+async fn events_come_twice_and_in_the_wrong_order() {
+    let sim = Discord::start().await;
+    let _bot = started(&sim, Way::Plain).await;
     let alice = sim.user("alice");
-    // The first is done, but its answer is lost: poise reports the failure to the user, which is a second one.
-    sim.inject(
-        Fault::dropped(Effect::After).on("POST /interactions/{interaction_id}/{interaction_token}/callback"),
-    );
-    alice.slash("#general", "slow", json!({ "words": "a" })).acknowledged().await;
-    sim.until("the second", |state| state.violations.iter().any(|line| line.contains("40060"))).await;
-    sim.expects_violation("40060");
+    sim.gateway().duplicates("MESSAGE_CREATE", 1);
+    alice.says("#general", "twice");
+    sim.until("both", |state| state.posts("#general").count() == 2).await;
+
+    sim.gateway().reorders("MESSAGE_CREATE", 1);
+    let (first, second) = (alice.says("#general", "first"), alice.says("#general", "second"));
+    sim.until("both", |state| state.posts("#general").count() == 4).await;
+    let answered: Vec<_> = sim.look(|state| state.posts("#general").skip(2).map(|m| m.reply_to).collect());
+    assert_eq!(answered, [Some(second), Some(first)]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_resumed_begins_anew() {
+    let sim = Discord::start().await;
+    let _bot = started(&sim, Way::Plain).await;
+    let gateway = sim.gateway();
+    gateway.invalidates(false);
+    gateway.identified(2).await;
+    gateway.forgets(1);
+    gateway.closes(4000);
+    gateway.identified(3).await;
+    assert_eq!(gateway.resumes(), 0);
+}
+
+#[tokio::test]
+async fn a_zombie_is_left_for_a_new_session() {
+    let sim = Discord::start().await;
+    sim.gateway().heartbeat(Duration::from_millis(200));
+    let _bot = started(&sim, Way::Plain).await;
+    sim.gateway().zombie(true);
+    let before = sim.gateway().connections();
+    sim.until("a new connection", |state| state.gateway.connections > before).await;
+    sim.gateway().zombie(false);
+    sim.gateway().identified(2).await;
+}
+
+#[tokio::test]
+async fn nothing_gets_through_while_discord_is_offline() {
+    let sim = Discord::start().await;
+    let _bot = started(&sim, Way::Plain).await;
+    sim.goes_offline();
+    sim.gateway().silent().await;
+    let said = sim.user("alice").says("#general", "missed");
+    sim.comes_back();
+    // serenity gives the session up when the first try fails, or resumes when it came late enough.
+    sim.until("a link", |state| state.gateway.resumes + state.gateway.identifies == 2).await;
+    if sim.gateway().resumes() == 1 {
+        sim.reaction(said, "👀").await;
+    }
+}
+
+/// Everything that can happen, so that each event is sent once at least.
+async fn everything_happens(sim: &Discord) {
+    let alice = sim.user("alice").roles(["operator"]);
+    let said = alice.says("#general", "one");
+    alice.edits(said, "two");
+    alice.reacts(said, "✅");
+    alice.takes_back(said, "✅");
+    alice.deletes(said);
+    alice.message("#general", "file").attaching("a.txt", "text/plain", "words").send();
+    alice.whispers("psst");
+    sim.makes_channel("#spark");
+    sim.overwrites("#spark", alice.id, permission::SEND_MESSAGES, 0);
+    alice.renames_channel("#spark", "#owl");
+    alice.deletes_channel("#owl");
+    sim.grants_bot(permission::BOT | permission::ADMINISTRATOR);
+    let owner = sim.user("owner");
+    owner.autocompletes("#general", "pause", "agent", "sp", json!({})).choices().await;
+    let paused = owner.slash("#general", "pause", json!({ "agent": "spark" })).answer().await;
+    owner.clicks(paused.id, "resume:spark").answer().await;
+    let asked = owner.slash("#general", "task add", json!({}));
+    owner.submits_modal(&asked, &[("prompt", "mend it")]).await.acknowledged().await;
+    sim.user("bob").leaves();
+}
+
+#[tokio::test]
+async fn every_event_is_one_that_the_client_understands() {
+    let sim = Discord::start().await;
+    let _bot = started(&sim, Way::Plain).await;
+    everything_happens(&sim).await;
+    let sent: Vec<String> = sim.look(|state| state.gateway.sessions[0].sent().map(str::to_owned).collect());
+    let mut kinds = std::collections::BTreeSet::new();
+    for payload in sent {
+        let payload: Value = serde_json::from_str(&payload).expect("JSON");
+        kinds.insert(payload["t"].as_str().expect("a name").to_owned());
+        let understood: Result<serenity::Event, _> = serde_json::from_value(payload.clone());
+        let event = understood.unwrap_or_else(|error| panic!("{error}: {payload}"));
+        assert!(!matches!(event, serenity::Event::Unknown(_)), "{payload}");
+    }
+    let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
+    insta::assert_snapshot!(kinds.join("\n"), @"
+    CHANNEL_CREATE
+    CHANNEL_DELETE
+    CHANNEL_UPDATE
+    GUILD_CREATE
+    GUILD_MEMBER_ADD
+    GUILD_MEMBER_REMOVE
+    GUILD_MEMBER_UPDATE
+    GUILD_ROLE_CREATE
+    GUILD_ROLE_UPDATE
+    INTERACTION_CREATE
+    MESSAGE_CREATE
+    MESSAGE_DELETE
+    MESSAGE_REACTION_ADD
+    MESSAGE_REACTION_REMOVE
+    MESSAGE_UPDATE
+    READY
+    ");
 }

@@ -125,6 +125,11 @@ impl Session {
         self.link.is_some()
     }
 
+    /// Every payload so far, as it was sent.
+    pub(crate) fn sent(&self) -> impl Iterator<Item = &str> {
+        self.sent.iter().map(|(_, payload)| payload.as_str())
+    }
+
     pub(crate) fn push(&self, push: Push) {
         if let Some(link) = &self.link {
             // A connection that has just ended is noticed by its own task.

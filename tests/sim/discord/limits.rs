@@ -12,6 +12,8 @@ const GLOBAL: (usize, Duration) = (50, Duration::from_secs(1));
 pub(crate) struct Limits {
     /// The limits of routes and the global one are in force, and answers carry their headers.
     pub(crate) are_real: bool,
+    /// There is no limit to channels.
+    pub(crate) is_roomy: bool,
     /// Topics may be changed as often as one likes.
     pub(crate) topics_are_free: bool,
     /// How many 429s were given, and how many of them globally.

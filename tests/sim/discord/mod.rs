@@ -127,6 +127,7 @@ pub(crate) struct Builder {
     real_limits: bool,
     cdn: Option<String>,
     shards: u64,
+    is_roomy: bool,
 }
 
 impl Builder {
@@ -166,6 +167,12 @@ impl Builder {
         self
     }
 
+    /// As many channels as one likes, where Discord stops at 500, and at 50 in a category: for measurements.
+    pub(crate) fn roomy(mut self) -> Self {
+        self.is_roomy = true;
+        self
+    }
+
     /// Discord recommends so many shards.
     pub(crate) fn shards(mut self, count: u64) -> Self {
         self.shards = count;
@@ -180,6 +187,7 @@ impl Builder {
         state.bot.privileged = self.privileged;
         state.limits.are_real = self.real_limits;
         state.gateway.shards = self.shards;
+        state.limits.is_roomy = self.is_roomy;
         if let Some(cdn) = self.cdn {
             state.cdn = cdn;
         }
@@ -224,6 +232,7 @@ impl Discord {
             real_limits: false,
             cdn: None,
             shards: 1,
+            is_roomy: false,
         }
     }
 

@@ -343,9 +343,7 @@ impl<'a> Draft<'a> {
                 attachments,
                 ..Message::default()
             };
-            state.messages.insert(id, message);
-            state.tell_message("MESSAGE_CREATE", id);
-            id
+            state.insert_message(message)
         })
     }
 }

@@ -70,8 +70,7 @@ impl State {
     }
 
     pub(crate) fn channel_json(&self, channel: &Channel) -> Value {
-        let last = self.messages.values().rev().find(|message| message.channel == channel.id);
-        let last = last.map(|message| message.id.to_string());
+        let last = channel.last_message.map(|id| id.to_string());
         if let Some(recipient) = channel.recipient {
             return json!({
                 "id": channel.id.to_string(), "type": 1, "last_message_id": last, "flags": 0,

@@ -1,6 +1,7 @@
 //! What Discord refuses beside its published contract.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -14,6 +15,10 @@ const CONTENT_MAX: usize = 2000;
 const EMBEDS_MAX: usize = 6000;
 /// How long the words of one command may be together.
 const COMMAND_MAX: usize = 8000;
+
+/// What a name of a command or of an option consists of.
+static NAME: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^[-_'\p{L}\p{N}\p{Deva}\p{Thai}]{1,32}$").expect("a pattern"));
 
 const LOCALES: [&str; 33] = [
     "id", "da", "de", "en-GB", "en-US", "es-ES", "es-419", "fr", "hr", "it", "lt", "hu", "nl", "no", "pl",
@@ -191,8 +196,7 @@ fn length(item: &Value) -> usize {
 
 /// A name and a description, in all languages.
 fn named(item: &Value, at: &str, problems: &mut Vec<Problem>) {
-    let pattern = Regex::new(r"^[-_'\p{L}\p{N}\p{Deva}\p{Thai}]{1,32}$").expect("a pattern");
-    let fits = |name: &str| pattern.is_match(name) && name == name.to_lowercase();
+    let fits = |name: &str| NAME.is_match(name) && name == name.to_lowercase();
     if !fits(item["name"].as_str().unwrap_or_default()) {
         problems.push(Problem::new(format!("{at}/name"), "Command name is invalid"));
     }

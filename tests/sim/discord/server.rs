@@ -302,17 +302,21 @@ async fn settle(
         Some(Kind::Status { status, effect }) => {
             if effect == Effect::After {
                 perform(head, call, shared);
+                shared.with(|state| rest::answer_lost(state, call));
             }
             Ok(broken(status))
         }
         Some(Kind::Slow(time)) => {
             let answer = perform(head, call, shared);
+            // Who has given up meanwhile may ask again.
+            shared.with(|state| rest::answer_lost(state, call));
             tokio::time::sleep(time).await;
             Ok(answer)
         }
         Some(Kind::Dropped(effect)) => {
             if effect == Effect::After {
                 perform(head, call, shared);
+                shared.with(|state| rest::answer_lost(state, call));
             }
             Err(Dropped)
         }

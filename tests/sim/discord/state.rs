@@ -108,6 +108,8 @@ pub(crate) struct Channel {
     /// With whom the bot talks alone here.
     pub(crate) recipient: Option<Id>,
     pub(crate) deleted: bool,
+    /// The newest message in it.
+    pub(crate) last_message: Option<Id>,
     /// How often a topic was accepted.
     pub(crate) topics_set: u32,
 }
@@ -272,6 +274,8 @@ pub(crate) struct Ack {
     pub(crate) ephemeral: bool,
     /// The callback's `data`.
     pub(crate) data: Value,
+    /// The bot never got the answer to it, so that it may well ask again.
+    pub(crate) is_lost: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -340,6 +344,17 @@ impl State {
     pub(crate) fn now(&self) -> u64 {
         let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         u64::try_from(unix.saturating_sub(self.behind).as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Something is said.
+    pub(crate) fn insert_message(&mut self, message: Message) -> Id {
+        let id = message.id;
+        if let Some(channel) = self.channels.get_mut(&message.channel) {
+            channel.last_message = Some(id);
+        }
+        self.messages.insert(id, message);
+        self.tell_message("MESSAGE_CREATE", id);
+        id
     }
 
     /// A new snowflake: later than all before it.

@@ -23,9 +23,9 @@ pub(super) fn callback(state: &mut State, call: &Call) -> Outcome {
     let unknown = || Refusal::new(404, 10062, "Unknown interaction");
     let interaction =
         state.interactions.get(&id).filter(|known| known.token == token).ok_or_else(unknown)?.clone();
-    if interaction.ack.is_some() {
+    if let Some(first) = &interaction.ack {
         let refusal = Refusal::new(400, 40060, "Interaction has already been acknowledged.");
-        return Err(refusal.into());
+        return Err(Refusal { is_violation: !first.is_lost, ..refusal }.into());
     }
     let latency = call.at.saturating_duration_since(interaction.delivered.unwrap_or(call.at));
     if latency > PATIENCE || interaction.expired {
@@ -37,7 +37,7 @@ pub(super) fn callback(state: &mut State, call: &Call) -> Outcome {
     let made = match kind {
         4 => {
             let message = answer_message(state, &interaction, data, &call.files, "/data")?;
-            Some(insert(state, message))
+            Some(state.insert_message(message))
         }
         5 => Some(insert_thinking(state, &interaction, data["flags"].as_u64().unwrap_or(0))),
         7 => {
@@ -62,7 +62,7 @@ pub(super) fn callback(state: &mut State, call: &Call) -> Outcome {
     let flags = data["flags"].as_u64().unwrap_or(0);
     if let Some(known) = state.interactions.get_mut(&id) {
         let ephemeral = flags & EPHEMERAL != 0;
-        known.ack = Some(Ack { kind, latency, ephemeral, data: data.clone() });
+        known.ack = Some(Ack { kind, latency, ephemeral, data: data.clone(), is_lost: false });
         known.original = made;
         known.thinking = kind == 5;
     }
@@ -70,6 +70,14 @@ pub(super) fn callback(state: &mut State, call: &Call) -> Outcome {
         return Ok((200, response(state, &interaction, kind, made)));
     }
     Ok(NO_CONTENT)
+}
+
+/// The bot never learns that this callback was taken: asking again is no fault of its own.
+pub(crate) fn answer_lost(state: &mut State, call: &Call) {
+    let ack = state.interactions.get_mut(&call.id("interaction_id")).and_then(|known| known.ack.as_mut());
+    if let Some(ack) = ack {
+        ack.is_lost = true;
+    }
 }
 
 /// Which answers an interaction of this kind may get.
@@ -119,13 +127,6 @@ fn answer_message(
     Ok(message)
 }
 
-fn insert(state: &mut State, message: Message) -> Id {
-    let id = message.id;
-    state.messages.insert(id, message);
-    state.tell_message("MESSAGE_CREATE", id);
-    id
-}
-
 /// «is thinking…»
 fn insert_thinking(state: &mut State, interaction: &Interaction, flags: u64) -> Id {
     let flags = flags & EPHEMERAL | LOADING;
@@ -141,7 +142,7 @@ fn insert_thinking(state: &mut State, interaction: &Interaction, flags: u64) -> 
         ephemeral_to: (flags & EPHEMERAL != 0).then_some(interaction.user),
         ..Message::default()
     };
-    insert(state, message)
+    state.insert_message(message)
 }
 
 /// The message that a component stands on.
@@ -178,7 +179,7 @@ pub(super) fn followup(state: &mut State, call: &Call) -> Outcome {
         return fill(state, &interaction, original, &call.body, &call.files);
     }
     let message = answer_message(state, &interaction, &call.body, &call.files, "")?;
-    let id = insert(state, message);
+    let id = state.insert_message(message);
     if let Some(known) = state.interactions.get_mut(&interaction.id) {
         known.followups.push(id);
     }

@@ -16,6 +16,9 @@ use super::{NO_CONTENT, Outcome, channel_for};
 /// A bot's upload, all files of a message together.
 const UPLOAD_MAX: usize = 10 * 1024 * 1024;
 
+/// For how long a nonce is remembered, in milliseconds: Discord says "the past few minutes".
+const NONCE_LIFE: u64 = 180_000;
+
 fn owned(value: &Value) -> Vec<Value> {
     value.as_array().cloned().unwrap_or_default()
 }
@@ -150,16 +153,17 @@ pub(super) fn create(state: &mut State, call: &Call) -> Outcome {
     let nonce = &call.body["nonce"];
     if call.body["enforce_nonce"] == true && !nonce.is_null() {
         let same = state.messages.values().find(|message| {
-            message.channel == id && message.author == state.bot.id && message.nonce.as_ref() == Some(nonce)
+            message.channel == id
+                && message.author == state.bot.id
+                && message.nonce.as_ref() == Some(nonce)
+                && state.now().saturating_sub(message.at) < NONCE_LIFE
         });
         if let Some(same) = same {
             return Ok((200, state.message_json(same, true)));
         }
     }
     let message = composed(state, &call.body, &call.files, id, "")?;
-    let made = message.id;
-    state.messages.insert(made, message);
-    state.tell_message("MESSAGE_CREATE", made);
+    let made = state.insert_message(message);
     Ok((200, state.message_json(&state.messages[&made], true)))
 }
 
@@ -288,6 +292,27 @@ pub(super) fn react(state: &mut State, call: &Call) -> Outcome {
         }
     }
     state.add_reaction(found.id, state.bot.id, &emoji);
+    Ok(NO_CONTENT)
+}
+
+pub(super) fn reactions(state: &State, call: &Call) -> Outcome {
+    let found = message(state, call, READ_MESSAGE_HISTORY)?;
+    let emoji = call.parameters.get("emoji_name").map(String::as_str).unwrap_or_default();
+    let users = found.reactions.iter().filter(|reaction| reaction.emoji == emoji).flat_map(|r| &r.users);
+    Ok((200, users.map(|user| state.user_json(*user)).collect()))
+}
+
+/// All reactions of a message, or all of one emoji.
+pub(super) fn clear_reactions(state: &mut State, call: &Call) -> Outcome {
+    let found = message(state, call, MANAGE_MESSAGES)?;
+    let emoji = call.parameters.get("emoji_name").map(String::as_str);
+    for reaction in
+        found.reactions.iter().filter(|reaction| emoji.is_none_or(|emoji| reaction.emoji == emoji))
+    {
+        for user in &reaction.users {
+            state.remove_reaction(found.id, *user, &reaction.emoji);
+        }
+    }
     Ok(NO_CONTENT)
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-pub(crate) use interactions::PATIENCE;
+pub(crate) use interactions::{PATIENCE, answer_lost};
 
 use super::refusal::Refusal;
 use super::server::Call;
@@ -70,6 +70,13 @@ pub(crate) fn answer(state: &mut State, call: &Call) -> Outcome {
         | "DELETE /channels/{channel_id}/pins/{message_id}" => messages::pin(state, call, false),
         "PUT /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me" => {
             messages::react(state, call)
+        }
+        "GET /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}" => {
+            messages::reactions(state, call)
+        }
+        "DELETE /channels/{channel_id}/messages/{message_id}/reactions"
+        | "DELETE /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}" => {
+            messages::clear_reactions(state, call)
         }
         "DELETE /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me"
         | "DELETE /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/{user_id}" => {
