@@ -35,6 +35,12 @@ const ANSWER_MAX: u64 = 64 * 1024 * 1024;
 /// Shells at one time. More wait in the listener's own queue.
 const PEERS_MAX: usize = 16;
 
+/// Those who may not ask and are being told so. More are hung up on without a word.
+const STRANGERS_MAX: usize = 4;
+
+/// How long it may take to tell one of them.
+const TURN_AWAY: Duration = Duration::from_secs(1);
+
 /// A peer that connects and then says nothing is let go.
 const IDLE: Duration = Duration::from_secs(60);
 
@@ -147,6 +153,7 @@ impl Bound {
     pub async fn serve(self, dispatcher: Dispatcher, shutdown: CancellationToken) {
         let peers = TaskTracker::new();
         let room = Arc::new(Semaphore::new(PEERS_MAX));
+        let doorstep = Arc::new(Semaphore::new(STRANGERS_MAX));
         loop {
             let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
             let accepted = tokio::select! {
@@ -162,8 +169,15 @@ impl Bound {
                     continue;
                 }
             };
-            if !is_own(&stream) {
-                warn!("another user was turned away from the local socket");
+            if let Some(stranger) = Stranger::of(&stream) {
+                warn!(?stranger, "turned away from the local socket");
+                // With room of their own, so that agents who knock without end keep nobody out.
+                if let Ok(doorstep) = Arc::clone(&doorstep).try_acquire_owned() {
+                    peers.spawn(async move {
+                        let _doorstep = doorstep;
+                        turn_away(stream, stranger).await;
+                    });
+                }
                 continue;
             }
             let (dispatcher, shutdown) = (dispatcher.clone(), shutdown.clone());
@@ -195,14 +209,50 @@ pub async fn serve(
     Ok(())
 }
 
-/// Whether the peer runs as this user, or as root, whom no file mode keeps out anyway, and is no agent: an agent runs as
-/// the same user, but it descends from herder (herder is the subreaper of all its orphans), and nobody else who asks does.
-fn is_own(stream: &UnixStream) -> bool {
-    let own = rustix::process::geteuid().as_raw();
-    stream.peer_cred().is_ok_and(|peer| {
-        let user = peer.uid() == own || peer.uid() == 0;
-        user && peer.pid().is_some_and(|pid| !descends_from(pid, std::process::id()))
-    })
+/// Who may not ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stranger {
+    /// It runs as another user; root is let in, whom no file mode keeps out anyway.
+    OtherUser,
+    /// An agent runs as the same user, but it descends from herder (herder is the subreaper of all its orphans), and nobody
+    /// else who asks does.
+    Agent,
+}
+
+impl Stranger {
+    fn of(stream: &UnixStream) -> Option<Self> {
+        let own = rustix::process::geteuid().as_raw();
+        let Ok(peer) = stream.peer_cred() else { return Some(Self::OtherUser) };
+        if peer.uid() != own && peer.uid() != 0 {
+            return Some(Self::OtherUser);
+        }
+        let descends = peer.pid().is_none_or(|pid| descends_from(pid, std::process::id()));
+        descends.then_some(Self::Agent)
+    }
+
+    fn told(self) -> &'static str {
+        match self {
+            Self::OtherUser => "this herder runs as another user, who alone may ask it here",
+            Self::Agent => "an agent may not command the herder it runs under: ask a person to, in a channel",
+        }
+    }
+}
+
+/// Says why, as the answer to whatever was going to be asked.
+async fn turn_away(mut stream: UnixStream, stranger: Stranger) {
+    let Ok(mut text) = serde_json::to_vec(&refused(stranger.told().to_owned())) else { return };
+    text.push(b'\n');
+    let told = tokio::time::timeout(TURN_AWAY, async {
+        stream.write_all(&text).await?;
+        stream.shutdown().await?;
+        // Hanging up on a question that is still unread would take the answer with it.
+        let mut rest = [0; 1024];
+        while stream.read(&mut rest).await? > 0 {}
+        Ok::<(), io::Error>(())
+    });
+    if !matches!(told.await, Ok(Ok(()))) {
+        tracing::debug!("whoever was turned away did not wait to hear why");
+    }
 }
 
 /// Whether `ancestor` is among the parents of `pid`. A process that cannot be looked at any more counts as one.

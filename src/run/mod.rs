@@ -26,7 +26,7 @@ use tracing::{error, info, warn};
 
 use crate::access::Access;
 use crate::chat::discord;
-use crate::chat::irc::Connector;
+use crate::chat::irc::{Connector, Patience};
 use crate::clock;
 use crate::commands::dispatch::{Dispatcher, Setup};
 use crate::config::{Config, DISCORD_NETWORK};
@@ -59,6 +59,8 @@ const INBOUND_CAPACITY: usize = 256;
 pub struct Options {
     /// How to reach a network, where it is not by TCP or TLS as the configuration says (the embedded server).
     pub connectors: BTreeMap<NetworkName, Connector>,
+    /// How long the networks are waited for; tests have less time.
+    pub patience: Patience,
     /// A seam for tests.
     pub fault: FaultInjection,
 }
@@ -126,7 +128,7 @@ impl Herder {
     ///
     /// # Errors
     /// If the journal, the fleet or the local socket cannot be started.
-    pub async fn start(config: Config, mut options: Options) -> Result<Self, RunError> {
+    pub async fn start(config: Config, options: Options) -> Result<Self, RunError> {
         let config = Arc::new(config);
         let trees = ProcessTrees::new().map_err(RunError::Trees)?;
         let (journal, opening) = open_journal(&config).await?;
@@ -142,7 +144,7 @@ impl Herder {
             trees: trees.clone(),
             agents: config.agents.clone(),
             withheld: config.secret_variables.clone(),
-            fault: std::mem::take(&mut options.fault),
+            fault: options.fault.clone(),
         };
         // Made before any process is started: nothing after this can fail.
         let socket = crate::local::bind(&config.data_dir.join(crate::local::FILE_NAME)).await?;
@@ -191,13 +193,13 @@ impl Herder {
         for network in &config.irc {
             let Some(queue) = self.queues.get(&network.name) else { continue };
             let irc = networks::Irc {
-                settings: networks::settings(network, config, &access),
+                settings: networks::settings(network, config, &access, options.patience),
                 queue: Arc::clone(queue),
                 inbound: inbound.clone(),
                 channels: wanted.clone(),
                 connector: options.connectors.remove(&network.name).unwrap_or(Connector::Network),
             };
-            self.keep(network.name.clone(), networks::Adapter::Irc(Box::new(irc)));
+            self.keep(network.name.clone(), networks::Adapter::Irc(Box::new(irc)), options.patience.anew);
         }
         let of_discord = NetworkName::from(DISCORD_NETWORK);
         if let (Some(settings), Some(queue)) = (&config.discord, self.queues.get(&of_discord)) {
@@ -213,9 +215,13 @@ impl Herder {
                 redactor: redactor.clone(),
                 hearing: self.hearing.clone(),
             };
-            self.keep(of_discord, networks::Adapter::Discord(Box::new(ports)));
+            self.keep(of_discord, networks::Adapter::Discord(Box::new(ports)), options.patience.anew);
         }
-        let speech = speech::Speech { dispatcher: dispatcher.clone(), queues: self.queues.clone() };
+        let speech = speech::Speech {
+            dispatcher: dispatcher.clone(),
+            queues: self.queues.clone(),
+            fault: options.fault,
+        };
         self.tasks.spawn(speech.hear(heard, self.hearing.clone()));
         let topics = channels::follow(self.fleet.clone(), locale.clone(), redactor.clone(), channels);
         self.tasks.spawn(stop_with(self.hearing.clone(), topics));
@@ -225,9 +231,9 @@ impl Herder {
         self.tasks.spawn(socket.serve(dispatcher, self.hearing.clone()));
     }
 
-    fn keep(&self, network: NetworkName, adapter: networks::Adapter) {
+    fn keep(&self, network: NetworkName, adapter: networks::Adapter, anew: Duration) {
         let (fleet, shutdown) = (self.fleet.clone(), self.speaking.clone());
-        self.tasks.spawn(networks::keep(networks::Link { network, adapter, fleet, shutdown }));
+        self.tasks.spawn(networks::keep(networks::Link { network, adapter, anew, fleet, shutdown }));
     }
 
     /// What has to be said at once: nobody may command, revisions are missing.

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
 use crate::access::{Access, Role};
-use crate::chat::irc::{self, Connector};
+use crate::chat::irc::{self, Connector, Patience};
 use crate::chat::{ChannelWanted, Inbound, LinkReport, LinkState, discord};
 use crate::config::{Config, DISCORD_NETWORK, IrcNetwork, Subject};
 use crate::core::id::NetworkName;
@@ -23,13 +23,12 @@ const REPORTS_CAPACITY: usize = 16;
 /// Failed attempts after which the adapter is restarted clean (contract, section 6).
 const ATTEMPTS_BEFORE_RESTART: u32 = 5;
 
-/// Between the end of an adapter and its successor: the longest wait between two attempts, since there were too many.
-const RESTART_DELAY: Duration = Duration::from_secs(30);
-
 /// A network and what is needed to keep its adapter.
 pub(super) struct Link {
     pub(super) network: NetworkName,
     pub(super) adapter: Adapter,
+    /// Between the end of an adapter and its successor.
+    pub(super) anew: Duration,
     pub(super) fleet: Fleet,
     pub(super) shutdown: CancellationToken,
 }
@@ -100,7 +99,12 @@ pub(super) fn bots(config: &Config) -> Vec<(NetworkName, String)> {
 }
 
 /// An adapter's settings for `network`.
-pub(super) fn settings(network: &IrcNetwork, config: &Config, access: &Arc<Access>) -> irc::Settings {
+pub(super) fn settings(
+    network: &IrcNetwork,
+    config: &Config,
+    access: &Arc<Access>,
+    patience: Patience,
+) -> irc::Settings {
     let rules = &config.access;
     let mut named = rules.admins.iter().chain(&rules.operators).chain(&rules.viewers);
     let access = Arc::clone(access);
@@ -110,6 +114,7 @@ pub(super) fn settings(network: &IrcNetwork, config: &Config, access: &Arc<Acces
         needs_account: named
             .any(|subject| matches!(subject, Subject::IrcAccount { network: of, .. } if *of == network.name)),
         is_operator: Arc::new(move |author| access.role(author) >= Some(Role::Operator)),
+        patience,
         memory: irc::Memory::default(),
     }
 }
@@ -129,7 +134,7 @@ pub(super) async fn keep(link: Link) {
             End::Restart => {
                 tokio::select! {
                     () = link.shutdown.cancelled() => return,
-                    () = tokio::time::sleep(RESTART_DELAY) => {}
+                    () = tokio::time::sleep(link.anew) => {}
                 }
             }
         }

@@ -16,6 +16,7 @@ use crate::clock;
 use crate::commands::Dispatcher;
 use crate::core::id::{NetworkName, PostId};
 use crate::outbox::{Body, Lane, NetworkQueue, Post, Target};
+use crate::supervisor::FaultInjection;
 
 /// Lines under way at once: enough that one commit carries many of them, so that a burst is not answered one disk write
 /// at a time.
@@ -28,6 +29,7 @@ const FAULT: &str = "That went wrong inside herder; its log has the cause. Nothi
 pub(super) struct Speech {
     pub(super) dispatcher: Dispatcher,
     pub(super) queues: BTreeMap<NetworkName, Arc<NetworkQueue>>,
+    pub(super) fault: FaultInjection,
 }
 
 impl Speech {
@@ -46,7 +48,7 @@ impl Speech {
                 }
                 inbound = heard.recv(), if under_way.len() < UNDER_WAY => {
                     let Some(inbound) = inbound else { return };
-                    let dispatcher = self.dispatcher.clone();
+                    let (dispatcher, fault) = (self.dispatcher.clone(), self.fault.clone());
                     under_way.push_back(async move {
                         let network = inbound.author.network.clone();
                         let nick = inbound.author.nick.clone();
@@ -54,7 +56,11 @@ impl Speech {
                             Place::Channel(channel) => Target::Channel(channel.clone()),
                             Place::Direct(nick) => Target::Person(nick.clone()),
                         };
-                        let handled = AssertUnwindSafe(dispatcher.handle(inbound)).catch_unwind().await;
+                        let handling = async {
+                            fault.before_line(&inbound);
+                            dispatcher.handle(inbound).await
+                        };
+                        let handled = AssertUnwindSafe(handling).catch_unwind().await;
                         // One line that herder cannot take must not make it deaf.
                         let answer = handled.unwrap_or_else(|_| {
                             error!(%network, nick, "a line made the dispatcher panic");

@@ -20,6 +20,7 @@ use std::sync::Arc;
 pub use fleet::Fleet;
 pub use start::{Settings, StartError, start};
 
+use crate::chat::Inbound;
 use crate::core::agent::Agent;
 use crate::core::id::{AgentName, NetworkName, WorkId};
 use crate::core::input::Input;
@@ -72,29 +73,64 @@ pub struct View {
     pub live: Live,
 }
 
-/// A seam for tests: called before an input is decided, so that a test can make one supervisor panic.
+/// A seam for tests, so that they can make one task panic.
 #[derive(Clone, Default)]
-pub struct FaultInjection(Option<Arc<BeforeDecision>>);
+pub struct FaultInjection {
+    decision: Option<Arc<BeforeDecision>>,
+    root: Option<Arc<BeforeRoot>>,
+    line: Option<Arc<BeforeLine>>,
+}
 
-/// Called before an input is decided.
+/// Called before a supervisor decides an input.
 type BeforeDecision = dyn Fn(&AgentName, &Input) + Send + Sync;
+
+/// Called before the root supervisor takes in what it is told.
+type BeforeRoot = dyn Fn() + Send + Sync;
+
+/// Called before a line of a person is dispatched.
+type BeforeLine = dyn Fn(&Inbound) + Send + Sync;
 
 impl FaultInjection {
     /// Calls `before` ahead of every decision.
     #[must_use]
     pub fn new(before: impl Fn(&AgentName, &Input) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(before)))
+        Self { decision: Some(Arc::new(before)), ..Self::default() }
+    }
+
+    /// Calls `before` ahead of everything that the root supervisor is told.
+    #[must_use]
+    pub fn of_root(before: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { root: Some(Arc::new(before)), ..Self::default() }
+    }
+
+    /// Calls `before` ahead of every line of a person.
+    #[must_use]
+    pub fn of_lines(before: impl Fn(&Inbound) + Send + Sync + 'static) -> Self {
+        Self { line: Some(Arc::new(before)), ..Self::default() }
     }
 
     fn before(&self, agent: &AgentName, input: &Input) {
-        if let Some(before) = &self.0 {
+        if let Some(before) = &self.decision {
             before(agent, input);
+        }
+    }
+
+    fn before_root(&self) {
+        if let Some(before) = &self.root {
+            before();
+        }
+    }
+
+    pub(crate) fn before_line(&self, line: &Inbound) {
+        if let Some(before) = &self.line {
+            before(line);
         }
     }
 }
 
 impl fmt::Debug for FaultInjection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "FaultInjection(set)" } else { "FaultInjection(none)" })
+        let set = self.decision.is_some() || self.root.is_some() || self.line.is_some();
+        f.write_str(if set { "FaultInjection(set)" } else { "FaultInjection(none)" })
     }
 }

@@ -85,6 +85,7 @@ impl Root {
     }
 
     async fn handle(&mut self, told: ToRoot) -> Result<(), CommitError> {
+        self.shared.fault.before_root();
         match told {
             ToRoot::Add { spec, asked, ticket } => self.add(*spec, asked, ticket).await,
             ToRoot::AccountBlocked { agent, account, category } => self.block(agent, account, category).await,

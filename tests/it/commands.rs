@@ -1,6 +1,9 @@
 //! Commands: what every form of a line means, what help says, each command through a real fleet, and the local socket.
 
+mod any_line;
 mod dispatch;
 mod lines;
+mod reading;
 mod rig;
 mod socket;
+mod table;

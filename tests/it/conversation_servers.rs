@@ -1,10 +1,10 @@
-//! The whole conversation, and outages of the server in the midst of work, on real servers: ngircd, InspIRCd with Anope,
-//! agentirc.
+//! The whole conversation on real servers: ngircd, InspIRCd with Anope, agentirc.
 //!
-//! One script for all: what differs is how people prove who they are, and what nicks they may have. The links herder has
-//! are led through a [`Wire`] where a test wants to cut them, or to hold herder back until somebody listens again.
+//! One script for all: what differs is how people prove who they are, and what nicks they may have.
 
-use std::collections::BTreeSet;
+mod outages;
+mod wire;
+
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -13,8 +13,6 @@ use herder::config::{AccessRules, Config, IrcNetwork, Subject};
 use herder::core::id::NetworkName;
 use herder::core::spec::Relay;
 use herder::run::Options;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
 
 use crate::servers::agentirc::Agentirc;
 use crate::servers::inspircd::{self, Inspircd};
@@ -255,154 +253,4 @@ async fn the_whole_conversation_on_inspircd_with_accounts_of_anope() {
 async fn the_whole_conversation_on_agentirc() {
     let server = Agentirc::start();
     whole_conversation(Ground::by_mask(server.port, "desk-", "desk-herder").await).await;
-}
-
-/// Says `count` numbered lines, those after `before` when there is a file `go`, `breath` a breath; a file `said` tells that all
-/// are said. What is said in one breath is one post.
-fn counter(count: usize, before: usize, breath: usize) -> String {
-    format!(
-        "cat > /dev/null; i=0; while [ $i -lt {count} ]; do i=$((i+1)); echo \"line $i.\"; \
-         if [ $i -eq {before} ]; then until [ -e go ]; do sleep 0.05; done; fi; \
-         if [ $((i % {breath})) -eq 0 ]; then sleep 2; fi; done; touch said"
-    )
-}
-
-/// The wire between herder and a server: a test can cut it.
-struct Wire {
-    port: u16,
-    whole: watch::Sender<bool>,
-}
-
-impl Wire {
-    async fn to(server: u16) -> Self {
-        let listener = TcpListener::bind(at(0)).await.expect("a free port");
-        let port = listener.local_addr().expect("bound").port();
-        let (whole, state) = watch::channel(true);
-        tokio::spawn(async move {
-            while let Ok((mut near, _)) = listener.accept().await {
-                let mut state = state.clone();
-                // Who comes while it is cut is hung up on.
-                if !*state.borrow_and_update() {
-                    continue;
-                }
-                tokio::spawn(async move {
-                    if let Ok(mut far) = TcpStream::connect(at(server)).await {
-                        tokio::select! {
-                            _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
-                            _ = state.wait_for(|whole| !whole) => {}
-                        }
-                    }
-                });
-            }
-        });
-        Self { port, whole }
-    }
-
-    fn cut(&self) {
-        self.whole.send_replace(false);
-    }
-
-    fn mend(&self) {
-        self.whole.send_replace(true);
-    }
-}
-
-/// Waits until a file is there, which another process makes.
-async fn appears(path: &Path) {
-    let there = async {
-        while !path.exists() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(stage::PATIENCE, there).await.unwrap_or_else(|_| panic!("{path:?} never came"));
-}
-
-/// What an agent that counts to `count` was heard to say: every number is there once and in order, or was told to be left out
-/// where it was left out. A line that was on its way when the link broke may come twice.
-fn accounted(heard: &[String], count: usize, repeats: usize) {
-    let (mut next, mut left_out, mut twice) = (1, 0, 0);
-    let mut seen = BTreeSet::new();
-    for text in heard {
-        if let Some(rest) = text.strip_prefix("… ") {
-            left_out += rest.split(' ').next().and_then(|n| n.parse::<usize>().ok()).expect("a number");
-        } else if let Some(number) = text.strip_prefix("line ").and_then(|rest| rest.strip_suffix('.')) {
-            let number: usize = number.parse().expect("a number");
-            if !seen.insert(number) {
-                twice += 1;
-                continue;
-            }
-            assert_eq!(
-                number,
-                next + left_out,
-                "something is lost, out of order or wrongly told: {heard:#?}"
-            );
-            (next, left_out) = (number + 1, 0);
-        }
-    }
-    assert_eq!(next + left_out, count + 1, "the end is lost: {heard:#?}");
-    assert!(twice <= repeats, "{twice} repeats: {heard:#?}");
-}
-
-/// Everything of the agent in `#spark` until its session is said to have ended, including what was heard before.
-async fn to_the_end(person: &mut Person) -> Vec<String> {
-    person.hears_in_any_order("#spark", "✅").await;
-    person.heard_in("#spark")
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_is_restarted_while_an_agent_talks_costs_nothing_and_the_absence_is_told() {
-    // With a short backlog everything is said; a long one is collapsed, and how much is told exactly.
-    for (count, breath) in [(25, 15), (60, 15), (150, 1000)] {
-        let mut server = Ngircd::start("MaxPenaltyTime = 0");
-        let wire = Wire::to(server.port).await;
-        let mut ground = Ground::by_mask(server.port, "", "herder").await;
-        ground.network.port = wire.port;
-        let dir = tempfile::tempdir().unwrap();
-        let config = ground.config(dir.path(), &counter(count, 5, breath), Relay::All);
-        let mut alice = ground.alice;
-        let stage = Stage::open(config, Options::default()).await;
-        enter(&mut alice, "herder").await;
-        alice.reaches("herder", "#spark").await;
-        alice.say("#spark", "count").await;
-        alice.hears("#spark", "line 1.").await;
-        std::fs::write(dir.path().join("go"), "").unwrap();
-        server.daemon.kill();
-        wire.cut();
-        alice.listens_to_the_end().await;
-        appears(&dir.path().join("said")).await;
-        let mut heard = alice.heard_in("#spark");
-        server.restart();
-        let mut alice = Person::join(at(server.port), "alice", None, &ROOMS).await;
-        wire.mend();
-        let back = to_the_end(&mut alice).await;
-        assert!(back[0].contains("I was away from "), "the absence is told first: {back:#?}");
-        assert_eq!(count > 30, back.iter().any(|text| text.contains("lines while away")), "{back:#?}");
-        heard.extend(back);
-        accounted(&heard, count, 8);
-        alice.hears_in_any_order("#work", "HEARTBEAT herder").await;
-        stage.close().await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_is_frozen_while_an_agent_talks_hears_everything_when_it_goes_on() {
-    let server = Inspircd::start(&inspircd::Options { rate: 100_000, ..inspircd::Options::default() });
-    let mut ground = Ground::by_mask(server.port, "", "herder").await;
-    ground.mallory.send("QUIT").await;
-    let dir = tempfile::tempdir().unwrap();
-    let config = ground.config(dir.path(), &counter(25, 5, 15), Relay::All);
-    let mut alice = ground.alice;
-    let stage = Stage::open(config, Options::default()).await;
-    enter(&mut alice, "herder").await;
-    alice.reaches("herder", "#spark").await;
-    alice.say("#spark", "count").await;
-    alice.hears("#spark", "line 1.").await;
-    server.daemon.freeze();
-    std::fs::write(dir.path().join("go"), "").unwrap();
-    appears(&dir.path().join("said")).await;
-    server.daemon.thaw();
-    let heard = to_the_end(&mut alice).await;
-    assert!(!heard.iter().any(|text| text.contains("away")), "the link held: {heard:#?}");
-    accounted(&heard, 25, 0);
-    stage.close().await;
 }

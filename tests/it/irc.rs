@@ -3,7 +3,7 @@
 mod authority;
 mod delivery;
 mod registration;
-mod script;
+pub(crate) mod script;
 
 use herder::chat::Place;
 use herder::chat::embedded_ircd::{Options, Server};

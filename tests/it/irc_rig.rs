@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use herder::chat::ChannelWanted;
-use herder::chat::irc::{self, Connector, Memory, Settings};
+use herder::chat::irc::{self, Connector, Memory, Patience, Settings};
 use herder::chat::{Inbound, LinkReport, LinkState};
 use herder::clock;
 use herder::config::{IrcNetwork, Tls};
@@ -70,6 +70,7 @@ pub(crate) fn settings(network: IrcNetwork) -> Settings {
         name: "herder".to_owned(),
         needs_account: true,
         is_operator,
+        patience: Patience::default(),
         memory: Memory::default(),
     }
 }

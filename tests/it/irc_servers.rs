@@ -1,5 +1,8 @@
 //! The IRC network against real servers: ngircd, InspIRCd with Anope, agentirc.
 
+mod netsplit;
+mod services;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

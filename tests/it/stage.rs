@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use herder::chat::LinkState;
 use herder::chat::embedded_ircd::{self, Server};
 use herder::chat::irc::Connector;
 use herder::config::{AccessRules, Config, History, IrcNetwork, Subject, Tls};
@@ -119,6 +120,22 @@ impl Stage {
         Self { herder: Herder::start(config, options).await.expect("herder starts") }
     }
 
+    /// Waits until a network stands as `wanted`, and says how. Links are shown, not announced: they are looked at.
+    pub(crate) async fn link(&self, network: &str, wanted: impl Fn(&LinkState) -> bool) -> LinkState {
+        let looking = async {
+            loop {
+                let links = self.herder.fleet().links();
+                let link = links.into_iter().find(|link| link.network.as_str() == network);
+                if let Some(link) = link.filter(|link| wanted(&link.state)) {
+                    return link.state;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let found = tokio::time::timeout(PATIENCE, looking).await;
+        found.unwrap_or_else(|_| panic!("{network} never got there: {:?}", self.herder.fleet().links()))
+    }
+
     /// Ends herder in order; nothing may be left.
     pub(crate) async fn close(self) -> Ended {
         let shutdown = CancellationToken::new();
@@ -127,6 +144,53 @@ impl Stage {
         assert_eq!(ended.processes_left, 0, "processes are left");
         ended
     }
+}
+
+/// A herder on the embedded server, and one person there whom it hears.
+pub(crate) struct Scene {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) server: Server,
+    pub(crate) person: Person,
+    pub(crate) stage: Stage,
+}
+
+impl Scene {
+    /// `agents` are made for the scene's folder; herder listens in the first of `rooms` when this returns.
+    pub(crate) async fn open(
+        nick: &str,
+        rooms: &[&str],
+        agents: impl FnOnce(&Path) -> Vec<AgentSpec>,
+    ) -> Self {
+        let server = server().await;
+        let options = inside(&server);
+        Self::open_with(server, nick, rooms, agents, options).await
+    }
+
+    /// As [`Scene::open`], with a server that runs and `options`.
+    pub(crate) async fn open_with(
+        server: Server,
+        nick: &str,
+        rooms: &[&str],
+        agents: impl FnOnce(&Path) -> Vec<AgentSpec>,
+        options: Options,
+    ) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut person = server_person(&server, nick, rooms).await;
+        let config = config(dir.path(), vec![embedded_network(&server)], agents(dir.path()));
+        let stage = Stage::open(config, options).await;
+        person.reaches("herder", rooms[0]).await;
+        Self { dir, server, person, stage }
+    }
+
+    pub(crate) async fn close(self) -> Ended {
+        self.stage.close().await
+    }
+}
+
+/// `alice` or `mallory` on the embedded server.
+pub(crate) async fn server_person(server: &Server, nick: &str, rooms: &[&str]) -> Person {
+    let password = if nick == "alice" { ALICE } else { MALLORY };
+    Person::join(server.address(), nick, Some(password), rooms).await
 }
 
 /// A person with a plain IRC client.
@@ -336,4 +400,14 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars()
         .filter(|c| !matches!(c, '\x02' | '\x0f' | '\x16' | '\x1d' | '\x1e' | '\x1f' | '\x11'))
         .collect()
+}
+
+/// Waits until a file is there, which another process makes.
+pub(crate) async fn appears(path: &Path) {
+    let there = async {
+        while !path.exists() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, there).await.unwrap_or_else(|_| panic!("{path:?} never came"));
 }

@@ -148,6 +148,35 @@ async fn a_panic_in_one_supervisor_leaves_its_siblings_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_panic_in_the_root_supervisor_costs_what_it_was_told_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let armed = Arc::new(AtomicBool::new(false));
+    let trigger = Arc::clone(&armed);
+    let fault = FaultInjection::of_root(move || assert!(!trigger.swap(false, Ordering::SeqCst), "a fault"));
+    let agents = vec![shell("worker", dir.path(), "sleep 300"), shell("quick", dir.path(), "cat")];
+    let house = House::open(dir.path(), agents, fault).await;
+    house.give("worker", "run").await.unwrap();
+    let running = house.until("worker", |view| view.agent.process.is_some()).await;
+
+    armed.store(true, Ordering::SeqCst);
+    let newcomer = || shell("newcomer", dir.path(), "cat");
+    let lost = house.fleet.add(newcomer(), asked("agent add")).await;
+    assert_eq!(lost, Err(Refusal::Fault { agent: name("newcomer") }), "the request at hand is answered");
+    assert!(!armed.load(Ordering::SeqCst), "the fault was never reached");
+    assert!(house.fleet.view(&name("newcomer")).is_none(), "nothing is half done");
+
+    house.give("quick", "hello").await.unwrap();
+    house.until("quick", |view| idle(view) && view.agent.totals.successes == 1).await;
+    let after = house.fleet.view(&name("worker")).unwrap();
+    assert_eq!(after.agent.process, running.agent.process, "a process was touched");
+    // The root works on, from what it had.
+    house.fleet.add(newcomer(), asked("agent add")).await.unwrap();
+    house.give("newcomer", "hello").await.unwrap();
+    house.until("newcomer", |view| idle(view) && view.agent.totals.successes == 1).await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn paused_stays_paused_and_countdowns_go_on_over_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let agents = || vec![shell("calm", dir.path(), "cat"), shell("crasher", dir.path(), "exit 3")];

@@ -17,7 +17,7 @@ use tracing::{error, warn};
 use super::inbound::Heard;
 use super::rest::{Rest, RestError};
 use super::{Bot, report};
-use crate::chat::reconnect::Backoff;
+use crate::chat::reconnect::{Backoff, FIRST};
 use crate::chat::{LinkReport, LinkState};
 use events::Fanout;
 use session::Session;
@@ -37,7 +37,7 @@ pub(super) async fn introduce(
     reports: &mpsc::Sender<LinkReport>,
     shutdown: &CancellationToken,
 ) -> Option<Introduced> {
-    let mut backoff = Backoff::default();
+    let mut backoff = Backoff::new(FIRST);
     loop {
         let asked = tokio::select! {
             asked = ask(rest) => asked,

@@ -5,8 +5,6 @@
 //! own flood brake delays the PONG, and so paces us without a setting per network. Where the server also echoes and
 //! labels, every line is proven by itself, and less is repeated when the link breaks in the middle.
 
-use std::time::Duration;
-
 use tokio::time::Instant;
 
 use super::isupport::ISupport;
@@ -15,8 +13,6 @@ use crate::outbox::{Line, Target, Window};
 /// Lines per window: with more nothing is faster, and more would be repeated after a break; with one, servers that
 /// brake make a backlog last three times as long.
 pub(crate) const WINDOW: usize = 4;
-/// How long a fence may take. Servers that brake take 2 to 6 s for a window; one that is thirty lines behind takes 20.
-const FENCE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Why the server did not take a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,9 +87,9 @@ impl Landed {
 }
 
 impl Flight {
-    /// A window is about to be sent, with the fence of this number behind it.
-    pub(crate) fn new(fence: u64, labelled: bool, now: Instant) -> Self {
-        Self { fence, lines: Vec::new(), labelled, deadline: now + FENCE_TIMEOUT }
+    /// A window is about to be sent, with the fence of this number behind it, to be answered until `deadline`.
+    pub(crate) fn new(fence: u64, labelled: bool, deadline: Instant) -> Self {
+        Self { fence, lines: Vec::new(), labelled, deadline }
     }
 
     /// A line was sent, in as many pieces as there are labels.

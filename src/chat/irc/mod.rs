@@ -29,6 +29,7 @@ mod isupport;
 mod link;
 mod netsplit;
 mod nick;
+mod patience;
 mod ping;
 mod probe;
 mod registration;
@@ -47,6 +48,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub use connect::{Connecting, Connector, Stream};
+pub use patience::Patience;
 pub use probe::{Login, log_in};
 
 use crate::chat::reconnect::Backoff;
@@ -67,6 +69,8 @@ pub struct Settings {
     pub needs_account: bool,
     /// Whether somebody may command, so that alerts they missed in a netsplit are repeated.
     pub is_operator: Arc<dyn Fn(&Author) -> bool + Send + Sync>,
+    /// How long it is waited for.
+    pub patience: Patience,
     /// What has to outlive one [`run`].
     pub memory: Memory,
 }
@@ -152,7 +156,8 @@ pub async fn run(
     shutdown: CancellationToken,
     connector: Connector,
 ) {
-    let (mut memory, mut backoff, mut attempt) = (settings.memory.borrow(), Backoff::default(), 0_u32);
+    let (mut memory, mut backoff, mut attempt) =
+        (settings.memory.borrow(), Backoff::new(settings.patience.retry), 0_u32);
     report(&reports, &settings, LinkState::Connecting { attempts: 0, reason: None }).await;
     loop {
         let connected = tokio::select! {

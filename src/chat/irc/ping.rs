@@ -1,17 +1,13 @@
 //! Whether the far side is still there. Any traffic from it counts.
 
-use std::time::Duration;
-
 use tokio::time::Instant;
 
-/// Silence before we ask.
-const QUIET: Duration = Duration::from_secs(60);
-/// Silence after we asked before the link is given up.
-const PATIENCE: Duration = Duration::from_secs(30);
+use super::patience::Patience;
 
 /// The watch over one link.
 #[derive(Debug)]
 pub(crate) struct Idle {
+    patience: Patience,
     heard: Instant,
     asked: Option<Instant>,
 }
@@ -27,8 +23,8 @@ pub(crate) enum Silence {
 
 impl Idle {
     /// A link begins.
-    pub(crate) fn new(now: Instant) -> Self {
-        Self { heard: now, asked: None }
+    pub(crate) fn new(patience: Patience, now: Instant) -> Self {
+        Self { patience, heard: now, asked: None }
     }
 
     /// Something came; or we were not listening, so that nothing could.
@@ -46,8 +42,8 @@ impl Idle {
     pub(crate) fn deadline(&self) -> Instant {
         match self.asked {
             // What was asked just after something came has the whole of its time.
-            Some(asked) => (self.heard + QUIET).max(asked) + PATIENCE,
-            None => self.heard + QUIET,
+            Some(asked) => (self.heard + self.patience.quiet).max(asked) + self.patience.answer,
+            None => self.heard + self.patience.quiet,
         }
     }
 

@@ -141,7 +141,7 @@ impl<'a> Session<'a> {
             lookups: Lookups::default(),
             replay: Replay::default(),
             netsplits: Netsplits::default(),
-            idle: Idle::new(now.mono),
+            idle: Idle::new(settings.patience, now.mono),
             flight: None,
             answers: Vec::new(),
             setbacks: Vec::new(),
@@ -208,7 +208,8 @@ impl<'a> Session<'a> {
     /// Time has passed.
     pub(crate) fn tick(&mut self, now: Now) {
         if self.flight.as_ref().is_some_and(|flight| flight.deadline() <= now.mono) {
-            self.close(Closing::Lost("the server took lines and did not answer for 60 s".to_owned()));
+            let waited = self.settings.patience.flight.as_secs();
+            self.close(Closing::Lost(format!("the server took lines and did not answer for {waited} s")));
             return;
         }
         match self.idle.check(now.mono) {

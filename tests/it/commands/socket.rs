@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use herder::local::{self, Answer, AskError, BindError, Request};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -134,4 +135,25 @@ async fn what_is_in_the_way_is_told_apart() {
     let deep = dir.path().join("d".repeat(120)).join(local::FILE_NAME);
     let Err(reason @ BindError::PathTooLong(_)) = local::bind(&deep).await else { panic!("too long") };
     assert!(reason.to_string().contains("choose a shorter data_dir"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_may_not_command_its_own_herder() {
+    let open = Open::new().await;
+    // Here this process is herder, and whoever descends from it is an agent, also in a session of its own.
+    let herder = env!("CARGO_BIN_EXE_herder");
+    let mut asking = Command::new("setsid");
+    asking
+        .args(["--wait", "sh", "-c", "\"$0\" pause quick --data-dir \"$1\"", herder])
+        .arg(open.rig.dir.path());
+    let asked =
+        tokio::time::timeout(PATIENCE, asking.output()).await.expect("it is not kept waiting").unwrap();
+    let told = String::from_utf8_lossy(&asked.stdout) + String::from_utf8_lossy(&asked.stderr);
+    assert_eq!(asked.status.code(), Some(1), "{told}");
+    assert!(told.contains("an agent may not command the herder it runs under"), "{told}");
+    assert_eq!(open.rig.audit(), Vec::new());
+
+    // A person at the shell is none the worse.
+    assert!(open.ask("pause", &["quick"]).await.ok);
+    open.close().await;
 }

@@ -43,6 +43,11 @@ impl Listener {
         }
     }
 
+    /// Waits for the next connection or for the end of everybody who could make one; true if it was the end.
+    pub(crate) async fn is_left(&mut self) -> bool {
+        tokio::time::timeout(LONG, self.0.recv()).await.expect("in time").is_none()
+    }
+
     /// The next connection, registered and joined.
     pub(crate) async fn up(&mut self, caps: &str) -> Script {
         let mut script = self.accept(caps).await;

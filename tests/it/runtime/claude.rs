@@ -54,6 +54,39 @@ async fn a_result_without_an_exit_is_no_crash() {
 }
 
 #[tokio::test]
+async fn a_failure_without_an_exit_is_what_its_result_says_once_the_grace_is_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The subtype is `success` on API errors.
+    let body = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ninit()\n\
+                result('Invalid API key', is_error=True, api_error_status=401)\nwhile True: time.sleep(1)";
+    let mut what = claude(body, folder.path());
+    what.clocks.grace = Duration::from_millis(700);
+    let mut running = Running::start(what);
+    running.spawned().await;
+    running.order(Order::Go).await;
+    running.until(|signal| matches!(signal, Signal::Ready { .. })).await;
+    let ready = std::time::Instant::now();
+    let (outcome, survivors) = running.ended().await;
+    assert_eq!((outcome.category, outcome.exit), (Category::Auth, Some(Exit::Signal(9))), "{outcome:?}");
+    assert!(survivors.is_empty());
+    assert!(
+        ready.elapsed() >= Duration::from_millis(700),
+        "it was not given its time: {:?}",
+        ready.elapsed()
+    );
+    assert!(!running.signals.iter().any(|signal| matches!(signal, Signal::ClockRanOut { .. })));
+}
+
+#[tokio::test]
+async fn a_process_that_leaves_within_the_grace_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = "init(); result('done'); time.sleep(0.5); open('left', 'w').close()";
+    let (outcome, ..) = run(claude(body, folder.path())).await;
+    assert_eq!((outcome.category, outcome.exit), (Category::Success, Some(Exit::Code(0))));
+    assert!(folder.path().join("left").exists());
+}
+
+#[tokio::test]
 async fn lines_that_are_no_json_cost_nothing_but_themselves() {
     let folder = tempfile::tempdir().expect("a folder");
     let body =

@@ -49,6 +49,20 @@ impl Default for Options {
     }
 }
 
+/// The server's name, and that of the other one of a pair.
+const NAME: &str = "irc.test.local";
+pub(crate) const OTHER: &str = "irc2.test.local";
+
+/// A server's place in its network.
+struct Place {
+    name: &'static str,
+    id: &'static str,
+    /// Where other servers and services link to it.
+    link: u16,
+    /// The server it may be linked to, and its port for that.
+    other: Option<(&'static str, u16)>,
+}
+
 pub(crate) struct Inspircd {
     pub(crate) port: u16,
     pub(crate) tls_port: u16,
@@ -61,14 +75,26 @@ pub(crate) struct Inspircd {
 
 impl Inspircd {
     pub(crate) fn start(options: &Options) -> Self {
-        let (port, tls_port, link) = (free_port(), free_port(), free_port());
+        Self::start_as(options, &Place { name: NAME, id: "1TS", link: free_port(), other: None })
+    }
+
+    /// Two servers of one network, not linked yet: an operator of the first does that with `CONNECT` [`OTHER`].
+    pub(crate) fn pair(options: &Options) -> (Self, Self) {
+        let (near, far) = (free_port(), free_port());
+        let first = Place { name: NAME, id: "1TS", link: near, other: Some((OTHER, far)) };
+        let second = Place { name: OTHER, id: "2TS", link: far, other: Some((NAME, near)) };
+        (Self::start_as(options, &first), Self::start_as(options, &second))
+    }
+
+    fn start_as(options: &Options, place: &Place) -> Self {
+        let (port, tls_port, link) = (free_port(), free_port(), place.link);
         let folder = tempfile::tempdir().expect("a folder");
         let made =
             rcgen::generate_simple_self_signed(vec!["irc.test.local".to_owned()]).expect("a certificate");
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("cert.pem"), made.cert.pem()).expect("writable");
         std::fs::write(at("key.pem"), made.signing_key.serialize_pem()).expect("writable");
-        std::fs::write(at("inspircd.conf"), config(folder.path(), port, tls_port, link, options))
+        std::fs::write(at("inspircd.conf"), config(folder.path(), port, tls_port, place, options))
             .expect("writable");
         let daemon = spawn(folder.path(), port);
         let services = options.services.then(|| services(folder.path(), link));
@@ -86,8 +112,14 @@ impl Inspircd {
     }
 }
 
-fn config(folder: &Path, port: u16, tls_port: u16, link: u16, options: &Options) -> String {
+fn config(folder: &Path, port: u16, tls_port: u16, place: &Place, options: &Options) -> String {
     let folder = folder.display();
+    let Place { name, id, link, other } = place;
+    let other = other.map_or_else(String::new, |(other, port)| {
+        format!(
+            r#"<link name="{other}" ipaddr="127.0.0.1" port="{port}" allowmask="*" sendpass="link" recvpass="link">"#
+        )
+    });
     let rate = options.rate;
     let modules: String = MODULES
         .iter()
@@ -95,7 +127,7 @@ fn config(folder: &Path, port: u16, tls_port: u16, link: u16, options: &Options)
         .map(|module| format!("<module name=\"{module}\">"))
         .collect();
     format!(
-        r#"<server name="irc.test.local" description="test" id="1TS" network="TestNet">
+        r#"<server name="{name}" description="test" id="{id}" network="TestNet">
 <admin name="a" nick="a" email="a@test.local">
 {modules}
 <bind address="127.0.0.1" port="{port}" type="clients">
@@ -104,7 +136,7 @@ fn config(folder: &Path, port: u16, tls_port: u16, link: u16, options: &Options)
 <sslprofile name="own" provider="gnutls" certfile="{folder}/cert.pem" keyfile="{folder}/key.pem" hash="sha256" requestclientcert="yes">
 <connect name="main" allow="*" timeout="20" pingfreq="120" hardsendq="1M" softsendq="8192" recvq="8K" threshold="10"
  commandrate="{rate}" fakelag="yes" localmax="100" globalmax="100" maxchans="100" resolvehostnames="no" maxconnwarn="no">
-<class name="All" commands="SQUIT" usermodes="*" chanmodes="*"><type name="Net" classes="All"><oper name="root" password="root" host="*@*" type="Net">
+<class name="All" commands="SQUIT CONNECT" usermodes="*" chanmodes="*"><type name="Net" classes="All"><oper name="root" password="root" host="*@*" type="Net">
 <options prefixquit="Quit: " casemapping="ascii">
 <performance quietbursts="yes">
 <security maxtargets="20">
@@ -114,6 +146,7 @@ fn config(folder: &Path, port: u16, tls_port: u16, link: u16, options: &Options)
 <pid file="{folder}/pid">
 <chanhistory maxlines="50" prefixmsg="no" bots="yes" enableumode="no">
 <link name="services.test.local" ipaddr="127.0.0.1" port="{link}" allowmask="*" sendpass="link" recvpass="link">
+{other}
 <uline server="services.test.local" silent="yes">
 <sasl target="services.test.local" requiressl="no">
 "#

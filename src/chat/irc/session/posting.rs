@@ -88,7 +88,7 @@ impl Session<'_> {
     pub(crate) fn send_window(&mut self, window: Window, now: Now) {
         let labels = self.caps.has("echo-message") && self.caps.has("labeled-response");
         let fence = self.lasting.number();
-        let mut flight = Flight::new(fence, labels, now.mono);
+        let mut flight = Flight::new(fence, labels, now.mono + self.settings.patience.flight);
         for line in window.lines {
             self.send_line(&mut flight, line, labels);
         }

@@ -1,0 +1,101 @@
+//! Work that is finished while herder goes down: it is done, it is said, and it is not done again.
+
+use std::path::Path;
+
+use herder::chat::irc::Connector;
+use herder::config::{Config, History};
+use herder::core::agent::{Agent, Phase};
+use herder::core::id::{AgentName, NetworkName};
+use herder::core::notice::Notice;
+use herder::core::spec::{AgentSpec, Relay};
+use herder::core::work::WorkKind;
+use herder::journal::{self, AuditEntry, Journal, Stream};
+use herder::outbox::Body;
+use herder::run::Options;
+use herder::supervisor::Asked;
+
+use crate::stage::{self, Scene, Stage};
+
+/// Told to end, it finishes what it does.
+const LATE: &str = "cat > /dev/null; echo run >> runs; trap 'echo all written; exit 0' TERM; echo begun; touch begun; \
+                    while :; do sleep 0.1; done";
+
+fn late(dir: &Path) -> AgentSpec {
+    let mut spec = stage::shell("spark", dir, LATE);
+    spec.relay = Relay::All;
+    spec
+}
+
+/// What is on disk once herder is gone: the agent, and the completions that are still owed.
+async fn left(dir: &Path) -> (Agent, usize) {
+    let settings =
+        journal::Settings { ballast: 0, ..journal::Settings::new(dir.join("data"), History::default()) };
+    let (journal, _) = tokio::task::spawn_blocking(move || Journal::open(&settings)).await.unwrap().unwrap();
+    let spark = AgentName::new("spark").unwrap();
+    let agent = journal.load::<Agent>(&Stream::Agent(spark)).unwrap().state;
+    let owed = journal.undelivered(&NetworkName::from("demo")).unwrap();
+    let completed = |body: &Body| matches!(body, Body::Notice(Notice::Completed { .. }));
+    let owed = owed.iter().filter(|post| completed(&post.body)).count();
+    journal.close().await;
+    (agent, owed)
+}
+
+fn assert_done(agent: &Agent) {
+    assert_eq!(agent.phase, Phase::Idle);
+    assert_eq!((agent.totals.successes, agent.queue.len(), &agent.current), (1, 0, &None));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_finished_at_the_last_moment_is_on_disk_and_said() {
+    let Scene { dir, server: _server, mut person, stage } =
+        Scene::open("alice", &["#spark"], |dir| vec![late(dir)]).await;
+    person.say("#spark", "write it").await;
+    person.hears("#spark", "begun").await;
+    stage.close().await;
+    person.hears("#spark", "all written").await;
+    person.hears("#spark", "✅ spark completed").await;
+    let (agent, owed) = left(dir.path()).await;
+    assert_done(&agent);
+    assert_eq!(owed, 0, "what was said is not owed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_finished_at_the_last_moment_is_said_after_the_next_start_if_nobody_could_hear_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = stage::server().await;
+    let config = || -> Config {
+        stage::config(dir.path(), vec![stage::embedded_network(&server)], vec![late(dir.path())])
+    };
+    let closed = Connector::factory(|| {
+        Err::<tokio::io::DuplexStream, _>(std::io::Error::from(std::io::ErrorKind::ConnectionRefused))
+    });
+    let options = Options { connectors: [(NetworkName::from("demo"), closed)].into(), ..Options::default() };
+    let stage = Stage::open(config(), options).await;
+    let by = herder::core::work::Actor {
+        network: NetworkName::from("demo"),
+        name: "alice".to_owned(),
+        identity: None,
+    };
+    let audit = AuditEntry {
+        by,
+        place: "test".to_owned(),
+        agent: None,
+        verb: "work".to_owned(),
+        text: String::new(),
+    };
+    let spark = AgentName::new("spark").unwrap();
+    let asked = Asked { audit, answer: None };
+    stage.herder.fleet().give(&spark, WorkKind::Message, "write it".to_owned(), asked).await.unwrap();
+    stage::appears(&dir.path().join("begun")).await;
+    stage.close().await;
+    let (agent, owed) = left(dir.path()).await;
+    assert_done(&agent);
+    assert_eq!(owed, 1, "nobody has heard of it yet");
+
+    let mut alice = stage::server_person(&server, "alice", &["#spark"]).await;
+    let stage = Stage::open(config(), stage::inside(&server)).await;
+    alice.hears("#spark", "all written").await;
+    alice.hears("#spark", "✅ spark completed").await;
+    stage.close().await;
+    assert_eq!(std::fs::read_to_string(dir.path().join("runs")).unwrap(), "run\n", "it is done once");
+}

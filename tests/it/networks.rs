@@ -1,0 +1,111 @@
+//! What becomes of a network whose adapter is refused, dies, or fails too often, while another one goes on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use herder::chat::LinkState;
+use herder::chat::embedded_ircd::Server;
+use herder::chat::irc::{Connector, Patience};
+use herder::core::id::NetworkName;
+
+use crate::irc::script::{Listener, listen};
+use crate::stage::{self, Person, Stage};
+
+const ROOMS: [&str; 3] = ["#spark", "#alerts", "#herder"];
+
+/// A herder on two networks: the embedded server, where alice is, and `far`, whose server is a script.
+struct Two {
+    alice: Person,
+    stage: Stage,
+    _server: Server,
+    _dir: tempfile::TempDir,
+}
+
+impl Two {
+    async fn open(far: Connector) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let server = stage::server().await;
+        let mut alice = stage::server_person(&server, "alice", &ROOMS).await;
+        let networks = vec![
+            stage::embedded_network(&server),
+            // Never dialled: the connector is used instead.
+            stage::network("far", ([127, 0, 0, 1], 9).into()),
+        ];
+        let agents = vec![stage::shell("spark", dir.path(), "cat")];
+        let mut options = stage::inside(&server);
+        options.connectors.insert(NetworkName::from("far"), far);
+        let moment = Duration::from_millis(10);
+        options.patience = Patience { retry: moment, anew: moment, ..Patience::default() };
+        let stage = Stage::open(stage::config(dir.path(), networks, agents), options).await;
+        alice.reaches("herder", "#spark").await;
+        Self { alice, stage, _server: server, _dir: dir }
+    }
+
+    /// The network that alice is on is none the worse.
+    async fn works(&mut self) {
+        self.alice.say("#spark", "go on").await;
+        self.alice.hears("#spark", "✅ spark completed").await;
+    }
+}
+
+/// The next connection fails at once.
+async fn fails(far: &mut Listener) {
+    drop(far.accept("").await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_network_that_refuses_herder_is_given_up_and_that_is_said_on_the_other() {
+    let (connector, mut far) = listen();
+    let mut two = Two::open(connector).await;
+    let mut server = far.accept("").await;
+    server.until("NICK").await;
+    server.send("ERROR :You are banned from this server").await;
+    let alert = two.alice.hears_in_any_order("#alerts", "does not let herder in").await;
+    assert!(alert.contains("far") && alert.contains("banned"), "{alert}");
+    assert!(far.is_left().await, "nobody may come back to a server that has refused");
+    two.works().await;
+    assert_eq!(two.alice.heard_in("#alerts").len(), 1, "it is said once");
+    two.stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_adapter_that_dies_is_started_anew() {
+    let (connector, mut far) = listen();
+    let Connector::Factory(connect) = connector else { panic!("a listener is a factory") };
+    let armed = AtomicBool::new(true);
+    let connector = Connector::Factory(Arc::new(move || {
+        assert!(!armed.swap(false, Ordering::SeqCst), "a fault");
+        connect()
+    }));
+    let mut two = Two::open(connector).await;
+    let mut server = far.up("").await;
+    two.works().await;
+    // The new one does the work of the old.
+    while !server.posted("#spark").await.contains("🐜") {}
+    two.stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_five_failures_the_other_network_is_told_and_the_adapter_starts_clean() {
+    let (connector, mut far) = listen();
+    let mut two = Two::open(connector).await;
+    for _ in 0..4 {
+        fails(&mut far).await;
+    }
+    let fifth = far.accept("").await;
+    two.works().await;
+    assert_eq!(two.alice.heard_in("#alerts"), Vec::<String>::new(), "four failures are nobody's business");
+    drop(fifth);
+    let alert = two.alice.hears_in_any_order("#alerts", "cannot be reached").await;
+    assert!(alert.contains("far") && alert.contains("after 5 attempts"), "{alert}");
+
+    // A new adapter counts from one.
+    fails(&mut far).await;
+    let clean = |state: &LinkState| matches!(state, LinkState::Connecting { attempts: 1, .. });
+    two.stage.link("far", clean).await;
+    let _server = far.up("").await;
+    let back = two.alice.hears_in_any_order("#alerts", "is back").await;
+    assert!(back.contains("far"), "{back}");
+    two.stage.close().await;
+}
