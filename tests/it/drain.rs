@@ -84,7 +84,7 @@ async fn what_is_finished_at_the_last_moment_is_said_after_the_next_start_if_nob
         text: String::new(),
     };
     let spark = AgentName::new("spark").unwrap();
-    let asked = Asked { audit, answer: None };
+    let asked = Asked { audit, answer: None, message: None };
     stage.herder.fleet().give(&spark, WorkKind::Message, "write it".to_owned(), asked).await.unwrap();
     stage::appears(&dir.path().join("begun")).await;
     stage.close().await;

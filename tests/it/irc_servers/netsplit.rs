@@ -49,7 +49,7 @@ async fn alerts_that_an_operator_missed_in_a_netsplit_are_repeated_once_they_are
     for (who, person) in [("alice", &mut alice), ("bob", &mut bob)] {
         // bob hears the repetition as well, since it is said in the channel, but nothing is said to him.
         let mut heard = Vec::new();
-        while !heard.last().is_some_and(|text: &String| text == "all is well") {
+        while heard.last().is_none_or(|text: &String| text != "all is well") {
             heard.push(person.hear("#alerts").await.expect("up"));
         }
         assert!(!heard.iter().any(|text| text.contains("bob:")), "{who}: {heard:#?}");
