@@ -4,6 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::simulated_discord::{Discord, Effect, Fault, permission};
+use crate::stage::{self, Door, Stage};
 
 /// Bare requests, as anybody could send them.
 struct Raw {
@@ -244,6 +245,20 @@ async fn history_is_read_from_both_ends() {
         let found: Vec<&str> =
             list.as_array().expect("a list").iter().filter_map(|m| m["content"].as_str()).collect();
         assert_eq!(found.join(" "), wanted, "{query}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn herder_comes_in_by_both_doors() {
+    for door in [Door::Plain, Door::Encrypted] {
+        let sim = Discord::start().await;
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let mut config = stage::config(dir.path(), Vec::new(), Vec::new());
+        config.discord = Some(stage::discord(&sim, door));
+        let stage = Stage::open(config, herder::run::Options::default()).await;
+        sim.ready().await;
+        stage.close().await;
+        assert_eq!(sim.warnings(), [] as [String; 0], "{door:?}");
     }
 }
 

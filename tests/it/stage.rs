@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use herder::chat::LinkState;
 use herder::chat::embedded_ircd::{self, Server};
 use herder::chat::irc::Connector;
-use herder::config::{AccessRules, Config, History, IrcNetwork, Subject, Tls};
+use herder::config::{AccessRules, Config, History, IrcNetwork, Reach, Subject, Tls};
 use herder::core::id::{AgentName, NetworkName};
 use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Runtime};
@@ -16,6 +16,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio_util::sync::CancellationToken;
+
+use crate::simulated_discord::Discord;
 
 /// Long enough for a loaded machine; reached only when a test has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -57,6 +59,32 @@ pub(crate) fn network(name: &str, address: SocketAddr) -> IrcNetwork {
 /// herder's side of the embedded server.
 pub(crate) fn embedded_network(server: &Server) -> IrcNetwork {
     network("demo", server.address())
+}
+
+/// How herder comes to a simulated Discord.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// `api_url`.
+    Plain,
+    /// `resolve` and `ca`: as in production.
+    Encrypted,
+}
+
+/// herder's side of a simulated Discord.
+pub(crate) fn discord(sim: &Discord, door: Door) -> herder::config::Discord {
+    herder::config::Discord {
+        token: sim.token().into(),
+        guild: sim.guild_id(),
+        category: "agents".to_owned(),
+        alerts_channel: "alerts".to_owned(),
+        work_channel: "work".to_owned(),
+        control_channel: "herder".to_owned(),
+        bots: Vec::new(),
+        reach: match door {
+            Door::Plain => Reach::Plain(sim.api_url()),
+            Door::Encrypted => Reach::At { address: sim.address(), ca: sim.ca_file().to_owned() },
+        },
+    }
 }
 
 /// How herder reaches the embedded server: from inside, as the demo does.
