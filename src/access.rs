@@ -447,4 +447,13 @@ mod tests {
         assert_eq!(access().role(&author("Libera", Some("alice"), None)), None);
         assert_eq!(NetworkName::from("libera").as_str(), "libera");
     }
+
+    #[test]
+    fn what_servers_write_for_nobody_is_no_identity() {
+        let everybody = AccessRules { viewers: vec![Subject::Everyone], ..AccessRules::default() };
+        for nobody in ["*", "0", ""] {
+            let standing = Access::new(&everybody).standing(&author("libera", Some(nobody), None));
+            assert_eq!(standing, Some(Standing { role: Role::Viewer, identity: None }), "{nobody:?}");
+        }
+    }
 }

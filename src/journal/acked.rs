@@ -157,4 +157,18 @@ mod tests {
         let missing = missing(&acked, |stream| if *stream == Stream::Fleet { 3 } else { 4 });
         assert_eq!(missing, [Missing { stream: Stream::Audit, expected: 5, found: 4 }]);
     }
+
+    #[test]
+    fn a_slot_whose_revision_was_damaged_is_left_out() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("acked");
+        let (mut acked, _) = Acked::open(&path).expect("opens");
+        acked.write([(&Stream::Fleet, 3)].into_iter()).expect("writes");
+        drop(acked);
+        let mut bytes = std::fs::read(&path).expect("reads");
+        bytes[SLOT - 1] ^= 0x40;
+        std::fs::write(&path, bytes).expect("writes");
+        let (_, revs) = Acked::open(&path).expect("opens");
+        assert_eq!(revs, HashMap::new());
+    }
 }

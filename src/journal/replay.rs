@@ -169,3 +169,41 @@ fn start<S: Aggregate>(reader: &Reader, stream: &Stream, head: Head) -> Result<(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fleet(events: Vec<FleetEvent>) -> FleetState {
+        let mut fleet = FleetState::default();
+        for (second, event) in (0..).zip(events) {
+            fleet.apply_entry(&Entry::Fleet(event), Timestamp::from_seconds(second));
+        }
+        fleet
+    }
+
+    #[test]
+    fn an_agent_that_is_added_again_is_not_removed_any_more() {
+        let spark = AgentName::new("spark").expect("a name");
+        let fleet = fleet(vec![
+            FleetEvent::AgentAdded { agent: spark.clone() },
+            FleetEvent::AgentRemoved { agent: spark.clone() },
+            FleetEvent::AgentAdded { agent: spark.clone() },
+        ]);
+        assert_eq!((fleet.roster, fleet.removed), (BTreeSet::from([spark]), BTreeSet::new()));
+    }
+
+    #[test]
+    fn an_account_is_closed_since_its_first_failure() {
+        let account = AccountName::default();
+        let blocked = |agent: &str, category| FleetEvent::AccountBlocked {
+            account: account.clone(),
+            category,
+            agent: AgentName::new(agent).expect("a name"),
+        };
+        let fleet = fleet(vec![blocked("spark", Category::Auth), blocked("flint", Category::Billing)]);
+        let first = &fleet.blocked[&account];
+        assert_eq!((first.agent.as_str(), first.category), ("spark", Category::Auth));
+        assert_eq!(first.since, Timestamp::from_seconds(0));
+    }
+}

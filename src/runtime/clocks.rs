@@ -244,4 +244,11 @@ mod tests {
         assert!(!with_tool(minutes(0)).needs_cpu(&CLOCKS, minutes(20)));
         assert!(!Vitals::default().needs_cpu(&CLOCKS, minutes(3)));
     }
+
+    #[test]
+    fn a_tool_call_that_is_told_twice_began_when_it_was_told_first() {
+        let mut vitals = with_tool(minutes(2));
+        vitals.tool_started("t".to_owned(), "Bash".to_owned(), minutes(20));
+        assert_eq!(vitals.next(&CLOCKS), (Clock::Tool, minutes(32)));
+    }
 }

@@ -4,3 +4,4 @@ mod model;
 mod queue;
 mod render;
 mod stored;
+mod waiting;

@@ -241,3 +241,54 @@ impl Lookups {
         out.into_iter().map(|waiting| waiting.heard).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ::irc::proto::Message;
+
+    use super::*;
+
+    fn line(text: &str) -> Received {
+        text.parse::<Message>().expect("a line").into()
+    }
+
+    fn heard(text: &str) -> Heard {
+        let source = Source { name: "alice".to_owned(), user: "u".to_owned(), host: "h".to_owned() };
+        let place = Place::Channel("#spark".to_owned());
+        Heard { source, place, text: text.to_owned(), at: Timestamp::from_seconds(0) }
+    }
+
+    fn server() -> ISupport {
+        ISupport { whox: true, ..ISupport::default() }
+    }
+
+    fn texts(decided: &[(Heard, Answer)]) -> Vec<(&str, Option<&str>)> {
+        decided.iter().map(|(heard, answer)| (heard.text.as_str(), answer.account.as_deref())).collect()
+    }
+
+    #[test]
+    fn an_answer_speaks_of_what_was_said_before_it_alone() {
+        let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
+        assert_eq!(lookups.ask(heard("before"), now), None);
+        assert!(lookups.next_query(&server).is_some());
+        assert_eq!(lookups.receive(&line(":s 354 me 1 u h alice H acct"), &server), []);
+        assert_eq!(lookups.ask(heard("after"), now), None);
+        let decided = lookups.receive(&line(":s 315 me alice :End"), &server);
+        assert_eq!(texts(&decided), [("before", Some("acct"))]);
+        assert!(lookups.next_query(&server).is_some(), "what came later is asked about anew");
+    }
+
+    #[test]
+    fn an_answer_that_comes_too_late_is_not_taken_for_the_next_one() {
+        let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
+        assert_eq!(lookups.ask(heard("first"), now), None);
+        assert!(lookups.next_query(&server).is_some());
+        let late = now + LOOKUP_TIMEOUT;
+        assert_eq!(texts(&lookups.expired(late)), [("first", None)]);
+        assert_eq!(lookups.ask(heard("second"), late), None);
+        assert!(lookups.next_query(&server).is_none(), "one question at a time");
+        assert_eq!(lookups.receive(&line(":s 354 me 1 u h alice H acct"), &server), []);
+        assert_eq!(lookups.receive(&line(":s 315 me alice :End"), &server), []);
+        assert!(lookups.next_query(&server).is_some());
+    }
+}

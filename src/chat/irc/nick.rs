@@ -182,4 +182,26 @@ mod tests {
         assert_eq!(choice.current(), "herder-of");
         assert_eq!(choice.taken().expect("one more").current(), "herder-o_");
     }
+
+    #[test]
+    fn our_own_nick_is_asked_for_every_two_minutes_and_at_once_when_it_is_free() {
+        let begin = Instant::now();
+        let mut nick = OwnNick::new("herder", "herder_".to_owned(), begin);
+        assert_eq!(nick.due(begin + Duration::from_secs(119)), None);
+        assert_eq!(nick.due(begin + REGAIN_EVERY), Some("herder"));
+        assert_eq!(nick.due(begin + REGAIN_EVERY), None);
+        nick.freed(begin + REGAIN_EVERY);
+        assert_eq!(nick.due(begin + REGAIN_EVERY), Some("herder"));
+    }
+
+    #[test]
+    fn what_a_server_makes_of_our_nick_is_still_ours() {
+        for (current, foreign) in [("Herder", false), ("desk-herder", false), ("herder_", true), ("x", true)]
+        {
+            let nick = OwnNick::new("herder", current.to_owned(), Instant::now());
+            assert_eq!((nick.is_foreign(), nick.deadline().is_some()), (foreign, foreign), "{current}");
+        }
+        let clipped = OwnNick::new("herder-of-agents", "herder-of".to_owned(), Instant::now());
+        assert!(!clipped.is_foreign());
+    }
 }

@@ -59,3 +59,25 @@ impl Idle {
         Some(Silence::Ask)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn who_is_asked_late_has_the_whole_of_its_time() {
+        let begin = Instant::now();
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        let mut idle = Idle::new(Patience::default(), begin);
+        assert_eq!(idle.check(at(59)), None);
+        // The machine slept.
+        assert_eq!(idle.check(at(100)), Some(Silence::Ask));
+        assert_eq!(idle.check(at(129)), None);
+        assert_eq!(idle.check(at(130)), Some(Silence::Dead));
+        idle.heard(at(130));
+        assert_eq!(idle.check(at(189)), None);
+        assert_eq!(idle.check(at(190)), Some(Silence::Ask));
+    }
+}

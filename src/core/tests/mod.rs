@@ -4,6 +4,7 @@ mod accounts;
 mod commands;
 mod outcomes;
 mod recovery;
+mod state;
 
 use std::path::PathBuf;
 use std::time::Duration;

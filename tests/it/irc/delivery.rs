@@ -367,3 +367,34 @@ fn links_that_break_anywhere_lose_nothing_keep_the_order_and_repeat_a_window_at_
     });
     run.expect("holds");
 }
+
+#[tokio::test(start_paused = true)]
+async fn each_refusal_of_a_channel_doubles_the_wait_for_the_next_try() {
+    let (connector, mut listener) = listen();
+    let _rig = Rig::start(settings(network(0)), connector, &["spark"]);
+    let mut server = listener.accept("").await;
+    let join = server.until("JOIN").await;
+    server.answer(&join.replace(",#spark", "")).await;
+    for wait in [15, 30, 60, 120] {
+        server.send(":s 473 herder #spark :no").await;
+        let begin = Instant::now();
+        server.until("JOIN #spark").await;
+        assert!((wait - 1..=wait).contains(&begin.elapsed().as_secs()), "{wait}: {:?}", begin.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_behind_one_that_was_not_taken_is_sent_again_behind_it() {
+    let (mut rig, mut server) = up(ALL).await;
+    rig.say(&agent("spark"), Lane::Normal, "one");
+    rig.say(&agent("spark"), Lane::Normal, "two");
+    let first = server.until("@label=").await;
+    let second = server.until("@label=").await;
+    let label = |line: &str| line.split_once(' ').expect("a label and a line").0.to_owned();
+    server.send(&format!("{} :s 404 herder #spark :no", label(&first))).await;
+    server.send(&format!("{} :herder!h@host PRIVMSG #spark :two", label(&second))).await;
+    let join = server.until("JOIN #spark").await;
+    server.answer(&join).await;
+    assert_eq!(server.posted("#spark").await, "one");
+    assert_eq!(server.posted("#spark").await, "two");
+}

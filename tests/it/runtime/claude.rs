@@ -188,3 +188,18 @@ async fn the_other_scripts_do_what_they_say() {
     let stays = run(stays).await.0;
     assert_eq!((stays.category, stays.exit), (Category::Success, Some(Exit::Signal(9))));
 }
+
+#[tokio::test]
+async fn a_turn_that_begins_after_a_result_has_all_of_its_own_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = "init(); m = read(); result('one'); init(); time.sleep(1.2); result('two')";
+    let mut what = claude(body, folder.path());
+    what.clocks.grace = Duration::from_millis(300);
+    let mut running = Running::start(what);
+    running.spawned().await;
+    running.order(Order::Go).await;
+    running.until(|signal| matches!(signal, Signal::Ready { .. })).await;
+    running.order(Order::Steer { work: WorkId(9), text: "and this".to_owned() }).await;
+    let (outcome, _) = running.ended().await;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("two")));
+}

@@ -285,3 +285,19 @@ async fn what_a_killed_herder_left_is_ended_and_nothing_else() {
     assert_eq!(again, orphans::Ended::default());
     other.kill().await.expect("it can be killed");
 }
+
+#[tokio::test]
+async fn a_process_that_is_stopped_still_hears_that_it_should_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "trap 'touch asked; exit 0' TERM; echo ready; kill -STOP $$; sleep 1000";
+    let mut what = session(Runtime::Command, &["sh", "-c", script], folder.path());
+    edit(&mut what, |spec| spec.relay = Relay::All);
+    let mut running = Running::start(what);
+    running.spawned().await;
+    running.order(Order::Go).await;
+    running.first_words().await;
+    running.order(Order::Stop).await;
+    let (outcome, survivors) = running.ended().await;
+    assert_eq!((outcome.exit, survivors.len()), (Some(Exit::Code(0)), 0), "{outcome:?}");
+    assert!(folder.path().join("asked").exists(), "it was asked before it was killed");
+}
