@@ -19,7 +19,7 @@ use super::store::{self, Lock, Paths};
 use super::writer::{Job, Prepared, PreparedWrite, QUEUE, Shown, Writer};
 use super::{
     Aggregate, Batch, CommitError, Confirmed, Loaded, MEMO_KEY_MAX, MEMO_MAX, Memo, OpenError, Opening,
-    ReadError, Receipt, Recorded, Settings, Stream, Write, encoding,
+    ReadError, Receipt, Recorded, Settings, Settled, Stream, Write, encoding,
 };
 
 /// Where posts go once they are on the disk.
@@ -140,10 +140,26 @@ impl Journal {
     /// # Errors
     /// The journal has failed or is closed.
     pub async fn confirm(&self, confirmed: Vec<Confirmed>) -> Result<(), CommitError> {
-        if confirmed.is_empty() {
+        self.settle(confirmed.into_iter().map(Settled::Delivered).collect()).await
+    }
+
+    /// Records what became of posts, in order and in one transaction; resolves when that is on the disk.
+    ///
+    /// # Errors
+    /// The journal has failed or is closed.
+    pub async fn settle(&self, settled: Vec<Settled>) -> Result<(), CommitError> {
+        if settled.is_empty() {
             return Ok(());
         }
-        self.ask(|done| Job::Confirm(confirmed, done)).await?
+        self.ask(|done| Job::Settle(settled, done)).await?
+    }
+
+    /// The networks that are still owed something. Blocks.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn networks_owed(&self) -> Result<Vec<NetworkName>, ReadError> {
+        guarded(|| self.0.reader.networks_owed())
     }
 
     /// A stream's state. Blocks.

@@ -220,6 +220,24 @@ pub struct Confirmed {
     pub lines: Option<u32>,
 }
 
+/// A long backlog was collapsed: one line stands for posts that nobody will read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Collapsed {
+    /// The line, in the row of the last post that it stands for.
+    pub line: Post,
+    /// The other posts that it stands for: they are taken out.
+    pub left_out: Vec<PostId>,
+}
+
+/// What became of posts that were owed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Settled {
+    /// They arrived.
+    Delivered(Confirmed),
+    /// A line stands for them.
+    Collapsed(Box<Collapsed>),
+}
+
 /// A sequence of events with one owner.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

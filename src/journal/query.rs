@@ -189,6 +189,15 @@ impl Reader {
         memos(&self.trees, prefix)
     }
 
+    /// The networks that are still owed something.
+    pub(super) fn networks_owed(&self) -> Result<Vec<NetworkName>, ReadError> {
+        let name = |prefix: Vec<u8>| {
+            let text = prefix.strip_suffix(&[0]).map(String::from_utf8_lossy).unwrap_or_default();
+            NetworkName::from(&*text)
+        };
+        Ok(network_prefixes(&self.trees)?.into_iter().map(name).collect())
+    }
+
     /// What is still owed to a network, in the order of commits.
     pub(super) fn undelivered(&self, network: &NetworkName) -> Result<Vec<Post>, ReadError> {
         let prefix = outbox_prefix(network);
@@ -209,16 +218,26 @@ pub(super) fn memos(trees: &Trees, prefix: &str) -> Result<Vec<(String, String)>
     Ok(memos)
 }
 
+/// The beginnings of the outbox's keys, one per network.
+fn network_prefixes(trees: &Trees) -> Result<Vec<Vec<u8>>, ReadError> {
+    let tree = trees.get(Tree::Outbox);
+    let mut prefixes = Vec::new();
+    let mut next: Option<Vec<u8>> = tree.first()?.and_then(|(key, _)| network_prefix(&key));
+    while let Some(prefix) = next {
+        let mut after = prefix.clone();
+        after.extend_from_slice(&[u8::MAX; 11]);
+        prefixes.push(prefix);
+        next = tree.range(after..).next().transpose()?.and_then(|(key, _)| network_prefix(&key));
+    }
+    Ok(prefixes)
+}
+
 /// Everything that is still owed, by network.
 pub(super) fn all_posts(trees: &Trees) -> Result<Vec<Post>, ReadError> {
     let mut all = Vec::new();
     let tree = trees.get(Tree::Outbox);
-    let mut next: Option<Vec<u8>> = tree.first()?.and_then(|(key, _)| network_prefix(&key));
-    while let Some(prefix) = next {
+    for prefix in network_prefixes(trees)? {
         all.extend(posts(tree.scan_prefix(&prefix), prefix.len())?);
-        let mut after = prefix;
-        after.extend_from_slice(&[u8::MAX; 11]);
-        next = tree.range(after..).next().transpose()?.and_then(|(key, _)| network_prefix(&key));
     }
     Ok(all)
 }
@@ -236,7 +255,8 @@ pub(super) fn posts(
     let mut posts = Vec::new();
     let mut open: Option<(u64, Vec<u8>, u32)> = None;
     let close = |open: Option<(u64, Vec<u8>, u32)>, posts: &mut Vec<Post>| -> Result<(), ReadError> {
-        let Some((id, text, lines)) = open else { return Ok(()) };
+        // Lines of a post that is gone are nothing.
+        let Some((id, text, lines)) = open.filter(|(_, text, _)| !text.is_empty()) else { return Ok(()) };
         let mut post = encoding::decode_post(&text)
             .map_err(|source| ReadError::Decode { what: format!("post {id}"), source })?;
         post.id = PostId(id);

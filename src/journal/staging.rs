@@ -17,7 +17,7 @@ use super::layout::{
 };
 use super::replay::SnapshotHeader;
 use super::writer::{Prepared, PreparedWrite};
-use super::{CommitError, Confirmed, Memo, Receipt, Snapshot, Stream, encoding};
+use super::{Collapsed, CommitError, Confirmed, Memo, Receipt, Settled, Snapshot, Stream, encoding};
 
 /// Entries since a stream's snapshot from which on a new one is wanted, once they are as large as it: a start replays
 /// about so many per agent, and a large state is not written again and again.
@@ -222,25 +222,42 @@ impl<'a> Stage<'a> {
         post
     }
 
-    /// Takes posts out, or notes how many of their lines arrived.
-    pub(super) fn confirm(&mut self, confirmed: &[Confirmed]) -> sled::Result<()> {
-        for Confirmed { network, post, lines } in confirmed {
-            let key = outbox_key(network, *post);
-            let stored = self.trees.get(Tree::Outbox).scan_prefix(&key).keys();
-            match lines {
-                None => {
-                    for key in stored {
-                        self.changes.remove(Tree::Outbox, key?);
-                    }
+    /// Takes posts out, notes how many of their lines arrived, or puts one in the place of many; in order.
+    pub(super) fn settle(&mut self, settled: Vec<Settled>) -> Result<(), CommitError> {
+        let failed = |error: sled::Error| CommitError::Failed(error.to_string());
+        for settled in settled {
+            match settled {
+                Settled::Delivered(Confirmed { network, post, lines: None }) => {
+                    self.take_out(&network, post).map_err(failed)?;
                 }
                 // A post that is gone already leaves nothing to note.
-                Some(lines) => {
-                    if self.trees.get(Tree::Outbox).contains_key(&key)? {
-                        self.changes.lines(network, *post, *lines);
+                Settled::Delivered(Confirmed { network, post, lines: Some(lines) }) => {
+                    let key = outbox_key(&network, post);
+                    if self.trees.get(Tree::Outbox).contains_key(key).map_err(failed)? {
+                        self.changes.lines(&network, post, lines);
                     }
+                }
+                Settled::Collapsed(collapsed) => {
+                    let Collapsed { line, left_out } = *collapsed;
+                    for post in left_out.into_iter().chain([line.id]) {
+                        self.take_out(&line.network, post).map_err(failed)?;
+                    }
+                    let text = encoding::encode_post(&line)
+                        .map_err(|error| CommitError::Invalid(format!("a post: {error}")))?;
+                    self.changes.post(&line.network, line.id, text);
                 }
             }
         }
+        Ok(())
+    }
+
+    fn take_out(&mut self, network: &NetworkName, post: PostId) -> sled::Result<()> {
+        let key = outbox_key(network, post);
+        for stored in self.trees.get(Tree::Outbox).scan_prefix(&key).keys() {
+            self.changes.remove(Tree::Outbox, stored?);
+        }
+        // The lines may have been noted in this very transaction.
+        self.changes.remove(Tree::Outbox, chunk_key(&key, LINES));
         Ok(())
     }
 

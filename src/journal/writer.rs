@@ -17,7 +17,7 @@ use super::acked::Acked;
 use super::handle::PostSink;
 use super::layout::{Head, Last, Trees};
 use super::staging::{Changes, Stage};
-use super::{CommitError, Confirmed, Memo, ReadError, Receipt, Snapshot, Stream, disk};
+use super::{CommitError, Memo, ReadError, Receipt, Settled, Snapshot, Stream, disk};
 
 /// Batches that wait for the writer. A supervisor has at most one of its own here, so this is a fleet of thousands;
 /// beyond it callers wait, which is the right thing when the disk cannot follow.
@@ -57,7 +57,7 @@ type Done<T, E = CommitError> = oneshot::Sender<Result<T, E>>;
 /// What the writer is asked for.
 pub(super) enum Job {
     Commit(Prepared, Done<Receipt>),
-    Confirm(Vec<Confirmed>, Done<()>),
+    Settle(Vec<Settled>, Done<()>),
     /// Takes events up to and with this seq out of the database: an archive has them.
     Forget(u64, Done<()>),
     /// A consistent look at everything but the events.
@@ -112,7 +112,7 @@ pub(super) struct Writer {
 /// A job of the group that was staged, to be answered once the group is on the disk.
 enum Answer {
     Commit(Done<Receipt>, Receipt, Vec<Post>),
-    Confirm(Done<()>),
+    Settle(Done<()>),
     Forget(Done<()>),
 }
 
@@ -152,7 +152,7 @@ impl Writer {
                 let _ = done.send(());
             }
             Job::Close(closed) => return Some(closed),
-            Job::Commit(..) | Job::Confirm(..) | Job::Forget(..) => self.commit(vec![job]),
+            Job::Commit(..) | Job::Settle(..) | Job::Forget(..) => self.commit(vec![job]),
         }
         None
     }
@@ -207,7 +207,7 @@ impl Writer {
         for answer in answers {
             match answer {
                 Answer::Commit(done, ..) => drop(done.send(Err(error.clone()))),
-                Answer::Confirm(done) | Answer::Forget(done) => drop(done.send(Err(error.clone()))),
+                Answer::Settle(done) | Answer::Forget(done) => drop(done.send(Err(error.clone()))),
             }
         }
     }
@@ -235,7 +235,7 @@ impl Writer {
                     // A caller that went away has its batch stored all the same.
                     let _ = done.send(Ok(receipt));
                 }
-                Answer::Confirm(done) | Answer::Forget(done) => drop(done.send(Ok(()))),
+                Answer::Settle(done) | Answer::Forget(done) => drop(done.send(Ok(()))),
             }
         }
     }
@@ -297,7 +297,7 @@ fn gather(first: Job, jobs: &mut mpsc::Receiver<Job>) -> (Vec<Job>, Option<Job>)
 fn size(job: &Job) -> Option<usize> {
     match job {
         Job::Commit(prepared, _) => Some(prepared.bytes),
-        Job::Confirm(confirmed, _) => Some(confirmed.len() * 64),
+        Job::Settle(settled, _) => Some(settled.len() * 64),
         Job::Forget(..) => Some(0),
         Job::Capture(_) | Job::LookAtDisk(_) | Job::Close(_) => None,
     }
@@ -313,10 +313,10 @@ fn stage_job(stage: &mut Stage<'_>, job: Job) -> Option<Answer> {
                 None
             }
         },
-        Job::Confirm(confirmed, done) => match stage.confirm(&confirmed) {
-            Ok(()) => Some(Answer::Confirm(done)),
+        Job::Settle(settled, done) => match stage.settle(settled) {
+            Ok(()) => Some(Answer::Settle(done)),
             Err(error) => {
-                let _ = done.send(Err(CommitError::Failed(error.to_string())));
+                let _ = done.send(Err(error));
                 None
             }
         },
@@ -334,7 +334,7 @@ fn stage_job(stage: &mut Stage<'_>, job: Job) -> Option<Answer> {
 fn refuse(job: Job, error: &CommitError) {
     match job {
         Job::Commit(_, done) => drop(done.send(Err(error.clone()))),
-        Job::Confirm(_, done) | Job::Forget(_, done) => drop(done.send(Err(error.clone()))),
+        Job::Settle(_, done) | Job::Forget(_, done) => drop(done.send(Err(error.clone()))),
         Job::Capture(done) => drop(done.send(Err(ReadError::Closed))),
         Job::Close(done) | Job::LookAtDisk(done) => drop(done.send(())),
     }

@@ -3,18 +3,22 @@
 //! Somebody who comes back to a channel wants to know how things stand, not to scroll through a night. A channel of an agent
 //! with more than [`BACKLOG_LINES`] lines in the normal lane keeps what the agent said last; the older words become one line
 //! "… n lines while away; `@agent log`" in their place. If herder's own status posts alone are still too many, the older ones
-//! of them follow. Alerts and answers are of the urgent lane and are never touched, nor are machine-read lines in the work
-//! channel, nor a post of which a line was already handed out.
+//! of them follow. Alerts are never touched, nor is a post of which a line was already handed out.
 //!
-//! The posts that were left out count as delivered when that line is: a herder that is killed before still owes them all.
+//! A network that stays away must not fill the disk either. What waits for one target is bounded ([`bound`]): lines for
+//! machines in the work channel by [`BOUND_KEPT`], answers to people by [`ANSWERS_KEPT`], each with a line that says how
+//! many are left out.
+//!
+//! The posts that were left out leave the journal in the transaction that puts the line in the place of the last of them, so
+//! that neither a restart nor a kill changes the number.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use super::lane::Item;
-use super::{Body, Lane, Post, Target, render};
-use crate::core::id::PostId;
+use super::{Body, Lane, Post, Renderer, Target, render};
+use crate::core::id::{AgentName, PostId};
 use crate::core::notice::Notice;
+use crate::journal::{Collapsed, Settled};
 
 /// From more than so many lines on a backlog is collapsed.
 pub const BACKLOG_LINES: u32 = 30;
@@ -22,84 +26,143 @@ pub const BACKLOG_LINES: u32 = 30;
 /// About how many of the last lines stay.
 pub const BACKLOG_KEPT: u32 = 10;
 
-/// Collapses the backlog of `target`, if it is an agent's channel and long. `key` is for the line that is put in.
-pub(super) fn collapse(items: &mut VecDeque<Item>, target: &Target, key: u64) {
-    let Target::Agent(agent) = target else { return };
-    let long = |items: &VecDeque<Item>| items.iter().map(Item::lines).sum::<u32>() > BACKLOG_LINES;
-    let words =
-        |item: &Item| matches!(&item.post.body, Body::Agent { .. } | Body::Notice(Notice::Collapsed { .. }));
-    if long(items) {
-        leave_out(items, key, words, agent);
-    }
-    if long(items) {
-        leave_out(items, key, |_| true, agent);
-    }
+/// How many of the last lines stay for a channel that is read by machines, which want all of them.
+pub(super) const BOUND_KEPT: u32 = 500;
+
+/// How many of the last answers stay for one channel or person: who asked that often reads no more.
+pub(super) const ANSWERS_KEPT: u32 = 50;
+
+/// What has to be recorded of a collapse, in order.
+pub(super) type Away = Vec<Settled>;
+
+/// Which posts are left out, and what the line for them says.
+struct Rule<'a> {
+    keep: u32,
+    collapsible: &'a dyn Fn(&Item) -> bool,
+    agent: Option<&'a AgentName>,
+    lane: Lane,
 }
 
-/// Takes out all but the last lines of what is `collapsible`, and puts one line where the last of them was.
-fn leave_out(
+/// Collapses the backlog of `target`, if it is an agent's channel and long. `keys` are for the lines that are put in.
+pub(super) fn collapse(
     items: &mut VecDeque<Item>,
-    key: u64,
-    collapsible: impl Fn(&Item) -> bool,
-    agent: &crate::core::id::AgentName,
-) {
-    let (mut kept, mut full) = (0, false);
+    target: &Target,
+    keys: (u64, u64),
+    renderer: &Renderer,
+) -> Away {
+    let mut away = Away::new();
+    let Target::Agent(agent) = target else { return away };
+    let long = |items: &VecDeque<Item>| items.iter().map(Item::lines).sum::<u32>() > BACKLOG_LINES;
+    let words = |item: &Item| is_words(item) || is_line(item);
+    let all = |_: &Item| true;
+    for (key, collapsible) in [(keys.0, &words as &dyn Fn(&Item) -> bool), (keys.1, &all)] {
+        if long(items) {
+            let rule = Rule { keep: BACKLOG_KEPT, collapsible, agent: Some(agent), lane: Lane::Normal };
+            leave_out(items, key, &rule, renderer, &mut away);
+        }
+    }
+    away
+}
+
+/// Bounds what waits for `target`, whatever it is, once it is too much to hold.
+pub(super) fn bound(
+    items: &mut VecDeque<Item>,
+    target: &Target,
+    lane: Lane,
+    keys: (u64, u64),
+    renderer: &Renderer,
+) -> Away {
+    let mut away = Away::new();
+    let answers = |item: &Item| item.post.answers.is_some() || is_line(item);
+    let all = |_: &Item| true;
+    let rule = match (lane, target) {
+        (Lane::Normal, Target::Agent(_)) => return collapse(items, target, keys, renderer),
+        (Lane::Normal, _) => Rule { keep: BOUND_KEPT, collapsible: &all, agent: None, lane },
+        (Lane::Urgent, _) => Rule { keep: ANSWERS_KEPT, collapsible: &answers, agent: None, lane },
+    };
+    leave_out(items, keys.0, &rule, renderer, &mut away);
+    away
+}
+
+fn is_words(item: &Item) -> bool {
+    matches!(&item.post.body, Body::Agent { .. })
+}
+
+fn is_line(item: &Item) -> bool {
+    matches!(&item.post.body, Body::Notice(Notice::Collapsed { .. }))
+}
+
+/// Takes out all but the last lines of what is collapsible, and puts one line where the last of them was.
+fn leave_out(items: &mut VecDeque<Item>, key: u64, rule: &Rule<'_>, renderer: &Renderer, away: &mut Away) {
+    let (mut kept, mut said, mut full) = (0, false, false);
     let mut left_out = vec![false; items.len()];
-    for (at, item) in items.iter().enumerate().rev() {
-        if !item.untouched() || !collapsible(item) {
+    let mut cut = None;
+    for (at, item) in items.iter_mut().enumerate().rev() {
+        if !item.untouched() || !(rule.collapsible)(item) {
             continue;
         }
-        // The last post stays even when it alone is longer.
-        full |= kept > 0 && kept + item.lines() > BACKLOG_KEPT;
-        left_out[at] = full;
+        let room = rule.keep.saturating_sub(kept);
+        if !full && !said && is_words(item) && room > 0 && item.lines() > room {
+            // What was said last is not left out whole, however long it is: its last lines stay.
+            cut = item.trim(renderer, room).map(|trim| (at, trim));
+            full |= cut.is_some();
+        } else {
+            full |= kept > 0 && kept + item.lines() > rule.keep;
+            left_out[at] = full;
+        }
+        said |= is_words(item);
         kept += item.lines();
     }
-    let Some(place) = left_out.iter().rposition(|out| *out) else { return };
-    let mut line = None;
+    let last = left_out.iter().rposition(|out| *out);
+    let Some(place) = last.or(cut.as_ref().map(|(at, _)| *at)) else { return };
+    let mut count = cut.as_ref().map_or(0, |(_, trim)| trim.lines);
+    let mut ids = Vec::new();
     for (at, item) in std::mem::take(items).into_iter().enumerate() {
-        if left_out[at] {
-            absorb(&mut line, item, key, agent);
-            if at == place {
-                items.extend(line.take());
+        let out = left_out[at];
+        if out {
+            count = count.saturating_add(away_with(&item));
+            ids.extend(Some(item.post.id).filter(|id| *id != PostId(0)));
+        }
+        if at == place {
+            // It takes the row of the last post that it stands for.
+            let line = standing(&item.post, ids.pop().unwrap_or_default(), count, rule);
+            items.push_back(Item::new(key, line.clone()));
+            if line.id != PostId(0) {
+                away.extend(cut.take().map(|(_, trim)| Settled::Delivered(trim.confirmed)));
+                let left_out = std::mem::take(&mut ids);
+                away.push(Settled::Collapsed(Box::new(Collapsed { line, left_out })));
             }
-        } else {
+        }
+        if !out {
             items.push_back(item);
         }
     }
 }
 
-/// Adds a post that is left out to the line that stands for all of them.
-fn absorb(line: &mut Option<Item>, item: Item, key: u64, agent: &crate::core::id::AgentName) {
-    let lines = item.lines();
-    let post = &*item.post;
-    let (id, at) = (post.id, post.at);
-    let line = line.get_or_insert_with(|| {
-        let body = Body::Notice(Notice::Collapsed { agent: Some(agent.clone()), count: 0 });
-        let post = Post {
-            id: PostId(0),
-            network: post.network.clone(),
-            to: post.to.clone(),
-            lane: Lane::Normal,
-            at,
-            body,
-            answers: None,
-            quotes: None,
-            confirmed_lines: 0,
-        };
-        Item::new(key, post)
-    });
-    // A line that already stands for others brings their number.
-    let more = match &post.body {
+/// How many lines are away with a post that is left out.
+fn away_with(item: &Item) -> u32 {
+    match &item.post.body {
+        // A line that already stands for others brings their number.
         Body::Notice(Notice::Collapsed { count, .. }) => *count,
         // What would have been cut is away as well: it is counted with the rest.
-        Body::Agent { text, .. } => u32::try_from(render::whole(text)).unwrap_or(u32::MAX).max(1),
-        Body::Notice(_) | Body::Refusal(_) | Body::Lines(_) => lines,
-    };
-    let standing = Arc::make_mut(&mut line.post);
-    standing.at = at;
-    if let Body::Notice(Notice::Collapsed { count, .. }) = &mut standing.body {
-        *count = count.saturating_add(more);
+        Body::Agent { text, .. } if !item.is_trimmed() => {
+            u32::try_from(render::whole(text)).unwrap_or(u32::MAX).max(1)
+        }
+        Body::Agent { .. } | Body::Notice(_) | Body::Refusal(_) | Body::Lines(_) => item.lines(),
     }
-    line.covers.extend(item.covers);
-    line.covers.extend(Some(id).filter(|id| *id != PostId(0)));
+}
+
+/// The line that stands for `count` others, the last of which is `last`.
+fn standing(last: &Post, id: PostId, count: u32, rule: &Rule<'_>) -> Post {
+    Post {
+        id,
+        network: last.network.clone(),
+        to: last.to.clone(),
+        lane: rule.lane,
+        at: last.at,
+        body: Body::Notice(Notice::Collapsed { agent: rule.agent.cloned(), count }),
+        answers: None,
+        quotes: None,
+        confirmed_lines: 0,
+    }
 }

@@ -3,9 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use super::backlog::{self, Away};
 use super::render::{self, Renderer};
-use super::{Post, Target, backlog, split};
+use super::{Lane, Post, Target, split};
 use crate::core::id::PostId;
+use crate::journal::Confirmed;
 
 /// With less room than this a line would be unreadable; the target waits as if it were not joined.
 const ROOM_USABLE: usize = 32;
@@ -53,35 +55,66 @@ struct Unit {
     resent: bool,
 }
 
+/// Lines of a post that were left out.
+#[derive(Debug)]
+pub(super) struct Trim {
+    /// How many more than before.
+    pub(super) lines: u32,
+    /// What is to be recorded of it.
+    pub(super) confirmed: Confirmed,
+}
+
 /// A post in its target's queue.
 #[derive(Debug)]
 pub(super) struct Item {
     key: u64,
     pub(super) post: Arc<Post>,
-    /// Posts that this one stands for: delivered with it.
-    pub(super) covers: Vec<PostId>,
     units: Option<Vec<Unit>>,
+    /// How many of its first lines count as delivered.
     recorded: u32,
+    /// How many of them because they were left out of a long backlog.
+    trimmed: u32,
 }
 
 impl Item {
     pub(super) fn new(key: u64, post: Post) -> Self {
         let recorded = post.confirmed_lines;
-        Self { key, post: Arc::new(post), covers: Vec::new(), units: None, recorded }
+        Self { key, post: Arc::new(post), units: None, recorded, trimmed: 0 }
     }
 
     /// Whether none of its lines was ever handed out.
     pub(super) fn untouched(&self) -> bool {
-        self.recorded == 0
-            && self
-                .units
-                .as_ref()
-                .is_none_or(|units| units.iter().all(|unit| unit.state == UnitState::Waiting && !unit.resent))
+        let waits = |unit: &Unit| unit.state == UnitState::Waiting && !unit.resent;
+        let owed = |units: &Vec<Unit>| units.iter().filter(|unit| unit.index >= self.trimmed).all(waits);
+        self.recorded == self.trimmed && self.units.as_ref().is_none_or(owed)
     }
 
     /// About how many lines it will have.
     pub(super) fn lines(&self) -> u32 {
-        render::estimate(&self.post)
+        match &self.units {
+            Some(units) if self.is_trimmed() => {
+                u32::try_from(units.len()).unwrap_or(u32::MAX).saturating_sub(self.trimmed)
+            }
+            Some(_) | None => render::estimate(&self.post),
+        }
+    }
+
+    /// Whether its first lines were left out.
+    pub(super) fn is_trimmed(&self) -> bool {
+        self.trimmed > 0
+    }
+
+    /// Leaves its first lines out, so that `room` stay; `None` if it has no more than that. Only for what is untouched.
+    pub(super) fn trim(&mut self, renderer: &Renderer, room: u32) -> Option<Trim> {
+        let lines = u32::try_from(self.units(renderer).len()).unwrap_or(u32::MAX);
+        let out = lines.saturating_sub(room);
+        let more = out.checked_sub(self.trimmed).filter(|more| *more > 0)?;
+        for unit in self.units.iter_mut().flatten().filter(|unit| unit.index < out) {
+            unit.state = UnitState::Confirmed;
+        }
+        (self.recorded, self.trimmed) = (out, out);
+        let (network, post) = (self.post.network.clone(), self.post.id);
+        Some(Trim { lines: more, confirmed: Confirmed { network, post, lines: Some(out) } })
     }
 
     fn units(&mut self, renderer: &Renderer) -> &mut Vec<Unit> {
@@ -108,9 +141,8 @@ impl Item {
     }
 
     /// What to record of it when all of it is delivered.
-    fn whole(self) -> Vec<Part> {
-        let own = Some(self.post.id).filter(|id| *id != PostId(0));
-        own.into_iter().chain(self.covers).map(|id| (id, None)).collect()
+    fn whole(self) -> Option<Part> {
+        Some((self.post.id, None)).filter(|(id, _)| *id != PostId(0))
     }
 
     /// Hands out its first waiting line, cut to `room`.
@@ -238,7 +270,7 @@ impl LaneQueue {
             item.recorded = item.recorded.max(confirmed);
             return if news { vec![(item.post.id, Some(confirmed))] } else { Vec::new() };
         }
-        let parts = items.remove(at).map(Item::whole).unwrap_or_default();
+        let parts = items.remove(at).and_then(Item::whole).into_iter().collect();
         if items.is_empty() {
             self.drop_target(&line.target);
         }
@@ -274,11 +306,36 @@ impl LaneQueue {
         items.into_iter().flat_map(Item::whole).collect()
     }
 
-    /// Shortens the backlog of a target, if it is long.
-    pub(super) fn collapse(&mut self, target: &Target, key: u64) {
-        if let Some(items) = self.targets.get_mut(target) {
-            backlog::collapse(items, target, key);
+    /// Shortens the backlog of a target, if it is long; what is to be recorded of that.
+    pub(super) fn collapse(&mut self, target: &Target, keys: (u64, u64), renderer: &Renderer) -> Away {
+        let items = self.targets.get_mut(target);
+        items.map(|items| backlog::collapse(items, target, keys, renderer)).unwrap_or_default()
+    }
+
+    /// Shortens what waits for a target because it is too much to hold; what is to be recorded of that.
+    pub(super) fn bound(
+        &mut self,
+        target: &Target,
+        lane: Lane,
+        keys: (u64, u64),
+        renderer: &Renderer,
+    ) -> Away {
+        let items = self.targets.get_mut(target);
+        items.map(|items| backlog::bound(items, target, lane, keys, renderer)).unwrap_or_default()
+    }
+
+    /// The person who waits longest, if more than `most` do.
+    pub(super) fn surplus_person(&self, most: usize) -> Option<Target> {
+        if self.targets.len() <= most {
+            return None;
         }
+        let waits = |(target, items): (&Target, &VecDeque<Item>)| {
+            let person = matches!(target, Target::Person(_));
+            items.front().filter(|_| person).map(|first| (first.key, target.clone()))
+        };
+        let persons: Vec<(u64, Target)> = self.targets.iter().filter_map(waits).collect();
+        let surplus = persons.len() > most;
+        persons.into_iter().min_by_key(|(key, _)| *key).filter(|_| surplus).map(|(_, target)| target)
     }
 
     fn drop_target(&mut self, target: &Target) {

@@ -8,6 +8,7 @@
 //!
 //! How lines are paced and how a network proves that it has them lives with the network, e.g. `crate::chat::irc`.
 
+pub mod absent;
 mod backlog;
 pub mod clean;
 mod lane;
@@ -27,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::id::{AgentName, NetworkName, PostId};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
-use crate::journal::{Confirmed, Journal, PostSink, ReadError};
+use crate::journal::{Journal, PostSink, ReadError, Settled};
 
 pub use backlog::{BACKLOG_KEPT, BACKLOG_LINES};
 pub use lane::Line;
@@ -163,7 +164,7 @@ impl PostSink for Feed {
         for post in posts {
             match self.0.get(&post.network).and_then(Weak::upgrade) {
                 Some(queue) => queue.push(post),
-                // It stays owed in the journal, for the day its network is configured again.
+                // It stays owed in the journal, for the day its network is configured again (see `absent`).
                 None => {
                     tracing::debug!(network = %post.network, post = %post.id, "no such network is configured")
                 }
@@ -173,10 +174,7 @@ impl PostSink for Feed {
 }
 
 impl Ledger for Journal {
-    fn record(
-        &self,
-        delivered: Vec<Confirmed>,
-    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
-        Box::pin(async move { self.confirm(delivered).await.map_err(|error| error.to_string()) })
+    fn record(&self, settled: Vec<Settled>) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+        Box::pin(async move { self.settle(settled).await.map_err(|error| error.to_string()) })
     }
 }

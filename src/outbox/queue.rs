@@ -16,10 +16,10 @@
 //! flying or confirmed. [`NetworkQueue::requeue`] turns flying into waiting; a confirmed line is never sent again in this
 //! run, and not after a restart either once [`NetworkQueue::confirm`] returned.
 //!
-//! Memory: every post that is owed is held, but a channel's backlog in the normal lane is bounded by
-//! [`BACKLOG_POSTS_MAX`]; beyond it the oldest posts shrink to their ids, as after an absence ([`super::backlog`]). The
-//! urgent lane has no bound of its own: its posts are answers, which people ask for one by one on a network that is up, and
-//! alerts, which are rare and must not be dropped.
+//! Memory and disk: every post that is owed is held, but what waits for one target is bounded by [`BACKLOG_POSTS_MAX`] in
+//! the normal lane and by [`ANSWERS_MAX`] in the urgent one; beyond it the oldest posts shrink to a line with their number,
+//! as after an absence ([`super::backlog`]), here and in the journal. Of people who wait for an answer in private there are
+//! at most [`PERSONS_MAX`]. Alerts alone have no bound: they are rare and must not be dropped.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -28,22 +28,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::backlog::Away;
 use super::lane::{LaneQueue, Line};
 use super::render::Renderer;
 use super::{Lane, Post, Target};
 use crate::core::id::{NetworkName, PostId};
-use crate::journal::Confirmed;
+use crate::journal::{Confirmed, Settled};
 
 /// The most posts that wait for one channel in the normal lane: some hours of a busy agent, a few megabytes at worst.
 pub const BACKLOG_POSTS_MAX: usize = 1000;
 
+/// The most answers that wait for one channel or person.
+pub const ANSWERS_MAX: usize = 100;
+
+/// The most people who wait for an answer in private: many times what a network with a herder on it has.
+pub const PERSONS_MAX: usize = 500;
+
 /// Where deliveries are recorded: the journal, or a test's list.
 pub trait Ledger: Send + Sync + 'static {
-    /// Records `delivered`; durable when it resolves.
-    fn record(
-        &self,
-        delivered: Vec<Confirmed>,
-    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>>;
+    /// Records `settled`; durable when it resolves.
+    fn record(&self, settled: Vec<Settled>) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>>;
 }
 
 /// Lines to send together, then to be confirmed or put back. A network that learns of lines one by one may take a window
@@ -62,6 +66,8 @@ pub struct NetworkQueue {
     state: Mutex<State>,
     /// Something can be sent that could not be before.
     changed: Notify,
+    /// Something is to be recorded that no delivery waits for.
+    unsettled: Notify,
     /// Nothing is owed any more.
     emptied: Notify,
     /// One recording at a time, so that what failed or was cut short is recorded before what came later.
@@ -81,8 +87,8 @@ struct State {
     /// Stored posts that are here, so that one which comes twice (at a start) is taken once.
     ids: HashSet<PostId>,
     next_key: u64,
-    /// Delivered, but not yet recorded.
-    unrecorded: Vec<Confirmed>,
+    /// Delivered or left out, but not yet recorded.
+    unrecorded: Vec<Settled>,
 }
 
 impl State {
@@ -99,8 +105,25 @@ impl State {
             if lines.is_none() {
                 self.ids.remove(&post);
             }
-            self.unrecorded.push(Confirmed { network: network.clone(), post, lines });
+            self.unrecorded.push(Settled::Delivered(Confirmed { network: network.clone(), post, lines }));
         }
+    }
+
+    fn put_away(&mut self, away: Away) {
+        for settled in &away {
+            if let Settled::Collapsed(collapsed) = settled {
+                collapsed.left_out.iter().for_each(|id| {
+                    self.ids.remove(id);
+                });
+            }
+        }
+        self.unrecorded.extend(away);
+    }
+
+    /// Two keys for lines that stand for others.
+    fn keys(&mut self) -> (u64, u64) {
+        self.next_key += 2;
+        (self.next_key - 1, self.next_key)
     }
 }
 
@@ -114,6 +137,7 @@ impl NetworkQueue {
             ledger,
             state: Mutex::default(),
             changed: Notify::new(),
+            unsettled: Notify::new(),
             emptied: Notify::new(),
             recording: tokio::sync::Mutex::new(()),
         }
@@ -148,11 +172,38 @@ impl NetworkQueue {
         state.next_key += 1;
         let (key, urgent, target) = (state.next_key, post.lane == Lane::Urgent, post.to.clone());
         let waiting = state.lane(urgent).push(key, post);
-        if !urgent && waiting > BACKLOG_POSTS_MAX {
-            collapse(&mut state, &target);
+        let most = if urgent { ANSWERS_MAX } else { BACKLOG_POSTS_MAX };
+        if waiting > most && target != Target::Alerts {
+            let keys = state.keys();
+            let lane = if urgent { Lane::Urgent } else { Lane::Normal };
+            let away = state.lane(urgent).bound(&target, lane, keys, &self.renderer);
+            state.put_away(away);
         }
+        while let Some(person) = state.urgent.surplus_person(PERSONS_MAX) {
+            tracing::warn!(network = %self.network, "too many people wait for answers; the oldest are let go");
+            let parts = state.urgent.forget(&person);
+            state.delivered(&self.network, parts);
+        }
+        let unsettled = !state.unrecorded.is_empty();
         drop(state);
         self.changed.notify_one();
+        if unsettled {
+            self.unsettled.notify_one();
+        }
+    }
+
+    /// Records what was left out of long backlogs, as it happens, until dropped: a network that is not there sends nothing
+    /// that this could wait for.
+    pub async fn keep_settled(&self) {
+        loop {
+            self.settle().await;
+            self.unsettled.notified().await;
+        }
+    }
+
+    /// Records what is delivered or left out and not yet recorded.
+    pub async fn settle(&self) {
+        self.record().await;
     }
 
     /// The next lines to send, at most `max_lines`: waits until there are some. Dropping the future loses nothing.
@@ -256,10 +307,13 @@ impl NetworkQueue {
         state.urgent.ground();
         state.normal.ground();
         for target in state.normal.targets() {
-            collapse(&mut state, &target);
+            let keys = state.keys();
+            let away = state.normal.collapse(&target, keys, &self.renderer);
+            state.put_away(away);
         }
         drop(state);
         self.changed.notify_one();
+        self.unsettled.notify_one();
     }
 
     /// A target is gone for good (a person who left, a channel that nobody needs any more): what is owed to it counts as
@@ -296,10 +350,4 @@ impl NetworkQueue {
         // Nothing under this lock panics half way through a change that matters: a poisoned state is as good as another.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn collapse(state: &mut State, target: &Target) {
-    state.next_key += 1;
-    let key = state.next_key;
-    state.normal.collapse(target, key);
 }

@@ -35,7 +35,7 @@ use crate::core::notice::Notice;
 use crate::journal::{self, Journal, OpenError, Opening, ReadError};
 use crate::l10n::{Locale, UnknownLocale};
 use crate::local::{BindError, Bound};
-use crate::outbox::{Body, Lane, Markup, NetworkQueue, Outbox, Post, Redactor, Renderer, Target};
+use crate::outbox::{Body, Lane, Markup, NetworkQueue, Outbox, Post, Redactor, Renderer, Target, absent};
 use crate::runtime::ProcessTrees;
 use crate::supervisor::{self, FaultInjection, Fleet, StartError};
 
@@ -135,6 +135,10 @@ impl Herder {
         let locale = Locale::load(&config.locale)?;
         let redactor = Redactor::new(&config.secrets);
         let networks = networks::all(&config);
+        let named: Vec<NetworkName> = networks.iter().map(|(name, _)| name.clone()).collect();
+        if let Err(reason) = absent::let_go(&journal, &named, config.history.keep, clock::now()).await {
+            warn!(%reason, "posts owed to networks that are gone stay");
+        }
         let queues = open_queues(&journal, &networks, &locale, &redactor).await?;
 
         let settings = supervisor::Settings {
@@ -217,6 +221,10 @@ impl Herder {
             };
             self.keep(of_discord, networks::Adapter::Discord(Box::new(ports)), options.patience.anew);
         }
+        for queue in self.queues.values() {
+            let (queue, token) = (Arc::clone(queue), self.hearing.clone());
+            self.tasks.spawn(async move { stop_with(token, queue.keep_settled()).await });
+        }
         let speech = speech::Speech {
             dispatcher: dispatcher.clone(),
             queues: self.queues.clone(),
@@ -244,7 +252,7 @@ impl Herder {
             notices.push((Target::Control, Notice::Away { from, to: clock::now() }));
         }
         if Access::new(&config.access).nobody() {
-            warn!("nobody is named in [access], so nobody can command");
+            // The log has it from the configuration already.
             notices.push((Target::Control, Notice::NobodyConfigured));
         }
         for missing in &opening.missing {

@@ -11,7 +11,7 @@ use herder::chat::{Inbound, LinkReport, LinkState};
 use herder::clock;
 use herder::config::{IrcNetwork, Tls};
 use herder::core::id::{AgentName, NetworkName, PostId};
-use herder::journal::Confirmed;
+use herder::journal::{Confirmed, Settled};
 use herder::l10n::Locale;
 use herder::outbox::{Body, Lane, Ledger, Markup, NetworkQueue, Post, Redactor, Renderer, Target};
 use tokio::sync::{mpsc, watch};
@@ -26,10 +26,11 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 pub(crate) struct Recorded(pub(crate) Mutex<Vec<Confirmed>>);
 
 impl Ledger for Recorded {
-    fn record(
-        &self,
-        delivered: Vec<Confirmed>,
-    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+    fn record(&self, settled: Vec<Settled>) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+        let delivered = settled.into_iter().filter_map(|settled| match settled {
+            Settled::Delivered(confirmed) => Some(confirmed),
+            Settled::Collapsed(_) => None,
+        });
         self.0.lock().expect("not poisoned").extend(delivered);
         Box::pin(std::future::ready(Ok(())))
     }

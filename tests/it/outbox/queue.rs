@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 use herder::core::id::{AgentName, NetworkName, PostId};
 use herder::core::notice::Notice;
 use herder::core::time::Timestamp;
-use herder::journal::Confirmed;
+use herder::journal::{Confirmed, Settled};
 use herder::l10n::Locale;
 use herder::outbox::{
     BACKLOG_LINES, Body, Lane, Ledger, Line, Markup, NetworkQueue, Post, Redactor, Renderer, Target, Window,
@@ -22,15 +22,20 @@ use tokio::time::timeout;
 pub(super) struct Book(pub(super) Mutex<HashMap<PostId, Option<u32>>>);
 
 impl Ledger for Book {
-    fn record(
-        &self,
-        delivered: Vec<Confirmed>,
-    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+    fn record(&self, settled: Vec<Settled>) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
         let mut book = self.0.lock().expect("no test panics with it");
-        for part in delivered {
-            let whole = book.get(&part.post).is_some_and(Option::is_none);
-            assert!(!whole, "{:?} was recorded as delivered before", part.post);
-            book.insert(part.post, part.lines);
+        for settled in settled {
+            let parts = match settled {
+                Settled::Delivered(Confirmed { post, lines, .. }) => vec![(post, lines)],
+                Settled::Collapsed(collapsed) => {
+                    collapsed.left_out.into_iter().map(|post| (post, None)).collect()
+                }
+            };
+            for (post, lines) in parts {
+                let whole = book.get(&post).is_some_and(Option::is_none);
+                assert!(!whole, "{post:?} was recorded as delivered before");
+                book.insert(post, lines);
+            }
         }
         Box::pin(std::future::ready(Ok(())))
     }
@@ -249,7 +254,12 @@ async fn a_long_backlog_becomes_its_last_lines() {
     queue.push(notice(42, &spark, "status after"));
     queue.push(words(43, &spark, Lane::Urgent, "answer"));
     queue.link_restored();
-    assert_eq!(book.whole(), [0; 0], "nothing counts as delivered before the line that stands for it is");
+    queue.settle().await;
+    assert_eq!(
+        book.whole(),
+        (2..=30).collect::<Vec<_>>(),
+        "the line is owed in the place of the last of them"
+    );
     let sent = everything(&queue).await;
     insta::assert_snapshot!(sent.join("\n"), @r"
     answer
@@ -384,4 +394,87 @@ async fn a_person_who_asks_without_end_does_not_silence_the_agents() {
         4,
         "with nothing else to say a window is not left half empty"
     );
+}
+
+#[tokio::test]
+async fn of_one_long_post_the_last_lines_stay() {
+    let (queue, book) = queue();
+    let spark = agent("spark");
+    let text: Vec<String> = (1..=40).map(|line| format!("line {line}")).collect();
+    queue.push(words(1, &spark, Lane::Normal, &text.join("\n")));
+    queue.push(notice(2, &spark, "status"));
+    queue.link_restored();
+    queue.link_restored();
+    let sent = everything(&queue).await;
+    insta::assert_snapshot!(sent.join("\n"), @r"
+    … 21 lines while away; `@spark log`
+    line 22
+    line 23
+    line 24
+    line 25
+    line 26
+    line 27
+    line 28
+    line 29
+    line 30
+    … 10 more lines; `@spark log`
+    status
+    ");
+    assert_eq!(book.whole(), [1, 2]);
+}
+
+#[tokio::test]
+async fn a_long_post_that_was_cut_once_is_counted_once_when_it_is_left_out_later() {
+    let (queue, book) = queue();
+    let spark = agent("spark");
+    let text = ["word"; 31].join("\n");
+    queue.push(words(1, &spark, Lane::Normal, "before"));
+    queue.push(words(2, &spark, Lane::Normal, &text));
+    queue.link_restored();
+    for id in 3..=42 {
+        queue.push(words(id, &spark, Lane::Normal, "later"));
+    }
+    queue.link_restored();
+    let sent = everything(&queue).await;
+    // One before, thirty that are shown of the long one and the line about its last, thirty later ones.
+    assert_eq!(sent[0], "… 62 lines while away; `@spark log`");
+    assert_eq!(sent.len(), 11);
+    assert_eq!(book.whole(), (1..=42).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn lines_for_machines_and_answers_are_bounded_and_alerts_are_not() {
+    let (queue, book) = queue();
+    let channel = Target::Channel("#dev".to_owned());
+    for id in 1..=2000 {
+        queue.push(notice(id, &Target::Work, &format!("FAIL {id}")));
+        let answer = words(10_000 + id, &channel, Lane::Urgent, "an answer");
+        queue.push(Post { answers: Some("alice".to_owned()), ..answer });
+        queue.push(words(20_000 + id, &Target::Alerts, Lane::Urgent, "alert"));
+    }
+    assert!(
+        queue.len() <= 2000 + herder::outbox::queue::BACKLOG_POSTS_MAX + herder::outbox::queue::ANSWERS_MAX
+    );
+    let sent = everything(&queue).await;
+    assert_eq!(sent.iter().filter(|line| *line == "alert").count(), 2000);
+    let away: Vec<&String> = sent.iter().filter(|line| line.contains("while away")).collect();
+    let kept = |what: &str| sent.iter().filter(|line| line.contains(what)).count();
+    let number = |line: &str| line.split(' ').nth(1).and_then(|n| n.parse::<usize>().ok()).unwrap_or(0);
+    assert_eq!(away.len(), 2, "{away:?}");
+    assert_eq!(number(away[0]) + kept("an answer"), 2000);
+    assert_eq!(number(away[1]) + kept("FAIL"), 2000);
+    assert_eq!(sent.last().map(String::as_str), Some("FAIL 2000"), "the last ones stay");
+    assert_eq!(book.whole().len(), 6000);
+}
+
+#[tokio::test]
+async fn people_who_wait_for_answers_in_private_are_bounded() {
+    let (queue, book) = queue();
+    let most = herder::outbox::queue::PERSONS_MAX;
+    for id in 1..=most as u64 + 2 {
+        queue.push(words(id, &Target::Person(format!("nick{id}")), Lane::Urgent, "an answer"));
+    }
+    assert_eq!(queue.len(), most);
+    queue.settle().await;
+    assert_eq!(book.whole(), [1, 2], "who waits longest is let go");
 }

@@ -5,8 +5,10 @@ use herder::core::id::{AgentName, NetworkName, PostId};
 use herder::core::notice::Notice;
 use herder::core::time::Timestamp;
 use herder::journal::{Batch, Journal, Settings};
-use herder::outbox::{Body, Lane, Outbox, Post, Target, Window};
+use herder::outbox::queue::BACKLOG_POSTS_MAX;
+use herder::outbox::{Body, Lane, Outbox, Post, Target, Window, absent};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::queue::renderer;
 
@@ -85,7 +87,7 @@ async fn a_killed_herder_owes_what_was_not_confirmed_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn collapsed_posts_are_owed_until_the_line_that_stands_for_them_arrived() {
+async fn collapsed_posts_leave_the_disk_at_once_and_their_number_outlives_a_kill() {
     let dir = tempfile::tempdir().expect("a folder");
     {
         let (journal, outbox) = open(dir.path());
@@ -93,20 +95,72 @@ async fn collapsed_posts_are_owed_until_the_line_that_stands_for_them_arrived() 
         journal.commit(Batch { posts, ..Batch::default() }).await.expect("they are stored");
         let queue = outbox.queue(&libera()).expect("it is configured");
         queue.link_restored();
-        assert_eq!(
-            texts(&queue.next_window(1, &|_| 400, &|_| true).await),
-            ["… 40 lines while away; `@spark log`"]
-        );
+        queue.settle().await;
+        let owed = journal.undelivered(&libera()).expect("it is read");
+        assert_eq!(owed.iter().map(|post| post.id.0).collect::<Vec<_>>(), (40..=50).collect::<Vec<_>>());
     }
     {
         let (_journal, outbox) = open(dir.path());
         let queue = outbox.queue(&libera()).expect("it is configured");
-        assert_eq!(queue.len(), 50);
         queue.link_restored();
         let window = queue.next_window(1, &|_| 400, &|_| true).await;
         assert_eq!(texts(&window), ["… 40 lines while away; `@spark log`"]);
         queue.confirm(window).await;
     }
     let (_journal, outbox) = open(dir.path());
-    assert_eq!(outbox.queue(&libera()).expect("it is configured").len(), 10);
+    let queue = outbox.queue(&libera()).expect("it is configured");
+    assert_eq!(queue.len(), 10);
+    assert_eq!(texts(&queue.next_window(1, &|_| 400, &|_| true).await), ["word 41"]);
+}
+
+#[tokio::test]
+async fn a_network_that_stays_away_does_not_fill_the_disk() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let count = 2 * BACKLOG_POSTS_MAX + 500;
+    {
+        let (journal, outbox) = open(dir.path());
+        let queue = Arc::clone(outbox.queue(&libera()).expect("it is configured"));
+        let keeping = queue.keep_settled();
+        let filling = async {
+            for _ in 0..count / 100 {
+                let posts = (0..100).map(|_| words("a word")).collect();
+                journal.commit(Batch { posts, ..Batch::default() }).await.expect("they are stored");
+            }
+        };
+        tokio::select! {
+            () = keeping => unreachable!("it goes on as long as it is kept"),
+            () = filling => {}
+        }
+        queue.settle().await;
+        let owed = journal.undelivered(&libera()).expect("it is read").len();
+        assert!(owed <= BACKLOG_POSTS_MAX, "{owed} posts are on the disk");
+    }
+    let (_journal, outbox) = open(dir.path());
+    let queue = outbox.queue(&libera()).expect("it is configured");
+    queue.link_restored();
+    let away = format!("… {} lines while away; `@spark log`", count - 10);
+    assert_eq!(texts(&queue.next_window(1, &|_| 400, &|_| true).await), [away]);
+}
+
+#[tokio::test]
+async fn what_is_owed_to_a_network_that_is_not_configured_is_kept_for_a_while() {
+    const DAY: Duration = Duration::from_secs(86_400);
+    let dir = tempfile::tempdir().expect("a folder");
+    let (journal, _outbox) = open(dir.path());
+    let posts = vec![words("one"), Post { network: NetworkName::from("gone"), ..words("two") }];
+    journal.commit(Batch { posts, ..Batch::default() }).await.expect("it is stored");
+    let begin = Timestamp::from_millis(1_763_700_000_000);
+    let (keep, gone) = (30 * DAY, NetworkName::from("gone"));
+    let start = async |configured: &[NetworkName], day: u32| {
+        let dropped = absent::let_go(&journal, configured, keep, begin.after(day * DAY)).await;
+        let owed = journal.undelivered(&gone).expect("it is read").len();
+        (dropped.expect("it is looked through"), owed)
+    };
+    assert_eq!(start(&[libera()], 0).await, (0, 1));
+    assert_eq!(start(&[libera(), gone.clone()], 20).await, (0, 1), "it was back for a day");
+    assert_eq!(start(&[libera()], 31).await, (0, 1));
+    assert_eq!(start(&[libera()], 60).await, (0, 1));
+    assert_eq!(start(&[libera()], 61).await, (1, 0));
+    assert_eq!(journal.memos("").expect("it is read"), [], "nothing is remembered of it");
+    assert_eq!(journal.undelivered(&libera()).expect("it is read").len(), 1);
 }
