@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 /// The first wait.
 pub(crate) const FIRST: Duration = Duration::from_secs(1);
 /// The longest wait, in first waits.
@@ -16,12 +18,25 @@ const GOOD: Duration = Duration::from_secs(60);
 pub(crate) struct Backoff {
     first: Duration,
     attempts: u32,
+    /// When the next attempt is due.
+    next: Option<Instant>,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self::new(FIRST)
+    }
 }
 
 impl Backoff {
     /// Nothing has failed yet.
     pub(crate) fn new(first: Duration) -> Self {
-        Self { first, attempts: 0 }
+        Self { first, attempts: 0, next: None }
+    }
+
+    /// Begins with another first wait from now on; what has failed before still counts.
+    pub(crate) fn begin_with(&mut self, first: Duration) {
+        self.first = first;
     }
 
     /// Failed attempts in a row.
@@ -29,15 +44,28 @@ impl Backoff {
         self.attempts
     }
 
+    /// When the next attempt is due; `None`: at once.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        self.next
+    }
+
     /// A link ended, or never came about; `up_for` says how long it was of use. `jitter` is between 0 and 1.
-    pub(crate) fn failed(&mut self, up_for: Option<Duration>, throttled: bool, jitter: f64) -> Duration {
+    pub(crate) fn failed(
+        &mut self,
+        up_for: Option<Duration>,
+        throttled: bool,
+        jitter: f64,
+        now: Instant,
+    ) -> Duration {
         if up_for.is_some_and(|up| up >= GOOD) {
             self.attempts = 0;
         }
         let waits = 1_u32.checked_shl(self.attempts).unwrap_or(WAIT_MAX).min(WAIT_MAX);
         self.attempts = self.attempts.saturating_add(1);
         let wait = (self.first * waits).mul_f64(0.8 + 0.4 * jitter.clamp(0.0, 1.0));
-        if throttled { wait.max(THROTTLED) } else { wait }
+        let wait = if throttled { wait.max(THROTTLED) } else { wait };
+        self.next = Some(now + wait);
+        wait
     }
 }
 
@@ -47,20 +75,21 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_half_a_minute_and_begin_anew_after_a_good_link() {
-        let mut backoff = Backoff::new(FIRST);
+        let (mut backoff, now) = (Backoff::new(FIRST), Instant::now());
         let mut waits = Vec::new();
         for _ in 0..7 {
-            waits.push(backoff.failed(None, false, 0.5).as_secs());
+            waits.push(backoff.failed(None, false, 0.5, now).as_secs());
         }
         assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30]);
-        assert_eq!(backoff.failed(Some(Duration::from_secs(59)), false, 0.5).as_secs(), 30);
-        assert_eq!(backoff.failed(Some(Duration::from_secs(60)), false, 0.5).as_secs(), 1);
-        assert_eq!(backoff.failed(None, true, 0.0), THROTTLED);
+        assert_eq!(backoff.failed(Some(Duration::from_secs(59)), false, 0.5, now).as_secs(), 30);
+        assert_eq!(backoff.failed(Some(Duration::from_secs(60)), false, 0.5, now).as_secs(), 1);
+        assert_eq!(backoff.failed(None, true, 0.0, now), THROTTLED);
+        assert_eq!(backoff.next(), Some(now + THROTTLED));
     }
 
     #[test]
     fn a_thousand_failures_are_no_overflow() {
         let mut backoff = Backoff { attempts: u32::MAX, ..Backoff::new(FIRST) };
-        assert_eq!(backoff.failed(None, false, 1.0), Duration::from_secs(36));
+        assert_eq!(backoff.failed(None, false, 1.0, Instant::now()), Duration::from_secs(36));
     }
 }

@@ -201,6 +201,15 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
+/// Keeps agents, which run as the same user, from reading herder's environment and memory, where passwords may be, through
+/// `/proc`. Before any agent is started.
+fn close_to_agents() {
+    if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+    {
+        tracing::warn!(%error, "other processes of this user can read herder's environment and memory");
+    }
+}
+
 fn run(global: &Global, logs: &Logs) -> ExitCode {
     let config = match load(global) {
         Ok(config) => config,
@@ -214,11 +223,7 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
     for warning in &config.warnings {
         tracing::warn!("{}", warning.sentence(&file));
     }
-    // herder's environment may hold passwords; agents run as the same user and must not read it from /proc.
-    if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
-    {
-        tracing::warn!(%error, "other processes of this user can read herder's environment");
-    }
+    close_to_agents();
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return failed(format_args!("threads cannot be started: {error}")),
@@ -280,6 +285,7 @@ fn demo(global: &Global, port: u16, tour: bool, logs: &Logs) -> ExitCode {
     {
         return failed(error);
     }
+    close_to_agents();
     let options = demo::Options { port, data_dir: global.data_dir.clone(), tour };
     let runtime = match runtime() {
         Ok(runtime) => runtime,

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use super::{complain, failed};
 use crate::clock;
 use crate::config::History;
-use crate::journal::{self, Journal, Settings};
+use crate::journal::{self, Journal, OpenError, Settings};
 
 /// Where the database of a journal is in its folder.
 const DATABASE: &str = "sled";
@@ -30,6 +30,11 @@ pub(super) fn export(data_dir: &Path, output: Option<&Path>) -> ExitCode {
     }
     let (journal, opening) = match Journal::open(&Settings::new(data_dir, History::default())) {
         Ok(opened) => opened,
+        Err(error @ OpenError::Held { .. }) => {
+            let exports = data_dir.join("exports");
+            let dailies = exports.display();
+            return failed(format_args!("{error}; its daily exports are in {dailies}, or stop it first"));
+        }
         Err(error) => return failed(error),
     };
     for missing in &opening.missing {

@@ -88,6 +88,14 @@ fn name(section: &Section<'_>) -> Option<AgentName> {
         section.problem("name", "the agent needs a name, e.g. name = \"spark\"");
         return None;
     };
+    if crate::commands::is_word(&name.value) {
+        let why = format!(
+            "\"{}\" is a word of herder's commands and cannot name an agent; choose another",
+            name.value
+        );
+        section.problem("name", why);
+        return None;
+    }
     AgentName::new(&name.value).map_err(|why| section.problem("name", why.to_string())).ok()
 }
 

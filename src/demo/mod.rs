@@ -4,20 +4,19 @@
 //! ([`agent`]) that run as real child processes through the real supervisor, journal, outbox and IRC side: nothing of
 //! herder is imitated here but the models. [`scene`] says what the demo consists of, [`tour`] types for a minute.
 //!
-//! Its data is in a temporary folder that goes with it, unless one is named.
+//! Its data is in a temporary [`folder`] that goes with it, unless one is named.
 
 mod act;
 pub mod agent;
+mod folder;
 mod forks;
 mod scene;
 mod tour;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::DirBuilder;
 use std::io::{self, IsTerminal as _};
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
@@ -30,6 +29,8 @@ use crate::chat::console::{self, Keyboard, Style};
 use crate::chat::embedded_ircd::home::{Home, HomeError, OWNER};
 use crate::run::{self, Ended, Herder, RunError};
 use crate::supervisor::Fleet;
+
+use folder::Folder;
 
 /// herder's nick, and the name of its control channel.
 const NICK: &str = "herder";
@@ -86,8 +87,8 @@ pub async fn run(options: Options) -> Result<Ended, DemoError> {
     let folder = Folder::new(options.data_dir)?;
     let channels: Vec<String> = scene::AGENTS.iter().map(|agent| format!("#{agent}")).collect();
     let home = Home::start(NICK, options.port, &channels, &[OWNER]).await?;
-    let config = scene::config(&home, &folder.path, &herder)
-        .map_err(|source| DemoError::Folder { path: folder.path.clone(), source })?;
+    let config = scene::config(&home, folder.path(), &herder)
+        .map_err(|source| DemoError::Folder { path: folder.path().to_owned(), source })?;
     let connectors = BTreeMap::from([(home.network.name.clone(), home.connector())]);
     let herder = Herder::start(config, run::Options { connectors, ..run::Options::default() }).await?;
     until_up(herder.fleet()).await;
@@ -217,43 +218,4 @@ fn on_signals() -> Result<CancellationToken, DemoError> {
         cancel.cancel();
     });
     Ok(shutdown)
-}
-
-/// Where the demo's data is.
-struct Folder {
-    path: PathBuf,
-    temporary: bool,
-}
-
-impl Folder {
-    fn new(wanted: Option<PathBuf>) -> Result<Self, DemoError> {
-        let (path, temporary) = match wanted {
-            Some(path) => (path, false),
-            None => (temporary_name(), true),
-        };
-        // Nobody else reads what agents write, nor reaches the socket.
-        let made = DirBuilder::new().recursive(!temporary).mode(0o700).create(&path);
-        match made.and_then(|()| std::path::absolute(&path)) {
-            Ok(path) => Ok(Self { path, temporary }),
-            Err(source) => Err(DemoError::Folder { path, source }),
-        }
-    }
-
-    fn remove(self) {}
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if self.temporary
-            && let Err(error) = std::fs::remove_dir_all(&self.path)
-        {
-            tracing::warn!(%error, path = %self.path.display(), "the demo's folder cannot be removed");
-        }
-    }
-}
-
-fn temporary_name() -> PathBuf {
-    // A number of its own even where the system has no randomness; a folder that exists is refused, never shared.
-    let number = getrandom::u32().unwrap_or_default();
-    std::env::temp_dir().join(Path::new(&format!("herder-demo-{}-{number:08x}", std::process::id())))
 }

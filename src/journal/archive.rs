@@ -68,7 +68,7 @@ pub(super) struct Writing {
 impl Writing {
     pub(super) fn new(dir: &Path, first: u64) -> io::Result<Self> {
         if !dir.exists() {
-            fs::create_dir_all(dir)?;
+            disk::private_dir(dir)?;
             if let Some(parent) = dir.parent() {
                 disk::sync_dir(parent)?;
             }

@@ -5,9 +5,15 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
 use rustix::fs::FallocateFlags;
+
+/// Makes a folder, and those it is in, for herder's user alone: prompts and the agents' words are nobody else's.
+pub(super) fn private_dir(dir: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
 
 /// Bytes that herder's user can still write to the disk of `path`.
 ///

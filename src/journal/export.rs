@@ -157,7 +157,7 @@ pub(super) async fn daily(journal: &Journal, at: Timestamp) -> Result<Option<Exp
     let file = dir.join(format!("{date}{SUFFIX}"));
     let (home, today) = (journal.paths().dir.clone(), file.clone());
     let wanted = blocking(move || {
-        let made = fs::create_dir_all(&dir).and_then(|()| disk::sync_dir(&home));
+        let made = disk::private_dir(&dir).and_then(|()| disk::sync_dir(&home));
         made.map(|()| !today.exists()).map_err(|source| ExportError::Io { file: dir, source })
     });
     if !wanted.await? {

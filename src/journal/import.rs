@@ -58,7 +58,7 @@ pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError>
         return Err(ImportError::NotEmpty(paths.dir));
     }
     let site = Paths::new(&paths.importing());
-    fs::create_dir_all(&site.dir).map_err(io("cannot write"))?;
+    disk::private_dir(&site.dir).map_err(io("cannot write"))?;
     let imported = match build(file, &site) {
         Ok(imported) => imported,
         Err(error) => {

@@ -5,7 +5,6 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -104,12 +103,7 @@ pub(super) struct Identity {
 /// Makes the folder and takes the lock.
 pub(super) fn lock(paths: &Paths) -> Result<Lock, OpenError> {
     if !paths.dir.exists() {
-        // Prompts and the agents' words are nobody else's.
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&paths.dir)
-            .map_err(paths.io("making its folder"))?;
+        disk::private_dir(&paths.dir).map_err(paths.io("making its folder"))?;
         if let Some(parent) = paths.dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             disk::sync_dir(parent).map_err(paths.io("making its folder"))?;
         }
@@ -305,6 +299,8 @@ fn open_or_repair(paths: &Paths, opening: &mut Opening) -> Result<sled::Db, Open
 
 /// sled panics on some damage.
 fn open_sled(paths: &Paths) -> Result<sled::Db, OpenError> {
+    // The folder around it may be one that was made for others to look into.
+    disk::private_dir(&paths.sled()).map_err(paths.io("making the database's folder"))?;
     let config = sled::Config::new().path(paths.sled()).cache_capacity(CACHE).flush_every_ms(Some(SWEEP_MS));
     let damaged = |cause: String| OpenError::Damaged { dir: paths.dir.clone(), cause, advice: advice(paths) };
     match catch_unwind(AssertUnwindSafe(|| config.open())) {

@@ -130,17 +130,18 @@ impl Vitals {
     }
 }
 
-/// A duration for people, in its two largest units.
+/// A duration for people, in its two largest units, written as [`crate::l10n::Locale::duration`] writes it in English:
+/// what is observed is not translated.
 #[must_use]
 pub fn brief(duration: Duration) -> String {
-    let seconds = duration.as_secs();
+    let rounded = duration.saturating_add(Duration::from_millis(500)).as_secs();
+    let seconds = rounded.max(u64::from(!duration.is_zero()));
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, 0..10) => format!("{:.1} s", duration.as_secs_f64()),
-        (0, 0, s) => format!("{s} s"),
-        (0, m, 0) => format!("{m} min"),
-        (0, m, s) => format!("{m} min {s} s"),
-        (h, 0, _) => format!("{h} h"),
-        (h, m, _) => format!("{h} h {m} min"),
+        (0, 0, s) => format!("{s}s"),
+        (0, m, 0) => format!("{m}m"),
+        (0, m, s) => format!("{m}m {s}s"),
+        (h, 0, _) => format!("{h}h"),
+        (h, m, _) => format!("{h}h {m}m"),
     }
 }
 
@@ -197,19 +198,19 @@ mod tests {
             vitals
         };
         let table = [
-            (Vitals::default(), Clock::Startup, minutes(1), "nothing from the process for 1 min"),
-            (ready(), Clock::Silence, minutes(5), "no event for 5 min, no tool open, no CPU time"),
-            (spoke(minutes(3)), Clock::Silence, minutes(8), "no event for 5 min, no tool open, no CPU time"),
+            (Vitals::default(), Clock::Startup, minutes(1), "nothing from the process for 1m"),
+            (ready(), Clock::Silence, minutes(5), "no event for 5m, no tool open, no CPU time"),
+            (spoke(minutes(3)), Clock::Silence, minutes(8), "no event for 5m, no tool open, no CPU time"),
             (
                 computed(minutes(4)),
                 Clock::Silence,
                 minutes(9),
-                "no event for 9 min, no tool open, no CPU time for 5 min",
+                "no event for 9m, no tool open, no CPU time for 5m",
             ),
-            (with_tool(minutes(2)), Clock::Tool, minutes(32), "tool Bash open for 30 min"),
-            (closed, Clock::Silence, minutes(8), "no event for 5 min, no tool open, no CPU time"),
-            (overlong, Clock::Task, minutes(120), "the session takes 2 h, tool Bash open for 20 min"),
-            (spoke(minutes(118)), Clock::Task, minutes(120), "the session takes 2 h, last event 2 min ago"),
+            (with_tool(minutes(2)), Clock::Tool, minutes(32), "tool Bash open for 30m"),
+            (closed, Clock::Silence, minutes(8), "no event for 5m, no tool open, no CPU time"),
+            (overlong, Clock::Task, minutes(120), "the session takes 2h, tool Bash open for 20m"),
+            (spoke(minutes(118)), Clock::Task, minutes(120), "the session takes 2h, last event 2m ago"),
         ];
         for (vitals, clock, at, evidence) in table {
             assert_eq!(vitals.next(&CLOCKS), (clock, at), "{evidence}");

@@ -363,7 +363,16 @@ fn export_and_import_say_what_they_did() {
     insta::assert_snapshot!(run.complained, @"herder: cannot read none.jsonl: No such file or directory (os error 2)");
 
     let settings = Settings::new(folder.path("data"), History::default());
-    drop(Journal::open(&settings).expect("a journal is made"));
+    let held = Journal::open(&settings).expect("a journal is made");
+    let mode = fs::metadata(folder.path("data")).expect("it was made").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700, "the data folder is nobody else's");
+    let run = folder.herder(&["export"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.complained.ends_with("; its daily exports are in data/exports, or stop it first\n"),
+        "{run:?}"
+    );
+    drop(held);
     let run = folder.herder(&["export", "-o", "all.jsonl"]);
     assert_eq!(run.code, Some(0), "{run:?}");
     insta::assert_snapshot!(run.complained, @"all.jsonl: 0 events and 0 posts that are still owed");

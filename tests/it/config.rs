@@ -154,6 +154,14 @@ url = "x"
 }
 
 #[test]
+fn no_agent_is_named_like_a_word_of_the_commands() {
+    let sentences = Folder::new().sentences(
+        "[[agent]]\nname = \"pause\"\nruntime = \"command\"\ncommand = [\"cat\"]\nworkspace = \"/\"\n",
+    );
+    insta::assert_snapshot!(sentences, @r#"bot.toml:2: [agent.pause] name: "pause" is a word of herder's commands and cannot name an agent; choose another"#);
+}
+
+#[test]
 fn what_is_not_toml_is_said_where() {
     let folder = Folder::new();
     insta::assert_snapshot!(folder.sentences("name = herder\n\n[irc\nx = 1 2\n"), @r"

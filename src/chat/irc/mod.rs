@@ -41,7 +41,6 @@ mod wire;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -51,7 +50,6 @@ pub use connect::{Connecting, Connector, Stream};
 pub use patience::Patience;
 pub use probe::{Login, log_in};
 
-use crate::chat::reconnect::Backoff;
 use crate::chat::{Author, ChannelWanted, Inbound, LinkReport, LinkState};
 use crate::config::IrcNetwork;
 use crate::outbox::NetworkQueue;
@@ -76,7 +74,7 @@ pub struct Settings {
 }
 
 /// What is remembered of a network when its adapter is started anew: since when it has been away, which messages it has
-/// seen. Clones are the same memory.
+/// seen, how long the server wants to be left alone. Clones are the same memory.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(Arc<Mutex<Lasting>>);
 
@@ -156,10 +154,17 @@ pub async fn run(
     shutdown: CancellationToken,
     connector: Connector,
 ) {
-    let (mut memory, mut backoff, mut attempt) =
-        (settings.memory.borrow(), Backoff::new(settings.patience.retry), 0_u32);
+    let mut memory = settings.memory.borrow();
+    memory.lasting.backoff.begin_with(settings.patience.retry);
+    // Which of a name's addresses is tried: whoever is started anew goes on with the next one.
+    let mut attempt = memory.lasting.backoff.attempts();
+    // A new adapter counts its own failures; only the waits go on where the last one was.
+    let mut before = attempt;
     report(&reports, &settings, LinkState::Connecting { attempts: 0, reason: None }).await;
     loop {
+        if !until(memory.lasting.backoff.next(), &shutdown).await {
+            return;
+        }
         let connected = tokio::select! {
             connected = connect::connect(&connector, &settings.network, attempt) => connected,
             () = shutdown.cancelled() => return,
@@ -196,24 +201,22 @@ pub async fn run(
             Closing::Shutdown => return,
         };
         let up_for = up_since.map(|since| Instant::now() - since);
-        let wait = backoff.failed(up_for, throttled, jitter());
-        tracing::warn!(network = %settings.network.name, reason, ?wait, "not connected");
-        report(
-            &reports,
-            &settings,
-            LinkState::Connecting { attempts: backoff.attempts(), reason: Some(reason) },
-        )
-        .await;
-        if !pause(wait, &shutdown).await {
-            return;
+        let backoff = &mut memory.lasting.backoff;
+        let wait = backoff.failed(up_for, throttled, jitter(), Instant::now());
+        if backoff.attempts() == 1 {
+            before = 0;
         }
+        let attempts = backoff.attempts().saturating_sub(before);
+        tracing::warn!(network = %settings.network.name, reason, ?wait, "not connected");
+        report(&reports, &settings, LinkState::Connecting { attempts, reason: Some(reason) }).await;
     }
 }
 
 /// Waits; false if herder goes down meanwhile.
-async fn pause(wait: Duration, shutdown: &CancellationToken) -> bool {
+async fn until(due: Option<Instant>, shutdown: &CancellationToken) -> bool {
+    let Some(due) = due else { return true };
     tokio::select! {
-        () = tokio::time::sleep(wait) => true,
+        () = tokio::time::sleep_until(due) => true,
         () = shutdown.cancelled() => false,
     }
 }

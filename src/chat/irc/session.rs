@@ -22,6 +22,7 @@ use super::registration::{Caps, Registered, pong};
 use super::replay::{Kind, Replay, SeenIds};
 use super::wire::{Cap, Outgoing, Received, Said, Source};
 use super::{Closing, Settings};
+use crate::chat::reconnect::Backoff;
 use crate::chat::{ChannelWanted, Inbound};
 use crate::core::id::PostId;
 use crate::core::notice::Notice;
@@ -53,6 +54,8 @@ pub(crate) struct Lasting {
     pub(crate) lost_at: Option<Timestamp>,
     /// Numbers for fences and labels: an answer that an earlier link was owed cannot be taken for one of this link's.
     pub(crate) numbers: u64,
+    /// Failed attempts in a row, and when the next one is due: whoever is started anew waits as long as who goes on.
+    pub(crate) backoff: Backoff,
 }
 
 impl Lasting {

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use herder::chat::LinkState;
+use herder::chat::irc::Connector;
 use herder::config::{IrcNetwork, Sasl};
 use secrecy::SecretString;
 
@@ -216,4 +217,23 @@ async fn a_server_that_falls_silent_is_asked_and_then_given_up() {
         matches!(state, LinkState::Connecting { attempts: 1, reason: Some(reason) } if reason.contains("silent"))
     );
     assert_eq!(begin.elapsed().as_secs(), 90);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_started_anew_waits_as_long_as_who_goes_on() {
+    let network = settings(network(0));
+    let refused =
+        || Connector::factory(|| Err::<tokio::io::DuplexStream, _>(std::io::Error::other("no route")));
+    let mut rig = Rig::start(network.clone(), refused(), &[]);
+    for attempt in 0..=5 {
+        assert!(matches!(rig.report().await, LinkState::Connecting { attempts, .. } if attempts == attempt));
+    }
+    rig.stop().await;
+    let stopped = tokio::time::Instant::now();
+    let mut rig = Rig::start(network, refused(), &[]);
+    rig.report().await;
+    let LinkState::Connecting { attempts: 1, .. } = rig.report().await else { panic!("it counts its own") };
+    let waited = stopped.elapsed().as_secs();
+    assert!((12..=20).contains(&waited), "the wait after the fifth failure is 16 s and was {waited} s");
+    rig.stop().await;
 }

@@ -1,0 +1,166 @@
+//! Where the demo's data is: a folder that is named, or a temporary one that goes with the demo.
+//!
+//! A demo that is killed cannot take its folder along, so the next one does. Each folder says whose it is by process id and
+//! start time; only a folder of this user whose demo is certainly gone is removed.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use super::DemoError;
+use crate::runtime::process::{Identity, lives, look};
+
+/// What temporary folders begin with.
+const PREFIX: &str = "herder-demo-";
+
+/// The file that says whose a folder is.
+const OWNER: &str = "demo.owner";
+
+/// Where the demo's data is.
+pub(super) struct Folder {
+    path: PathBuf,
+    temporary: bool,
+}
+
+impl Folder {
+    /// Makes it, and takes away what demos that are gone have left.
+    pub(super) fn new(wanted: Option<PathBuf>) -> Result<Self, DemoError> {
+        let (path, temporary) = match wanted {
+            Some(path) => (path, false),
+            None => {
+                let folders = std::env::temp_dir();
+                sweep(&folders);
+                (folders.join(name()), true)
+            }
+        };
+        // Nobody else reads what agents write, nor reaches the socket.
+        let made = DirBuilder::new().recursive(!temporary).mode(0o700).create(&path);
+        let folder = match made.and_then(|()| std::path::absolute(&path)) {
+            Ok(path) => Self { path, temporary },
+            Err(source) => return Err(DemoError::Folder { path, source }),
+        };
+        if temporary && let Err(error) = sign(&folder.path) {
+            tracing::warn!(%error, "a later demo will not clean up after this one if it is killed");
+        }
+        Ok(folder)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn remove(self) {}
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.temporary
+            && let Err(error) = fs::remove_dir_all(&self.path)
+        {
+            tracing::warn!(%error, path = %self.path.display(), "the demo's folder cannot be removed");
+        }
+    }
+}
+
+fn name() -> String {
+    // A number of its own even where the system has no randomness; a folder that exists is refused, never shared.
+    let number = getrandom::u32().unwrap_or_default();
+    format!("{PREFIX}{}-{number:08x}", std::process::id())
+}
+
+/// Notes whose the folder is.
+fn sign(folder: &Path) -> io::Result<()> {
+    let pid = std::process::id();
+    let started = look(pid).map(|entry| entry.identity.started);
+    let started = started.ok_or_else(|| io::Error::other("this process has no start time"))?;
+    // All of it is there, or nothing: a folder whose owner cannot be read is left alone.
+    let draft = folder.join(format!("{OWNER}.tmp"));
+    fs::write(&draft, format!("{pid} {started}"))?;
+    fs::rename(draft, folder.join(OWNER))
+}
+
+/// Removes the folders of demos of this user that are gone.
+fn sweep(folders: &Path) {
+    let Ok(entries) = fs::read_dir(folders) else { return };
+    let named = |path: &PathBuf| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(PREFIX))
+    };
+    for path in entries.flatten().map(|entry| entry.path()).filter(named).filter(|path| is_left(path)) {
+        match fs::remove_dir_all(&path) {
+            Ok(()) => {
+                tracing::info!(path = %path.display(), "took away what a demo that was killed had left")
+            }
+            Err(error) => {
+                tracing::debug!(%error, path = %path.display(), "a demo's folder cannot be removed")
+            }
+        }
+    }
+}
+
+/// Whether a folder is this user's, and the demo it was made by is gone.
+fn is_left(folder: &Path) -> bool {
+    let own = |path: &Path| {
+        let found = fs::symlink_metadata(path).ok()?;
+        (found.uid() == rustix::process::geteuid().as_raw()).then_some(found)
+    };
+    let owner = folder.join(OWNER);
+    let is_ours =
+        own(folder).is_some_and(|found| found.is_dir()) && own(&owner).is_some_and(|found| found.is_file());
+    let Ok(text) = fs::read_to_string(&owner) else { return false };
+    let identity = text
+        .split_once(' ')
+        .and_then(|(pid, started)| Some(Identity { pid: pid.parse().ok()?, started: started.parse().ok()? }));
+    is_ours && identity.is_some_and(|identity| !lives(identity))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_of_demos_that_are_gone_are_taken_away() {
+        let folders = tempfile::tempdir().expect("a folder");
+        let make = |name: &str, owner: Option<String>| {
+            let path = folders.path().join(name);
+            fs::create_dir_all(path.join("data")).expect("it is made");
+            if let Some(owner) = owner {
+                fs::write(path.join(OWNER), owner).expect("it is written");
+            }
+        };
+        let me = look(std::process::id()).expect("this process runs").identity;
+        make("herder-demo-dead", Some(format!("{} {}", me.pid, me.started - 1)));
+        make("herder-demo-alive", Some(format!("{} {}", me.pid, me.started)));
+        make("herder-demo-unsigned", None);
+        make("herder-demo-odd", Some("what?".to_owned()));
+        make("something-else", Some(format!("{} 1", me.pid)));
+        std::os::unix::fs::symlink(
+            folders.path().join("something-else"),
+            folders.path().join("herder-demo-link"),
+        )
+        .expect("it is linked");
+        sweep(folders.path());
+        let mut left: Vec<String> = fs::read_dir(folders.path())
+            .expect("it is read")
+            .map(|entry| entry.expect("it is read").file_name().into_string().expect("a plain name"))
+            .collect();
+        left.sort();
+        let expected = [
+            "herder-demo-alive",
+            "herder-demo-link",
+            "herder-demo-odd",
+            "herder-demo-unsigned",
+            "something-else",
+        ];
+        assert_eq!(left, expected);
+    }
+
+    #[test]
+    fn a_demo_signs_its_folder_and_takes_it_along() {
+        let folder = Folder::new(None).expect("it is made");
+        let path = folder.path().to_owned();
+        assert!(path.join(OWNER).is_file() && !is_left(&path));
+        folder.remove();
+        assert!(!path.exists());
+    }
+}
