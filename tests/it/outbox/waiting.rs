@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use herder::core::id::{NetworkName, PostId};
-use herder::journal::Confirmed;
+use herder::journal::Settled;
 use herder::outbox::{Lane, Ledger, NetworkQueue, Target};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -24,15 +24,15 @@ struct Slow {
 }
 
 impl Ledger for Slow {
-    fn record(
-        &self,
-        delivered: Vec<Confirmed>,
-    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+    fn record(&self, settled: Vec<Settled>) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
         Box::pin(async move {
             self.begun.add_permits(1);
             self.permits.acquire().await.map_err(|error| error.to_string())?.forget();
             let mut recorded = self.recorded.lock().expect("no test panics with it");
-            recorded.extend(delivered.iter().map(|part| part.post));
+            recorded.extend(settled.into_iter().filter_map(|settled| match settled {
+                Settled::Delivered(part) => Some(part.post),
+                Settled::Collapsed(_) => None,
+            }));
             Ok(())
         })
     }
