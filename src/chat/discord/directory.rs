@@ -3,11 +3,12 @@
 //! What herder made or found is remembered by id ([`Memo`]), so that a channel that people rename or move stays the same
 //! one. What is here is what posts can be sent to now; making channels is [`super::channels`]'s.
 
-use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 use serenity::all::ChannelId;
+use tokio::sync::{Notify, watch};
 use tracing::warn;
 
 use crate::config::DISCORD_NETWORK;
@@ -19,10 +20,10 @@ use crate::outbox::Target;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Purpose {
-    /// The category of the agents' channels.
-    Category,
-    /// Where removed agents' channels go.
-    Archive,
+    /// A category of the agents' channels: the first one, and those that follow when it is full.
+    Category(u16),
+    /// A category where removed agents' channels go; also more of them.
+    Archive(u16),
     /// Escalations.
     Alerts,
     /// Task lines.
@@ -36,8 +37,8 @@ pub(super) enum Purpose {
 impl Purpose {
     fn key(&self) -> String {
         let what = match self {
-            Self::Category => "category",
-            Self::Archive => "archive",
+            Self::Category(number) => return format!("{PREFIX}category/{number}"),
+            Self::Archive(number) => return format!("{PREFIX}archive/{number}"),
             Self::Alerts => "alerts",
             Self::Work => "work",
             Self::Control => "control",
@@ -61,6 +62,21 @@ struct Remembered {
 #[derive(Debug, Default)]
 pub(super) struct Directory {
     known: RwLock<Known>,
+    /// Counts changes, for whoever waits for a channel.
+    changes: watch::Sender<u64>,
+    /// Channels that turned out not to be as they are known here, until [`super::channels`] has looked. Each is there once,
+    /// so it is no longer than what is known.
+    doubts: Mutex<BTreeMap<ChannelId, Doubt>>,
+    doubted: Notify,
+}
+
+/// What is wrong with a channel, as whoever posts there found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// Discord does not know it (10003).
+    Gone,
+    /// herder may not do there what it needs to do (50001, 50013).
+    Denied,
 }
 
 #[derive(Debug, Default)]
@@ -114,6 +130,29 @@ impl Directory {
         known.by_purpose.iter().map(|(purpose, id)| (purpose.clone(), *id)).collect()
     }
 
+    /// Changes whenever a channel is learnt or forgotten: posts that waited for one can go.
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// A request about a channel was refused: what is known of it is looked at anew. A channel that is gone is forgotten and
+    /// made again.
+    pub(super) fn doubt(&self, channel: ChannelId, doubt: Doubt) {
+        self.doubts.lock().unwrap_or_else(PoisonError::into_inner).insert(channel, doubt);
+        self.doubted.notify_one();
+    }
+
+    /// Waits for doubts. One waiter at a time.
+    pub(super) async fn doubted(&self) -> BTreeMap<ChannelId, Doubt> {
+        loop {
+            self.doubted.notified().await;
+            let doubts = std::mem::take(&mut *self.doubts.lock().unwrap_or_else(PoisonError::into_inner));
+            if !doubts.is_empty() {
+                return doubts;
+            }
+        }
+    }
+
     /// A channel was made or found: remembered on disk when this returns.
     pub(super) async fn learn(
         &self,
@@ -136,6 +175,8 @@ impl Directory {
         if let Some(id) = known.by_purpose.remove(purpose) {
             known.by_id.remove(&id);
         }
+        drop(known);
+        self.changes.send_modify(|count| *count += 1);
         Ok(())
     }
 
@@ -145,5 +186,7 @@ impl Directory {
             known.by_id.remove(&before);
         }
         known.by_id.insert(channel, purpose);
+        drop(known);
+        self.changes.send_modify(|count| *count += 1);
     }
 }
