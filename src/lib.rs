@@ -9,7 +9,7 @@
 //! [`Effect`](core::effect::Effect)s are performed. Nobody else writes state.
 //!
 //! ```text
-//!  IRC networks ┐                                     ┌── driver task ── child process (claude | codex | command)
+//!  IRC, Discord ┐                                     ┌── driver task ── child process (claude | codex | command)
 //!  console      ├─ Inbound ─► commands ─► Control ─┐  │ Signal, heartbeats
 //!  local socket ┘                                  ▼  ▼
 //!                                    supervisor (one per agent; owns Agent)     root supervisor (owns the fleet)
@@ -27,7 +27,7 @@
 //! | [`runtime`] | one child process for one session: protocols, clocks on evidence, the stop ladder, orphans |
 //! | [`journal`] | everything herder knows, in sled: commit, replay, snapshots, archives, export and import |
 //! | [`outbox`] | posts on their way out: order, lanes, windows, redaction, splitting |
-//! | [`chat`] | networks in neutral terms; [`chat::irc`], [`chat::embedded_ircd`], [`chat::console`] |
+//! | [`chat`] | networks in neutral terms; [`chat::irc`], [`chat::discord`], [`chat::embedded_ircd`], [`chat::console`] |
 //! | [`commands`] | what people can ask for: one file per command, in the folder of that name beside `src` |
 //! | [`access`] | who may ask for what: the one place that answers that |
 //! | [`local`] | the same commands from the shell, over a socket |

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::fs::Access;
 
 use super::{Global, MISCONFIGURED, say};
-use crate::chat::irc;
+use crate::chat::{discord, irc};
 use crate::config::{self, Config, IrcNetwork};
 use crate::core::spec::{AgentSpec, Permissions, Runtime};
 use crate::runtime::codex;
@@ -22,17 +22,35 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// One thing that was looked at.
 #[derive(Debug, PartialEq, Eq)]
 struct Finding {
-    good: bool,
+    verdict: Verdict,
     text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Good,
+    /// herder works with it, but not all of it.
+    Note,
+    Bad,
 }
 
 impl Finding {
     fn good(text: String) -> Self {
-        Self { good: true, text }
+        Self { verdict: Verdict::Good, text }
     }
 
     fn bad(text: String) -> Self {
-        Self { good: false, text }
+        Self { verdict: Verdict::Bad, text }
+    }
+}
+
+impl From<discord::Finding> for Finding {
+    fn from(finding: discord::Finding) -> Self {
+        match finding {
+            discord::Finding::Good(text) => Self::good(text),
+            discord::Finding::Note(text) => Self { verdict: Verdict::Note, text },
+            discord::Finding::Bad(text) => Self::bad(text),
+        }
     }
 }
 
@@ -53,7 +71,7 @@ pub(super) fn check(global: &Global, offline: bool) -> ExitCode {
     let networks = if config.embedded {
         "no network, so that herder opens an IRC server of its own on loopback".to_owned()
     } else {
-        counted(config.irc.len(), "network")
+        counted(config.irc.len() + usize::from(config.discord.is_some()), "network")
     };
     let agents = counted(config.agents.len(), "agent");
     say(format_args!("ok    {file}: {agents}, {networks}"));
@@ -69,9 +87,14 @@ pub(super) fn check(global: &Global, offline: bool) -> ExitCode {
         findings.extend(servers(&config));
     }
     for finding in &findings {
-        say(format_args!("{}  {}", if finding.good { "ok  " } else { "FAIL" }, finding.text));
+        let verdict = match finding.verdict {
+            Verdict::Good => "ok  ",
+            Verdict::Note => "note",
+            Verdict::Bad => "FAIL",
+        };
+        say(format_args!("{verdict}  {}", finding.text));
     }
-    let bad = findings.iter().filter(|finding| !finding.good).count();
+    let bad = findings.iter().filter(|finding| finding.verdict == Verdict::Bad).count();
     if bad == 0 {
         return ExitCode::SUCCESS;
     }
@@ -151,8 +174,16 @@ fn servers(config: &Config) -> Vec<Finding> {
         Err(error) => return vec![Finding::bad(format!("the servers could not be tried: {error}"))],
     };
     runtime.block_on(async {
-        let tries = config.irc.iter().map(server);
-        futures_util::future::join_all(tries).await
+        let tries = futures_util::future::join_all(config.irc.iter().map(server));
+        let discord = async {
+            match &config.discord {
+                Some(settings) => discord::examine(settings).await,
+                None => Vec::new(),
+            }
+        };
+        let (mut findings, discord) = futures_util::future::join(tries, discord).await;
+        findings.extend(discord.into_iter().map(Finding::from));
+        findings
     })
 }
 

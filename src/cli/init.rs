@@ -49,16 +49,55 @@ struct Questions<R> {
 impl<R: BufRead> Questions<R> {
     fn all(&mut self) -> io::Result<()> {
         self.setting("What is the bot called?", "herder", |answer| format!("name = {}\n", quoted(answer)))?;
-        let network = self.network()?;
-        self.admin(&network)?;
+        let discord = self.discord()?;
+        let network = self.network(discord)?;
+        self.admin(network.as_deref(), discord)?;
         self.agent()
     }
 
-    /// Asks about the network and returns its name.
-    fn network(&mut self) -> io::Result<String> {
+    /// Asks about Discord and returns whether it is used.
+    fn discord(&mut self) -> io::Result<bool> {
+        let section = |variable: &str, guild: &str| {
+            let digits = guild.bytes().all(|c| c.is_ascii_digit());
+            let guild = if digits { guild.to_owned() } else { quoted(guild) };
+            format!("\n[discord]\ntoken = {{ env = {} }}\nguild = {guild}\n", quoted(variable))
+        };
+        let before = self.text.clone();
+        let guild = self.setting(
+            "Which Discord server? Its id: Developer Mode on, right-click the server, Copy Server ID. Leave it empty for none.",
+            "",
+            |answer| if answer.is_empty() { String::new() } else { section("PATH", answer) },
+        )?;
+        self.text = before;
+        if guild.is_empty() {
+            return Ok(false);
+        }
+        let variable = loop {
+            let variable =
+                self.ask("Which variable of the environment has the bot's token?", "DISCORD_TOKEN")?;
+            let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if variable.chars().all(fits) && !variable.starts_with(|c: char| c.is_ascii_digit()) {
+                break variable;
+            }
+            complain(format_args!("  \"{variable}\" is not the name of a variable; letters, digits and _"));
+        };
+        self.text.push_str(&section(&variable, &guild));
+        say(format_args!(
+            "  Set {variable} where herder is started; the token itself is never written down. `herder check` prints the \
+             link that invites the bot."
+        ));
+        Ok(true)
+    }
+
+    /// Asks about the network and returns its name; `None`: Discord alone.
+    fn network(&mut self, discord: bool) -> io::Result<Option<String>> {
         let before = self.text.clone();
         let server = self.setting(
-            "Which IRC server? Leave it empty for one of herder's own on loopback.",
+            if discord {
+                "Which IRC server? Leave it empty for none."
+            } else {
+                "Which IRC server? Leave it empty for one of herder's own on loopback."
+            },
             "",
             |answer| match answer {
                 "" => String::new(),
@@ -66,7 +105,7 @@ impl<R: BufRead> Questions<R> {
             },
         )?;
         if server.is_empty() {
-            return Ok(config::EMBEDDED_NETWORK.to_owned());
+            return Ok((!discord).then(|| config::EMBEDDED_NETWORK.to_owned()));
         }
         self.text = before;
         let guess = network_name(&server);
@@ -101,21 +140,32 @@ impl<R: BufRead> Questions<R> {
                 "  Set {variable} where herder is started; the password itself is never written down."
             ));
         }
-        Ok(name)
+        Ok(Some(name))
     }
 
-    fn admin(&mut self, network: &str) -> io::Result<()> {
+    fn admin(&mut self, network: Option<&str>, discord: bool) -> io::Result<()> {
+        let user = if discord {
+            let user = self.setting(
+                "Who commands: your user id on Discord? Right-click your name, Copy User ID. Leave it empty for nobody.",
+                "",
+                |answer| access(None, answer),
+            )?;
+            let tail = access(None, &user).len();
+            self.text.truncate(self.text.len() - tail);
+            user
+        } else {
+            String::new()
+        };
+        let Some(network) = network else {
+            self.text.push_str(&access(None, &user));
+            return Ok(());
+        };
         let answer = self.setting(
             "Who commands: your services account on that network? Leave it empty for nobody.",
             "",
-            |answer| match answer {
-                "" => "\n[access]\nadmins = []\n".to_owned(),
-                account => {
-                    format!("\n[access]\nadmins = [{}]\n", quoted(&format!("irc:{network}:{account}")))
-                }
-            },
+            |answer| access(Some((network, answer)), &user),
         )?;
-        if answer.is_empty() {
+        if answer.is_empty() && user.is_empty() {
             say("  Then nobody can command from chat; `herder pause …` from this shell works.");
         }
         Ok(())
@@ -171,23 +221,12 @@ impl<R: BufRead> Questions<R> {
         lines: impl Fn(&str) -> String,
     ) -> io::Result<String> {
         loop {
-            let shown = if default.is_empty() { String::new() } else { format!(" [{default}]") };
-            let _ = write!(io::stdout().lock(), "{question}{shown} ");
-            let _ = io::stdout().lock().flush();
-            let mut answer = String::new();
-            if self.input.read_line(&mut answer)? == 0 {
-                say("");
-                return Err(io::Error::new(
-                    io::ErrorKind::UnexpectedEof,
-                    "the answers ended before the questions",
-                ));
-            }
-            let answer = if answer.trim().is_empty() { default } else { answer.trim() };
-            let text = format!("{}{}", self.text, lines(answer));
+            let answer = self.ask(question, default)?;
+            let text = format!("{}{}", self.text, lines(&answer));
             match config::try_text(&text) {
                 Ok(()) => {
                     self.text = text;
-                    return Ok(answer.to_owned());
+                    return Ok(answer);
                 }
                 Err(problems) => {
                     for problem in problems.list {
@@ -197,6 +236,31 @@ impl<R: BufRead> Questions<R> {
             }
         }
     }
+
+    /// Asks once.
+    fn ask(&mut self, question: &str, default: &str) -> io::Result<String> {
+        let shown = if default.is_empty() { String::new() } else { format!(" [{default}]") };
+        let _ = write!(io::stdout().lock(), "{question}{shown} ");
+        let _ = io::stdout().lock().flush();
+        let mut answer = String::new();
+        if self.input.read_line(&mut answer)? == 0 {
+            say("");
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "the answers ended before the questions",
+            ));
+        }
+        Ok(if answer.trim().is_empty() { default } else { answer.trim() }.to_owned())
+    }
+}
+
+/// `[access]` with an IRC account and a Discord user as admins, where they are given.
+fn access(irc: Option<(&str, &str)>, user: &str) -> String {
+    let account = irc.filter(|(_, account)| !account.is_empty());
+    let account = account.map(|(network, account)| quoted(&format!("irc:{network}:{account}")));
+    let user = Some(user).filter(|user| !user.is_empty()).map(|user| quoted(&format!("discord:{user}")));
+    let admins: Vec<String> = account.into_iter().chain(user).collect();
+    format!("\n[access]\nadmins = [{}]\n", admins.join(", "))
 }
 
 fn sasl(account: &str, variable: &str) -> String {

@@ -183,12 +183,17 @@ fn init_asks_and_writes_what_check_accepts() {
     fs::create_dir(&workspace).expect("a folder is made");
     let answers = [
         "",
+        "the server",
+        "123456789012345678",
+        "my token",
+        "DISCORD_TOKEN",
         "irc.libera.chat",
         "",
         "",
         "",
         "herder",
         "IRC_PASSWORD",
+        "223456789012345678",
         "alice",
         "Spark Codex",
         "spark",
@@ -200,6 +205,8 @@ fn init_asks_and_writes_what_check_accepts() {
     let run = folder.herder_with(&["init"], &(answers.join("\n") + "\n"));
     assert_eq!(run.code, Some(0), "{run:?}");
     insta::assert_snapshot!(run.complained, @r#"
+    this is a text; write a whole number from 1 to 9223372034707292160, without quotes
+    "my token" is not the name of a variable; letters, digits and _
     "spark codex" cannot name an agent: use small letters, digits and hyphens inside, starting with a letter, e.g. spark-codex
     /nowhere cannot be used: No such file or directory (os error 2); create it first (mkdir -p)
     "#);
@@ -207,13 +214,17 @@ fn init_asks_and_writes_what_check_accepts() {
     insta::assert_snapshot!(written.replace(&folder.0.path().display().to_string(), "<folder>"), @r#"
     name = "herder"
 
+    [discord]
+    token = { env = "DISCORD_TOKEN" }
+    guild = 123456789012345678
+
     [[irc]]
     name = "libera"
     server = "irc.libera.chat"
     sasl = { mechanism = "plain", account = "herder", password = { env = "IRC_PASSWORD" } }
 
     [access]
-    admins = ["irc:libera:alice"]
+    admins = ["irc:libera:alice", "discord:223456789012345678"]
 
     [[agent]]
     name = "spark"
@@ -232,7 +243,7 @@ fn init_asks_and_writes_what_check_accepts() {
 #[test]
 fn init_with_nothing_but_enter_is_the_embedded_server() {
     let folder = Folder::new();
-    let run = folder.herder_with(&["init", "--config", "mine.toml"], "\n\n\n\n");
+    let run = folder.herder_with(&["init", "--config", "mine.toml"], "\n\n\n\n\n");
     assert_eq!(run.code, Some(0), "{run:?}");
     let run = folder.herder(&["check", "--offline", "--config", "mine.toml"]);
     assert_eq!(run.code, Some(0), "{run:?}");

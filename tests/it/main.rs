@@ -13,6 +13,7 @@ mod conversation;
 mod conversation_servers;
 mod core_sim;
 mod demo;
+mod discord_channels;
 mod discord_sim;
 mod drain;
 mod embedded_ircd;

@@ -1,17 +1,302 @@
-//! The channels as they should be: made, found again, kept.
+//! The channels as they should be: found again, made, given topics, archived, made again when they are deleted.
+//!
+//! What is to be done is decided in [`plan`] and [`topics`], which do no I/O; here it is asked of Discord and what came of
+//! it told back. Which channel is which is remembered before anything is posted there ([`super::directory`]).
 
+mod plan;
+#[cfg(test)]
+mod plan_tests;
+mod seen;
+mod topics;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use serenity::all::Event;
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use serde_json::{Value, json};
+use serenity::all::{ChannelId, ChannelType, Event, GuildChannel, GuildId, Permissions, RoleId, UserId};
 use tokio::sync::{broadcast, watch};
+use tokio::time::Instant;
+use tracing::{info, warn};
 
-use super::Bot;
+use super::directory::{Doubt, Purpose};
+use super::permission::Standing;
+use super::rest::{Rest, RestError, code};
+use super::{Bot, network};
 use crate::chat::ChannelWanted;
+use crate::core::notice::Notice;
+use plan::{Failure, GUILD_MAX, Plan, Step, Trouble};
+use seen::{Kind, Snapshot, There};
+use topics::Edit;
+
+/// A topic that cannot be set within this time may be old news by then.
+const TOPIC_PATIENCE: Duration = Duration::from_secs(15);
+
+/// Troubles of one kind that are said at once: who has to mend fifty channels needs no fifty alerts.
+const TROUBLES_MAX: usize = 4;
+
+/// Discord's code: the server has all the channels it can have.
+const GUILD_FULL: u32 = 30013;
+
+/// Discord's code: something in the body is wrong, such as a category that is full.
+const INVALID: u32 = 50035;
 
 /// Keeps the channels as they are wanted, until dropped.
 pub(super) async fn keep(
-    _bot: Arc<Bot>,
-    _wanted: watch::Receiver<Vec<ChannelWanted>>,
-    _changes: broadcast::Receiver<Arc<Event>>,
+    bot: Arc<Bot>,
+    mut wanted: watch::Receiver<Vec<ChannelWanted>>,
+    mut changes: broadcast::Receiver<Arc<Event>>,
 ) {
+    let mut plan = Plan::new(&bot.ports.settings, bot.directory.all());
+    plan.want(&wanted.borrow_and_update(), Instant::now());
+    let mut requests = FuturesUnordered::new();
+    loop {
+        let now = Instant::now();
+        // What is found by its name changes what is next.
+        while let Some(step) = plan.next(now) {
+            requests.push(change(Arc::clone(&bot), step));
+        }
+        while let Some(edit) = plan.next_topic(now) {
+            requests.push(set_topic(bot.rest.within(TOPIC_PATIENCE), edit));
+        }
+        remember(&bot, &mut plan).await;
+        say(&bot, &mut plan).await;
+        let due = [plan.deadline(now), plan.topic_deadline()].into_iter().flatten().min();
+        let due = async {
+            match due {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            Some(done) = requests.next(), if !requests.is_empty() => took(&mut plan, done),
+            change = changes.recv() => match change {
+                Ok(event) => heard(&mut plan, &event, &bot),
+                Err(broadcast::error::RecvError::Lagged(_)) => plan.doubt(),
+                Err(broadcast::error::RecvError::Closed) => return,
+            },
+            doubts = bot.directory.doubted() => doubted(&mut plan, doubts),
+            changed = wanted.changed() => match changed {
+                Ok(()) => plan.want(&wanted.borrow_and_update(), Instant::now()),
+                // herder goes down.
+                Err(_) => return,
+            },
+            () = due => {}
+        }
+    }
+}
+
+/// How a request ended.
+enum Done {
+    Look(Result<Box<Snapshot>, Failure>),
+    Step(Step, Result<Option<(ChannelId, There)>, Failure>),
+    Topic(Edit, Result<(), Failure>),
+}
+
+fn took(plan: &mut Plan, done: Done) {
+    let now = Instant::now();
+    match done {
+        Done::Look(Ok(snapshot)) => {
+            plan.done(&Step::Look, Ok(None), now);
+            plan.saw(*snapshot, now);
+        }
+        Done::Look(Err(failure)) => plan.done(&Step::Look, Err(failure), now),
+        Done::Step(step, result) => plan.done(&step, result, now),
+        Done::Topic(edit, result) => plan.topic_done(&edit, result, now),
+    }
+}
+
+fn doubted(plan: &mut Plan, doubts: BTreeMap<ChannelId, Doubt>) {
+    for (channel, doubt) in doubts {
+        match doubt {
+            Doubt::Gone => plan.saw_gone(channel, Instant::now()),
+            Doubt::Denied => plan.doubt(),
+        }
+    }
+}
+
+/// What the gateway tells.
+fn heard(plan: &mut Plan, event: &Event, bot: &Bot) {
+    let (guild, now) = (GuildId::new(bot.ports.settings.guild), Instant::now());
+    match event {
+        Event::GuildCreate(created) if created.guild.id == guild => {
+            let seen = &created.guild;
+            let channels = seen.channels.values().map(|channel| (channel.id, There::from(channel))).collect();
+            let standing = seen.members.get(&bot.me).map(|me| Standing {
+                guild,
+                me: bot.me,
+                roles: seen.roles.values().map(|role| (role.id, role.permissions)).collect(),
+                own: me.roles.clone(),
+            });
+            plan.saw(Snapshot { channels, standing }, now);
+        }
+        Event::ChannelCreate(created) if created.channel.guild_id == guild => {
+            plan.saw_channel(created.channel.id, There::from(&created.channel), now);
+        }
+        Event::ChannelUpdate(updated) if updated.channel.guild_id == guild => {
+            plan.saw_channel(updated.channel.id, There::from(&updated.channel), now);
+        }
+        Event::ChannelDelete(deleted) if deleted.channel.guild_id == guild => {
+            plan.saw_gone(deleted.channel.id, now);
+        }
+        Event::GuildRoleCreate(created) if created.role.guild_id == guild => {
+            plan.saw_role(created.role.id, Some(created.role.permissions));
+        }
+        Event::GuildRoleUpdate(updated) if updated.role.guild_id == guild => {
+            plan.saw_role(updated.role.id, Some(updated.role.permissions));
+        }
+        Event::GuildRoleDelete(deleted) if deleted.guild_id == guild => plan.saw_role(deleted.role_id, None),
+        Event::GuildMemberUpdate(updated) if updated.guild_id == guild && updated.user.id == bot.me => {
+            plan.saw_own_roles(updated.roles.clone());
+        }
+        // Nothing that is about channels and who may do what in them.
+        _ => {}
+    }
+}
+
+/// Writes down which channel is which before anything is posted there.
+async fn remember(bot: &Bot, plan: &mut Plan) {
+    for (purpose, channel) in plan.changes() {
+        let journal = &bot.ports.journal;
+        let remembered = match channel {
+            Some(channel) => bot.directory.learn(journal, purpose.clone(), channel).await,
+            None => bot.directory.forget(journal, &purpose).await,
+        };
+        if let Err(reason) = remembered {
+            warn!(?purpose, %reason, "it cannot be remembered which channel is which");
+        }
+    }
+}
+
+/// Says what people have to mend: in the log, and wherever it can be read.
+async fn say(bot: &Bot, plan: &mut Plan) {
+    let troubles = plan.troubles();
+    for trouble in troubles.iter().take(TROUBLES_MAX) {
+        let notice = match trouble {
+            Trouble::Permission { needed, channel } => {
+                let channel = channel.map(|channel| plan.shown(channel));
+                warn!(
+                    permission = needed.name,
+                    channel, "{}: a permission is missing on Discord", needed.without
+                );
+                let permission = needed.key.to_owned();
+                Notice::PermissionMissing { network: network(), permission, channel }
+            }
+            Trouble::Full => {
+                let missing = u32::try_from(plan.lacking()).unwrap_or(u32::MAX);
+                warn!(missing, "the server on Discord has all the channels it can have");
+                Notice::ChannelsFull { network: network(), missing, max: GUILD_MAX }
+            }
+        };
+        if plan.can_post(&Purpose::Alerts) {
+            bot.ports.fleet.alert(notice).await;
+        } else {
+            bot.ports.fleet.alert_elsewhere(notice, &network()).await;
+        }
+    }
+    if let Some(more) = troubles.len().checked_sub(TROUBLES_MAX + 1) {
+        warn!(more = more + 1, "more permissions are missing on Discord; `herder check` names them");
+    }
+}
+
+/// Asks Discord for a step.
+fn change(bot: Arc<Bot>, step: Step) -> BoxFuture<'static, Done> {
+    let guild = GuildId::new(bot.ports.settings.guild);
+    Box::pin(async move {
+        match &step {
+            Step::Look => Done::Look(look(&bot.rest, guild, bot.me).await.map(Box::new).map_err(|e| why(&e))),
+            Step::Create { purpose, name, kind, parent, topic } => {
+                let made = create(&bot.rest, guild, (name, *kind), *parent, topic.as_deref()).await;
+                match &made {
+                    Ok(channel) => info!(name, id = %channel.id, ?purpose, "a channel was made"),
+                    Err(error) => warn!(name, %error, "a channel could not be made"),
+                }
+                let made = made.map(|channel| Some((channel.id, There::from(&channel))));
+                Done::Step(step, made.map_err(|error| why(&error)))
+            }
+            Step::Move { purpose, channel, parent, overwrites } => {
+                let mut body = json!({ "parent_id": parent.to_string() });
+                if let Some(overwrites) = overwrites {
+                    body["permission_overwrites"] = json!(overwrites);
+                }
+                let moved = bot.rest.edit_channel(*channel, &body).await;
+                match &moved {
+                    Ok(()) => info!(?purpose, id = %channel, "a channel was moved"),
+                    Err(error) => warn!(?purpose, %error, "a channel could not be moved"),
+                }
+                Done::Step(step, moved.map(|()| None).map_err(|error| why(&error)))
+            }
+        }
+    })
+}
+
+fn set_topic(rest: Rest, edit: Edit) -> BoxFuture<'static, Done> {
+    Box::pin(async move {
+        let set = rest.edit_channel(edit.channel, &json!({ "topic": edit.topic })).await;
+        if let Err(error) = &set {
+            info!(agent = %edit.agent, %error, "a topic could not be set");
+        }
+        Done::Topic(edit, set.map_err(|error| why(&error)))
+    })
+}
+
+async fn create(
+    rest: &Rest,
+    guild: GuildId,
+    (name, kind): (&str, Kind),
+    parent: Option<ChannelId>,
+    topic: Option<&str>,
+) -> Result<GuildChannel, RestError> {
+    let kind = match kind {
+        Kind::Category => ChannelType::Category,
+        Kind::Text | Kind::Other => ChannelType::Text,
+    };
+    let mut body = json!({ "name": name, "type": u8::from(kind) });
+    if let Some(parent) = parent {
+        body["parent_id"] = Value::String(parent.to_string());
+    }
+    if let Some(topic) = topic {
+        body["topic"] = Value::String(topic.to_owned());
+    }
+    rest.create_channel(guild, &body).await
+}
+
+/// The whole server.
+async fn look(rest: &Rest, guild: GuildId, me: UserId) -> Result<Snapshot, RestError> {
+    let channels = rest.channels(guild).await?;
+    let standing = standing(rest, guild, me).await?;
+    let channels = channels.iter().map(|channel| (channel.id, There::from(channel))).collect();
+    Ok(Snapshot { channels, standing: Some(standing) })
+}
+
+/// What the bot is on the server.
+pub(super) async fn standing(rest: &Rest, guild: GuildId, me: UserId) -> Result<Standing, RestError> {
+    let roles: BTreeMap<RoleId, Permissions> =
+        rest.guild(guild).await?.roles.values().map(|role| (role.id, role.permissions)).collect();
+    let own = rest.member(guild, me).await?.roles;
+    Ok(Standing { guild, me, roles: roles.into_iter().collect(), own })
+}
+
+/// What a refusal means for the plan.
+fn why(error: &RestError) -> Failure {
+    match error.code() {
+        Some(code::MISSING_PERMISSIONS | code::MISSING_ACCESS) => Failure::Denied,
+        Some(code::UNKNOWN_CHANNEL) => Failure::Gone,
+        Some(GUILD_FULL) => Failure::GuildFull,
+        Some(INVALID) => {
+            let words = error.to_string().to_lowercase();
+            if words.contains("maximum number of channels in category") {
+                Failure::CategoryFull
+            } else if words.contains("category does not exist") {
+                Failure::Gone
+            } else {
+                Failure::Failed
+            }
+        }
+        Some(_) | None if error.maybe_done() => Failure::Unsure,
+        Some(_) | None => Failure::Failed,
+    }
 }

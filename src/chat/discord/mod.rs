@@ -13,7 +13,9 @@
 //! | `gateway` | the link: serenity's session life, and what it lacks |
 //! | `inbound` | what people write |
 //! | `directory` | which channel is which, remembered by id |
-//! | `channels` | the channels as they should be |
+//! | `channels` | the channels as they should be: made, found again, given topics, archived |
+//! | `permission` | what herder must be allowed to do, and whether it is |
+//! | `examine` | what `herder check` asks Discord |
 //! | `rest` | the one way out: limits, retries, one function per request |
 //! | `delivery` | what is owed to Discord |
 //! | `live` | what the running sessions do |
@@ -29,10 +31,12 @@ mod channels;
 mod delivery;
 #[expect(dead_code, reason = "the parts that work with it come next")]
 mod directory;
+mod examine;
 mod gateway;
 mod inbound;
 mod interactions;
 mod live;
+mod permission;
 mod registration;
 #[expect(dead_code, unused_imports, reason = "the parts that work with it come next")]
 mod rest;
@@ -56,6 +60,7 @@ use crate::l10n::Locale;
 use crate::outbox::{NetworkQueue, Redactor};
 use crate::supervisor::Fleet;
 use directory::Directory;
+pub use examine::{Finding, examine};
 use rest::Rest;
 
 /// Events of the guild that wait for those who follow them. Who falls behind is told and looks at everything anew.

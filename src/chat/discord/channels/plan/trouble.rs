@@ -1,0 +1,77 @@
+//! What people have to mend: permissions that are missing, and room.
+
+use std::collections::BTreeSet;
+
+use serenity::all::{ChannelId, Permissions};
+
+use super::super::super::directory::Purpose;
+use super::super::super::permission::{self, Needed};
+use super::super::seen::{Kind, There};
+use super::Plan;
+
+/// What people have to mend.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) enum Trouble {
+    /// A permission is missing; everywhere, or in one channel.
+    Permission { needed: Needed, channel: Option<ChannelId> },
+    /// There is no room for more channels.
+    Full,
+}
+
+impl Plan {
+    pub(super) fn may(&self, permission: Permissions, channel: Option<ChannelId>) -> bool {
+        let Some(standing) = &self.standing else { return true };
+        let there = channel.and_then(|id| self.there.as_ref()?.get(&id));
+        there.map_or_else(|| standing.base(), |there| standing.within(&there.overwrites)).contains(permission)
+    }
+
+    /// Troubles that were not said yet. One that is over can be said again when it comes back.
+    pub(in super::super) fn troubles(&mut self) -> Vec<Trouble> {
+        let now = self.all_troubles();
+        let new = now.difference(&self.said).cloned().collect();
+        self.said = now;
+        new
+    }
+
+    fn all_troubles(&self) -> BTreeSet<Trouble> {
+        let mut troubles: BTreeSet<Trouble> = self.denied.clone().into_iter().collect();
+        if self.guild_full.is_some() {
+            troubles.insert(Trouble::Full);
+        }
+        let (Some(standing), Some(there)) = (&self.standing, &self.there) else { return troubles };
+        let base = standing.base();
+        troubles
+            .extend(permission::missing(base).map(|needed| Trouble::Permission { needed, channel: None }));
+        for (purpose, id) in &self.known {
+            let archived = matches!(purpose, Purpose::Agent(agent) if !self.agents.contains(agent));
+            let Some(channel) = there.get(id).filter(|_| !archived) else { continue };
+            let above = channel.parent.and_then(|parent| there.get(&parent));
+            let above = above.map_or(base, |above| standing.within(&above.overwrites));
+            // What is missing further up is said there.
+            let lacking = permission::missing_in_channel(standing.within(&channel.overwrites))
+                .filter(|needed| base.contains(needed.permission()) && above.contains(needed.permission()));
+            troubles.extend(lacking.map(|needed| Trouble::Permission { needed, channel: Some(*id) }));
+        }
+        troubles
+    }
+
+    /// Whether herder can post in a channel of its own.
+    pub(in super::super) fn can_post(&self, purpose: &Purpose) -> bool {
+        self.known.get(purpose).is_some_and(|id| self.may(Permissions::SEND_MESSAGES, Some(*id)))
+    }
+
+    /// How many channels are wanted and not there.
+    pub(in super::super) fn lacking(&self) -> usize {
+        self.wishes().filter(|purpose| !self.known.contains_key(purpose)).count()
+    }
+
+    /// What people call a channel.
+    pub(in super::super) fn shown(&self, channel: ChannelId) -> String {
+        let there = self.there.as_ref().and_then(|there| there.get(&channel));
+        match there {
+            Some(There { kind: Kind::Category, name, .. }) => name.clone(),
+            Some(there) => format!("#{}", there.name),
+            None => channel.to_string(),
+        }
+    }
+}

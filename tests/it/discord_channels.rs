@@ -1,0 +1,267 @@
+//! herder's channels on Discord, through the simulator: made, found again, made again, archived, and what it says when it
+//! may not.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use herder::config::{Config, DISCORD_NETWORK, Discord as Settings, Reach};
+use herder::core::id::{AgentName, NetworkName};
+use herder::core::input::Control;
+use herder::core::spec::AgentSpec;
+use herder::core::work::Actor;
+use herder::journal::AuditEntry;
+use herder::run::Options;
+use herder::supervisor::Asked;
+
+use crate::simulated_discord::{Discord, Effect, Fault, permission};
+use crate::stage::{self, ALICE, Person, Stage};
+
+/// The channels of a herder with one agent.
+const ROOMS: [&str; 4] = ["#alerts", "#work", "#herder", "#spark"];
+
+fn settings(sim: &Discord) -> Settings {
+    Settings {
+        token: sim.token().into(),
+        guild: sim.guild_id(),
+        category: "agents".to_owned(),
+        alerts_channel: "alerts".to_owned(),
+        work_channel: "work".to_owned(),
+        control_channel: "herder".to_owned(),
+        bots: Vec::new(),
+        reach: Reach::Plain(sim.api_url()),
+    }
+}
+
+fn config(dir: &Path, sim: &Discord) -> Config {
+    let mut config = stage::config(dir, Vec::new(), vec![spark(dir)]);
+    config.discord = Some(settings(sim));
+    config
+}
+
+fn spark(dir: &Path) -> AgentSpec {
+    stage::shell("spark", dir, "cat")
+}
+
+fn name() -> AgentName {
+    AgentName::new("spark").expect("a good name")
+}
+
+/// Somebody asks, from nowhere that could be answered.
+fn asked() -> Asked {
+    let by = Actor { network: NetworkName::from("test"), name: "alice".to_owned(), identity: None };
+    let (place, verb) = ("test".to_owned(), "test".to_owned());
+    Asked {
+        audit: AuditEntry { by, place, agent: None, verb, text: String::new() },
+        answer: None,
+        message: None,
+    }
+}
+
+async fn open(dir: &Path, sim: &Discord) -> Stage {
+    let stage = Stage::open(config(dir, sim), Options::default()).await;
+    sim.ready().await;
+    stage
+}
+
+/// Waits until each of the rooms is there once, in the category.
+async fn rooms_stand(sim: &Discord) {
+    sim.until("every channel in the category", |state| {
+        let category = state.category("agents").map(|category| category.id);
+        let stands = |room: &str| state.channel(room).is_some_and(|channel| channel.parent == category);
+        category.is_some() && ROOMS.iter().all(|room| stands(room))
+    })
+    .await;
+}
+
+/// How many channels and categories there are that are not deleted.
+fn count(sim: &Discord) -> usize {
+    sim.look(|state| {
+        let live = |channel: &&crate::simulated_discord::state::Channel| {
+            !channel.deleted && channel.recipient.is_none()
+        };
+        state.channels.values().filter(live).count()
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn channels_are_made_once_and_found_again_after_a_restart_and_a_rename() {
+    let (sim, dir) = (Discord::start().await, tempfile::tempdir().unwrap());
+    // Somebody else's channel of the same name is left alone.
+    let foreign = sim.makes_channel("#alerts");
+    let alice = sim.user("alice");
+    let before = count(&sim);
+    let stage = open(dir.path(), &sim).await;
+    sim.until("five more channels", |state| {
+        state.category("agents").is_some_and(|category| {
+            state.channels.values().filter(|it| !it.deleted && it.parent == Some(category.id)).count() == 4
+        })
+    })
+    .await;
+    assert_eq!(sim.look(|state| state.channels[&foreign].parent), None);
+    let spark = sim.channel("#spark").await;
+    assert!(spark.topic.as_deref().is_some_and(|topic| topic.starts_with("idle · ")), "{:?}", spark.topic);
+    alice.renames_channel("#spark", "#sparkle");
+    // What comes after it is there only when the rename was heard.
+    alice.deletes_channel("#work");
+    sim.channel("#work").await;
+    assert_eq!(count(&sim), before + 5);
+    stage.close().await;
+
+    let stage = open(dir.path(), &sim).await;
+    alice.deletes_channel("#work");
+    sim.channel("#work").await;
+    assert_eq!(count(&sim), before + 5, "nothing is there twice");
+    assert_eq!(sim.look(|state| state.channel("#sparkle").map(|channel| channel.id)), Some(spark.id));
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_deleted_is_made_again_in_its_place() {
+    let (sim, dir) = (Discord::start().await, tempfile::tempdir().unwrap());
+    let alice = sim.user("alice");
+    let stage = open(dir.path(), &sim).await;
+    rooms_stand(&sim).await;
+    let before = sim.channel("#spark").await.id;
+    alice.deletes_channel("#spark");
+    rooms_stand(&sim).await;
+    assert_ne!(sim.channel("#spark").await.id, before);
+    let work = sim.channel("#work").await.id;
+    alice.deletes_channel("agents");
+    rooms_stand(&sim).await;
+    assert_eq!(sim.channel("#work").await.id, work, "what stood in the category is put back, not made anew");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_is_removed_is_archived_and_comes_back_with_its_history() {
+    let (sim, dir) = (Discord::start().await, tempfile::tempdir().unwrap());
+    let stage = open(dir.path(), &sim).await;
+    rooms_stand(&sim).await;
+    let before = sim.channel("#spark").await.id;
+    let fleet = stage.herder.fleet().clone();
+    fleet.remove(&name(), asked()).await.expect("it can be removed");
+    let guild = sim.guild_id();
+    sim.until("spark in the archive, read-only", |state| {
+        let archive = state.category("agents-archive").map(|archive| archive.id);
+        let shut = |overwrite: &crate::simulated_discord::state::Overwrite| {
+            overwrite.deny & permission::SEND_MESSAGES != 0
+        };
+        state.channel("#spark").is_some_and(|channel| {
+            channel.id == before
+                && archive.is_some()
+                && channel.parent == archive
+                && channel.overwrites.get(&guild).is_some_and(shut)
+        })
+    })
+    .await;
+    fleet.add(spark(dir.path()), asked()).await.expect("it can be added again");
+    rooms_stand(&sim).await;
+    let back = sim.channel("#spark").await;
+    assert_eq!(back.id, before);
+    assert!(back.overwrites.is_empty(), "{:?}", back.overwrites);
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_missing_permission_is_named_elsewhere_and_granting_it_is_enough() {
+    let sim = Discord::builder().bot_permissions(permission::EVERYONE).start().await;
+    let dir = tempfile::tempdir().unwrap();
+    let server = stage::server().await;
+    let mut alice = Person::join(server.address(), "alice", Some(ALICE), &["#alerts", "#herder"]).await;
+    let mut config = config(dir.path(), &sim);
+    config.irc = vec![stage::embedded_network(&server)];
+    let stage = Stage::open(config, stage::inside(&server)).await;
+    let said = alice.hears("#alerts", "Manage Channels").await;
+    assert!(said.contains("Server Settings → Roles"), "what to click: {said}");
+    let tried = sim.requests("POST /guilds/{guild_id}/channels").len();
+    assert_eq!(tried, 0, "nothing is asked for that is refused for certain");
+    sim.grants_bot(permission::BOT);
+    rooms_stand(&sim).await;
+    let again = alice.heard_in("#alerts").iter().filter(|text| text.contains("Manage Channels")).count();
+    assert_eq!(again, 1);
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_answers_and_refusals_make_no_channel_twice() {
+    let (sim, dir) = (Discord::start().await, tempfile::tempdir().unwrap());
+    let before = count(&sim);
+    sim.inject(Fault::dropped(Effect::After).on("POST /guilds/{guild_id}/channels").times(2));
+    sim.inject(Fault::status(500, Effect::Before).on("POST /guilds/{guild_id}/channels").times(1));
+    let stage = open(dir.path(), &sim).await;
+    rooms_stand(&sim).await;
+    assert_eq!(count(&sim), before + 5);
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn topics_follow_the_agent_without_being_refused() {
+    let (sim, dir) = (Discord::start().await, tempfile::tempdir().unwrap());
+    let stage = open(dir.path(), &sim).await;
+    rooms_stand(&sim).await;
+    let fleet = stage.herder.fleet().clone();
+    fleet.control(&name(), Control::Pause { now: false }, asked()).await.expect("it can be paused");
+    sim.until("the topic", |state| {
+        let topic = state.channel("#spark").and_then(|channel| channel.topic.as_deref());
+        topic.is_some_and(|topic| topic.starts_with("paused"))
+    })
+    .await;
+    let (set, refused) =
+        sim.look(|state| (state.channel("#spark").map(|channel| channel.topics_set), state.limits.refused));
+    assert_eq!((set, refused), (Some(1), 0));
+    stage.close().await;
+}
+
+/// `herder check` as a process, with the folders of the machine taken out.
+async fn check(dir: &Path, sim: &Discord, token: &str) -> (Option<i32>, String) {
+    let text = format!(
+        "[discord]\ntoken = {{ env = \"DISCORD_TOKEN\" }}\nguild = {}\napi_url = \"{}\"\n",
+        sim.guild_id(),
+        sim.api_url()
+    );
+    std::fs::write(dir.join("bot.toml"), text).expect("the file is written");
+    let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_herder"))
+        .args(["check", "--config", "bot.toml"])
+        .current_dir(dir)
+        .env("DISCORD_TOKEN", token)
+        .stdin(Stdio::null())
+        .output()
+        .await
+        .expect("the binary runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let discord = said.lines().filter(|line| line.contains("discord:")).collect::<Vec<_>>().join("\n");
+    let ids = regex::Regex::new(r"\d{15,}").expect("a good pattern");
+    (output.status.code(), ids.replace_all(&discord, "ID").into_owned())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn check_says_what_is_missing_and_what_to_click() {
+    assert_eq!(DISCORD_NETWORK, "discord");
+    let dir = tempfile::tempdir().unwrap();
+    let sim = Discord::start().await;
+    let (code, said) = check(dir.path(), &sim, &sim.token()).await;
+    insta::assert_snapshot!(said, @r"
+    ok    discord: the token is that of the bot herder
+    ok    discord: the bot is invited with https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=101456&guild_id=ID
+    ok    discord: the Message Content intent is on
+    ok    discord: the bot is in the server Workshop
+    ok    discord: the bot has every permission it needs
+    ");
+    assert_eq!(code, Some(0));
+    let (code, said) = check(dir.path(), &sim, "MTIz.fake.token").await;
+    insta::assert_snapshot!(said, @"FAIL  discord: Discord does not know the token; in the Developer Portal open the application, Bot, Reset Token, and put what it shows where `token` of [discord] points");
+    assert_eq!(code, Some(1));
+    assert_eq!(sim.expects_violation("GET /users/@me: 401").len(), 1);
+
+    let bare =
+        Discord::builder().bot_permissions(permission::EVERYONE).without_message_content().start().await;
+    let (code, said) = check(dir.path(), &bare, &bare.token()).await;
+    insta::assert_snapshot!(said, @r"
+    ok    discord: the token is that of the bot herder
+    ok    discord: the bot is invited with https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=101456&guild_id=ID
+    note  discord: the Message Content intent is off: slash commands, @mentions of the bot, buttons and private messages work, plain text in an agent's channel does not; switch it on at https://discord.com/developers/applications/ID/bot under Privileged Gateway Intents
+    ok    discord: the bot is in the server Workshop
+    FAIL  discord: the permission Manage Channels is missing (no channels are made, no topics set, nothing is archived); open Server Settings, Roles, the role of herder, Permissions and switch it on, or let the bot in again with https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=101456&guild_id=ID
+    ");
+    assert_eq!(code, Some(1));
+}
