@@ -32,7 +32,7 @@ pub mod dispatch;
 pub mod grammar;
 mod limits;
 pub mod parse;
-mod say;
+pub(crate) mod say;
 mod settings;
 pub mod words;
 

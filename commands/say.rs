@@ -15,25 +15,25 @@ use crate::outbox::clean::clean;
 pub(super) const WORK_MAX: usize = 60;
 
 /// Between the pieces of one line.
-pub(super) const DOT: &str = " · ";
+pub(crate) const DOT: &str = " · ";
 
 /// Says things in one language.
 #[derive(Clone, Copy)]
-pub(super) struct Voice<'a> {
-    pub(super) locale: &'a Locale,
-    pub(super) now: Timestamp,
-    pub(super) redactor: &'a Redactor,
+pub(crate) struct Voice<'a> {
+    pub(crate) locale: &'a Locale,
+    pub(crate) now: Timestamp,
+    pub(crate) redactor: &'a Redactor,
 }
 
 impl Voice<'_> {
     /// A text of the locale.
-    pub(super) fn text(self, id: &str, variables: &[(&str, Value<'_>)]) -> String {
+    pub(crate) fn text(self, id: &str, variables: &[(&str, Value<'_>)]) -> String {
         self.locale.text(id, variables)
     }
 
     /// Somebody's or an agent's words in one line of at most `max` characters. Secrets are taken out of the whole text: half
     /// of one that was cut would not be known any more.
-    pub(super) fn short(self, text: &str, max: usize) -> String {
+    pub(crate) fn short(self, text: &str, max: usize) -> String {
         bounded(&self.redactor.redact(&clean(text)), max)
     }
 
@@ -85,7 +85,7 @@ impl Voice<'_> {
     }
 
     /// `12k in, 3k out, $0.12`.
-    pub(super) fn usage(self, usage: Usage) -> String {
+    pub(crate) fn usage(self, usage: Usage) -> String {
         let variables =
             [("input", count(usage.input_tokens).into()), ("output", count(usage.output_tokens).into())];
         let tokens = self.text("cmd-tokens", &variables);
@@ -98,7 +98,7 @@ impl Voice<'_> {
 }
 
 /// `#7`.
-pub(super) fn task(id: WorkId) -> String {
+pub(crate) fn task(id: WorkId) -> String {
     format!("#{id}")
 }
 

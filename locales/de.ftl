@@ -21,6 +21,10 @@ words-cut = { $count ->
     [one] … noch { $count } Zeile; `@{ $agent } log`
    *[other] … noch { $count } Zeilen; `@{ $agent } log`
 }
+words-attached = { $count ->
+    [one] … alles steht in der angehängten Datei und in `@{ $agent } log`
+   *[other] … alle { $count } Zeilen stehen in der angehängten Datei und in `@{ $agent } log`
+}
 
 ## Was ein Agent gerade tut
 
@@ -131,6 +135,12 @@ notice-supervisor-gave-up = 🧯 **{ $agent }**: Der Supervisor lässt sich nich
 notice-paused = ⏸️ **{ $agent }** pausiert. Mit `@{ $agent } resume` geht es weiter.
 notice-interrupted = 🐜 **{ $agent }** wurde unterbrochen, als herder ausfiel. Die Arbeit wird noch einmal versucht.
 notice-work-line = { $line }
+
+## Die Nachricht, die eine laufende Sitzung zeigt
+
+live-working = 🐜 **{ $agent }** arbeitet, begonnen { $since }
+live-last = letztes Lebenszeichen { $when }
+live-ended = 🐜 **{ $agent }** hat { $duration } gearbeitet
 
 ## Antworten auf Befehle
 

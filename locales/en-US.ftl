@@ -28,6 +28,11 @@ words-cut = { $count ->
     [one] … { $count } more line; `@{ $agent } log`
    *[other] … { $count } more lines; `@{ $agent } log`
 }
+# Under the first lines of a long text of an agent, on networks that take files. $count: all its lines.
+words-attached = { $count ->
+    [one] … the attached file has all of it, `@{ $agent } log` too
+   *[other] … the attached file has all { $count } lines, `@{ $agent } log` too
+}
 
 ## What an agent is doing
 
@@ -149,6 +154,13 @@ notice-paused = ⏸️ **{ $agent }** is paused. `@{ $agent } resume` lets it go
 notice-interrupted = 🐜 **{ $agent }** was cut short when herder went down. Its work is tried again.
 # For machines as well as people: stays as it is in every language.
 notice-work-line = { $line }
+
+## The message that shows a running session
+
+# $since and $when: "5 minutes ago", put in by each reader's client.
+live-working = 🐜 **{ $agent }** is at work, started { $since }
+live-last = last sign of life { $when }
+live-ended = 🐜 **{ $agent }** worked for { $duration }
 
 ## Answers to commands
 

@@ -15,6 +15,7 @@ money = ${ $amount }
 full-stop = .
 no-reason = 理由は不明です。
 words-cut = … 残り{ $count }行。`@{ $agent } log` で読めます
+words-attached = … 全文({ $count }行)は添付ファイルと `@{ $agent } log` にあります
 
 ## エージェントの状態
 
@@ -115,6 +116,12 @@ notice-supervisor-gave-up = 🧯 **{ $agent }**: スーパーバイザーをジ�
 notice-paused = ⏸️ **{ $agent }** は一時停止中です。`@{ $agent } resume` で再開します。
 notice-interrupted = 🐜 **{ $agent }** は herder の停止で中断されました。作業はもう一度試します。
 notice-work-line = { $line }
+
+## 実行中のセッションを示すメッセージ
+
+live-working = 🐜 **{ $agent }** は作業中、開始 { $since }
+live-last = 最後の動き { $when }
+live-ended = 🐜 **{ $agent }** は { $duration } 作業しました
 
 ## コマンドへの返事
 

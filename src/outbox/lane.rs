@@ -36,6 +36,14 @@ pub struct Line {
     unit: usize,
 }
 
+impl Line {
+    /// Tells its post from all others of this run, also from those that are not stored.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.key
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UnitState {
     Waiting,

@@ -16,6 +16,8 @@ pub enum Markup {
     Irc,
     /// No markup at all: terminals and the local socket.
     Plain,
+    /// Discord's own Markdown; see [`super::discord`].
+    Discord,
 }
 
 /// Stands before every line of code.
@@ -33,7 +35,10 @@ pub(super) struct Laid {
 /// Bold and code spans of one of herder's own sentences.
 #[must_use]
 pub fn sentence(text: &str, markup: Markup) -> String {
-    inline(text, markup, false)
+    match markup {
+        Markup::Irc | Markup::Plain => inline(text, markup, false),
+        Markup::Discord => super::discord::sentence(text),
+    }
 }
 
 /// An agent's Markdown, line by line; blank lines are left out.
@@ -53,14 +58,14 @@ pub(super) fn markdown(text: &str, markup: Markup) -> Vec<Laid> {
 }
 
 /// A line of backticks or tildes.
-struct Fence {
+pub(super) struct Fence {
     mark: char,
     length: usize,
     bare: bool,
 }
 
 impl Fence {
-    fn at(line: &str) -> Option<Self> {
+    pub(super) fn at(line: &str) -> Option<Self> {
         let line = line.trim();
         let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
         let length = line.chars().take_while(|c| *c == mark).count();
@@ -69,7 +74,7 @@ impl Fence {
         (length >= 3 && !rest.contains('`')).then_some(Self { mark, length, bare: rest.is_empty() })
     }
 
-    fn closes(&self, opened: &Self) -> bool {
+    pub(super) fn closes(&self, opened: &Self) -> bool {
         self.bare && self.mark == opened.mark && self.length >= opened.length
     }
 }
@@ -89,6 +94,7 @@ fn bold(text: &str, markup: Markup) -> String {
     match markup {
         Markup::Irc => format!("\u{2}{text}\u{2}"),
         Markup::Plain => text.to_owned(),
+        Markup::Discord => format!("**{text}**"),
     }
 }
 
@@ -132,7 +138,7 @@ fn code_span(text: &str) -> Option<usize> {
 }
 
 /// The length of the bold span that starts here: not empty, no space just inside the marks.
-fn bold_span(text: &str) -> Option<usize> {
+pub(super) fn bold_span(text: &str) -> Option<usize> {
     let end = text[2..].find("**")?;
     let inside = &text[2..2 + end];
     let tight = !inside.is_empty() && !inside.starts_with([' ', '*']) && !inside.ends_with(' ');
@@ -141,6 +147,13 @@ fn bold_span(text: &str) -> Option<usize> {
 
 /// A link as its text and address, and its length in the source.
 fn link_span(text: &str) -> Option<(String, usize)> {
+    let (label, address, length) = link_parts(text)?;
+    let shown = if label == address { address.to_owned() } else { format!("{label} ({address})") };
+    Some((shown, length))
+}
+
+/// The text and the address of the link that starts here, and its length.
+pub(super) fn link_parts(text: &str) -> Option<(&str, &str, usize)> {
     let middle = text.find("](")?;
     let (label, address) = (&text[1..middle], &text[middle + 2..]);
     let end = address.find(')')?;
@@ -148,6 +161,5 @@ fn link_span(text: &str) -> Option<(String, usize)> {
     if label.is_empty() || label.contains('[') || address.is_empty() || address.contains(' ') {
         return None;
     }
-    let shown = if label == address { address.to_owned() } else { format!("{label} ({address})") };
-    Some((shown, middle + 2 + end + 1))
+    Some((label, address, middle + 2 + end + 1))
 }

@@ -11,6 +11,7 @@
 pub mod absent;
 mod backlog;
 pub mod clean;
+pub mod discord;
 mod lane;
 pub mod markup;
 pub mod queue;
@@ -31,6 +32,7 @@ use crate::core::time::Timestamp;
 use crate::journal::{Journal, PostSink, ReadError, Settled};
 
 pub use backlog::{BACKLOG_KEPT, BACKLOG_LINES};
+pub use discord::Attachment;
 pub use lane::Line;
 pub use markup::Markup;
 pub use queue::{Ledger, NetworkQueue, Window};

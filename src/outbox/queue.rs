@@ -29,6 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::backlog::Away;
+use super::discord::Attachment;
 use super::lane::{LaneQueue, Line};
 use super::render::Renderer;
 use super::{Lane, Post, Target};
@@ -255,6 +256,12 @@ impl NetworkQueue {
             self.emptied.notify_waiters();
         }
         (!window.lines.is_empty()).then_some(window)
+    }
+
+    /// The file that goes along with a line, if there is one.
+    #[must_use]
+    pub fn attachment(&self, line: &Line) -> Option<Attachment> {
+        (line.index == 0).then(|| self.renderer.attachment(&line.source)).flatten()
     }
 
     /// The network has these lines. They are recorded on disk when this returns; until then a kill sends them again.

@@ -8,10 +8,12 @@
 //! them cut further by the queue.
 
 use super::clean::clean;
+use super::discord::{self, Attachment};
 use super::markup::{self, CODE_BAR, Markup};
 use super::redact::Redactor;
 use super::split;
 use super::{Body, Post, Target};
+use crate::core::id::AgentName;
 use crate::l10n::Locale;
 
 /// The longest piece, in bytes. An IRC line has 512, less the prefix of the sender (94 with a nick of 16, a user of 11 and a
@@ -36,22 +38,42 @@ impl Renderer {
         Self { locale, redactor, markup }
     }
 
-    /// The lines of a post: none is blank or longer than [`UNIT`]. Empty if the post has nothing to say.
+    /// The lines of a post: none is blank or longer than [`UNIT`]; for Discord they are whole messages of at most
+    /// [`discord::MESSAGE_MAX`]. Empty if the post has nothing to say.
     #[must_use]
     pub fn lines(&self, post: &Post) -> Vec<String> {
-        let mut lines = match &post.body {
+        match &post.body {
             Body::Notice(notice) => self.sentences(&self.locale.notice(notice), post),
             Body::Refusal(refusal) => self.sentences(&self.locale.refusal(refusal), post),
             Body::Lines(lines) => self.sentences(&lines.join("\n"), post),
-            Body::Agent { text, .. } => {
+            Body::Agent { agent, text } => {
                 let text = clean(text);
-                let laid = markup::markdown(&self.redactor.redact(&text), self.markup);
-                laid.iter().flat_map(|line| cut(&line.text, if line.code { CODE_BAR } else { "" })).collect()
+                let text = self.redactor.redact(&text);
+                match self.markup {
+                    Markup::Irc | Markup::Plain => self.words(agent, &text),
+                    Markup::Discord => self.messages(agent, &text),
+                }
             }
-        };
-        if let Body::Agent { agent, .. } = &post.body
-            && lines.len() > WORDS_LINES_MAX
-        {
+        }
+    }
+
+    /// The file that goes along with the first line of a post, where its network takes files and its text is long.
+    #[must_use]
+    pub fn attachment(&self, post: &Post) -> Option<Attachment> {
+        let Body::Agent { agent, text } = &post.body else { return None };
+        let text = clean(text);
+        let text = self.redactor.redact(&text);
+        let long =
+            self.markup == Markup::Discord && discord::words(&text).len() > discord::WORDS_MESSAGES_MAX;
+        long.then(|| discord::file(agent.as_str(), &text))
+    }
+
+    /// An agent's words, line by line, as many as a channel can bear.
+    fn words(&self, agent: &AgentName, text: &str) -> Vec<String> {
+        let laid = markup::markdown(text, self.markup);
+        let mut lines: Vec<String> =
+            laid.iter().flat_map(|line| cut(&line.text, if line.code { CODE_BAR } else { "" })).collect();
+        if lines.len() > WORDS_LINES_MAX {
             let rest = lines.len() - WORDS_LINES_MAX;
             lines.truncate(WORDS_LINES_MAX);
             let text = self.locale.text("words-cut", &[("agent", agent.into()), ("count", rest.into())]);
@@ -60,9 +82,27 @@ impl Renderer {
         lines
     }
 
+    /// An agent's words in messages; those of a long text go along as a file, and its first lines are shown.
+    fn messages(&self, agent: &AgentName, text: &str) -> Vec<String> {
+        let messages = discord::words(text);
+        if messages.len() <= discord::WORDS_MESSAGES_MAX {
+            return messages;
+        }
+        let count = text.lines().count();
+        let note = self.locale.text("words-attached", &[("agent", agent.into()), ("count", count.into())]);
+        vec![discord::head(text, &note)]
+    }
+
     fn sentences(&self, text: &str, post: &Post) -> Vec<String> {
         let text = clean(text);
         let redacted = self.redactor.redact(&text);
+        if self.markup == Markup::Discord {
+            // A quotation says better than a name who is answered.
+            return match post.quotes {
+                Some(_) => discord::sentences(&redacted),
+                None => discord::sentences(&addressed(post, &redacted)),
+            };
+        }
         let shown = addressed(post, &redacted);
         shown.lines().flat_map(|line| cut(&markup::sentence(line, self.markup), "")).collect()
     }

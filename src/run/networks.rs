@@ -72,7 +72,7 @@ type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// All networks, and how posts are marked up there.
 pub(super) fn all(config: &Config) -> Vec<(NetworkName, Markup)> {
     let irc = config.irc.iter().map(|network| (network.name.clone(), Markup::Irc));
-    let discord = config.discord.iter().map(|_| (NetworkName::from(DISCORD_NETWORK), Markup::Plain));
+    let discord = config.discord.iter().map(|_| (NetworkName::from(DISCORD_NETWORK), Markup::Discord));
     irc.chain(discord).collect()
 }
 

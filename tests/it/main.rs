@@ -14,6 +14,7 @@ mod conversation_servers;
 mod core_sim;
 mod demo;
 mod discord_channels;
+mod discord_delivery;
 mod discord_sim;
 mod drain;
 mod embedded_ircd;

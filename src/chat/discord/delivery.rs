@@ -1,12 +1,421 @@
 //! What is owed to Discord, from the queue to messages.
+//!
+//! ```text
+//!  queue ─ next line whose channel is free ─► one message under way per channel ─► sent ─► confirmed on disk
+//!    ▲                                            │ not answered, channel gone, not allowed
+//!    └──────────────── requeue ◄──────────────────┘ the channel waits, the others go on
+//! ```
+//!
+//! A line is one whole message. Each has a nonce that Discord enforces, made of the post's id and the line's index: whatever
+//! is sent again, because an answer was lost or herder was killed, is shown once. The next line of a channel goes when the
+//! last one is confirmed on disk, so the order of a channel is the order of its posts, and at most one message per channel is
+//! ever in doubt. What Discord refuses for good is sent in a simpler form ([`message::Form`]) and at last given up, so that
+//! it never holds up what follows.
 
-use std::sync::Arc;
+mod message;
+mod traffic;
 
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use serenity::all::{ChannelId, Event, MessageId, UserId};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
 
 use super::Bot;
+use super::buttons;
+use super::directory::{Doubt, Purpose};
+use super::rest::{File, RestError};
+use crate::config;
+use crate::core::id::AgentName;
+use crate::journal::Memo;
+use crate::outbox::{Line, Target, Window};
+use message::{Form, Verdict};
+use traffic::{Place, Reason, Traffic};
 
-/// Delivers until `shutdown`.
-pub(super) async fn run(_bot: Arc<Bot>, shutdown: CancellationToken) {
-    shutdown.cancelled().await;
+/// How long one message is tried for before its channel is looked at anew.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long what is under way may take when herder ends.
+const FAREWELL: Duration = Duration::from_millis(700);
+/// Channels for talk in private that are remembered; more are asked for again.
+const PRIVATE_MAX: usize = 1024;
+/// Posts of an agent that is gone, and whose channel is too, wait so long for a channel.
+const ORPHANED: Duration = Duration::from_secs(60);
+/// Under which key the salt of nonces is remembered.
+const SALT: &str = "discord/salt";
+
+/// What became of a line.
+enum Outcome {
+    /// It is there, or given up; that is on disk.
+    Done,
+    /// It waits again.
+    Held(Reason),
+}
+
+/// A line that is back from its way.
+struct Landed {
+    place: Place,
+    outcome: Outcome,
+    /// The channel for talk with this person.
+    private: Option<(UserId, ChannelId)>,
+}
+
+type Flight = Pin<Box<dyn Future<Output = Landed> + Send>>;
+
+/// Delivers until `shutdown`; what is under way then is waited for, but not for long.
+pub(super) async fn run(bot: Arc<Bot>, shutdown: CancellationToken) {
+    let salt = salt(&bot).await;
+    let mut delivery = Delivery {
+        salt: salt.into(),
+        run: message::run(random()).into(),
+        traffic: Traffic::default(),
+        flights: FuturesUnordered::new(),
+        private: HashMap::new(),
+        ways: Ways { bot, orphans: Mutex::default() },
+    };
+    // A start is the end of an absence.
+    delivery.ways.bot.ports.queue.link_restored();
+    delivery.go(&shutdown).await;
+}
+
+/// Which way posts go.
+struct Ways {
+    bot: Arc<Bot>,
+    /// Agents without a channel and without a place in the fleet, and since when.
+    orphans: Mutex<HashMap<AgentName, Instant>>,
+}
+
+impl Ways {
+    /// Where posts for `target` go now; `None`: nowhere yet.
+    fn resolve(&self, target: &Target, now: Instant) -> Option<Place> {
+        let directory = &self.bot.directory;
+        match target {
+            Target::Person(id) => Some(
+                id.parse()
+                    .ok()
+                    .filter(|id| *id != 0)
+                    .map_or(Place::Nowhere, |id| Place::Person(UserId::new(id))),
+            ),
+            Target::Channel(name) if name.starts_with('#') => named(name, &self.bot.ports.settings)
+                .map_or(Some(Place::Nowhere), |purpose| directory.of(&purpose).map(Place::Channel)),
+            Target::Channel(_) => Some(directory.of_target(target).map_or(Place::Nowhere, Place::Channel)),
+            Target::Agent(agent) => {
+                let found = directory.of_target(target).map(Place::Channel);
+                if found.is_none() && self.bot.ports.fleet.view(agent).is_none() {
+                    let mut orphans = self.orphans.lock().unwrap_or_else(PoisonError::into_inner);
+                    orphans.entry(agent.clone()).or_insert(now);
+                }
+                found
+            }
+            Target::Alerts | Target::Work | Target::Control => {
+                directory.of_target(target).map(Place::Channel)
+            }
+        }
+    }
+
+    /// What is owed to the channel of an agent that was removed, when that channel is gone as well, is owed to nobody.
+    async fn forget_orphans(&mut self) {
+        let now = Instant::now();
+        let orphans = self.orphans.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let (fleet, directory) = (&self.bot.ports.fleet, &self.bot.directory);
+        orphans.retain(|agent, _| {
+            fleet.view(agent).is_none() && directory.of(&Purpose::Agent(agent.clone())).is_none()
+        });
+        let due = orphans.extract_if(|_, since| now.duration_since(*since) >= ORPHANED);
+        let due: Vec<AgentName> = due.map(|(agent, _)| agent).collect();
+        for agent in due {
+            info!(%agent, "its posts are given up: it was removed, and its channel is gone");
+            self.bot.ports.queue.forget(&Target::Agent(agent)).await;
+        }
+    }
+}
+
+struct Delivery {
+    ways: Ways,
+    salt: Arc<str>,
+    run: Arc<str>,
+    traffic: Traffic,
+    flights: FuturesUnordered<Flight>,
+    private: HashMap<UserId, ChannelId>,
+}
+
+enum Happened {
+    Window(Window),
+    Landed(Landed),
+    /// Channels changed; whether permissions may have.
+    Changed(bool),
+    /// A place is free again.
+    Time,
+    Shutdown,
+}
+
+impl Delivery {
+    async fn go(&mut self, shutdown: &CancellationToken) {
+        let bot = Arc::clone(&self.ways.bot);
+        let queue = &bot.ports.queue;
+        let (mut known, mut changes) = (bot.directory.changes(), bot.changes.subscribe());
+        loop {
+            self.ways.forget_orphans().await;
+            if self.traffic.take_return() {
+                queue.link_restored();
+            }
+            let now = Instant::now();
+            let wake = self.traffic.next_release(now);
+            let joined = |target: &Target| {
+                self.ways.resolve(target, now).is_some_and(|place| self.traffic.is_free(place, now))
+            };
+            let happened = tokio::select! {
+                () = shutdown.cancelled() => Happened::Shutdown,
+                Some(landed) = self.flights.next(), if !self.flights.is_empty() => Happened::Landed(landed),
+                window = queue.next_window(1, &|_| usize::MAX, &joined), if self.traffic.room() > 0 => Happened::Window(window),
+                _ = known.changed() => Happened::Changed(false),
+                // Who has missed events has to think that anything may have changed.
+                event = changes.recv() => Happened::Changed(event.map_or(true, |event| changes_permissions(&event))),
+                () = sleep_until(wake) => Happened::Time,
+            };
+            match happened {
+                Happened::Window(window) => window.lines.into_iter().for_each(|line| self.depart(line)),
+                Happened::Landed(landed) => self.land(landed),
+                Happened::Changed(true) => self.traffic.allowed(),
+                Happened::Changed(false) | Happened::Time => {}
+                Happened::Shutdown => break,
+            }
+        }
+        let rest = async { while self.flights.next().await.is_some() {} };
+        if tokio::time::timeout(FAREWELL, rest).await.is_err() {
+            info!(
+                messages = self.flights.len(),
+                "some messages were still under way; they are sent when herder is back"
+            );
+        }
+    }
+
+    fn depart(&mut self, line: Line) {
+        let now = Instant::now();
+        let place = self.ways.resolve(&line.target, now).unwrap_or(Place::Nowhere);
+        self.traffic.departed(place);
+        let private = match place {
+            Place::Person(person) => self.private.get(&person).copied(),
+            Place::Channel(_) | Place::Nowhere => None,
+        };
+        let flight = Sender {
+            bot: Arc::clone(&self.ways.bot),
+            nonce: message::nonce(&self.salt, &self.run, &line),
+            line,
+            place,
+            private,
+        };
+        self.flights.push(Box::pin(flight.fly()));
+    }
+
+    fn land(&mut self, landed: Landed) {
+        if let Some((person, channel)) = landed.private {
+            if self.private.len() >= PRIVATE_MAX {
+                self.private.clear();
+            }
+            self.private.insert(person, channel);
+        }
+        let now = Instant::now();
+        match landed.outcome {
+            Outcome::Done => self.traffic.arrived(landed.place, now),
+            Outcome::Held(reason) => self.traffic.failed(landed.place, reason, now),
+        }
+    }
+}
+
+/// One line on its way.
+struct Sender {
+    bot: Arc<Bot>,
+    line: Line,
+    nonce: String,
+    place: Place,
+    private: Option<ChannelId>,
+}
+
+impl Sender {
+    async fn fly(self) -> Landed {
+        let place = self.place;
+        let mut private = None;
+        let channel = match self.channel().await {
+            Ok(channel) => channel,
+            Err(verdict) => return self.end(verdict, None).await,
+        };
+        if let Place::Person(person) = place {
+            private = Some((person, channel));
+        }
+        let landed = match self.send(channel).await {
+            Ok(message) => self.arrived(channel, message).await,
+            Err(verdict) => self.end(verdict, Some(channel)).await,
+        };
+        Landed { private, ..landed }
+    }
+
+    fn rest(&self) -> super::rest::Rest {
+        let rest = if self.line.urgent { self.bot.rest.urgent() } else { self.bot.rest.clone() };
+        rest.within(PATIENCE)
+    }
+
+    /// The channel that it goes to.
+    async fn channel(&self) -> Result<ChannelId, Verdict> {
+        match (self.place, self.private) {
+            (Place::Channel(channel), _) | (Place::Person(_), Some(channel)) => Ok(channel),
+            (Place::Nowhere, _) => Err(Verdict::Closed),
+            (Place::Person(person), None) => self.rest().create_dm(person).await.map_err(|error| {
+                match message::verdict(&error, Form::Shortened, true) {
+                    Verdict::Later => Verdict::Later,
+                    Verdict::Sent | Verdict::Gone | Verdict::Denied | Verdict::Closed | Verdict::Simpler => {
+                        Verdict::Closed
+                    }
+                }
+            }),
+        }
+    }
+
+    /// Sends it, in the best form that Discord takes.
+    async fn send(&self, channel: ChannelId) -> Result<Option<MessageId>, Verdict> {
+        let private = matches!(self.place, Place::Person(_));
+        let rows = if self.line.index == 0 { buttons::rows(&self.line.source) } else { Vec::new() };
+        let rows = serde_json::to_value(&rows).ok().filter(|_| !rows.is_empty());
+        let mut form = Form::Whole;
+        loop {
+            let files: Vec<File> = match form {
+                Form::Whole => self.file().into_iter().collect(),
+                Form::Bare | Form::Shortened => Vec::new(),
+            };
+            let body = message::body(&self.line, &self.nonce, form, rows.clone());
+            let error = match self.rest().send_message(channel, &body, &files).await {
+                Ok(message) => return Ok(Some(message)),
+                Err(error) => error,
+            };
+            let verdict = message::verdict(&error, form, private);
+            self.log(&error, verdict, channel);
+            match (verdict, form.simpler()) {
+                (Verdict::Sent, _) => return Ok(None),
+                (Verdict::Simpler, Some(simpler)) => form = simpler,
+                (Verdict::Simpler, None) => return Ok(None),
+                (verdict @ (Verdict::Later | Verdict::Gone | Verdict::Denied | Verdict::Closed), _) => {
+                    return Err(verdict);
+                }
+            }
+        }
+    }
+
+    fn file(&self) -> Option<File> {
+        let attachment = self.bot.ports.queue.attachment(&self.line)?;
+        Some(File { name: attachment.name, bytes: attachment.text.into_bytes() })
+    }
+
+    fn log(&self, error: &RestError, verdict: Verdict, channel: ChannelId) {
+        let (post, index) = (self.line.post, self.line.index);
+        match verdict {
+            Verdict::Later => info!(%channel, %post, index, %error, "a message waits"),
+            Verdict::Sent | Verdict::Gone | Verdict::Denied | Verdict::Closed | Verdict::Simpler => {
+                warn!(%channel, %post, index, %error, ?verdict, "Discord did not take a message as it is");
+            }
+        }
+    }
+
+    async fn arrived(self, channel: ChannelId, message: Option<MessageId>) -> Landed {
+        let place = self.place;
+        if let Some(message) = message.filter(|_| self.line.index == 0) {
+            buttons::posted(&self.bot, &self.line.source, channel, message).await;
+        }
+        self.bot.ports.queue.confirm(Window { lines: vec![self.line] }).await;
+        Landed { place, outcome: Outcome::Done, private: None }
+    }
+
+    /// It did not arrive.
+    async fn end(self, verdict: Verdict, channel: Option<ChannelId>) -> Landed {
+        let (place, queue) = (self.place, Arc::clone(&self.bot.ports.queue));
+        let known = channel.filter(|channel| self.bot.directory.purpose(*channel).is_some());
+        let outcome = match (verdict, known) {
+            (Verdict::Sent | Verdict::Simpler, _) => {
+                queue.confirm(Window { lines: vec![self.line] }).await;
+                Outcome::Done
+            }
+            (Verdict::Closed, _) | (Verdict::Gone, None) => {
+                // Whoever takes nothing, or is gone, will not take the next try either.
+                queue.forget(&self.line.target).await;
+                Outcome::Done
+            }
+            (Verdict::Later, _) => self.again(Reason::Later),
+            (Verdict::Gone, Some(channel)) => {
+                self.bot.directory.doubt(channel, Doubt::Gone);
+                self.again(Reason::Gone)
+            }
+            (Verdict::Denied, Some(channel)) => {
+                self.bot.directory.doubt(channel, Doubt::Denied);
+                self.again(Reason::Denied)
+            }
+            (Verdict::Denied, None) => self.again(Reason::Denied),
+        };
+        Landed { place, outcome, private: None }
+    }
+
+    fn again(self, reason: Reason) -> Outcome {
+        self.bot.ports.queue.requeue(Window { lines: vec![self.line] });
+        Outcome::Held(reason)
+    }
+}
+
+/// What a channel is for by its name, as the places of inbound lines are named.
+fn named(name: &str, settings: &config::Discord) -> Option<Purpose> {
+    let name = name.trim_start_matches('#');
+    if name == settings.control_channel {
+        Some(Purpose::Control)
+    } else if name == settings.alerts_channel {
+        Some(Purpose::Alerts)
+    } else if name == settings.work_channel {
+        Some(Purpose::Work)
+    } else {
+        AgentName::new(name).ok().map(Purpose::Agent)
+    }
+}
+
+fn changes_permissions(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::ChannelUpdate(_)
+            | Event::GuildRoleUpdate(_)
+            | Event::GuildRoleCreate(_)
+            | Event::GuildMemberUpdate(_)
+            | Event::GuildUpdate(_)
+            | Event::Ready(_)
+    )
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn random() -> u64 {
+    getrandom::u64().unwrap_or_default()
+}
+
+/// What tells the nonces of this journal from those of others; made once.
+async fn salt(bot: &Arc<Bot>) -> String {
+    let reading = Arc::clone(bot);
+    let read = tokio::task::spawn_blocking(move || reading.ports.journal.memos(SALT)).await;
+    if let Ok(Ok(memos)) = read
+        && let Some(salt) = memos.into_iter().find_map(|(key, value)| (key == SALT).then_some(value))
+        && let Ok(salt) = serde_json::from_str::<String>(&salt)
+        && salt.len() == message::salt(0).len()
+    {
+        return salt;
+    }
+    let salt = message::salt(random());
+    let memo = Memo { key: SALT.to_owned(), value: Some(serde_json::Value::from(salt.as_str()).to_string()) };
+    if let Err(error) = bot.ports.journal.remember(vec![memo]).await {
+        warn!(%error, "the salt of nonces could not be remembered; after a restart a message may be seen twice");
+    }
+    salt
 }

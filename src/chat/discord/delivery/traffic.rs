@@ -1,0 +1,188 @@
+//! Which channels can be spoken to now: one message at a time each, and none while it is known that it would not arrive.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use serenity::all::{ChannelId, UserId};
+use tokio::time::Instant;
+
+/// Messages under way at once. A guild has 500 channels, each with one message at a time; the rest is for talk in private.
+pub(super) const PARALLEL: usize = 600;
+
+/// The first and the longest wait after Discord did not answer.
+const LATER: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
+/// The first and the longest wait where herder may not speak. Such requests count towards a ban.
+const DENIED: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(300));
+/// How long a channel that is gone is left alone; the one that is made in its place is another one.
+const GONE: Duration = Duration::from_secs(60);
+/// An absence that is long enough for backlogs to be shortened after it.
+const ABSENCE: Duration = Duration::from_secs(60);
+/// Places that are remembered as held; more are tried and held again.
+const HELD_MAX: usize = 4096;
+
+/// Where a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    /// To a channel.
+    Channel(ChannelId),
+    /// To a person, in private.
+    Person(UserId),
+    /// Nowhere: there can be no such channel or person.
+    Nowhere,
+}
+
+/// Why a place is left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// No answer.
+    Later,
+    /// The channel is gone.
+    Gone,
+    /// herder may not.
+    Denied,
+}
+
+#[derive(Debug)]
+struct Held {
+    until: Instant,
+    reason: Reason,
+    failures: u32,
+}
+
+/// What is under way, and what waits.
+#[derive(Debug, Default)]
+pub(super) struct Traffic {
+    busy: HashSet<Place>,
+    held: HashMap<Place, Held>,
+    /// Since when nothing arrives.
+    silent_since: Option<Instant>,
+    /// An absence is over, and backlogs are to be shortened before anything else is sent.
+    is_back: bool,
+}
+
+impl Traffic {
+    /// Whether a message can go there now.
+    pub(super) fn is_free(&self, place: Place, now: Instant) -> bool {
+        let held = self.held.get(&place).is_some_and(|held| held.until > now);
+        !self.busy.contains(&place) && !held
+    }
+
+    /// How many more messages can be under way.
+    pub(super) fn room(&self) -> usize {
+        if self.is_back { 0 } else { PARALLEL.saturating_sub(self.busy.len()) }
+    }
+
+    /// A message is on its way.
+    pub(super) fn departed(&mut self, place: Place) {
+        self.busy.insert(place);
+    }
+
+    /// It arrived, or there is nothing more to be done about it.
+    pub(super) fn arrived(&mut self, place: Place, now: Instant) {
+        self.busy.remove(&place);
+        self.held.remove(&place);
+        let absent = self.silent_since.take().is_some_and(|since| now.duration_since(since) >= ABSENCE);
+        self.is_back |= absent;
+    }
+
+    /// It did not arrive.
+    pub(super) fn failed(&mut self, place: Place, reason: Reason, now: Instant) {
+        self.busy.remove(&place);
+        if reason == Reason::Later {
+            self.silent_since.get_or_insert(now);
+        }
+        let before =
+            self.held.get(&place).filter(|held| held.reason == reason).map_or(0, |held| held.failures);
+        let (first, longest) = match reason {
+            Reason::Later => LATER,
+            Reason::Denied => DENIED,
+            Reason::Gone => (GONE, GONE),
+        };
+        let wait = first.saturating_mul(1_u32.checked_shl(before).unwrap_or(u32::MAX)).min(longest);
+        if self.held.len() < HELD_MAX {
+            self.held.insert(
+                place,
+                Held { until: now + wait, reason, failures: before.saturating_add(1).min(16) },
+            );
+        }
+    }
+
+    /// Permissions were changed: where herder could not speak it may be able to now.
+    pub(super) fn allowed(&mut self) {
+        self.held.retain(|_, held| held.reason != Reason::Denied);
+    }
+
+    /// When the next place is free again by itself.
+    pub(super) fn next_release(&self, now: Instant) -> Option<Instant> {
+        self.held.values().map(|held| held.until).filter(|until| *until > now).min()
+    }
+
+    /// Whether backlogs are to be shortened now: after an absence, when nothing is under way any more.
+    pub(super) fn take_return(&mut self) -> bool {
+        let now = self.is_back && self.busy.is_empty();
+        self.is_back &= !now;
+        now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Place = Place::Nowhere;
+
+    fn place(id: u64) -> Place {
+        Place::Channel(ChannelId::new(id))
+    }
+
+    #[test]
+    fn one_message_at_a_time_in_each_place() {
+        let (mut traffic, now) = (Traffic::default(), Instant::now());
+        traffic.departed(place(1));
+        assert!(!traffic.is_free(place(1), now) && traffic.is_free(place(2), now));
+        assert_eq!(traffic.room(), PARALLEL - 1);
+        traffic.arrived(place(1), now);
+        assert!(traffic.is_free(place(1), now));
+    }
+
+    #[test]
+    fn a_place_that_fails_waits_longer_each_time() {
+        let (mut traffic, mut now) = (Traffic::default(), Instant::now());
+        let mut waits = Vec::new();
+        for _ in 0..7 {
+            traffic.departed(A);
+            traffic.failed(A, Reason::Later, now);
+            let until = traffic.next_release(now).expect("it waits");
+            assert!(!traffic.is_free(A, now) && traffic.is_free(A, until));
+            waits.push(until.duration_since(now).as_secs());
+            now = until;
+        }
+        assert_eq!(waits, [2, 4, 8, 16, 32, 60, 60]);
+        traffic.failed(A, Reason::Denied, now);
+        assert_eq!(traffic.next_release(now), Some(now + DENIED.0), "another reason begins anew");
+        traffic.allowed();
+        assert!(traffic.is_free(A, now));
+        traffic.failed(A, Reason::Gone, now);
+        traffic.allowed();
+        assert!(!traffic.is_free(A, now));
+    }
+
+    #[test]
+    fn after_an_absence_nothing_goes_until_backlogs_are_shortened() {
+        let (mut traffic, start) = (Traffic::default(), Instant::now());
+        traffic.departed(place(1));
+        traffic.departed(place(2));
+        traffic.failed(place(1), Reason::Later, start);
+        traffic.arrived(place(2), start + Duration::from_secs(59));
+        assert!(!traffic.take_return(), "a short one is none");
+        traffic.departed(place(1));
+        traffic.departed(place(2));
+        traffic.departed(place(3));
+        traffic.failed(place(1), Reason::Later, start);
+        traffic.arrived(place(2), start + ABSENCE);
+        assert!(!traffic.take_return() && traffic.room() == 0, "something is under way");
+        traffic.arrived(place(3), start + ABSENCE);
+        assert!(traffic.take_return() && !traffic.take_return());
+        assert_eq!(traffic.room(), PARALLEL);
+    }
+}

@@ -1,0 +1,321 @@
+//! Which message of which agent is to be posted or changed now.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serenity::all::{ChannelId, MessageId};
+
+use crate::core::id::{AgentName, SessionId};
+use crate::core::time::Timestamp;
+
+/// A message is changed at most so often.
+const EVERY: Duration = Duration::from_secs(5);
+/// A session that is over sooner has no message: its posts say all there is.
+const AFTER: Duration = Duration::from_secs(2);
+/// After a restart of herder an agent gets so long to go on with what it did.
+const RESTART: Duration = Duration::from_secs(20);
+/// Requests under way at once: what somebody may look at now and then must not crowd out what is said.
+const UNDER_WAY: usize = 8;
+
+/// A message that shows a session, as it is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Message {
+    pub(super) channel: ChannelId,
+    pub(super) id: MessageId,
+    pub(super) session: SessionId,
+    /// Since when the session was seen.
+    pub(super) since: Timestamp,
+}
+
+/// An agent, as it stands now.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Seen {
+    pub(super) agent: AgentName,
+    /// The session that runs.
+    pub(super) session: Option<SessionId>,
+    /// Where its message goes.
+    pub(super) channel: Option<ChannelId>,
+}
+
+/// What is to be done about one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The first message of a session.
+    Post { channel: ChannelId, session: SessionId, since: Timestamp },
+    /// What it says may have changed.
+    Change(Message),
+    /// The session is over: the last change.
+    Close(Message),
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stepped {
+    /// It was posted.
+    Posted(Message),
+    /// It was changed, or there was nothing to change.
+    Changed,
+    /// It was closed.
+    Closed,
+    /// It did not work; later.
+    Failed,
+    /// The message is gone, or can be none: this session has none any more.
+    Gone,
+}
+
+#[derive(Debug)]
+struct Entry {
+    session: SessionId,
+    since: Timestamp,
+    message: Option<Message>,
+    /// It was there when herder started: until then the session that goes on may be another one, on the same work.
+    loaded: Option<Timestamp>,
+    /// This session is to have no message any more.
+    given_up: bool,
+    /// The last step did not work.
+    failed: bool,
+    due: Timestamp,
+}
+
+/// The messages of all agents.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    entries: BTreeMap<AgentName, Entry>,
+    under_way: BTreeSet<AgentName>,
+}
+
+impl Board {
+    /// The messages that were there when herder last ran.
+    pub(super) fn new(known: Vec<(AgentName, Message)>, now: Timestamp) -> Self {
+        let entry = |(agent, message): (AgentName, Message)| {
+            let (session, since) = (message.session, message.since);
+            (
+                agent,
+                Entry {
+                    session,
+                    since,
+                    message: Some(message),
+                    loaded: Some(now.after(RESTART)),
+                    given_up: false,
+                    failed: false,
+                    due: now,
+                },
+            )
+        };
+        Self { entries: known.into_iter().map(entry).collect(), under_way: BTreeSet::new() }
+    }
+
+    /// What is to be done now; each step is followed by [`Board::stepped`].
+    pub(super) fn look(&mut self, agents: &[Seen], now: Timestamp) -> Vec<(AgentName, Step)> {
+        let mut steps = Vec::new();
+        for seen in agents {
+            if self.under_way.contains(&seen.agent) {
+                continue;
+            }
+            if let Some(step) = self.step(seen, now).filter(|_| self.under_way.len() < UNDER_WAY) {
+                self.under_way.insert(seen.agent.clone());
+                steps.push((seen.agent.clone(), step));
+            }
+        }
+        steps.extend(self.of_removed(agents, now));
+        steps
+    }
+
+    /// Agents that are not there any more: their messages are closed too.
+    fn of_removed(&mut self, agents: &[Seen], now: Timestamp) -> Vec<(AgentName, Step)> {
+        let known: BTreeSet<&AgentName> = agents.iter().map(|seen| &seen.agent).collect();
+        let removed = self.entries.iter().filter(|(agent, _)| !known.contains(agent));
+        let free = UNDER_WAY.saturating_sub(self.under_way.len());
+        let steps: Vec<(AgentName, Step)> = removed
+            .filter(|(agent, entry)| !self.under_way.contains(*agent) && entry.due <= now)
+            .filter_map(|(agent, entry)| Some((agent.clone(), Step::Close(entry.message?))))
+            .take(free)
+            .collect();
+        self.under_way.extend(steps.iter().map(|(agent, _)| agent.clone()));
+        steps
+    }
+
+    fn step(&mut self, seen: &Seen, now: Timestamp) -> Option<Step> {
+        let Some(session) = seen.session else { return self.close(&seen.agent, now) };
+        let entry = match self.entries.get_mut(&seen.agent) {
+            Some(entry) if entry.session == session => entry,
+            // The work that herder's end cut short goes on where it was shown.
+            Some(entry) if entry.loaded.is_some() => {
+                entry.session = session;
+                entry.message.iter_mut().for_each(|message| message.session = session);
+                entry
+            }
+            Some(entry) if entry.message.is_some() => return self.close(&seen.agent, now),
+            _ => {
+                let due = now.after(AFTER);
+                let entry = Entry {
+                    session,
+                    since: now,
+                    message: None,
+                    loaded: None,
+                    given_up: false,
+                    failed: false,
+                    due,
+                };
+                self.entries.insert(seen.agent.clone(), entry);
+                return None;
+            }
+        };
+        entry.loaded = None;
+        if entry.given_up || entry.due > now {
+            return None;
+        }
+        match entry.message {
+            Some(message) => Some(Step::Change(message)),
+            None => Some(Step::Post { channel: seen.channel?, session, since: entry.since }),
+        }
+    }
+
+    /// The session is over.
+    fn close(&mut self, agent: &AgentName, now: Timestamp) -> Option<Step> {
+        let entry = self.entries.get(agent)?;
+        if entry.loaded.is_some_and(|until| until > now) {
+            return None;
+        }
+        match entry.message {
+            Some(message) => (entry.due <= now || !entry.failed).then_some(Step::Close(message)),
+            None => {
+                self.entries.remove(agent);
+                None
+            }
+        }
+    }
+
+    /// A step is over.
+    pub(super) fn stepped(&mut self, agent: &AgentName, stepped: Stepped, now: Timestamp) {
+        self.under_way.remove(agent);
+        let Some(entry) = self.entries.get_mut(agent) else { return };
+        entry.due = now.after(EVERY);
+        entry.failed = stepped == Stepped::Failed;
+        match stepped {
+            Stepped::Posted(message) => entry.message = Some(message),
+            Stepped::Changed | Stepped::Failed => {}
+            Stepped::Gone => (entry.message, entry.given_up) = (None, true),
+            Stepped::Closed => {
+                self.entries.remove(agent);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spark() -> AgentName {
+        AgentName::new("spark").expect("a good name")
+    }
+
+    fn seen(session: Option<u64>) -> Vec<Seen> {
+        let session = session.map(SessionId);
+        vec![Seen { agent: spark(), session, channel: Some(ChannelId::new(7)) }]
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_seconds(seconds)
+    }
+
+    fn message(session: u64, since: i64) -> Message {
+        Message {
+            channel: ChannelId::new(7),
+            id: MessageId::new(9),
+            session: SessionId(session),
+            since: at(since),
+        }
+    }
+
+    #[test]
+    fn a_session_has_one_message_that_is_changed_now_and_then_and_closed() {
+        let mut board = Board::default();
+        assert_eq!(board.look(&seen(Some(1)), at(0)), [], "not at once");
+        let post = Step::Post { channel: ChannelId::new(7), session: SessionId(1), since: at(0) };
+        assert_eq!(board.look(&seen(Some(1)), at(2)), [(spark(), post)]);
+        assert_eq!(board.look(&seen(Some(1)), at(3)), [], "one request at a time");
+        board.stepped(&spark(), Stepped::Posted(message(1, 0)), at(3));
+        assert_eq!(board.look(&seen(Some(1)), at(7)), []);
+        assert_eq!(board.look(&seen(Some(1)), at(8)), [(spark(), Step::Change(message(1, 0)))]);
+        board.stepped(&spark(), Stepped::Changed, at(8));
+        assert_eq!(
+            board.look(&seen(None), at(9)),
+            [(spark(), Step::Close(message(1, 0)))],
+            "the end is not put off"
+        );
+        board.stepped(&spark(), Stepped::Closed, at(9));
+        assert_eq!(board.look(&seen(None), at(100)), []);
+    }
+
+    #[test]
+    fn the_next_session_has_its_own_message() {
+        let mut board = Board::new(Vec::new(), at(0));
+        board.look(&seen(Some(1)), at(0));
+        board.look(&seen(Some(1)), at(2));
+        board.stepped(&spark(), Stepped::Posted(message(1, 0)), at(2));
+        assert_eq!(board.look(&seen(Some(2)), at(3)), [(spark(), Step::Close(message(1, 0)))]);
+        board.stepped(&spark(), Stepped::Closed, at(3));
+        assert_eq!(board.look(&seen(Some(2)), at(4)), []);
+        assert!(matches!(
+            board.look(&seen(Some(2)), at(6))[..],
+            [(_, Step::Post { session: SessionId(2), .. })]
+        ));
+    }
+
+    #[test]
+    fn a_short_session_has_none() {
+        let mut board = Board::default();
+        board.look(&seen(Some(1)), at(0));
+        assert_eq!(board.look(&seen(None), at(1)), []);
+        assert_eq!(board.look(&seen(None), at(100)), []);
+    }
+
+    #[test]
+    fn a_restart_goes_on_with_the_message() {
+        let mut board = Board::new(vec![(spark(), message(1, 0))], at(50));
+        let step = board.look(&seen(Some(2)), at(50));
+        assert_eq!(step, [(spark(), Step::Change(message(2, 0)))]);
+        board.stepped(&spark(), Stepped::Changed, at(50));
+        assert_eq!(board.look(&seen(Some(3)), at(51)), [(spark(), Step::Close(message(2, 0)))]);
+        // Or the session ended with herder, or the agent is not there any more.
+        let mut board = Board::new(vec![(spark(), message(1, 0))], at(50));
+        assert_eq!(board.look(&seen(None), at(69)), [], "it may still go on");
+        assert_eq!(board.look(&seen(None), at(70)), [(spark(), Step::Close(message(1, 0)))]);
+        let mut board = Board::new(vec![(spark(), message(1, 0))], at(50));
+        assert_eq!(board.look(&[], at(50)), [(spark(), Step::Close(message(1, 0)))]);
+    }
+
+    #[test]
+    fn a_message_that_somebody_deleted_is_not_forced_on_them() {
+        let mut board = Board::default();
+        board.look(&seen(Some(1)), at(0));
+        board.look(&seen(Some(1)), at(2));
+        board.stepped(&spark(), Stepped::Posted(message(1, 0)), at(2));
+        board.look(&seen(Some(1)), at(7));
+        board.stepped(&spark(), Stepped::Gone, at(7));
+        assert_eq!(board.look(&seen(Some(1)), at(100)), []);
+        assert_eq!(board.look(&seen(None), at(101)), []);
+        assert_eq!(board.look(&seen(Some(2)), at(102)), []);
+        assert_eq!(board.look(&seen(Some(2)), at(104)).len(), 1);
+    }
+
+    #[test]
+    fn few_requests_are_under_way_at_once() {
+        let mut board = Board::default();
+        let many: Vec<Seen> = (0..100)
+            .map(|number| Seen {
+                agent: AgentName::new(&format!("spark{number}")).expect("a good name"),
+                session: Some(SessionId(1)),
+                channel: Some(ChannelId::new(7)),
+            })
+            .collect();
+        assert_eq!(board.look(&many, at(0)), []);
+        let steps = board.look(&many, at(2));
+        assert_eq!(steps.len(), UNDER_WAY);
+        board.stepped(&steps[0].0, Stepped::Failed, at(3));
+        assert_eq!(board.look(&many, at(3)).len(), 1);
+    }
+}

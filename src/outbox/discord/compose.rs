@@ -1,0 +1,243 @@
+//! Lines into messages.
+
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::inline::{self, Voice};
+use super::units;
+
+/// Closes a block of code.
+const CLOSE: &str = "\n```";
+/// Characters that make up one grapheme: the longest emoji that means something has ten.
+const GRAPHEME_MAX: usize = 24;
+/// Marks above and below one character: Vietnamese and phonetics stack three.
+const MARKS_MAX: usize = 4;
+
+/// Puts lines together to messages.
+pub(super) struct Composer {
+    room: usize,
+    done: Vec<String>,
+    now: String,
+    used: usize,
+    code: Option<Code>,
+    /// A blank line is due before the next one.
+    gap: bool,
+}
+
+/// The block of code that is open in the text.
+struct Code {
+    language: String,
+    /// Whether it is open in the message.
+    shown: bool,
+}
+
+impl Composer {
+    pub(super) fn new(room: usize) -> Self {
+        Self { room, done: Vec::new(), now: String::new(), used: 0, code: None, gap: false }
+    }
+
+    /// A line outside code.
+    pub(super) fn line(&mut self, line: &str, voice: Voice) {
+        let line = line.trim_end();
+        if !line.chars().any(is_visible) {
+            self.gap = true;
+            return;
+        }
+        let whole = inline::line(line, voice);
+        if units(&whole) <= self.room {
+            return self.add(&whole);
+        }
+        // Marks can at most double a text, and bring a few of their own.
+        for piece in pieces(line, self.room / 2 - 16) {
+            let mut shown = inline::line(piece, voice);
+            if units(&shown) > self.room {
+                shown.truncate(end_within(&shown, self.room));
+            }
+            self.add(&shown);
+        }
+    }
+
+    fn add(&mut self, line: &str) {
+        let gap = if self.gap { 2 } else { 1 };
+        if self.used > 0 && self.used + gap + units(line) > self.room {
+            self.flush();
+        }
+        if self.used > 0 {
+            self.push(if self.gap { "\n\n" } else { "\n" });
+        }
+        self.gap = false;
+        self.push(line);
+    }
+
+    pub(super) fn open_code(&mut self, language: &str) {
+        self.code = Some(Code { language: language.to_owned(), shown: false });
+    }
+
+    pub(super) fn close_code(&mut self) {
+        if self.code.take().is_some_and(|code| code.shown) {
+            self.push(CLOSE);
+        }
+    }
+
+    /// A line of code.
+    pub(super) fn code(&mut self, line: &str) {
+        let Some(code) = &self.code else { return };
+        let open = format!("```{}\n", code.language);
+        // Three backticks in a row would close the block.
+        let line = line.trim_end();
+        let line = if line.contains("```") { inline::apart(line) } else { line.to_owned() };
+        let room = self.room - units(&open) - units(CLOSE);
+        for piece in pieces(&line, room) {
+            self.code_piece(&open, piece);
+        }
+    }
+
+    fn code_piece(&mut self, open: &str, piece: &str) {
+        let shown = self.code.as_ref().is_some_and(|code| code.shown);
+        // A block that would begin with a blank line begins with the next one.
+        if !shown && piece.trim().is_empty() {
+            return;
+        }
+        let before = if shown { 1 } else { units(open) + 2 };
+        let fits = self.used + before + units(piece) + units(CLOSE) <= self.room;
+        if shown && fits {
+            self.push("\n");
+            return self.push(piece);
+        }
+        if !fits && self.used > 0 {
+            if shown {
+                self.push(CLOSE);
+            }
+            self.flush();
+        }
+        if self.used > 0 {
+            self.push(if self.gap { "\n\n" } else { "\n" });
+        }
+        self.gap = false;
+        self.push(open);
+        self.push(piece);
+        if let Some(code) = &mut self.code {
+            code.shown = true;
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        self.now.push_str(text);
+        self.used += units(text);
+    }
+
+    fn flush(&mut self) {
+        let message = std::mem::take(&mut self.now);
+        self.used = 0;
+        if message.chars().any(is_visible) {
+            self.done.push(message);
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Vec<String> {
+        // A block that is never closed ends with its text.
+        self.close_code();
+        self.flush();
+        self.done
+    }
+}
+
+/// Cuts a line into pieces of at most `room`: at the last space of the second half of the room, else between graphemes.
+fn pieces(line: &str, room: usize) -> impl Iterator<Item = &str> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let line = rest?;
+        let limit = end_within(line, room);
+        if limit == line.len() {
+            rest = None;
+            return Some(line);
+        }
+        let space = line[..limit].rfind(' ').filter(|space| *space > limit / 2);
+        let at = space.unwrap_or(limit).max(1);
+        rest = Some(if space.is_some() { line[at..].trim_start_matches(' ') } else { &line[at..] });
+        rest = rest.filter(|rest| !rest.is_empty());
+        Some(&line[..at])
+    })
+}
+
+/// Where the last grapheme ends that is within `room`.
+fn end_within(line: &str, room: usize) -> usize {
+    // No text has fewer bytes than units.
+    if line.len() <= room {
+        return line.len();
+    }
+    let mut used = 0;
+    for (at, grapheme) in line.grapheme_indices(true) {
+        used += units(grapheme);
+        if used > room {
+            return at;
+        }
+    }
+    line.len()
+}
+
+/// Takes the excess out of characters that are piled up, so that none is longer than a reader can bear, or than a message.
+pub(super) fn tame(text: &str) -> String {
+    let mut tamed = String::with_capacity(text.len());
+    for grapheme in text.graphemes(true) {
+        if grapheme.len() <= MARKS_MAX {
+            tamed.push_str(grapheme);
+            continue;
+        }
+        let mut marks = 0;
+        tamed.extend(
+            grapheme
+                .chars()
+                .filter(|c| {
+                    marks += usize::from(is_mark(*c));
+                    !is_mark(*c) || marks <= MARKS_MAX
+                })
+                .take(GRAPHEME_MAX),
+        );
+    }
+    tamed
+}
+
+fn is_mark(c: char) -> bool {
+    matches!(c,
+        '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
+        | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
+}
+
+/// Whether a reader sees anything of it. Discord takes no message that shows nothing.
+pub(super) fn is_visible(c: char) -> bool {
+    let hidden = matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}');
+    !(hidden || c.is_whitespace() || c.is_control() || is_mark(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_end_at_spaces_or_between_characters() {
+        let table: &[(&str, usize, &[&str])] = &[
+            ("", 10, &[""]),
+            ("the quick brown fox", 10, &["the quick", "brown fox"]),
+            ("a verylongwordindeed", 8, &["a verylo", "ngwordin", "deed"]),
+            ("    indented", 8, &["    inde", "nted"]),
+            ("ääää", 3, &["äää", "ä"]),
+            ("ab👨‍👩‍👧‍👦cd", 12, &["ab", "👨‍👩‍👧‍👦c", "d"]),
+        ];
+        for (line, room, expected) in table {
+            assert_eq!(&pieces(line, *room).collect::<Vec<_>>(), expected, "{line:?} in {room}");
+        }
+    }
+
+    #[test]
+    fn characters_are_piled_up_only_so_far() {
+        assert_eq!(tame("Tiếng Việt, ệ, 👨‍👩‍👧‍👦, 🏴󠁧󠁢󠁥󠁮󠁧󠁿"), "Tiếng Việt, ệ, 👨‍👩‍👧‍👦, 🏴󠁧󠁢󠁥󠁮󠁧󠁿");
+        assert_eq!(
+            tame(&format!("z{}a", "\u{338}".repeat(1000))),
+            format!("z{}a", "\u{338}".repeat(MARKS_MAX))
+        );
+        assert_eq!(tame(&"👨\u{200d}".repeat(1000)).chars().count(), GRAPHEME_MAX);
+    }
+}

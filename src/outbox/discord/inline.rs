@@ -1,0 +1,295 @@
+//! One line of Markdown that does no harm.
+//!
+//! Outside code these mean what they show, whoever wrote them: nobody is mentioned, no emoji, time or channel of Discord's is
+//! put in, a link shows its address, nothing is hidden as a spoiler, and a mark of code that is not closed is a character.
+//! In herder's own sentences names and reasons come from elsewhere, so that there only `**bold**` and `` `code` `` are marks.
+//! An agent's words may have the rest; but a line that looks like one of herder's own is shown as a quotation, and small
+//! print, which herder's own messages use, is none.
+
+use super::super::markup::{bold_span, link_parts};
+use super::super::split;
+use super::compose::is_visible;
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Voice {
+    /// herder.
+    Own,
+    /// An agent.
+    Agent,
+}
+
+/// What herder's status posts begin with.
+const STATUS: [char; 15] =
+    ['🐜', '✅', '❌', '⏳', '🚫', '💳', '🔐', '💰', '⏸', '▶', '⚙', '🚨', '🧯', '👀', '💬'];
+
+/// A closing mark is looked for in so many bytes, so that hostile text is not searched again and again.
+const SPAN_MAX: usize = 1000;
+
+/// Stands invisibly between characters that must not be read together.
+const BREAK: char = '\u{200b}';
+
+/// A line, as it is sent.
+pub(super) fn line(text: &str, voice: Voice) -> String {
+    match voice {
+        Voice::Own => own(text),
+        Voice::Agent => block(text),
+    }
+}
+
+/// herder's own: what would be a heading, a quotation or small print is not.
+fn own(text: &str) -> String {
+    let shown = inline(text, Voice::Own);
+    let start = shown.trim_start();
+    if start.starts_with(['#', '>']) || start.starts_with("-#") { format!("\\{start}") } else { shown }
+}
+
+/// An agent's: headings, quotations and lists stay.
+fn block(text: &str) -> String {
+    let start = text.trim_start();
+    let indent = &text[..text.len() - start.len()];
+    let hashes = start.bytes().take_while(|byte| *byte == b'#').count();
+    let shown = if let Some(quoted) = start.strip_prefix(">>>") {
+        // It would make a quotation of all that follows.
+        return format!("> {}", inline(quoted.trim_start(), Voice::Agent));
+    } else if let Some(quoted) = start.strip_prefix("> ") {
+        return format!("> {}", inline(quoted, Voice::Agent));
+    } else if start.starts_with("-#") {
+        format!("{indent}\\{}", inline(start, Voice::Agent))
+    } else if let Some(heading) = start[hashes..].strip_prefix(' ').filter(|_| (4..=6).contains(&hashes)) {
+        // Discord knows three levels.
+        format!("**{}**", inline(&heading.replace("**", ""), Voice::Agent).trim())
+    } else {
+        inline(text, Voice::Agent)
+    };
+    if looks_like_status(start) { format!("> {}", shown.trim_start()) } else { shown }
+}
+
+/// Whether a line begins as herder's own do, whatever marks stand before that.
+fn looks_like_status(text: &str) -> bool {
+    let mark = |c: char| c.is_ascii_punctuation() || c.is_ascii_digit() || !is_visible(c);
+    let bare = text.trim_start_matches(mark);
+    bare.starts_with(STATUS) || bare.starts_with("ESCALATION]")
+}
+
+/// The marks within a line.
+fn inline(text: &str, voice: Voice) -> String {
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    let mut address = false;
+    while let Some(c) = rest.chars().next() {
+        address = if address { is_of_address(c) } else { starts_address(rest) };
+        let taken = special(c, rest, voice, address, &mut shown);
+        rest = &rest[taken..];
+    }
+    shown
+}
+
+/// Writes what stands at the head of `rest` and says how much of it that was.
+fn special(c: char, rest: &str, voice: Voice, address: bool, shown: &mut String) -> usize {
+    match c {
+        '`' => return code(rest, shown),
+        '\\' => return escape(rest, voice, shown),
+        '*' if voice == Voice::Own => return bold(rest, shown),
+        // In an address these are no marks.
+        '_' | '~' if voice == Voice::Own && !address => shown.extend(['\\', c]),
+        '|' if rest.starts_with("||") => {
+            shown.push_str("\\|\\|");
+            return 2;
+        }
+        '[' => {
+            if let Some(length) = link(rest, voice, shown) {
+                return length;
+            }
+            shown.push('[');
+        }
+        ']' if rest.starts_with("](") => {
+            shown.push_str("]\\(");
+            return 2;
+        }
+        // An address in angle brackets is shown without a preview; all else in them would be Discord's.
+        '<' if rest.starts_with("<https://") || rest.starts_with("<http://") => shown.push('<'),
+        '<' => shown.push_str("\\<"),
+        '@' => {
+            shown.push('@');
+            if mentions_all(&rest[1..]) {
+                shown.push(BREAK);
+            }
+        }
+        c => shown.push(c),
+    }
+    c.len_utf8()
+}
+
+fn starts_address(rest: &str) -> bool {
+    rest.starts_with("https://") || rest.starts_with("http://")
+}
+
+fn is_of_address(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-._~:/?#@!$&'()+,;=%".contains(c)
+}
+
+fn mentions_all(after: &str) -> bool {
+    ["everyone", "here"]
+        .iter()
+        .any(|word| after.get(..word.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(word)))
+}
+
+/// Backticks: a span if as many follow in this line, else characters.
+fn code(rest: &str, shown: &mut String) -> usize {
+    let marks = rest.bytes().take_while(|byte| *byte == b'`').count();
+    let near = &rest[..split::floor(rest, SPAN_MAX + marks)];
+    // Three of them make a block, wherever they stand: two do for a span, and a shorter span with three in it is none.
+    let inside = closing(&near[marks..], marks).map(|end| &near[marks..marks + end]);
+    if let Some(inside) = inside.filter(|inside| marks > 2 || !inside.contains("```")) {
+        let mark = if marks == 1 { "`" } else { "``" };
+        shown.push_str(mark);
+        if marks > 2 {
+            shown.push_str(&apart(inside));
+        } else {
+            shown.push_str(inside);
+        }
+        shown.push_str(mark);
+        return marks + inside.len() + marks;
+    }
+    shown.push_str(&"\\`".repeat(marks));
+    marks
+}
+
+/// The text with no two backticks side by side.
+pub(super) fn apart(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if c == '`' && shown.ends_with('`') {
+            shown.push(BREAK);
+        }
+        shown.push(c);
+    }
+    shown
+}
+
+/// Where the next run of exactly so many backticks starts, with something before it.
+fn closing(text: &str, marks: usize) -> Option<usize> {
+    let mut from = 0;
+    while let Some(at) = text[from..].find('`').map(|at| from + at) {
+        let run = text[at..].bytes().take_while(|byte| *byte == b'`').count();
+        if run == marks && at > 0 {
+            return Some(at);
+        }
+        from = at + run;
+    }
+    None
+}
+
+/// A backslash: what an agent has escaped stays so, otherwise it is one.
+fn escape(rest: &str, voice: Voice, shown: &mut String) -> usize {
+    let next = rest[1..].chars().next();
+    if let (Voice::Agent, Some(mark)) = (voice, next.filter(|c| "`*_~|[]()<>#\\-".contains(*c))) {
+        shown.extend(['\\', mark]);
+        return 2;
+    }
+    shown.push_str("\\\\");
+    1
+}
+
+fn bold(rest: &str, shown: &mut String) -> usize {
+    let near = &rest[..split::floor(rest, SPAN_MAX)];
+    if let Some(length) = near.starts_with("**").then(|| bold_span(near)).flatten() {
+        shown.push_str("**");
+        shown.push_str(&inline(&near[2..length - 2], Voice::Own));
+        shown.push_str("**");
+        return length;
+    }
+    shown.push_str("\\*");
+    1
+}
+
+/// A link with its address beside it.
+fn link(rest: &str, voice: Voice, shown: &mut String) -> Option<usize> {
+    let near = &rest[..split::floor(rest, SPAN_MAX)];
+    let (label, address, length) = link_parts(near)?;
+    let clear = starts_address(address) && address.chars().all(is_of_address) && !address.contains('@');
+    if !clear || label.contains(']') {
+        return None;
+    }
+    if label == address {
+        shown.push_str(&format!("<{address}>"));
+    } else {
+        shown.push_str(&format!("{} (<{address}>)", inline(label, voice)));
+    }
+    Some(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agents_markdown_stays_and_does_no_harm() {
+        let table = [
+            ("plain text, 2 < 3 and a_b_c", "plain text, 2 \\< 3 and a_b_c"),
+            ("**bold** *it* __u__ ~~s~~ `code` ``a`b``", "**bold** *it* __u__ ~~s~~ `code` ``a`b``"),
+            ("# big", "# big"),
+            ("##### small", "**small**"),
+            ("- item", "- item"),
+            ("> quoted", "> quoted"),
+            (">>> all that follows", "> all that follows"),
+            (">>>", "> "),
+            ("-# small print", "\\-# small print"),
+            ("hi @everyone, @Here and @alice", "hi @\u{200b}everyone, @\u{200b}Here and @alice"),
+            (
+                "<@123> <@&5> <#7> <:x:9> <t:0:R> </a:1>",
+                "\\<@123> \\<@&5> \\<#7> \\<:x:9> \\<t:0:R> \\</a:1>",
+            ),
+            ("\\<@123> and \\\\<@123>", "\\<@123> and \\\\\\<@123>"),
+            ("\\@everyone", "\\\\@\u{200b}everyone"),
+            ("||hidden|| and a | b", "\\|\\|hidden\\|\\| and a | b"),
+            ("[the log](https://ci.example/7)", "the log (<https://ci.example/7>)"),
+            ("[https://good.example](https://evil.example)", "https://good.example (<https://evil.example>)"),
+            ("[x](javascript:alert)", "[x]\\(javascript:alert)"),
+            ("[a [b](c)](https://x.example)", "[a [b]\\(c)]\\(https://x.example)"),
+            ("<https://no.preview.example>", "<https://no.preview.example>"),
+            ("unclosed ` here", "unclosed \\` here"),
+            ("```rm``` inline", "``rm`` inline"),
+            ("```` a ``` b ````", "`` a `\u{200b}`\u{200b}` b ``"),
+            ("`a ```<@1>`", "\\`a \\`\\`\\`\\<@1>\\`"),
+            ("`<@1> @everyone ||x||`", "`<@1> @everyone ||x||`"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(line(text, Voice::Agent), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_looks_like_herder_is_a_quotation() {
+        for text in [
+            "✅ **spark** completed",
+            "# 🚨 x",
+            "- **⏸️ spark** paused",
+            "\u{200b}❌ x",
+            "1. 🧯",
+            "[ESCALATION] x",
+        ] {
+            assert!(line(text, Voice::Agent).starts_with("> "), "{text:?}");
+        }
+        assert_eq!(line("All ✅", Voice::Agent), "All ✅");
+        assert_eq!(line("> ✅ **spark** completed", Voice::Agent), "> ✅ **spark** completed");
+    }
+
+    #[test]
+    fn in_herders_sentences_bold_and_code_are_the_only_marks() {
+        let table = [
+            ("**spark** is paused. `@spark resume`", "**spark** is paused. `@spark resume`"),
+            ("fix *.rs and *.toml, a_b, ~x~", "fix \\*.rs and \\*.toml, a\\_b, \\~x\\~"),
+            ("see https://x.example/a_b~c_d, a_b", "see https://x.example/a_b~c_d, a\\_b"),
+            ("# no heading", "\\# no heading"),
+            ("-# no small print", "\\-# no small print"),
+            ("> no quote", "\\> no quote"),
+            ("**<@1>_x**", "**\\<@1>\\_x**"),
+            ("C:\\path", "C:\\\\path"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(line(text, Voice::Own), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Posts on Discord: exactly once and in order under every fault, without a bell for anybody, alerts ahead of a flood.
+
+use std::time::Duration;
+
+use herder::config::{Discord as Settings, History, Reach};
+use herder::core::id::{AgentName, NetworkName, PostId};
+use herder::core::notice::Notice;
+use herder::core::time::Timestamp;
+use herder::core::work::{Actor, WorkKind};
+use herder::journal::{self, AuditEntry, Batch, Journal, Memo};
+use herder::outbox::{Body, Lane, Post, Target};
+use herder::run::Options;
+use herder::supervisor::Asked;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::simulated_discord::state::Message;
+use crate::simulated_discord::{Discord, Effect, Fault, State, permission};
+use crate::stage::{Stage, config, shell};
+
+const POST: &str = "POST /channels/{channel_id}/messages";
+
+/// A herder on a simulated Discord, with channels that it knows from before.
+struct Rig {
+    sim: Discord,
+    dir: TempDir,
+    agents: Vec<String>,
+    stage: Option<Stage>,
+}
+
+fn name(agent: &str) -> AgentName {
+    AgentName::new(agent).expect("a good name")
+}
+
+fn words(agent: &str, text: &str) -> Post {
+    post(Target::Agent(name(agent)), Lane::Normal, Body::Agent { agent: name(agent), text: text.to_owned() })
+}
+
+fn post(to: Target, lane: Lane, body: Body) -> Post {
+    Post {
+        id: PostId(0),
+        network: NetworkName::from("discord"),
+        to,
+        lane,
+        at: Timestamp::from_millis(0),
+        body,
+        answers: None,
+        quotes: None,
+        confirmed_lines: 0,
+    }
+}
+
+impl Rig {
+    async fn open(sim: Discord, agents: &[&str]) -> Self {
+        let agents: Vec<String> = agents.iter().map(|agent| (*agent).to_owned()).collect();
+        let dir = tempfile::tempdir().expect("a folder");
+        let settings = journal::Settings::new(dir.path().join("data"), History::default());
+        let journal = tokio::task::spawn_blocking(move || Journal::open(&settings)).await;
+        let (journal, _) = journal.expect("it does not panic").expect("a new journal opens");
+        let mut memos = Vec::new();
+        for channel in ["alerts", "work", "herder"].into_iter().chain(agents.iter().map(String::as_str)) {
+            let id = sim.makes_channel(channel);
+            let (key, purpose) = match channel {
+                "herder" => ("control".to_owned(), json!("control")),
+                "alerts" | "work" => (channel.to_owned(), json!(channel)),
+                agent => (format!("agent/{agent}"), json!({ "agent": agent })),
+            };
+            let value = json!({ "purpose": purpose, "id": id }).to_string();
+            memos.push(Memo { key: format!("discord/channel/{key}"), value: Some(value) });
+        }
+        journal.remember(memos).await.expect("a memo is kept");
+        journal.close().await;
+        drop(journal);
+        let mut rig = Self { sim, dir, agents, stage: None };
+        rig.start("read -r work; echo \"$work\"").await;
+        rig.sim.ready().await;
+        // What herder says first is not of the test.
+        rig.sim.message_in("herder", |message| message.content.contains("Nobody can command")).await;
+        rig.owe(vec![post(
+            Target::Work,
+            Lane::Normal,
+            Body::Agent { agent: name("spark"), text: "barrier".to_owned() },
+        )])
+        .await;
+        rig.sim.message_in("work", |message| message.content == "barrier").await;
+        rig
+    }
+
+    /// Starts herder; its agents run `script`.
+    async fn start(&mut self, script: &str) {
+        let agents = self.agents.iter().map(|agent| shell(agent, self.dir.path(), script)).collect();
+        let mut config = config(self.dir.path(), Vec::new(), agents);
+        config.discord = Some(Settings {
+            token: self.sim.token().into(),
+            guild: self.sim.guild_id(),
+            category: "agents".to_owned(),
+            alerts_channel: "alerts".to_owned(),
+            work_channel: "work".to_owned(),
+            control_channel: "herder".to_owned(),
+            bots: Vec::new(),
+            reach: Reach::Plain(self.sim.api_url()),
+        });
+        self.stage = Some(Stage::open(config, Options::default()).await);
+    }
+
+    async fn stop(&mut self) {
+        if let Some(stage) = self.stage.take() {
+            stage.close().await;
+        }
+    }
+
+    fn stage(&self) -> &Stage {
+        self.stage.as_ref().expect("it runs")
+    }
+
+    /// These posts are owed from now on.
+    async fn owe(&self, posts: Vec<Post>) {
+        let batch = Batch { at: Timestamp::from_millis(1), posts, ..Batch::default() };
+        self.stage().herder.fleet().journal().commit(batch).await.expect("posts are kept");
+    }
+
+    /// What was posted in a channel and is of this test.
+    fn said(&self, channel: &str) -> Vec<String> {
+        self.sim.posts(channel).into_iter().filter(|text| text.starts_with("post ")).collect()
+    }
+
+    /// Waits until `count` posts of this test are in a channel.
+    async fn until_said(&self, channel: &str, count: usize) {
+        let of_test = |message: &&Message| message.content.starts_with("post ");
+        self.sim
+            .until(&format!("{count} posts in {channel}"), |state| {
+                state.posts(channel).filter(of_test).count() >= count
+            })
+            .await;
+    }
+}
+
+fn numbered(agent: &str, count: usize) -> (Vec<Post>, Vec<String>) {
+    let texts: Vec<String> = (1..=count).map(|number| format!("post {number} of {agent}")).collect();
+    (texts.iter().map(|text| words(agent, text)).collect(), texts)
+}
+
+#[tokio::test]
+async fn whatever_goes_wrong_every_post_is_seen_once_and_in_order() {
+    let rig = Rig::open(Discord::start().await, &["spark", "flint"]).await;
+    let faults = [
+        Fault::dropped(Effect::After),
+        Fault::status(500, Effect::After),
+        Fault::rate_limited(0.2),
+        Fault::dropped(Effect::Before),
+        Fault::status(502, Effect::Before),
+        Fault::globally_rate_limited(0.2),
+        Fault::dropped(Effect::After).times(3),
+        Fault::status(503, Effect::After).times(2),
+        Fault::slow(Duration::from_millis(300)),
+    ];
+    let armed: Vec<_> = faults.into_iter().map(|fault| rig.sim.inject(fault.on(POST).skip(1))).collect();
+    let ((sparks, of_spark), (flints, of_flint)) = (numbered("spark", 15), numbered("flint", 15));
+    rig.owe(sparks.into_iter().zip(flints).flat_map(|(one, other)| [one, other]).collect()).await;
+    for fault in &armed {
+        fault.spent().await;
+    }
+    rig.until_said("spark", 15).await;
+    rig.until_said("flint", 15).await;
+    // Nothing comes twice later: what is said last is seen last.
+    rig.owe(vec![words("spark", "post 16 of spark")]).await;
+    rig.until_said("spark", 16).await;
+    assert_eq!(rig.said("spark")[..15], of_spark);
+    assert_eq!(rig.said("flint"), of_flint);
+}
+
+#[tokio::test]
+async fn a_post_whose_answer_was_lost_is_not_repeated_by_the_next_herder() {
+    let mut rig = Rig::open(Discord::start().await, &["spark"]).await;
+    let lost = rig.sim.inject(Fault::dropped(Effect::After).on(POST).always());
+    let (posts, texts) = numbered("spark", 3);
+    rig.owe(posts).await;
+    rig.until_said("spark", 1).await;
+    rig.stop().await;
+    lost.lift();
+    rig.start("cat").await;
+    rig.until_said("spark", 3).await;
+    assert_eq!(rig.said("spark"), texts);
+}
+
+#[tokio::test]
+async fn alerts_are_not_starved_by_a_flood_and_nothing_is_refused_for_its_number() {
+    let channels = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"];
+    let rig = Rig::open(Discord::builder().real_limits().start().await, &channels).await;
+    let flood = channels.iter().flat_map(|channel| numbered(channel, 25).0).collect();
+    rig.owe(flood).await;
+    rig.until_said("a1", 1).await;
+    rig.stage().herder.fleet().alert(Notice::DiskLow { free_bytes: 1 }).await;
+    rig.sim.message_in("alerts", |message| message.content.contains("are left on the disk")).await;
+    let said: usize = channels.iter().map(|channel| rig.said(channel).len()).sum();
+    assert!(said < channels.len() * 25, "the alert came when all was said");
+    assert_eq!(rig.sim.look(|state| state.limits.refused), 0, "Discord had to refuse requests");
+}
+
+#[tokio::test]
+async fn whatever_an_agent_writes_nobody_is_pinged_and_nothing_is_fetched() {
+    let rig = Rig::open(Discord::start().await, &["spark"]).await;
+    let alice = rig.sim.user("alice");
+    let role = rig.sim.role("team", 0);
+    let text = format!(
+        "post @everyone @here {} <@&{role}> [good](https://evil.example/?secret)\n>>> all\n-# small\n✅ **spark** completed",
+        alice.mention(),
+    );
+    rig.owe(vec![words("spark", &text)]).await;
+    let message = rig.sim.message_in("spark", |message| message.content.starts_with("post ")).await;
+    assert!(message.pings.is_empty(), "{:?}", message.pings);
+    assert_ne!(message.flags & 4, 0, "previews are fetched");
+    let expected = format!(
+        "post @\u{200b}everyone @\u{200b}here \\{} \\<@&{role}> good (<https://evil.example/?secret>)\n> all\n\\-# small\n\
+         > ✅ **spark** completed",
+        alice.mention(),
+    );
+    assert_eq!(message.content, expected);
+}
+
+#[tokio::test]
+async fn long_words_come_as_a_file() {
+    let rig = Rig::open(Discord::start().await, &["spark"]).await;
+    let lines: Vec<String> = (1..=2000).map(|line| format!("line {line}")).collect();
+    rig.owe(vec![words("spark", &format!("post\n{}", lines.join("\n")))]).await;
+    let message = rig.sim.message_in("spark", |message| message.content.starts_with("post")).await;
+    let [file] = &message.attachments[..] else { panic!("one file goes along: {:?}", message.attachments) };
+    assert_eq!(file.name, "spark.txt");
+    assert!(file.text().ends_with("line 1999\nline 2000\n"));
+    assert!(message.content.contains("the attached file has all 2001 lines"), "{}", message.content);
+}
+
+#[tokio::test]
+async fn what_discord_refuses_holds_nothing_up() {
+    let rig = Rig::open(Discord::start().await, &["spark"]).await;
+    let invalid = || Fault::refused(400, 50035, "Invalid Form Body").on(POST);
+    // The first in every form, the second as it is meant.
+    let refused = rig.sim.inject(invalid().times(4));
+    let (posts, _) = numbered("spark", 3);
+    rig.owe(posts).await;
+    rig.until_said("spark", 2).await;
+    assert_eq!(rig.said("spark"), ["post 2 of spark", "post 3 of spark"]);
+    assert_eq!(refused.struck(), 4);
+}
+
+#[tokio::test]
+async fn who_takes_no_messages_is_left_alone_and_the_others_get_theirs() {
+    let rig = Rig::open(Discord::start().await, &["spark"]).await;
+    let alice = rig.sim.user("alice").id.to_string();
+    let closed = rig.sim.inject(Fault::refused(403, 50007, "Cannot send messages to this user").on(POST));
+    let private = |text: &str| {
+        post(
+            Target::Person(alice.clone()),
+            Lane::Urgent,
+            Body::Agent { agent: name("spark"), text: text.to_owned() },
+        )
+    };
+    rig.owe(vec![private("post 1"), private("post 2")]).await;
+    closed.spent().await;
+    rig.owe(vec![private("post 3")]).await;
+    let is_private = |message: &&Message| message.content.starts_with("post ");
+    let said = rig.sim.find("a private message", |state| {
+        state.messages.values().find(is_private).map(|message| message.content.clone())
+    });
+    assert_eq!(said.await, "post 3");
+}
+
+#[tokio::test]
+async fn a_channel_that_may_not_be_spoken_in_waits_until_it_may() {
+    let rig = Rig::open(Discord::start().await, &["spark", "flint"]).await;
+    rig.sim.expects_violation("Missing Permissions");
+    let role = rig.sim.look(|state| state.bot.role);
+    rig.sim.overwrites("spark", role, 0, permission::SEND_MESSAGES);
+    rig.owe(vec![words("spark", "post 1 of spark")]).await;
+    // The whole message and its bare text.
+    let refused = |state: &State| state.requests.iter().filter(|request| request.status == Some(403)).count();
+    rig.sim.until("two refusals", |state| refused(state) >= 2).await;
+    rig.owe(vec![words("flint", "post 1 of flint"), words("spark", "post 2 of spark")]).await;
+    rig.until_said("flint", 1).await;
+    assert_eq!(rig.said("spark"), [] as [String; 0]);
+    rig.sim.overwrites("spark", role, permission::SEND_MESSAGES, 0);
+    rig.until_said("spark", 2).await;
+    assert_eq!(rig.said("spark"), ["post 1 of spark", "post 2 of spark"]);
+}
+
+#[tokio::test]
+async fn a_running_session_has_one_message_that_says_what_it_does_also_after_a_restart() {
+    let mut rig = Rig::open(Discord::start().await, &["spark"]).await;
+    rig.stop().await;
+    // It works until it is told to end, by a file.
+    let script = "read -r work; until test -e done; do sleep 0.1; done; echo finished";
+    rig.start(script).await;
+    let work = "fix <@1> *.rs".to_owned();
+    let given = rig.stage().herder.fleet().give(&name("spark"), WorkKind::Message, work, asked()).await;
+    given.expect("it takes work");
+    let is_live = |message: &Message| message.content.contains("is at work, started <t:");
+    let live = rig.sim.message_in("spark", is_live).await;
+    assert!(live.content.contains("“fix \\<@1> \\*.rs”"), "{}", live.content);
+    assert!(live.pings.is_empty());
+    rig.stop().await;
+    rig.start(script).await;
+    // It goes on where it was: the same message is changed, and at last closed.
+    rig.sim.message(live.id, |message| message.edited.is_some()).await;
+    std::fs::write(rig.dir.path().join("done"), "").expect("a file can be written");
+    let closed = rig.sim.message(live.id, |message| message.content.contains("worked for")).await;
+    assert!(closed.content.contains(" · success"), "{}", closed.content);
+    let shown =
+        |message: &&Message| message.content.contains("at work") || message.content.contains("worked for");
+    assert_eq!(rig.sim.look(|state| state.posts("spark").filter(shown).count()), 1);
+}
+
+fn asked() -> Asked {
+    let by = Actor { network: NetworkName::from("local"), name: "alice".to_owned(), identity: None };
+    let audit = AuditEntry {
+        by,
+        place: "local".to_owned(),
+        agent: Some(name("spark")),
+        verb: "work".to_owned(),
+        text: "work".to_owned(),
+    };
+    Asked { audit, answer: None, message: None }
+}
