@@ -1,37 +1,72 @@
-//! The real Claude Code at the pinned version, through the real driver, against a model API of the tests' own.
-//!
-//! Each test runs again inside a network namespace that has loopback and nothing else, with an empty home and a dummy
-//! key: whatever the CLI tries to reach, it cannot leave the machine. What the driver reports goes through the core, so
-//! that the post and the next step are checked together with the category.
-//!
-//! `scripts/test` installs the CLI; `HERDER_TEST_TOOLS` names another folder than `target/test-tools` for it.
+//! The real Claude Code at the pinned version; see `agent_rig`.
 
-#[path = "../sim/model_api.rs"]
-mod model_api;
-mod rig;
-
-use std::process::Command;
+use std::path::{Path, PathBuf};
 
 use herder::clock;
 use herder::core::agent::Phase;
 use herder::core::event::WaitReason;
-use herder::core::id::{SessionId, WorkId};
+use herder::core::id::{AgentName, SessionId, WorkId};
 use herder::core::input::Signal;
-use herder::core::outcome::{Category, Outcome};
-use herder::core::spec::Permissions;
+use herder::core::outcome::Category;
+use herder::core::spec::{AgentSpec, Permissions, Runtime};
 use herder::core::time::Timestamp;
 use herder::core::work::TaskEnd;
-use herder::runtime::{Driver, Launch, Order, ProcessTrees, Report, launch};
-use model_api::{ANSWER, ModelApi, Scenario};
-use rig::{PATIENCE, a_launch, agent, alone, cli, refuses, session};
+use herder::runtime::{Launch, Order, ProcessTrees};
+
+use crate::agent_rig::model_api::{ANSWER, ModelApi, Scenario};
+use crate::agent_rig::{Went, a_launch, assert_pinned, ended, once_a_tool_runs, refuses, signals, tools};
+
+fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
+    crate::agent_rig::alone("claude_cli", name, test);
+}
+
+/// The CLI's native binary, as `scripts/test` installs it.
+fn cli() -> PathBuf {
+    let packages = tools().join("claude/node_modules/@anthropic-ai");
+    let platform = |name: &str| name.starts_with("claude-code-linux-") && !name.ends_with("-musl");
+    let found = std::fs::read_dir(&packages).into_iter().flatten().flatten();
+    found
+        .filter(|entry| entry.file_name().to_str().is_some_and(platform))
+        .map(|entry| entry.path().join("claude"))
+        .find(|path| path.is_file())
+        .unwrap_or_else(|| {
+            panic!("no claude below {}; run scripts/test, which installs it", packages.display())
+        })
+}
+
+/// Gives an agent a task against `scenario`, and sees one session through.
+async fn session(scenario: Scenario, change: impl FnOnce(&mut AgentSpec)) -> Went {
+    let api = ModelApi::start(scenario).await;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut spec = agent(&api, folder.path());
+    change(&mut spec);
+    crate::agent_rig::session(&api, spec).await
+}
+
+/// An agent whose home and workspace are below `folder`, and whose model is `api`.
+fn agent(api: &ModelApi, folder: &Path) -> AgentSpec {
+    let (home, workspace) = (folder.join("home"), folder.join("work"));
+    for path in [&home, &workspace] {
+        std::fs::create_dir(path).expect("a folder is made");
+    }
+    let name = AgentName::new("spark").expect("a good name");
+    let mut spec = AgentSpec::new(name, Runtime::Claude, workspace);
+    spec.command = vec![cli().display().to_string()];
+    spec.inherit_env = vec!["PATH".to_owned()];
+    for (variable, value) in [
+        ("HOME", home.display().to_string()),
+        ("ANTHROPIC_BASE_URL", api.url.clone()),
+        ("ANTHROPIC_API_KEY", "sk-ant-api03-dummy".to_owned()),
+        ("CLAUDE_CODE_MAX_RETRIES", "1".to_owned()),
+    ] {
+        spec.env.insert(variable.to_owned(), value);
+    }
+    spec
+}
 
 #[test]
 fn the_version_is_the_pinned_one() {
-    let script = include_str!("../../scripts/test");
-    let pinned = script.lines().find_map(|line| line.strip_prefix("claude_version=")).expect("it is pinned");
-    let output = Command::new(cli()).arg("--version").env_clear().output().expect("the CLI runs");
-    let version = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(version.starts_with(pinned), "{version} is not {pinned}");
+    assert_pinned(&cli(), "claude_version");
 }
 
 #[test]
@@ -170,38 +205,6 @@ fn stream_that_hangs() {
         assert!(went.clock_ran_out, "{}", went.story());
         assert!(went.supervised.posted(&["❌", "spark", "10s"]), "{}", went.story());
         went.assert_backs_off(WaitReason::Backoff(Category::Hung));
-    });
-}
-
-/// Sees a session through without a core. What it reported.
-async fn signals(what: Launch, trees: &ProcessTrees, mut then: impl FnMut(&Signal, &Driver)) -> Vec<Signal> {
-    let mut driver = launch(what, trees.clone());
-    let mut signals = Vec::new();
-    loop {
-        let report = tokio::time::timeout(PATIENCE, driver.reports.recv()).await;
-        let Some(report) = report.expect("the session ends in time") else { return signals };
-        let Report::Signal(signal) = report else { continue };
-        if matches!(signal, Signal::Spawned { .. }) {
-            driver.orders.send(Order::Go).await.expect("the driver listens");
-        }
-        then(&signal, &driver);
-        signals.push(signal);
-    }
-}
-
-fn ended(signals: &[Signal]) -> (&Outcome, &[u32]) {
-    match signals.last() {
-        Some(Signal::Ended { outcome, survivors }) => (outcome, survivors),
-        _ => panic!("a session ends with its outcome, not with {signals:#?}"),
-    }
-}
-
-/// Gives `order` as soon as the tool runs.
-fn once_a_tool_runs(driver: &Driver, order: Order) {
-    let (mut live, orders) = (driver.live.clone(), driver.orders.clone());
-    tokio::spawn(async move {
-        live.wait_for(|live| live.tool.is_some()).await.expect("the session runs");
-        orders.send(order).await.expect("the driver listens");
     });
 }
 

@@ -5,8 +5,10 @@
     reason = "a test's tasks end with its runtime and its clock is its own; the bans are for herder itself"
 )]
 
+mod agent_rig;
 mod claude_cli;
 mod cli;
+mod codex_cli;
 mod commands;
 mod config;
 mod conversation;

@@ -1,6 +1,10 @@
-//! A model API of the tests' own: as much of Anthropic's Messages API, streaming and not, as Claude Code asks for.
+//! A model API of the tests' own: as much of Anthropic's Messages API, streaming and not, as Claude Code asks for, and of
+//! OpenAI's Responses API (`responses`) as the Codex CLI does.
 //!
 //! One scenario per server. The bodies follow the public documentation; nothing here is recorded from the service.
+
+#[path = "responses_api.rs"]
+mod responses;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,6 +25,11 @@ pub(crate) enum Scenario {
         /// What the shell is to do.
         command: &'static str,
     },
+    /// One call of the shell that goes beyond what the agent may, then an answer.
+    Asks {
+        /// What the shell is to do.
+        command: &'static str,
+    },
     /// An error with this status, headers and type.
     Refuses { status: u16, headers: Vec<(String, String)>, kind: &'static str, message: &'static str },
     /// The stream begins and the connection is cut.
@@ -32,7 +41,7 @@ pub(crate) enum Scenario {
 /// A running server; it ends with the runtime it was started on.
 #[derive(Debug)]
 pub(crate) struct ModelApi {
-    /// What `ANTHROPIC_BASE_URL` is to be.
+    /// What `ANTHROPIC_BASE_URL` is to be; OpenAI's is `/v1` below it.
     pub(crate) url: String,
     messages: Arc<AtomicU32>,
     last: Arc<Mutex<String>>,
@@ -85,12 +94,17 @@ async fn connection(
     while let Some(request) = read(&mut stream).await? {
         let path = request.target.split('?').next().unwrap_or_default();
         match path {
-            "/v1/messages" => {
+            "/v1/messages" | "/v1/responses" => {
                 let number = messages.fetch_add(1, Ordering::SeqCst);
                 String::from_utf8_lossy(&request.body)
                     .as_ref()
                     .clone_into(&mut last.lock().expect("nobody panics with it"));
-                if message(&mut stream, &request, scenario, number).await?.is_none() {
+                let answered = if path == "/v1/responses" {
+                    responses::answer(&mut stream, &request, scenario, number).await?
+                } else {
+                    message(&mut stream, &request, scenario, number).await?
+                };
+                if answered.is_none() {
                     return Ok(());
                 }
             }
@@ -191,11 +205,19 @@ async fn message(
             "type": "tool_use", "id": format!("toolu_{number}"), "name": "Bash",
             "input": { "command": format!("echo {number}"), "description": "says a number" },
         }),
-        Scenario::OneTool { command } if !asked["messages"].to_string().contains("tool_result") => json!({
-            "type": "tool_use", "id": format!("toolu_{number}"), "name": "Bash",
-            "input": { "command": command, "description": "takes a while" },
-        }),
-        Scenario::Success | Scenario::OneTool { .. } | Scenario::Cut | Scenario::Hang => {
+        Scenario::OneTool { command } | Scenario::Asks { command }
+            if !asked["messages"].to_string().contains("tool_result") =>
+        {
+            json!({
+                "type": "tool_use", "id": format!("toolu_{number}"), "name": "Bash",
+                "input": { "command": command, "description": "takes a while" },
+            })
+        }
+        Scenario::Success
+        | Scenario::OneTool { .. }
+        | Scenario::Asks { .. }
+        | Scenario::Cut
+        | Scenario::Hang => {
             json!({ "type": "text", "text": ANSWER })
         }
     };
@@ -207,6 +229,7 @@ async fn message(
             Scenario::Success
             | Scenario::EndlessTools
             | Scenario::OneTool { .. }
+            | Scenario::Asks { .. }
             | Scenario::Refuses { .. } => {}
         }
         respond(stream, 200, &[], &whole(model, &block, number)).await?;
@@ -218,9 +241,11 @@ async fn message(
         .await?;
     let kept = match scenario {
         Scenario::Cut | Scenario::Hang => 3,
-        Scenario::Success | Scenario::EndlessTools | Scenario::OneTool { .. } | Scenario::Refuses { .. } => {
-            events.len()
-        }
+        Scenario::Success
+        | Scenario::EndlessTools
+        | Scenario::OneTool { .. }
+        | Scenario::Asks { .. }
+        | Scenario::Refuses { .. } => events.len(),
     };
     for event in &events[..kept] {
         let name = event["type"].as_str().unwrap_or_default();
@@ -231,7 +256,11 @@ async fn message(
         Scenario::Hang => std::future::pending().await,
         // A reset instead of an orderly end: what a crashed proxy looks like.
         Scenario::Cut => stream.get_ref().set_zero_linger()?,
-        Scenario::Success | Scenario::EndlessTools | Scenario::OneTool { .. } | Scenario::Refuses { .. } => {}
+        Scenario::Success
+        | Scenario::EndlessTools
+        | Scenario::OneTool { .. }
+        | Scenario::Asks { .. }
+        | Scenario::Refuses { .. } => {}
     }
     Ok(None)
 }

@@ -1,4 +1,13 @@
-//! One agent with the real CLI, a model API of the tests' own, and the core behind it.
+//! The real agent CLIs at their pinned versions, through the real driver, against a model API of the tests' own.
+//!
+//! Each test runs again inside a network namespace that has loopback and nothing else, with an empty home and a dummy
+//! key: whatever the CLI tries to reach, it cannot leave the machine. What the driver reports goes through the core, so
+//! that the post and the next step are checked together with the category.
+//!
+//! `scripts/test` installs the CLIs; `HERDER_TEST_TOOLS` names another folder than `target/test-tools` for them.
+
+#[path = "../sim/model_api.rs"]
+pub(crate) mod model_api;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -7,32 +16,32 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::model_api::{ModelApi, Scenario};
 use herder::clock;
 use herder::core::agent::{Agent, Phase};
 use herder::core::effect::Effect;
 use herder::core::event::{Event, PauseReason, WaitReason};
-use herder::core::id::{AgentName, NetworkName, SessionId, WorkId};
+use herder::core::id::{NetworkName, SessionId, WorkId};
 use herder::core::input::{Control, Input, Signal};
 use herder::core::outcome::{Category, Outcome};
 use herder::core::policy::Policy;
-use herder::core::spec::{AgentSpec, Runtime};
+use herder::core::spec::AgentSpec;
 use herder::core::work::{Actor, WorkKind};
 use herder::core::{self, Context, OwedBody};
 use herder::l10n::Locale;
 use herder::runtime::{Clocks, Driver, Launch, Order, ProcessTrees, Report, launch};
+use model_api::{ModelApi, Scenario};
 
 /// Set for the run inside the namespace.
 const ALONE: &str = "HERDER_TEST_ALONE";
 
 /// Longer than anything here takes on a busy machine.
-pub(super) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A hang is noticed after this long, so that the test need not wait for the default of five minutes.
-const SILENCE: Duration = Duration::from_secs(6);
+pub(crate) const SILENCE: Duration = Duration::from_secs(6);
 
 /// Runs `test` in a process of its own that can reach loopback alone.
-pub(super) fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
+pub(crate) fn alone<F: Future<Output = ()>>(module: &str, name: &str, test: impl FnOnce() -> F) {
     if env::var_os(ALONE).is_some() {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         runtime.expect("a runtime starts").block_on(test());
@@ -43,7 +52,7 @@ pub(super) fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F
         .arg(if root { "-n" } else { "-rn" })
         .args(["sh", "-c", r#"ip link set lo up && exec "$0" "$@""#])
         .arg(env::current_exe().expect("this program has a path"))
-        .args([&format!("claude_cli::{name}"), "--exact", "--nocapture"])
+        .args([&format!("{module}::{name}"), "--exact", "--nocapture"])
         .env(ALONE, "1")
         .output()
         .expect("unshare is there (package util-linux)");
@@ -54,33 +63,33 @@ pub(super) fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F
     );
 }
 
-/// The CLI's native binary, as `scripts/test` installs it.
-pub(super) fn cli() -> PathBuf {
-    let tools = env::var_os("HERDER_TEST_TOOLS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/test-tools"), PathBuf::from);
-    let packages = tools.join("claude/node_modules/@anthropic-ai");
-    let platform = |name: &str| name.starts_with("claude-code-linux-") && !name.ends_with("-musl");
-    let found = std::fs::read_dir(&packages).into_iter().flatten().flatten();
-    found
-        .filter(|entry| entry.file_name().to_str().is_some_and(platform))
-        .map(|entry| entry.path().join("claude"))
-        .find(|path| path.is_file())
-        .unwrap_or_else(|| {
-            panic!("no claude below {}; run scripts/test, which installs it", packages.display())
-        })
+/// Where `scripts/test` installs the CLIs.
+pub(crate) fn tools() -> PathBuf {
+    env::var_os("HERDER_TEST_TOOLS")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/test-tools"), PathBuf::from)
+}
+
+/// Checks that a CLI is of the version that `scripts/test` pins in the variable of this name.
+pub(crate) fn assert_pinned(cli: &Path, variable: &str) {
+    let script = include_str!("../../scripts/test");
+    let pinned = script.lines().find_map(|line| line.strip_prefix(variable)?.strip_prefix('='));
+    let pinned = pinned.expect("it is pinned");
+    let output = Command::new(cli).arg("--version").env_clear().output().expect("the CLI runs");
+    let version = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(version.contains(pinned), "{version} is not {pinned}");
 }
 
 /// One agent as its supervisor sees it: the core's state and what it owes.
-pub(super) struct Supervised {
-    pub(super) agent: Agent,
-    pub(super) policy: Policy,
-    pub(super) locale: Locale,
-    pub(super) posts: Vec<String>,
-    pub(super) effects: Vec<Effect>,
+pub(crate) struct Supervised {
+    pub(crate) agent: Agent,
+    pub(crate) policy: Policy,
+    pub(crate) locale: Locale,
+    pub(crate) posts: Vec<String>,
+    pub(crate) effects: Vec<Effect>,
 }
 
 impl Supervised {
-    pub(super) fn new(spec: AgentSpec) -> Self {
+    pub(crate) fn new(spec: AgentSpec) -> Self {
         let mut agent = Agent::default();
         core::apply(&mut agent, &Event::Added { spec: Box::new(spec), by: alice() }, clock::now());
         let locale = Locale::load("en-US").expect("English is complete");
@@ -88,7 +97,7 @@ impl Supervised {
     }
 
     /// Decides, applies and collects what follows, as a supervisor does.
-    pub(super) fn feed(&mut self, input: &Input) -> Vec<Effect> {
+    pub(crate) fn feed(&mut self, input: &Input) -> Vec<Effect> {
         let now = clock::now();
         let context = Context { now, policy: &self.policy, jitter: Duration::ZERO, fresh: WorkId(99) };
         let decision = core::decide(&self.agent, input, &context).expect("nothing here is refused");
@@ -107,41 +116,41 @@ impl Supervised {
         effects
     }
 
-    pub(super) fn posted(&self, words: &[&str]) -> bool {
+    pub(crate) fn posted(&self, words: &[&str]) -> bool {
         self.posts.iter().any(|post| words.iter().all(|word| post.contains(word)))
     }
 }
 
-fn alice() -> Actor {
+pub(crate) fn alice() -> Actor {
     Actor { network: NetworkName::from("test"), name: "alice".to_owned(), identity: None }
 }
 
 /// How a session against one scenario went.
-pub(super) struct Went {
-    pub(super) supervised: Supervised,
-    pub(super) outcome: Outcome,
-    pub(super) survivors: Vec<u32>,
-    pub(super) clock_ran_out: bool,
-    pub(super) requests: u32,
+pub(crate) struct Went {
+    pub(crate) supervised: Supervised,
+    pub(crate) outcome: Outcome,
+    pub(crate) survivors: Vec<u32>,
+    pub(crate) clock_ran_out: bool,
+    pub(crate) requests: u32,
 }
 
 impl Went {
-    pub(super) fn phase(&self) -> &Phase {
+    pub(crate) fn phase(&self) -> &Phase {
         &self.supervised.agent.phase
     }
 
     /// Says everything there is to say about a session that did not go as it should have.
-    pub(super) fn story(&self) -> String {
+    pub(crate) fn story(&self) -> String {
         format!("{:?}\n{:?}\n{:#?}", self.outcome, self.supervised.agent.phase, self.supervised.posts)
     }
 
-    pub(super) fn assert_category(&self, category: Category) {
+    pub(crate) fn assert_category(&self, category: Category) {
         assert_eq!(self.outcome.category, category, "{}", self.story());
         assert!(self.survivors.is_empty(), "{}", self.story());
     }
 
     /// The session is tried again after the first step of the backoff.
-    pub(super) fn assert_backs_off(&self, expected: WaitReason) {
+    pub(crate) fn assert_backs_off(&self, expected: WaitReason) {
         let Phase::Waiting { until, reason } = self.phase() else { panic!("{}", self.story()) };
         assert_eq!(*reason, expected, "{}", self.story());
         let wait = until.since(self.supervised.agent.since);
@@ -149,7 +158,7 @@ impl Went {
         assert_eq!(self.supervised.agent.queue.len(), 1, "the task goes back to the queue: {}", self.story());
     }
 
-    pub(super) fn assert_paused(&self, category: Category) {
+    pub(crate) fn assert_paused(&self, category: Category) {
         let paused = Phase::Paused { reason: PauseReason::Failure(category) };
         assert_eq!(*self.phase(), paused, "{}", self.story());
         assert!(self.supervised.effects.contains(&Effect::BlockAccount(category)), "{}", self.story());
@@ -157,12 +166,8 @@ impl Went {
     }
 }
 
-/// Gives an agent a task against `scenario`, and sees one session through.
-pub(super) async fn session(scenario: Scenario, change: impl FnOnce(&mut AgentSpec)) -> Went {
-    let api = ModelApi::start(scenario).await;
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut spec = agent(&api, folder.path());
-    change(&mut spec);
+/// Gives an agent of `spec` a task against `api`, and sees one session through.
+pub(crate) async fn session(api: &ModelApi, spec: AgentSpec) -> Went {
     let mut supervised = Supervised::new(spec.clone());
     let task = Control::Give { id: WorkId(1), kind: WorkKind::Task, text: "Say hello.".to_owned() };
     let effects = supervised.feed(&Input::Control { by: alice(), control: task });
@@ -174,29 +179,8 @@ pub(super) async fn session(scenario: Scenario, change: impl FnOnce(&mut AgentSp
     Went { supervised, outcome, survivors, clock_ran_out, requests: api.messages() }
 }
 
-/// An agent whose home and workspace are below `folder`, and whose model is `api`.
-pub(super) fn agent(api: &ModelApi, folder: &Path) -> AgentSpec {
-    let (home, workspace) = (folder.join("home"), folder.join("work"));
-    for path in [&home, &workspace] {
-        std::fs::create_dir(path).expect("a folder is made");
-    }
-    let name = AgentName::new("spark").expect("a good name");
-    let mut spec = AgentSpec::new(name, Runtime::Claude, workspace);
-    spec.command = vec![cli().display().to_string()];
-    spec.inherit_env = vec!["PATH".to_owned()];
-    for (variable, value) in [
-        ("HOME", home.display().to_string()),
-        ("ANTHROPIC_BASE_URL", api.url.clone()),
-        ("ANTHROPIC_API_KEY", "sk-ant-api03-dummy".to_owned()),
-        ("CLAUDE_CODE_MAX_RETRIES", "1".to_owned()),
-    ] {
-        spec.env.insert(variable.to_owned(), value);
-    }
-    spec
-}
-
 /// A launch of it.
-pub(super) fn a_launch(spec: AgentSpec) -> Launch {
+pub(crate) fn a_launch(spec: AgentSpec) -> Launch {
     Launch {
         agent: spec.name.clone(),
         session: SessionId(1),
@@ -217,7 +201,7 @@ pub(super) fn a_launch(spec: AgentSpec) -> Launch {
 }
 
 /// Carries reports to the core and its orders to the driver, until the session is over.
-async fn see_through(
+pub(crate) async fn see_through(
     supervised: &mut Supervised,
     mut driver: Driver,
     session: SessionId,
@@ -244,6 +228,42 @@ async fn see_through(
     }
 }
 
-pub(super) fn refuses(status: u16, kind: &'static str, message: &'static str) -> Scenario {
+pub(crate) fn refuses(status: u16, kind: &'static str, message: &'static str) -> Scenario {
     Scenario::Refuses { status, headers: Vec::new(), kind, message }
+}
+
+/// Sees a session through without a core. What it reported.
+pub(crate) async fn signals(
+    what: Launch,
+    trees: &ProcessTrees,
+    mut then: impl FnMut(&Signal, &Driver),
+) -> Vec<Signal> {
+    let mut driver = launch(what, trees.clone());
+    let mut signals = Vec::new();
+    loop {
+        let report = tokio::time::timeout(PATIENCE, driver.reports.recv()).await;
+        let Some(report) = report.expect("the session ends in time") else { return signals };
+        let Report::Signal(signal) = report else { continue };
+        if matches!(signal, Signal::Spawned { .. }) {
+            driver.orders.send(Order::Go).await.expect("the driver listens");
+        }
+        then(&signal, &driver);
+        signals.push(signal);
+    }
+}
+
+pub(crate) fn ended(signals: &[Signal]) -> (&Outcome, &[u32]) {
+    match signals.last() {
+        Some(Signal::Ended { outcome, survivors }) => (outcome, survivors),
+        _ => panic!("a session ends with its outcome, not with {signals:#?}"),
+    }
+}
+
+/// Gives `order` as soon as the tool runs.
+pub(crate) fn once_a_tool_runs(driver: &Driver, order: Order) {
+    let (mut live, orders) = (driver.live.clone(), driver.orders.clone());
+    tokio::spawn(async move {
+        live.wait_for(|live| live.tool.is_some()).await.expect("the session runs");
+        orders.send(order).await.expect("the driver listens");
+    });
 }
