@@ -22,7 +22,7 @@ pub(super) const ADD: Command = Command {
     aliases: &[],
     args: &[
         Arg::NewAgent,
-        Arg::OneOf { name: "runtime", words: &["claude", "codex", "command"] },
+        Arg::OneOf { name: "runtime", words: &["claude", "codex", "acp", "command"] },
         Arg::Settings { name: "workspace", usage: "<workspace> [key=value …]" },
     ],
     role: Role::Admin,
@@ -103,6 +103,7 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let runtime = match call.choice {
         Some("command") => Runtime::Command,
         Some("codex") => Runtime::Codex,
+        Some("acp") => Runtime::Acp,
         Some(_) | None => Runtime::Claude,
     };
     let placeholder = || AgentName::new("placeholder").expect("a name by the rules");

@@ -231,8 +231,11 @@ pub(super) fn check(spec: &AgentSpec) -> Vec<Problem> {
     if !spec.workspace.is_absolute() {
         problem("workspace", Why::NotAbsolute);
     }
+    let program = spec.command.first().is_some_and(|program| !program.is_empty());
+    if spec.runtime == Runtime::Acp && !program {
+        problem("command", Why::NeedsCommand);
+    }
     if spec.runtime == Runtime::Command {
-        let program = spec.command.first().is_some_and(|program| !program.is_empty());
         if !program {
             problem("command", Why::NeedsCommand);
         }

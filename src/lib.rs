@@ -9,7 +9,7 @@
 //! [`Effect`](core::effect::Effect)s are performed. Nobody else writes state.
 //!
 //! ```text
-//!  IRC, Discord ┐                                     ┌── driver task ── child process (claude | codex | command)
+//!  IRC, Discord ┐                                     ┌── driver task ── child process (claude | codex | acp | command)
 //!  console      ├─ Inbound ─► commands ─► Control ─┐  │ Signal, heartbeats
 //!  local socket ┘                                  ▼  ▼
 //!                                    supervisor (one per agent; owns Agent)     root supervisor (owns the fleet)

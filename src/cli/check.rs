@@ -133,7 +133,7 @@ fn program(agent: &AgentSpec) -> Finding {
     let default = match agent.runtime {
         Runtime::Claude => "claude",
         Runtime::Codex => codex::PROGRAM,
-        Runtime::Command => "",
+        Runtime::Acp | Runtime::Command => "",
     };
     let program = agent.command.first().map_or(default, String::as_str);
     let name = &agent.name;

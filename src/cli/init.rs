@@ -192,16 +192,16 @@ impl<R: BufRead> Questions<R> {
         }
         self.text.clone_from(&before);
         let runtime = self.setting(
-            "How is it run: claude (Claude Code), codex (Codex CLI) or command (any program)?",
+            "How is it run: claude (Claude Code), codex (Codex CLI), acp (any ACP agent) or command (any program)?",
             "claude",
-            |answer| agent(&name, answer, &folder, if answer == "command" { cat } else { "" }),
+            |answer| agent(&name, answer, &folder, if has_command(answer) { cat } else { "" }),
         )?;
         let mut command = String::new();
-        if runtime == "command" {
+        if has_command(&runtime) {
             self.text.clone_from(&before);
             let line = self.setting(
                 "Which program, with its arguments? It gets its work on standard input.",
-                "cat",
+                if runtime == "acp" { "gemini --acp" } else { "cat" },
                 |answer| agent(&name, &runtime, &folder, &command_line(answer)),
             )?;
             command = command_line(&line);
@@ -269,6 +269,11 @@ fn sasl(account: &str, variable: &str) -> String {
     }
     let (account, variable) = (quoted(account), quoted(variable));
     format!("sasl = {{ mechanism = \"plain\", account = {account}, password = {{ env = {variable} }} }}\n")
+}
+
+/// Whether the runtime has no program of its own.
+fn has_command(runtime: &str) -> bool {
+    matches!(runtime, "acp" | "command")
 }
 
 fn command_line(line: &str) -> String {

@@ -111,6 +111,12 @@ fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
         workspace.unwrap_or_default(),
     );
     limits(section, &mut spec);
+    if runtime == Some(Runtime::Acp) && (spec.max_turns > 0 || spec.max_budget_usd > 0.0) {
+        section.warn(
+            "max_turns",
+            "the Agent Client Protocol has no limits on turns and money; max_task_duration counts",
+        );
+    }
     if runtime == Some(Runtime::Codex) && spec.max_budget_usd > 0.0 {
         section
             .warn("max_budget_usd", "codex reports tokens and no dollars, so that this cap is never reached");
@@ -125,33 +131,24 @@ fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
 fn runtime(section: &Section<'_>) -> Option<Runtime> {
     let word = section.text("runtime");
     let known = [
-        ("claude", Some(Runtime::Claude)),
-        ("codex", Some(Runtime::Codex)),
-        ("command", Some(Runtime::Command)),
-        ("acp", None),
+        ("claude", Runtime::Claude),
+        ("codex", Runtime::Codex),
+        ("acp", Runtime::Acp),
+        ("command", Runtime::Command),
     ];
     let Some(word) = word else {
         section.problem(
             "runtime",
-            "it is not said how the agent is run; write runtime = \"claude\", \"codex\" or \"command\"",
+            "it is not said how the agent is run; write runtime = \"claude\", \"codex\", \"acp\" or \"command\"",
         );
         return None;
     };
-    match known.iter().find(|(name, _)| *name == word.value) {
-        Some((_, Some(runtime))) => Some(*runtime),
-        Some((name, None)) => {
-            section.problem(
-                "runtime",
-                format!("{name} is not supported by this version; use claude, codex or command"),
-            );
-            None
-        }
-        None => {
-            let text = format!("there is no runtime \"{}\"; use claude, codex or command", word.value);
-            section.problem("runtime", text);
-            None
-        }
+    let found = known.iter().find(|(name, _)| *name == word.value);
+    if found.is_none() {
+        let text = format!("there is no runtime \"{}\"; use claude, codex, acp or command", word.value);
+        section.problem("runtime", text);
     }
+    found.map(|(_, runtime)| *runtime)
 }
 
 fn workspace(section: &Section<'_>) -> Option<PathBuf> {
@@ -217,6 +214,9 @@ fn command(section: &Section<'_>, spec: &mut AgentSpec, runtime: Option<Runtime>
         || spec.command.first().is_some_and(String::is_empty)
     {
         section.problem("command", "this cannot be run; write the program first, then its arguments");
+    }
+    if runtime == Some(Runtime::Acp) && spec.command.is_empty() {
+        section.problem("command", "runtime acp needs one, e.g. command = [\"gemini\", \"--acp\"]");
     }
     if runtime != Some(Runtime::Command) {
         return;
@@ -285,7 +285,8 @@ fn patterns(section: &Section<'_>, runtime: Option<Runtime>) -> Vec<Pattern> {
     if let Some(runtime) = runtime.filter(|runtime| !tables.is_empty() && *runtime != Runtime::Command) {
         let name = match runtime {
             Runtime::Claude => "claude",
-            Runtime::Codex | Runtime::Command => "codex",
+            Runtime::Codex => "codex",
+            Runtime::Acp | Runtime::Command => "acp",
         };
         section.warn(
             "patterns",

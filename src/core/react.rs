@@ -60,7 +60,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
 pub(super) fn steers(agent: &Agent, kind: WorkKind) -> bool {
     let can = agent.spec.as_ref().is_some_and(|spec| match spec.runtime {
         Runtime::Claude | Runtime::Codex => true,
-        Runtime::Command => false,
+        Runtime::Acp | Runtime::Command => false,
     });
     can && kind == WorkKind::Message && matches!(agent.phase, Phase::Running { .. })
 }

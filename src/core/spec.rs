@@ -17,6 +17,8 @@ pub enum Runtime {
     Claude,
     /// The Codex CLI, its app server over JSON-RPC.
     Codex,
+    /// Any agent that speaks the Agent Client Protocol.
+    Acp,
     /// Any command: prompt in, lines out.
     Command,
 }

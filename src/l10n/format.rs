@@ -254,6 +254,7 @@ impl Locale {
         match runtime {
             Runtime::Claude => "claude",
             Runtime::Codex => "codex",
+            Runtime::Acp => "acp",
             Runtime::Command => "command",
         }
     }

@@ -12,10 +12,11 @@
 //!     └──────────────── Stop ───────────────────────────────────────────────────────┘
 //! ```
 //!
-//! The rooms: `session` is the loop; [`protocol`] the seam to a runtime's own language, which [`claude`], [`codex`] and
-//! [`command`] fill; [`clocks`] the pure part of hangs; [`process`] the process trees and the stop ladder; [`orphans`] what a killed
+//! The rooms: `session` is the loop; [`protocol`] the seam to a runtime's own language, which [`claude`], [`codex`],
+//! [`acp`] and [`command`] fill; [`clocks`] the pure part of hangs; [`process`] the process trees and the stop ladder; [`orphans`] what a killed
 //! herder left; [`environment`] what a child is given.
 
+pub mod acp;
 pub mod approval;
 pub mod claude;
 pub mod clocks;

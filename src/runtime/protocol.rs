@@ -5,7 +5,9 @@
 //! arm in [`prepare`]; the loop in `session` stays as it is.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use super::acp::Acp;
 use super::claude::Claude;
 use super::codex::Codex;
 use super::command::Command;
@@ -122,7 +124,12 @@ pub trait Protocol: Send {
 
     /// What the runtime said last that it waits for, if that is why it is silent: a limit whose end it sleeps through is no
     /// hang.
-    fn stalled(&self) -> Option<Outcome> {
+    fn stalled(&self, _stderr: &Tail) -> Option<Outcome> {
+        None
+    }
+
+    /// How long the process is given to leave after its work, if it is known not to leave by itself.
+    fn leaves_within(&self) -> Option<Duration> {
         None
     }
 
@@ -146,6 +153,10 @@ pub fn prepare(launch: &Launch) -> Result<(Invocation, Box<dyn Protocol>), Strin
         Runtime::Codex => {
             let (invocation, codex) = Codex::prepare(launch, environment);
             Ok((invocation, Box::new(codex)))
+        }
+        Runtime::Acp => {
+            let (invocation, acp) = Acp::prepare(launch, environment)?;
+            Ok((invocation, Box::new(acp)))
         }
         Runtime::Command => {
             let (invocation, command) = Command::prepare(launch, environment)?;

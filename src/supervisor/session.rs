@@ -162,7 +162,7 @@ impl Session {
 fn prompt(spec: &AgentSpec, work: &Work, recap: Option<String>) -> String {
     let instructions = match spec.runtime {
         Runtime::Claude | Runtime::Codex => None,
-        Runtime::Command => Some(spec.instructions.clone()),
+        Runtime::Acp | Runtime::Command => Some(spec.instructions.clone()),
     };
     [recap, instructions, Some(work.text.clone())]
         .into_iter()

@@ -134,8 +134,8 @@ url = "x"
     bot.toml:28: [discord] token: the bot needs its token, e.g. token = { env = "DISCORD_TOKEN" }
     bot.toml:28: [discord] guild: the guild's id is missing; in Discord switch on Developer Mode, right-click the server, Copy Server ID
     bot.toml:32: [evaluator]: the evaluator is not supported by this version; take this out
+    bot.toml:34: [agent.Spark Codex] command: runtime acp needs one, e.g. command = ["gemini", "--acp"]
     bot.toml:35: [agent.Spark Codex] name: "spark codex" cannot name an agent: use small letters, digits and hyphens inside, starting with a letter, e.g. spark-codex
-    bot.toml:36: [agent.Spark Codex] runtime: acp is not supported by this version; use claude, codex or command
     bot.toml:37: [agent.Spark Codex] workspace: "rel" is relative; write the whole path, from /
     bot.toml:38: [agent.Spark Codex] max_budget_usd: -1 is not an amount; use 0 for no limit, or e.g. 2.50
     bot.toml:39: [agent.Spark Codex] patterns[0] category: "quotum" is not one of transient, rate-limit, permanent, max-turns, billing, auth, budget, quota, context-overflow or sandbox-denial; did you mean "quota"?
@@ -148,7 +148,7 @@ url = "x"
     bot.toml:49: [agent.spark] env: "A-B" cannot be a variable; use letters, digits and _, not starting with a digit
     bot.toml:50: [agent.spark] inherit_env: HERDER_WEB_TOKEN is herder's own; variables that start with HERDER_ are not passed on
     bot.toml:52: [agent.spark] name: the agent "spark" is already in line 44; give this one another name
-    bot.toml:53: [agent.spark] runtime: there is no runtime "cloud"; use claude, codex or command
+    bot.toml:53: [agent.spark] runtime: there is no runtime "cloud"; use claude, codex, acp or command
     bot.toml:56: [webhook]: webhooks are not supported by this version; take this out
     "##);
 }

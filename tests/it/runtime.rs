@@ -1,5 +1,7 @@
 //! Drivers with real child processes: how sessions end, the stop ladder, clocks, orphans.
 
+mod acp;
+mod acp_wire;
 mod claude;
 mod claude_wire;
 mod codex;

@@ -561,7 +561,7 @@ impl Protocol for Codex {
         outcome
     }
 
-    fn stalled(&self) -> Option<Outcome> {
+    fn stalled(&self, _stderr: &Tail) -> Option<Outcome> {
         let failure = self.retrying.as_ref()?;
         let outcome = self.outcome_of(failure, None, None);
         matches!(outcome.category, Category::RateLimit | Category::Quota).then_some(outcome)

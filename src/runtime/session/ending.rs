@@ -21,7 +21,7 @@ impl Session {
                     self.outgoing.signal(Signal::ClockRanOut { clock, evidence: evidence.clone() });
                     if clock == Clock::Silence {
                         // Asked before the interrupt, after which the runtime waits for nothing any more.
-                        self.stalled = self.protocol.stalled();
+                        self.stalled = self.protocol.stalled(&self.tail);
                     }
                     self.stop(Cause::Clock(clock, evidence));
                 }

@@ -213,7 +213,9 @@ impl Session {
         self.outgoing.flush();
         self.stdin.close();
         if matches!(self.stage, Stage::Working) {
-            self.stage = Stage::Leaving { until: Instant::now() + self.clocks.grace };
+            let grace = self.clocks.grace;
+            let grace = self.protocol.leaves_within().map_or(grace, |within| within.min(grace));
+            self.stage = Stage::Leaving { until: Instant::now() + grace };
         }
     }
 

@@ -321,7 +321,7 @@ async fn help_is_short_and_complete() {
         Needs the role operator.
         "##);
     insta::assert_snapshot!(rig.say("olga", "#spark", "help agent add").await.join("\n"), @r##"
-        !agent add <name> <claude|codex|command> <workspace> [key=value …] – add an agent
+        !agent add <name> <claude|codex|acp|command> <workspace> [key=value …] – add an agent
         Needs the role admin.
         Keys: runtime, workspace, command, prompt, model, account, permissions, autonomy, instructions, loop, rest, max_turns, max_budget_usd, max_task_duration, relay, env.NAME, inherit_env. Values with spaces in quotes: `instructions="run the tests first"`.
         "##);
@@ -388,7 +388,7 @@ async fn mistakes_are_answered_with_what_to_do() {
         !task add
             “text” is missing. Usage: `!task add [agent] <text>`
         !agent add new gemini /x
-            “gemini” does not fit: claude|codex|command. Usage: `!agent add <name> <claude|codex|command> <workspace> [key=value …]`
+            “gemini” does not fit: claude|codex|acp|command. Usage: `!agent add <name> <claude|codex|acp|command> <workspace> [key=value …]`
         !agent edit a="b
             A quote (") is not closed. Usage: `!agent edit [agent] key=value …`
         @spark stop-all

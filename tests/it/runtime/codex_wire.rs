@@ -70,7 +70,7 @@ fn replay(transcript: &str, change: impl FnOnce(&mut Launch, &mut AgentSpec)) ->
         match line.split_at(2) {
             ("< ", line) => {
                 codex.line(line.as_bytes(), &mut happened);
-                stalled.push(codex.stalled());
+                stalled.push(codex.stalled(&Tail::default()));
             }
             (_, line) if line.contains("\"turn/steer\"") => {
                 match codex.steer(WorkId(9), "STEER-MARK whisper") {

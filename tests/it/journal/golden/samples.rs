@@ -50,7 +50,7 @@ variants!(CLOCKS, clock_name, Clock: Startup Silence Tool Task Heartbeat);
 variants!(HALTS, halt_name, Halt: Paused NeedsIntervention Degraded Waiting);
 variants!(ENDS, end_name, TaskEnd: Done Failed Cancelled);
 variants!(KINDS, kind_name, WorkKind: Message Task Round);
-variants!(RUNTIMES, runtime_name, Runtime: Claude Codex Command);
+variants!(RUNTIMES, runtime_name, Runtime: Claude Codex Acp Command);
 variants!(PROMPTS, prompt_name, PromptMode: Stdin Arg);
 variants!(RELAYS, relay_name, Relay: All Final None);
 variants!(PERMISSIONS, permission_name, Permissions: ReadOnly WorkspaceWrite Full);
@@ -117,7 +117,7 @@ pub(super) fn halts() -> [Halt; 4] {
     ]
 }
 
-pub(super) fn specs() -> [AgentSpec; 4] {
+pub(super) fn specs() -> [AgentSpec; 5] {
     let plain = AgentSpec::new(agent("spark"), Runtime::Claude, PathBuf::from("/home/ann/spark"));
     let full = AgentSpec {
         command: vec!["codex".into(), "exec".into(), "{prompt}".into()],
@@ -145,7 +145,11 @@ pub(super) fn specs() -> [AgentSpec; 4] {
         ..plain.clone()
     };
     let codex = AgentSpec::new(agent("rook"), Runtime::Codex, PathBuf::from("/srv/rook"));
-    [plain, full, strict, codex]
+    let acp = AgentSpec {
+        command: vec!["gemini".into(), "--acp".into()],
+        ..AgentSpec::new(agent("kite"), Runtime::Acp, PathBuf::from("/srv/kite"))
+    };
+    [plain, full, strict, codex, acp]
 }
 
 pub(super) fn work(id: u64, kind: WorkKind) -> Work {

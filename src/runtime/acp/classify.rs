@@ -1,0 +1,131 @@
+//! What a failed turn of an ACP agent means. The protocol has no kinds of failure: each agent says it in its own way, by a
+//! word beside the error, by the error's code, or in words alone.
+
+use super::wire;
+use crate::core::outcome::Category;
+
+/// Where a row of the table looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// `codexErrorInfo` of codex-acp.
+    CodexInfo,
+    /// `errorKind` of claude-agent-acp.
+    Kind,
+    /// The error's code: gemini's are HTTP statuses.
+    Code,
+    /// Anywhere in the text, in small letters.
+    Text,
+}
+
+/// A failed turn, as far as the table looks at it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failure {
+    /// See [`Field::CodexInfo`].
+    pub codex_info: String,
+    /// See [`Field::Kind`].
+    pub kind: String,
+    /// See [`Field::Code`], as text.
+    pub code: String,
+    /// The whole text, for people.
+    pub text: String,
+}
+
+/// The first row that fits decides.
+pub const TABLE: &[(Field, &str, Category)] = {
+    use Category::{Auth, Billing, ContextOverflow, Permanent, Quota, RateLimit, Transient};
+    &[
+        (Field::CodexInfo, "usageLimitExceeded", Quota),
+        (Field::CodexInfo, "contextWindowExceeded", ContextOverflow),
+        (Field::CodexInfo, "rateLimitExceeded", RateLimit),
+        (Field::CodexInfo, "unauthorized", Auth),
+        (Field::CodexInfo, "modelNotFound", Permanent),
+        (Field::CodexInfo, "badRequest", Permanent),
+        (Field::CodexInfo, "serverOverloaded", Transient),
+        (Field::CodexInfo, "internalServerError", Transient),
+        // Limits of an account that share a kind or a code with short ones, and overflows that share one with bad requests.
+        (Field::Text, "hit your limit", Quota),
+        (Field::Text, "hit your usage limit", Quota),
+        (Field::Text, "exhausted your daily quota", Quota),
+        (Field::Text, "prompt is too long", ContextOverflow),
+        (Field::Text, "context_length_exceeded", ContextOverflow),
+        (Field::Text, "exceeds the context window", ContextOverflow),
+        (Field::Text, "exceeds the maximum number of tokens", ContextOverflow),
+        (Field::Text, "ran out of room in the model's context window", ContextOverflow),
+        (Field::Text, "api_key_invalid", Auth),
+        (Field::Text, "api key not valid", Auth),
+        (Field::Kind, "model_not_found", Permanent),
+        (Field::Kind, "rate_limit", RateLimit),
+        (Field::Kind, "authentication_failed", Auth),
+        (Field::Kind, "billing_error", Billing),
+        (Field::Kind, "invalid_request", Permanent),
+        (Field::Kind, "server_error", Transient),
+        // The protocol's own code for "authentication required".
+        (Field::Code, "-32000", Auth),
+        (Field::Code, "401", Auth),
+        (Field::Code, "402", Billing),
+        (Field::Code, "403", Auth),
+        (Field::Code, "429", RateLimit),
+        (Field::Code, "503", Transient),
+        // Words alone, or beside a code that says nothing: an unknown model and a cut stream are 500 with gemini.
+        (Field::Text, "incorrect api key", Auth),
+        (Field::Text, "invalid api key", Auth),
+        (Field::Text, "authentication required", Auth),
+        (Field::Text, "not logged in", Auth),
+        (Field::Text, "credit balance is too low", Billing),
+        (Field::Text, "check your plan and billing details", Billing),
+        (Field::Text, "payment required", Billing),
+        (Field::Text, "429 too many requests", RateLimit),
+        (Field::Text, "status 429", RateLimit),
+        (Field::Text, "rate limit", RateLimit),
+        (Field::Text, "resource has been exhausted", RateLimit),
+        (Field::Text, "is not found for api version", Permanent),
+        (Field::Text, "does not exist or you do not have access", Permanent),
+        (Field::Text, "issue with the selected model", Permanent),
+        (Field::Code, "400", Permanent),
+        (Field::Code, "404", Permanent),
+        (Field::Code, "500", Transient),
+    ]
+};
+
+impl Failure {
+    /// What the error says.
+    #[must_use]
+    pub fn of(error: &wire::Failed<'_>) -> Self {
+        let nothing = wire::Details::default();
+        let data = error.data.0.as_ref().unwrap_or(&nothing);
+        let message = error.message.text_or_empty();
+        let more = [&data.message, &data.details].into_iter().find_map(|field| field.text());
+        let text = match more {
+            Some(more) if !message.contains(more) => format!("{message}: {more}"),
+            Some(_) | None => message.to_owned(),
+        };
+        Self {
+            codex_info: data.codex_error_info.text_or_empty().to_owned(),
+            kind: data.error_kind.text_or_empty().to_owned(),
+            code: error.code.integer().map_or_else(String::new, |code| code.to_string()),
+            text,
+        }
+    }
+
+    /// A failure of which there are words alone.
+    #[must_use]
+    pub fn said(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+
+    fn holds(&self, field: Field, value: &str) -> bool {
+        match field {
+            Field::CodexInfo => self.codex_info == value,
+            Field::Kind => self.kind == value,
+            Field::Code => self.code == value,
+            Field::Text => self.text.to_lowercase().contains(value),
+        }
+    }
+
+    /// The class, if a row of the table knows it.
+    #[must_use]
+    pub fn category(&self) -> Option<Category> {
+        let row = TABLE.iter().find(|(field, value, _)| self.holds(*field, value));
+        row.map(|(_, _, category)| *category)
+    }
+}

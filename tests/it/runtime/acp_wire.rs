@@ -1,0 +1,517 @@
+//! What ACP agents really wrote, and what is made of it.
+//!
+//! The transcripts hold both directions: `<` the agent, `>` the client that it was recorded with.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use herder::core::id::{AgentName, SessionId, WorkId};
+use herder::core::outcome::{Category, Exit, Outcome};
+use herder::core::spec::{AgentSpec, Autonomy, Permissions, Runtime};
+use herder::runtime::acp::classify::{Failure, Field, TABLE};
+use herder::runtime::acp::quirks::{KNOWN, Quirks};
+use herder::runtime::protocol::{Happening, Invocation, Protocol, Steering, prepare};
+use herder::runtime::text::Tail;
+use herder::runtime::{Clocks, Launch};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn launched(change: impl FnOnce(&mut Launch, &mut AgentSpec)) -> (Invocation, Box<dyn Protocol>) {
+    let agent = AgentName::new("spark").expect("a good name");
+    let mut spec = AgentSpec::new(agent.clone(), Runtime::Acp, "/srv/agent/work".into());
+    spec.command = ["gemini", "--acp"].map(str::to_owned).to_vec();
+    let second = Duration::from_secs(1);
+    let mut launch = Launch {
+        agent,
+        session: SessionId(1),
+        spec: Arc::new(spec.clone()),
+        prompt: String::new(),
+        conversation: None,
+        marker: "j/spark/1".to_owned(),
+        environment: BTreeMap::new(),
+        clocks: Clocks {
+            startup: second,
+            silence: second,
+            tool: second,
+            task: second,
+            grace: second,
+            beat: second,
+        },
+    };
+    change(&mut launch, &mut spec);
+    launch.spec = Arc::new(spec);
+    prepare(&launch).expect("it has a command")
+}
+
+struct Replayed {
+    happened: Vec<Happening>,
+    written: Vec<Value>,
+    outcome: Outcome,
+}
+
+impl Replayed {
+    fn methods(&self) -> Vec<&str> {
+        self.written.iter().filter_map(|line| line["method"].as_str()).collect()
+    }
+}
+
+/// Replays what the agent wrote. Where the recording's client set no mode, herder's requests have other ids: they are
+/// put in place by what they ask for.
+fn replay(transcript: &str, change: impl FnOnce(&mut Launch, &mut AgentSpec)) -> Replayed {
+    let (_, mut acp) = launched(change);
+    let mut happened = Vec::new();
+    let mut written = vec![as_line(&acp.prompt("say hi").bytes)];
+    let mut theirs: BTreeMap<i64, String> = BTreeMap::new();
+    for line in transcript.lines() {
+        let (direction, line) = line.split_at(2);
+        let mut message: Value = serde_json::from_str(line).unwrap_or_else(|_| json!(line));
+        let method = message["method"].as_str().unwrap_or_default().to_owned();
+        if direction == "> " {
+            if let Some(id) = message["id"].as_i64().filter(|_| !method.is_empty()) {
+                theirs.insert(id, method.clone());
+            }
+            if method == "session/cancel" {
+                written.push(as_line(&acp.interrupt().expect("the turn runs")));
+            }
+            continue;
+        }
+        if method.is_empty()
+            && let Some(asked) = message["id"].as_i64().and_then(|id| theirs.get(&id))
+        {
+            let ours = written.iter().find(|line| line["method"] == **asked).map(|line| line["id"].clone());
+            let Some(ours) = ours else { continue };
+            message["id"] = ours;
+        }
+        let line = if message.is_string() { line.to_owned() } else { message.to_string() };
+        let mut lines = std::collections::VecDeque::from([line]);
+        while let Some(line) = lines.pop_front() {
+            acp.line(line.as_bytes(), &mut happened);
+            for happening in &mut happened {
+                if let Happening::Reply(bytes) = happening
+                    && !bytes.is_empty()
+                {
+                    let reply = as_line(&std::mem::take(bytes));
+                    if reply["method"] == "session/set_mode" || reply["method"] == "session/set_model" {
+                        lines.push_back(json!({ "id": reply["id"], "result": {} }).to_string());
+                    }
+                    written.push(reply);
+                }
+            }
+        }
+    }
+    let outcome = acp.outcome(Some(Exit::Code(0)), &Tail::default());
+    Replayed { happened, written, outcome }
+}
+
+fn as_line(bytes: &[u8]) -> Value {
+    let text = std::str::from_utf8(bytes).expect("UTF-8");
+    assert_eq!(text.matches('\n').count(), 1, "one line each: {text}");
+    serde_json::from_str(text).expect("JSON")
+}
+
+macro_rules! transcripts {
+    ($($name:literal)*) => {
+        &[$(($name, include_str!(concat!("../../fixtures/acp/", $name, ".jsonl")))),*]
+    };
+}
+
+const SEEN: &[(&str, &str)] = transcripts!(
+    "gemini/ok" "gemini/401" "gemini/400-key" "gemini/404-model" "gemini/429" "gemini/500" "gemini/ctx" "gemini/cut"
+    "gemini/cancel" "gemini/mcp-tool" "gemini/perm-deny"
+    "opencode/ok" "opencode/401" "opencode/404-model" "opencode/mcp-tool"
+    "claude/ok" "claude/401" "claude/404-model" "claude/ctx" "claude/oauth-usage-limit"
+    "codex/ok" "codex/401" "codex/429" "codex/ctx" "codex/usage-limit"
+);
+
+fn seen(name: &str) -> &'static str {
+    SEEN.iter().find(|(seen, _)| *seen == name).map(|(_, lines)| *lines).expect("it was recorded")
+}
+
+#[test]
+fn every_end_that_was_seen_has_its_class_and_its_words() {
+    use Category::{Auth, ContextOverflow, Permanent, Quota, RateLimit, Success, Transient};
+    let table = [
+        ("gemini/ok", Success, ""),
+        ("gemini/mcp-tool", Success, ""),
+        ("gemini/perm-deny", Success, ""),
+        ("gemini/401", Auth, "{\"error\":{\"code\":401"),
+        ("gemini/400-key", Auth, "{\"error\":{\"code\":400"),
+        ("gemini/404-model", Permanent, "models/nope is not found for API version v1beta"),
+        ("gemini/429", RateLimit, "Resource has been exhausted"),
+        ("gemini/500", Transient, "{\"error\":{\"code\":500"),
+        ("gemini/ctx", ContextOverflow, "{\"error\":{\"code\":400"),
+        ("gemini/cut", Transient, "terminated"),
+        ("opencode/ok", Success, ""),
+        ("opencode/mcp-tool", Success, ""),
+        ("opencode/401", Auth, "Internal error: Incorrect API key provided: dummy."),
+        ("opencode/404-model", Permanent, "Internal error: The model `nope` does not exist"),
+        ("claude/ok", Success, ""),
+        ("claude/401", Auth, "Authentication required"),
+        ("claude/404-model", Permanent, "Internal error: There's an issue with the selected model"),
+        ("claude/ctx", ContextOverflow, "Internal error: Prompt is too long"),
+        ("claude/oauth-usage-limit", Quota, "Internal error: You've hit your limit"),
+        ("codex/ok", Success, ""),
+        ("codex/401", Auth, "Authentication required"),
+        // Both look like a success.
+        ("codex/429", RateLimit, "exceeded retry limit, last status: 429 Too Many Requests"),
+        ("codex/ctx", ContextOverflow, "{\"error\":{\"message\":\"Your input exceeds the context window"),
+        ("codex/usage-limit", Quota, "Internal error: You’ve hit your usage limit."),
+    ];
+    for (name, category, detail) in table {
+        let Replayed { happened, outcome, .. } = replay(seen(name), |_, _| ());
+        assert_eq!(outcome.category, category, "{name}: {outcome:?}");
+        assert!(outcome.detail.starts_with(detail), "{name}: {}", outcome.detail);
+        assert!(!happened.contains(&Happening::Malformed), "{name}");
+        assert_eq!(happened.iter().filter(|h| **h == Happening::TurnEnded).count(), 1, "{name}");
+        let named = happened.iter().any(|h| matches!(h, Happening::Ready { conversation: Some(_) }));
+        assert!(named, "{name} names its conversation");
+        // An error is the outcome's reason, and not the agent's words.
+        let words =
+            happened.iter().any(|h| matches!(h, Happening::Words(words) if detail.contains(words.trim())));
+        assert!(!words, "{name}: {happened:?}");
+    }
+}
+
+#[test]
+fn a_success_has_its_text_tokens_and_cost() {
+    for (name, text, input, cost) in [
+        ("gemini/ok", "Hello from the fake model.", 1200, 0.0),
+        ("opencode/ok", "Hello from the fake model.", 1200, 0.00405),
+        ("opencode/mcp-tool", "done", 1200, 0.0081),
+        ("claude/ok", "Hello from the fake model.", 1200, 0.0054),
+        ("codex/ok", "Hello from the fake model.", 1200, 0.0),
+    ] {
+        let Replayed { happened, outcome, .. } = replay(seen(name), |_, _| ());
+        assert_eq!(outcome.text.as_deref(), Some(text), "{name}");
+        assert_eq!(
+            (outcome.turns, outcome.usage.input_tokens, outcome.usage.output_tokens),
+            (1, input, 30),
+            "{name}"
+        );
+        assert!((outcome.usage.cost_usd - cost).abs() < 1e-9, "{name}: {:?}", outcome.usage);
+        assert!(happened.contains(&Happening::Words(text.to_owned())), "{name}");
+    }
+}
+
+#[test]
+fn tools_are_open_from_their_start_to_their_end() {
+    let happened = replay(seen("opencode/mcp-tool"), |_, _| ()).happened;
+    let tools: Vec<&str> = happened
+        .iter()
+        .filter_map(|happening| match happening {
+            Happening::ToolStarted { name, .. } => Some(name.as_str()),
+            Happening::ToolEnded { .. } => Some("end"),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(tools, ["sup_post", "end"]);
+}
+
+#[test]
+fn a_cancelled_turn_is_over_and_no_success() {
+    let cancelled: Vec<&str> =
+        seen("gemini/cancel").lines().take_while(|line| !line.contains("second message")).collect();
+    let replayed = replay(&cancelled.join("\n"), |_, _| ());
+    assert_eq!(replayed.methods().last(), Some(&"session/cancel"));
+    assert!(replayed.happened.contains(&Happening::TurnEnded));
+    assert_eq!(replayed.outcome.category, Category::Transient);
+    // opencode calls it an ordinary end if it slept through a limit.
+    let lines: Vec<&str> =
+        seen("opencode/ok").lines().filter(|line| !line.contains("agent_message_chunk")).collect();
+    let end = lines.len() - 1;
+    let lines = [&lines[..end], &["> {\"method\":\"session/cancel\"}"], &lines[end..]].concat().join("\n");
+    assert_eq!(replay(&lines, |_, _| ()).outcome.category, Category::Transient);
+}
+
+#[test]
+fn a_message_in_mid_turn_waits_for_the_next_session() {
+    let (_, mut acp) = launched(|_, _| ());
+    assert_eq!(acp.steer(WorkId(1), "now"), Steering::Refused);
+}
+
+#[test]
+fn a_version_that_is_not_spoken_is_said_and_nothing_is_asked_of_it() {
+    for (version, said) in
+        [("2", "version 2"), ("0", "version 0"), ("\"1\"", "no version"), ("null", "no version")]
+    {
+        let line = format!("< {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":{version}}}}}");
+        let replayed = replay(&line, |_, _| ());
+        assert_eq!(replayed.methods(), ["initialize"]);
+        assert_eq!(replayed.outcome.category, Category::Permanent);
+        let sentence =
+            format!("the agent speaks {said} of the Agent Client Protocol and herder speaks version 1");
+        assert!(replayed.outcome.detail.starts_with(&sentence), "{}", replayed.outcome.detail);
+        assert!(replayed.happened.contains(&Happening::TurnEnded));
+    }
+}
+
+const INITIALIZED: &str =
+    r#"< {"id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}"#;
+
+#[test]
+fn a_conversation_is_loaded_where_the_agent_can_and_begun_anew_where_it_is_gone() {
+    let conversation = |launch: &mut Launch, _: &mut AgentSpec| launch.conversation = Some("c-0".to_owned());
+    // Loading tells the past, which is not said again.
+    let past = r#"< {"method":"session/update","params":{"sessionId":"c-0","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"past"}}}}"#;
+    let loaded = replay(&format!("{INITIALIZED}\n{past}\n< {{\"id\":2,\"result\":null}}"), conversation);
+    assert_eq!(loaded.methods(), ["initialize", "session/load", "session/prompt"]);
+    assert!(loaded.happened.contains(&Happening::Ready { conversation: Some("c-0".to_owned()) }));
+    assert!(!loaded.happened.iter().any(|happening| matches!(happening, Happening::Words(_))));
+    let gone = format!(
+        "{INITIALIZED}\n< {{\"id\":2,\"error\":{{\"code\":-32603,\"message\":\"Internal error\"}}}}\n< {{\"id\":3,\"result\":{{\"sessionId\":\"c-1\"}}}}"
+    );
+    let gone = replay(&gone, conversation);
+    assert_eq!(gone.methods(), ["initialize", "session/load", "session/new", "session/prompt"]);
+    assert!(gone.happened.contains(&Happening::Ready { conversation: Some("c-1".to_owned()) }));
+    let cannot = r#"< {"id":1,"result":{"protocolVersion":1}}"#;
+    assert_eq!(replay(cannot, conversation).methods(), ["initialize", "session/new"]);
+}
+
+#[test]
+fn permissions_become_modes_where_the_agent_is_known_to_have_them() {
+    let modes = |name: &str, permissions: Permissions| {
+        let replayed = replay(seen(name), |_, spec| spec.permissions = permissions);
+        let set = replayed.written.iter().find(|line| line["method"] == "session/set_mode");
+        set.map(|line| line["params"]["modeId"].as_str().unwrap_or_default().to_owned())
+    };
+    let mode = |name: &str| Some(name.to_owned());
+    assert_eq!(modes("gemini/ok", Permissions::ReadOnly), mode("default"));
+    assert_eq!(modes("gemini/ok", Permissions::WorkspaceWrite), mode("autoEdit"));
+    assert_eq!(modes("gemini/ok", Permissions::Full), mode("yolo"));
+    assert_eq!(modes("codex/ok", Permissions::Full), mode("agent-full-access"));
+    assert_eq!(modes("claude/ok", Permissions::WorkspaceWrite), mode("acceptEdits"));
+    // Not offered there, or not known: it asks, and is answered.
+    assert_eq!(modes("claude/ok", Permissions::Full), None);
+    assert_eq!(modes("opencode/ok", Permissions::Full), None);
+}
+
+#[test]
+fn the_model_is_set_in_the_way_the_agent_offers() {
+    let set = |name: &str| {
+        let replayed = replay(seen(name), |_, spec| spec.model = "m-1".to_owned());
+        let line = replayed.written.iter().find(|line| {
+            line["method"]
+                .as_str()
+                .is_some_and(|method| method.starts_with("session/set_") && method != "session/set_mode")
+        });
+        let line = line.expect("it is set");
+        format!(
+            "{} {}",
+            line["method"],
+            line["params"]["modelId"].as_str().or(line["params"]["value"].as_str()).unwrap_or("-")
+        )
+    };
+    assert_eq!(set("gemini/ok"), "\"session/set_model\" m-1");
+    assert_eq!(set("opencode/ok"), "\"session/set_config_option\" m-1");
+    let refused = format!(
+        "{INITIALIZED}\n< {{\"id\":2,\"result\":{{\"sessionId\":\"c\"}}}}\n< {{\"id\":3,\"error\":{{\"code\":-32601,\"message\":\"no such method\"}}}}"
+    );
+    let (_, mut acp) = launched(|_, spec| spec.model = "m-1".to_owned());
+    acp.prompt("say hi");
+    let mut happened = Vec::new();
+    for line in refused.lines() {
+        acp.line(&line.as_bytes()[2..], &mut happened);
+    }
+    let outcome = acp.outcome(Some(Exit::Code(0)), &Tail::default());
+    assert_eq!(outcome.category, Category::Permanent);
+    assert_eq!(outcome.detail, "the model m-1 cannot be set: no such method");
+}
+
+fn asked(
+    call: &Value,
+    options: &Value,
+    change: impl FnOnce(&mut Launch, &mut AgentSpec),
+) -> (Value, Option<String>) {
+    let question = json!({
+        "id": "q", "method": "session/request_permission",
+        "params": { "sessionId": "c", "toolCall": call, "options": options },
+    });
+    let replayed = replay(&format!("< {question}"), change);
+    let denied = replayed.happened.iter().find_map(|happening| match happening {
+        Happening::Denied { what } => Some(what.clone()),
+        _ => None,
+    });
+    let answer = replayed.written.last().cloned().expect("it is answered");
+    assert_eq!(answer["id"], "q");
+    (answer["result"]["outcome"].clone(), denied)
+}
+
+#[test]
+fn permission_is_given_or_denied_by_the_agents_autonomy() {
+    let question = |autonomy| {
+        let replayed = replay(seen("gemini/perm-deny"), |_, spec| spec.autonomy = autonomy);
+        let answer = replayed.written.iter().find(|line| line["id"] == 0).cloned().expect("it is answered");
+        let denied = replayed.happened.contains(&Happening::Denied { what: "touch made.txt".to_owned() });
+        (answer["result"]["outcome"]["optionId"].as_str().map(str::to_owned), denied)
+    };
+    assert_eq!(question(Autonomy::Full), (Some("proceed_once".to_owned()), false));
+    assert_eq!(question(Autonomy::Strict), (Some("cancel".to_owned()), false));
+    assert_eq!(question(Autonomy::Human), (Some("cancel".to_owned()), true));
+}
+
+#[test]
+fn what_the_permissions_cover_is_allowed_and_the_rest_is_asked() {
+    let options = json!([
+        { "optionId": "y", "kind": "allow_once" }, { "optionId": "Y", "kind": "allow_always" },
+        { "optionId": "n", "kind": "reject_once" },
+    ]);
+    let edit = |path: &str| json!({ "title": "edit", "kind": "edit", "locations": [{ "path": path }] });
+    let execute = json!({ "title": "cargo test", "kind": "execute" });
+    let table = [
+        (Permissions::WorkspaceWrite, edit("/srv/agent/work/src/a.rs"), "y"),
+        (Permissions::WorkspaceWrite, edit("/srv/agent/work/../../etc/passwd"), "n"),
+        (Permissions::WorkspaceWrite, edit("/srv/agent/workshop/a"), "n"),
+        (Permissions::WorkspaceWrite, edit("src/a.rs"), "n"),
+        (Permissions::WorkspaceWrite, json!({ "title": "edit", "kind": "edit" }), "n"),
+        (
+            Permissions::WorkspaceWrite,
+            json!({ "kind": "edit", "locations": [{ "path": "/srv/agent/work/a" }, {}] }),
+            "n",
+        ),
+        (Permissions::WorkspaceWrite, execute.clone(), "n"),
+        (Permissions::ReadOnly, edit("/srv/agent/work/src/a.rs"), "n"),
+        (Permissions::Full, execute, "y"),
+    ];
+    for (permissions, call, expected) in table {
+        let (outcome, denied) = asked(&call, &options, |_, spec| spec.permissions = permissions);
+        assert_eq!(outcome, json!({ "outcome": "selected", "optionId": expected }), "{permissions:?} {call}");
+        assert_eq!(denied.is_some(), expected == "n");
+    }
+    // Without a fitting answer to choose the question is cancelled.
+    let (outcome, _) = asked(&json!({}), &json!([{ "optionId": "y", "kind": "allow_once" }]), |_, _| ());
+    assert_eq!(outcome, json!({ "outcome": "cancelled" }));
+    let (outcome, _) = asked(&json!(null), &json!("none"), |_, spec| spec.autonomy = Autonomy::Full);
+    assert_eq!(outcome, json!({ "outcome": "cancelled" }));
+}
+
+#[test]
+fn files_and_terminals_are_not_offered() {
+    for method in ["fs/read_text_file", "fs/write_text_file", "terminal/create", "something/new"] {
+        let line = json!({ "id": 9, "method": method, "params": { "path": "/etc/passwd" } });
+        let replayed = replay(&format!("< {line}"), |_, _| ());
+        assert_eq!(replayed.written.last().expect("it is answered")["error"]["code"], -32601, "{method}");
+    }
+    let opened = &replay("", |_, _| ()).written[0];
+    insta::assert_snapshot!(opened["params"].to_string(), @r#"{"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false},"clientInfo":{"name":"herder","title":"herder","version":"0.1.0"},"protocolVersion":1}"#);
+}
+
+#[test]
+fn every_row_of_the_table_can_be_reached() {
+    for (field, value, category) in TABLE {
+        let mut failure = Failure::default();
+        match field {
+            Field::CodexInfo => failure.codex_info = (*value).to_owned(),
+            Field::Kind => failure.kind = (*value).to_owned(),
+            Field::Code => failure.code = (*value).to_owned(),
+            Field::Text => failure.text = value.to_uppercase(),
+        }
+        assert_eq!(failure.category(), Some(*category), "{value}");
+    }
+}
+
+#[test]
+fn what_nobody_knows_is_transient_and_shown_whole() {
+    let opened = format!("{INITIALIZED}\n< {{\"id\":2,\"result\":{{\"sessionId\":\"c\"}}}}");
+    let ended = |answer: &str| replay(&format!("{opened}\n< {{\"id\":3,{answer}}}"), |_, _| ()).outcome;
+    let outcome =
+        ended(r#""error":{"code":-7,"message":"The flux is\nlow","data":{"details":"see page 9"}}"#);
+    assert_eq!(outcome.category, Category::Transient);
+    assert_eq!(outcome.detail, "The flux is low: see page 9 (code -7)");
+    for (reason, category) in [
+        ("end_turn", Category::Success),
+        ("max_tokens", Category::Transient),
+        ("max_turn_requests", Category::MaxTurns),
+        ("refusal", Category::Permanent),
+        ("cancelled", Category::Transient),
+        ("something_new", Category::Transient),
+    ] {
+        assert_eq!(ended(&format!(r#""result":{{"stopReason":"{reason}"}}"#)).category, category, "{reason}");
+    }
+}
+
+#[test]
+fn retries_that_are_said_on_standard_error_alone_say_what_it_waits_for() {
+    let (_, acp) = launched(|_, _| ());
+    let stalled = |line: &str| {
+        let mut tail = Tail::default();
+        tail.push(line.as_bytes());
+        acp.stalled(&tail).map(|outcome| outcome.category)
+    };
+    assert_eq!(
+        stalled("Attempt 1 failed with status 429. Retrying with backoff..."),
+        Some(Category::RateLimit)
+    );
+    assert_eq!(stalled("Attempt 1 failed with status 500. Retrying with backoff..."), None);
+    assert_eq!(acp.stalled(&Tail::default()), None);
+}
+
+#[test]
+fn known_agents_have_their_quirks_and_others_none() {
+    let (invocation, acp) = launched(|_, _| ());
+    assert_eq!(invocation.environment.get("GEMINI_CLI_NO_RELAUNCH").map(String::as_str), Some("true"));
+    assert_eq!(acp.leaves_within(), Some(Duration::from_secs(2)));
+    let (invocation, acp) = launched(|_, spec| {
+        spec.command = vec!["/opt/some-agent".to_owned()];
+        spec.env.insert("X".to_owned(), "y".to_owned());
+    });
+    assert!(!invocation.environment.contains_key("GEMINI_CLI_NO_RELAUNCH"));
+    assert_eq!(acp.leaves_within(), None);
+    for known in KNOWN {
+        assert_eq!(Quirks::of(known.name.expect("known by its name")), known);
+    }
+    assert_eq!(Quirks::of("nobody").name, None);
+}
+
+#[test]
+fn bad_lines_are_counted_and_nothing_else() {
+    let table = [
+        ("not json", 1),
+        ("{\"method\":\"session/update\"", 1),
+        ("[1,2]", 1),
+        ("{}", 1),
+        ("   ", 0),
+        ("{\"method\":\"session/update\",\"params\":{\"update\":7}}", 0),
+        ("{\"method\":\"session/update\",\"params\":{\"sessionId\":null,\"update\":{\"content\":[]}}}", 0),
+        ("{\"id\":99,\"result\":{}}", 0),
+    ];
+    for (line, bad) in table {
+        let (_, mut acp) = launched(|_, _| ());
+        let mut happened = Vec::new();
+        acp.line(line.as_bytes(), &mut happened);
+        let malformed = happened.iter().filter(|happening| **happening == Happening::Malformed).count();
+        assert_eq!(malformed, bad, "{line}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A line that is cut or garbled anywhere costs what it said, and nothing else.
+    #[test]
+    fn cut_and_garbled_lines_never_panic(
+        which in 0..SEEN.len(),
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 0..6),
+    ) {
+        let lines = SEEN[which].1.lines().filter(|line| line.starts_with('<'));
+        let mut lines: Vec<Vec<u8>> = lines.map(|line| line.as_bytes()[2..].to_vec()).collect();
+        for (line, at, with) in cuts {
+            let line = line.index(lines.len());
+            let line = &mut lines[line];
+            let at = at.index(line.len().max(1)).min(line.len());
+            if with < 128 { line.truncate(at) } else if at < line.len() { line[at] = with }
+        }
+        let (_, mut acp) = launched(|_, _| ());
+        acp.prompt("say hi");
+        let mut happened = Vec::new();
+        for line in &lines {
+            acp.line(line, &mut happened);
+        }
+        acp.outcome(Some(Exit::Code(0)), &Tail::default());
+        for happening in happened {
+            if let Happening::Reply(bytes) = happening {
+                as_line(&bytes);
+            }
+        }
+    }
+}
