@@ -268,7 +268,11 @@ impl Acp {
             "session_info_update" => {
                 let codex = update.meta.0.as_ref().and_then(|meta| meta.codex.0.as_ref());
                 let state = codex.and_then(|codex| codex.thread_status.0.as_ref());
-                self.broken |= state.is_some_and(|state| state.kind.text() == Some("systemError"));
+                if state.is_some_and(|state| state.kind.text() == Some("systemError")) {
+                    // What it says from here on is why.
+                    self.flush(happened);
+                    self.broken = true;
+                }
             }
             // Thinking, plans, commands, modes, and what is yet to come: proof of life.
             _ => {}

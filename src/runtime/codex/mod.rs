@@ -12,7 +12,9 @@
 
 mod asking;
 pub mod classify;
+mod items;
 mod limits;
+mod opening;
 pub mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -22,15 +24,15 @@ use serde_json::{Value, json};
 use super::Launch;
 use super::approval::Verdict;
 use super::command::died;
-use super::loose::Scalar;
 use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
-use crate::core::spec::{AgentSpec, Permissions};
 use classify::Failure;
+use items::{id_of, less, tokens, tool};
 use limits::Limits;
+use opening::Opening;
 
 /// The program, unless the spec names another.
 pub const PROGRAM: &str = "codex";
@@ -93,13 +95,6 @@ enum Asked {
     Interrupt,
 }
 
-/// What a conversation is opened with.
-#[derive(Debug)]
-struct Opening {
-    parameters: Value,
-    conversation: Option<String>,
-}
-
 impl Codex {
     /// What to run for `launch`.
     #[must_use]
@@ -114,7 +109,7 @@ impl Codex {
             arguments.push(SERVER.to_owned());
         }
         let invocation = Invocation { program: command[0].clone(), arguments, environment };
-        let opening = Opening { parameters: opening(spec), conversation: launch.conversation.clone() };
+        let opening = Opening::of(spec, launch.conversation.clone());
         let codex = Self {
             opening,
             verdict: Verdict::of(spec.autonomy),
@@ -148,15 +143,8 @@ impl Codex {
     }
 
     fn open_thread(&mut self) -> Vec<u8> {
-        let mut parameters = self.opening.parameters.clone();
-        match self.opening.conversation.take() {
-            Some(conversation) => {
-                parameters["threadId"] = json!(conversation);
-                parameters["excludeTurns"] = json!(true);
-                self.ask(Asked::Thread { resuming: true }, "thread/resume", &parameters)
-            }
-            None => self.ask(Asked::Thread { resuming: false }, "thread/start", &parameters),
-        }
+        let (method, parameters, resuming) = self.opening.next();
+        self.ask(Asked::Thread { resuming }, method, &parameters)
     }
 
     fn answered(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
@@ -439,68 +427,6 @@ impl Codex {
 }
 
 const NO_THREAD: &str = "codex opened no conversation, or one without an id: this version speaks another protocol than herder does";
-
-/// What a conversation is opened with: the model, the folder, what is allowed, and standing instructions.
-fn opening(spec: &AgentSpec) -> Value {
-    let mut parameters = json!({
-        "cwd": spec.workspace,
-        // Whatever goes beyond the sandbox is asked for, so that it is answered and seen.
-        "approvalPolicy": "on-request",
-        "sandbox": match spec.permissions {
-            Permissions::ReadOnly => "read-only",
-            Permissions::WorkspaceWrite => "workspace-write",
-            Permissions::Full => "danger-full-access",
-        },
-        // A server that is not there would be tried for ever, in silence.
-        "config": { "features": { "unbounded_connection_retries": false } },
-    });
-    if !spec.model.is_empty() {
-        parameters["model"] = json!(spec.model);
-    }
-    if !spec.instructions.trim().is_empty() {
-        parameters["developerInstructions"] = json!(spec.instructions);
-    }
-    parameters
-}
-
-/// The tool's name, if the item is a call of one.
-fn tool(item: &wire::Item<'_>) -> Option<String> {
-    let named = |fallback: &str| one_line(item.tool.text().unwrap_or(fallback), 100);
-    match item.kind.text_or_empty() {
-        "commandExecution" => Some("shell".to_owned()),
-        "fileChange" => Some("edit".to_owned()),
-        "mcpToolCall" => {
-            let server = one_line(item.server.text_or_empty(), 100);
-            Some(format!("{server}/{}", named("tool")))
-        }
-        "dynamicToolCall" | "collabAgentToolCall" => Some(named("tool")),
-        "webSearch" => Some("web search".to_owned()),
-        "imageGeneration" => Some("image generation".to_owned()),
-        "sleep" => Some("sleep".to_owned()),
-        // Words, thinking, plans, and what is yet to come.
-        _ => None,
-    }
-}
-
-fn id_of(id: &Scalar<'_>) -> String {
-    bounded(id.text_or_empty(), LINE_MAX).to_owned()
-}
-
-fn tokens(tokens: &wire::Tokens<'_>) -> Usage {
-    Usage {
-        input_tokens: tokens.input_tokens.count(),
-        output_tokens: tokens.output_tokens.count(),
-        cost_usd: 0.0,
-    }
-}
-
-fn less(total: Usage, before: Usage) -> Usage {
-    Usage {
-        input_tokens: total.input_tokens.saturating_sub(before.input_tokens),
-        output_tokens: total.output_tokens.saturating_sub(before.output_tokens),
-        cost_usd: 0.0,
-    }
-}
 
 impl Protocol for Codex {
     fn ready_at_start(&self) -> bool {

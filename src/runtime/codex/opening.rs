@@ -1,0 +1,51 @@
+//! What a conversation is opened with: the model, the folder, what is allowed, and standing instructions.
+
+use serde_json::{Value, json};
+
+use crate::core::spec::{AgentSpec, Permissions};
+
+/// See the module's text.
+#[derive(Debug)]
+pub(super) struct Opening {
+    parameters: Value,
+    /// One to go on with, until it was tried.
+    conversation: Option<String>,
+}
+
+impl Opening {
+    /// What this agent's conversations are opened with.
+    pub(super) fn of(spec: &AgentSpec, conversation: Option<String>) -> Self {
+        let mut parameters = json!({
+            "cwd": spec.workspace,
+            // Whatever goes beyond the sandbox is asked for, so that it is answered and seen.
+            "approvalPolicy": "on-request",
+            "sandbox": match spec.permissions {
+                Permissions::ReadOnly => "read-only",
+                Permissions::WorkspaceWrite => "workspace-write",
+                Permissions::Full => "danger-full-access",
+            },
+            // A server that is not there would be tried for ever, in silence.
+            "config": { "features": { "unbounded_connection_retries": false } },
+        });
+        if !spec.model.is_empty() {
+            parameters["model"] = json!(spec.model);
+        }
+        if !spec.instructions.trim().is_empty() {
+            parameters["developerInstructions"] = json!(spec.instructions);
+        }
+        Self { parameters, conversation }
+    }
+
+    /// The next request to try, and whether it goes on with an earlier conversation.
+    pub(super) fn next(&mut self) -> (&'static str, Value, bool) {
+        let mut parameters = self.parameters.clone();
+        match self.conversation.take() {
+            Some(conversation) => {
+                parameters["threadId"] = json!(conversation);
+                parameters["excludeTurns"] = json!(true);
+                ("thread/resume", parameters, true)
+            }
+            None => ("thread/start", parameters, false),
+        }
+    }
+}
