@@ -188,12 +188,11 @@ impl Codex {
 
     /// The turn has an id: what waited for that can be said.
     fn begun(&mut self, turn: &str, happened: &mut Vec<Happening>) {
-        if self.turn.as_deref() == Some(turn) {
+        // A turn that the agent begins by itself after its work (a goal it has set itself) is not this session's.
+        if self.turn.as_deref() == Some(turn) || self.result.is_some() {
             return;
         }
         self.turn = Some(bounded(turn, LINE_MAX).to_owned());
-        // Another turn of its own accord: until it has its own result the session has not succeeded.
-        self.result.take_if(|result| result.category == Category::Success);
         happened.push(Happening::TurnStarted);
         for (work, text) in std::mem::take(&mut self.held) {
             let steer = self.ask_to_steer(work, &text);

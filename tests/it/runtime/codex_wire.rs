@@ -491,6 +491,18 @@ fn the_turn_limit_is_kept_by_herder() {
 }
 
 #[test]
+fn a_turn_that_the_agent_begins_by_itself_undoes_nothing() {
+    let thread = "01a1fd2e-d25c-7401-83e7-94cc8cb6826f";
+    let more = format!(
+        r#"< {{"method":"turn/started","params":{{"threadId":"{thread}","turn":{{"id":"t-2"}}}}}}
+< {{"method":"turn/completed","params":{{"threadId":"{thread}","turn":{{"id":"t-2","status":"failed"}}}}}}"#
+    );
+    let replayed = replay(&format!("{}\n{more}", seen("ok").trim_end()), |_, _| ());
+    assert_eq!(replayed.outcome.category, Category::Success);
+    assert_eq!(replayed.happened.iter().filter(|h| **h == Happening::TurnEnded).count(), 1);
+}
+
+#[test]
 fn the_conversation_of_a_helper_ends_nothing() {
     let opened = lines_to("ok", "turn/completed");
     let other =
