@@ -14,6 +14,7 @@ use tracing::info;
 
 use super::desk::{Desk, Done, Failure};
 use super::grammar::Roster;
+use super::later;
 use super::limits::Rate;
 use super::parse::{self, Heard, Problem, Room, Scene};
 use super::say::Voice;
@@ -70,7 +71,7 @@ impl std::fmt::Debug for Dispatcher {
 }
 
 pub(super) struct Inner {
-    fleet: Fleet,
+    pub(super) fleet: Fleet,
     pub(super) journal: Journal,
     access: Access,
     pub(super) locale: Locale,
@@ -127,6 +128,10 @@ impl Dispatcher {
         }
     }
 
+    pub(super) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
     /// Handles a live line. Answers the lines to give back where it was said; `None`: nothing is to be said, or the answer
     /// is already in the outbox.
     pub async fn handle(&self, inbound: Inbound) -> Option<Vec<String>> {
@@ -153,6 +158,9 @@ impl Dispatcher {
                 return refused;
             }
         };
+        if let Some(question) = later::still(voice, &inbound, &heard) {
+            return Some(vec![question]);
+        }
         let asked = inner.asked(&inbound, &heard, &room, &standing);
         let desk = Desk {
             inner,
@@ -254,7 +262,7 @@ impl Inner {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn room(&self, inbound: &Inbound) -> Room {
+    pub(super) fn room(&self, inbound: &Inbound) -> Room {
         let Place::Channel(channel) = &inbound.place else { return Room::Private };
         let agent = channel.strip_prefix('#').and_then(|name| AgentName::new(name).ok());
         if let Some(agent) = agent.filter(|agent| self.knows(agent)) {
@@ -268,7 +276,7 @@ impl Inner {
     }
 
     /// Whether the author may have this done. `Err`: no, and what they are told, if anything.
-    fn admit(&self, author: &Author, heard: &Heard, now: Timestamp) -> Result<Standing, Option<Vec<String>>> {
+    pub(super) fn admit(&self, author: &Author, heard: &Heard, now: Timestamp) -> Result<Standing, Option<Vec<String>>> {
         let voice = self.voice(now);
         let key = person_key(author);
         let needed = needed(heard);
@@ -327,7 +335,7 @@ impl Inner {
     }
 
     /// The record of a line, and where its answer goes.
-    fn asked(&self, inbound: &Inbound, heard: &Heard, room: &Room, standing: &Standing) -> Asked {
+    pub(super) fn asked(&self, inbound: &Inbound, heard: &Heard, room: &Room, standing: &Standing) -> Asked {
         let author = &inbound.author;
         let verb = match heard {
             Heard::Command(call) => call.command.name,

@@ -86,6 +86,8 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
         Event::Removed { by } => say(voice, "removed", none(), Some(by), ""),
         Event::Queued { work } => say(voice, "queued", task(work.id), Some(&work.by), &work.text),
         Event::Cleared { works, by } => say(voice, "cleared", works.len().to_string(), Some(by), ""),
+        Event::Reworded { work, text, by } => say(voice, "reworded", task(*work), Some(by), text),
+        Event::Withdrawn { work, by } => say(voice, "withdrawn", task(*work), Some(by), ""),
         Event::Steered { work, .. } => say(voice, "steered", task(*work), None, ""),
         Event::TaskEnded { work, end, note } => {
             say(voice, "task-ended", format!("{} {}", task(*work), locale.task_end(*end)), None, note)
@@ -184,6 +186,8 @@ mod tests {
             Event::Removed { by: by.clone() },
             Event::Queued { work: whole.clone() },
             Event::Cleared { works: vec![work], by: by.clone() },
+            Event::Reworded { work, text: text(), by: by.clone() },
+            Event::Withdrawn { work, by: by.clone() },
             Event::Steered { session, work },
             Event::TaskEnded { work, end: TaskEnd::Done, note: text() },
             Event::Discarded { work, by: by.clone() },

@@ -30,6 +30,7 @@ mod answers;
 mod desk;
 pub mod dispatch;
 pub mod grammar;
+mod later;
 mod limits;
 pub mod parse;
 pub(crate) mod say;

@@ -174,6 +174,8 @@ notice-queued-while-waiting = 👀 { $kind ->
    *[other] Wartet bei **{ $agent }** auf Platz { $position }; Zustand: { $why }.
 } `@{ $agent } restart` überspringt die Wartezeit.
 notice-steering = 👀 Bei laufender Arbeit an **{ $agent }** weitergegeben.
+notice-reworded = 👀 **{ $agent }** tut stattdessen: { $work }
+notice-withdrawn = 👀 Zurückgenommen bei **{ $agent }**: { $work }
 notice-cleared = 👀 { $count ->
     [one] { $count } wartende Nachricht
    *[other] { $count } wartende Nachrichten
@@ -246,6 +248,8 @@ refusal-nothing-running = Bei **{ $agent }** gibt es nichts abzubrechen: Keine S
 refusal-already-stopping = **{ $agent }** wird schon angehalten. Bitte das Ende abwarten.
 refusal-no-such-task = Es gibt keine Aufgabe { $task }. `!task list` zeigt alle.
 refusal-task-over = Aufgabe { $task } ist schon vorbei: { $end }.
+refusal-work-running = **{ $agent }** arbeitet schon daran, so wie es da stand. Bitte sagen, was anders ist, oder `@{ $agent } abort` und neu sagen.
+refusal-work-over = **{ $agent }** ist damit fertig; die Änderung kommt zu spät. Bitte neu sagen.
 refusal-queue-full = Die Warteschlange von **{ $agent }** ist voll ({ $max }). Bitte warten oder die Nachrichten mit `@{ $agent } clear` verwerfen.
 refusal-queue-empty = Bei **{ $agent }** warten keine Nachrichten.
 refusal-empty-work = Was soll **{ $agent }** tun? Zum Beispiel `@{ $agent } lass die Tests laufen`.
@@ -297,6 +301,8 @@ cmd-unknown = Den Befehl „{ $word }“ kenne ich nicht. `!help` zählt alle au
 cmd-unknown-but = Den Befehl „{ $word }“ kenne ich nicht. War `!{ $nearest }` gemeint?
 cmd-group = Welcher: { $commands }?
 cmd-group-but = War `!{ $nearest }` gemeint?
+cmd-late = `{ $line }` wurde vor { $age } geschrieben und erst jetzt gelesen. Nichts getan. Falls es noch gemeint ist, bitte noch einmal sagen.
+cmd-edit-no-work = Das war Arbeit für **{ $agent }** und kann durch eine Änderung nichts anderes werden. Nichts geändert; bitte neu sagen.
 cmd-ask-back = Nichts getan und **{ $agent }** nichts gegeben: „{ $word }“ könnte { $options } heißen. Als Arbeit: `!task add { $agent } …`
 cmd-ask-which = „{ $word }“ ist kein eigener Befehl: { $options }?
 cmd-not-for-here = Auch **{ $agent }** wurde nichts gegeben.
@@ -396,6 +402,8 @@ cmd-event = { $what ->
     [removed] entfernt { $subject }
     [queued] eingereiht { $subject }
     [cleared] { $subject } aus der Schlange verworfen
+    [reworded] { $subject } umformuliert
+    [withdrawn] { $subject } zurückgenommen
     [steered] { $subject } in den laufenden Schritt gegeben
     [task-ended] Aufgabe { $subject }
     [discarded] { $subject } verworfen
@@ -452,3 +460,7 @@ cmd-setting-not-absolute = { $key }: muss ein Pfad von der Wurzel her sein, z. B
 cmd-setting-no-folder = { $key }: diesen Ordner gibt es auf diesem Rechner nicht; zuerst anlegen
 cmd-setting-needs-command = { $key }: ein Agent mit runtime command braucht einen, z. B. command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }: prompt=arg gehört zu {"{"}prompt{"}"} im Befehl, prompt=stdin zu einem ohne
+
+## Discord
+
+discord-left-out = Nicht oder nur teilweise bei der Nachricht: { $files }. Ein Agent bekommt Textdateien, mit der Nachricht höchstens { $max } KiB; der Rest gehört in seinen Arbeitsordner.

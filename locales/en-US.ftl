@@ -196,6 +196,8 @@ notice-queued-while-waiting = 👀 { $kind ->
    *[other] Queued for **{ $agent }** at position { $position }. It is { $why }.
 } `@{ $agent } restart` skips the wait.
 notice-steering = 👀 Passed on to **{ $agent }** while it works.
+notice-reworded = 👀 **{ $agent }** will do this instead: { $work }
+notice-withdrawn = 👀 Taken back from the queue of **{ $agent }**: { $work }
 notice-cleared = 👀 { $count ->
     [one] { $count } queued message
    *[other] { $count } queued messages
@@ -269,6 +271,8 @@ refusal-nothing-running = **{ $agent }** has nothing to abort: no session is run
 refusal-already-stopping = **{ $agent }** is already being stopped. Wait for it to end.
 refusal-no-such-task = There is no task { $task }. `!task list` shows those there are.
 refusal-task-over = Task { $task } is already over: { $end }.
+refusal-work-running = **{ $agent }** has this already, as it was. Say what is different, or `@{ $agent } abort` and say it anew.
+refusal-work-over = **{ $agent }** is through with this; the change comes too late. Say it anew.
 refusal-queue-full = The queue of **{ $agent }** is full ({ $max }). Wait, or drop its messages with `@{ $agent } clear`.
 refusal-queue-empty = **{ $agent }** has no queued messages.
 refusal-empty-work = Tell **{ $agent }** what to do, e.g. `@{ $agent } run the tests`.
@@ -325,6 +329,9 @@ cmd-unknown-but = I know no command “{ $word }”. Did you mean `!{ $nearest }
 cmd-group = Which one: { $commands }?
 cmd-group-but = Did you mean `!{ $nearest }`?
 # A short line that sounds like a command, in an agent's channel. $options: commands, as they would be typed.
+# $line: a command as it was written; $age: how long ago.
+cmd-late = You wrote `{ $line }` { $age } ago, and it is read only now. Nothing done. If you still mean it, say it again.
+cmd-edit-no-work = This was work for **{ $agent }** and cannot become something else by a change. Nothing changed; say it anew.
 cmd-ask-back = Nothing done, and nothing given to **{ $agent }**: “{ $word }” could be { $options }. As work: `!task add { $agent } …`
 cmd-ask-which = “{ $word }” is no command of its own: { $options }?
 # After "There is no agent …", in the channel of another one.
@@ -433,6 +440,8 @@ cmd-event = { $what ->
     [removed] removed { $subject }
     [queued] queued { $subject }
     [cleared] dropped { $subject } from the queue
+    [reworded] { $subject } reworded
+    [withdrawn] { $subject } taken back
     [steered] { $subject } put into the running turn
     [task-ended] task { $subject }
     [discarded] { $subject } discarded
@@ -490,3 +499,8 @@ cmd-setting-not-absolute = { $key }: must be a path from the root, e.g. /srv/age
 cmd-setting-no-folder = { $key }: no such folder on this machine; make it first
 cmd-setting-needs-command = { $key }: an agent of runtime command needs one, e.g. command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }: prompt=arg goes with {"{"}prompt{"}"} in the command, prompt=stdin without
+
+## Discord
+
+# $files: names of files; $max: kilobytes.
+discord-left-out = Not with the message, or only in part: { $files }. An agent gets text files, { $max } KiB with the message at most; put the rest into its workspace.

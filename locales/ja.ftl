@@ -155,6 +155,8 @@ notice-queued-while-waiting = 👀 { $kind ->
    *[other] **{ $agent }** の待ち行列の{ $position }番目に入りました。いまは{ $why }です。
 }`@{ $agent } restart` で待たずに始めます。
 notice-steering = 👀 作業中の **{ $agent }** に伝えます。
+notice-reworded = 👀 **{ $agent }** は代わりにこれをします: { $work }
+notice-withdrawn = 👀 **{ $agent }** の待ち行列から取り消しました: { $work }
 notice-cleared = 👀 **{ $agent }** の待ち行列からメッセージを{ $count }件破棄しました。タスクは残ります。
 notice-task-ended = 👀 **{ $agent }** のタスク { $task }: { $end }。
 notice-agent-added = 🐜 **{ $agent }** が加わりました（{ $runtime }）。専用チャンネルで話しかけるか、どこからでも `@{ $agent } …` と送ってください。
@@ -203,6 +205,8 @@ refusal-nothing-running = **{ $agent }** に中止するものはありません
 refusal-already-stopping = **{ $agent }** はすでに停止処理中です。終わるまで待ってください。
 refusal-no-such-task = タスク { $task } はありません。`!task list` で一覧を見られます。
 refusal-task-over = タスク { $task } はもう終わっています: { $end }。
+refusal-work-running = **{ $agent }** はもとの内容ですでに作業中です。違う点を伝えるか、`@{ $agent } abort` のあとで言い直してください。
+refusal-work-over = **{ $agent }** はもうこれを終えています。変更は間に合いません。言い直してください。
 refusal-queue-full = **{ $agent }** の待ち行列はいっぱいです（{ $max }）。待つか、`@{ $agent } clear` でメッセージを破棄してください。
 refusal-queue-empty = **{ $agent }** に待っているメッセージはありません。
 refusal-empty-work = **{ $agent }** に何をするか伝えてください。例: `@{ $agent } テストを実行して`
@@ -254,6 +258,8 @@ cmd-unknown = 「{ $word }」というコマンドはない。`!help` で一覧�
 cmd-unknown-but = 「{ $word }」というコマンドはない。`!{ $nearest }` のことか？
 cmd-group = どれか：{ $commands }
 cmd-group-but = `!{ $nearest }` のことか？
+cmd-late = `{ $line }` は { $age }前に書かれ、いま読まれました。何もしていません。まだ必要なら、もう一度送ってください。
+cmd-edit-no-work = これは **{ $agent }** への作業でした。書き換えて別のものにすることはできません。何も変わっていません。言い直してください。
 cmd-ask-back = 何もせず、**{ $agent }** にも渡していない：「{ $word }」は { $options } かもしれない。作業として渡すには：`!task add { $agent } …`
 cmd-ask-which = 「{ $word }」というコマンドはない：{ $options } のどれか？
 cmd-not-for-here = **{ $agent }** にも渡していない。
@@ -341,6 +347,8 @@ cmd-event = { $what ->
     [removed] 削除 { $subject }
     [queued] 待機列へ { $subject }
     [cleared] 待機列から { $subject } 件を破棄
+    [reworded] { $subject } の言い直し
+    [withdrawn] { $subject } を取り消し
     [steered] { $subject } を実行中のターンへ
     [task-ended] タスク { $subject }
     [discarded] { $subject } を破棄
@@ -396,3 +404,7 @@ cmd-setting-not-absolute = { $key }：ルートからのパスで書く。例：
 cmd-setting-no-folder = { $key }：このマシンにそのフォルダーはない。先に作る
 cmd-setting-needs-command = { $key }：runtime command のエージェントには必要。例：command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }：prompt=arg はコマンドに {"{"}prompt{"}"} があるとき、prompt=stdin はないとき
+
+## Discord
+
+discord-left-out = メッセージに含まれない、または一部だけのファイル: { $files }。エージェントに届くのはテキストファイルだけで、メッセージと合わせて { $max } KiB までです。残りは作業フォルダーに置いてください。

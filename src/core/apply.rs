@@ -24,7 +24,12 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::Cleared { works, .. } => cleared(agent, works),
         Event::Steered { work, .. } => steered(agent, *work),
         Event::TaskEnded { work, end, note } => task_ended(agent, *work, *end, note, at),
-        Event::Discarded { work, .. } => {
+        Event::Reworded { work, text, .. } => {
+            if let Some(queued) = agent.queue.iter_mut().find(|queued| queued.id == *work) {
+                queued.text.clone_from(text);
+            }
+        }
+        Event::Discarded { work, .. } | Event::Withdrawn { work, .. } => {
             take(agent, *work);
         }
         Event::SessionStarted { session, work, .. } => session_started(agent, *session, work, at),

@@ -95,6 +95,22 @@ pub enum Event {
         /// By whom.
         by: Actor,
     },
+    /// Work that waits was given other words.
+    Reworded {
+        /// Which.
+        work: WorkId,
+        /// What is to be done now.
+        text: String,
+        /// By whom.
+        by: Actor,
+    },
+    /// Work that waited was taken back.
+    Withdrawn {
+        /// Which.
+        work: WorkId,
+        /// By whom.
+        by: Actor,
+    },
     /// A message reached the running turn.
     Steered {
         /// The session.

@@ -81,6 +81,15 @@ pub enum Control {
         /// What to do.
         text: String,
     },
+    /// Other words for work that waits.
+    Reword {
+        /// Which.
+        id: WorkId,
+        /// What to do instead.
+        text: String,
+    },
+    /// Takes work back that waits.
+    Withdraw(WorkId),
     /// Cancels a task, queued or running.
     CancelTask(WorkId),
     /// Drops queued messages; tasks stay.

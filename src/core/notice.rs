@@ -107,6 +107,10 @@ pub enum Notice {
     QueuedWhilePaused { agent: AgentName, work: WorkId, kind: WorkKind, position: u32, why: Halt },
     /// The message is being put into the running turn.
     Steering { agent: AgentName, work: WorkId },
+    /// Work that waits has other words.
+    Reworded { agent: AgentName, work: String },
+    /// Work that waited was taken back.
+    Withdrawn { agent: AgentName, work: String },
     /// Messages dropped.
     Cleared { agent: AgentName, count: u32 },
     /// Task ended by a person.
@@ -184,6 +188,10 @@ pub enum Refusal {
     NoSuchTask { task: WorkId },
     /// The task is already over.
     TaskOver { task: WorkId, end: TaskEnd },
+    /// The agent has the work already.
+    WorkRunning { agent: AgentName },
+    /// The agent is through with the work.
+    WorkOver { agent: AgentName },
     /// The queue is full.
     QueueFull { agent: AgentName, max: u32 },
     /// Nothing queued.

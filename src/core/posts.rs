@@ -77,6 +77,8 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         | Event::Edited { .. }
         | Event::Queued { .. }
         | Event::Cleared { .. }
+        | Event::Reworded { .. }
+        | Event::Withdrawn { .. }
         | Event::Steered { .. }
         | Event::ProcessStarted { .. }
         | Event::Ready { .. }

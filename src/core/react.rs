@@ -32,6 +32,8 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::Added { .. }
         | Event::Edited { .. }
         | Event::Cleared { .. }
+        | Event::Reworded { .. }
+        | Event::Withdrawn { .. }
         | Event::Steered { .. }
         | Event::TaskEnded { .. }
         | Event::Discarded { .. }

@@ -181,6 +181,9 @@ pub struct Heard {
     /// The work it became.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkId>,
+    /// Where it was said, as in the audit trail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 impl Heard {

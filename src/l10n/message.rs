@@ -150,6 +150,12 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             say(id, [of(agent), work, kind, ("position", (*position).into()), why])
         }
         N::Steering { agent, work } => say("notice-steering", [of(agent), ("work", work.to_string().into())]),
+        N::Reworded { agent, work } => {
+            say("notice-reworded", [of(agent), ("work", one_line(work, WORK_MAX).into())])
+        }
+        N::Withdrawn { agent, work } => {
+            say("notice-withdrawn", [of(agent), ("work", one_line(work, WORK_MAX).into())])
+        }
         N::Cleared { agent, count } => say("notice-cleared", [of(agent), ("count", (*count).into())]),
         N::TaskEnded { agent, task, end } => {
             let end = ("end", locale.task_end(*end).into());
@@ -256,6 +262,8 @@ pub(super) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Message<'a> 
             let end = ("end", locale.task_end(*end).into());
             say("refusal-task-over", [("task", task.to_string().into()), end])
         }
+        R::WorkRunning { agent } => say("refusal-work-running", [of(agent)]),
+        R::WorkOver { agent } => say("refusal-work-over", [of(agent)]),
         R::QueueFull { agent, max } => say("refusal-queue-full", [of(agent), ("max", (*max).into())]),
         R::QueueEmpty { agent } => say("refusal-queue-empty", [of(agent)]),
         R::EmptyWork { agent } => say("refusal-empty-work", [of(agent)]),

@@ -46,8 +46,10 @@ pub(super) async fn follow(
     redactor: Redactor,
     channels: watch::Sender<Vec<ChannelWanted>>,
 ) {
-    loop {
-        fleet.changed().await;
+    let mut changes = fleet.changes();
+    // What changed before this task began counts too.
+    changes.mark_changed();
+    while changes.changed().await.is_ok() {
         let now = wanted(&fleet, &locale, &redactor);
         channels.send_if_modified(|channels| {
             let changed = *channels != now;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tracing::{error, warn};
 
 use super::root::ToRoot;
@@ -64,9 +64,10 @@ impl Fleet {
         &self.shared.journal
     }
 
-    /// Resolves when some agent's view has changed since the last call. One waiter at a time.
-    pub async fn changed(&self) {
-        self.shared.changed.notified().await;
+    /// Rings when some agent's view has changed. Everybody who follows the fleet has one of their own.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.shared.changed.subscribe()
     }
 
     /// Alerts every network, durably.

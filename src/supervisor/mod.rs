@@ -47,7 +47,8 @@ impl Asked {
     /// What is remembered of the line, once it is decided on.
     pub(crate) fn heard(&self, agent: Option<AgentName>, work: Option<WorkId>) -> Option<Memo> {
         let message = self.message.as_deref()?;
-        Some(Heard { agent, work }.memo(&self.audit.by.network, message))
+        let place = Some(self.audit.place.clone());
+        Some(Heard { agent, work, place }.memo(&self.audit.by.network, message))
     }
 }
 

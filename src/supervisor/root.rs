@@ -243,7 +243,7 @@ impl Root {
             survivors,
             view_tx,
         )));
-        self.shared.changed.notify_one();
+        self.shared.changed.send_replace(());
     }
 
     /// Processes of an earlier herder are in an agent's way.

@@ -6,7 +6,7 @@ use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use serde::Serialize;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, error, warn};
@@ -48,7 +48,7 @@ pub(super) struct Shared {
     pub(super) timers: Timers,
     pub(super) fault: FaultInjection,
     /// Rings after every published view, for topics and pages.
-    pub(super) changed: Notify,
+    pub(super) changed: watch::Sender<()>,
     /// The supervisors.
     pub(super) tasks: TaskTracker,
     /// The root and the timer, which outlive the supervisors.
@@ -76,7 +76,7 @@ impl Shared {
     pub(super) fn forget(&self, agent: &AgentName) {
         self.handles.write().unwrap_or_else(PoisonError::into_inner).remove(agent);
         self.lives.write().unwrap_or_else(PoisonError::into_inner).remove(agent);
-        self.changed.notify_one();
+        self.changed.send_replace(());
     }
 
     pub(super) fn all_handles(&self) -> Vec<(AgentName, Handle)> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
 
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
@@ -81,7 +81,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         withheld,
         timers: Timers::default(),
         fault,
-        changed: Notify::new(),
+        changed: watch::Sender::new(()),
         tasks: TaskTracker::new(),
         services: TaskTracker::new(),
         ended: CancellationToken::new(),

@@ -378,7 +378,8 @@ impl Supervisor<'_> {
 
     fn request(&mut self, request: Request, pending: &mut Pending) {
         let Request { control, asked, audited, ticket } = request;
-        let work = if let Control::Give { id, .. } = &control { Some(*id) } else { None };
+        // What a line became is known by it from now on, and stays so when the line is changed.
+        let work = if let Control::Give { id, .. } | Control::Reword { id, .. } = &control { Some(*id) } else { None };
         let said = posting::said(&control, &asked);
         let input = Input::Control { by: asked.audit.by.clone(), control };
         match self.decide(&input, pending.at()) {
@@ -516,7 +517,7 @@ impl Supervisor<'_> {
     fn publish(&self) {
         let live = self.session.as_ref().map(Session::live).unwrap_or_default();
         self.view.send_replace(View { name: self.name.clone(), agent: Arc::clone(&self.agent), live });
-        self.shared.changed.notify_one();
+        self.shared.changed.send_replace(());
     }
 
     /// Does what a committed event asks for. Answers whether the agent is retired.

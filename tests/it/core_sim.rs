@@ -84,6 +84,8 @@ fn ask() -> impl Strategy<Value = Ask> {
         1 => Just(Ask::Restart),
         1 => Just(Ask::Stop),
         1 => any::<Index>().prop_map(Ask::CancelTask),
+        2 => any::<Index>().prop_map(Ask::Reword),
+        1 => any::<Index>().prop_map(Ask::Withdraw),
         1 => Just(Ask::Clear),
         1 => (any::<bool>(), any::<bool>()).prop_map(|(looping, claude)| Ask::Edit { looping, claude }),
     ]

@@ -38,13 +38,13 @@ variants!(every_notice, Notice:
     Started Completed Crashed RateLimited Permanent Billing Auth Budget DoNotRestart PausedWithAccount AccountBlocked
     AccountOpened TimedOut TaskFailed ClockRanOut PermissionDenied NeedsIntervention BreakerClosed Degraded Survivors SupervisorPanicked
     SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping Restarting Aborted Accepted Queued
-    QueuedWhilePaused Steering Cleared TaskEnded AgentAdded AgentEdited AgentRemoved StoppedAll Away Collapsed NetworkDown
+    QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved StoppedAll Away Collapsed NetworkDown
     NetworkUp NetworkRefused ChannelUnavailable Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured StorageFailed DiskLow RevisionsMissing
     ShuttingDown
 );
 
 variants!(every_refusal, Refusal:
-    AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver QueueFull QueueEmpty EmptyWork Removed
+    AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver WorkRunning WorkOver QueueFull QueueEmpty EmptyWork Removed
     AgentExists NoSuchAgent Fault Invalid
 );
 
@@ -147,6 +147,8 @@ fn answer_notices() -> Vec<Notice> {
         queued(WorkKind::Task, Halt::Waiting(MORNING)),
         queued(WorkKind::Message, Halt::Waiting(MORNING)),
         N::Steering { agent: agent.clone(), work },
+        N::Reworded { agent: agent.clone(), work: "fix the *other* tests".to_owned() },
+        N::Withdrawn { agent: agent.clone(), work: "fix the tests".to_owned() },
         N::Cleared { agent: agent.clone(), count: 1 },
         N::Cleared { agent: agent.clone(), count: 4 },
         N::TaskEnded { agent: agent.clone(), task: work, end: TaskEnd::Done },
@@ -218,6 +220,8 @@ fn refusals() -> Vec<Refusal> {
         R::AlreadyStopping { agent: agent.clone() },
         R::NoSuchTask { task: WorkId(7) },
         R::TaskOver { task: WorkId(7), end: TaskEnd::Cancelled },
+        R::WorkRunning { agent: spark() },
+        R::WorkOver { agent: spark() },
         R::QueueFull { agent: agent.clone(), max: 1000 },
         R::QueueEmpty { agent: agent.clone() },
         R::EmptyWork { agent: agent.clone() },

@@ -1,33 +1,380 @@
-//! What people write: from messages to lines that herder understands.
+//! What people write: each message once, in order, whatever the link does.
+//!
+//! ```text
+//!  gateway ─ live ──────────► intake ─► said ─► attached ─► commands ─► supervisors
+//!  READY, GUILD_CREATE ─► rest ─┘ │                                        │
+//!                                 └── watermark per channel ◄── done ◄─────┘  heard/discord/<id>, with the decision
+//! ```
+//!
+//! [`intake`] says which message is next and how far a channel is done; it is a state machine without I/O. What was decided
+//! is on disk with the decision, and how far a channel is done shortly after, so that a herder that was killed between the
+//! two fetches a message again and knows it.
+//!
+//! - [`said`]: from a message to a line, and who is heard at all
+//! - [`attached`]: text files
+//! - [`work`]: one message, from its line to its answer
+//! - [`revision`]: messages that are changed or deleted
 
+mod attached;
+mod intake;
+mod memory;
+mod revision;
+mod said;
+mod work;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
-use serenity::all::{Event, Message};
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use serenity::all::{ChannelId, Guild, Message, MessageId, MessageUpdateEvent};
 use tokio::sync::mpsc;
-use tracing::debug;
+use tokio::time::{Instant, MissedTickBehavior};
+use tracing::{debug, warn};
 
 use super::Bot;
+use super::reactions::{self, Marks};
+use super::rest::{Page, RestError};
+use crate::journal;
+use intake::{Id, Intake};
+use memory::Memory;
+use revision::Revision;
+use said::{Ears, Names, Said};
 
-/// Events that wait to be looked at. What does not fit is fetched like what was missed.
+/// Events that wait to be looked at: more than a busy guild sends in seconds. What does not fit is fetched like what was
+/// missed.
 pub(super) const EVENTS_CAPACITY: usize = 1024;
+/// Messages under way at once, of different channels.
+const UNDER_WAY: usize = 64;
+/// Channels that are fetched at once: Discord allows some tens of requests a second altogether.
+const FETCHES: usize = 8;
+/// How long the guild is waited for after READY; it says which channels have anything new.
+const GUILD_WITHIN: Duration = Duration::from_secs(5);
+/// How often it is noted how far channels are done.
+const NOTE_EVERY: Duration = Duration::from_secs(1);
+/// Between two tries to fetch a channel.
+const FETCH_AGAIN: Duration = Duration::from_secs(5);
 
 /// What the gateway tells of messages.
 pub(super) enum Heard {
     /// Somebody wrote something.
     Said(Box<Message>),
-    /// A message was changed or deleted.
-    Changed(Box<Event>),
+    /// A message was changed.
+    Edited(Box<MessageUpdateEvent>),
+    /// Messages were deleted.
+    Deleted(ChannelId, Vec<MessageId>),
     /// A new session: whatever was written meanwhile is to be fetched.
     Ready,
+    /// A guild as it is now.
+    Guild(Box<Guild>),
+    /// Events were lost on the way here.
+    Missed,
 }
 
-/// Takes in what people write, until dropped.
-pub(super) async fn run(bot: Arc<Bot>, mut heard: mpsc::Receiver<Heard>) {
-    while let Some(heard) = heard.recv().await {
-        match heard {
-            Heard::Said(message) => debug!(id = %message.id, content = bot.sees_content(), "a message"),
-            Heard::Changed(event) => debug!(name = ?event.name(), "a message was changed"),
-            Heard::Ready => debug!("a new session"),
+/// Something that was under way.
+enum Done {
+    Worked { channel: Id, id: Id, heard: Option<journal::Heard> },
+    Fetched { channel: Id, after: Id, page: Result<Page, RestError> },
+    Revised,
+}
+
+type UnderWay = Pin<Box<dyn Future<Output = Done> + Send>>;
+
+/// Takes in what people write, until no more speech is taken in.
+pub(super) async fn run(bot: Arc<Bot>, heard: mpsc::Receiver<Heard>) {
+    let marks = Arc::new(Marks::default());
+    let memory = Memory::load(&bot, &marks).await;
+    let hearing = bot.ports.hearing.clone();
+    let mut reader = Reader::new(Arc::clone(&bot), Arc::clone(&marks), memory);
+    tokio::select! {
+        () = reader.run(heard, &hearing) => {}
+        () = reactions::keep(&bot, &marks) => {}
+    }
+}
+
+struct Reader {
+    bot: Arc<Bot>,
+    ears: Ears,
+    names: Arc<Names>,
+    intake: Intake<Said>,
+    memory: Memory,
+    marks: Arc<Marks>,
+    under_way: FuturesUnordered<UnderWay>,
+    working: usize,
+    fetching: usize,
+    to_fetch: VecDeque<(Id, Id)>,
+    /// Channels that are being fetched, and whether something may have been missed since.
+    fetched: HashMap<Id, bool>,
+    /// Until when the guild is waited for.
+    guild_by: Option<Instant>,
+    /// What was changed while it was worked on.
+    revisions: Vec<(Id, Revision)>,
+}
+
+impl Reader {
+    fn new(bot: Arc<Bot>, marks: Arc<Marks>, memory: Memory) -> Self {
+        let settings = &bot.ports.settings;
+        let ears = Ears { me: bot.me, guild: settings.guild, bots: settings.bots.clone() };
+        let mut intake = Intake::default();
+        for (channel, seen) in memory.watermarks() {
+            intake.follow(channel, seen);
         }
+        Self {
+            bot,
+            ears,
+            names: Arc::default(),
+            intake,
+            memory,
+            marks,
+            under_way: FuturesUnordered::new(),
+            working: 0,
+            fetching: 0,
+            to_fetch: VecDeque::new(),
+            fetched: HashMap::new(),
+            guild_by: None,
+            revisions: Vec::new(),
+        }
+    }
+
+    async fn run(&mut self, mut heard: mpsc::Receiver<Heard>, hearing: &tokio_util::sync::CancellationToken) {
+        let mut notes = tokio::time::interval(NOTE_EVERY);
+        notes.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            self.begin();
+            let guild_by = self.guild_by;
+            tokio::select! {
+                biased;
+                () = hearing.cancelled() => break,
+                Some(done) = self.under_way.next(), if !self.under_way.is_empty() => self.done(done),
+                event = heard.recv() => match event {
+                    Some(event) => self.heard(event),
+                    None => break,
+                },
+                _ = notes.tick() => self.note().await,
+                () = until(guild_by) => {
+                    debug!("the guild did not come; all channels are fetched");
+                    self.fetch_all(&HashMap::new());
+                }
+            }
+        }
+        // What was begun is finished, and nothing else is; the rest is fetched after the next start.
+        while self.working > 0 {
+            let Some(done) = self.under_way.next().await else { break };
+            self.done(done);
+        }
+        self.note().await;
+    }
+
+    fn heard(&mut self, heard: Heard) {
+        match heard {
+            Heard::Said(message) => self.said(*message),
+            Heard::Edited(event) => {
+                if let Some(said) = self.ears.edited(*event) {
+                    self.revise(said.channel, said.id, Revision::Edited(Box::new(said)));
+                }
+            }
+            Heard::Deleted(channel, messages) => {
+                for id in messages {
+                    self.revise(channel.get(), id.get(), Revision::Deleted);
+                }
+            }
+            Heard::Ready => {
+                self.hold_all();
+                self.guild_by = Some(Instant::now() + GUILD_WITHIN);
+            }
+            Heard::Guild(guild) => self.guild(&guild),
+            Heard::Missed => {
+                warn!("messages come faster than they are taken in; what was lost is fetched");
+                self.fetch_all(&HashMap::new());
+            }
+        }
+    }
+
+    fn said(&mut self, message: Message) {
+        let (channel, id) = (message.channel_id.get(), message.id.get());
+        let Some(said) = self.ears.message(message, None) else { return };
+        if said.direct {
+            self.memory.is_direct(channel);
+        }
+        self.intake.heard(channel, id, said);
+    }
+
+    fn guild(&mut self, guild: &Guild) {
+        if guild.id.get() != self.ears.guild {
+            return;
+        }
+        self.names = Arc::new(Names {
+            roles: guild.roles.values().map(|role| (role.id.get(), role.name.clone())).collect(),
+            channels: guild.channels.values().map(|channel| (channel.id.get(), channel.name.clone())).collect(),
+        });
+        if self.guild_by.is_some() {
+            let newest = guild.channels.values();
+            let newest =
+                newest.map(|channel| (channel.id.get(), channel.last_message_id.map_or(0, MessageId::get)));
+            self.fetch_all(&newest.collect());
+        }
+    }
+
+    /// Nothing of any channel is worked on before it is known whether something was missed.
+    fn hold_all(&mut self) {
+        self.follow_new();
+        for channel in self.intake.channels() {
+            self.intake.missed(channel, None);
+        }
+    }
+
+    /// Fetches what may have been missed; `newest` holds the last message of channels where that is known.
+    fn fetch_all(&mut self, newest: &HashMap<Id, Id>) {
+        self.guild_by = None;
+        self.follow_new();
+        for channel in self.intake.channels() {
+            if let Some(again) = self.fetched.get_mut(&channel) {
+                *again = true;
+            } else if let Some(after) = self.intake.missed(channel, newest.get(&channel).copied()) {
+                self.fetched.insert(channel, false);
+                self.to_fetch.push_back((channel, after));
+            }
+        }
+    }
+
+    /// Channels that were made or found are followed from then on.
+    fn follow_new(&mut self) {
+        for (_, channel) in self.bot.directory.all() {
+            let channel = channel.get();
+            if !self.intake.follows(channel) {
+                let seen = self.memory.first_seen(channel);
+                self.intake.follow(channel, seen);
+            }
+        }
+    }
+
+    /// Begins whatever can be begun.
+    fn begin(&mut self) {
+        while self.working < UNDER_WAY
+            && let Some((channel, id, said)) = self.intake.next()
+        {
+            self.working += 1;
+            if self.memory.knows(channel, id) {
+                // It was decided by a herder that was killed before it noted how far the channel is done.
+                self.under_way.push(Box::pin(async move { Done::Worked { channel, id, heard: None } }));
+                continue;
+            }
+            let (bot, names) = (Arc::clone(&self.bot), Arc::clone(&self.names));
+            self.under_way.push(Box::pin(async move {
+                let heard = work::carry_out(&bot, &names, said).await;
+                Done::Worked { channel, id, heard }
+            }));
+        }
+        while self.fetching < FETCHES
+            && let Some((channel, after)) = self.to_fetch.pop_front()
+        {
+            self.fetch(channel, after, Duration::ZERO);
+        }
+    }
+
+    fn fetch(&mut self, channel: Id, after: Id, wait: Duration) {
+        self.fetching += 1;
+        let rest = self.bot.rest.clone();
+        self.under_way.push(Box::pin(async move {
+            tokio::time::sleep(wait).await;
+            let page = rest.messages_after(ChannelId::new(channel), MessageId::new(after.max(1))).await;
+            Done::Fetched { channel, after, page }
+        }));
+    }
+
+    fn done(&mut self, done: Done) {
+        match done {
+            Done::Worked { channel, id, heard } => {
+                self.working -= 1;
+                if let Some(heard) = heard {
+                    self.memory.decided(channel, id, &heard);
+                    self.marks.track(channel, id, &heard);
+                }
+                self.intake.done(channel, id);
+                let (now, later) =
+                    std::mem::take(&mut self.revisions).into_iter().partition(|(of, _)| *of == id);
+                self.revisions = later;
+                for (_, revision) in Vec::from_iter::<Vec<_>>(now) {
+                    self.revise(channel, id, revision);
+                }
+            }
+            Done::Fetched { channel, after, page } => {
+                self.fetching -= 1;
+                self.fetched_page(channel, after, page);
+            }
+            Done::Revised => {}
+        }
+    }
+
+    fn fetched_page(&mut self, channel: Id, after: Id, page: Result<Page, RestError>) {
+        match page {
+            Ok(page) => {
+                let upto = page.newest.map_or(after, MessageId::get).max(after);
+                let direct = self.memory.direct(channel);
+                let said = page.messages.into_iter().filter_map(|message| {
+                    let id = message.id.get();
+                    Some((id, self.ears.message(message, Some(direct))?))
+                });
+                let said: Vec<(Id, Said)> = said.collect();
+                self.intake.page(channel, said, upto, page.more);
+                if page.more {
+                    return self.to_fetch.push_back((channel, upto));
+                }
+            }
+            Err(error) if matches!(error.status(), Some(403 | 404)) => {
+                debug!(channel, %error, "what was missed in a channel cannot be fetched");
+                self.intake.unfetchable(channel);
+            }
+            Err(error) => {
+                warn!(channel, %error, "what was missed is not fetched yet; it is tried again");
+                return self.fetch(channel, after, FETCH_AGAIN);
+            }
+        }
+        if self.fetched.remove(&channel) == Some(true)
+            && let Some(after) = self.intake.missed(channel, None)
+        {
+            self.fetched.insert(channel, false);
+            self.to_fetch.push_back((channel, after));
+        }
+    }
+
+    /// A message was changed or deleted: before, while or after it was worked on.
+    fn revise(&mut self, channel: Id, id: Id, revision: Revision) {
+        let waited = self.intake.revise(channel, id, |said| revision.of_waiting(said));
+        if waited {
+            return;
+        }
+        if self.intake.is_under_way(channel, id) {
+            self.revisions.push((id, revision));
+            return;
+        }
+        let Some((agent, work)) = self.marks.work_of(id) else { return };
+        let (bot, names) = (Arc::clone(&self.bot), Arc::clone(&self.names));
+        self.under_way.push(Box::pin(async move {
+            revision::carry_out(&bot, &names, (channel, id), revision, &agent, work).await;
+            Done::Revised
+        }));
+    }
+
+    /// Notes on disk how far channels are done.
+    async fn note(&mut self) {
+        self.follow_new();
+        let moved = self.intake.moved();
+        let kept: HashSet<Id> = self.bot.directory.all().into_iter().map(|(_, channel)| channel.get()).collect();
+        let finished = self.marks.finished();
+        let intake = &self.intake;
+        let memos = self.memory.note(moved, finished, &kept, |channel| intake.seen(channel));
+        if let Err(reason) = self.bot.ports.journal.remember(memos).await {
+            warn!(%reason, "how far channels are done could not be noted");
+        }
+    }
+}
+
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }

@@ -18,6 +18,7 @@
 //! | `examine` | what `herder check` asks Discord |
 //! | `rest` | the one way out: limits, retries, one function per request |
 //! | `delivery` | what is owed to Discord |
+//! | `reactions` | marks on people's messages: queued, running, done |
 //! | `live` | what the running sessions do |
 //! | `registration` | application commands |
 //! | `interactions` | what people ask by them |
@@ -37,6 +38,7 @@ mod inbound;
 mod interactions;
 mod live;
 mod permission;
+mod reactions;
 mod registration;
 #[expect(dead_code, unused_imports, reason = "the parts that work with it come next")]
 mod rest;

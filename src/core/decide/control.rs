@@ -27,6 +27,8 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
                 | Control::Abort
                 | Control::Restart
                 | Control::Give { .. }
+                | Control::Reword { .. }
+                | Control::Withdraw(_)
                 | Control::CancelTask(_)
                 | Control::Clear
                 | Control::Edit(_)
@@ -49,6 +51,8 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
         Control::Restart => restart(draft, name, by),
         Control::Stop => Ok(stop(draft, name, by)),
         Control::Give { id, kind, text } => queue::give(draft, name, by, *id, *kind, text),
+        Control::Reword { id, text } => queue::reword(draft, name, by, *id, text),
+        Control::Withdraw(id) => queue::withdraw(draft, name, by, *id),
         Control::CancelTask(task) => queue::cancel_task(draft, name, by, *task),
         Control::Clear => queue::clear(draft, name, by),
         Control::Edit(spec) => edit(draft, name, by, spec),

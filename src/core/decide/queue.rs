@@ -1,7 +1,7 @@
 //! An agent's queue: work given, tasks cancelled, messages dropped. Nothing leaves it in silence.
 
 use super::Draft;
-use super::control::{request_stop, skip_back_off};
+use super::control::{excerpt, request_stop, skip_back_off};
 use super::session::cancel;
 use crate::core::agent::{Agent, Phase, QUEUE_MAX, WORK_TEXT_MAX};
 use crate::core::event::{Event, StopReason, WaitReason};
@@ -18,17 +18,7 @@ pub(super) fn give(
     kind: WorkKind,
     text: &str,
 ) -> Result<Notice, Refusal> {
-    if text.trim().is_empty() {
-        return Err(Refusal::EmptyWork { agent });
-    }
-    if text.len() > WORK_TEXT_MAX {
-        return Err(Refusal::Invalid {
-            what: format!("a text of {} bytes", text.len()),
-            why: format!(
-                "one piece of work has at most {WORK_TEXT_MAX}; put the rest into a file and name it"
-            ),
-        });
-    }
+    usable(&agent, text)?;
     if draft.agent().queue.len() >= QUEUE_MAX {
         return Err(Refusal::QueueFull { agent, max: bounded_count(QUEUE_MAX) });
     }
@@ -51,6 +41,63 @@ pub(super) fn give(
         Some(why) => Notice::QueuedWhilePaused { agent, work: id, kind, position, why },
         None => Notice::Queued { agent, work: id, kind, position },
     })
+}
+
+/// Whether a text can be work.
+fn usable(agent: &AgentName, text: &str) -> Result<(), Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::EmptyWork { agent: agent.clone() });
+    }
+    if text.len() > WORK_TEXT_MAX {
+        return Err(Refusal::Invalid {
+            what: format!("a text of {} bytes", text.len()),
+            why: format!(
+                "one piece of work has at most {WORK_TEXT_MAX}; put the rest into a file and name it"
+            ),
+        });
+    }
+    Ok(())
+}
+
+/// Work that waits, if it does.
+fn queued<'a>(draft: &'a Draft<'_>, agent: &AgentName, id: WorkId) -> Result<&'a Work, Refusal> {
+    if draft.agent().current.as_ref().is_some_and(|current| current.id == id) {
+        return Err(Refusal::WorkRunning { agent: agent.clone() });
+    }
+    let queued = draft.agent().queue.iter().find(|work| work.id == id);
+    queued.ok_or_else(|| Refusal::WorkOver { agent: agent.clone() })
+}
+
+pub(super) fn reword(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    id: WorkId,
+    text: &str,
+) -> Result<Notice, Refusal> {
+    queued(draft, &agent, id)?;
+    usable(&agent, text)?;
+    draft.record(Event::Reworded { work: id, text: text.to_owned(), by: by.clone() });
+    Ok(Notice::Reworded { agent, work: excerpt(text) })
+}
+
+pub(super) fn withdraw(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    id: WorkId,
+) -> Result<Notice, Refusal> {
+    let work = queued(draft, &agent, id)?;
+    if work.kind == WorkKind::Task {
+        return cancel_task(draft, agent, by, id);
+    }
+    let work = excerpt(&work.text);
+    let held = draft.agent().held().is_some_and(|held| held.id == id);
+    draft.record(Event::Withdrawn { work: id, by: by.clone() });
+    if held {
+        skip_back_off(draft);
+    }
+    Ok(Notice::Withdrawn { agent, work })
 }
 
 /// Why the agent does not take up work now, if it is not simply busy.

@@ -105,7 +105,7 @@ pub(super) fn work_leaves_only_by_an_event_that_names_it(before: &Agent, event: 
         Event::Cleared { works, .. } => works.clone(),
         // What the session itself works on cannot reach it a second time.
         Event::Steered { work, .. } if before.queue.iter().any(|queued| queued.id == *work) => vec![*work],
-        Event::TaskEnded { work, .. } | Event::Discarded { work, .. } => {
+        Event::TaskEnded { work, .. } | Event::Discarded { work, .. } | Event::Withdrawn { work, .. } => {
             vec![*work]
         }
         Event::SessionEnded { outcome, .. } if outcome.category == Category::Success => {
@@ -145,8 +145,13 @@ impl Ledger {
             }
             Control::Pause { .. } | Control::Stop => self.asked_to_pause = true,
             Control::Resume | Control::Restart => self.asked_to_pause = false,
-            Control::Abort | Control::CancelTask(_) | Control::Clear | Control::Edit(_) | Control::Remove => {
-            }
+            Control::Abort
+            | Control::CancelTask(_)
+            | Control::Reword { .. }
+            | Control::Withdraw(_)
+            | Control::Clear
+            | Control::Edit(_)
+            | Control::Remove => {}
         }
     }
 
@@ -167,6 +172,7 @@ impl Ledger {
             Event::Steered { work, .. } => end(*work, "steered"),
             Event::TaskEnded { work, .. } => end(*work, "ended"),
             Event::Discarded { work, .. } => end(*work, "discarded"),
+            Event::Withdrawn { work, .. } => end(*work, "withdrawn"),
             Event::SessionEnded { outcome, .. } if outcome.category == Category::Success => {
                 let current = before.current.as_ref().filter(|work| work.kind != WorkKind::Task);
                 current.into_iter().for_each(|work| end(work.id, "succeeded"));

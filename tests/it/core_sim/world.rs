@@ -31,6 +31,8 @@ pub(super) enum Ask {
     Restart,
     Stop,
     CancelTask(Index),
+    Reword(Index),
+    Withdraw(Index),
     Clear,
     Edit { looping: bool, claude: bool },
     Remove,
@@ -165,9 +167,9 @@ impl World {
             Ask::Abort => Control::Abort,
             Ask::Restart => Control::Restart,
             Ask::Stop => Control::Stop,
-            Ask::CancelTask(index) => Control::CancelTask(WorkId(
-                u64::try_from(index.index(self.journal.len())).unwrap_or_default(),
-            )),
+            Ask::CancelTask(index) => Control::CancelTask(self.some_work(*index)),
+            Ask::Reword(index) => Control::Reword { id: self.some_work(*index), text: format!("reworded {id}") },
+            Ask::Withdraw(index) => Control::Withdraw(self.some_work(*index)),
             Ask::Clear => Control::Clear,
             Ask::Edit { looping, claude } => {
                 let runtime = if *claude { Runtime::Claude } else { Runtime::Command };
@@ -189,6 +191,10 @@ impl World {
             Ok(()) => self.ledger.accepted(&control),
             Err(_) => assert_eq!(self.agent, before, "a refusal changed the state"),
         }
+    }
+
+    fn some_work(&self, index: Index) -> WorkId {
+        WorkId(u64::try_from(index.index(self.journal.len())).unwrap_or_default())
     }
 
     fn signal(&mut self, signal: Signal) {

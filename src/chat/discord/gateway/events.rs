@@ -42,9 +42,11 @@ impl RawEventHandler for Fanout {
     async fn raw_event(&self, _: Context, event: Event) {
         match event {
             Event::MessageCreate(event) => self.hear(Heard::Said(Box::new(event.message))),
-            Event::MessageUpdate(_) | Event::MessageDelete(_) | Event::MessageDeleteBulk(_) => {
-                self.hear(Heard::Changed(Box::new(event)));
+            Event::MessageUpdate(event) => self.hear(Heard::Edited(Box::new(event))),
+            Event::MessageDelete(event) => {
+                self.hear(Heard::Deleted(event.channel_id, vec![event.message_id]));
             }
+            Event::MessageDeleteBulk(event) => self.hear(Heard::Deleted(event.channel_id, event.ids)),
             Event::InteractionCreate(event) => {
                 let bot = Arc::clone(&self.bot);
                 let answer = async move { interactions::handle(&bot, event.interaction).await };

@@ -27,7 +27,7 @@ macro_rules! variants {
     };
 }
 
-variants!(EVENTS, event_name, Event: Added Edited Removed Queued Cleared Steered TaskEnded Discarded SessionStarted
+variants!(EVENTS, event_name, Event: Added Edited Removed Queued Cleared Reworded Withdrawn Steered TaskEnded Discarded SessionStarted
     ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied StopRequested SessionEnded Requeued Waiting WaitOver
     PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded SupervisorPanicked);
 variants!(FLEET, fleet_name, FleetEvent: AgentAdded AgentRemoved Configured AccountBlocked AccountOpened
@@ -35,11 +35,11 @@ variants!(FLEET, fleet_name, FleetEvent: AgentAdded AgentRemoved Configured Acco
 variants!(NOTICES, notice_name, Notice: Started Completed Crashed RateLimited Permanent Billing Auth Budget DoNotRestart
     PausedWithAccount AccountBlocked AccountOpened TimedOut TaskFailed ClockRanOut PermissionDenied NeedsIntervention BreakerClosed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
-    Restarting Aborted Accepted Queued QueuedWhilePaused Steering Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
+    Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
     StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused ChannelUnavailable Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured
     StorageFailed DiskLow RevisionsMissing ShuttingDown);
 variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
-    QueueFull QueueEmpty EmptyWork Removed AgentExists NoSuchAgent Fault Invalid);
+    WorkRunning WorkOver QueueFull QueueEmpty EmptyWork Removed AgentExists NoSuchAgent Fault Invalid);
 variants!(TARGETS, target_name, Target: Agent Alerts Work Control Channel Person);
 variants!(CATEGORIES, category_name, Category: Success Transient RateLimit Permanent MaxTurns Billing Auth Budget Quota
     ContextOverflow TaskTimeout SandboxDenial Hung Crash DoNotRestart Interrupted);
@@ -193,6 +193,8 @@ pub(super) fn events() -> Vec<Event> {
     events.push(Event::Removed { by: by.clone() });
     events.extend(KIND.map(|kind| Event::Queued { work: work(11, kind) }));
     events.push(Event::Cleared { works: vec![WorkId(11), WorkId(12)], by: by.clone() });
+    events.push(Event::Reworded { work: WorkId(11), text: "other words".into(), by: by.clone() });
+    events.push(Event::Withdrawn { work: WorkId(12), by: by.clone() });
     events.push(Event::Steered { session, work: WorkId(12) });
     events.extend(END.map(|end| Event::TaskEnded { work: WorkId(13), end, note: "why".into() }));
     events.push(Event::Discarded { work: WorkId(14), by: by.clone() });
@@ -330,6 +332,8 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::Accepted { agent: agent.clone(), work, kind },
         Notice::Queued { agent: agent.clone(), work, kind, position: 2 },
         Notice::Steering { agent: agent.clone(), work },
+        Notice::Reworded { agent: agent.clone(), work: "fix it well".into() },
+        Notice::Withdrawn { agent: agent.clone(), work: "fix it".into() },
         Notice::Cleared { agent: agent.clone(), count: 3 },
         Notice::AgentAdded { agent: agent.clone(), runtime: Runtime::Claude },
         Notice::AgentEdited { agent: agent.clone() },
@@ -383,6 +387,8 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::AlreadyStopping { agent: agent.clone() },
         Refusal::NoSuchTask { task },
         Refusal::TaskOver { task, end: TaskEnd::Done },
+        Refusal::WorkRunning { agent: agent.clone() },
+        Refusal::WorkOver { agent: agent.clone() },
         Refusal::QueueFull { agent: agent.clone(), max: 1_000 },
         Refusal::QueueEmpty { agent: agent.clone() },
         Refusal::EmptyWork { agent: agent.clone() },

@@ -1,0 +1,155 @@
+//! Text that people attach reaches the agent with the message, up to a limit that both are told.
+
+use super::said::File;
+use crate::core::agent::WORK_TEXT_MAX;
+
+/// The most files of one message that are read.
+const FILES_MAX: usize = 10;
+
+/// What is kept for headings and fences.
+const FRAME: usize = 256;
+
+/// The longest name of a file that is repeated.
+const NAME_MAX: usize = 80;
+
+/// Endings of files that are text, whatever Discord calls them.
+const ENDINGS: [&str; 46] = [
+    "bash", "c", "cc", "cfg", "clj", "conf", "cpp", "cs", "css", "csv", "diff", "ex", "go", "h", "hpp", "hs", "html",
+    "ini", "java", "js", "json", "jsonl", "kt", "lock", "log", "lua", "md", "ml", "patch", "php", "pl", "py", "rb", "rs",
+    "scala", "sh", "sql", "swift", "toml", "ts", "tsx", "txt", "xml", "yaml", "yml", "zig",
+];
+
+/// Whether a file is text.
+pub(super) fn is_text(file: &File) -> bool {
+    let kind = file.kind.split(';').next().unwrap_or_default().trim();
+    let ending = file.name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    let named = ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()));
+    // The endings come first: TypeScript is a kind of video to some.
+    named
+        || kind.starts_with("text/")
+        || ["json", "xml", "yaml", "toml", "javascript", "x-sh"]
+            .iter()
+            .any(|name| kind.strip_prefix("application/").is_some_and(|kind| kind.ends_with(name)))
+}
+
+/// A message's text with what is attached to it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Attached {
+    text: String,
+    read: usize,
+    /// Files that do not reach the agent, or not whole.
+    pub(super) left_out: Vec<String>,
+}
+
+impl Attached {
+    pub(super) fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+
+    /// How many bytes still fit; `None`: the file is not to be read.
+    pub(super) fn room(&mut self, file: &File) -> Option<usize> {
+        let left = WORK_TEXT_MAX.saturating_sub(self.text.len() + FRAME);
+        if !is_text(file) || self.read >= FILES_MAX || file.size > left {
+            self.left_out.push(name(file));
+            return None;
+        }
+        Some(left)
+    }
+
+    /// A file was read: as much of it as there was room for.
+    pub(super) fn add(&mut self, file: &File, bytes: &[u8]) {
+        self.read += 1;
+        let whole = String::from_utf8_lossy(bytes);
+        let left = WORK_TEXT_MAX.saturating_sub(self.text.len() + FRAME);
+        let mut end = whole.len().min(left);
+        while !whole.is_char_boundary(end) {
+            end -= 1;
+        }
+        let shown = &whole[..end];
+        let cut = end < whole.len() || bytes.len() < file.size;
+        let heading = if cut {
+            self.left_out.push(name(file));
+            format!("{} (the first {end} of {} bytes)", name(file), file.size.max(bytes.len()))
+        } else {
+            name(file)
+        };
+        let fence = fence(shown);
+        let gap = if self.text.is_empty() { "" } else { "\n\n" };
+        self.text.push_str(&format!("{gap}{heading}:\n{fence}\n{}\n{fence}", shown.trim_end_matches('\n')));
+    }
+
+    /// A file could not be read.
+    pub(super) fn failed(&mut self, file: &File) {
+        self.left_out.push(name(file));
+    }
+
+    /// The message as the agent gets it: it is told what it does not get.
+    pub(super) fn finish(self) -> (String, Vec<String>) {
+        (self.text, self.left_out)
+    }
+}
+
+/// A file's name in one short line.
+fn name(file: &File) -> String {
+    let seen = file.name.chars().filter(|c| !c.is_control() && *c != '`');
+    seen.take(NAME_MAX).collect()
+}
+
+/// A fence that nothing in `text` closes.
+fn fence(text: &str) -> String {
+    let longest = text.lines().map(|line| line.trim_start().bytes().take_while(|byte| *byte == b'`').count()).max();
+    // A file of nothing but backticks would need a fence of its own length.
+    "`".repeat(longest.unwrap_or_default().clamp(2, 60) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, kind: &str, size: usize) -> File {
+        File { name: name.to_owned(), kind: kind.to_owned(), size, url: String::new() }
+    }
+
+    #[test]
+    fn text_is_known_by_its_ending_or_its_kind() {
+        for (name, kind, text) in [
+            ("a.txt", "text/plain; charset=utf-8", true),
+            ("main.rs", "", true),
+            ("Main.RS", "application/octet-stream", true),
+            ("app.ts", "video/mp2t", true),
+            ("README", "text/plain", true),
+            ("data", "application/json", true),
+            ("data", "application/vnd.api+json", true),
+            ("cat.png", "image/png", false),
+            ("a.zip", "application/zip", false),
+            ("core", "", false),
+        ] {
+            assert_eq!(is_text(&file(name, kind, 1)), text, "{name} {kind}");
+        }
+    }
+
+    #[test]
+    fn a_file_follows_the_message_in_a_fence_it_does_not_close() {
+        let mut attached = Attached::new("look");
+        let log = file("log.txt", "", 22);
+        assert!(attached.room(&log).is_some());
+        attached.add(&log, b"one\n```\ntwo ````\nthree");
+        assert_eq!(attached.finish(), ("look\n\nlog.txt:\n````\none\n```\ntwo ````\nthree\n````".to_owned(), vec![]));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_cut_between_characters_and_told() {
+        let mut attached = Attached::new("look");
+        let liar = file("log.txt", "", 10);
+        assert!(attached.room(&liar).is_some());
+        attached.add(&liar, "ä".repeat(50_000).as_bytes());
+        let second = file("more.txt", "", 10);
+        assert_eq!(attached.room(&second), None);
+        let image = file("cat.png", "image/png", 10);
+        assert_eq!(attached.room(&image), None);
+        let (text, left_out) = attached.finish();
+        assert!(text.len() <= WORK_TEXT_MAX, "{}", text.len());
+        assert!(text.contains("(the first "), "the agent is told as well");
+        assert_eq!(left_out, ["log.txt", "more.txt", "cat.png"]);
+    }
+}

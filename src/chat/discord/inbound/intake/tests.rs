@@ -1,0 +1,233 @@
+//! Each message once and in order, whatever the gateway and the network do.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const CHANNEL: Id = 7;
+
+fn work_all(intake: &mut Intake<Id>) -> Vec<Id> {
+    let mut worked = Vec::new();
+    while let Some((channel, id, message)) = intake.next() {
+        assert_eq!(id, message);
+        worked.push(id);
+        intake.done(channel, id);
+    }
+    worked
+}
+
+#[test]
+fn live_messages_are_worked_on_once_and_in_order() {
+    let mut intake = Intake::default();
+    intake.follow(CHANNEL, 10);
+    for id in [11, 12, 12, 11, 13] {
+        intake.heard(CHANNEL, id, id);
+    }
+    assert_eq!(work_all(&mut intake), [11, 12, 13]);
+    intake.heard(CHANNEL, 12, 12);
+    assert_eq!(work_all(&mut intake), []);
+    assert_eq!(intake.moved(), [(CHANNEL, 13)]);
+    assert_eq!(intake.moved(), []);
+}
+
+#[test]
+fn what_is_heard_while_the_past_is_fetched_waits_behind_it() {
+    let mut intake = Intake::default();
+    intake.follow(CHANNEL, 10);
+    assert_eq!(intake.missed(CHANNEL, None), Some(10));
+    intake.heard(CHANNEL, 15, 15);
+    assert_eq!(work_all(&mut intake), []);
+    intake.page(CHANNEL, vec![(11, 11), (12, 12)], 12, true);
+    assert_eq!(work_all(&mut intake), [11, 12]);
+    // The page holds the live one as well.
+    intake.page(CHANNEL, vec![(13, 13), (15, 15)], 15, false);
+    assert_eq!(work_all(&mut intake), [13, 15]);
+    assert_eq!(intake.seen(CHANNEL), Some(15));
+}
+
+#[test]
+fn the_watermark_stays_before_what_is_under_way() {
+    let mut intake = Intake::default();
+    intake.follow(CHANNEL, 10);
+    intake.follow(8, 10);
+    intake.heard(CHANNEL, 11, 11);
+    intake.heard(CHANNEL, 12, 12);
+    let (channel, id, _) = intake.next().expect("the first is due");
+    assert_eq!((channel, id, intake.next()), (CHANNEL, 11, None), "one at a time in a channel");
+    assert_eq!(intake.seen(CHANNEL), Some(10));
+    intake.done(channel, id);
+    assert_eq!(intake.seen(CHANNEL), Some(11));
+}
+
+#[test]
+fn one_that_comes_late_is_not_taken_for_one_that_comes_twice() {
+    let mut intake = Intake::default();
+    intake.follow(CHANNEL, 10);
+    for id in [11, 14] {
+        intake.heard(CHANNEL, id, id);
+    }
+    assert_eq!(work_all(&mut intake), [11, 14]);
+    assert!(intake.heard(CHANNEL, 12, 12));
+    assert!(!intake.heard(CHANNEL, 9, 9), "older than anything that is remembered");
+    assert_eq!(work_all(&mut intake), [12]);
+    assert_eq!(intake.seen(CHANNEL), Some(14));
+}
+
+#[test]
+fn nothing_is_fetched_when_the_newest_message_is_known() {
+    let mut intake: Intake<Id> = Intake::default();
+    intake.follow(CHANNEL, 10);
+    assert_eq!(intake.missed(CHANNEL, Some(10)), None);
+    assert_eq!(intake.missed(CHANNEL, Some(11)), Some(10));
+    assert_eq!(intake.missed(99, Some(11)), None, "a channel that nobody follows");
+}
+
+#[test]
+fn a_channel_that_cannot_be_read_does_not_hold_up_what_is_heard() {
+    let mut intake = Intake::default();
+    intake.follow(CHANNEL, 10);
+    intake.missed(CHANNEL, None);
+    intake.heard(CHANNEL, 11, 11);
+    intake.unfetchable(CHANNEL);
+    assert_eq!(work_all(&mut intake), [11]);
+}
+
+#[test]
+fn what_waits_can_be_changed_and_taken_back() {
+    let mut intake = Intake::default();
+    intake.follow(CHANNEL, 10);
+    intake.missed(CHANNEL, None);
+    intake.heard(CHANNEL, 11, 11);
+    intake.heard(CHANNEL, 12, 12);
+    assert!(intake.revise(CHANNEL, 11, |_| None));
+    assert!(!intake.revise(CHANNEL, 11, |_| None), "it waits no more");
+    assert!(intake.revise(CHANNEL, 12, Some));
+    intake.page(CHANNEL, vec![(11, 11), (12, 12)], 12, false);
+    assert_eq!(work_all(&mut intake), [12]);
+}
+
+#[test]
+fn ids_and_times_are_the_same_thing() {
+    // Discord's own example.
+    assert_eq!(millis_of(175_928_847_299_117_063), 1_462_015_105_796);
+    assert_eq!(millis_of(id_at(1_462_015_105_796)), 1_462_015_105_796);
+    assert_eq!(id_at(0), 0);
+}
+
+/// What happens to a link.
+#[derive(Debug, Clone)]
+enum Step {
+    /// Somebody writes something, which is heard or not.
+    Write { heard: bool },
+    /// The last message comes again.
+    Again,
+    /// A new session, whose past is fetched in pages of this size; somebody writes while that goes on.
+    Ready { page: usize, meanwhile: bool },
+    /// Whatever is due is worked on.
+    Work,
+    /// herder is killed; the watermark was written or not, what was decided is known.
+    Kill { written: bool },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => any::<bool>().prop_map(|heard| Step::Write { heard }),
+        1 => Just(Step::Again),
+        2 => (1..4_usize, any::<bool>()).prop_map(|(page, meanwhile)| Step::Ready { page, meanwhile }),
+        3 => Just(Step::Work),
+        1 => any::<bool>().prop_map(|written| Step::Kill { written }),
+    ]
+}
+
+/// A channel, a herder that follows it, and what was worked on.
+struct World {
+    intake: Intake<Id>,
+    written: Vec<Id>,
+    worked: Vec<Id>,
+    on_disk: Id,
+    linked: bool,
+}
+
+impl World {
+    fn write(&mut self) -> Id {
+        let id = 100 + self.written.len() as Id * 2;
+        self.written.push(id);
+        id
+    }
+
+    fn work(&mut self) {
+        while let Some((channel, id, _)) = self.intake.next() {
+            // The memo of a message that was decided outlives a kill.
+            if !self.worked.contains(&id) {
+                self.worked.push(id);
+            }
+            self.intake.done(channel, id);
+        }
+    }
+
+    fn ready(&mut self, page: usize, meanwhile: bool) {
+        self.linked = true;
+        let mut after = self.intake.missed(CHANNEL, None);
+        if meanwhile {
+            let id = self.write();
+            self.intake.heard(CHANNEL, id, id);
+        }
+        while let Some(from) = after {
+            let rest: Vec<Id> = self.written.iter().copied().filter(|id| *id > from).collect();
+            let part: Vec<Id> = rest.iter().copied().take(page).collect();
+            let more = part.len() == page;
+            let upto = part.last().copied().unwrap_or(from);
+            self.intake.page(CHANNEL, part.into_iter().map(|id| (id, id)).collect(), upto, more);
+            self.work();
+            after = more.then_some(upto);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn all_messages_are_worked_on_once_and_in_order(steps in prop::collection::vec(step(), 0..60)) {
+        let mut world =
+            World { intake: Intake::default(), written: vec![], worked: vec![], on_disk: 99, linked: false };
+        world.intake.follow(CHANNEL, world.on_disk);
+        for step in steps {
+            match step {
+                Step::Write { heard } => {
+                    let id = world.write();
+                    // After a message that was not heard there is no live one before a new session.
+                    world.linked &= heard;
+                    if world.linked {
+                        world.intake.heard(CHANNEL, id, id);
+                    }
+                }
+                Step::Again => {
+                    if let Some(id) = world.written.last().copied().filter(|_| world.linked) {
+                        world.intake.heard(CHANNEL, id, id);
+                    }
+                }
+                Step::Ready { page, meanwhile } => world.ready(page, meanwhile),
+                Step::Work => {
+                    world.work();
+                    if let Some((_, seen)) = world.intake.moved().last() {
+                        world.on_disk = *seen;
+                    }
+                }
+                Step::Kill { written } => {
+                    if let Some(seen) = world.intake.seen(CHANNEL).filter(|_| written) {
+                        world.on_disk = seen;
+                    }
+                    world.intake = Intake::default();
+                    world.intake.follow(CHANNEL, world.on_disk);
+                    world.linked = false;
+                }
+            }
+        }
+        world.ready(3, false);
+        world.work();
+        prop_assert_eq!(&world.worked, &world.written);
+        let once: BTreeSet<Id> = world.worked.iter().copied().collect();
+        prop_assert_eq!(once.len(), world.worked.len());
+    }
+}

@@ -1,0 +1,193 @@
+//! What is remembered of messages across restarts: how far each channel is done, and what messages after that became.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tracing::{error, warn};
+
+use super::intake::{Id, id_at};
+use crate::chat::discord::directory::Purpose;
+use crate::chat::discord::reactions::Marks;
+use crate::chat::discord::{Bot, network};
+use crate::clock;
+use crate::core::id::AgentName;
+use crate::journal::{Heard, Memo};
+
+/// Under which keys it is noted how far channels are done.
+const SEEN: &str = "discord/seen/";
+/// A channel is followed from a little before it was first seen, since Discord's clock is not ours.
+const BEFORE_FIRST: Duration = Duration::from_secs(60);
+/// A decision whose channel nobody knows any more is forgotten after this.
+const STRAY: Duration = Duration::from_secs(24 * 3600);
+
+/// How far a channel is done.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Seen {
+    id: Id,
+    /// Talk in private.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    direct: bool,
+}
+
+/// A message that was decided.
+#[derive(Debug, Clone, Copy)]
+struct Decided {
+    /// Its channel, as far as it is known.
+    channel: Option<Id>,
+    /// Its work is not over, or not marked so.
+    open: bool,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    seen: HashMap<Id, Seen>,
+    /// Messages that were decided.
+    decided: HashMap<Id, Decided>,
+    direct: HashSet<Id>,
+    /// New channels whose first watermark is not on disk.
+    new: HashMap<Id, Id>,
+}
+
+impl Memory {
+    /// What the journal knows. Messages that are work are given to `marks`.
+    pub(super) async fn load(bot: &Bot, marks: &Marks) -> Self {
+        let journal = bot.ports.journal.clone();
+        let read = move || Ok((journal.memos(SEEN)?, journal.memos(&Heard::prefix(&network()))?));
+        let read: Result<_, crate::journal::ReadError> = match tokio::task::spawn_blocking(read).await {
+            Ok(read) => read,
+            Err(reason) => {
+                error!(%reason, "what was seen of Discord could not be read");
+                return Self::default();
+            }
+        };
+        match read {
+            Ok((seen, heard)) => Self::from_memos(bot, marks, seen, heard),
+            Err(reason) => {
+                error!(%reason, "what was seen of Discord cannot be read");
+                Self::default()
+            }
+        }
+    }
+
+    fn from_memos(
+        bot: &Bot,
+        marks: &Marks,
+        seen: Vec<(String, String)>,
+        heard: Vec<(String, String)>,
+    ) -> Self {
+        let mut memory = Self::default();
+        for (key, value) in seen {
+            let channel = key.strip_prefix(SEEN).and_then(|id| id.parse::<Id>().ok());
+            match (channel, serde_json::from_str::<Seen>(&value)) {
+                (Some(channel), Ok(seen)) => {
+                    memory.seen.insert(channel, seen);
+                    if seen.direct {
+                        memory.direct.insert(channel);
+                    }
+                }
+                (_, _) => warn!(key, "how far a channel is done cannot be read; it is followed from now on"),
+            }
+        }
+        let prefix = Heard::prefix(&network());
+        for (key, value) in heard {
+            let Some(id) = key.strip_prefix(&prefix).and_then(|id| id.parse::<Id>().ok()) else { continue };
+            let heard: Heard = serde_json::from_str(&value).unwrap_or_default();
+            let channel = heard.place.as_deref().and_then(|place| channel_of(bot, place));
+            let open = channel.is_some_and(|channel| marks.restore(channel, id, &heard));
+            memory.decided.insert(id, Decided { channel, open });
+        }
+        memory
+    }
+
+    /// The channels that are followed, and how far each is done.
+    pub(super) fn watermarks(&self) -> Vec<(Id, Id)> {
+        self.seen.iter().map(|(channel, seen)| (*channel, seen.id)).collect()
+    }
+
+    /// From where a channel is followed that was never seen before.
+    pub(super) fn first_seen(&mut self, channel: Id) -> Id {
+        let before = i64::try_from(BEFORE_FIRST.as_millis()).unwrap_or(i64::MAX);
+        let seen = id_at(clock::now().as_millis().saturating_sub(before)).max(channel);
+        self.new.insert(channel, seen);
+        seen
+    }
+
+    /// Whether a message of `channel` was decided before.
+    pub(super) fn knows(&mut self, channel: Id, id: Id) -> bool {
+        let Some(decided) = self.decided.get_mut(&id) else { return false };
+        decided.channel = Some(channel);
+        true
+    }
+
+    /// A message was decided.
+    pub(super) fn decided(&mut self, channel: Id, id: Id, heard: &Heard) {
+        self.decided.insert(id, Decided { channel: Some(channel), open: heard.work.is_some() });
+        // Where somebody spoke to herder once, they may do so again.
+        self.seen.entry(channel).or_insert(Seen { id: 0, direct: self.direct.contains(&channel) });
+    }
+
+    /// A channel is talk in private.
+    pub(super) fn is_direct(&mut self, channel: Id) {
+        self.direct.insert(channel);
+    }
+
+    /// Whether a channel is talk in private.
+    pub(super) fn direct(&self, channel: Id) -> bool {
+        self.direct.contains(&channel)
+    }
+
+    /// What is to be noted on disk. `moved` are watermarks, `finished` messages whose work is over and marked so, `kept` the
+    /// channels of the directory.
+    pub(super) fn note(
+        &mut self,
+        moved: Vec<(Id, Id)>,
+        finished: Vec<Id>,
+        kept: &HashSet<Id>,
+        seen: impl Fn(Id) -> Option<Id>,
+    ) -> Vec<Memo> {
+        let new = std::mem::take(&mut self.new);
+        let mut memos = Vec::new();
+        for (channel, id) in new.into_iter().chain(moved) {
+            let direct = self.direct.contains(&channel);
+            let known = self.seen.contains_key(&channel);
+            if !(known || direct || kept.contains(&channel)) {
+                continue;
+            }
+            let noted = Seen { id, direct };
+            self.seen.insert(channel, noted);
+            let value = serde_json::to_string(&noted).ok();
+            memos.push(Memo { key: format!("{SEEN}{channel}"), value });
+        }
+        let stray = i64::try_from(STRAY.as_millis()).unwrap_or(i64::MAX);
+        let stray = id_at(clock::now().as_millis().saturating_sub(stray));
+        // What is work is known by its message until it is over.
+        for id in finished {
+            if let Some(decided) = self.decided.get_mut(&id) {
+                decided.open = false;
+            }
+        }
+        let over = |(id, decided): &(&Id, &Decided)| {
+            let done = decided.channel.and_then(&seen).map_or(**id < stray, |seen| **id <= seen);
+            done && !decided.open
+        };
+        let forgotten: Vec<Id> = self.decided.iter().filter(over).map(|(id, _)| *id).collect();
+        for id in forgotten {
+            self.decided.remove(&id);
+            memos.push(Memo { key: format!("{}{id}", Heard::prefix(&network())), value: None });
+        }
+        memos
+    }
+}
+
+/// The channel that a place in the audit trail names.
+fn channel_of(bot: &Bot, place: &str) -> Option<Id> {
+    let Some(name) = place.strip_prefix('#') else { return place.parse().ok() };
+    let purpose = if name == bot.ports.settings.control_channel {
+        Purpose::Control
+    } else {
+        Purpose::Agent(AgentName::new(name).ok()?)
+    };
+    bot.directory.of(&purpose).map(serenity::all::ChannelId::get)
+}

@@ -1,0 +1,75 @@
+//! Messages that are changed or deleted: while they wait here, or when they are work that waits for an agent.
+
+use tracing::debug;
+
+use super::intake::Id;
+use super::said::{Names, Said, line, place};
+use super::work::{self, roles_of, say};
+use crate::chat::discord::Bot;
+use crate::core::id::{AgentName, WorkId};
+
+/// What became of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Revision {
+    /// It says this now.
+    Edited(Box<Said>),
+    /// It is gone.
+    Deleted,
+}
+
+impl Revision {
+    /// A message that was not worked on yet.
+    pub(super) fn of_waiting(&self, said: Said) -> Option<Said> {
+        match self {
+            Self::Edited(now) => Some(Said { roles: now.roles.clone().or(said.roles), ..(**now).clone() }),
+            Self::Deleted => None,
+        }
+    }
+}
+
+/// Changes or takes back the work that a message became.
+pub(super) async fn carry_out(
+    bot: &Bot,
+    names: &Names,
+    (channel, id): (Id, Id),
+    revision: Revision,
+    agent: &AgentName,
+    work: WorkId,
+) {
+    match revision {
+        Revision::Edited(said) => {
+            let (inbound, _) = work::line(bot, names, &said).await;
+            if let Some(lines) = bot.ports.dispatcher.reword(inbound.clone(), agent, work).await {
+                say(bot, &inbound, lines);
+            }
+        }
+        Revision::Deleted => {
+            let Some(said) = author_of(bot, channel, id, agent, work) else { return };
+            let purpose = bot.directory.purpose(serenity::all::ChannelId::new(channel));
+            let place = place(&said, purpose, &bot.ports.settings.control_channel);
+            let roles = roles_of(bot, said.author).await;
+            let inbound = line(&said, String::new(), place, roles);
+            if let Err(refusal) = bot.ports.dispatcher.withdraw(inbound, agent, work).await {
+                debug!(?refusal, id, "a message was deleted whose work does not wait any more");
+            }
+        }
+    }
+}
+
+/// Whose work it was: a message that is gone does not say.
+fn author_of(bot: &Bot, channel: Id, id: Id, agent: &AgentName, work: WorkId) -> Option<Said> {
+    let view = bot.ports.fleet.view(agent)?;
+    let by = &view.agent.queue.iter().find(|waiting| waiting.id == work)?.by;
+    let author = by.identity.as_deref()?.strip_prefix("discord:")?.parse().ok()?;
+    Some(Said {
+        id,
+        channel,
+        direct: false,
+        author,
+        name: by.name.clone(),
+        roles: None,
+        text: String::new(),
+        mentioned: Vec::new(),
+        files: Vec::new(),
+    })
+}

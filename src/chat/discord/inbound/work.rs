@@ -1,0 +1,161 @@
+//! One message, from its line to its answer.
+
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt as _;
+use serenity::all::GuildId;
+use tracing::{debug, error, warn};
+
+use super::attached::Attached;
+use super::said::{self, Names, Said};
+use crate::chat::discord::{Bot, network};
+use crate::chat::{Inbound, Place};
+use crate::clock;
+use crate::core::id::PostId;
+use crate::journal::Heard;
+use crate::outbox::{Body, Lane, Post, Target};
+
+/// Said when herder itself fails over a line; no text of a locale, because whatever failed may be that.
+const FAULT: &str = "That went wrong inside herder; its log has the cause. Nothing was done.";
+
+/// Works on a message. Answers what it became, if anything was decided about it.
+pub(super) async fn carry_out(bot: &Bot, names: &Names, said: Said) -> Option<Heard> {
+    let (inbound, left_out) = line(bot, names, &said).await;
+    let id = said.id.to_string();
+    let place = inbound.place.clone();
+    let handled = AssertUnwindSafe(bot.ports.dispatcher.handle(inbound.clone())).catch_unwind().await;
+    // One line that herder cannot take must not make it deaf.
+    let answer = handled.unwrap_or_else(|_| {
+        error!(id, "a message made the dispatcher panic");
+        Some(vec![FAULT.to_owned()])
+    });
+    if let Some(lines) = answer {
+        // Noted before it is said: a question that is read twice is answered once.
+        let heard = Heard { agent: None, work: None, place: Some(shown(&place)) };
+        if let Err(reason) = bot.ports.journal.remember(vec![heard.memo(&network(), &id)]).await {
+            warn!(%reason, id, "that a message was answered could not be noted");
+        }
+        say(bot, &inbound, lines);
+        return Some(heard);
+    }
+    let heard = decided(bot, &id).await?;
+    if heard.work.is_some() && !left_out.is_empty() {
+        say(bot, &inbound, vec![left_out_line(bot, &left_out)]);
+    }
+    Some(heard)
+}
+
+fn left_out_line(bot: &Bot, left_out: &[String]) -> String {
+    let files = left_out.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let max = crate::core::agent::WORK_TEXT_MAX / 1024;
+    let max = u64::try_from(max).unwrap_or(u64::MAX);
+    bot.ports.locale.text("discord-left-out", &[("files", files.into()), ("max", max.into())])
+}
+
+/// The line of a message, with what is attached to it if it is work, and the files that are not whole in it.
+pub(super) async fn line(bot: &Bot, names: &Names, said: &Said) -> (Inbound, Vec<String>) {
+    let text = names.words(said, bot.me);
+    let purpose = bot.directory.purpose(serenity::all::ChannelId::new(said.channel));
+    let place = said::place(said, purpose, &bot.ports.settings.control_channel);
+    let roles = match &said.roles {
+        Some(roles) => roles.clone(),
+        None => roles_of(bot, said.author).await,
+    };
+    let mut inbound = said::line(said, text, place, roles);
+    if said.files.is_empty() {
+        return (inbound, Vec::new());
+    }
+    // Files without a word are meant for somebody as well.
+    let wordless = inbound.text.is_empty();
+    if wordless {
+        inbound.text = said.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ");
+    }
+    if !bot.ports.dispatcher.is_work(&inbound) {
+        return (inbound, Vec::new());
+    }
+    let mut attached = Attached::new(&inbound.text);
+    for file in &said.files {
+        let Some(room) = attached.room(file) else { continue };
+        match bot.rest.attachment(&file.url, room).await {
+            Ok(bytes) => attached.add(file, &bytes),
+            Err(error) => {
+                debug!(name = file.name, %error, "an attached file could not be read");
+                attached.failed(file);
+            }
+        }
+    }
+    let (text, left_out) = attached.finish();
+    inbound.text = text;
+    (inbound, left_out)
+}
+
+/// The roles of a member, where a message does not tell. Who is no member has none.
+pub(super) async fn roles_of(bot: &Bot, user: serenity::all::UserId) -> Vec<String> {
+    match bot.rest.member(GuildId::new(bot.ports.settings.guild), user).await {
+        Ok(member) => said::role_ids(&member.roles),
+        Err(error) => {
+            debug!(%user, %error, "somebody's roles are not known");
+            Vec::new()
+        }
+    }
+}
+
+/// What was stored with the decision about a message.
+async fn decided(bot: &Bot, id: &str) -> Option<Heard> {
+    let journal = bot.ports.journal.clone();
+    let key = format!("{}{id}", Heard::prefix(&network()));
+    let wanted = key.clone();
+    let found = tokio::task::spawn_blocking(move || journal.memos(&wanted)).await;
+    match found {
+        Ok(Ok(found)) => {
+            let value = found.into_iter().find(|(found, _)| *found == key)?.1;
+            serde_json::from_str(&value).ok()
+        }
+        Ok(Err(reason)) => {
+            warn!(%reason, "what a message became cannot be read");
+            None
+        }
+        Err(reason) => {
+            warn!(%reason, "what a message became could not be read");
+            None
+        }
+    }
+}
+
+/// Answers a message; nothing of it is stored.
+pub(super) fn say(bot: &Bot, inbound: &Inbound, lines: Vec<String>) {
+    let to = match &inbound.place {
+        Place::Channel(channel) => target(bot, channel),
+        Place::Direct(user) => Target::Person(user.clone()),
+    };
+    bot.ports.queue.push(Post {
+        id: PostId::default(),
+        network: network(),
+        to,
+        lane: Lane::Urgent,
+        at: clock::now(),
+        body: Body::Lines(lines),
+        answers: Some(inbound.author.nick.clone()),
+        quotes: inbound.message.clone(),
+        confirmed_lines: 0,
+    });
+}
+
+fn target(bot: &Bot, channel: &str) -> Target {
+    match channel.strip_prefix('#') {
+        Some(name) if name == bot.ports.settings.control_channel => Target::Control,
+        Some(name) => match crate::core::id::AgentName::new(name) {
+            Ok(agent) => Target::Agent(agent),
+            Err(_) => Target::Channel(channel.to_owned()),
+        },
+        None => Target::Channel(channel.to_owned()),
+    }
+}
+
+/// A place as the audit trail names it.
+fn shown(place: &Place) -> String {
+    match place {
+        Place::Channel(name) => name.clone(),
+        Place::Direct(_) => "private".to_owned(),
+    }
+}

@@ -1,0 +1,320 @@
+//! Marks on people's messages: 👀 it waits, ⏳ the agent is at it, ✅ it is done.
+//!
+//! What a mark should be follows from the agents' views, and from their history once work has left them; nothing is counted
+//! along, so a restart only looks again. A message is followed until its work is over and marked so.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serenity::all::{ChannelId, MessageId};
+use tokio::sync::Notify;
+use tracing::{debug, warn};
+
+use super::Bot;
+use crate::core::event::Event;
+use crate::core::id::{AgentName, WorkId};
+use crate::core::outcome::Category;
+use crate::core::work::TaskEnd;
+use crate::journal::{Entry, Heard, Journal, Recorded, Stream};
+use crate::supervisor::View;
+
+/// Marks follow the agents at most so often: work that is done at once needs one mark, not three.
+const EVERY: Duration = Duration::from_millis(400);
+/// How far back it is looked for what became of work.
+const HISTORY: usize = 500;
+
+/// What a message is marked with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Queued,
+    Running,
+    Done,
+    /// Given up, or taken back: no mark at all.
+    Dropped,
+}
+
+impl Mark {
+    fn emoji(self) -> Option<&'static str> {
+        match self {
+            Self::Queued => Some("👀"),
+            Self::Running => Some("⏳"),
+            Self::Done => Some("✅"),
+            Self::Dropped => None,
+        }
+    }
+
+    fn is_last(self) -> bool {
+        match self {
+            Self::Done | Self::Dropped => true,
+            Self::Queued | Self::Running => false,
+        }
+    }
+}
+
+/// What is known of the marks that a message has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// None.
+    Nothing,
+    /// This one.
+    This(Mark),
+    /// Any of them: herder was started since.
+    Unknown,
+}
+
+/// A message that is work.
+#[derive(Debug, Clone)]
+struct Followed {
+    channel: u64,
+    agent: AgentName,
+    work: WorkId,
+    shown: Shown,
+}
+
+/// The messages that are followed.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    followed: Mutex<BTreeMap<u64, Followed>>,
+    finished: Mutex<Vec<u64>>,
+    added: Notify,
+}
+
+impl Marks {
+    /// A message became something just now.
+    pub(super) fn track(&self, channel: u64, message: u64, heard: &Heard) {
+        self.follow(channel, message, heard, Shown::Nothing);
+    }
+
+    /// A message became something before herder was started. Answers whether it is followed.
+    pub(super) fn restore(&self, channel: u64, message: u64, heard: &Heard) -> bool {
+        self.follow(channel, message, heard, Shown::Unknown)
+    }
+
+    fn follow(&self, channel: u64, message: u64, heard: &Heard, shown: Shown) -> bool {
+        let (Some(agent), Some(work)) = (heard.agent.clone(), heard.work) else { return false };
+        self.followed().insert(message, Followed { channel, agent, work, shown });
+        self.added.notify_one();
+        true
+    }
+
+    /// The work that a message became, while it is followed.
+    pub(super) fn work_of(&self, message: u64) -> Option<(AgentName, WorkId)> {
+        self.followed().get(&message).map(|followed| (followed.agent.clone(), followed.work))
+    }
+
+    /// The messages that need not be followed any more since this was last asked.
+    pub(super) fn finished(&self) -> Vec<u64> {
+        std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn followed(&self) -> MutexGuard<'_, BTreeMap<u64, Followed>> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shows(&self, message: u64, mark: Mark) {
+        let mut followed = self.followed();
+        if mark.is_last() {
+            followed.remove(&message);
+            self.finished.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+        } else if let Some(followed) = followed.get_mut(&message) {
+            followed.shown = Shown::This(mark);
+        }
+    }
+}
+
+/// Keeps the marks as the work is, until dropped.
+pub(super) async fn keep(bot: &Bot, marks: &Marks) {
+    let mut changes = bot.ports.fleet.changes();
+    loop {
+        let all: Vec<(u64, Followed)> =
+            marks.followed().iter().map(|(message, followed)| (*message, followed.clone())).collect();
+        for (message, followed) in all {
+            let mark = mark(bot, &followed).await;
+            if followed.shown != Shown::This(mark) {
+                show(bot, message, &followed, mark).await;
+                marks.shows(message, mark);
+            }
+        }
+        tokio::select! {
+            changed = changes.changed() => if changed.is_err() {
+                return std::future::pending().await;
+            },
+            () = marks.added.notified() => {}
+        }
+        tokio::time::sleep(EVERY).await;
+    }
+}
+
+async fn mark(bot: &Bot, followed: &Followed) -> Mark {
+    let view = bot.ports.fleet.view(&followed.agent);
+    match view.and_then(|view| in_view(&view, followed.work)) {
+        Some(mark) => mark,
+        None => {
+            let (journal, agent, work) =
+                (bot.ports.journal.clone(), followed.agent.clone(), followed.work);
+            let looked = tokio::task::spawn_blocking(move || in_history(&journal, agent, work)).await;
+            looked.unwrap_or(Mark::Dropped)
+        }
+    }
+}
+
+/// What a view says of work that the agent has.
+fn in_view(view: &View, work: WorkId) -> Option<Mark> {
+    if view.agent.current.as_ref().is_some_and(|current| current.id == work) {
+        return Some(Mark::Running);
+    }
+    view.agent.queue.iter().any(|queued| queued.id == work).then_some(Mark::Queued)
+}
+
+fn in_history(journal: &Journal, agent: AgentName, work: WorkId) -> Mark {
+    match journal.history(&Stream::Agent(agent), HISTORY, None) {
+        Ok(entries) => fate(&entries, work),
+        Err(reason) => {
+            warn!(%reason, %work, "what became of work cannot be read");
+            Mark::Dropped
+        }
+    }
+}
+
+/// What became of work that its agent has no more.
+fn fate(entries: &[Recorded], work: WorkId) -> Mark {
+    let mut mark = Mark::Dropped;
+    let mut at_it = false;
+    for entry in entries {
+        let Entry::Agent(event) = &entry.entry else { continue };
+        match event {
+            Event::Queued { work: queued } if queued.id == work => (mark, at_it) = (Mark::Queued, false),
+            Event::SessionStarted { work: started, .. } if started.id == work => {
+                (mark, at_it) = (Mark::Running, true);
+            }
+            Event::Steered { work: steered, .. } if *steered == work => (mark, at_it) = (Mark::Running, true),
+            Event::Requeued { work: again } if *again == work => (mark, at_it) = (Mark::Queued, false),
+            Event::SessionEnded { outcome, .. } if at_it && outcome.category == Category::Success => {
+                return Mark::Done;
+            }
+            Event::TaskEnded { work: ended, end, .. } if *ended == work => {
+                return if *end == TaskEnd::Done { Mark::Done } else { Mark::Dropped };
+            }
+            Event::Discarded { work: gone, .. } | Event::Withdrawn { work: gone, .. } if *gone == work => {
+                return Mark::Dropped;
+            }
+            Event::Cleared { works, .. } if works.contains(&work) => return Mark::Dropped,
+            Event::Removed { .. } => mark = Mark::Dropped,
+            _ => {}
+        }
+    }
+    mark
+}
+
+async fn show(bot: &Bot, message: u64, followed: &Followed, mark: Mark) {
+    let (channel, message) = (ChannelId::new(followed.channel.max(1)), MessageId::new(message.max(1)));
+    if let Some(emoji) = mark.emoji()
+        && let Err(error) = bot.rest.add_reaction(channel, message, emoji).await
+    {
+        // A mark is a courtesy: what counts was answered or is under way.
+        debug!(%error, %message, "a message could not be marked");
+    }
+    let before = match followed.shown {
+        Shown::Nothing => Vec::new(),
+        Shown::This(before) => vec![before],
+        Shown::Unknown => vec![Mark::Queued, Mark::Running],
+    };
+    for emoji in before.into_iter().filter(|before| *before != mark).filter_map(Mark::emoji) {
+        if let Err(error) = bot.rest.remove_own_reaction(channel, message, emoji).await {
+            debug!(%error, %message, "a mark could not be taken back");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::id::{NetworkName, SessionId};
+    use crate::core::outcome::Outcome;
+    use crate::core::time::Timestamp;
+    use crate::core::work::{Actor, Work, WorkKind};
+
+    const WORK: WorkId = WorkId(7);
+    const SESSION: SessionId = SessionId(1);
+
+    fn alice() -> Actor {
+        Actor { network: NetworkName::from("discord"), name: "alice".to_owned(), identity: None }
+    }
+
+    fn work() -> Work {
+        let (kind, text) = (WorkKind::Message, "fix it".to_owned());
+        Work { id: WORK, kind, text, by: alice(), at: Timestamp::default(), attempts: 0 }
+    }
+
+    fn ended(category: Category) -> Event {
+        let outcome = Box::new(Outcome::new(category, "so it went"));
+        Event::SessionEnded { session: SESSION, outcome, survivors: Vec::new() }
+    }
+
+    fn started(work: Work) -> Event {
+        Event::SessionStarted { session: SESSION, work, trial: false }
+    }
+
+    #[test]
+    fn marks_say_what_became_of_the_work() {
+        let other = Work { id: WorkId(8), ..work() };
+        let queued = || Event::Queued { work: work() };
+        let steered = || Event::Steered { session: SESSION, work: WORK };
+        let task = |end| Event::TaskEnded { work: WORK, end, note: String::new() };
+        let cases = [
+            (vec![], Mark::Dropped),
+            (vec![queued()], Mark::Queued),
+            (vec![queued(), started(work())], Mark::Running),
+            (vec![queued(), started(work()), ended(Category::Success)], Mark::Done),
+            (vec![queued(), started(other.clone()), ended(Category::Success)], Mark::Queued),
+            (vec![queued(), started(work()), ended(Category::Crash), Event::Requeued { work: WORK }], Mark::Queued),
+            (
+                vec![
+                    queued(),
+                    started(work()),
+                    ended(Category::Crash),
+                    Event::Requeued { work: WORK },
+                    started(other.clone()),
+                    ended(Category::Success),
+                ],
+                Mark::Queued,
+            ),
+            (vec![queued(), Event::Withdrawn { work: WORK, by: alice() }], Mark::Dropped),
+            (vec![queued(), Event::Cleared { works: vec![WORK], by: alice() }], Mark::Dropped),
+            (vec![queued(), started(work()), Event::Discarded { work: WORK, by: alice() }], Mark::Dropped),
+            // Put into a turn that was running: done when that session is.
+            (vec![started(other.clone()), queued(), steered()], Mark::Running),
+            (vec![started(other), queued(), steered(), ended(Category::Success)], Mark::Done),
+            (vec![queued(), started(work()), task(TaskEnd::Done)], Mark::Done),
+            (vec![queued(), task(TaskEnd::Cancelled)], Mark::Dropped),
+            (vec![queued(), Event::Removed { by: alice() }], Mark::Dropped),
+        ];
+        for (events, mark) in cases {
+            let agent = AgentName::new("spark").expect("a good name");
+            let record = |(index, event): (usize, &Event)| Recorded {
+                seq: index as u64 + 1,
+                stream: Stream::Agent(agent.clone()),
+                rev: index as u64 + 1,
+                at: Timestamp::default(),
+                entry: Entry::Agent(event.clone()),
+            };
+            let entries: Vec<Recorded> = events.iter().enumerate().map(record).collect();
+            assert_eq!(fate(&entries, WORK), mark, "{events:?}");
+        }
+    }
+
+    #[test]
+    fn a_message_is_followed_until_its_last_mark() {
+        let marks = Marks::default();
+        let agent = AgentName::new("spark").ok();
+        let heard = Heard { agent, work: Some(WORK), place: None };
+        assert!(marks.restore(1, 50, &heard));
+        assert!(!marks.restore(1, 51, &Heard::default()), "a command is no work");
+        marks.shows(50, Mark::Running);
+        assert!(marks.work_of(50).is_some());
+        assert_eq!(marks.finished(), [] as [u64; 0]);
+        marks.shows(50, Mark::Done);
+        assert_eq!((marks.work_of(50), marks.finished()), (None, vec![50]));
+    }
+}
