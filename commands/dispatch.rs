@@ -276,7 +276,12 @@ impl Inner {
     }
 
     /// Whether the author may have this done. `Err`: no, and what they are told, if anything.
-    pub(super) fn admit(&self, author: &Author, heard: &Heard, now: Timestamp) -> Result<Standing, Option<Vec<String>>> {
+    pub(super) fn admit(
+        &self,
+        author: &Author,
+        heard: &Heard,
+        now: Timestamp,
+    ) -> Result<Standing, Option<Vec<String>>> {
         let voice = self.voice(now);
         let key = person_key(author);
         let needed = needed(heard);

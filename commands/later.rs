@@ -93,8 +93,7 @@ impl Dispatcher {
         let waiting = view.agent.queue.iter().find(|waiting| waiting.id == work).ok_or_else(gone)?;
         let heard = Heard::Work { agent: agent.clone(), text: waiting.text.clone() };
         let inbound = Inbound { text: waiting.text.clone(), message: None, ..inbound };
-        let (standing, room) =
-            (inner.admit(&inbound.author, &heard, clock::now()), inner.room(&inbound));
+        let (standing, room) = (inner.admit(&inbound.author, &heard, clock::now()), inner.room(&inbound));
         // Whoever could not take it back cannot have given it either: their role was taken from them since.
         let standing = standing.map_err(|_| gone())?;
         let mut asked = inner.asked(&inbound, &heard, &room, &standing);

@@ -379,7 +379,11 @@ impl Supervisor<'_> {
     fn request(&mut self, request: Request, pending: &mut Pending) {
         let Request { control, asked, audited, ticket } = request;
         // What a line became is known by it from now on, and stays so when the line is changed.
-        let work = if let Control::Give { id, .. } | Control::Reword { id, .. } = &control { Some(*id) } else { None };
+        let work = if let Control::Give { id, .. } | Control::Reword { id, .. } = &control {
+            Some(*id)
+        } else {
+            None
+        };
         let said = posting::said(&control, &asked);
         let input = Input::Control { by: asked.audit.by.clone(), control };
         match self.decide(&input, pending.at()) {

@@ -1,26 +1,52 @@
 //! The link: serenity keeps the session, this room keeps serenity.
 //!
 //! serenity's shard manager runs on a thread of its own ([`session`]), because it can get stuck in a loop that never yields
-//! and because nothing else ends all of its tasks. What it tells goes to the parts of the adapter ([`events`]).
+//! and because nothing else ends all of its tasks. What it tells goes to the parts of the adapter ([`events`]). How often it
+//! may connect is decided here ([`pace`]), since it knows no measure. A link that does not come about, or is dead without
+//! saying so, is ended and begun anew; one that Discord refuses for good ([`refusal`]) ends the adapter.
 
 mod events;
+mod pace;
+mod refusal;
 mod session;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use secrecy::ExposeSecret as _;
 use serenity::all::{ApplicationFlags, ApplicationId, BotGateway, GatewayIntents, UserId};
 use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
-use tracing::{error, warn};
+use tracing::{debug, error, info, warn};
 
 use super::inbound::Heard;
 use super::rest::{Rest, RestError};
-use super::{Bot, report};
+use super::{Bot, network, report};
 use crate::chat::reconnect::{Backoff, FIRST};
 use crate::chat::{LinkReport, LinkState};
-use events::Fanout;
+use crate::clock;
+use crate::core::id::PostId;
+use crate::core::notice::Notice;
+use crate::journal::Memo;
+use crate::outbox::{Body, Lane, Post, Target};
+use events::{Fanout, Up};
+use pace::{Pace, Turnstile};
 use session::Session;
+
+/// How often it is looked whether serenity waits to connect.
+const TURN_EVERY: Duration = Duration::from_millis(50);
+/// How often it is looked whether serenity's thread does anything.
+const ASK_EVERY: Duration = Duration::from_secs(2);
+/// From a try to READY: what Discord takes for the largest guild, and a reconnect that serenity makes on the way.
+const UP_WITHIN: Duration = Duration::from_secs(60);
+/// Without any event and any answered heartbeat the link is dead: three of Discord's heartbeats.
+const SILENT_MAX: Duration = Duration::from_secs(125);
+/// Failed tries after which Discord is asked what it has against us.
+const ASK_WHY_AFTER: u32 = 3;
+/// That the intent is missing was said under this key.
+const TOLD: &str = "discord/told/no-content";
 
 /// Who we are at Discord, and how to connect.
 pub(super) struct Introduced {
@@ -46,9 +72,7 @@ pub(super) async fn introduce(
         let reason = match asked {
             Ok(introduced) => return Some(introduced),
             Err(error) if error.status() == Some(401) => {
-                let reason = "Discord does not know the token. Put the bot's token (Developer Portal, Bot, Reset Token) \
-                              into `token` of [discord], or into the variable or file that it names, and start herder again"
-                    .to_owned();
+                let reason = refusal::sentence(4004).unwrap_or_default().to_owned();
                 error!(reason, "Discord is given up for good");
                 report(reports, LinkState::Refused { reason }).await;
                 return None;
@@ -66,6 +90,7 @@ pub(super) async fn introduce(
 }
 
 async fn ask(rest: &Rest) -> Result<Introduced, RestError> {
+    let rest = rest.within(UP_WITHIN / 4);
     let gateway = rest.gateway_bot().await?;
     let me = rest.current_user().await?.id;
     let application = rest.application().await?;
@@ -76,6 +101,18 @@ async fn ask(rest: &Rest) -> Result<Introduced, RestError> {
     Ok(Introduced { me, application: application.id, content, gateway })
 }
 
+/// How a session ended.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    Shutdown,
+    /// Another one may do better.
+    Lost(String),
+    /// Discord ended it with this code, for good.
+    Refused(u16),
+    /// serenity hangs in a loop.
+    Stuck,
+}
+
 /// Keeps the link until `shutdown`, or until Discord refuses us for good.
 pub(super) async fn keep(
     bot: Arc<Bot>,
@@ -83,22 +120,289 @@ pub(super) async fn keep(
     events: mpsc::Sender<Heard>,
     shutdown: CancellationToken,
 ) {
-    let content = if bot.sees_content() { GatewayIntents::MESSAGE_CONTENT } else { GatewayIntents::empty() };
-    let intents =
-        GatewayIntents::GUILDS | GatewayIntents::GUILD_MESSAGES | GatewayIntents::DIRECT_MESSAGES | content;
-    let fanout = Fanout::new(Arc::clone(&bot), events);
-    let mut session = match Session::start(&bot.rest, &introduced.gateway, intents, fanout).await {
-        Ok(session) => session,
-        Err(reason) => return error!(%reason, "the link's thread cannot be started"),
-    };
-    tokio::select! {
-        ended = session.ended() => {
-            let reason = format!("Discord ended the session: {ended}");
-            bot.report(LinkState::Refused { reason }).await;
+    let (fanout, ups) = Fanout::new(Arc::clone(&bot), events);
+    let mut keeper =
+        Keeper { bot, gateway: introduced.gateway, fanout, ups, pace: Pace::default(), was_up: false };
+    keeper.tell_of_content().await;
+    loop {
+        if !keeper.may_start(&shutdown).await {
+            return;
         }
-        () = shutdown.cancelled() => {}
+        let end = keeper.session(&shutdown).await;
+        let Some(reason) = keeper.judge(end).await else { return };
+        let wait = keeper.pace.failed(Instant::now(), jitter());
+        warn!(reason, ?wait, "not connected to Discord");
+        keeper.connecting(reason).await;
+        if !pause(wait, &shutdown).await || !keeper.ask_anew(&shutdown).await {
+            return;
+        }
     }
-    session.close().await;
+}
+
+struct Keeper {
+    bot: Arc<Bot>,
+    gateway: BotGateway,
+    fanout: Arc<Fanout>,
+    ups: mpsc::Receiver<Up>,
+    pace: Pace,
+    was_up: bool,
+}
+
+impl Keeper {
+    fn shards(&self) -> u32 {
+        self.gateway.shards.max(1)
+    }
+
+    fn intents(&self) -> GatewayIntents {
+        let content =
+            if self.bot.sees_content() { GatewayIntents::MESSAGE_CONTENT } else { GatewayIntents::empty() };
+        GatewayIntents::GUILDS | GatewayIntents::GUILD_MESSAGES | GatewayIntents::DIRECT_MESSAGES | content
+    }
+
+    async fn connecting(&self, reason: String) {
+        let attempts = self.pace.attempts();
+        self.bot.report(LinkState::Connecting { attempts, reason: Some(reason) }).await;
+    }
+
+    /// Waits while Discord allows no more logins today. False: herder goes down.
+    async fn may_start(&mut self, shutdown: &CancellationToken) -> bool {
+        let limit = &self.gateway.session_start_limit;
+        if limit.remaining >= u64::from(self.shards()) {
+            return true;
+        }
+        let wait = Duration::from_millis(limit.reset_after);
+        let minutes = wait.as_secs().div_ceil(60);
+        let reason = format!(
+            "Discord allows this bot no more logins ({} a day); the next one is in {minutes} min",
+            limit.total
+        );
+        error!(reason, "Discord has to be waited for");
+        self.connecting(reason).await;
+        pause(wait, shutdown).await && self.ask_anew(shutdown).await
+    }
+
+    /// Asks again where the gateway is and how often we may log in. False: herder goes down.
+    async fn ask_anew(&mut self, shutdown: &CancellationToken) -> bool {
+        loop {
+            let asked = tokio::select! {
+                asked = self.bot.rest.gateway_bot() => asked,
+                () = shutdown.cancelled() => return false,
+            };
+            match asked {
+                Ok(gateway) => {
+                    self.gateway = gateway;
+                    return true;
+                }
+                Err(error) => {
+                    let wait = self.pace.failed(Instant::now(), jitter());
+                    warn!(%error, ?wait, "Discord does not say where its gateway is");
+                    self.connecting(error.to_string()).await;
+                    if !pause(wait, shutdown).await {
+                        return false;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What follows from the end of a session: the reason to try again, or `None` if there is nothing to try.
+    async fn judge(&mut self, end: End) -> Option<String> {
+        let (code, reason) = match end {
+            End::Shutdown => return None,
+            End::Refused(code) => (Some(code), String::new()),
+            End::Stuck => {
+                (self.ask_why().await, "Discord ended the link, and serenity hung over it".to_owned())
+            }
+            End::Lost(reason) => {
+                let why = if self.pace.attempts() >= ASK_WHY_AFTER { self.ask_why().await } else { None };
+                (why, reason)
+            }
+        };
+        let Some(sentence) = code.and_then(refusal::sentence) else { return Some(reason) };
+        if code == Some(refusal::DISALLOWED_INTENTS) && self.bot.sees_content() {
+            self.bot.content.store(false, std::sync::atomic::Ordering::Relaxed);
+            self.tell_of_content().await;
+            return Some(
+                "the Message Content intent is not switched on; herder goes on without it".to_owned(),
+            );
+        }
+        error!(reason = sentence, "Discord is given up for good");
+        self.bot.report(LinkState::Refused { reason: sentence.to_owned() }).await;
+        None
+    }
+
+    async fn ask_why(&self) -> Option<u16> {
+        let token = self.bot.ports.settings.token.expose_secret().trim();
+        refusal::ask(&self.gateway.url, token, self.intents(), self.shards()).await
+    }
+
+    /// One session from its start to its end.
+    async fn session(&mut self, shutdown: &CancellationToken) -> End {
+        let started = Session::start(&self.bot.rest, &self.gateway, self.intents(), Arc::clone(&self.fanout));
+        let mut session = match started.await {
+            Ok(session) => session,
+            Err(reason) => return End::Lost(format!("the link's thread cannot be started: {reason}")),
+        };
+        self.pace.begin(self.shards());
+        while self.ups.try_recv().is_ok() {}
+        let end = self.watch(&mut session, shutdown).await;
+        if end != End::Shutdown {
+            session.unstick().await;
+        }
+        session.close().await;
+        end
+    }
+
+    async fn watch(&mut self, session: &mut Session, shutdown: &CancellationToken) -> End {
+        let mut watch = Watch::new(Instant::now());
+        let mut turnstile = Turnstile::new(Arc::clone(&session.address));
+        let mut turns = tokio::time::interval(TURN_EVERY);
+        let mut asks = tokio::time::interval(ASK_EVERY);
+        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        asks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => return End::Shutdown,
+                ended = session.ended() => {
+                    let code = ended.as_ref().and_then(refusal::code);
+                    let reason = ended.map_or_else(|| "its thread died".to_owned(), |error| error.to_string());
+                    return code.map_or(End::Lost(reason), End::Refused);
+                }
+                up = self.ups.recv() => {
+                    if let Some(up) = up && watch.up(up.shard, self.shards(), Instant::now()) {
+                        self.pace.up(Instant::now());
+                        self.up().await;
+                    }
+                }
+                _ = turns.tick() => {
+                    let now = Instant::now();
+                    if turnstile.turn(self.pace.is_open(now)) {
+                        let broke = self.pace.tried(now, jitter());
+                        watch.tried(now);
+                        if broke {
+                            self.connecting("the connection to Discord broke".to_owned()).await;
+                        }
+                        if self.pace.attempts() >= ASK_WHY_AFTER && !watch.asked {
+                            watch.asked = true;
+                            if let Some(code) = self.ask_why().await.filter(|code| refusal::sentence(*code).is_some()) {
+                                return End::Refused(code);
+                            }
+                        }
+                    }
+                }
+                _ = asks.tick() => {
+                    if !session.answers().await {
+                        return End::Stuck;
+                    }
+                    let pulse = session.pulse().await;
+                    if let Some(reason) = watch.look(self.fanout.seen(), pulse, Instant::now()) {
+                        return End::Lost(reason.to_owned());
+                    }
+                }
+            }
+        }
+    }
+
+    /// All shards are connected.
+    async fn up(&mut self) {
+        info!(shards = self.shards(), "connected to Discord");
+        self.bot.ports.queue.link_restored();
+        if std::mem::replace(&mut self.was_up, true) {
+            let line = format!("HEARTBEAT {}", self.bot.ports.name);
+            self.say(Target::Work, Body::Notice(Notice::WorkLine { line }));
+        }
+        self.bot.report(LinkState::Up { since: clock::now() }).await;
+    }
+
+    /// Says once what does not work without the Message Content intent.
+    async fn tell_of_content(&self) {
+        let journal = self.bot.ports.journal.clone();
+        let read = tokio::task::spawn_blocking(move || journal.memos(TOLD)).await;
+        let told = matches!(read, Ok(Ok(found)) if !found.is_empty());
+        let sees = self.bot.sees_content();
+        if told != sees {
+            return;
+        }
+        let value = (!sees).then(|| "true".to_owned());
+        if let Err(reason) = self.bot.ports.journal.remember(vec![Memo { key: TOLD.to_owned(), value }]).await
+        {
+            warn!(%reason, "it could not be noted what was said of the intents");
+        }
+        if !sees {
+            let text = self.bot.ports.locale.text("discord-no-content", &[]);
+            warn!("the Message Content intent is not switched on");
+            self.say(Target::Control, Body::Lines(vec![text]));
+        }
+    }
+
+    /// Says something that no journal holds.
+    fn say(&self, to: Target, body: Body) {
+        self.bot.ports.queue.push(Post {
+            id: PostId::default(),
+            network: network(),
+            to,
+            lane: Lane::Urgent,
+            at: clock::now(),
+            body,
+            answers: None,
+            quotes: None,
+            confirmed_lines: 0,
+        });
+    }
+}
+
+/// What is seen of one session. Pure.
+#[derive(Debug)]
+struct Watch {
+    up: BTreeSet<u32>,
+    /// The last try that has not led to a link.
+    trying: Option<Instant>,
+    /// The last sign of life, and what it was.
+    alive: Instant,
+    seen: (u64, Vec<Option<Duration>>),
+    /// Discord was asked what it has against us.
+    asked: bool,
+}
+
+impl Watch {
+    fn new(now: Instant) -> Self {
+        Self { up: BTreeSet::new(), trying: Some(now), alive: now, seen: (0, Vec::new()), asked: false }
+    }
+
+    fn tried(&mut self, now: Instant) {
+        self.trying = Some(now);
+    }
+
+    /// A shard is connected. Answers whether all are, as far as anybody knows.
+    fn up(&mut self, shard: u32, shards: u32, now: Instant) -> bool {
+        self.up.insert(shard);
+        self.alive = now;
+        let all = u32::try_from(self.up.len()).is_ok_and(|up| up >= shards);
+        if all {
+            self.trying = None;
+            self.asked = false;
+        }
+        all
+    }
+
+    /// Why the session is of no use any more, if it is not.
+    fn look(&mut self, events: u64, pulse: Vec<Option<Duration>>, now: Instant) -> Option<&'static str> {
+        let seen = (events, pulse);
+        if seen != self.seen {
+            self.seen = seen;
+            self.alive = now;
+        }
+        match self.trying {
+            // Discord's limits make shards start one after the other.
+            Some(since) if now >= since + UP_WITHIN => Some("Discord did not let us in within a minute"),
+            None if now >= self.alive + SILENT_MAX => {
+                debug!(?self.seen, "no sign of life");
+                Some("the connection to Discord is dead: no event and no answered heartbeat for two minutes")
+            }
+            Some(_) | None => None,
+        }
+    }
 }
 
 /// Waits; false if herder goes down meanwhile.
@@ -112,4 +416,42 @@ async fn pause(wait: Duration, shutdown: &CancellationToken) -> bool {
 /// Between 0 and 1; the same for all only if the system has no randomness, which costs nothing but spread.
 fn jitter() -> f64 {
     getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pulse(millis: u64) -> Vec<Option<Duration>> {
+        vec![Some(Duration::from_millis(millis))]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_that_never_comes_up_is_given_up() {
+        let start = Instant::now();
+        let mut watch = Watch::new(start);
+        assert_eq!(watch.look(0, vec![], start + UP_WITHIN / 2), None);
+        watch.tried(start + UP_WITHIN / 2);
+        assert_eq!(watch.look(0, vec![], start + UP_WITHIN), None, "serenity tries again itself");
+        assert!(watch.look(0, vec![], start + UP_WITHIN * 2).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_that_shows_no_life_is_given_up() {
+        let start = Instant::now();
+        let mut watch = Watch::new(start);
+        assert!(watch.up(0, 1, start));
+        assert_eq!(watch.look(1, pulse(10), start + SILENT_MAX / 2), None);
+        assert_eq!(watch.look(1, pulse(11), start + SILENT_MAX), None, "a heartbeat was answered");
+        assert_eq!(watch.look(2, pulse(11), start + SILENT_MAX * 3 / 2), None, "there was an event");
+        assert_eq!(watch.look(2, pulse(11), start + SILENT_MAX * 2), None);
+        assert!(watch.look(2, pulse(11), start + SILENT_MAX * 5 / 2).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_is_up_when_all_its_shards_are() {
+        let now = Instant::now();
+        let mut watch = Watch::new(now);
+        assert_eq!([watch.up(0, 2, now), watch.up(0, 2, now), watch.up(1, 2, now)], [false, false, true]);
+    }
 }

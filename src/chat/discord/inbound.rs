@@ -207,7 +207,11 @@ impl Reader {
         }
         self.names = Arc::new(Names {
             roles: guild.roles.values().map(|role| (role.id.get(), role.name.clone())).collect(),
-            channels: guild.channels.values().map(|channel| (channel.id.get(), channel.name.clone())).collect(),
+            channels: guild
+                .channels
+                .values()
+                .map(|channel| (channel.id.get(), channel.name.clone()))
+                .collect(),
         });
         if self.guild_by.is_some() {
             let newest = guild.channels.values();
@@ -362,7 +366,8 @@ impl Reader {
     async fn note(&mut self) {
         self.follow_new();
         let moved = self.intake.moved();
-        let kept: HashSet<Id> = self.bot.directory.all().into_iter().map(|(_, channel)| channel.get()).collect();
+        let kept: HashSet<Id> =
+            self.bot.directory.all().into_iter().map(|(_, channel)| channel.get()).collect();
         let finished = self.marks.finished();
         let intake = &self.intake;
         let memos = self.memory.note(moved, finished, &kept, |channel| intake.seen(channel));

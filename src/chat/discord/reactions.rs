@@ -151,8 +151,7 @@ async fn mark(bot: &Bot, followed: &Followed) -> Mark {
     match view.and_then(|view| in_view(&view, followed.work)) {
         Some(mark) => mark,
         None => {
-            let (journal, agent, work) =
-                (bot.ports.journal.clone(), followed.agent.clone(), followed.work);
+            let (journal, agent, work) = (bot.ports.journal.clone(), followed.agent.clone(), followed.work);
             let looked = tokio::task::spawn_blocking(move || in_history(&journal, agent, work)).await;
             looked.unwrap_or(Mark::Dropped)
         }
@@ -268,7 +267,10 @@ mod tests {
             (vec![queued(), started(work())], Mark::Running),
             (vec![queued(), started(work()), ended(Category::Success)], Mark::Done),
             (vec![queued(), started(other.clone()), ended(Category::Success)], Mark::Queued),
-            (vec![queued(), started(work()), ended(Category::Crash), Event::Requeued { work: WORK }], Mark::Queued),
+            (
+                vec![queued(), started(work()), ended(Category::Crash), Event::Requeued { work: WORK }],
+                Mark::Queued,
+            ),
             (
                 vec![
                     queued(),

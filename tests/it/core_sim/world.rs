@@ -168,7 +168,9 @@ impl World {
             Ask::Restart => Control::Restart,
             Ask::Stop => Control::Stop,
             Ask::CancelTask(index) => Control::CancelTask(self.some_work(*index)),
-            Ask::Reword(index) => Control::Reword { id: self.some_work(*index), text: format!("reworded {id}") },
+            Ask::Reword(index) => {
+                Control::Reword { id: self.some_work(*index), text: format!("reworded {id}") }
+            }
             Ask::Withdraw(index) => Control::Withdraw(self.some_work(*index)),
             Ask::Clear => Control::Clear,
             Ask::Edit { looping, claude } => {

@@ -3,43 +3,90 @@
 //! serenity runs each event in a task of its own. On a thread of its own those are first polled in order, and nothing here
 //! waits before an event is handed on, so the order is kept.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use futures_util::FutureExt as _;
 use serenity::all::{Context, Event, RawEventHandler};
 use serenity::async_trait;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-use tracing::warn;
+use tracing::{debug, error};
 
 use super::super::inbound::Heard;
 use super::super::{Bot, interactions};
-use crate::chat::LinkState;
-use crate::clock;
+
+/// Shards that came up and were not looked at: as many as there are.
+const UP_CAPACITY: usize = 64;
+
+/// A shard that is connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Up {
+    /// Which.
+    pub(super) shard: u32,
+}
 
 /// Hands events on.
 pub(super) struct Fanout {
     bot: Arc<Bot>,
     heard: mpsc::Sender<Heard>,
+    up: mpsc::Sender<Up>,
     /// Where everything but the link runs.
     runtime: Handle,
+    seen: AtomicU64,
+    /// Something was lost, and it is being said.
+    missed: Arc<AtomicBool>,
 }
 
 impl Fanout {
     /// To be made on the runtime that the parts run on.
-    pub(super) fn new(bot: Arc<Bot>, heard: mpsc::Sender<Heard>) -> Self {
-        Self { bot, heard, runtime: Handle::current() }
+    pub(super) fn new(bot: Arc<Bot>, heard: mpsc::Sender<Heard>) -> (Arc<Self>, mpsc::Receiver<Up>) {
+        let (up, ups) = mpsc::channel(UP_CAPACITY);
+        let (runtime, seen, missed) = (Handle::current(), AtomicU64::new(0), Arc::default());
+        (Arc::new(Self { bot, heard, up, runtime, seen, missed }), ups)
+    }
+
+    /// How many events there were.
+    pub(super) fn seen(&self) -> u64 {
+        self.seen.load(Ordering::Relaxed)
     }
 
     fn hear(&self, heard: Heard) {
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.heard.try_send(heard) {
-            warn!("messages come faster than they are taken in");
+        let Err(mpsc::error::TrySendError::Full(_)) = self.heard.try_send(heard) else { return };
+        if self.missed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (heard, missed) = (self.heard.clone(), Arc::clone(&self.missed));
+        let tell = async move {
+            let room = heard.reserve_owned().await;
+            // What is lost from here on is lost after what is said now was heard.
+            missed.store(false, Ordering::Release);
+            if let Ok(room) = room {
+                room.send(Heard::Missed);
+            }
+        };
+        self.bot.tasks.spawn_on(tell, &self.runtime);
+    }
+
+    /// What is no message and no interaction goes to whoever follows the guild.
+    fn tell(&self, event: Event) {
+        if self.bot.changes.send(Arc::new(event)).is_err() {
+            debug!("nobody follows the guild");
+        }
+    }
+
+    fn is_up(&self, shard: u32) {
+        if self.up.try_send(Up { shard }).is_err() {
+            debug!(shard, "nobody waits for this shard");
         }
     }
 }
 
 #[async_trait]
 impl RawEventHandler for Fanout {
-    async fn raw_event(&self, _: Context, event: Event) {
+    async fn raw_event(&self, context: Context, event: Event) {
+        self.seen.fetch_add(1, Ordering::Relaxed);
         match event {
             Event::MessageCreate(event) => self.hear(Heard::Said(Box::new(event.message))),
             Event::MessageUpdate(event) => self.hear(Heard::Edited(Box::new(event))),
@@ -49,25 +96,26 @@ impl RawEventHandler for Fanout {
             Event::MessageDeleteBulk(event) => self.hear(Heard::Deleted(event.channel_id, event.ids)),
             Event::InteractionCreate(event) => {
                 let bot = Arc::clone(&self.bot);
-                let answer = async move { interactions::handle(&bot, event.interaction).await };
+                let answer = async move {
+                    let answer = AssertUnwindSafe(interactions::handle(&bot, event.interaction));
+                    // One that herder cannot take must not end the others.
+                    if answer.catch_unwind().await.is_err() {
+                        error!("an interaction made herder panic");
+                    }
+                };
                 self.bot.tasks.spawn_on(answer, &self.runtime);
             }
             Event::Ready(_) => {
                 self.hear(Heard::Ready);
-                let bot = Arc::clone(&self.bot);
-                let up = async move { bot.report(LinkState::Up { since: clock::now() }).await };
-                self.bot.tasks.spawn_on(up, &self.runtime);
+                self.is_up(context.shard_id.0);
                 self.tell(event);
+            }
+            Event::Resumed(_) => self.is_up(context.shard_id.0),
+            Event::GuildCreate(created) => {
+                self.hear(Heard::Guild(Box::new(created.guild.clone())));
+                self.tell(Event::GuildCreate(created));
             }
             other => self.tell(other),
         }
-    }
-}
-
-impl Fanout {
-    /// What is no message and no interaction goes to whoever follows the guild.
-    fn tell(&self, event: Event) {
-        // Nobody follows: nobody needs it.
-        let _ = self.bot.changes.send(Arc::new(event));
     }
 }

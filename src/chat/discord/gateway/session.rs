@@ -1,6 +1,8 @@
 //! serenity's shard manager on a thread of its own.
 //!
-//! When that thread ends, all tasks of serenity end with it, whatever they wait for.
+//! When that thread ends, all tasks of serenity end with it, whatever they wait for. After some closing codes serenity
+//! polls a link that is gone without ever yielding: then nothing else runs on that thread, which [`Session::answers`]
+//! notices, and only a message to the shard itself ([`Session::unstick`]) ends it.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -8,23 +10,31 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use serenity::all::{
-    BotGateway, Cache, GatewayError, GatewayIntents, Http, RawEventHandler, ShardManager, ShardManagerOptions,
+    BotGateway, Cache, GatewayError, GatewayIntents, Http, OnlineStatus, RawEventHandler, ShardManager,
+    ShardManagerOptions,
 };
 use serenity::cache::Settings as CacheSettings;
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, RwLock, oneshot};
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{debug, warn};
 
 use super::super::rest::Rest;
 use super::events::Fanout;
 
 /// How long Discord gets to take our leave.
-const FAREWELL: Duration = Duration::from_secs(1);
+const FAREWELL: Duration = Duration::from_millis(700);
+/// How long the thread may be busy with one thing: READY of the largest guild takes a fraction of it.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// A running link.
 pub(super) struct Session {
+    manager: Arc<ShardManager>,
+    runtime: Handle,
     stop: CancellationToken,
     ended: oneshot::Receiver<Option<GatewayError>>,
+    /// Behind it serenity reads the gateway's address before it connects.
+    pub(super) address: Arc<Mutex<String>>,
 }
 
 impl Session {
@@ -33,42 +43,69 @@ impl Session {
         rest: &Rest,
         gateway: &BotGateway,
         intents: GatewayIntents,
-        fanout: Fanout,
+        fanout: Arc<Fanout>,
     ) -> io::Result<Self> {
         let (stop, shards) = (CancellationToken::new(), gateway.shards.max(1));
-        let (told, ended) = oneshot::channel();
-        let options = options(rest.serenity(), gateway.url.clone(), intents, Arc::new(fanout));
+        let address = Arc::new(Mutex::new(gateway.url.clone()));
+        let options = options(rest.serenity(), Arc::clone(&address), intents, fanout);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let ((told, ended), (made, making)) = (oneshot::channel(), oneshot::channel());
         let stopped = stop.clone();
         std::thread::Builder::new().name("discord-gateway".to_owned()).spawn(move || {
-            let end = runtime.block_on(run(options, shards, stopped));
-            drop(runtime);
-            // Whoever asked may be gone.
+            let end = runtime.block_on(async {
+                let (manager, ended) = ShardManager::new(options);
+                // Whoever asked may be gone; then so is this thread at once.
+                if made.send((Arc::clone(&manager), Handle::current())).is_err() {
+                    return None;
+                }
+                run(&manager, ended, shards, stopped).await
+            });
+            runtime.shutdown_background();
             let _ = told.send(end);
         })?;
-        Ok(Self { stop, ended })
+        let (manager, runtime) = making.await.map_err(io::Error::other)?;
+        Ok(Self { manager, runtime, stop, ended, address })
     }
 
-    /// Resolves when Discord ended the session for good, with the reason.
-    pub(super) async fn ended(&mut self) -> String {
-        match (&mut self.ended).await {
-            Ok(Some(error)) => error.to_string(),
-            Ok(None) => "it was told to".to_owned(),
-            Err(_) => "its thread died".to_owned(),
+    /// Resolves when serenity gave up, with its reason.
+    pub(super) async fn ended(&mut self) -> Option<GatewayError> {
+        (&mut self.ended).await.ok().flatten()
+    }
+
+    /// Whether the thread does anything but one thing.
+    pub(super) async fn answers(&self) -> bool {
+        tokio::time::timeout(ANSWER, self.runtime.spawn(async {})).await.is_ok()
+    }
+
+    /// What changes with every heartbeat that is answered.
+    pub(super) async fn pulse(&self) -> Vec<Option<Duration>> {
+        let runners = tokio::time::timeout(ANSWER, self.manager.runners.lock()).await;
+        runners.map(|runners| runners.values().map(|runner| runner.latency).collect()).unwrap_or_default()
+    }
+
+    /// Ends shards whose link is gone: telling a presence to nobody fails, and a shard that cannot send ends.
+    pub(super) async fn unstick(&self) {
+        if let Ok(runners) = tokio::time::timeout(ANSWER, self.manager.runners.lock()).await {
+            runners.values().for_each(|runner| runner.runner_tx.set_status(OnlineStatus::Online));
         }
     }
 
     /// Says goodbye and ends.
     pub(super) async fn close(mut self) {
         self.stop.cancel();
-        if !self.ended.is_terminated() && tokio::time::timeout(FAREWELL * 2, &mut self.ended).await.is_err() {
-            warn!("the link's thread does not end; it is left to itself");
+        match tokio::time::timeout(FAREWELL * 2, &mut self.ended).await {
+            Ok(_) => debug!("the link's thread ended"),
+            Err(_) => warn!("the link's thread does not end; it is left to itself"),
         }
     }
 }
 
-async fn run(options: ShardManagerOptions, shards: u32, stop: CancellationToken) -> Option<GatewayError> {
-    let (manager, mut ended) = ShardManager::new(options);
+async fn run(
+    manager: &ShardManager,
+    mut ended: futures_channel::mpsc::UnboundedReceiver<Result<(), GatewayError>>,
+    shards: u32,
+    stop: CancellationToken,
+) -> Option<GatewayError> {
     manager.set_shards(0, shards, shards).await;
     if let Err(reason) = manager.initialize() {
         warn!(%reason, "the shards could not be started");
@@ -77,7 +114,7 @@ async fn run(options: ShardManagerOptions, shards: u32, stop: CancellationToken)
         end = ended.next() => end.and_then(Result::err),
         () = stop.cancelled() => {
             if tokio::time::timeout(FAREWELL, manager.shutdown_all()).await.is_err() {
-                warn!("Discord does not take our leave");
+                debug!("Discord does not take our leave");
             }
             None
         }
@@ -86,7 +123,7 @@ async fn run(options: ShardManagerOptions, shards: u32, stop: CancellationToken)
 
 fn options(
     http: Arc<Http>,
-    url: String,
+    ws_url: Arc<Mutex<String>>,
     intents: GatewayIntents,
     handler: Arc<dyn RawEventHandler>,
 ) -> ShardManagerOptions {
@@ -101,7 +138,7 @@ fn options(
         shard_index: 0,
         shard_init: 0,
         shard_total: 0,
-        ws_url: Arc::new(Mutex::new(url)),
+        ws_url,
         cache: Arc::new(Cache::new_with_settings(settings)),
         http,
         intents,

@@ -14,9 +14,10 @@ const NAME_MAX: usize = 80;
 
 /// Endings of files that are text, whatever Discord calls them.
 const ENDINGS: [&str; 46] = [
-    "bash", "c", "cc", "cfg", "clj", "conf", "cpp", "cs", "css", "csv", "diff", "ex", "go", "h", "hpp", "hs", "html",
-    "ini", "java", "js", "json", "jsonl", "kt", "lock", "log", "lua", "md", "ml", "patch", "php", "pl", "py", "rb", "rs",
-    "scala", "sh", "sql", "swift", "toml", "ts", "tsx", "txt", "xml", "yaml", "yml", "zig",
+    "bash", "c", "cc", "cfg", "clj", "conf", "cpp", "cs", "css", "csv", "diff", "ex", "go", "h", "hpp", "hs",
+    "html", "ini", "java", "js", "json", "jsonl", "kt", "lock", "log", "lua", "md", "ml", "patch", "php",
+    "pl", "py", "rb", "rs", "scala", "sh", "sql", "swift", "toml", "ts", "tsx", "txt", "xml", "yaml", "yml",
+    "zig",
 ];
 
 /// Whether a file is text.
@@ -97,7 +98,8 @@ fn name(file: &File) -> String {
 
 /// A fence that nothing in `text` closes.
 fn fence(text: &str) -> String {
-    let longest = text.lines().map(|line| line.trim_start().bytes().take_while(|byte| *byte == b'`').count()).max();
+    let longest =
+        text.lines().map(|line| line.trim_start().bytes().take_while(|byte| *byte == b'`').count()).max();
     // A file of nothing but backticks would need a fence of its own length.
     "`".repeat(longest.unwrap_or_default().clamp(2, 60) + 1)
 }
@@ -134,7 +136,10 @@ mod tests {
         let log = file("log.txt", "", 22);
         assert!(attached.room(&log).is_some());
         attached.add(&log, b"one\n```\ntwo ````\nthree");
-        assert_eq!(attached.finish(), ("look\n\nlog.txt:\n````\none\n```\ntwo ````\nthree\n````".to_owned(), vec![]));
+        assert_eq!(
+            attached.finish(),
+            ("look\n\nlog.txt:\n````\none\n```\ntwo ````\nthree\n````".to_owned(), vec![])
+        );
     }
 
     #[test]

@@ -159,13 +159,19 @@ impl Names {
                     push_name(&mut words, '@', name.map(|(_, name)| name.as_str()), whole);
                 }
                 Kind::Role => push_name(&mut words, '@', self.roles.get(&id).map(String::as_str), whole),
-                Kind::Channel => push_name(&mut words, '#', self.channels.get(&id).map(String::as_str), whole),
+                Kind::Channel => {
+                    push_name(&mut words, '#', self.channels.get(&id).map(String::as_str), whole)
+                }
             }
             rest = &rest[length..];
         }
         words.push_str(rest);
         let words = words.trim();
-        if addressed { format!("{OWN_NAME}: {}", words.trim_start_matches([':', ',']).trim_start()) } else { words.to_owned() }
+        if addressed {
+            format!("{OWN_NAME}: {}", words.trim_start_matches([':', ',']).trim_start())
+        } else {
+            words.to_owned()
+        }
     }
 }
 

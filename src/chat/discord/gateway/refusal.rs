@@ -1,0 +1,133 @@
+//! Why Discord does not let us in, and what to do about it.
+//!
+//! serenity tells only of some of the codes with which Discord ends a link for good; with others it connects again without
+//! end, or spins. So when a link does not come about, one login is made here to hear the code itself.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use serenity::all::{GatewayError, GatewayIntents};
+use tokio_tungstenite::connect_async;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tracing::debug;
+
+/// How long Discord gets to say why.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The code for a wrong token.
+const TOKEN: u16 = 4004;
+/// The code for intents that are not switched on.
+pub(super) const DISALLOWED_INTENTS: u16 = 4014;
+
+/// What a code means that no other try can mend; `None`: another try may help.
+pub(super) fn sentence(code: u16) -> Option<&'static str> {
+    Some(match code {
+        TOKEN => {
+            "Discord does not know the token. Put the bot's token (Developer Portal, Bot, Reset Token) into `token` of \
+             [discord], or into the variable or file that it names, and start herder again"
+        }
+        4010 => {
+            "Discord refuses the shard that herder asked for (code 4010). Another program may be logged in with the same \
+             token and other shards; stop it and start herder again"
+        }
+        4011 => {
+            "Discord wants this bot to use more shards (code 4011): it is in too many guilds for one. Start herder again, \
+             so that it asks anew how many"
+        }
+        4012 => {
+            "Discord does not speak this version of its gateway any more (code 4012). Install a newer herder"
+        }
+        4013 => "Discord does not know an intent that herder asks for (code 4013). Install a newer herder",
+        DISALLOWED_INTENTS => {
+            "Discord does not allow an intent that herder asks for (code 4014). Switch on Message Content Intent in the \
+             Developer Portal under Bot, Privileged Gateway Intents, and start herder again"
+        }
+        _ => return None,
+    })
+}
+
+/// The code of an error with which serenity gave up.
+pub(super) fn code(error: &GatewayError) -> Option<u16> {
+    match error {
+        GatewayError::InvalidAuthentication => Some(TOKEN),
+        GatewayError::InvalidShardData => Some(4010),
+        GatewayError::OverloadedShard => Some(4011),
+        GatewayError::InvalidGatewayIntents => Some(4013),
+        GatewayError::DisallowedGatewayIntents => Some(DISALLOWED_INTENTS),
+        _ => None,
+    }
+}
+
+/// Logs in once to hear with which code Discord ends the link. `None`: it does not, or cannot be reached.
+pub(super) async fn ask(url: &str, token: &str, intents: GatewayIntents, shards: u32) -> Option<u16> {
+    match tokio::time::timeout(PATIENCE, log_in(url, token, intents, shards)).await {
+        Ok(code) => code,
+        Err(_) => {
+            debug!("Discord does not say why the link does not come about");
+            None
+        }
+    }
+}
+
+async fn log_in(url: &str, token: &str, intents: GatewayIntents, shards: u32) -> Option<u16> {
+    let (mut link, _) = connect_async(format!("{url}?v=10&encoding=json")).await.ok()?;
+    loop {
+        match link.next().await?.ok()? {
+            Message::Close(frame) => return frame.map(|CloseFrame { code, .. }| code.into()),
+            Message::Text(text) => {
+                let said: Value = serde_json::from_str(&text).ok()?;
+                match (said["op"].as_u64(), said["t"].as_str()) {
+                    (Some(10), _) => {
+                        let login = json!({ "op": 2, "d": {
+                            "token": token, "intents": intents.bits(), "shard": [0, shards],
+                            "properties": { "os": "linux", "browser": "herder", "device": "herder" },
+                        }});
+                        link.send(Message::Text(login.to_string())).await.ok()?;
+                    }
+                    (Some(0), Some("READY")) | (Some(9), _) => {
+                        // It lets us in after all; this session is of no use.
+                        link.close(None).await.ok()?;
+                        return None;
+                    }
+                    _ => {}
+                }
+            }
+            Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_that_no_other_try_mends_are_explained() {
+        for code in [4004, 4010, 4011, 4012, 4013, 4014] {
+            let sentence = sentence(code).expect("it is for good");
+            assert!(sentence.starts_with("Discord ") && !sentence.ends_with('.'), "{sentence}");
+        }
+        for code in [1000, 1001, 4000, 4001, 4002, 4003, 4005, 4007, 4008, 4009] {
+            assert_eq!(sentence(code), None, "{code}");
+        }
+    }
+
+    #[test]
+    fn the_sentences_name_what_to_mend() {
+        assert!(sentence(4004).is_some_and(|text| text.contains("`token` of [discord]")));
+        assert!(
+            sentence(4014)
+                .is_some_and(|text| text.contains("Message Content Intent in the Developer Portal"))
+        );
+        let errors = [
+            (GatewayError::InvalidAuthentication, Some(4004)),
+            (GatewayError::DisallowedGatewayIntents, Some(4014)),
+            (GatewayError::HeartbeatFailed, None),
+        ];
+        for (error, expected) in errors {
+            assert_eq!(code(&error), expected);
+        }
+    }
+}
