@@ -17,6 +17,7 @@ mod core_sim;
 mod demo;
 mod discord_channels;
 mod discord_delivery;
+mod discord;
 mod discord_sim;
 mod drain;
 mod embedded_ircd;

@@ -40,7 +40,7 @@ mod live;
 mod permission;
 mod reactions;
 mod registration;
-#[expect(dead_code, unused_imports, reason = "the parts that work with it come next")]
+#[expect(dead_code, reason = "the parts that work with it come next")]
 mod rest;
 
 use std::sync::Arc;

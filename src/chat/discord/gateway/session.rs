@@ -8,7 +8,7 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
+use futures_util::{Stream, StreamExt as _};
 use serenity::all::{
     BotGateway, Cache, GatewayError, GatewayIntents, Http, OnlineStatus, RawEventHandler, ShardManager,
     ShardManagerOptions,
@@ -102,7 +102,7 @@ impl Session {
 
 async fn run(
     manager: &ShardManager,
-    mut ended: futures_channel::mpsc::UnboundedReceiver<Result<(), GatewayError>>,
+    mut ended: impl Stream<Item = Result<(), GatewayError>> + Unpin,
     shards: u32,
     stop: CancellationToken,
 ) -> Option<GatewayError> {

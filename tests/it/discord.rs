@@ -1,0 +1,152 @@
+//! herder on a simulated Discord: the link and its faults, messages and what becomes of them.
+
+mod link;
+mod messages;
+
+use std::path::Path;
+use std::time::Duration;
+
+use herder::chat::LinkState;
+use herder::config::{AccessRules, Config, Discord as Settings, History, Reach, Subject};
+use herder::core::id::AgentName;
+use herder::journal::{self, Journal, Memo};
+use herder::run::Options;
+use herder::supervisor::View;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::simulated_discord::{Discord, User};
+use crate::stage::{self, PATIENCE, Stage};
+
+/// What the agent does with its work: it writes it down, so that nothing is done twice or left out in secret.
+const WRITES_DOWN: &str = "read -r work; echo \"$work\" >> done";
+
+fn spark() -> AgentName {
+    AgentName::new("spark").expect("a good name")
+}
+
+/// herder on a simulated Discord, with channels that it knows from before, one agent, and alice, who may do anything.
+struct Rig {
+    alice: User,
+    stage: Option<Stage>,
+    dir: TempDir,
+    sim: Discord,
+}
+
+impl Rig {
+    async fn open(sim: Discord) -> Self {
+        let rig = Self::prepare(sim).await;
+        rig.started().await
+    }
+
+    /// Everything but herder itself.
+    async fn prepare(sim: Discord) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        remember_channels(&sim, dir.path()).await;
+        Self { alice: sim.user("alice"), stage: None, dir, sim }
+    }
+
+    async fn started(mut self) -> Self {
+        self.start().await;
+        self.sim.ready().await;
+        self
+    }
+
+    async fn start(&mut self) {
+        self.stage = Some(Stage::open(self.config(), Options::default()).await);
+    }
+
+    async fn stop(&mut self) {
+        if let Some(stage) = self.stage.take() {
+            stage.close().await;
+        }
+    }
+
+    fn config(&self) -> Config {
+        let agent = stage::shell("spark", self.dir.path(), WRITES_DOWN);
+        let mut config = stage::config(self.dir.path(), Vec::new(), vec![agent]);
+        config.access = AccessRules {
+            admins: vec![Subject::DiscordUser(self.alice.id.to_string())],
+            operators: Vec::new(),
+            viewers: vec![Subject::Everyone],
+        };
+        config.discord = Some(settings(&self.sim));
+        config
+    }
+
+    fn stage(&self) -> &Stage {
+        self.stage.as_ref().expect("herder runs")
+    }
+
+    /// Waits until the agent looks so.
+    async fn agent(&self, what: &str, holds: impl FnMut(&View) -> bool) -> View {
+        let waited = self.stage().herder.fleet().wait_for(&spark(), holds);
+        match tokio::time::timeout(PATIENCE, waited).await {
+            Ok(view) => view.expect("the agent is there"),
+            Err(_) => panic!("waited for {what}: {:?}", self.stage().herder.fleet().view(&spark())),
+        }
+    }
+
+    /// Waits until Discord's link stands so.
+    async fn link(&self, what: &str, holds: impl Fn(&LinkState) -> bool) -> LinkState {
+        let looks = async {
+            loop {
+                let links = self.stage().herder.fleet().links();
+                let found = links.into_iter().find(|link| link.network.as_str() == "discord");
+                if let Some(link) = found.filter(|link| holds(&link.state)) {
+                    return link.state;
+                }
+                // The fleet tells nobody when a link changes; nothing else is waited for here.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        match tokio::time::timeout(PATIENCE, looks).await {
+            Ok(state) => state,
+            Err(_) => panic!("waited for {what}: {:?}", self.stage().herder.fleet().links()),
+        }
+    }
+
+    /// What the agent has done, in order.
+    fn done(&self) -> Vec<String> {
+        let done = std::fs::read_to_string(self.dir.path().join("done")).unwrap_or_default();
+        done.lines().map(str::to_owned).collect()
+    }
+
+    /// Waits until so many works were done in all.
+    async fn has_done(&self, count: u64) -> Vec<String> {
+        self.agent("work to be done", |view| view.agent.totals.successes >= count).await;
+        self.done()
+    }
+}
+
+fn settings(sim: &Discord) -> Settings {
+    Settings {
+        token: sim.token().into(),
+        guild: sim.guild_id(),
+        category: "agents".to_owned(),
+        alerts_channel: "alerts".to_owned(),
+        work_channel: "work".to_owned(),
+        control_channel: "herder".to_owned(),
+        bots: Vec::new(),
+        reach: Reach::Plain(sim.api_url()),
+    }
+}
+
+/// Makes the channels of a herder with one agent, as one that ran before would have.
+async fn remember_channels(sim: &Discord, dir: &Path) {
+    let settings = journal::Settings::new(dir.join("data"), History::default());
+    let opened = tokio::task::spawn_blocking(move || Journal::open(&settings)).await;
+    let (journal, _) = opened.expect("it does not panic").expect("a new journal opens");
+    let memo = |(name, key, purpose): (&str, &str, serde_json::Value)| {
+        let value = json!({ "purpose": purpose, "id": sim.makes_channel(name) }).to_string();
+        Memo { key: format!("discord/channel/{key}"), value: Some(value) }
+    };
+    let channels = [
+        ("alerts", "alerts", json!("alerts")),
+        ("work", "work", json!("work")),
+        ("herder", "control", json!("control")),
+        ("spark", "agent/spark", json!({ "agent": "spark" })),
+    ];
+    journal.remember(channels.into_iter().map(memo).collect()).await.expect("a memo is kept");
+    journal.close().await;
+}

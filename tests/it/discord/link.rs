@@ -1,0 +1,162 @@
+//! The link: what breaks it, what it survives, and what ends it for good.
+
+use std::time::Duration;
+
+use herder::chat::LinkState;
+
+use super::Rig;
+use crate::simulated_discord::Discord;
+
+fn is_up(state: &LinkState) -> bool {
+    matches!(state, LinkState::Up { .. })
+}
+
+fn refused(state: &LinkState) -> Option<&str> {
+    match state {
+        LinkState::Refused { reason } => Some(reason),
+        LinkState::Up { .. } | LinkState::Connecting { .. } => None,
+    }
+}
+
+/// Breaks the link in its own way.
+type Break = fn(&Discord);
+
+/// Every way in which a link breaks, and whether the session goes with it.
+const BREAKS: [(&str, Break); 9] = [
+    ("FIN", |sim| sim.gateway().drops_fin()),
+    ("RST", |sim| sim.gateway().drops_rst()),
+    ("4000", |sim| sim.gateway().closes(4000)),
+    ("4007", |sim| sim.gateway().closes(4007)),
+    ("4009", |sim| sim.gateway().closes(4009)),
+    ("no code", |sim| sim.gateway().closes_empty()),
+    ("op 7", |sim| sim.gateway().asks_to_reconnect()),
+    ("op 9, resumable", |sim| sim.gateway().invalidates(true)),
+    ("op 9", |sim| sim.gateway().invalidates(false)),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_or_done_twice_however_the_link_breaks() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    let mut said = Vec::new();
+    for (name, breaks) in BREAKS {
+        for (when, text) in ["before", "while", "after"].map(|when| (when, format!("{name} {when}"))) {
+            if when == "while" {
+                breaks(&rig.sim);
+            }
+            rig.alice.says("#spark", &text);
+            said.push(text);
+        }
+        let count = said.len() as u64;
+        assert_eq!(rig.has_done(count).await, said, "after {name}");
+    }
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn duplicates_and_reordered_events_are_worked_on_once() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.sim.gateway().duplicates("MESSAGE_CREATE", 3);
+    for number in 0..3 {
+        rig.alice.says("#spark", &format!("twice {number}"));
+    }
+    assert_eq!(rig.has_done(3).await, ["twice 0", "twice 1", "twice 2"]);
+    rig.sim.gateway().reorders("MESSAGE_CREATE", 1);
+    rig.alice.says("#spark", "first");
+    rig.alice.says("#spark", "second");
+    let mut done = rig.has_done(5).await.split_off(3);
+    done.sort();
+    assert_eq!(done, ["first", "second"]);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_that_is_closed_again_and_again_is_not_opened_again_and_again() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.link("the link", is_up).await;
+    let before = rig.sim.gateway().connections();
+    rig.sim.gateway().closes_at_connect(3, 4000);
+    rig.sim.gateway().closes(4000);
+    // It takes a second, two and four to get through.
+    rig.sim
+        .until("the link to be back", |state| state.gateway.sessions.iter().any(|session| session.is_ready))
+        .await;
+    rig.alice.says("#spark", "once");
+    rig.has_done(1).await;
+    let tries = rig.sim.gateway().connections() - before;
+    assert!(tries <= 6, "{tries} connections");
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_is_refused_ends_the_adapter_with_what_to_mend() {
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    let config = rig.config();
+    rig.sim.changes_token("another");
+    rig.sim.expects_violation("401");
+    rig.stage = Some(crate::stage::Stage::open(config, herder::run::Options::default()).await);
+    let state = rig.link("a refusal", |state| refused(state).is_some()).await;
+    assert!(refused(&state).is_some_and(|reason| reason.contains("`token` of [discord]")), "{state:?}");
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn codes_that_are_for_good_end_the_adapter() {
+    for (code, part) in [(4004, "token"), (4013, "intent"), (4010, "shard"), (4012, "version")] {
+        let mut rig = Rig::open(Discord::start().await).await;
+        rig.link("the link", is_up).await;
+        rig.sim.gateway().closes_at_connect(u32::MAX, code);
+        rig.sim.gateway().closes(code);
+        let state = rig.link("a refusal", |state| refused(state).is_some()).await;
+        assert!(refused(&state).is_some_and(|reason| reason.contains(part)), "{code}: {state:?}");
+        rig.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_over_which_serenity_hangs_is_begun_anew() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.link("the link", is_up).await;
+    let identifies = rig.sim.gateway().identifies();
+    rig.sim.gateway().closes(4003);
+    rig.alice.says("#spark", "while it hangs");
+    assert_eq!(rig.has_done(1).await, ["while it hangs"]);
+    assert!(rig.sim.gateway().identifies() > identifies);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_that_is_away_is_found_again_and_what_was_missed_is_done() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.link("the link", is_up).await;
+    rig.sim.gateway().refuses(2);
+    rig.sim.gateway().drops_rst();
+    rig.alice.says("#spark", "while it is away");
+    assert_eq!(rig.has_done(1).await, ["while it is away"]);
+    rig.link("the link again", is_up).await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_zombie_is_noticed_and_what_it_swallowed_is_done() {
+    let sim = Discord::start().await;
+    sim.gateway().heartbeat(Duration::from_secs(1));
+    let mut rig = Rig::open(sim).await;
+    rig.link("the link", is_up).await;
+    rig.sim.gateway().zombie(true);
+    rig.alice.says("#spark", "into the void");
+    rig.sim.gateway().zombie(false);
+    assert_eq!(rig.has_done(1).await, ["into the void"]);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_logins_left_it_waits_instead_of_losing_its_token() {
+    let sim = Discord::start().await;
+    sim.gateway().starts_left(0);
+    let mut rig = Rig::prepare(sim).await;
+    rig.start().await;
+    let waits = |state: &LinkState| matches!(state, LinkState::Connecting { reason: Some(reason), .. } if reason.contains("no more logins"));
+    rig.link("it to wait", waits).await;
+    assert_eq!(rig.sim.gateway().identifies(), 0);
+    rig.stop().await;
+}

@@ -1,0 +1,161 @@
+//! What people write: work and commands, marks, changes, what was missed, and what comes late.
+
+use std::time::Duration;
+
+use herder::core::agent::Phase;
+use serde_json::json;
+
+use super::{Rig, spark};
+use crate::simulated_discord::{Discord, Effect, Fault};
+
+fn is_paused(phase: &Phase) -> bool {
+    matches!(phase, Phase::Paused { .. })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plain_text_is_work_and_bare_words_are_commands() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    let said = rig.alice.says("#spark", "count to three");
+    assert_eq!(rig.has_done(1).await, ["count to three"]);
+    rig.sim.reaction(said, "✅").await;
+
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    let queued = rig.alice.says("#herder", "@spark count to four");
+    rig.sim.reaction(queued, "👀").await;
+    rig.alice.says("#herder", "@herder resume spark");
+    assert_eq!(rig.has_done(2).await, ["count to three", "count to four"]);
+    rig.sim.reaction(queued, "✅").await;
+    rig.sim.no_reaction(queued, "👀").await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stranger_changes_nothing() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    let mallory = rig.sim.user("mallory");
+    mallory.says("#spark", "rm -rf");
+    mallory.says("#spark", "pause");
+    rig.alice.says("#spark", "count");
+    assert_eq!(rig.has_done(1).await, ["count"]);
+    let view = rig.stage().herder.fleet().view(&spark()).expect("it is there");
+    assert!(!is_paused(&view.agent.phase) && view.agent.queue.is_empty(), "{:?}", view.agent);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_is_changed_and_taken_back_with_its_message() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    let first = rig.alice.says("#spark", "fix the bild");
+    let second = rig.alice.says("#spark", "delete everything");
+    rig.agent("two works", |view| view.agent.queue.len() == 2).await;
+    rig.alice.edits(first, "fix the build");
+    rig.agent("other words", |view| view.agent.queue.iter().any(|work| work.text == "fix the build")).await;
+    rig.alice.deletes(second);
+    rig.agent("one work", |view| view.agent.queue.len() == 1).await;
+    rig.alice.says("#spark", "resume");
+    assert_eq!(rig.has_done(1).await, ["fix the build"]);
+    rig.sim.reaction(first, "✅").await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_after_a_restart_still_finds_its_work() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    let said = rig.alice.says("#spark", "fix the bild");
+    rig.agent("work", |view| view.agent.queue.len() == 1).await;
+    rig.stop().await;
+    let mut rig = rig.started().await;
+    rig.alice.edits(said, "fix the build");
+    rig.agent("other words", |view| view.agent.queue.iter().any(|work| work.text == "fix the build")).await;
+    rig.alice.says("#spark", "resume");
+    assert_eq!(rig.has_done(1).await, ["fix the build"]);
+    rig.sim.reaction(said, "✅").await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn text_that_is_attached_reaches_the_agent() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    let draft =
+        rig.alice.message("#spark", "see this").attaching("log.txt", "text/plain", "line one\nline two\n");
+    draft.attaching("cat.png", "image/png", vec![0_u8; 10]).send();
+    let view = rig.agent("work", |view| view.agent.queue.len() == 1).await;
+    assert_eq!(view.agent.queue[0].text, "see this\n\nlog.txt:\n```\nline one\nline two\n```");
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_written_while_herder_was_away_is_worked_on_once_and_in_order() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "zero");
+    rig.has_done(1).await;
+    rig.stop().await;
+    // More than a page.
+    let missed: Vec<String> = (1..=130).map(|number| format!("missed {number}")).collect();
+    rig.alice.says("#spark", "pause");
+    for text in &missed {
+        rig.alice.says("#spark", text);
+    }
+    let mut rig = rig.started().await;
+    rig.alice.says("#spark", "live");
+    let view = rig.agent("all of it", |view| view.agent.queue.len() == 131).await;
+    let queued: Vec<&str> = view.agent.queue.iter().map(|work| work.text.as_str()).collect();
+    let expected: Vec<&str> = missed.iter().map(String::as_str).chain(["live"]).collect();
+    assert_eq!(queued, expected);
+    rig.stop().await;
+    // It knows them all.
+    let mut rig = rig.started().await;
+    rig.alice.says("#spark", "last");
+    rig.agent("one more", |view| view.agent.queue.len() == 132).await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_that_is_read_late_is_asked_back_and_work_is_taken() {
+    let sim = Discord::builder().clock_behind(Duration::from_secs(720)).start().await;
+    let mut rig = Rig::open(sim).await;
+    rig.alice.says("#spark", "zero");
+    rig.has_done(1).await;
+    rig.stop().await;
+    rig.alice.says("#spark", "pause");
+    rig.alice.says("#spark", "do this all the same");
+    rig.sim.catches_up();
+    let mut rig = rig.started().await;
+    assert_eq!(rig.has_done(2).await, ["zero", "do this all the same"]);
+    let view = rig.stage().herder.fleet().view(&spark()).expect("it is there");
+    assert!(!is_paused(&view.agent.phase), "a pause of twelve minutes ago: {:?}", view.agent.phase);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_fetched_at_once_is_fetched_later() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "zero");
+    rig.has_done(1).await;
+    rig.stop().await;
+    rig.alice.says("#spark", "one");
+    rig.sim.inject(Fault::status(503, Effect::Before).on("GET /channels/{channel_id}/messages").times(3));
+    let mut rig = rig.started().await;
+    rig.alice.says("#spark", "two");
+    assert_eq!(rig.has_done(3).await, ["zero", "one", "two"]);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_the_intent_whoever_mentions_herder_is_heard() {
+    let mut rig = Rig::open(Discord::builder().without_message_content().start().await).await;
+    rig.alice.says("#spark", "this cannot be read");
+    rig.alice.says("#herder", "@herder pause spark");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    rig.alice.says("#herder", "@herder task add spark count");
+    let view = rig.agent("work", |view| view.agent.queue.len() == 1).await;
+    assert_eq!(json!(view.agent.queue[0].text), "count");
+    rig.stop().await;
+}
