@@ -80,7 +80,8 @@ impl Rig {
 
     /// Waits until the agent looks so.
     async fn agent(&self, what: &str, holds: impl FnMut(&View) -> bool) -> View {
-        let waited = self.stage().herder.fleet().wait_for(&spark(), holds);
+        let name = spark();
+        let waited = self.stage().herder.fleet().wait_for(&name, holds);
         match tokio::time::timeout(PATIENCE, waited).await {
             Ok(view) => view.expect("the agent is there"),
             Err(_) => panic!("waited for {what}: {:?}", self.stage().herder.fleet().view(&spark())),

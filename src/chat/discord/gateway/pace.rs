@@ -10,10 +10,10 @@ use std::time::Duration;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::Instant;
 
-use crate::chat::reconnect::Backoff;
+use crate::chat::reconnect::{Backoff, FIRST};
 
 /// When the next try is due. Pure.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pace {
     backoff: Backoff,
     /// Since when the link is up.
@@ -21,6 +21,12 @@ pub(super) struct Pace {
     opens: Option<Instant>,
     /// Shards that were never connected: their first try is nobody's failure.
     first: u32,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { backoff: Backoff::new(FIRST), up_since: None, opens: None, first: 0 }
+    }
 }
 
 impl Pace {
