@@ -307,7 +307,6 @@ impl Keeper {
     /// All shards are connected.
     async fn up(&mut self) {
         info!(shards = self.shards(), "connected to Discord");
-        self.bot.ports.queue.link_restored();
         if std::mem::replace(&mut self.was_up, true) {
             let line = format!("HEARTBEAT {}", self.bot.ports.name);
             self.say(Target::Work, Body::Notice(Notice::WorkLine { line }));
