@@ -12,12 +12,14 @@ use super::grammar::Call;
 use super::parse::Heard;
 use super::say::Voice;
 use crate::access::Role;
+use crate::chat::Author;
 use crate::core::id::AgentName;
 use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
 use crate::core::work::WorkKind;
 use crate::journal::{Recorded, Stream};
+use crate::l10n::Locale;
 use crate::supervisor::{Asked, Fleet, View};
 
 /// Lines of a list in a chat; more say how many more.
@@ -74,6 +76,8 @@ pub(super) type Done = Result<Answer, Failure>;
 pub(super) struct Desk<'a> {
     pub(super) inner: &'a Inner,
     pub(super) fleet: &'a Fleet,
+    /// The language of the answer.
+    pub(super) locale: &'a Locale,
     pub(super) asked: Asked,
     pub(super) role: Role,
     pub(super) now: Timestamp,
@@ -81,6 +85,10 @@ pub(super) struct Desk<'a> {
     pub(super) long: bool,
     /// Who asks, as rates and confirmations know them.
     pub(super) who: String,
+    /// Who asks, as their network vouches for them.
+    pub(super) author: &'a Author,
+    /// Nobody else sees the answer.
+    pub(super) private: bool,
 }
 
 impl<'a> Desk<'a> {
@@ -121,11 +129,12 @@ impl<'a> Desk<'a> {
             Verb::History => super::history::run(self, call).await,
             Verb::Audit => super::audit::run(self, call).await,
             Verb::Help => super::help::run(self, call),
+            Verb::Link => super::link::run(self, call).await,
         }
     }
 
     pub(super) fn voice(&self) -> Voice<'a> {
-        self.inner.voice(self.now)
+        self.inner.voice(self.locale, self.now)
     }
 
     /// The agent of a call.
@@ -159,9 +168,13 @@ impl<'a> Desk<'a> {
 
     /// The answer to an accepted change: said by the outbox, or here if nobody is to be posted to.
     pub(super) fn accepted(&self, notice: &Notice) -> Answer {
-        let lines =
-            if self.asked.answer.is_some() { Vec::new() } else { vec![self.inner.locale.notice(notice)] };
+        let lines = if self.posted() { Vec::new() } else { vec![self.locale.notice(notice)] };
         Answer::lines(lines).with(json!(notice))
+    }
+
+    /// Whether the answer to a change is posted, and not given back to whoever brought the command here.
+    pub(super) fn posted(&self) -> bool {
+        self.asked.answer.as_ref().is_some_and(|answer| answer.posted)
     }
 
     /// Goes on with something after this line is answered. Nobody waits for it when herder ends: ending stops all anyway.
@@ -213,7 +226,7 @@ impl<'a> Desk<'a> {
     /// Asks for a removal to be confirmed: records that it was asked, and draws a code.
     pub(super) async fn ask_removal(&self, agent: &AgentName) -> Result<String, Failure> {
         self.fleet.record(&self.asked_for(agent)).await?;
-        let code = code().ok_or_else(|| Refusal::Fault { agent: agent.clone() })?;
+        let code = code::<4>().ok_or_else(|| Refusal::Fault { agent: agent.clone() })?;
         let until = self.now.after(CONFIRM_WITHIN);
         let removal = Removal { code: code.clone(), who: self.who.clone(), until };
         let mut memory = self.inner.memory();
@@ -232,10 +245,10 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Four characters that nobody confuses when typing them.
-fn code() -> Option<String> {
+/// So many characters that nobody confuses when typing them.
+pub(super) fn code<const LENGTH: usize>() -> Option<String> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    let mut bytes = [0_u8; 4];
+    let mut bytes = [0_u8; LENGTH];
     getrandom::fill(&mut bytes).ok()?;
     Some(bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect())
 }

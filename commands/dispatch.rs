@@ -16,6 +16,7 @@ use super::desk::{Desk, Done, Failure};
 use super::grammar::Roster;
 use super::later;
 use super::limits::Rate;
+use super::link::Pending;
 use super::parse::{self, Heard, Problem, Room, Scene};
 use super::say::Voice;
 use super::words::{bounded, fold};
@@ -28,7 +29,7 @@ use crate::core::id::{AgentName, NetworkName};
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
 use crate::journal::{AuditEntry, Journal};
-use crate::l10n::Locale;
+use crate::l10n::{LOCALES, Locale};
 use crate::outbox::Redactor;
 use crate::outbox::Target;
 use crate::outbox::clean::clean;
@@ -73,8 +74,9 @@ impl std::fmt::Debug for Dispatcher {
 pub(super) struct Inner {
     pub(super) fleet: Fleet,
     pub(super) journal: Journal,
-    access: Access,
-    pub(super) locale: Locale,
+    pub(super) access: Access,
+    /// All languages, the one of the posts first.
+    locales: Vec<Locale>,
     redactor: Redactor,
     control: Vec<(NetworkName, String)>,
     bots: Vec<(NetworkName, String)>,
@@ -91,6 +93,10 @@ pub(super) struct Memory {
     viewers: Rate,
     bots: Rate,
     pub(super) removals: HashMap<AgentName, Removal>,
+    /// Codes that were given on Discord.
+    pub(super) links: HashMap<String, Pending>,
+    /// Codes that were said, right or wrong.
+    pub(super) link_tries: Rate,
 }
 
 pub(super) struct Removal {
@@ -112,13 +118,15 @@ impl Dispatcher {
             viewers: Rate::new(minute, 12, 60),
             bots: Rate::new(Duration::from_secs(3600), BOT_EXCHANGES, usize::MAX),
             removals: HashMap::new(),
+            links: HashMap::new(),
+            link_tries: Rate::new(minute * 10, 5, 60),
         };
         Self {
             inner: Arc::new(Inner {
                 fleet: setup.fleet,
                 journal: setup.journal,
                 access: setup.access,
-                locale: setup.locale,
+                locales: all_locales(setup.locale),
                 redactor: setup.redactor,
                 control: setup.control,
                 bots: setup.bots,
@@ -147,8 +155,9 @@ impl Dispatcher {
         if heard == Heard::Nothing {
             return None;
         }
-        let voice = inner.voice(now);
-        let standing = match inner.admit(&inbound.author, &heard, now) {
+        let locale = inner.default_locale();
+        let voice = inner.voice(locale, now);
+        let standing = match inner.admit(&inbound.author, &heard, voice) {
             Ok(standing) => standing,
             Err(refused) => {
                 info!(
@@ -165,11 +174,14 @@ impl Dispatcher {
         let desk = Desk {
             inner,
             fleet: &inner.fleet,
+            locale,
             asked,
             role: standing.role,
             now,
             long: inbound.author.origin == Origin::LocalSocket,
             who: person_key(&inbound.author),
+            author: &inbound.author,
+            private: matches!(inbound.place, Place::Direct(_)),
         };
         let done = desk.carry_out(heard).await;
         let lines = inner.lines(voice, done).0;
@@ -199,15 +211,18 @@ impl Dispatcher {
         let desk = Desk {
             inner,
             fleet: &inner.fleet,
+            locale: inner.default_locale(),
             asked,
             role: standing.role,
             now,
             long: true,
             who: person_key(&inbound.author),
+            author: &inbound.author,
+            private: true,
         };
         let done = desk.carry_out(heard).await;
         let ok = done.is_ok();
-        let (lines, data) = inner.lines(inner.voice(now), done);
+        let (lines, data) = inner.lines(inner.voice(inner.default_locale(), now), done);
         Reply { ok, lines, data }
     }
 }
@@ -236,8 +251,15 @@ fn local_author() -> Author {
     }
 }
 
+/// All languages, the one of the posts first.
+fn all_locales(posts: Locale) -> Vec<Locale> {
+    let others = LOCALES.iter().filter(|(name, _)| *name != posts.name());
+    let others: Vec<Locale> = others.filter_map(|(name, _)| posts.other(name).ok()).collect();
+    std::iter::once(posts).chain(others).collect()
+}
+
 /// Whom a rate counts for: whatever costs most to change.
-fn person_key(author: &Author) -> String {
+pub(super) fn person_key(author: &Author) -> String {
     let host = author.mask.as_deref().and_then(|mask| mask.rsplit_once('@')).map(|(_, host)| host);
     let who = author.account.as_deref().or(host).unwrap_or(&author.nick);
     format!("{} {}", author.network, fold(who))
@@ -254,8 +276,18 @@ impl Roster for Inner {
 }
 
 impl Inner {
-    pub(super) fn voice(&self, now: Timestamp) -> Voice<'_> {
-        Voice { locale: &self.locale, now, redactor: &self.redactor }
+    pub(super) fn voice<'a>(&'a self, locale: &'a Locale, now: Timestamp) -> Voice<'a> {
+        Voice { locale, now, redactor: &self.redactor }
+    }
+
+    /// The language of the posts.
+    pub(super) fn default_locale(&self) -> &Locale {
+        self.locales.first().expect("the language of the posts is always there")
+    }
+
+    /// The language that `name` asks for; the posts' if there are no texts in it.
+    pub(super) fn locale(&self, name: &str) -> &Locale {
+        self.locales.iter().find(|locale| locale.speaks(name)).unwrap_or_else(|| self.default_locale())
     }
 
     pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -280,12 +312,15 @@ impl Inner {
         &self,
         author: &Author,
         heard: &Heard,
-        now: Timestamp,
+        voice: Voice<'_>,
     ) -> Result<Standing, Option<Vec<String>>> {
-        let voice = self.voice(now);
+        let now = voice.now;
         let key = person_key(author);
         let needed = needed(heard);
-        let standing = self.access.standing(author);
+        let standing = match needed {
+            Role::Anybody => Some(self.access.anybody(author)),
+            Role::Viewer | Role::Operator | Role::Admin => self.access.standing(author),
+        };
         let Some(standing) = standing.filter(|standing| standing.role >= needed) else {
             let mut memory = self.memory();
             let told = if is_talk(heard) { &mut memory.talk } else { &mut memory.refusals }.allows(&key, now);
@@ -299,6 +334,9 @@ impl Inner {
             }
         } else if author.origin == Origin::Network {
             self.person_spoke(heard);
+        }
+        if standing.role == Role::Anybody && !self.memory().refusals.allows(&key, now) {
+            return Err(None);
         }
         if standing.role == Role::Viewer && !self.memory().viewers.allows(&key, now) {
             return Err(None);
@@ -367,7 +405,12 @@ impl Inner {
                 verb: verb.to_owned(),
                 text: bounded(&self.redactor.redact(&clean(&inbound.text)), AUDIT_MAX),
             },
-            answer: Some(AnswerTo { network: author.network.clone(), to, nick: author.nick.clone() }),
+            answer: Some(AnswerTo {
+                network: author.network.clone(),
+                to,
+                nick: author.nick.clone(),
+                posted: true,
+            }),
             message: inbound.message.clone(),
         }
     }
@@ -385,7 +428,7 @@ impl Inner {
     }
 
     /// What was done, in lines without secrets.
-    fn lines(&self, voice: Voice<'_>, done: Done) -> (Vec<String>, Option<Data>) {
+    pub(super) fn lines(&self, voice: Voice<'_>, done: Done) -> (Vec<String>, Option<Data>) {
         let (lines, data) = match done {
             Ok(answer) => (answer.lines, answer.data),
             Err(Failure::Refusal(refusal)) => (vec![voice.locale.refusal(&refusal)], Some(json!(refusal))),
@@ -407,7 +450,7 @@ fn is_talk(heard: &Heard) -> bool {
 }
 
 /// The role that a line needs.
-fn needed(heard: &Heard) -> Role {
+pub(super) fn needed(heard: &Heard) -> Role {
     match heard {
         Heard::Command(call) => call.command.role,
         Heard::Work { .. } => Role::Operator,

@@ -5,7 +5,7 @@ use super::{Arg, COMMANDS, Command, Scope};
 use crate::core::id::{AgentName, WorkId};
 
 /// The highest count that can be asked for; answers have bounds of their own.
-const COUNT_MAX: u64 = 1000;
+pub(super) const COUNT_MAX: u64 = 1000;
 
 /// What agents there are, as far as a line's meaning depends on it.
 pub trait Roster {
@@ -36,6 +36,23 @@ pub struct Call {
     pub text: String,
     /// The rest of the line in words, quotes resolved.
     pub rest: Vec<String>,
+}
+
+impl Call {
+    /// A command without any argument.
+    pub(super) fn of(command: &'static Command) -> Self {
+        Self {
+            command,
+            agent: None,
+            now: false,
+            count: None,
+            task: None,
+            word: None,
+            choice: None,
+            text: String::new(),
+            rest: Vec::new(),
+        }
+    }
 }
 
 /// Why a line that begins with a command does not fit it.
@@ -111,17 +128,7 @@ pub(super) fn fit(
         return Err(Misfit::WholeFleet);
     }
     let mut fitting = Fitting {
-        call: Call {
-            command,
-            agent: None,
-            now: false,
-            count: None,
-            task: None,
-            word: None,
-            choice: None,
-            text: String::new(),
-            rest: Vec::new(),
-        },
+        call: Call::of(command),
         line,
         next: found.used,
         addressed,
@@ -231,43 +238,24 @@ impl Fitting<'_> {
 
     fn one_of(&mut self, arg: Arg, words: &'static [&'static str]) -> Result<(), Misfit> {
         let word = self.word(arg)?;
-        let folded = fold_end(&word);
-        match words.iter().find(|known| **known == folded) {
-            Some(known) => {
-                self.call.choice = Some(known);
-                Ok(())
-            }
-            None => Err(Misfit::Wrong { word, wanted: words.join("|") }),
-        }
+        self.call.choice = Some(choice(&word, words)?);
+        Ok(())
     }
 
     fn count(&mut self, name: &'static str) -> Result<(), Misfit> {
         let Some(word) = self.peek() else { return Ok(()) };
-        let folded = fold_end(word);
-        if !folded.bytes().all(|c| c.is_ascii_digit()) {
+        if !fold_end(word).bytes().all(|c| c.is_ascii_digit()) {
             return Ok(());
         }
-        // Digits that are too many for a number are a number that is too high.
-        match folded.parse::<u64>().unwrap_or(u64::MAX) {
-            count @ 1..=COUNT_MAX => {
-                self.call.count = u32::try_from(count).ok();
-                self.next += 1;
-                Ok(())
-            }
-            _ => Err(Misfit::Wrong { word: word.to_owned(), wanted: format!("{name} = 1 – {COUNT_MAX}") }),
-        }
+        self.call.count = Some(counted(word, name)?);
+        self.next += 1;
+        Ok(())
     }
 
     fn task(&mut self) -> Result<(), Misfit> {
         let word = self.word(Arg::Task)?;
-        let folded = fold_end(&word);
-        match folded.strip_prefix('#').unwrap_or(&folded).parse::<u64>() {
-            Ok(id) => {
-                self.call.task = Some(WorkId(id));
-                Ok(())
-            }
-            Err(_) => Err(Misfit::Wrong { word, wanted: "task = #12".to_owned() }),
-        }
+        self.call.task = Some(task_of(&word)?);
+        Ok(())
     }
 
     fn text(&mut self) -> Result<(), Misfit> {
@@ -282,21 +270,12 @@ impl Fitting<'_> {
         if self.call.rest.is_empty() { Err(Misfit::Missing(name)) } else { Ok(()) }
     }
 
-    /// A command's name, with or without the `!` it is shown with.
     fn topic(&mut self) -> Result<(), Misfit> {
         let rest = self.line.text_from(self.next);
         if rest.is_empty() {
             return Ok(());
         }
-        let rest = rest.trim_start_matches(['!', '/', '！']);
-        let topic = Words::of_line(rest);
-        let group = topic.len() == 1 && super::GROUPS.contains(&fold_end(rest).as_str());
-        let name = match find(&topic) {
-            Some(found) if found.used == topic.len() => found.command.name.to_owned(),
-            _ if group => fold_end(rest),
-            _ => return Err(Misfit::Wrong { word: rest.to_owned(), wanted: Arg::Topic.usage() }),
-        };
-        self.call.word = Some(name);
+        self.call.word = Some(topic_of(&rest)?);
         self.next = self.line.len();
         Ok(())
     }
@@ -323,7 +302,42 @@ impl Command {
     }
 }
 
-fn no_such_agent(word: &str, roster: &dyn Roster) -> Misfit {
+/// The one of `words` that a word is.
+pub(super) fn choice(word: &str, words: &'static [&'static str]) -> Result<&'static str, Misfit> {
+    let folded = fold_end(word);
+    let known = words.iter().find(|known| **known == folded);
+    known.copied().ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: words.join("|") })
+}
+
+/// A count from 1.
+pub(super) fn counted(word: &str, name: &str) -> Result<u32, Misfit> {
+    // Digits that are too many for a number are a number that is too high.
+    let count = fold_end(word).parse::<u64>().unwrap_or(u64::MAX);
+    let count = u32::try_from(count).ok().filter(|count| (1..=COUNT_MAX).contains(&u64::from(*count)));
+    count
+        .ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: format!("{name} = 1 – {COUNT_MAX}") })
+}
+
+/// A task's number, with or without `#`.
+pub(super) fn task_of(word: &str) -> Result<WorkId, Misfit> {
+    let folded = fold_end(word);
+    let id = folded.strip_prefix('#').unwrap_or(&folded).parse::<u64>();
+    id.map(WorkId).map_err(|_| Misfit::Wrong { word: word.to_owned(), wanted: "task = #12".to_owned() })
+}
+
+/// The name of a command or a group, with or without the `!` it is shown with.
+pub(super) fn topic_of(text: &str) -> Result<String, Misfit> {
+    let text = text.trim_start_matches(['!', '/', '！']);
+    let topic = Words::of_line(text);
+    let group = topic.len() == 1 && super::GROUPS.contains(&fold_end(text).as_str());
+    match find(&topic) {
+        Some(found) if found.used == topic.len() => Ok(found.command.name.to_owned()),
+        _ if group => Ok(fold_end(text)),
+        _ => Err(Misfit::Wrong { word: text.to_owned(), wanted: Arg::Topic.usage() }),
+    }
+}
+
+pub(super) fn no_such_agent(word: &str, roster: &dyn Roster) -> Misfit {
     Misfit::NoSuchAgent { word: word.to_owned(), nearest: nearest_agent(word, roster) }
 }
 
@@ -337,7 +351,7 @@ pub(super) fn nearest_agent(word: &str, roster: &dyn Roster) -> Option<AgentName
 }
 
 /// How an argument is called where it is missing.
-fn wanted(arg: Arg) -> &'static str {
+pub(super) fn wanted(arg: Arg) -> &'static str {
     match arg {
         Arg::Agent | Arg::AgentOrAll => "agent",
         Arg::NewAgent => "name",

@@ -50,7 +50,7 @@ pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
 /// The list, one line per role, so that it fits a chat; and how to speak to herder.
 fn overview(voice: Voice<'_>, role: Role) -> Vec<String> {
     let mut lines = vec![voice.text("cmd-help-how", &[])];
-    for needed in [Role::Viewer, Role::Operator, Role::Admin] {
+    for needed in [Role::Anybody, Role::Viewer, Role::Operator, Role::Admin] {
         let names: Vec<&str> = COMMANDS
             .into_iter()
             .filter(|command| command.role == needed)

@@ -146,6 +146,12 @@ fn of_fleet(voice: Voice<'_>, event: &FleetEvent) -> String {
         FleetEvent::SupervisorPanicked { agent, message } => {
             say(voice, "panicked", agent.to_string(), None, message)
         }
+        FleetEvent::Linked { tie, name, by } => {
+            say(voice, "linked", voice.short(name, 40), Some(by), &format!("{} {}", tie.network, tie.account))
+        }
+        FleetEvent::Unlinked { tie, by } => {
+            say(voice, "unlinked", voice.short(&tie.account, 40), Some(by), "")
+        }
         FleetEvent::Started { version } => say(voice, "started", voice.short(version, 40), None, ""),
         FleetEvent::Stopped => say(voice, "stopped", String::new(), None, ""),
     }
@@ -163,6 +169,7 @@ mod tests {
     use crate::core::spec::{AgentSpec, Runtime};
     use crate::core::time::Timestamp;
     use crate::core::work::{TaskEnd, Work, WorkKind};
+    use crate::journal::Tie;
     use crate::l10n::Locale;
     use crate::outbox::Redactor;
 
@@ -223,6 +230,11 @@ mod tests {
         let agent = || AgentName::new("spark").expect("a name");
         let account = || AccountName::from("team");
         let by = Actor { network: NetworkName::from("libera"), name: "alice".to_owned(), identity: None };
+        let tie = Tie {
+            user: "112233445566778899".to_owned(),
+            network: NetworkName::from("libera"),
+            account: "alice".to_owned(),
+        };
         vec![
             FleetEvent::AgentAdded { agent: agent() },
             FleetEvent::AgentRemoved { agent: agent() },
@@ -230,7 +242,9 @@ mod tests {
                 spec: Box::new(AgentSpec::new(agent(), Runtime::Claude, PathBuf::from("/srv"))),
             },
             FleetEvent::AccountBlocked { account: account(), category: Category::Auth, agent: agent() },
-            FleetEvent::AccountOpened { account: account(), by },
+            FleetEvent::AccountOpened { account: account(), by: by.clone() },
+            FleetEvent::Linked { tie: tie.clone(), name: "Ann".to_owned(), by: by.clone() },
+            FleetEvent::Unlinked { tie, by },
             FleetEvent::SupervisorPanicked { agent: agent(), message: "so it is".to_owned() },
             FleetEvent::Started { version: "0.1.0".to_owned() },
             FleetEvent::Stopped,
@@ -282,6 +296,8 @@ mod tests {
             spark read from bot.toml
             account team blocked: spark, authentication failed
             account team opened by alice
+            linked Ann by alice: libera alice
+            unlinked alice by alice
             supervisor rebuilt spark: so it is
             herder 0.1.0 started
             herder stopped

@@ -63,9 +63,9 @@ impl Dispatcher {
     /// [`Dispatcher::handle`] does.
     pub async fn reword(&self, inbound: Inbound, agent: &AgentName, work: WorkId) -> Option<Vec<String>> {
         let inner = self.inner();
-        let voice = inner.voice(clock::now());
+        let voice = inner.voice(inner.default_locale(), clock::now());
         let (heard, room) = self.read(&inbound);
-        let standing = match inner.admit(&inbound.author, &heard, voice.now) {
+        let standing = match inner.admit(&inbound.author, &heard, voice) {
             Ok(standing) => standing,
             Err(refused) => return refused,
         };
@@ -93,7 +93,10 @@ impl Dispatcher {
         let waiting = view.agent.queue.iter().find(|waiting| waiting.id == work).ok_or_else(gone)?;
         let heard = Heard::Work { agent: agent.clone(), text: waiting.text.clone() };
         let inbound = Inbound { text: waiting.text.clone(), message: None, ..inbound };
-        let (standing, room) = (inner.admit(&inbound.author, &heard, clock::now()), inner.room(&inbound));
+        let (standing, room) = (
+            inner.admit(&inbound.author, &heard, inner.voice(inner.default_locale(), clock::now())),
+            inner.room(&inbound),
+        );
         // Whoever could not take it back cannot have given it either: their role was taken from them since.
         let standing = standing.map_err(|_| gone())?;
         let mut asked = inner.asked(&inbound, &heard, &room, &standing);

@@ -30,8 +30,11 @@ mod answers;
 mod desk;
 pub mod dispatch;
 pub mod grammar;
+pub mod interact;
 mod later;
 mod limits;
+mod link;
+pub mod options;
 pub mod parse;
 pub(crate) mod say;
 mod settings;
@@ -84,6 +87,7 @@ pub enum Verb {
     History,
     Audit,
     Help,
+    Link,
 }
 
 /// What a command is about.
@@ -224,7 +228,7 @@ impl Command {
 }
 
 /// Every command there is, in the order help shows them.
-pub static COMMANDS: [&Command; 21] = [
+pub static COMMANDS: [&Command; 22] = [
     &pause::COMMAND,
     &resume::COMMAND,
     &abort::COMMAND,
@@ -246,6 +250,7 @@ pub static COMMANDS: [&Command; 21] = [
     &agent::LIST,
     &agent::SHOW,
     &help::COMMAND,
+    &link::COMMAND,
 ];
 
 /// First words of the commands whose name has two.

@@ -396,17 +396,7 @@ fn work(agent: AgentName, text: &str) -> Heard {
 }
 
 fn help() -> Heard {
-    Heard::Command(Call {
-        command: command(Verb::Help),
-        agent: None,
-        now: false,
-        count: None,
-        task: None,
-        word: None,
-        choice: None,
-        text: String::new(),
-        rest: Vec::new(),
-    })
+    Heard::Command(Call::of(command(Verb::Help)))
 }
 
 impl<'a> Scene<'a> {

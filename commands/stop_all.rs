@@ -21,7 +21,7 @@ pub(super) const COMMAND: Command = Command {
 /// In a chat the answer comes when every process is gone, which takes as long as the slowest agent; whoever speaks
 /// meanwhile is not kept waiting for it.
 pub(super) async fn run(desk: &Desk<'_>) -> Done {
-    if desk.asked.answer.is_none() {
+    if !desk.posted() {
         let notice = desk.fleet.stop_all(desk.asked.clone()).await?;
         return Ok(desk.accepted(&notice));
     }

@@ -283,6 +283,7 @@ cmd-about-agent-remove = einen Agenten entfernen; fragt nach und behält seine G
 cmd-about-agent-list = die Agenten
 cmd-about-agent-show = wie ein Agent eingestellt ist
 cmd-about-help = diese Liste oder ein Befehl
+cmd-about-link = deinen Discord-Nutzer mit deinem IRC-Konto verbinden: dort gibt es einen Code, hier gilt er
 
 ## Befehle: Hilfe
 
@@ -316,6 +317,7 @@ cmd-or-work = Falls es Arbeit ist: `!task add { $agent } …`
 cmd-needs-role = `{ $command }` braucht die Rolle { $role }.
 cmd-needs-role-work = Wer **{ $agent }** Arbeit geben will, braucht die Rolle { $role }.
 cmd-needs-role-any = Für Befehle braucht es die Rolle { $role }.
+cmd-too-often = Das war zu viel auf einmal. In einer Minute noch einmal versuchen.
 
 ## Befehle: Antworten
 
@@ -425,6 +427,8 @@ cmd-event = { $what ->
     [resumed] macht weiter
     [account-opened] Konto { $subject } geöffnet
     [account-blocked] Konto { $subject } gesperrt
+    [linked] { $subject } verbunden
+    [unlinked] Verbindung von { $subject } aufgehoben
     [reset] Zähler auf null
     [breaker-opened] Sicherung offen nach { $subject } Fehlschlägen
     [breaker-closed] Sicherung geschlossen
@@ -465,3 +469,102 @@ cmd-setting-placeholder = { $key }: prompt=arg gehört zu {"{"}prompt{"}"} im Be
 
 discord-left-out = Nicht oder nur teilweise bei der Nachricht: { $files }. Ein Agent bekommt Textdateien, mit der Nachricht höchstens { $max } KiB; der Rest gehört in seinen Arbeitsordner.
 discord-no-content = Der Message Content Intent ist aus, deshalb kann herder nicht lesen, was hier geschrieben wird. Slash-Befehle, Knöpfe, private Nachrichten und Nachrichten, die herder erwähnen, gehen; einfacher Text im Kanal eines Agenten nicht. Einschalten: Developer Portal, Bot, Privileged Gateway Intents, Message Content Intent; danach herder neu starten.
+## Befehle von Netzen, die eigene haben
+
+slash-pause = pausieren
+slash-resume = fortsetzen
+slash-abort = abbrechen
+slash-restart = neustarten
+slash-stop-all = alle-stoppen
+slash-status = status
+slash-queue = warteschlange
+slash-clear = leeren
+slash-log = protokoll
+slash-history = verlauf
+slash-audit = nachweis
+slash-help = hilfe
+slash-link = verbinden
+slash-agent = agent
+slash-agent-add = hinzufügen
+slash-agent-edit = ändern
+slash-agent-remove = entfernen
+slash-agent-list = liste
+slash-agent-show = zeigen
+slash-task = aufgabe
+slash-task-add = geben
+slash-task-list = liste
+slash-task-show = zeigen
+slash-task-cancel = abbrechen
+slash-about-agent = welche Agenten es gibt und wie sie eingestellt sind
+slash-about-task = Agenten Aufgaben geben und nach ihnen sehen
+option-agent = agent
+option-about-agent = welcher Agent; in seinem eigenen Kanal nicht nötig
+option-name = name
+option-about-name = Name des neuen Agenten: Kleinbuchstaben, Ziffern, Bindestriche
+option-runtime = laufzeit
+option-about-runtime = womit er läuft
+option-now = sofort
+option-about-now = nicht auf das Ende der Sitzung warten
+option-n = anzahl
+option-about-n = wie viele
+option-task = aufgabe
+option-about-task = welche Aufgabe
+option-code = code
+option-about-code = der Code, der es bestätigt
+option-text = text
+option-about-text = was zu tun ist; ohne Angabe: ein Formular für lange Texte
+option-workspace = ordner
+option-about-workspace = sein Ordner, von der Wurzel an; ohne Angabe: ein Formular fragt nach allem
+option-settings = einstellungen
+option-about-settings = key=value …, z. B. model=opus max_turns=20
+option-command = befehl
+option-about-command = ein Befehl
+
+## Formulare
+
+form-task-add = Aufgabe für { $agent }
+form-agent-add = Neuer Agent { $name }
+form-agent-edit = { $agent } ändern
+field-text = Was zu tun ist
+field-workspace = Ordner, von der Wurzel an
+field-model = Modell
+field-command = Befehl (nur für Laufzeit command)
+field-instructions = Ständige Anweisungen
+field-settings = Weitere Einstellungen, je Zeile key=value
+field-example-text = Bring die Tests des Parsers in Ordnung und erkläre, was falsch war.
+field-example-workspace = /srv/agents/spark
+field-example-model = opus
+field-example-command = sh -c 'make test'
+field-example-instructions = Lass die Tests laufen, bevor du sagst, dass du fertig bist.
+field-example-settings = max_turns=20
+
+## Knöpfe
+
+button-resume = Fortsetzen
+button-abort = Abbrechen
+button-transcript = Protokoll
+button-remove = Entfernen
+button-keep = Behalten
+button-answered = { $action } · { $name } ({ $network })
+button-kept = behalten · { $name }
+button-over = erledigt
+prompt-late = Zu spät: { $name } ({ $network }) hat das schon beantwortet: { $action }.
+prompt-over = Zu spät: das ist erledigt. `/status` zeigt, wie es um **{ $agent }** steht.
+answer-file = Die ganze Antwort steht in der Datei.
+answer-failed = Das ging in herder selbst schief; sein Log nennt die Ursache.
+answer-unknown = herder kennt das nicht mehr. Bitte von vorn.
+
+## Befehle: ein Mensch in zwei Netzen
+
+cmd-link-code = Sag das innerhalb von 10 Minuten im IRC, bei den Diensten angemeldet, am besten privat: `!link { $code }`. Wer das sagt, hat ab dann deine Rollen und du dessen. `/link code:remove` hebt es auf.
+cmd-link-how = Gib `/link` auf Discord: die Antwort ist ein Code, der hier gesagt wird. `!link remove` hebt es auf.
+cmd-link-private = Hier würden andere den Code lesen. Gib `/link` als Befehl oder sag es privat.
+cmd-link-elsewhere = Dieser Code wird im IRC gesagt, als `!link` und der Code.
+cmd-link-no-account = Nichts verbunden: du bist hier nicht bei den Diensten angemeldet. Der Code ist verbraucht; melde dich an und hol mit `/link` einen neuen.
+cmd-link-wrong = Nichts verbunden: dieser Code gilt nicht oder nicht mehr. `/link` auf Discord gibt einen neuen.
+cmd-link-done = Verbunden: der Discord-Nutzer { $name } ({ $user }) und das Konto { $account } in { $network } sind ein Mensch, mit den Rollen beider. Bist du das nicht, sag jetzt `!link remove`.
+cmd-link-none = Du bist mit niemandem verbunden.
+cmd-link-removed = { $count ->
+    [one] { $count } Verbindung
+   *[other] { $count } Verbindungen
+} aufgehoben.

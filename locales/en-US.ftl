@@ -307,6 +307,7 @@ cmd-about-agent-remove = remove an agent; asks back, and keeps its history
 cmd-about-agent-list = the agents
 cmd-about-agent-show = what an agent is set to
 cmd-about-help = this list, or one command
+cmd-about-link = tie your Discord user to your IRC account: a code is given there and said here
 
 ## Commands: help
 
@@ -347,6 +348,7 @@ cmd-or-work = If it is work: `!task add { $agent } …`
 cmd-needs-role = `{ $command }` needs the role { $role }.
 cmd-needs-role-work = Giving **{ $agent }** work needs the role { $role }.
 cmd-needs-role-any = Commands need the role { $role }.
+cmd-too-often = That was too much at once. Try again in a minute.
 
 ## Commands: answers
 
@@ -463,6 +465,8 @@ cmd-event = { $what ->
     [resumed] resumed
     [account-opened] account { $subject } opened
     [account-blocked] account { $subject } blocked
+    [linked] linked { $subject }
+    [unlinked] unlinked { $subject }
     [reset] counters reset
     [breaker-opened] breaker opened after { $subject } failures
     [breaker-closed] breaker closed
@@ -505,3 +509,108 @@ cmd-setting-placeholder = { $key }: prompt=arg goes with {"{"}prompt{"}"} in the
 # $files: names of files; $max: kilobytes.
 discord-left-out = Not with the message, or only in part: { $files }. An agent gets text files, { $max } KiB with the message at most; put the rest into its workspace.
 discord-no-content = The Message Content intent is switched off, so herder cannot read what is written here. Slash commands, buttons, private messages and messages that mention herder work; plain text in an agent's channel does not. To switch it on: Developer Portal, Bot, Privileged Gateway Intents, Message Content Intent; then start herder again.
+## Commands of networks that have their own: names and descriptions
+
+# Names: small letters, digits, hyphens; at most 32 characters. In English they are the commands' own.
+slash-pause = pause
+slash-resume = resume
+slash-abort = abort
+slash-restart = restart
+slash-stop-all = stop-all
+slash-status = status
+slash-queue = queue
+slash-clear = clear
+slash-log = log
+slash-history = history
+slash-audit = audit
+slash-help = help
+slash-link = link
+slash-agent = agent
+slash-agent-add = add
+slash-agent-edit = edit
+slash-agent-remove = remove
+slash-agent-list = list
+slash-agent-show = show
+slash-task = task
+slash-task-add = add
+slash-task-list = list
+slash-task-show = show
+slash-task-cancel = cancel
+# Descriptions, at most 100 characters, like all cmd-about-….
+slash-about-agent = which agents there are and what they are set to
+slash-about-task = give agents tasks and look after them
+option-agent = agent
+option-about-agent = which agent; in its own channel it can be left out
+option-name = name
+option-about-name = the new agent's name: small letters, digits, hyphens
+option-runtime = runtime
+option-about-runtime = what runs it
+option-now = now
+option-about-now = do not wait for the end of the session
+option-n = n
+option-about-n = how many
+option-task = task
+option-about-task = which task
+option-code = code
+option-about-code = the code that confirms it
+option-text = text
+option-about-text = what to do; left out: a form with room for a long text
+option-workspace = workspace
+option-about-workspace = its folder, from the root; left out: a form asks for everything
+option-settings = settings
+option-about-settings = key=value …, e.g. model=opus max_turns=20
+option-command = command
+option-about-command = one command
+
+## Forms: titles and labels have at most 45 characters, examples 100
+
+form-task-add = A task for { $agent }
+form-agent-add = New agent { $name }
+form-agent-edit = Change { $agent }
+field-text = What to do
+field-workspace = Folder, from the root
+field-model = Model
+field-command = Command (only for runtime command)
+field-instructions = Standing instructions
+field-settings = More settings, key=value, one per line
+field-example-text = Fix the failing tests in the parser and explain what was wrong.
+field-example-workspace = /srv/agents/spark
+field-example-model = opus
+field-example-command = sh -c 'make test'
+field-example-instructions = Run the tests before you say that you are done.
+field-example-settings = max_turns=20
+
+## Buttons, at most 80 characters with everything in them
+
+button-resume = Resume
+button-abort = Abort
+button-transcript = Transcript
+button-remove = Remove
+button-keep = Keep
+# On the button that takes the place of the others. $action: one of the above or a command. $name: who; $network: where.
+button-answered = { $action } · { $name } ({ $network })
+button-kept = kept · { $name }
+button-over = settled
+# To somebody who presses a button after somebody else did.
+prompt-late = Too late: { $name } ({ $network }) has answered this: { $action }.
+prompt-over = Too late: this is settled. `/status` shows how **{ $agent }** stands.
+answer-file = The whole answer is in the file.
+answer-failed = That went wrong inside herder; its log has the cause.
+answer-unknown = herder does not know this any more. Try it anew.
+
+## Commands: one person on two networks
+
+# $code: to be said elsewhere.
+cmd-link-code = Say this on IRC within 10 minutes, logged in to services, best in private: `!link { $code }`. Whoever says it has your roles from then on, and you theirs. `/link code:remove` undoes it.
+cmd-link-how = Give `/link` on Discord: it answers with a code to say here. `!link remove` undoes it.
+cmd-link-private = Others would read the code here. Give `/link` as a command, or say it in private.
+cmd-link-elsewhere = This code is to be said on IRC, as `!link` and the code.
+cmd-link-no-account = Nothing tied: you are not logged in to services here. The code is used up; log in, then get a new one with `/link`.
+cmd-link-wrong = Nothing tied: that code is not good, or not any more. `/link` on Discord gives a new one.
+# $name, $user: on Discord. $account, $network: here.
+cmd-link-done = Tied: the Discord user { $name } ({ $user }) and the account { $account } on { $network } are one person, with the roles of both. If that is not you, say `!link remove` now.
+cmd-link-none = You are tied to nobody.
+cmd-link-removed = { $count ->
+    [one] { $count } tie
+   *[other] { $count } ties
+} undone.

@@ -240,6 +240,7 @@ cmd-about-agent-remove = エージェントを外す。確認を求め、履歴�
 cmd-about-agent-list = エージェントの一覧
 cmd-about-agent-show = エージェントの設定
 cmd-about-help = この一覧、または一つのコマンド
+cmd-about-link = Discord のユーザーと IRC のアカウントを結ぶ。あちらで出たコードをこちらで言う
 
 ## コマンド：ヘルプ
 
@@ -273,6 +274,7 @@ cmd-or-work = 作業なら：`!task add { $agent } …`
 cmd-needs-role = `{ $command }` には { $role } の権限が必要。
 cmd-needs-role-work = **{ $agent }** に作業を渡すには { $role } の権限が必要。
 cmd-needs-role-any = コマンドには { $role } の権限が必要。
+cmd-too-often = 一度に多すぎます。一分後にもう一度どうぞ。
 
 ## コマンド：答え
 
@@ -370,6 +372,8 @@ cmd-event = { $what ->
     [resumed] 再開
     [account-opened] アカウント { $subject } を開放
     [account-blocked] アカウント { $subject } を閉鎖
+    [linked] { $subject } を結んだ
+    [unlinked] { $subject } の結びを解いた
     [reset] カウンターを戻した
     [breaker-opened] { $subject } 回の失敗でブレーカー開
     [breaker-closed] ブレーカー閉
@@ -409,3 +413,99 @@ cmd-setting-placeholder = { $key }：prompt=arg はコマンドに {"{"}prompt{"
 
 discord-left-out = メッセージに含まれない、または一部だけのファイル: { $files }。エージェントに届くのはテキストファイルだけで、メッセージと合わせて { $max } KiB までです。残りは作業フォルダーに置いてください。
 discord-no-content = Message Content Intent がオフのため、herder はここに書かれた内容を読めません。スラッシュコマンド、ボタン、個人メッセージ、herder へのメンション付きメッセージは使えますが、エージェントのチャンネルに書いたふつうの文は届きません。オンにするには: Developer Portal → Bot → Privileged Gateway Intents → Message Content Intent。そのあと herder を再起動してください。
+## 独自のコマンドを持つネットワーク
+
+slash-pause = 一時停止
+slash-resume = 再開
+slash-abort = 中止
+slash-restart = 再起動
+slash-stop-all = 全停止
+slash-status = 状態
+slash-queue = 待ち行列
+slash-clear = 消去
+slash-log = ログ
+slash-history = 履歴
+slash-audit = 監査
+slash-help = ヘルプ
+slash-link = 連携
+slash-agent = エージェント
+slash-agent-add = 追加
+slash-agent-edit = 変更
+slash-agent-remove = 削除
+slash-agent-list = 一覧
+slash-agent-show = 表示
+slash-task = タスク
+slash-task-add = 追加
+slash-task-list = 一覧
+slash-task-show = 表示
+slash-task-cancel = 取消
+slash-about-agent = エージェントの一覧と設定
+slash-about-task = エージェントにタスクを渡し、様子を見る
+option-agent = エージェント
+option-about-agent = どのエージェントか。その専用チャンネルでは省ける
+option-name = 名前
+option-about-name = 新しいエージェントの名前：小文字、数字、ハイフン
+option-runtime = ランタイム
+option-about-runtime = 何で動かすか
+option-now = すぐ
+option-about-now = セッションの終わりを待たない
+option-n = 件数
+option-about-n = いくつ
+option-task = タスク
+option-about-task = どのタスクか
+option-code = コード
+option-about-code = 確認のコード
+option-text = 内容
+option-about-text = やること。省くと長い文章の入る入力欄が開く
+option-workspace = フォルダ
+option-about-workspace = ルートからのフォルダ。省くと入力欄がすべてを尋ねる
+option-settings = 設定
+option-about-settings = key=value …（例 model=opus max_turns=20）
+option-command = コマンド
+option-about-command = コマンド一つ
+
+## 入力欄
+
+form-task-add = { $agent } へのタスク
+form-agent-add = 新しいエージェント { $name }
+form-agent-edit = { $agent } の変更
+field-text = やること
+field-workspace = フォルダ（ルートから）
+field-model = モデル
+field-command = コマンド（ランタイム command のときだけ）
+field-instructions = 常に守る指示
+field-settings = その他の設定 key=value、一行に一つ
+field-example-text = パーサーの失敗しているテストを直し、何が間違っていたか説明して。
+field-example-workspace = /srv/agents/spark
+field-example-model = opus
+field-example-command = sh -c 'make test'
+field-example-instructions = 終わったと言う前にテストを走らせること。
+field-example-settings = max_turns=20
+
+## ボタン
+
+button-resume = 再開
+button-abort = 中止
+button-transcript = ログ
+button-remove = 削除
+button-keep = 残す
+button-answered = { $action } · { $name }（{ $network }）
+button-kept = 残した · { $name }
+button-over = 済み
+prompt-late = 手遅れです：{ $name }（{ $network }）が先に答えました：{ $action }。
+prompt-over = 手遅れです：もう片付いています。`/status` で **{ $agent }** の様子が見られます。
+answer-file = 答えの全文はファイルにあります。
+answer-failed = herder の内部で失敗しました。原因はログにあります。
+answer-unknown = herder はこれをもう覚えていません。初めからどうぞ。
+
+## 二つのネットワークにいる一人
+
+cmd-link-code = 10 分以内に、サービスにログインした IRC で、できれば個人宛に言ってください：`!link { $code }`。言った人はあなたの権限を、あなたはその人の権限を持ちます。`/link code:remove` で取り消せます。
+cmd-link-how = Discord で `/link` と入力すると、ここで言うコードが出ます。`!link remove` で取り消せます。
+cmd-link-private = ここではコードが他の人にも読まれます。コマンドの `/link` を使うか、個人宛に言ってください。
+cmd-link-elsewhere = このコードは IRC で `!link` に続けて言ってください。
+cmd-link-no-account = 結んでいません：ここでサービスにログインしていません。コードは使い切りました。ログインしてから `/link` で新しいものを。
+cmd-link-wrong = 結んでいません：そのコードは無効か、期限切れです。Discord の `/link` で新しいものが出ます。
+cmd-link-done = 結びました：Discord のユーザー { $name }（{ $user }）と { $network } のアカウント { $account } は一人として、両方の権限を持ちます。あなたでなければ、今すぐ `!link remove`。
+cmd-link-none = 誰とも結ばれていません。
+cmd-link-removed = { $count } 件を取り消しました。

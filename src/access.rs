@@ -10,8 +10,13 @@
 //!   [`mask_problem`].
 //! * `*` (everybody) makes viewers alone, wherever it is written.
 //!
+//! A person who has shown to be a Discord user and the owner of a services account ([`Ties`]) has the higher of the roles
+//! of both, wherever they speak.
+//!
 //! Establishing who is speaking (account tags, WHOX, replayed lines) is the networks' part, `crate::chat`. What each
 //! command needs is in the commands' table, `crate::commands`.
+
+mod ties;
 
 use std::fmt;
 
@@ -20,10 +25,14 @@ use serde::{Deserialize, Serialize};
 use crate::chat::{Author, Origin};
 use crate::config::{AccessRules, DISCORD_NETWORK, Subject};
 
+pub use ties::Ties;
+
 /// What a person may do; each role includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
+    /// Nothing that shows or changes anything of the agents: what everybody may, known or not.
+    Anybody,
     /// Look: status, log, help.
     Viewer,
     /// Steer: pause, resume, abort, tasks, work.
@@ -37,6 +46,7 @@ impl Role {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Anybody => "anybody",
             Self::Viewer => "viewer",
             Self::Operator => "operator",
             Self::Admin => "admin",
@@ -66,6 +76,7 @@ pub struct Access {
     rules: Vec<(Role, Subject)>,
     /// Subjects that were left out because they would have named too many.
     left_out: Vec<(Role, Subject)>,
+    ties: Ties,
 }
 
 impl Access {
@@ -93,6 +104,12 @@ impl Access {
         access
     }
 
+    /// With what people have shown to be elsewhere.
+    #[must_use]
+    pub fn with(self, ties: Ties) -> Self {
+        Self { ties, ..self }
+    }
+
     /// Whether nobody at all can command: said at start. Viewers only look, so that they do not count.
     #[must_use]
     pub fn nobody(&self) -> bool {
@@ -116,11 +133,34 @@ impl Access {
     pub fn standing(&self, author: &Author) -> Option<Standing> {
         match author.origin {
             Origin::LocalSocket => Some(Standing { role: Role::Admin, identity: Some("local".to_owned()) }),
-            Origin::Network => self.rules.iter().find_map(|(role, subject)| {
-                let identity = proof(subject, author)?;
-                Some(Standing { role: *role, identity })
-            }),
+            Origin::Network => {
+                let own = self.here(author);
+                let others = self.ties.others(author);
+                if others.is_empty() {
+                    return own;
+                }
+                let elsewhere = others.iter().filter_map(|other| self.here(other));
+                let role = own.iter().cloned().chain(elsewhere).map(|standing| standing.role).max()?;
+                let shown = own.and_then(|standing| standing.identity).or_else(|| vouched(author));
+                let all = shown.into_iter().chain(others.iter().filter_map(known_as));
+                Some(Standing { role, identity: Some(all.collect::<Vec<_>>().join(" = ")) })
+            }
         }
+    }
+
+    /// What somebody is who may be nobody: good for what anybody may.
+    #[must_use]
+    pub fn anybody(&self, author: &Author) -> Standing {
+        let unknown = || Standing { role: Role::Anybody, identity: vouched(author) };
+        self.standing(author).unwrap_or_else(unknown)
+    }
+
+    /// The highest role that somebody has on the network where they speak.
+    fn here(&self, author: &Author) -> Option<Standing> {
+        self.rules.iter().find_map(|(role, subject)| {
+            let identity = proof(subject, author)?;
+            Some(Standing { role: *role, identity })
+        })
     }
 }
 
@@ -163,6 +203,16 @@ fn vouched(author: &Author) -> Option<String> {
         || author.mask.as_ref().map(|mask| format!("mask:{mask}")),
         |account| Some(format!("account:{account}")),
     )
+}
+
+/// What somebody is known as elsewhere, with the network, since several can have accounts.
+fn known_as(author: &Author) -> Option<String> {
+    let account = author.account.as_deref()?;
+    Some(if on_discord(author) {
+        format!("discord:{account}")
+    } else {
+        format!("{}:{account}", author.network)
+    })
 }
 
 /// Whether a text can be a services account. Servers write `*` and `0` for "not logged in".

@@ -296,6 +296,25 @@ impl From<Stream> for String {
     }
 }
 
+/// One person on two networks: a Discord user and a services account.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Tie {
+    /// The id of the Discord user.
+    pub user: String,
+    /// The network of the account.
+    pub network: NetworkName,
+    /// The account.
+    pub account: String,
+}
+
+impl Tie {
+    /// Whether it is about that account. Services compare accounts without case.
+    #[must_use]
+    pub fn is_of(&self, network: &NetworkName, account: &str) -> bool {
+        self.network == *network && self.account.eq_ignore_ascii_case(account)
+    }
+}
+
 /// A recorded fact of the fleet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
@@ -337,6 +356,22 @@ pub enum FleetEvent {
         agent: AgentName,
         /// The panic's message.
         message: String,
+    },
+    /// A person showed to be both a Discord user and the owner of a services account.
+    Linked {
+        /// Who they are on both.
+        tie: Tie,
+        /// What they are called on Discord.
+        name: String,
+        /// Who gave the code that proves it.
+        by: Actor,
+    },
+    /// Such a tie was undone.
+    Unlinked {
+        /// Which.
+        tie: Tie,
+        /// By whom.
+        by: Actor,
     },
     /// herder started.
     Started {

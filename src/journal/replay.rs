@@ -16,7 +16,7 @@ use crate::core::time::Timestamp;
 
 use super::layout::{Head, Tree, Trees, snapshot_key, stream_text};
 use super::query::Reader;
-use super::{Entry, FleetEvent, ReadError, Stream, encoding};
+use super::{Entry, FleetEvent, ReadError, Stream, Tie, encoding};
 
 /// A state that is made of a stream's entries alone.
 pub trait Aggregate: Default + Serialize + DeserializeOwned {
@@ -56,6 +56,9 @@ pub struct FleetState {
     pub configured: BTreeMap<AgentName, AgentSpec>,
     /// Accounts whose agents are paused.
     pub blocked: BTreeMap<AccountName, Blocked>,
+    /// Who is who on Discord and elsewhere.
+    #[serde(default)]
+    pub ties: BTreeSet<Tie>,
     /// When herder last started.
     pub started: Option<Timestamp>,
     /// Whether it went down on purpose since.
@@ -86,6 +89,17 @@ impl Aggregate for FleetState {
             }
             FleetEvent::AccountOpened { account, .. } => {
                 self.blocked.remove(account);
+            }
+            FleetEvent::Linked { tie, .. } => {
+                // Nobody is two people on one network.
+                self.ties.retain(|known| {
+                    let same = known.user == tie.user && known.network == tie.network;
+                    !same && !known.is_of(&tie.network, &tie.account)
+                });
+                self.ties.insert(tie.clone());
+            }
+            FleetEvent::Unlinked { tie, .. } => {
+                self.ties.remove(tie);
             }
             FleetEvent::SupervisorPanicked { .. } => {}
             FleetEvent::Started { .. } => {

@@ -156,6 +156,21 @@ impl Locale {
         Ok(Self::build(position, zone))
     }
 
+    /// The same zone in another language.
+    ///
+    /// # Errors
+    /// If there are no texts in that language.
+    pub fn other(&self, name: &str) -> Result<Self, UnknownLocale> {
+        Self::load_in_zone(name, self.0.zone.clone())
+    }
+
+    /// Whether it is in the language that `name` asks for, whatever the region.
+    #[must_use]
+    pub fn speaks(&self, name: &str) -> bool {
+        let asked = name.parse::<LanguageIdentifier>();
+        asked.is_ok_and(|asked| asked.language == language(self.0.name).language)
+    }
+
     fn build(position: usize, zone: TimeZone) -> Self {
         let (name, source) = LOCALES[position];
         let fallback = (position != 0).then(|| bundle(SOURCE, LOCALES[0].1));

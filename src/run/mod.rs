@@ -156,7 +156,7 @@ impl Herder {
         let dispatcher = Dispatcher::new(Setup {
             fleet: fleet.clone(),
             journal: journal.clone(),
-            access: Access::new(&config.access),
+            access: Access::new(&config.access).with(fleet.ties().clone()),
             locale: locale.clone(),
             redactor: redactor.clone(),
             control: networks::control_channels(&config),
@@ -193,7 +193,7 @@ impl Herder {
     ) {
         let (inbound, heard) = mpsc::channel(INBOUND_CAPACITY);
         let (channels, wanted) = watch::channel(channels::wanted(&self.fleet, locale, redactor));
-        let access = Arc::new(Access::new(&config.access));
+        let access = Arc::new(Access::new(&config.access).with(self.fleet.ties().clone()));
         for network in &config.irc {
             let Some(queue) = self.queues.get(&network.name) else { continue };
             let irc = networks::Irc {

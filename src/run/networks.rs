@@ -111,8 +111,11 @@ pub(super) fn settings(
     irc::Settings {
         network: network.clone(),
         name: config.name.clone(),
-        needs_account: named
-            .any(|subject| matches!(subject, Subject::IrcAccount { network: of, .. } if *of == network.name)),
+        // An account may also be tied to somebody on Discord.
+        needs_account: config.discord.is_some()
+            || named.any(
+                |subject| matches!(subject, Subject::IrcAccount { network: of, .. } if *of == network.name),
+            ),
         is_operator: Arc::new(move |author| access.role(author) >= Some(Role::Operator)),
         patience,
         memory: irc::Memory::default(),

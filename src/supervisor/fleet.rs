@@ -11,6 +11,7 @@ use super::root::ToRoot;
 use super::shared::Shared;
 use super::task::{Note, Request};
 use super::{Asked, View, posting};
+use crate::access::Ties;
 use crate::chat::LinkReport;
 use crate::clock;
 use crate::core::agent::Phase;
@@ -19,7 +20,7 @@ use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::spec::AgentSpec;
 use crate::core::work::WorkKind;
-use crate::journal::{Batch, Entry, FleetEvent, Journal, Stream, Write};
+use crate::journal::{Batch, Entry, FleetEvent, Journal, Stream, Tie, Write};
 use crate::outbox::{Post, Target};
 
 /// Added to twice the grace before `stop-all` answers with what is left.
@@ -166,6 +167,38 @@ impl Fleet {
         answer.await.unwrap_or(Err(fault))
     }
 
+    /// Who is who on Discord and elsewhere.
+    #[must_use]
+    pub fn ties(&self) -> &Ties {
+        &self.shared.ties
+    }
+
+    /// Records that a person is a Discord user and the owner of an account; resolves when it is on disk.
+    ///
+    /// # Errors
+    /// If it cannot be recorded.
+    pub async fn link(&self, tie: Tie, name: String, asked: Asked) -> Result<(), Refusal> {
+        let by = asked.audit.by.clone();
+        self.tie(FleetEvent::Linked { tie, name, by }, asked).await
+    }
+
+    /// Undoes it.
+    ///
+    /// # Errors
+    /// If it cannot be recorded.
+    pub async fn unlink(&self, tie: Tie, asked: Asked) -> Result<(), Refusal> {
+        let by = asked.audit.by.clone();
+        self.tie(FleetEvent::Unlinked { tie, by }, asked).await
+    }
+
+    async fn tie(&self, event: FleetEvent, asked: Asked) -> Result<(), Refusal> {
+        let (ticket, done) = oneshot::channel();
+        self.shared.tell_root(ToRoot::Tie { event, asked, ticket });
+        let lost =
+            |_| Refusal::Invalid { what: "journal".to_owned(), why: "it cannot be written".to_owned() };
+        done.await.map_err(lost)
+    }
+
     /// Removes an agent: its session is stopped, its history kept.
     ///
     /// # Errors
@@ -199,7 +232,7 @@ impl Fleet {
         };
         let (said, now) = (posting::summary(&asked), clock::now());
         let mut posts = self.shared.posting.mirrored(&asked, said, &Target::Control, Some(&reply), now);
-        let answer = asked.answer.as_ref();
+        let answer = asked.answer.as_ref().filter(|answer| answer.posted);
         posts.extend(answer.map(|answer| posting::answer(answer, asked.message.clone(), reply.clone(), now)));
         if !posts.is_empty() {
             let batch = Batch { at: now, posts, ..Batch::default() };

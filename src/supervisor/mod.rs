@@ -61,6 +61,9 @@ pub struct AnswerTo {
     pub to: Target,
     /// The nick that is addressed.
     pub nick: String,
+    /// Whether it is posted. Otherwise whoever brought the command there shows the answer, and what would say the same in
+    /// that place is left out.
+    pub posted: bool,
 }
 
 /// One agent as it can be seen from outside: published after every decision, never waited for.

@@ -40,6 +40,8 @@ pub(super) enum ToRoot {
     AccountBlocked { agent: AgentName, account: AccountName, category: Category },
     /// A person resumed an agent of the account.
     AccountOpened { agent: AgentName, account: AccountName, by: Actor },
+    /// A person is somebody elsewhere too, or is no more.
+    Tie { event: FleetEvent, asked: Asked, ticket: oneshot::Sender<()> },
     /// A supervisor panicked and is being rebuilt.
     Panicked { agent: AgentName, message: String },
     /// A supervisor cannot be rebuilt.
@@ -90,6 +92,15 @@ impl Root {
             ToRoot::Add { spec, asked, ticket } => self.add(*spec, asked, ticket).await,
             ToRoot::AccountBlocked { agent, account, category } => self.block(agent, account, category).await,
             ToRoot::AccountOpened { agent, account, by } => self.open(&agent, account, by).await,
+            ToRoot::Tie { event, asked, ticket } => {
+                let entries = vec![Entry::Audit(asked.audit)];
+                let audit = Write { stream: Stream::Audit, expected_rev: None, entries };
+                self.commit(vec![event], vec![audit], Vec::new()).await?;
+                self.shared.ties.set(self.fleet.ties.clone());
+                // Whoever asked may be gone; the tie stands.
+                let _ = ticket.send(());
+                Ok(())
+            }
             ToRoot::Panicked { agent, message } => {
                 self.tell_again(&agent);
                 self.record(vec![FleetEvent::SupervisorPanicked { agent, message }], Vec::new()).await
@@ -189,7 +200,7 @@ impl Root {
         let reply = Notice::AgentAdded { agent: name.clone(), runtime: spec.runtime };
         let (said, now) = (posting::summary(&asked), clock::now());
         let mut posts = self.shared.posting.mirrored(&asked, said, &Target::Control, Some(&reply), now);
-        if let Some(answer) = &asked.answer {
+        if let Some(answer) = asked.answer.as_ref().filter(|answer| answer.posted) {
             posts.push(posting::answer(answer, asked.message.clone(), reply.clone(), now));
         }
         let by = asked.audit.by.clone();

@@ -16,6 +16,7 @@ use super::root::ToRoot;
 use super::task::{Note, Request};
 use super::timers::Timers;
 use super::{FaultInjection, View};
+use crate::access::Ties;
 use crate::chat::LinkReport;
 use crate::clock;
 use crate::core::id::{AgentName, NetworkName};
@@ -59,6 +60,8 @@ pub(super) struct Shared {
     /// are a few words per failure of an agent or a network.
     pub(super) root: mpsc::UnboundedSender<ToRoot>,
     pub(super) handles: RwLock<BTreeMap<AgentName, Handle>>,
+    /// Who is who on Discord and elsewhere.
+    pub(super) ties: Ties,
     pub(super) links: RwLock<BTreeMap<NetworkName, LinkReport>>,
     /// What can be seen of each agent's last session between two decisions.
     pub(super) lives: RwLock<BTreeMap<AgentName, watch::Receiver<Live>>>,

@@ -14,6 +14,7 @@ use super::shared::Shared;
 use super::task::Request;
 use super::timers::Timers;
 use super::{Asked, FaultInjection, Fleet, Handle};
+use crate::access::Ties;
 use crate::core::agent::{Agent, Phase};
 use crate::core::id::{AgentName, NetworkName};
 use crate::core::input::{Control, Input};
@@ -87,12 +88,14 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         ended: CancellationToken::new(),
         root: root_tx,
         handles: RwLock::default(),
+        ties: Ties::default(),
         links: RwLock::default(),
         lives: RwLock::default(),
     });
     let mut survivors = end_orphans(&shared, &recalled).await;
 
     let Recalled { fleet, rev, agents: known } = recalled;
+    shared.ties.set(fleet.ties.clone());
     let mut root = Root::new(Arc::clone(&shared), fleet, rev);
     for (name, (agent, rev)) in known {
         if agent.phase == Phase::Removed {

@@ -407,7 +407,9 @@ impl Supervisor<'_> {
                 }
                 if let Some(answer) = asked.answer {
                     posting::leave_out_echo(&mut pending.posts, first, &answer, self.name, &reply);
-                    ahead.push(posting::answer(&answer, asked.message, reply.clone(), at));
+                    if answer.posted {
+                        ahead.push(posting::answer(&answer, asked.message, reply.clone(), at));
+                    }
                 }
                 pending.posts.splice(first..first, ahead);
                 pending.answers.push((ticket, Ok(reply)));

@@ -2,7 +2,9 @@
 
 mod any_line;
 mod dispatch;
+mod interact;
 mod lines;
+mod link;
 mod reading;
 mod rig;
 mod socket;

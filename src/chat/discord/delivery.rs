@@ -280,7 +280,11 @@ impl Sender {
     /// Sends it, in the best form that Discord takes.
     async fn send(&self, channel: ChannelId) -> Result<Option<MessageId>, Verdict> {
         let private = matches!(self.place, Place::Person(_));
-        let rows = if self.line.index == 0 { buttons::rows(&self.line.source) } else { Vec::new() };
+        let rows = if self.line.index == 0 {
+            buttons::rows(&self.line.source, &self.bot.ports.locale)
+        } else {
+            Vec::new()
+        };
         let rows = serde_json::to_value(&rows).ok().filter(|_| !rows.is_empty());
         let mut form = Form::Whole;
         loop {

@@ -1,13 +1,383 @@
-//! Slash commands, completion, forms and buttons.
+//! Slash commands, completion, forms and buttons: acknowledged within three seconds, exactly once, and answered.
+//!
+//! ```text
+//!  interaction ─► once? ─► who, where, in which language ─┬─ command ─► form, or the dispatcher ─┐
+//!                                                         ├─ form ────► the dispatcher ──────────┤─► [`reply`]
+//!                                                         ├─ button ──► `buttons` ───────────────┘
+//!                                                         └─ completion ► from memory
+//! ```
+//!
+//! poise makes the list of commands ([`super::registration`]) but does not answer them: it tries an answer that was lost a
+//! second time and shows raw errors, and what it sends does not pass [`super::rest`]. What somebody may do is decided by the
+//! dispatcher, for a button as for a line.
 
-use std::sync::Arc;
+use std::collections::{HashSet, VecDeque};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use serenity::all::Interaction;
-use tracing::debug;
+use futures_util::FutureExt as _;
+use serde_json::json;
+use serenity::all::{
+    ActionRowComponent, ApplicationId, ChannelId, CommandData, CommandInteraction, ComponentInteraction,
+    GuildId, Interaction, InteractionId, Member, ModalInteraction, ResolvedOption, ResolvedValue, RoleId,
+    User,
+};
+use tracing::{debug, error, warn};
 
-use super::Bot;
+use super::custom_id::CustomId;
+use super::directory::Purpose;
+use super::reply::{self, Reply};
+use super::{Bot, buttons, completion};
+use crate::access::Role;
+use crate::chat::{Author, Origin, Place};
+use crate::commands::interact::{Answered, Structured};
+use crate::commands::options::Given;
+use crate::commands::{COMMANDS, Command, Verb};
+use crate::core::id::AgentName;
+use crate::l10n::Locale;
 
-/// Answers an interaction: acknowledged within three seconds.
+/// Interactions that are remembered, so that one that the gateway repeats is answered once. A gateway that is resumed repeats
+/// what came in the seconds before.
+const REMEMBERED_MAX: usize = 1024;
+
+/// The ids of interactions that were taken up.
+#[derive(Debug, Default)]
+pub(super) struct Seen(Mutex<(HashSet<InteractionId>, VecDeque<InteractionId>)>);
+
+impl Seen {
+    /// Whether it is the first time.
+    fn first(&self, id: InteractionId) -> bool {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (ids, order) = &mut *seen;
+        if !ids.insert(id) {
+            return false;
+        }
+        order.push_back(id);
+        if order.len() > REMEMBERED_MAX
+            && let Some(oldest) = order.pop_front()
+        {
+            ids.remove(&oldest);
+        }
+        true
+    }
+}
+
+/// What all interactions have.
+#[derive(Debug, Clone)]
+pub(super) struct Asker {
+    pub(super) id: InteractionId,
+    pub(super) application: ApplicationId,
+    pub(super) token: String,
+    pub(super) author: Author,
+    pub(super) place: Place,
+    pub(super) language: String,
+}
+
+impl Asker {
+    /// A command of this person, here.
+    pub(super) fn structured(&self, command: &str, given: Given) -> Structured {
+        Structured {
+            author: self.author.clone(),
+            place: self.place.clone(),
+            command: command.to_owned(),
+            given,
+            language: self.language.clone(),
+            shown: true,
+        }
+    }
+}
+
+/// Answers an interaction.
 pub(super) async fn handle(bot: &Arc<Bot>, interaction: Interaction) {
-    debug!(network = %bot.network(), id = %interaction.id(), "an interaction that nobody answers yet");
+    if !bot.seen.first(interaction.id()) {
+        debug!(id = %interaction.id(), "an interaction came a second time");
+        return;
+    }
+    match interaction {
+        Interaction::Command(command) => {
+            let asker = asker(
+                bot,
+                (command.id, command.application_id, &command.token),
+                (&command.user, command.member.as_deref()),
+                (command.guild_id, command.channel_id),
+                &command.locale,
+            );
+            guarded(bot, &asker, Box::pin(self::command(bot, &asker, &command))).await;
+        }
+        Interaction::Modal(form) => {
+            let asker = asker(
+                bot,
+                (form.id, form.application_id, &form.token),
+                (&form.user, form.member.as_ref()),
+                (form.guild_id, form.channel_id),
+                &form.locale,
+            );
+            guarded(bot, &asker, Box::pin(filled(bot, &asker, &form))).await;
+        }
+        Interaction::Component(press) => {
+            let asker = pressed_by(bot, &press);
+            guarded(bot, &asker, Box::pin(buttons::pressed(bot, &asker, &press))).await;
+        }
+        Interaction::Autocomplete(typing) => complete(bot, &typing).await,
+        other => debug!(kind = ?other.kind(), "an interaction of a kind that herder does not offer"),
+    }
+}
+
+fn pressed_by(bot: &Bot, press: &ComponentInteraction) -> Asker {
+    asker(
+        bot,
+        (press.id, press.application_id, &press.token),
+        (&press.user, press.member.as_ref()),
+        (press.guild_id, press.channel_id),
+        &press.locale,
+    )
+}
+
+/// A mistake of herder's own must not leave somebody waiting.
+async fn guarded(bot: &Bot, asker: &Asker, answering: impl Future<Output = ()>) {
+    if AssertUnwindSafe(answering).catch_unwind().await.is_err() {
+        error!(id = %asker.id, "an interaction made its handler panic");
+        let told = Reply::to_them(locale(bot, asker).text("answer-failed", &[]));
+        reply::at_once(bot, asker, &told).await;
+    }
+}
+
+/// The language of somebody.
+pub(super) fn locale<'a>(bot: &'a Bot, asker: &Asker) -> &'a Locale {
+    bot.ports.dispatcher.locale(&asker.language)
+}
+
+fn asker(
+    bot: &Bot,
+    (id, application, token): (InteractionId, ApplicationId, &str),
+    (user, member): (&User, Option<&Member>),
+    (guild, channel): (Option<GuildId>, ChannelId),
+    language: &str,
+) -> Asker {
+    let ours = guild.is_some_and(|guild| guild.get() == bot.ports.settings.guild);
+    // Roles of another server are somebody else's.
+    let roles: &[RoleId] = member.filter(|_| ours).map(|member| member.roles.as_slice()).unwrap_or_default();
+    let nick = member.and_then(|member| member.nick.as_deref());
+    let nick = nick.or(user.global_name.as_deref()).unwrap_or(&user.name);
+    let place = match bot.directory.purpose(channel) {
+        Some(Purpose::Agent(agent)) => Place::Channel(format!("#{agent}")),
+        Some(Purpose::Control) => Place::Channel(format!("#{}", bot.ports.settings.control_channel)),
+        Some(Purpose::Category(_) | Purpose::Archive(_) | Purpose::Alerts | Purpose::Work) => {
+            Place::Channel(channel.to_string())
+        }
+        None if guild.is_some() => Place::Channel(channel.to_string()),
+        None => Place::Direct(user.id.to_string()),
+    };
+    Asker {
+        id,
+        application,
+        token: token.to_owned(),
+        author: Author {
+            network: bot.network(),
+            nick: nick.to_owned(),
+            account: Some(user.id.to_string()),
+            mask: None,
+            roles: roles.iter().map(ToString::to_string).collect(),
+            origin: Origin::Network,
+        },
+        place,
+        language: language.to_owned(),
+    }
+}
+
+/// The command that was meant, and its options.
+fn named(data: &CommandData) -> (String, Vec<ResolvedOption<'_>>) {
+    let mut name = data.name.clone();
+    let mut options = data.options();
+    loop {
+        let inner = options.iter_mut().find_map(|option| match &mut option.value {
+            ResolvedValue::SubCommand(inner) | ResolvedValue::SubCommandGroup(inner) => {
+                Some((option.name, std::mem::take(inner)))
+            }
+            _ => None,
+        });
+        let Some((word, inner)) = inner else { return (name, options) };
+        name = format!("{name} {word}");
+        options = inner;
+    }
+}
+
+fn known(name: &str) -> Option<&'static Command> {
+    COMMANDS.iter().copied().find(|command| command.name == name)
+}
+
+/// The options as words.
+fn given(options: &[ResolvedOption<'_>]) -> Given {
+    let words = options.iter().map(|option| {
+        let value = match &option.value {
+            ResolvedValue::Integer(number) => number.to_string(),
+            ResolvedValue::Boolean(truth) => truth.to_string(),
+            ResolvedValue::String(text) => (*text).to_owned(),
+            // Nothing that herder has registered: it fits no option.
+            _ => "?".to_owned(),
+        };
+        (option.name.to_owned(), value)
+    });
+    Given(words.collect())
+}
+
+async fn command(bot: &Arc<Bot>, asker: &Asker, command: &CommandInteraction) {
+    let (name, options) = named(&command.data);
+    let meant = known(&name);
+    let given = given(&options);
+    if let Some(meant) = meant.filter(|meant| lacks_form(meant, &given)) {
+        offer_form(bot, asker, meant, given).await;
+        return;
+    }
+    carry_out(bot, asker, &name, given).await;
+}
+
+/// Whether a command has a form, and nothing of what it asks for was given.
+fn lacks_form(command: &Command, given: &Given) -> bool {
+    let form = command.form();
+    !form.is_empty() && form.iter().all(|field| given.get(field.name).is_none())
+}
+
+async fn carry_out(bot: &Arc<Bot>, asker: &Asker, name: &str, given: Given) {
+    let structured = asker.structured(name, given);
+    let private = known(name).is_some_and(Command::is_private);
+    let dispatcher = &bot.ports.dispatcher;
+    let answering = async {
+        let answered = dispatcher.interact(&structured).await;
+        let rows = buttons::confirming(locale(bot, asker), known(name), &answered);
+        Reply { private: private || answered.refused, rows, ..Reply::of(answered) }
+    };
+    reply::answer(bot, asker, private, answering).await;
+}
+
+/// Opens the form of a command for somebody who may have it done.
+async fn offer_form(bot: &Arc<Bot>, asker: &Asker, command: &'static Command, given: Given) {
+    let locale = locale(bot, asker);
+    let structured = asker.structured(command.name, given);
+    if let Err(lines) = bot.ports.dispatcher.may(&structured) {
+        let refused = Answered { refused: true, lines, data: None };
+        reply::at_once(bot, asker, &Reply { private: true, ..Reply::of(refused) }).await;
+        return;
+    }
+    let Some(id) = CustomId::form(command, &structured.given) else {
+        reply::at_once(bot, asker, &Reply::to_them(locale.text("answer-unknown", &[]))).await;
+        return;
+    };
+    let form = form(bot, asker, command, &structured.given, &id);
+    if let Err(reason) = bot.rest.respond(asker.id, &asker.token, &form).await {
+        warn!(%reason, "a form could not be opened");
+    }
+}
+
+/// The agent that a command is for, if it is for one.
+fn agent(asker: &Asker, given: &Given) -> Option<AgentName> {
+    let here = match &asker.place {
+        Place::Channel(channel) => channel.strip_prefix('#'),
+        Place::Direct(_) => None,
+    };
+    given
+        .get("agent")
+        .map(|word| word.trim_start_matches('@'))
+        .or(here)
+        .and_then(|name| AgentName::new(name).ok())
+}
+
+fn form(bot: &Bot, asker: &Asker, command: &Command, given: &Given, id: &CustomId) -> serde_json::Value {
+    /// As Discord has it.
+    const TITLE_MAX: usize = 45;
+    /// The longest value of a field.
+    const VALUE_MAX: usize = 4000;
+    let locale = locale(bot, asker);
+    let agent = agent(asker, given);
+    let spec = agent.as_ref().filter(|_| command.verb == Verb::AgentEdit);
+    let spec = spec.and_then(|agent| bot.ports.fleet.view(agent)?.agent.spec.clone());
+    let name = given.get("name").or(agent.as_ref().map(AgentName::as_str)).unwrap_or_default();
+    let title = locale.text(
+        &format!("form-{}", command.name.replace(' ', "-")),
+        &[("agent", name.into()), ("name", name.into())],
+    );
+    let fields = command.form().iter().filter_map(|field| {
+        let value = spec.as_ref().map(|spec| match field.name {
+            "model" => spec.model.clone(),
+            "instructions" => spec.instructions.clone(),
+            "command" if !spec.command.is_empty() => json!(spec.command).to_string(),
+            _ => String::new(),
+        });
+        let value = value.unwrap_or_default();
+        // A part of it would take the place of the whole.
+        if value.chars().count() > VALUE_MAX {
+            return None;
+        }
+        let mut input = json!({
+            "type": 4,
+            "custom_id": field.name,
+            "style": if field.long { 2 } else { 1 },
+            "label": locale.text(&format!("field-{}", field.name), &[]),
+            "placeholder": locale.text(&format!("field-example-{}", field.name), &[]),
+            "required": field.required,
+            "max_length": VALUE_MAX,
+        });
+        if !value.is_empty() {
+            input["value"] = value.into();
+        }
+        Some(json!({ "type": 1, "components": [input] }))
+    });
+    let title: String = title.chars().take(TITLE_MAX).collect();
+    let data =
+        json!({ "custom_id": id.to_string(), "title": title, "components": fields.collect::<Vec<_>>() });
+    json!({ "type": 9, "data": data })
+}
+
+/// A form was filled in: the command with all of it.
+async fn filled(bot: &Arc<Bot>, asker: &Asker, form: &ModalInteraction) {
+    let Ok(CustomId::Form { command, given }) = form.data.custom_id.parse() else {
+        let told = locale(bot, asker).text("answer-unknown", &[]);
+        reply::at_once(bot, asker, &Reply::to_them(told)).await;
+        return;
+    };
+    let mut given = given;
+    let inputs = form.data.components.iter().flat_map(|row| &row.components);
+    for input in inputs {
+        let ActionRowComponent::InputText(input) = input else { continue };
+        let value = input.value.as_deref().unwrap_or_default().replace("\r\n", "\n");
+        if !value.trim().is_empty() {
+            given.0.push((input.custom_id.clone(), value));
+        }
+    }
+    carry_out(bot, asker, command.name, given).await;
+}
+
+/// Completes what somebody types, from memory.
+async fn complete(bot: &Bot, typing: &CommandInteraction) {
+    let asker = asker(
+        bot,
+        (typing.id, typing.application_id, &typing.token),
+        (&typing.user, typing.member.as_deref()),
+        (typing.guild_id, typing.channel_id),
+        &typing.locale,
+    );
+    let name = named(&typing.data).0;
+    let focused = typing.data.autocomplete();
+    let kind = focused.as_ref().and_then(|focused| {
+        known(&name)?
+            .options()
+            .into_iter()
+            .find(|option| option.name == focused.name)
+            .map(|option| option.kind)
+    });
+    // What tasks there are is for those who may look.
+    let looks = bot.ports.dispatcher.role(&asker.author) >= Some(Role::Viewer);
+    let choices = match (focused, kind.filter(|_| looks)) {
+        (Some(focused), Some(kind)) => {
+            completion::choices(kind, focused.value, &bot.ports.fleet.agents(), &bot.ports.redactor)
+        }
+        (Some(_) | None, _) => Vec::new(),
+    };
+    let choices: Vec<_> =
+        choices.into_iter().map(|choice| json!({ "name": choice.shown, "value": choice.value })).collect();
+    let response = json!({ "type": 8, "data": { "choices": choices } });
+    if let Err(reason) = bot.rest.respond(typing.id, &typing.token, &response).await {
+        // Whoever typed on asks again.
+        debug!(%reason, "a completion came too late");
+    }
 }

@@ -20,8 +20,10 @@
 //! | `delivery` | what is owed to Discord |
 //! | `reactions` | marks on people's messages: queued, running, done |
 //! | `live` | what the running sessions do |
-//! | `registration` | application commands |
-//! | `interactions` | what people ask by them |
+//! | `registration` | the table of commands as application commands, registered when it changed |
+//! | `interactions`, `reply` | what people ask by them, and how it is answered |
+//! | `completion` | what somebody who is typing probably means |
+//! | `custom_id` | what buttons and forms say about themselves |
 //! | `buttons` | what stands under posts |
 //!
 //! What somebody may do, what a line means and what is said in which words is not known here: `crate::access`,
@@ -29,8 +31,9 @@
 
 mod buttons;
 mod channels;
+mod completion;
+mod custom_id;
 mod delivery;
-#[expect(dead_code, reason = "the parts that work with it come next")]
 mod directory;
 mod examine;
 mod gateway;
@@ -40,14 +43,14 @@ mod live;
 mod permission;
 mod reactions;
 mod registration;
-#[expect(dead_code, reason = "the parts that work with it come next")]
+mod reply;
 mod rest;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serenity::all::{ApplicationId, Event, UserId};
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{Mutex, broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -94,7 +97,6 @@ pub struct Ports {
 }
 
 /// What every part works with.
-#[expect(dead_code, reason = "not all parts are there yet")]
 struct Bot {
     ports: Ports,
     rest: Rest,
@@ -110,6 +112,12 @@ struct Bot {
     changes: broadcast::Sender<Arc<Event>>,
     /// Tasks that belong to one interaction each.
     tasks: TaskTracker,
+    /// Interactions that were taken up.
+    seen: interactions::Seen,
+    /// Held while an answer by a button is decided.
+    pressing: Mutex<()>,
+    /// Messages with buttons, to be followed.
+    prompts: mpsc::Sender<buttons::Prompt>,
 }
 
 impl Bot {
@@ -155,6 +163,7 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
         Err(reason) => return error!(%reason, "the channels that are remembered could not be read"),
     };
     let Some(introduced) = gateway::introduce(&rest, &reports, &shutdown).await else { return };
+    let (prompts, sent) = mpsc::channel(buttons::PROMPTS_CAPACITY);
     let bot = Arc::new(Bot {
         ports,
         rest,
@@ -165,14 +174,22 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
         reports,
         changes: broadcast::channel(CHANGES_CAPACITY).0,
         tasks: TaskTracker::new(),
+        seen: interactions::Seen::default(),
+        pressing: Mutex::new(()),
+        prompts,
     });
-    work(&bot, introduced, &shutdown).await;
+    work(&bot, introduced, sent, &shutdown).await;
     bot.tasks.close();
 }
 
 /// Runs all parts until the link is given up or `shutdown` is cancelled; a part that dies ends all, and a new adapter is
 /// made.
-async fn work(bot: &Arc<Bot>, introduced: gateway::Introduced, shutdown: &CancellationToken) {
+async fn work(
+    bot: &Arc<Bot>,
+    introduced: gateway::Introduced,
+    prompts: mpsc::Receiver<buttons::Prompt>,
+    shutdown: &CancellationToken,
+) {
     let (events, heard) = mpsc::channel(inbound::EVENTS_CAPACITY);
     let mut parts = JoinSet::new();
     parts.spawn(inbound::run(Arc::clone(bot), heard));
@@ -180,6 +197,7 @@ async fn work(bot: &Arc<Bot>, introduced: gateway::Introduced, shutdown: &Cancel
     parts.spawn(live::run(Arc::clone(bot)));
     parts.spawn(channels::keep(Arc::clone(bot), bot.ports.channels.clone(), bot.changes.subscribe()));
     parts.spawn(registration::keep(Arc::clone(bot)));
+    parts.spawn(buttons::keep(Arc::clone(bot), prompts));
     let mut link = std::pin::pin!(gateway::keep(Arc::clone(bot), introduced, events, shutdown.clone()));
     loop {
         tokio::select! {

@@ -67,21 +67,23 @@ impl Rig {
         })
         .await
         .unwrap();
-        let rules = AccessRules {
-            admins: vec![account("alice")],
-            operators: vec![account("olga"), account("rob")],
-            viewers,
-        };
+        let rules = rules(viewers);
         let dispatcher = Dispatcher::new(Setup {
             fleet: fleet.clone(),
             journal: journal.clone(),
-            access: Access::new(&rules),
+            access: Access::new(&rules).with(fleet.ties().clone()),
             locale: Locale::load("en-US").unwrap(),
             redactor: Redactor::new(&[SECRET.to_owned().into()]),
             control: vec![(NetworkName::from("net"), "#herder".to_owned())],
             bots: vec![(NetworkName::from("net"), "rob".to_owned())],
         });
         Self { dir, fleet, journal, dispatcher }
+    }
+
+    /// Who may do what.
+    #[expect(clippy::unused_self, reason = "they are the rules of this rig")]
+    pub(crate) fn rules(&self) -> AccessRules {
+        rules(vec![account("vera")])
     }
 
     pub(crate) async fn close(self) {
@@ -147,6 +149,10 @@ impl Rig {
     pub(crate) async fn until_running(&self, agent: &str) -> View {
         self.until(agent, |view| matches!(view.agent.phase, Phase::Running { .. })).await
     }
+}
+
+fn rules(viewers: Vec<Subject>) -> AccessRules {
+    AccessRules { admins: vec![account("alice")], operators: vec![account("olga"), account("rob")], viewers }
 }
 
 pub(crate) fn name(agent: &str) -> AgentName {

@@ -54,7 +54,7 @@ impl Pace {
     /// A link ended, or never came about. Answers how long to wait with the next one.
     pub(super) fn failed(&mut self, now: Instant, jitter: f64) -> Duration {
         let up_for = self.up_since.take().map(|since| now.saturating_duration_since(since));
-        self.backoff.failed(up_for, false, jitter)
+        self.backoff.failed(up_for, false, jitter, now)
     }
 
     /// All shards are connected.

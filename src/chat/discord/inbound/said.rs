@@ -210,7 +210,7 @@ pub(super) fn place(said: &Said, purpose: Option<Purpose>, control: &str) -> Pla
         _ if said.direct => Place::Direct(said.author.to_string()),
         Some(Purpose::Agent(agent)) => Place::Channel(format!("#{agent}")),
         Some(Purpose::Control) => Place::Channel(format!("#{control}")),
-        Some(Purpose::Alerts | Purpose::Work | Purpose::Category | Purpose::Archive) | None => {
+        Some(Purpose::Alerts | Purpose::Work | Purpose::Category(_) | Purpose::Archive(_)) | None => {
             Place::Channel(said.channel.to_string())
         }
     }

@@ -12,7 +12,7 @@ use herder::core::outcome::{Category, Exit, Outcome, Usage};
 use herder::core::spec::{AgentSpec, Autonomy, Pattern, Permissions, PromptMode, Relay, Runtime};
 use herder::core::time::Timestamp;
 use herder::core::work::{Actor, TaskEnd, Work, WorkKind};
-use herder::journal::{AuditEntry, Entry, FleetEvent, Recorded, Stream};
+use herder::journal::{AuditEntry, Entry, FleetEvent, Recorded, Stream, Tie};
 use herder::outbox::{Body, Lane, Post, Target};
 
 use crate::journal::{agent, ann};
@@ -31,7 +31,7 @@ variants!(EVENTS, event_name, Event: Added Edited Removed Queued Cleared Reworde
     ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied StopRequested SessionEnded Requeued Waiting WaitOver
     PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded SupervisorPanicked);
 variants!(FLEET, fleet_name, FleetEvent: AgentAdded AgentRemoved Configured AccountBlocked AccountOpened
-    SupervisorPanicked Started Stopped);
+    SupervisorPanicked Linked Unlinked Started Stopped);
 variants!(NOTICES, notice_name, Notice: Started Completed Crashed RateLimited Permanent Billing Auth Budget DoNotRestart
     PausedWithAccount AccountBlocked AccountOpened TimedOut TaskFailed ClockRanOut PermissionDenied NeedsIntervention BreakerClosed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
@@ -232,6 +232,10 @@ pub(super) fn events() -> Vec<Event> {
     events
 }
 
+fn tie() -> Tie {
+    Tie { user: "112233445566778899".into(), network: NetworkName::from("libera"), account: "ann".into() }
+}
+
 pub(super) fn fleet() -> Vec<FleetEvent> {
     let (spark, account) = (agent("spark"), AccountName::from("team"));
     vec![
@@ -247,6 +251,8 @@ pub(super) fn fleet() -> Vec<FleetEvent> {
         FleetEvent::SupervisorPanicked { agent: spark, message: "index out of bounds".into() },
         FleetEvent::Started { version: "0.1.0".into() },
         FleetEvent::Stopped,
+        FleetEvent::Linked { tie: tie(), name: "Ann".into(), by: ann() },
+        FleetEvent::Unlinked { tie: tie(), by: ann() },
     ]
 }
 

@@ -1,0 +1,438 @@
+//! Commands with named options, for networks that have commands of their own: which options a command has, which of them
+//! can be filled into a form, and what they mean together.
+//!
+//! Both derive from the same arguments as the text form ([`super::Arg`]), and the result is the same [`Call`], so that
+//! nothing after this knows how a command was given.
+
+use super::grammar::{self, Call, Misfit, Roster};
+use super::settings::KEYS;
+use super::words::{fold, fold_end, split_quoted};
+use super::{Arg, Command, Verb};
+use crate::core::id::AgentName;
+
+/// What a value of an option is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An agent that exists.
+    Agent,
+    /// An agent that exists, or `all`.
+    AgentOrAll,
+    /// A task's number.
+    Task,
+    /// A command's name.
+    Command,
+    /// One of these.
+    Choice(&'static [&'static str]),
+    /// There or not.
+    Flag,
+    /// A whole number from 1 to [`COUNT_MAX`].
+    Count,
+    /// A word, of at most [`WORD_MAX`] characters.
+    Word,
+    /// A text, of at most [`TEXT_MAX`] characters.
+    Text,
+}
+
+/// One option of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opt {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// Whether the command cannot be carried out without it, also where a form can ask for it.
+    pub required: bool,
+}
+
+/// One field of a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// The option that it fills; for settings a key of them.
+    pub name: &'static str,
+    /// Whether it has room for several lines.
+    pub long: bool,
+    /// Whether it must be filled.
+    pub required: bool,
+}
+
+/// The longest text that a form or an option takes, in characters: what networks allow in one field.
+pub const TEXT_MAX: usize = 4000;
+
+/// The longest single word that is worth taking, in characters.
+pub const WORD_MAX: usize = 100;
+
+/// The highest count.
+pub const COUNT_MAX: u64 = grammar::COUNT_MAX;
+
+/// The name of the option for `key=value` pairs.
+const SETTINGS: &str = "settings";
+
+impl Command {
+    /// Its options, those that are required first.
+    #[must_use]
+    pub fn options(&self) -> Vec<Opt> {
+        let mut options = Vec::new();
+        for arg in self.args {
+            options.extend(of_arg(*arg));
+        }
+        // Stable, so that otherwise the order is that of the usage line.
+        options.sort_by_key(|option| !option.required);
+        options
+    }
+
+    /// Whether its answer is for whoever gave it alone.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        self.verb == Verb::Link
+    }
+
+    /// The fields of the form that asks for what is long, where a network has forms and it was not given.
+    #[must_use]
+    pub fn form(&self) -> &'static [Field] {
+        const TASK: [Field; 1] = [Field { name: "text", long: true, required: true }];
+        const EDIT: [Field; 4] = [
+            Field { name: "model", long: false, required: false },
+            Field { name: "command", long: false, required: false },
+            Field { name: "instructions", long: true, required: false },
+            Field { name: SETTINGS, long: true, required: false },
+        ];
+        const ADD: [Field; 5] =
+            [Field { name: "workspace", long: false, required: true }, EDIT[0], EDIT[1], EDIT[2], EDIT[3]];
+        match self.verb {
+            Verb::TaskAdd => &TASK,
+            Verb::AgentAdd => &ADD,
+            Verb::AgentEdit => &EDIT,
+            Verb::Pause
+            | Verb::Resume
+            | Verb::Abort
+            | Verb::Restart
+            | Verb::StopAll
+            | Verb::Status
+            | Verb::AgentRemove
+            | Verb::AgentList
+            | Verb::AgentShow
+            | Verb::TaskList
+            | Verb::TaskShow
+            | Verb::TaskCancel
+            | Verb::Queue
+            | Verb::Clear
+            | Verb::Log
+            | Verb::History
+            | Verb::Audit
+            | Verb::Help
+            | Verb::Link => &[],
+        }
+    }
+}
+
+fn of_arg(arg: Arg) -> Vec<Opt> {
+    let one = |name, kind, required| vec![Opt { name, kind, required }];
+    match arg {
+        Arg::Agent => one("agent", Kind::Agent, false),
+        Arg::AgentOrAll => one("agent", Kind::AgentOrAll, false),
+        Arg::NewAgent => one("name", Kind::Word, true),
+        Arg::OneOf { name, words } => one(name, Kind::Choice(words), true),
+        Arg::Word { name } => one(name, Kind::Word, true),
+        Arg::Flag(name) => one(name, Kind::Flag, false),
+        Arg::Count { name } => one(name, Kind::Count, false),
+        Arg::Task => one("task", Kind::Task, true),
+        Arg::Code => one("code", Kind::Word, false),
+        Arg::Text => one("text", Kind::Text, true),
+        Arg::Settings { name, .. } => {
+            let settings = Opt { name: SETTINGS, kind: Kind::Text, required: false };
+            match folder(name) {
+                Some(name) => vec![Opt { name, required: true, ..settings }, settings],
+                None => vec![Opt { required: true, ..settings }],
+            }
+        }
+        Arg::Topic => one("command", Kind::Command, false),
+    }
+}
+
+/// The option for what can stand by itself before the `key=value` pairs, if anything can.
+fn folder(name: &'static str) -> Option<&'static str> {
+    (!name.contains('=')).then_some(name)
+}
+
+/// Options as they were given: names and values, each name once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Given(pub Vec<(String, String)>);
+
+impl Given {
+    /// The value of an option, if it was given and says something.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(given, _)| given == name);
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.trim().is_empty())
+    }
+
+    /// As somebody would have typed it, for the record.
+    #[must_use]
+    pub fn said(&self, command: &Command) -> String {
+        let mut said = command.name.to_owned();
+        let names: Vec<&str> = command.options().iter().map(|option| option.name).collect();
+        let pairs = KEYS.into_iter().filter(|key| command.has_settings() && !names.contains(key));
+        for name in in_order(command).into_iter().chain(pairs) {
+            let Some(value) = self.get(name) else { continue };
+            let kind = command.options().iter().find(|option| option.name == name).map(|option| option.kind);
+            said.push(' ');
+            match kind {
+                Some(Kind::Flag) if value == "true" => said.push_str(name),
+                Some(Kind::Flag) => {
+                    said.pop();
+                }
+                Some(_) => said.push_str(value),
+                None => said.push_str(&format!("{name}={value}")),
+            }
+        }
+        said
+    }
+}
+
+/// The names of the options in the order of the usage line.
+fn in_order(command: &Command) -> Vec<&'static str> {
+    command.args.iter().flat_map(|arg| of_arg(*arg)).map(|option| option.name).collect()
+}
+
+impl Command {
+    fn has_settings(&self) -> bool {
+        self.args.iter().any(|arg| matches!(arg, Arg::Settings { .. }))
+    }
+
+    /// Whether an option is this command's.
+    fn knows_option(&self, name: &str) -> bool {
+        self.options().iter().any(|option| option.name == name)
+            || (self.has_settings() && KEYS.contains(&name))
+    }
+}
+
+/// Fits options to a command's arguments; `here` is the agent whose channel it was given in.
+///
+/// # Errors
+/// Why they do not fit.
+pub fn fit(
+    command: &'static Command,
+    given: &Given,
+    here: Option<&AgentName>,
+    roster: &dyn Roster,
+) -> Result<Call, Misfit> {
+    for (at, (name, _)) in given.0.iter().enumerate() {
+        let twice = given.0.iter().take(at).any(|(before, _)| before == name);
+        if twice || !command.knows_option(name) {
+            return Err(Misfit::Extra(name.clone()));
+        }
+    }
+    let mut call = Call::of(command);
+    for arg in command.args {
+        take(&mut call, *arg, given, here, roster)?;
+    }
+    Ok(call)
+}
+
+fn take(
+    call: &mut Call,
+    arg: Arg,
+    given: &Given,
+    here: Option<&AgentName>,
+    roster: &dyn Roster,
+) -> Result<(), Misfit> {
+    let wanted = grammar::wanted(arg);
+    let needed = |name| given.get(name).ok_or(Misfit::Missing(wanted));
+    match arg {
+        Arg::Agent => {
+            call.agent = agent(given, here, roster)?;
+            if call.agent.is_none() {
+                return Err(Misfit::Missing(wanted));
+            }
+        }
+        Arg::AgentOrAll => {
+            let all =
+                given.get("agent").is_some_and(|word| matches!(fold_end(word).as_str(), "all" | "fleet"));
+            call.agent = if all { None } else { agent(given, here, roster)? };
+        }
+        Arg::NewAgent => call.word = Some(needed("name")?.to_owned()),
+        Arg::OneOf { name, words } => {
+            let word = needed(name)?;
+            call.choice = Some(grammar::choice(word, words)?);
+        }
+        Arg::Word { name } => call.word = Some(needed(name)?.to_owned()),
+        Arg::Flag(name) => call.now = given.get(name) == Some("true"),
+        Arg::Count { name } => {
+            call.count = given.get(name).map(|word| grammar::counted(word, name)).transpose()?;
+        }
+        Arg::Task => call.task = Some(grammar::task_of(needed("task")?)?),
+        Arg::Code => call.word = given.get("code").map(fold),
+        Arg::Text => needed("text")?.clone_into(&mut call.text),
+        Arg::Settings { name, .. } => call.rest = settings(call.command, name, given)?,
+        Arg::Topic => call.word = given.get("command").map(grammar::topic_of).transpose()?,
+    }
+    Ok(())
+}
+
+fn agent(given: &Given, here: Option<&AgentName>, roster: &dyn Roster) -> Result<Option<AgentName>, Misfit> {
+    let Some(word) = given.get("agent") else { return Ok(here.cloned()) };
+    let named = grammar::agent_of(word).filter(|agent| roster.knows(agent));
+    named.map(Some).ok_or_else(|| grammar::no_such_agent(word, roster))
+}
+
+/// The words that stand for settings: what comes first by itself, then every pair.
+fn settings(command: &Command, name: &'static str, given: &Given) -> Result<Vec<String>, Misfit> {
+    let folder = folder(name);
+    let mut words: Vec<String> =
+        folder.and_then(|name| given.get(name)).map(str::to_owned).into_iter().collect();
+    let options = command.options();
+    let keys = KEYS.into_iter().filter(|key| !options.iter().any(|option| option.name == *key));
+    words.extend(keys.filter_map(|key| given.get(key).map(|value| format!("{key}={value}"))));
+    if let Some(pairs) = given.get(SETTINGS) {
+        words.extend(split_quoted(pairs).map_err(|unclosed| Misfit::Unclosed(unclosed.0))?);
+    }
+    if words.is_empty() { Err(Misfit::Missing(name)) } else { Ok(words) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::{COMMANDS, command, parse};
+
+    struct Two;
+
+    impl Roster for Two {
+        fn knows(&self, agent: &AgentName) -> bool {
+            matches!(agent.as_str(), "spark" | "quick")
+        }
+
+        fn names(&self) -> Vec<AgentName> {
+            ["spark", "quick"].into_iter().filter_map(|name| AgentName::new(name).ok()).collect()
+        }
+    }
+
+    type Options = &'static [(&'static str, &'static str)];
+
+    fn given(options: &[(&str, &str)]) -> Given {
+        Given(options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+    }
+
+    #[test]
+    fn options_mean_what_the_text_form_means() {
+        let cases: &[(Verb, Options, &str)] = &[
+            (Verb::Pause, &[("agent", "spark")], "pause spark"),
+            (Verb::Pause, &[("agent", "@Spark"), ("now", "true")], "pause spark now"),
+            (Verb::Pause, &[("agent", "spark"), ("now", "false")], "pause spark"),
+            (Verb::StopAll, &[], "stop-all"),
+            (Verb::Status, &[], "status"),
+            (Verb::Status, &[("agent", "all")], "status all"),
+            (Verb::Status, &[("agent", "quick")], "status quick"),
+            (Verb::TaskAdd, &[("text", "spark on"), ("agent", "quick")], "task add quick spark on"),
+            (Verb::TaskCancel, &[("task", "#12")], "task cancel 12"),
+            (Verb::Log, &[("agent", "spark"), ("n", "7")], "log spark 7"),
+            (Verb::AgentRemove, &[("agent", "spark"), ("code", "AB12")], "agent remove spark ab12"),
+            (Verb::Help, &[("command", "agent add")], "help agent add"),
+            (
+                Verb::AgentAdd,
+                &[("name", "new"), ("runtime", "claude"), ("workspace", "/srv"), ("model", "opus")],
+                "agent add new claude /srv model=opus",
+            ),
+            (
+                Verb::AgentAdd,
+                &[("name", "new"), ("runtime", "command"), ("settings", "workspace=/srv\ncommand='a b'")],
+                "agent add new command workspace=/srv command='a b'",
+            ),
+            (
+                Verb::AgentEdit,
+                &[("agent", "spark"), ("instructions", "do it")],
+                "agent edit spark instructions='do it'",
+            ),
+        ];
+        for (verb, options, text) in cases {
+            let structured = fit(command(*verb), &given(options), None, &Two);
+            let words: Vec<String> = split_quoted(text).expect("closed quotes");
+            let parse::Heard::Command(typed) = parse::request(&words[0], &words[1..], &Two) else {
+                panic!("{text}");
+            };
+            assert_eq!(structured, Ok(typed), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told() {
+        let spark = AgentName::new("spark").ok();
+        let cases: &[(Verb, Options, bool, Misfit)] = &[
+            (Verb::Pause, &[], false, Misfit::Missing("agent")),
+            (
+                Verb::Pause,
+                &[("agent", "sprak")],
+                true,
+                Misfit::NoSuchAgent { word: "sprak".to_owned(), nearest: spark.clone() },
+            ),
+            (Verb::Pause, &[("agent", "spark"), ("text", "x")], false, Misfit::Extra("text".to_owned())),
+            (
+                Verb::Pause,
+                &[("agent", "spark"), ("agent", "quick")],
+                false,
+                Misfit::Extra("agent".to_owned()),
+            ),
+            (Verb::TaskAdd, &[("text", "  ")], true, Misfit::Missing("text")),
+            (Verb::TaskAdd, &[("text", "x")], false, Misfit::Missing("agent")),
+            (Verb::AgentEdit, &[("agent", "spark")], false, Misfit::Missing("key=value")),
+            (
+                Verb::AgentAdd,
+                &[("name", "new"), ("runtime", "perl")],
+                false,
+                Misfit::Wrong { word: "perl".to_owned(), wanted: "claude|codex|command".to_owned() },
+            ),
+            (Verb::AgentEdit, &[("agent", "spark"), ("settings", "a=\"b")], false, Misfit::Unclosed('"')),
+            (
+                Verb::Log,
+                &[("agent", "spark"), ("n", "0")],
+                false,
+                Misfit::Wrong { word: "0".to_owned(), wanted: "n = 1 – 1000".to_owned() },
+            ),
+        ];
+        for (verb, options, here, misfit) in cases {
+            let here = spark.as_ref().filter(|_| *here);
+            assert_eq!(fit(command(*verb), &given(options), here, &Two).as_ref(), Err(misfit), "{options:?}");
+        }
+    }
+
+    #[test]
+    fn in_an_agents_channel_the_agent_can_be_left_out() {
+        let spark = AgentName::new("spark").ok();
+        for verb in [Verb::Pause, Verb::Status, Verb::Queue] {
+            let call = fit(command(verb), &given(&[]), spark.as_ref(), &Two).expect("it fits");
+            assert_eq!(call.agent, spark);
+        }
+        // A text that is an agent's name is a text.
+        let task = fit(command(Verb::TaskAdd), &given(&[("text", "quick")]), spark.as_ref(), &Two);
+        let task = task.expect("it fits");
+        assert_eq!((task.agent, task.text.as_str()), (spark, "quick"));
+    }
+
+    #[test]
+    fn every_field_of_a_form_fills_an_option_and_every_required_option_can_be_given() {
+        for command in COMMANDS {
+            for field in command.form() {
+                assert!(command.knows_option(field.name), "{}: {}", command.name, field.name);
+            }
+            let options = command.options();
+            let first_optional = options.iter().position(|option| !option.required);
+            let last_required = options.iter().rposition(|option| option.required);
+            assert!(last_required.is_none_or(|last| first_optional.is_none_or(|first| last < first)));
+        }
+    }
+
+    #[test]
+    fn the_record_reads_as_if_it_was_typed() {
+        for (verb, options, said) in [
+            (Verb::Pause, &[("now", "true"), ("agent", "spark")][..], "pause spark now"),
+            (Verb::Pause, &[("now", "false"), ("agent", "spark")], "pause spark"),
+            (Verb::StopAll, &[], "stop-all"),
+            (
+                Verb::AgentAdd,
+                &[("model", "opus"), ("name", "new"), ("runtime", "claude"), ("workspace", "/srv")],
+                "agent add new claude /srv model=opus",
+            ),
+        ] {
+            assert_eq!(given(options).said(command(verb)), said);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Who is who on Discord and elsewhere, as people have shown by `link`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::{is_account, on_discord};
+use crate::chat::{Author, Origin};
+use crate::config::DISCORD_NETWORK;
+use crate::core::id::NetworkName;
+use crate::journal::Tie;
+
+/// Who is who on Discord and elsewhere. Cheap to clone; all clones say the same.
+#[derive(Debug, Clone, Default)]
+pub struct Ties(Arc<RwLock<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    ties: BTreeSet<Tie>,
+    /// Ids of the roles that tied users have on Discord, as far as it was asked lately.
+    roles: BTreeMap<String, Vec<String>>,
+}
+
+impl Ties {
+    /// From now on these are all.
+    pub fn set(&self, ties: BTreeSet<Tie>) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.roles.retain(|user, _| ties.iter().any(|tie| tie.user == *user));
+        known.ties = ties;
+    }
+
+    /// All there are.
+    #[must_use]
+    pub fn all(&self) -> BTreeSet<Tie> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).ties.clone()
+    }
+
+    /// The roles that a tied user has on Discord now; empty if that cannot be told.
+    pub fn set_roles(&self, user: &str, roles: Vec<String>) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if known.ties.iter().any(|tie| tie.user == user) {
+            known.roles.insert(user.to_owned(), roles);
+        }
+    }
+
+    /// Who `author` is elsewhere.
+    pub(super) fn others(&self, author: &Author) -> Vec<Author> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(shown) = author.account.as_deref().filter(|shown| is_account(shown)) else {
+            return Vec::new();
+        };
+        let user = if on_discord(author) {
+            Some(shown)
+        } else {
+            let tie = known.ties.iter().find(|tie| tie.is_of(&author.network, shown));
+            tie.map(|tie| tie.user.as_str())
+        };
+        let Some(user) = user else { return Vec::new() };
+        let ties: Vec<&Tie> = known.ties.iter().filter(|tie| tie.user == user).collect();
+        if ties.is_empty() {
+            return Vec::new();
+        }
+        let person = |network: NetworkName, account: &str, roles: Vec<String>| Author {
+            network,
+            nick: author.nick.clone(),
+            account: Some(account.to_owned()),
+            mask: None,
+            roles,
+            origin: Origin::Network,
+        };
+        let roles = known.roles.get(user).cloned().unwrap_or_default();
+        let there = person(NetworkName::from(DISCORD_NETWORK), user, roles);
+        let elsewhere = ties.iter().map(|tie| person(tie.network.clone(), &tie.account, Vec::new()));
+        let is_author = |other: &Author| {
+            other.network == author.network
+                && other.account.as_deref().is_some_and(|account| account.eq_ignore_ascii_case(shown))
+        };
+        std::iter::once(there).chain(elsewhere).filter(|other| !is_author(other)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::{Access, Role};
+    use crate::config::{AccessRules, Subject};
+
+    fn account(network: &str, account: &str) -> Subject {
+        Subject::IrcAccount { network: network.into(), account: account.to_owned() }
+    }
+
+    fn author(network: &str, account: Option<&str>, mask: Option<&str>) -> Author {
+        Author {
+            network: network.into(),
+            nick: "alice".to_owned(),
+            account: account.map(str::to_owned),
+            mask: mask.map(str::to_owned),
+            roles: Vec::new(),
+            origin: Origin::Network,
+        }
+    }
+
+    fn tie(user: &str, network: &str, account: &str) -> Tie {
+        Tie { user: user.to_owned(), network: network.into(), account: account.to_owned() }
+    }
+
+    #[test]
+    fn who_is_tied_has_the_higher_role_on_both_sides_and_nobody_else_has() {
+        const ALICE: &str = "112233445566778899";
+        const BOB: &str = "222233445566778899";
+        let ties = Ties::default();
+        let access = Access::new(&AccessRules {
+            admins: vec![account("libera", "alice")],
+            operators: vec![Subject::DiscordUser(BOB.to_owned()), Subject::DiscordRole("7".to_owned())],
+            viewers: Vec::new(),
+        })
+        .with(ties.clone());
+        let on_discord = author("discord", Some(ALICE), None);
+        assert_eq!(access.role(&on_discord), None);
+        ties.set([tie(ALICE, "libera", "Alice"), tie(ALICE, "oftc", "al"), tie(BOB, "oftc", "bob")].into());
+
+        let cases = [
+            // Both sides, whatever the case, and a second account of the same person.
+            ("discord", Some(ALICE), None, Some(Role::Admin)),
+            ("libera", Some("ALICE"), None, Some(Role::Admin)),
+            ("oftc", Some("AL"), None, Some(Role::Admin)),
+            ("oftc", Some("bob"), None, Some(Role::Operator)),
+            ("discord", Some(BOB), None, Some(Role::Operator)),
+            // The account's name elsewhere, no account, a mask with that name, an id as an account.
+            ("libera", Some("bob"), None, None),
+            ("libera", Some("al"), None, None),
+            ("oftc", None, Some("bob!bob@bob"), None),
+            ("oftc", Some("*"), None, None),
+            ("oftc", Some(ALICE), None, None),
+            ("discord", Some("al"), None, None),
+        ];
+        for (network, account, mask, role) in cases {
+            let author = author(network, account, mask);
+            assert_eq!(access.role(&author), role, "{author:?}");
+        }
+        let shown = access.standing(&on_discord).and_then(|standing| standing.identity);
+        assert_eq!(shown.as_deref(), Some("discord:112233445566778899 = libera:Alice = oftc:al"));
+        let shown =
+            access.standing(&author("oftc", Some("bob"), None)).and_then(|standing| standing.identity);
+        assert_eq!(shown.as_deref(), Some("account:bob = discord:222233445566778899"));
+
+        // Roles of Discord count elsewhere while it is known that they are had.
+        ties.set([tie("33", "oftc", "carl")].into());
+        let carl = author("oftc", Some("carl"), None);
+        assert_eq!(access.role(&carl), None);
+        ties.set_roles("33", vec!["7".to_owned()]);
+        ties.set_roles(ALICE, vec!["7".to_owned()]);
+        assert_eq!(access.role(&carl), Some(Role::Operator));
+        ties.set_roles("33", Vec::new());
+        assert_eq!(access.role(&carl), None);
+        ties.set(BTreeSet::new());
+        assert_eq!(access.role(&on_discord), None, "what is undone gives nothing");
+    }
+}

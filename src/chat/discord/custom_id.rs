@@ -1,0 +1,303 @@
+//! What a button or a form says about itself when it comes back: everything that is needed to answer it, so that it works
+//! after a restart and for as long as the message is there.
+//!
+//! ```text
+//! v1:resume:spark:1772360430000         a button under a post of that moment
+//! v1:remove:spark:ab12                  a button that confirms, with the code
+//! v1:form:agent add:name=new;runtime=claude
+//! ```
+//!
+//! Anybody can send such an id: it says what is meant, never who may do it. What does not parse exactly is nobody's.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::commands::options::Given;
+use crate::commands::{COMMANDS, Command};
+use crate::core::id::AgentName;
+use crate::core::time::Timestamp;
+
+/// The longest id that Discord takes, in characters.
+const ID_MAX: usize = 100;
+
+/// The longest code that confirms something.
+const CODE_MAX: usize = 16;
+
+/// What is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum CustomId {
+    /// A button under a post.
+    Answer {
+        /// What it answers.
+        answer: Answer,
+        /// Which agent.
+        agent: AgentName,
+        /// When the post was decided: what happened to the agent since then makes it late.
+        at: Timestamp,
+    },
+    /// A button under a question that a code answers.
+    Confirm {
+        /// Yes or no.
+        confirm: Confirm,
+        /// Which agent.
+        agent: AgentName,
+        /// The code.
+        code: String,
+    },
+    /// A form that was filled in.
+    Form {
+        /// The command that it completes.
+        command: &'static Command,
+        /// What was given before.
+        given: Given,
+    },
+}
+
+/// Answers to a post that calls for somebody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Go on.
+    Resume,
+    /// Give the work up.
+    Abort,
+    /// Show what happened; answers nothing.
+    Transcript,
+}
+
+impl Answer {
+    pub(super) const ALL: [Self; 3] = [Self::Resume, Self::Abort, Self::Transcript];
+
+    /// The command that it is; its id is that word too.
+    pub(super) const fn command(self) -> &'static str {
+        match self {
+            Self::Resume => "resume",
+            Self::Abort => "abort",
+            Self::Transcript => "log",
+        }
+    }
+}
+
+/// Answers to a question whether it is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Confirm {
+    /// ✅
+    Remove,
+    /// ❌
+    Keep,
+}
+
+impl Confirm {
+    const ALL: [Self; 2] = [Self::Remove, Self::Keep];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Remove => "remove",
+            Self::Keep => "keep",
+        }
+    }
+}
+
+/// No id of this version of herder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no id of a button or form that this herder makes")]
+pub(super) struct Foreign;
+
+impl fmt::Display for CustomId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answer { answer, agent, at } => {
+                write!(f, "v1:{}:{agent}:{}", answer.command(), at.as_millis())
+            }
+            Self::Confirm { confirm, agent, code } => write!(f, "v1:{}:{agent}:{code}", confirm.word()),
+            Self::Form { command, given } => {
+                write!(f, "v1:form:{}:", command.name)?;
+                for (at, (name, value)) in given.0.iter().enumerate() {
+                    write!(f, "{}{name}={value}", if at == 0 { "" } else { ";" })?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl FromStr for CustomId {
+    type Err = Foreign;
+
+    fn from_str(text: &str) -> Result<Self, Foreign> {
+        if text.len() > ID_MAX {
+            return Err(Foreign);
+        }
+        let parts: Vec<&str> = text.split(':').collect();
+        let [version, word, about, rest] = parts[..] else { return Err(Foreign) };
+        if version != "v1" {
+            return Err(Foreign);
+        }
+        if word == "form" {
+            return form(about, rest);
+        }
+        // Ids have one way to be written, names in chat have two.
+        let agent = AgentName::new(about).ok().filter(|agent| agent.as_str() == about).ok_or(Foreign)?;
+        if let Some(answer) = Answer::ALL.into_iter().find(|answer| answer.command() == word) {
+            // As it is written: digits alone, so that there is one way to write an id.
+            let digits = rest.bytes().all(|c| c.is_ascii_digit()) && !rest.starts_with('0');
+            let millis = rest.parse().ok().filter(|_| digits).ok_or(Foreign)?;
+            return Ok(Self::Answer { answer, agent, at: Timestamp::from_millis(millis) });
+        }
+        let confirm = Confirm::ALL.into_iter().find(|confirm| confirm.word() == word).ok_or(Foreign)?;
+        let plain = rest.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+        if rest.is_empty() || rest.len() > CODE_MAX || !plain {
+            return Err(Foreign);
+        }
+        Ok(Self::Confirm { confirm, agent, code: rest.to_owned() })
+    }
+}
+
+fn form(name: &str, rest: &str) -> Result<CustomId, Foreign> {
+    let command = COMMANDS.iter().copied().find(|command| command.name == name).ok_or(Foreign)?;
+    if command.form().is_empty() {
+        return Err(Foreign);
+    }
+    let mut given = Given::default();
+    let pairs = if rest.is_empty() { Vec::new() } else { rest.split(';').collect() };
+    for pair in pairs {
+        let (name, value) = pair.split_once('=').ok_or(Foreign)?;
+        let known = carried(command).any(|option| option == name);
+        if !known || given.get(name).is_some() || !is_plain(value) {
+            return Err(Foreign);
+        }
+        given.0.push((name.to_owned(), value.to_owned()));
+    }
+    Ok(CustomId::Form { command, given })
+}
+
+/// The options of a command that a form does not ask for: they travel with it.
+fn carried(command: &'static Command) -> impl Iterator<Item = &'static str> {
+    let asked_for = |name| command.form().iter().any(|field| field.name == name);
+    command.options().into_iter().map(|option| option.name).filter(move |name| !asked_for(*name))
+}
+
+fn is_plain(value: &str) -> bool {
+    !value.is_empty() && value.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
+}
+
+impl CustomId {
+    /// The id of the form that completes a command; `None` if what was given does not fit into one.
+    pub(super) fn form(command: &'static Command, given: &Given) -> Option<Self> {
+        let carried = carried(command).filter_map(|name| {
+            let value = given.get(name)?;
+            Some((name.to_owned(), value.to_owned()))
+        });
+        let given = Given(carried.collect());
+        let id = Self::Form { command, given };
+        // Whatever cannot be read back must not be sent.
+        (id.to_string().parse() == Ok(id.clone())).then_some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::commands::{Verb, command};
+
+    fn spark() -> AgentName {
+        AgentName::new("spark").expect("a name")
+    }
+
+    fn given(options: &[(&str, &str)]) -> Given {
+        Given(options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+    }
+
+    #[test]
+    fn ids_are_read_back_as_they_were_written() {
+        let at = Timestamp::from_millis(1_772_360_430_000);
+        let longest = AgentName::new(&"a".repeat(crate::core::id::AGENT_NAME_MAX)).expect("a name");
+        let form = |verb, options| CustomId::form(command(verb), &given(options)).expect("it fits");
+        let cases = [
+            (
+                CustomId::Answer { answer: Answer::Resume, agent: spark(), at },
+                "v1:resume:spark:1772360430000",
+            ),
+            (CustomId::Answer { answer: Answer::Abort, agent: spark(), at }, "v1:abort:spark:1772360430000"),
+            (
+                CustomId::Answer { answer: Answer::Transcript, agent: spark(), at },
+                "v1:log:spark:1772360430000",
+            ),
+            (
+                CustomId::Confirm { confirm: Confirm::Remove, agent: spark(), code: "ab12".to_owned() },
+                "v1:remove:spark:ab12",
+            ),
+            (
+                CustomId::Confirm { confirm: Confirm::Keep, agent: spark(), code: "ab12".to_owned() },
+                "v1:keep:spark:ab12",
+            ),
+            (form(Verb::TaskAdd, &[("agent", "spark")]), "v1:form:task add:agent=spark"),
+            (form(Verb::TaskAdd, &[]), "v1:form:task add:"),
+            (
+                form(Verb::AgentAdd, &[("runtime", "claude"), ("name", "new"), ("model", "opus")]),
+                "v1:form:agent add:name=new;runtime=claude",
+            ),
+            (form(Verb::AgentEdit, &[("agent", "spark")]), "v1:form:agent edit:agent=spark"),
+        ];
+        for (id, text) in cases {
+            assert_eq!(id.to_string(), text);
+            assert_eq!(text.parse(), Ok(id));
+        }
+        for answer in Answer::ALL {
+            let id = CustomId::Answer { answer, agent: longest.clone(), at };
+            assert!(id.to_string().len() <= ID_MAX, "{id}");
+        }
+        let both = form(Verb::AgentAdd, &[("name", longest.as_str()), ("runtime", "command")]);
+        assert!(both.to_string().len() <= ID_MAX, "{both}");
+    }
+
+    #[test]
+    fn what_is_not_exactly_an_id_is_nobodys() {
+        for text in [
+            "",
+            "v1",
+            "v2:resume:spark:1",
+            "v1:resume:spark",
+            "v1:resume:spark:",
+            "v1:resume:spark:-1",
+            "v1:resume:spark:+1",
+            "v1:resume:spark:01",
+            "v1:resume:spark:1:2",
+            "v1:resume:Spark:1",
+            "v1:resume::1",
+            "v1:stop-all:spark:1",
+            "v1:remove:spark:",
+            "v1:remove:spark:AB12",
+            "v1:remove:spark:ab12ab12ab12ab12x",
+            "v1:form:pause:agent=spark",
+            "v1:form:task add:text=x",
+            "v1:form:task add:agent=spark;agent=quick",
+            "v1:form:task add:agent",
+            "v1:form:task add:agent=spark;",
+            "v1:form:task add:agent=a b",
+            "v1:form:nothing:",
+            " v1:resume:spark:1",
+            &format!("v1:resume:{}:1", "a".repeat(200)),
+        ] {
+            assert_eq!(text.parse::<CustomId>(), Err(Foreign), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_travel_is_not_sent() {
+        for value in ["a:b", "a;b", "a=b", "ü", &"a".repeat(200)] {
+            assert_eq!(CustomId::form(command(Verb::TaskAdd), &given(&[("agent", value)])), None, "{value}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn reading_never_panics_and_there_is_one_way_to_write_an_id(text in "(v1:)?(resume|abort|log|remove|keep|form)?:?\\PC{0,40}") {
+            if let Ok(id) = text.parse::<CustomId>() {
+                let same = id.to_string();
+                prop_assert_eq!(same, text);
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! How an interaction is answered: at once if the answer is ready soon, else announced and brought later.
+//!
+//! Discord waits three seconds. What is ready within [`SOON`] is the answer; else it is announced, and the answer takes
+//! the announcement's place. If Discord took the first answer and its acknowledgement was lost, what follows still
+//! reaches it; if Discord did not take it in time, what was done is said in the channel, so that it does not go unanswered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use serenity::all::CreateActionRow;
+use tracing::warn;
+
+use super::Bot;
+use super::interactions::{Asker, locale};
+use super::rest::{File, RestError};
+use crate::chat::Place;
+use crate::clock;
+use crate::commands::interact::Answered;
+use crate::core::id::{AgentName, PostId};
+use crate::outbox::{Body, Lane, Markup, Post, Renderer, Target};
+
+/// How long an answer may take before it is announced: half of what Discord waits, so that the announcement gets there.
+pub(super) const SOON: Duration = Duration::from_millis(1500);
+
+/// The flag of a message that only whoever asked sees.
+const EPHEMERAL: u64 = 64;
+
+/// The most messages of an answer; what is longer goes along as a file.
+const MESSAGES_MAX: usize = 3;
+
+/// An answer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reply {
+    /// In neutral markup.
+    pub(super) lines: Vec<String>,
+    /// For them alone.
+    pub(super) private: bool,
+    /// Buttons under it.
+    pub(super) rows: Vec<CreateActionRow>,
+}
+
+impl Reply {
+    pub(super) fn of(answered: Answered) -> Self {
+        Self { lines: answered.lines, private: answered.refused, rows: Vec::new() }
+    }
+
+    /// For them alone.
+    pub(super) fn to_them(line: String) -> Self {
+        Self { lines: vec![line], private: true, rows: Vec::new() }
+    }
+
+    fn flags(&self) -> u64 {
+        if self.private { EPHEMERAL } else { 0 }
+    }
+}
+
+/// What is sent of an answer: messages, and the whole as a file if those would be too many.
+struct Laid {
+    messages: Vec<String>,
+    file: Option<File>,
+}
+
+fn lay(bot: &Bot, asker: &Asker, reply: &Reply) -> Laid {
+    let locale = locale(bot, asker);
+    let post = post(bot, asker, reply.lines.clone());
+    let renderer = Renderer::new(locale.clone(), bot.ports.redactor.clone(), Markup::Plain);
+    let mut messages = renderer.lines(&post);
+    if messages.is_empty() {
+        messages.push("👀".to_owned());
+    }
+    if messages.len() <= MESSAGES_MAX {
+        return Laid { messages, file: None };
+    }
+    let whole = bot.ports.redactor.redact(&reply.lines.join("\n")).into_owned();
+    messages.truncate(1);
+    messages.push(locale.text("answer-file", &[]));
+    Laid { messages, file: Some(File { name: "answer.md".to_owned(), bytes: whole.into_bytes() }) }
+}
+
+/// The answer as a post. Whoever asked sees it under what they asked, so that it names nobody.
+fn post(bot: &Bot, asker: &Asker, lines: Vec<String>) -> Post {
+    let to = match &asker.place {
+        Place::Channel(channel) => match channel.strip_prefix('#') {
+            Some(name) if name == bot.ports.settings.control_channel => Target::Control,
+            Some(name) => AgentName::new(name).map_or(Target::Control, Target::Agent),
+            None => Target::Channel(channel.clone()),
+        },
+        Place::Direct(person) => Target::Person(person.clone()),
+    };
+    Post {
+        id: PostId::default(),
+        network: bot.network(),
+        to,
+        lane: Lane::Urgent,
+        at: clock::now(),
+        body: Body::Lines(lines),
+        answers: None,
+        quotes: None,
+        confirmed_lines: 0,
+    }
+}
+
+/// Answers with what `answering` gives. `private`: what is announced is for them alone.
+pub(super) async fn answer(
+    bot: &Arc<Bot>,
+    asker: &Asker,
+    private: bool,
+    answering: impl Future<Output = Reply>,
+) {
+    let mut answering = std::pin::pin!(answering);
+    match tokio::time::timeout(SOON, &mut answering).await {
+        Ok(reply) => at_once(bot, asker, &reply).await,
+        Err(_) => {
+            let flags = if private { EPHEMERAL } else { 0 };
+            let announced = json!({ "type": 5, "data": { "flags": flags } });
+            let announced = bot.rest.respond(asker.id, &asker.token, &announced).await;
+            let reply = answering.await;
+            match announced {
+                Err(reason) if !reason.maybe_done() => {
+                    warn!(%reason, "an interaction could not be acknowledged");
+                    in_channel(bot, asker, &reply);
+                }
+                // Whether a lost acknowledgement was one is seen by whether its answer can be changed.
+                Ok(()) | Err(_) => later(bot, asker, &reply, true).await,
+            }
+        }
+    }
+}
+
+/// Answers now.
+pub(super) async fn at_once(bot: &Bot, asker: &Asker, reply: &Reply) {
+    let laid = lay(bot, asker, reply);
+    let first = laid.messages.first().cloned().unwrap_or_default();
+    let mut data = json!({ "content": first, "flags": reply.flags() });
+    if !reply.rows.is_empty() {
+        data["components"] = json!(reply.rows);
+    }
+    let response = json!({ "type": 4, "data": data });
+    match bot.rest.respond(asker.id, &asker.token, &response).await {
+        Ok(()) => follow(bot, asker, reply, &laid).await,
+        Err(reason) if reason.maybe_done() => later(bot, asker, reply, false).await,
+        Err(reason) => {
+            warn!(%reason, "an interaction could not be answered");
+            in_channel(bot, asker, reply);
+        }
+    }
+}
+
+/// Puts the answer in place of the one that is there. `announced`: there is nothing to see yet.
+async fn later(bot: &Bot, asker: &Asker, reply: &Reply, announced: bool) {
+    let laid = lay(bot, asker, reply);
+    let first = laid.messages.first().cloned().unwrap_or_default();
+    let change = json!({ "content": first, "components": reply.rows });
+    match bot.rest.edit_response(asker.application, &asker.token, &change).await {
+        Ok(()) => follow(bot, asker, reply, &laid).await,
+        Err(reason) => {
+            warn!(%reason, announced, "an answer could not be brought");
+            in_channel(bot, asker, reply);
+        }
+    }
+}
+
+/// What does not fit into the first message.
+async fn follow(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid) {
+    let last = laid.messages.len().saturating_sub(1);
+    for (at, message) in laid.messages.iter().enumerate().skip(1) {
+        let files = laid.file.as_ref().filter(|_| at == last).map(std::slice::from_ref).unwrap_or_default();
+        let body = json!({ "content": message, "flags": reply.flags() });
+        if let Err(reason) = bot.rest.follow_up(asker.application, &asker.token, &body, files).await {
+            warn!(%reason, "the rest of an answer could not be brought");
+            return;
+        }
+    }
+}
+
+/// Says one more thing to somebody whose interaction is acknowledged.
+pub(super) async fn aside(bot: &Bot, asker: &Asker, reply: &Reply) -> Result<(), RestError> {
+    let laid = lay(bot, asker, reply);
+    let body = json!({ "content": laid.messages.first(), "flags": reply.flags() });
+    bot.rest.follow_up(asker.application, &asker.token, &body, &[]).await.map(drop)
+}
+
+/// What was done is said where it was asked for, if Discord lets herder answer no more. What is for one person is not.
+fn in_channel(bot: &Bot, asker: &Asker, reply: &Reply) {
+    if !reply.private {
+        let answers = Some(asker.author.nick.clone());
+        bot.ports.queue.push(Post { answers, ..post(bot, asker, reply.lines.clone()) });
+    }
+}

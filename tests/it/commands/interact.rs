@@ -1,0 +1,160 @@
+//! Commands that a network delivers by name: the same checks, records and effects as lines, and the answer given back.
+
+use herder::chat::Place;
+use herder::clock;
+use herder::commands::interact::{Answered, Structured};
+use herder::commands::options::Given;
+use herder::core::agent::Phase;
+use herder::core::id::NetworkName;
+use herder::core::notice::Notice;
+use herder::outbox::{Body, Target};
+
+use super::rig::{PATIENCE, Rig, inbound};
+
+fn structured(who: &str, place: &str, command: &str, options: &[(&str, &str)]) -> Structured {
+    let said = inbound(who, Some(who), place, "");
+    Structured {
+        author: said.author,
+        place: if place.starts_with('#') { said.place } else { Place::Direct(who.to_owned()) },
+        command: command.to_owned(),
+        given: Given(options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()),
+        language: "en-US".to_owned(),
+        shown: true,
+    }
+}
+
+async fn ask(rig: &Rig, structured: &Structured) -> Answered {
+    let answered = rig.dispatcher.interact(structured);
+    tokio::time::timeout(PATIENCE, answered).await.expect("it is answered")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_structured_command_does_what_the_line_does_and_gives_its_answer_back() {
+    let rig = Rig::open().await;
+    let added = ask(&rig, &structured("olga", "#spark", "task add", &[("text", "build\nthe parser")])).await;
+    assert!(!added.refused, "{added:?}");
+    assert!(added.lines[0].starts_with("👀 **spark** takes up task"), "{added:?}");
+    assert_eq!(rig.answers("olga"), Vec::<String>::new(), "nothing is posted as an answer");
+    rig.until_running("spark").await;
+
+    let paused =
+        ask(&rig, &structured("olga", "#work", "pause", &[("agent", "spark"), ("now", "true")])).await;
+    assert_eq!(paused.lines.len(), 1, "{paused:?}");
+    let view = rig.until("spark", |view| matches!(view.agent.phase, Phase::Paused { .. })).await;
+    assert_eq!(view.agent.queue[0].text, "build\nthe parser");
+    // What changed is said in the agent's channel all the same.
+    let posts = rig.journal.undelivered(&NetworkName::from("net")).unwrap();
+    let stopping = |body: &Body| matches!(body, Body::Notice(Notice::Stopping { .. }));
+    assert!(
+        posts.iter().any(|post| stopping(&post.body) && matches!(post.to, Target::Agent(_))),
+        "{posts:?}"
+    );
+
+    let audit = rig.audit();
+    let said: Vec<(&str, &str, &str)> =
+        audit.iter().map(|entry| (entry.verb.as_str(), entry.text.as_str(), entry.place.as_str())).collect();
+    assert_eq!(
+        said,
+        [("task add", "task add build the parser", "#spark"), ("pause", "pause spark now", "#work")]
+    );
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_the_agents_own_channel_the_same_is_not_said_twice() {
+    let rig = Rig::open().await;
+    let paused = ask(&rig, &structured("olga", "#spark", "pause", &[])).await;
+    assert_eq!(paused.lines, ["⏸️ **spark** is paused. `@spark resume` lets it go on."]);
+    let posts = rig.journal.undelivered(&NetworkName::from("net")).unwrap();
+    assert!(posts.iter().all(|post| !matches!(post.body, Body::Notice(Notice::Paused { .. }))), "{posts:?}");
+    let again = ask(&rig, &structured("olga", "#spark", "pause", &[])).await;
+    assert!(again.refused && again.lines[0].contains("already paused"), "{again:?}");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusals_name_the_role_in_the_readers_language() {
+    let rig = Rig::open().await;
+    let before = rig.audit();
+    let mut refused = Vec::new();
+    for (who, language) in [("mallory", "en-GB"), ("vera", "de"), ("vera", "ja"), ("vera", "fr")] {
+        let pause = structured(who, "#work", "pause", &[("agent", "spark")]);
+        let answered = ask(&rig, &Structured { language: language.to_owned(), ..pause.clone() }).await;
+        assert!(answered.refused);
+        refused.push(answered.lines.join("\n"));
+    }
+    insta::assert_snapshot!(refused.join("\n"), @"
+    `pause` needs the role operator.
+    `pause` braucht die Rolle operator.
+    `pause` には operator の権限が必要。
+    `pause` needs the role operator.
+    ");
+    // Told every time: nobody else sees it.
+    for _ in 0..20 {
+        let told = ask(&rig, &structured("mallory", "#work", "stop-all", &[])).await;
+        assert!(told.refused && !told.lines.is_empty(), "{told:?}");
+    }
+    // A stranger does not learn which agents there are.
+    let strange = ask(&rig, &structured("mallory", "#work", "pause", &[("agent", "sprak")])).await;
+    assert_eq!(strange.lines, ["`pause` needs the role operator."]);
+    assert_eq!(rig.audit(), before, "what was refused is not recorded");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_is_offered_to_whom_it_is_for() {
+    let rig = Rig::open().await;
+    let may = |who: &str, command: &str, options: &[(&str, &str)]| {
+        rig.dispatcher.may(&structured(who, "#work", command, options))
+    };
+    assert_eq!(may("olga", "task add", &[("agent", "spark")]), Ok(()));
+    assert_eq!(may("alice", "agent add", &[("name", "new"), ("runtime", "claude")]), Ok(()));
+    assert_eq!(may("alice", "agent edit", &[("agent", "spark")]), Ok(()));
+    assert_eq!(
+        may("vera", "task add", &[("agent", "spark")]),
+        Err(vec!["`task add` needs the role operator.".to_owned()])
+    );
+    assert!(may("olga", "task add", &[]).unwrap_err()[0].contains("agent"));
+    assert!(
+        may("olga", "task add", &[("agent", "sprak")]).unwrap_err()[0].contains("Did you mean **spark**?")
+    );
+    assert_eq!(rig.audit(), [], "asking for a form does nothing");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_ends_before_stop_all_is_answered() {
+    let rig = Rig::open().await;
+    rig.do_("olga", "#spark", "build").await;
+    rig.until_running("spark").await;
+    let stopped = ask(&rig, &structured("olga", "#work", "stop-all", &[])).await;
+    assert_eq!(stopped.lines, ["⏸️ 2 agents stopped, 0 processes left."]);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_is_confirmed_by_whoever_asked_for_it() {
+    let rig = Rig::open().await;
+    let asked = ask(&rig, &structured("alice", "#work", "agent remove", &[("agent", "quick")])).await;
+    let code = asked.data.as_ref().unwrap()["code"].as_str().unwrap().to_owned();
+    let confirm = structured("alice", "#work", "agent remove", &[("agent", "quick"), ("code", &code)]);
+    let removed = ask(&rig, &confirm).await;
+    assert_eq!(removed.lines, ["👀 **quick** is removed. Its history is kept."], "{removed:?}");
+    assert!(ask(&rig, &confirm).await.refused);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_much_at_once_is_told() {
+    let rig = Rig::open().await;
+    let now = clock::now();
+    let status = structured("vera", "#work", "status", &[]);
+    let mut last = Answered::default();
+    for _ in 0..13 {
+        last = rig.dispatcher.interact_at(&status, now).await;
+    }
+    assert_eq!(last.lines, ["That was too much at once. Try again in a minute."]);
+    let unknown = ask(&rig, &structured("olga", "#work", "approve", &[])).await;
+    assert!(unknown.refused && unknown.lines[0].contains("approve"), "{unknown:?}");
+    rig.close().await;
+}

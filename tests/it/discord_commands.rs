@@ -1,0 +1,217 @@
+//! Slash commands, completion, forms and buttons: a whole herder and a simulated Discord.
+
+use herder::config::{Config, Discord as Settings, Reach, Subject};
+use herder::core::agent::Phase;
+use herder::core::id::AgentName;
+use herder::run::{Herder, Options};
+use herder::supervisor::View;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::simulated_discord::state::Message;
+use crate::simulated_discord::{Discord, Effect, Fault, User, permission};
+use crate::stage::{PATIENCE, Stage, config, shell};
+
+/// The words without what makes them bold.
+fn plain(message: &Message) -> String {
+    message.content.replace("**", "")
+}
+
+/// A herder on a simulated Discord, with `spark` and `quick`, who work until they are stopped.
+struct Rig {
+    sim: Discord,
+    dir: TempDir,
+    stage: Option<Stage>,
+}
+
+/// Whoever may do everything there, so that their client offers them every command.
+fn manager(sim: &Discord, name: &str) -> User {
+    sim.role("manager", permission::MANAGE_GUILD);
+    sim.user(name).roles(["manager"])
+}
+
+impl Rig {
+    async fn open() -> Self {
+        Self::on(Discord::start().await).await
+    }
+
+    async fn on(sim: Discord) -> Self {
+        let mut rig = Self { sim, dir: tempfile::tempdir().expect("a folder"), stage: None };
+        rig.start().await;
+        rig.sim.command("status").await;
+        rig
+    }
+
+    fn config(&self) -> Config {
+        let busy = "read -r work; exec sleep 600";
+        let agents = ["spark", "quick"].map(|name| shell(name, self.dir.path(), busy));
+        let mut config = config(self.dir.path(), Vec::new(), agents.into());
+        config.discord = Some(Settings {
+            token: self.sim.token().into(),
+            guild: self.sim.guild_id(),
+            category: "agents".to_owned(),
+            alerts_channel: "alerts".to_owned(),
+            work_channel: "work".to_owned(),
+            control_channel: "herder".to_owned(),
+            bots: Vec::new(),
+            reach: Reach::Plain(self.sim.api_url()),
+        });
+        let user = |name: &str| Subject::DiscordUser(self.sim.user(name).id.to_string());
+        config.access.admins = vec![user("alice")];
+        config.access.operators = vec![user("olga"), user("otto")];
+        config.access.viewers = vec![user("vera")];
+        config
+    }
+
+    async fn start(&mut self) {
+        self.stage = Some(Stage::open(self.config(), Options::default()).await);
+    }
+
+    async fn stop(&mut self) {
+        if let Some(stage) = self.stage.take() {
+            stage.close().await;
+        }
+    }
+
+    fn herder(&self) -> &Herder {
+        &self.stage.as_ref().expect("it runs").herder
+    }
+
+    async fn until(&self, agent: &str, condition: impl FnMut(&View) -> bool) -> View {
+        let agent = AgentName::new(agent).expect("a name");
+        let seen = tokio::time::timeout(PATIENCE, self.herder().fleet().wait_for(&agent, condition)).await;
+        seen.expect("it gets there").expect("the agent exists")
+    }
+
+    async fn until_paused(&self, agent: &str) {
+        self.until(agent, |view| matches!(view.agent.phase, Phase::Paused { .. })).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_are_given_and_answered() {
+    let mut rig = Rig::open().await;
+    let olga = manager(&rig.sim, "olga");
+    let paused = olga.slash("general", "pause", json!({ "agent": "spark" })).answer().await;
+    assert_eq!(plain(&paused), "⏸️ spark is paused. `@spark resume` lets it go on.");
+    assert!(!paused.is_ephemeral());
+    let status = olga.slash("general", "status", json!({})).answer().await;
+    assert!(status.content.contains("2 agents, 0 busy, 1 stopped"), "{}", status.content);
+    let again = olga.slash("general", "pause", json!({ "agent": "spark" })).answer().await;
+    assert!(again.is_ephemeral(), "a refusal is for whoever asked");
+    assert!(again.content.contains("already paused"), "{}", again.content);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_names_the_role_in_the_language_of_whoever_asked() {
+    let mut rig = Rig::open().await;
+    let vera = manager(&rig.sim, "vera").locale("de");
+    let told = vera.slash("general", "pause", json!({ "agent": "spark" })).answer().await;
+    assert!(told.is_ephemeral());
+    assert_eq!(told.content, "`pause` braucht die Rolle operator.");
+    let told = vera.slash("general", "task add", json!({ "agent": "spark" })).answer().await;
+    assert_eq!(
+        told.content, "`task add` braucht die Rolle operator.",
+        "no form for those who may not send it"
+    );
+    // On a fresh server only those who manage it are offered what changes something.
+    let mallory = rig.sim.user("mallory");
+    assert!(!mallory.is_offered("pause") && !mallory.is_offered("agent") && mallory.is_offered("status"));
+    assert!(mallory.is_offered("link"));
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_completed() {
+    let mut rig = Rig::open().await;
+    let olga = manager(&rig.sim, "olga");
+    let names = |choices: Vec<(String, serde_json::Value)>| -> Vec<String> {
+        choices.into_iter().map(|(name, _)| name).collect()
+    };
+    let choices = olga.autocompletes("general", "pause", "agent", "qu", json!({})).choices().await;
+    assert_eq!(names(choices), ["quick"]);
+    let choices = olga.autocompletes("general", "status", "agent", "", json!({})).choices().await;
+    assert_eq!(names(choices), ["all", "quick", "spark"]);
+    let mallory = rig.sim.user("mallory");
+    let choices = mallory.autocompletes("general", "status", "agent", "", json!({})).choices().await;
+    assert_eq!(names(choices), [""; 0], "a stranger is shown nothing");
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_texts_are_asked_for_in_a_form() {
+    let mut rig = Rig::open().await;
+    let olga = manager(&rig.sim, "olga");
+    let asked = olga.slash("general", "task add", json!({ "agent": "spark" }));
+    let modal = asked.modal().await;
+    assert_eq!((modal.title.as_str(), modal.fields[0].label.as_str()), ("A task for spark", "What to do"));
+    // The form is filled in after a restart, too.
+    rig.stop().await;
+    rig.start().await;
+    rig.sim.ready().await;
+    let sent = olga.submits_modal(&asked, &[("text", "fix the build\n\nand say why")]).await;
+    let answer = sent.answer().await;
+    assert!(plain(&answer).starts_with("👀 spark takes up task"), "{}", answer.content);
+    let view = rig.until("spark", |view| view.agent.current.is_some()).await;
+    assert_eq!(
+        view.agent.current.as_ref().map(|work| work.text.as_str()),
+        Some("fix the build\n\nand say why")
+    );
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_is_added_by_a_form_and_removed_with_a_button() {
+    let mut rig = Rig::open().await;
+    let alice = manager(&rig.sim, "alice");
+    let asked = alice.slash("general", "agent add", json!({ "name": "owl", "runtime": "command" }));
+    let folder = rig.dir.path().display().to_string();
+    let fields = [("workspace", folder.as_str()), ("command", "sh -c 'sleep 600'"), ("settings", "rest=5s")];
+    let added = alice.submits_modal(&asked, &fields).await.answer().await;
+    assert!(plain(&added).contains("owl is here, running command"), "{}", added.content);
+    let view = rig.until("owl", |view| view.agent.spec.is_some()).await;
+    assert_eq!(view.agent.spec.as_ref().map(|spec| spec.rest.as_secs()), Some(5));
+
+    let asked = alice.slash("general", "agent remove", json!({ "agent": "owl" }));
+    let question = asked.answer().await;
+    let olga = manager(&rig.sim, "olga");
+    let told = olga.clicks(question.id, &question.button("Remove").custom_id).answer().await;
+    assert!(told.is_ephemeral() && told.content.contains("needs the role admin"), "{}", told.content);
+    let shown = alice.clicks(question.id, &question.button("Remove").custom_id).answer().await;
+    assert_eq!(shown.buttons()[0].label, "Remove · alice (discord)");
+    rig.until("owl", |view| view.agent.phase == Phase::Removed).await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_was_lost_is_not_given_twice_and_a_repeated_interaction_is_done_once() {
+    let mut rig = Rig::open().await;
+    let olga = manager(&rig.sim, "olga");
+    rig.sim.gateway().duplicates("INTERACTION_CREATE", 1);
+    rig.sim.inject(
+        Fault::dropped(Effect::After).on("POST /interactions/{interaction_id}/{interaction_token}/callback"),
+    );
+    let paused = olga.slash("general", "pause", json!({ "agent": "spark" }));
+    assert!(paused.answer().await.content.contains("is paused"));
+    let status = olga.slash("general", "status", json!({})).answer().await;
+    assert!(status.content.contains("1 stopped"), "{}", status.content);
+    rig.until_paused("spark").await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_are_registered_once_and_as_often_as_it_takes() {
+    let sim = Discord::start().await;
+    let route = "PUT /applications/{application_id}/guilds/{guild_id}/commands";
+    sim.inject(Fault::status(500, Effect::Before).on(route).times(2));
+    let mut rig = Rig::on(sim).await;
+    let sent = rig.sim.requests(route).len();
+    rig.stop().await;
+    rig.start().await;
+    rig.sim.ready().await;
+    let olga = manager(&rig.sim, "olga");
+    assert!(olga.slash("general", "status", json!({})).answer().await.content.contains("2 agents"));
+    assert_eq!(rig.sim.requests(route).len(), sent, "what has not changed is not registered again");
+    rig.stop().await;
+}
