@@ -84,16 +84,6 @@ impl Rest {
         self.done(route, Body::Json(&body)).await
     }
 
-    /// Deletes a message; one that is gone is deleted.
-    pub(in super::super) async fn delete_message(
-        &self,
-        channel: ChannelId,
-        message: MessageId,
-    ) -> Result<(), RestError> {
-        let route = Route::delete(MESSAGE, format!("/channels/{channel}/messages/{message}"), channel);
-        gone_is_done(self.done(route, Body::Nothing).await)
-    }
-
     /// The next messages after `after`.
     pub(in super::super) async fn messages_after(
         &self,
@@ -279,20 +269,6 @@ impl Rest {
         let body = message_body(&route, message, files)?;
         let sent: WithId<MessageId> = self.json(route, with_files(&body, files)).await?;
         Ok(sent.id)
-    }
-
-    /// Changes such a message.
-    pub(in super::super) async fn edit_follow_up(
-        &self,
-        application: ApplicationId,
-        token: &str,
-        message: MessageId,
-        change: &impl Serialize,
-    ) -> Result<(), RestError> {
-        let path = format!("/webhooks/{application}/{}/messages/{message}", segment(token));
-        let route = Route::patch(WEBHOOK_MESSAGE, path, token).by_interaction();
-        let body = message_body(&route, change, &[])?;
-        self.done(route, Body::Json(&body)).await
     }
 }
 

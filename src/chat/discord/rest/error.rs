@@ -49,8 +49,6 @@ pub(in super::super) mod code {
     pub(in super::super::super) const UNKNOWN_CHANNEL: u32 = 10003;
     /// The message is gone.
     pub(in super::super::super) const UNKNOWN_MESSAGE: u32 = 10008;
-    /// The interaction is over, or was answered too late.
-    pub(in super::super::super) const UNKNOWN_INTERACTION: u32 = 10062;
     /// The interaction was answered already.
     pub(in super::super::super) const ALREADY_ACKNOWLEDGED: u32 = 40060;
     /// A channel that cannot be seen.
