@@ -267,6 +267,8 @@ mod tests {
             removed by alice
             queued #7 by alice: fix the tests
             dropped 1 from the queue by alice
+            #7 reworded by alice: so it is
+            #7 taken back by alice
             #7 put into the running turn
             task #7 done: so it is
             #7 discarded by alice

@@ -118,8 +118,8 @@ impl Reader {
         let settings = &bot.ports.settings;
         let ears = Ears { me: bot.me, guild: settings.guild, bots: settings.bots.clone() };
         let mut intake = Intake::default();
-        for (channel, seen) in memory.watermarks() {
-            intake.follow(channel, seen);
+        for (channel, seen, floor) in memory.watermarks() {
+            intake.follow(channel, seen, floor);
         }
         Self {
             bot,
@@ -248,8 +248,8 @@ impl Reader {
         for (_, channel) in self.bot.directory.all() {
             let channel = channel.get();
             if !self.intake.follows(channel) {
-                let seen = self.memory.first_seen(channel);
-                self.intake.follow(channel, seen);
+                let floor = self.memory.first_seen(channel);
+                self.intake.follow(channel, channel, floor);
             }
         }
     }

@@ -32,7 +32,8 @@ pub(super) struct Session {
     manager: Arc<ShardManager>,
     runtime: Handle,
     stop: CancellationToken,
-    ended: oneshot::Receiver<Option<GatewayError>>,
+    /// `None` once it said so.
+    ended: Option<oneshot::Receiver<Option<GatewayError>>>,
     /// Behind it serenity reads the gateway's address before it connects.
     pub(super) address: Arc<Mutex<String>>,
 }
@@ -64,12 +65,17 @@ impl Session {
             let _ = told.send(end);
         })?;
         let (manager, runtime) = making.await.map_err(io::Error::other)?;
-        Ok(Self { manager, runtime, stop, ended, address })
+        Ok(Self { manager, runtime, stop, ended: Some(ended), address })
     }
 
     /// Resolves when serenity gave up, with its reason.
     pub(super) async fn ended(&mut self) -> Option<GatewayError> {
-        (&mut self.ended).await.ok().flatten()
+        let ended = match &mut self.ended {
+            Some(ended) => ended.await.ok().flatten(),
+            None => std::future::pending().await,
+        };
+        self.ended = None;
+        ended
     }
 
     /// Whether the thread does anything but one thing.
@@ -93,7 +99,8 @@ impl Session {
     /// Says goodbye and ends.
     pub(super) async fn close(mut self) {
         self.stop.cancel();
-        match tokio::time::timeout(FAREWELL * 2, &mut self.ended).await {
+        let Some(ended) = self.ended.take() else { return };
+        match tokio::time::timeout(FAREWELL * 2, ended).await {
             Ok(_) => debug!("the link's thread ended"),
             Err(_) => warn!("the link's thread does not end; it is left to itself"),
         }

@@ -39,6 +39,8 @@ enum Open<M> {
 struct Channel<M> {
     /// Up to here all is done.
     seen: Id,
+    /// What is older is never fetched.
+    floor: Id,
     /// What was heard after it.
     open: BTreeMap<Id, Open<M>>,
     recent: BTreeSet<Id>,
@@ -48,8 +50,8 @@ struct Channel<M> {
 }
 
 impl<M> Channel<M> {
-    fn new(seen: Id) -> Self {
-        Self { seen, open: BTreeMap::new(), recent: BTreeSet::new(), fetched: None, busy: false }
+    fn new(seen: Id, floor: Id) -> Self {
+        Self { seen, floor, open: BTreeMap::new(), recent: BTreeSet::new(), fetched: None, busy: false }
     }
 
     /// Whether a message was heard before.
@@ -99,12 +101,13 @@ impl<M> Default for Intake<M> {
 }
 
 impl<M> Intake<M> {
-    /// A channel whose watermark is known. One that is there already stays as it is; answers whether it is new.
-    pub(super) fn follow(&mut self, channel: Id, seen: Id) -> bool {
+    /// A channel whose watermark is known; what is older than `floor` is never fetched, but heard if it comes live. One that
+    /// is there already stays as it is; answers whether it is new.
+    pub(super) fn follow(&mut self, channel: Id, seen: Id, floor: Id) -> bool {
         let mut new = false;
         self.channels.entry(channel).or_insert_with(|| {
             new = true;
-            Channel::new(seen)
+            Channel::new(seen, floor)
         });
         new
     }
@@ -122,7 +125,7 @@ impl<M> Intake<M> {
     /// A message was heard live. Of a channel that is not followed it is the first, and nothing is known of what was before.
     /// Answers whether it is new.
     pub(super) fn heard(&mut self, channel: Id, id: Id, message: M) -> bool {
-        let channel = self.channels.entry(channel).or_insert_with(|| Channel::new(id.saturating_sub(1)));
+        let channel = self.channels.entry(channel).or_insert_with(|| Channel::new(id.saturating_sub(1), 0));
         if channel.knows(id) {
             return false;
         }
@@ -140,7 +143,7 @@ impl<M> Intake<M> {
             channel.fetched = None;
             return None;
         }
-        let from = channel.fetched.unwrap_or(channel.seen).max(channel.seen);
+        let from = channel.fetched.unwrap_or(channel.seen).max(channel.seen).max(channel.floor);
         channel.fetched = Some(from);
         Some(from)
     }

@@ -25,9 +25,16 @@ const STRAY: Duration = Duration::from_secs(24 * 3600);
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Seen {
     id: Id,
+    /// What is older is never fetched: nothing was done there yet.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    floor: Id,
     /// Talk in private.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     direct: bool,
+}
+
+fn is_zero(id: &Id) -> bool {
+    *id == 0
 }
 
 /// A message that was decided.
@@ -101,17 +108,17 @@ impl Memory {
         memory
     }
 
-    /// The channels that are followed, and how far each is done.
-    pub(super) fn watermarks(&self) -> Vec<(Id, Id)> {
-        self.seen.iter().map(|(channel, seen)| (*channel, seen.id)).collect()
+    /// The channels that are followed, how far each is done, and from where it is fetched.
+    pub(super) fn watermarks(&self) -> Vec<(Id, Id, Id)> {
+        self.seen.iter().map(|(channel, seen)| (*channel, seen.id, seen.floor)).collect()
     }
 
-    /// From where a channel is followed that was never seen before.
+    /// From where a channel is fetched that was never seen before.
     pub(super) fn first_seen(&mut self, channel: Id) -> Id {
         let before = i64::try_from(BEFORE_FIRST.as_millis()).unwrap_or(i64::MAX);
-        let seen = id_at(clock::now().as_millis().saturating_sub(before)).max(channel);
-        self.new.insert(channel, seen);
-        seen
+        let floor = id_at(clock::now().as_millis().saturating_sub(before));
+        self.new.insert(channel, floor);
+        floor
     }
 
     /// Whether a message of `channel` was decided before.
@@ -125,7 +132,7 @@ impl Memory {
     pub(super) fn decided(&mut self, channel: Id, id: Id, heard: &Heard) {
         self.decided.insert(id, Decided { channel: Some(channel), open: heard.work.is_some() });
         // Where somebody spoke to herder once, they may do so again.
-        self.seen.entry(channel).or_insert(Seen { id: 0, direct: self.direct.contains(&channel) });
+        self.seen.entry(channel).or_insert(Seen { id: 0, floor: 0, direct: self.direct.contains(&channel) });
     }
 
     /// A channel is talk in private.
@@ -149,13 +156,14 @@ impl Memory {
     ) -> Vec<Memo> {
         let new = std::mem::take(&mut self.new);
         let mut memos = Vec::new();
-        for (channel, id) in new.into_iter().chain(moved) {
+        let new = new.into_iter().map(|(channel, floor)| (channel, channel, floor));
+        for (channel, id, floor) in new.chain(moved.into_iter().map(|(channel, id)| (channel, id, 0))) {
             let direct = self.direct.contains(&channel);
             let known = self.seen.contains_key(&channel);
             if !(known || direct || kept.contains(&channel)) {
                 continue;
             }
-            let noted = Seen { id, direct };
+            let noted = Seen { id, floor, direct };
             self.seen.insert(channel, noted);
             let value = serde_json::to_string(&noted).ok();
             memos.push(Memo { key: format!("{SEEN}{channel}"), value });

@@ -21,7 +21,7 @@ fn work_all(intake: &mut Intake<Id>) -> Vec<Id> {
 #[test]
 fn live_messages_are_worked_on_once_and_in_order() {
     let mut intake = Intake::default();
-    intake.follow(CHANNEL, 10);
+    intake.follow(CHANNEL, 10, 0);
     for id in [11, 12, 12, 11, 13] {
         intake.heard(CHANNEL, id, id);
     }
@@ -35,7 +35,7 @@ fn live_messages_are_worked_on_once_and_in_order() {
 #[test]
 fn what_is_heard_while_the_past_is_fetched_waits_behind_it() {
     let mut intake = Intake::default();
-    intake.follow(CHANNEL, 10);
+    intake.follow(CHANNEL, 10, 0);
     assert_eq!(intake.missed(CHANNEL, None), Some(10));
     intake.heard(CHANNEL, 15, 15);
     assert!(work_all(&mut intake).is_empty());
@@ -50,8 +50,8 @@ fn what_is_heard_while_the_past_is_fetched_waits_behind_it() {
 #[test]
 fn the_watermark_stays_before_what_is_under_way() {
     let mut intake = Intake::default();
-    intake.follow(CHANNEL, 10);
-    intake.follow(8, 10);
+    intake.follow(CHANNEL, 10, 0);
+    intake.follow(8, 10, 0);
     intake.heard(CHANNEL, 11, 11);
     intake.heard(CHANNEL, 12, 12);
     let (channel, id, _) = intake.next().expect("the first is due");
@@ -64,7 +64,7 @@ fn the_watermark_stays_before_what_is_under_way() {
 #[test]
 fn one_that_comes_late_is_not_taken_for_one_that_comes_twice() {
     let mut intake = Intake::default();
-    intake.follow(CHANNEL, 10);
+    intake.follow(CHANNEL, 10, 0);
     for id in [11, 14] {
         intake.heard(CHANNEL, id, id);
     }
@@ -78,7 +78,7 @@ fn one_that_comes_late_is_not_taken_for_one_that_comes_twice() {
 #[test]
 fn nothing_is_fetched_when_the_newest_message_is_known() {
     let mut intake: Intake<Id> = Intake::default();
-    intake.follow(CHANNEL, 10);
+    intake.follow(CHANNEL, 10, 0);
     assert_eq!(intake.missed(CHANNEL, Some(10)), None);
     assert_eq!(intake.missed(CHANNEL, Some(11)), Some(10));
     assert_eq!(intake.missed(99, Some(11)), None, "a channel that nobody follows");
@@ -87,7 +87,7 @@ fn nothing_is_fetched_when_the_newest_message_is_known() {
 #[test]
 fn a_channel_that_cannot_be_read_does_not_hold_up_what_is_heard() {
     let mut intake = Intake::default();
-    intake.follow(CHANNEL, 10);
+    intake.follow(CHANNEL, 10, 0);
     intake.missed(CHANNEL, None);
     intake.heard(CHANNEL, 11, 11);
     intake.unfetchable(CHANNEL);
@@ -97,7 +97,7 @@ fn a_channel_that_cannot_be_read_does_not_hold_up_what_is_heard() {
 #[test]
 fn what_waits_can_be_changed_and_taken_back() {
     let mut intake = Intake::default();
-    intake.follow(CHANNEL, 10);
+    intake.follow(CHANNEL, 10, 0);
     intake.missed(CHANNEL, None);
     intake.heard(CHANNEL, 11, 11);
     intake.heard(CHANNEL, 12, 12);
@@ -106,6 +106,17 @@ fn what_waits_can_be_changed_and_taken_back() {
     assert!(intake.revise(CHANNEL, 12, Some));
     intake.page(CHANNEL, vec![(11, 11), (12, 12)], 12, false);
     assert_eq!(work_all(&mut intake), [12]);
+}
+
+#[test]
+fn what_is_older_than_the_first_sight_of_a_channel_is_heard_live_and_never_fetched() {
+    let mut intake = Intake::default();
+    intake.follow(CHANNEL, CHANNEL, 20);
+    assert_eq!(intake.missed(CHANNEL, None), Some(20));
+    intake.page(CHANNEL, vec![(21, 21)], 21, false);
+    // Discord's clock is not ours.
+    intake.heard(CHANNEL, 15, 15);
+    assert_eq!(work_all(&mut intake), [15, 21]);
 }
 
 #[test]
@@ -191,7 +202,7 @@ proptest! {
     fn all_messages_are_worked_on_once_and_in_order(steps in prop::collection::vec(step(), 0..60)) {
         let mut world =
             World { intake: Intake::default(), written: vec![], worked: vec![], on_disk: 99, linked: false };
-        world.intake.follow(CHANNEL, world.on_disk);
+        world.intake.follow(CHANNEL, world.on_disk, 0);
         for step in steps {
             match step {
                 Step::Write { heard } => {
@@ -219,7 +230,7 @@ proptest! {
                         world.on_disk = seen;
                     }
                     world.intake = Intake::default();
-                    world.intake.follow(CHANNEL, world.on_disk);
+                    world.intake.follow(CHANNEL, world.on_disk, 0);
                     world.linked = false;
                 }
             }
