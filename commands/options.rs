@@ -378,7 +378,7 @@ mod tests {
                 Verb::AgentAdd,
                 &[("name", "new"), ("runtime", "perl")],
                 false,
-                Misfit::Wrong { word: "perl".to_owned(), wanted: "claude|codex|command".to_owned() },
+                Misfit::Wrong { word: "perl".to_owned(), wanted: "claude|codex|acp|command".to_owned() },
             ),
             (Verb::AgentEdit, &[("agent", "spark"), ("settings", "a=\"b")], false, Misfit::Unclosed('"')),
             (

@@ -320,6 +320,7 @@ fn help_names_everything() {
       log          An agent's last turns
       history      What happened to an agent, or to the fleet
       audit        Who commanded what
+      link         Tie your Discord user to your IRC account: a code is given there and said here
 
     Options:
           --config <FILE>      The configuration file [default: bot.toml]

@@ -180,7 +180,9 @@ async fn an_agent_is_added_by_a_form_and_removed_with_a_button() {
     assert!(told.is_ephemeral() && told.content.contains("needs the role admin"), "{}", told.content);
     let shown = alice.clicks(question.id, &question.button("Remove").custom_id).answer().await;
     assert_eq!(shown.buttons()[0].label, "Remove · alice (discord)");
-    rig.until("owl", |view| view.agent.phase == Phase::Removed).await;
+    let owl = AgentName::new("owl").expect("a name");
+    // Gone, or about to be.
+    rig.herder().fleet().wait_for(&owl, |view| view.agent.phase == Phase::Removed).await;
     rig.stop().await;
 }
 

@@ -192,10 +192,15 @@ fn type_setter(kind: Kind) -> fn(CreateCommandOption) -> CreateCommandOption {
 fn words_for_places(item: &mut Value) {
     let items = item.as_array_mut().into_iter().flatten();
     for item in items {
-        words_for_places(&mut item["options"]);
-        let Some(choices) = item["choices"].as_array_mut().filter(|choices| !choices.is_empty()) else {
-            continue;
-        };
+        // poise says of every option that it is fit for all ages, which only commands can be asked.
+        if let Some(item) = item.as_object_mut() {
+            item.remove("nsfw");
+        }
+        if let Some(options) = item.get_mut("options") {
+            words_for_places(options);
+        }
+        let choices = item.get_mut("choices").and_then(Value::as_array_mut);
+        let Some(choices) = choices.filter(|choices| !choices.is_empty()) else { continue };
         for choice in choices {
             choice["value"] = choice["name"].clone();
         }
@@ -370,7 +375,6 @@ mod tests {
             "de": "pausieren",
             "ja": "一時停止"
           },
-          "nsfw": false,
           "options": [
             {
               "autocomplete": true,
