@@ -79,7 +79,7 @@ pub(super) async fn introduce(
             }
             Err(error) => error.to_string(),
         };
-        let wait = backoff.failed(None, false, jitter(), tokio::time::Instant::now());
+        let wait = backoff.failed(None, false, jitter(), Instant::now());
         warn!(reason, ?wait, "Discord cannot be asked");
         let attempts = backoff.attempts();
         report(reports, LinkState::Connecting { attempts, reason: Some(reason) }).await;

@@ -72,7 +72,9 @@ pub(super) async fn ask(url: &str, token: &str, intents: GatewayIntents, shards:
 }
 
 async fn log_in(url: &str, token: &str, intents: GatewayIntents, shards: u32) -> Option<u16> {
-    let (mut link, _) = connect_async(format!("{url}?v=10&encoding=json")).await.ok()?;
+    // An address without a path gets one: nobody understands a request without.
+    let address = reqwest::Url::parse(&format!("{url}?v=10&encoding=json")).ok()?;
+    let (mut link, _) = connect_async(address.as_str()).await.ok()?;
     loop {
         match link.next().await?.ok()? {
             Message::Close(frame) => return frame.map(|CloseFrame { code, .. }| code.into()),
