@@ -264,6 +264,12 @@ impl Plan {
         self.orphans.extend(ours);
     }
 
+    /// Whether the category that a channel was made in was deleted while it was being made.
+    fn lost_its_category(&self, id: ChannelId, parent: Option<ChannelId>) -> bool {
+        let (Some(there), Some(parent)) = (&self.there, parent) else { return false };
+        !there.contains_key(&parent) || there.get(&id).is_some_and(|channel| channel.parent != Some(parent))
+    }
+
     fn lose(&mut self, id: ChannelId) -> Option<Purpose> {
         self.orphans.remove(&id);
         let purpose = self.known.iter().find(|(_, known)| **known == id)?.0.clone();
@@ -355,12 +361,16 @@ impl Plan {
         self.busy = false;
         match (step, result) {
             (Step::Look, Ok(_)) => self.failures = 0,
-            (Step::Create { purpose, .. }, Ok(Some((id, channel)))) => {
+            (Step::Create { purpose, parent, .. }, Ok(Some((id, channel)))) => {
                 if let Some(there) = &mut self.there {
-                    there.insert(id, channel);
+                    // What the gateway said of it meanwhile is later than the answer.
+                    there.entry(id).or_insert(channel);
                 }
                 (self.failures, self.denied, self.guild_full) = (0, None, None);
                 self.take(purpose.clone(), id, now);
+                if self.lost_its_category(id, *parent) {
+                    self.orphans.insert(id);
+                }
             }
             (Step::Create { .. }, Ok(None)) => self.look = true,
             (Step::Move { channel, parent, overwrites, .. }, Ok(_)) => {
