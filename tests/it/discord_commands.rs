@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::simulated_discord::state::Message;
 use crate::simulated_discord::{Discord, Effect, Fault, User, permission};
-use crate::stage::{PATIENCE, Stage, config, shell};
+use crate::stage::{self, PATIENCE, Stage, config, shell};
 
 /// The words without what makes them bold.
 fn plain(message: &Message) -> String {
@@ -65,6 +65,12 @@ impl Rig {
 
     async fn start(&mut self) {
         self.stage = Some(Stage::open(self.config(), Options::default()).await);
+    }
+
+    /// Pauses an agent from elsewhere and gives the post about it.
+    async fn paused_post(&self, by: &User) -> Message {
+        by.slash("general", "pause", json!({ "agent": "spark" })).answer().await;
+        self.sim.message_in("spark", |message| !message.buttons().is_empty()).await
     }
 
     async fn stop(&mut self) {
@@ -215,5 +221,89 @@ async fn commands_are_registered_once_and_as_often_as_it_takes() {
     let olga = manager(&rig.sim, "olga");
     assert!(olga.slash("general", "status", json!({})).answer().await.content.contains("2 agents"));
     assert_eq!(rig.sim.requests(route).len(), sent, "what has not changed is not registered again");
+    rig.stop().await;
+}
+
+/// What the buttons say.
+fn labels(message: &Message) -> Vec<String> {
+    message.buttons().into_iter().map(|button| button.label).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_who_press_after_a_restart_one_is_first_and_the_other_is_told() {
+    let mut rig = Rig::open().await;
+    let (olga, otto) = (manager(&rig.sim, "olga"), manager(&rig.sim, "otto"));
+    let post = rig.paused_post(&olga).await;
+    assert_eq!(labels(&post), ["Resume", "Abort", "Transcript"]);
+    rig.stop().await;
+    let sessions = rig.sim.gateway().identifies();
+    rig.start().await;
+    rig.sim.gateway().identified(sessions + 1).await;
+
+    let resume = post.button("Resume").custom_id;
+    let vera = rig.sim.user("vera").locale("de");
+    let told = vera.clicks(post.id, &resume).answer().await;
+    assert!(told.is_ephemeral());
+    assert_eq!(plain(&told), "`resume` braucht die Rolle operator.");
+    let log = vera.clicks(post.id, &post.button("Transcript").custom_id).answer().await;
+    assert!(log.is_ephemeral() && plain(&log).contains("noch nichts gesagt"), "{}", log.content);
+
+    let clicks = [olga.clicks(post.id, &resume), otto.clicks(post.id, &resume)];
+    let kinds = [clicks[0].acknowledged().await.kind, clicks[1].acknowledged().await.kind];
+    let (first, late, name) =
+        if kinds[0] == 7 { (&clicks[0], &clicks[1], "olga") } else { (&clicks[1], &clicks[0], "otto") };
+    assert_eq!(
+        labels(&first.answer().await),
+        [format!("Resume · {name} (discord)"), "Transcript".to_owned()]
+    );
+    let told = late.answer().await;
+    assert!(told.is_ephemeral());
+    assert_eq!(plain(&told), format!("Too late: {name} (discord) has answered this: Resume."));
+    rig.until("spark", |view| view.agent.phase == Phase::Idle).await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_answered_without_the_button_is_shown_by_it() {
+    let mut rig = Rig::open().await;
+    let (olga, otto) = (manager(&rig.sim, "olga"), manager(&rig.sim, "otto"));
+    let post = rig.paused_post(&olga).await;
+    otto.slash("general", "resume", json!({ "agent": "spark" })).answer().await;
+    let shown =
+        rig.sim.message(post.id, |message| message.buttons().iter().any(|button| button.disabled)).await;
+    assert_eq!(labels(&shown), ["Resume · otto (discord)", "Transcript"]);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_answered_on_irc_is_shown_by_the_button() {
+    let server = stage::server().await;
+    let mut rig =
+        Rig { sim: Discord::start().await, dir: tempfile::tempdir().expect("a folder"), stage: None };
+    let mut config = rig.config();
+    config.irc = vec![stage::embedded_network(&server)];
+    config.access.admins.push(Subject::IrcAccount { network: "demo".into(), account: "alice".to_owned() });
+    rig.stage = Some(Stage::open(config, stage::inside(&server)).await);
+    rig.sim.command("status").await;
+    let mut alice =
+        stage::Person::join(server.address(), "alice", Some(stage::ALICE), &["#spark", "#herder"]).await;
+    alice.reaches("herder", "#spark").await;
+
+    let olga = manager(&rig.sim, "olga");
+    let post = rig.paused_post(&olga).await;
+    alice.say("#spark", "resume").await;
+    let shown =
+        rig.sim.message(post.id, |message| message.buttons().iter().any(|button| button.disabled)).await;
+    assert_eq!(labels(&shown), ["Resume · alice (demo)", "Transcript"]);
+
+    // One person on both: the code that Discord gives is said on IRC.
+    let code = rig.sim.user("mallory").slash("general", "link", json!({})).answer().await;
+    assert!(code.is_ephemeral());
+    let said = code.content.split('`').find(|part| part.starts_with("!link ")).expect("a code").to_owned();
+    alice.say("#herder", &said).await;
+    alice.hears("#herder", "are one person").await;
+    let mallory = manager(&rig.sim, "mallory");
+    let paused = mallory.slash("general", "pause", json!({ "agent": "spark" })).answer().await;
+    assert!(!paused.is_ephemeral(), "{}", paused.content);
     rig.stop().await;
 }

@@ -24,6 +24,7 @@
 //! | `interactions`, `reply` | what people ask by them, and how it is answered |
 //! | `completion` | what somebody who is typing probably means |
 //! | `custom_id` | what buttons and forms say about themselves |
+//! | `linking` | roles of people who are somebody elsewhere too |
 //! | `buttons` | what stands under posts |
 //!
 //! What somebody may do, what a line means and what is said in which words is not known here: `crate::access`,
@@ -39,6 +40,7 @@ mod examine;
 mod gateway;
 mod inbound;
 mod interactions;
+mod linking;
 mod live;
 mod permission;
 mod reactions;
@@ -198,6 +200,7 @@ async fn work(
     parts.spawn(channels::keep(Arc::clone(bot), bot.ports.channels.clone(), bot.changes.subscribe()));
     parts.spawn(registration::keep(Arc::clone(bot)));
     parts.spawn(buttons::keep(Arc::clone(bot), prompts));
+    parts.spawn(linking::keep(Arc::clone(bot)));
     let mut link = std::pin::pin!(gateway::keep(Arc::clone(bot), introduced, events, shutdown.clone()));
     loop {
         tokio::select! {

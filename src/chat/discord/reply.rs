@@ -64,7 +64,7 @@ struct Laid {
 fn lay(bot: &Bot, asker: &Asker, reply: &Reply) -> Laid {
     let locale = locale(bot, asker);
     let post = post(bot, asker, reply.lines.clone());
-    let renderer = Renderer::new(locale.clone(), bot.ports.redactor.clone(), Markup::Plain);
+    let renderer = Renderer::new(locale.clone(), bot.ports.redactor.clone(), Markup::Discord);
     let mut messages = renderer.lines(&post);
     if messages.is_empty() {
         messages.push("👀".to_owned());
