@@ -265,7 +265,6 @@ async fn memory(given: &Arguments) {
         }
         let herder = Herder::start(&toml.write(dir.path()));
         sim.ready().await;
-        sim.command("status").await;
         channels(&sim, agents).await;
         measured.push(rss_kib(herder.pid()));
         herder.stop();
