@@ -275,7 +275,7 @@ impl Person {
                 let mut names = line.rsplit(':').next().unwrap_or_default().split(' ');
                 there |= line.contains(" 353 ")
                     && line.contains(channel)
-                    && names.any(|name| name.trim_start_matches(['@', '+']) == nick);
+                    && names.any(|name| is_nick(name.trim_start_matches(['@', '+']), nick));
                 if line.contains(" 366 ") {
                     break;
                 }
@@ -408,6 +408,11 @@ impl Person {
             return line;
         }
     }
+}
+
+/// Whether `name` is `nick`, or what its owner takes until the server has noticed that their old self is gone.
+fn is_nick(name: &str, nick: &str) -> bool {
+    name.strip_prefix(nick).is_some_and(|rest| rest.chars().all(|c| c == '_'))
 }
 
 /// Nick, target and text of a PRIVMSG or NOTICE.

@@ -455,7 +455,11 @@ async fn remembered(bot: &Bot) -> BTreeMap<String, Prompt> {
 
 /// Resolves when a prompt does not call for anybody any more.
 async fn settled(bot: &Bot, prompt: Prompt) -> Prompt {
-    // An agent that is gone calls for nobody either.
-    let _ = bot.ports.fleet.wait_for(&prompt.agent, |view| !is_open(view, prompt.at)).await;
+    let fleet = &bot.ports.fleet;
+    let over = fleet.wait_for(&prompt.agent, |view| !is_open(view, prompt.at)).await;
+    // An agent that is gone calls for nobody either; one that is still known went down with herder, and calls on.
+    if over.is_none() && fleet.view(&prompt.agent).is_some() {
+        std::future::pending::<()>().await;
+    }
     prompt
 }
