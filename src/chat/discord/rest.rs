@@ -20,13 +20,13 @@
 //!
 //! | function | what it does |
 //! |---|---|
-//! | [`Rest::send_message`], [`Rest::edit_message`], [`Rest::delete_message`] | messages; files go along |
+//! | [`Rest::send_message`], [`Rest::edit_message`] | messages; files go along |
 //! | [`Rest::messages_after`] | what was said after a message, the oldest first, a page at a time |
 //! | [`Rest::add_reaction`], [`Rest::remove_own_reaction`] | reactions, by an emoji of Unicode |
 //! | [`Rest::channels`], [`Rest::create_channel`], [`Rest::edit_channel`], [`Rest::create_dm`] | channels |
 //! | [`Rest::guild`], [`Rest::member`], [`Rest::current_user`], [`Rest::application`], [`Rest::gateway_bot`] | who and where we are |
 //! | [`Rest::put_guild_commands`] | application commands |
-//! | [`Rest::respond`], [`Rest::edit_response`], [`Rest::follow_up`], [`Rest::edit_follow_up`] | interactions; not held up by the bot's limits |
+//! | [`Rest::respond`], [`Rest::edit_response`], [`Rest::follow_up`] | interactions; not held up by the bot's limits |
 //! | [`Rest::attachment`] | a file that somebody sent |
 //! | [`Rest::serenity`] | serenity's client, for the gateway alone |
 
