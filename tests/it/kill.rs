@@ -138,10 +138,35 @@ struct Ledger {
     acknowledged: Mutex<BTreeSet<String>>,
     /// What was said, in order, in which life of herder.
     heard: Mutex<Vec<(u64, String)>>,
+    /// Jobs that take up room until they are heard to be done.
+    owed: Mutex<BTreeSet<String>>,
     over: AtomicBool,
 }
 
-/// Gives one worker jobs until it is told that it is over; a job that was not acknowledged is forgotten.
+impl Ledger {
+    /// Gives back the room that a job took up, once.
+    fn settle(&self, job: &str, room: &Semaphore) {
+        if self.owed.lock().unwrap().remove(job) {
+            room.add_permits(1);
+        }
+    }
+
+    /// Acknowledged jobs that nobody was told about, whether they ran, and what was heard last.
+    fn unheard(&self, field: &Field) -> String {
+        let heard = self.heard.lock().unwrap();
+        let done: BTreeSet<&str> = heard.iter().filter_map(|(_, text)| text.strip_prefix("done ")).collect();
+        let acknowledged = self.acknowledged.lock().unwrap();
+        let missing: Vec<_> = acknowledged.iter().filter(|job| !done.contains(job.as_str())).collect();
+        let runs: Vec<_> = field.lines("runs").into_iter().filter(|run| missing.contains(&run)).collect();
+        let last = &heard[heard.len().saturating_sub(60)..];
+        let collapsed: Vec<_> = heard.iter().filter(|(_, text)| text.contains("while away")).collect();
+        format!(
+            "posts are missing for {missing:?}; collapsed {collapsed:?}; runs {runs:?}; heard last: {last:#?}"
+        )
+    }
+}
+
+/// Gives one worker jobs until it is told that it is over.
 async fn load(field: Arc<Field>, ledger: Arc<Ledger>, worker: &'static str, room: Arc<Semaphore>) {
     let mut number = 0;
     while !ledger.over.load(Ordering::SeqCst) {
@@ -149,22 +174,36 @@ async fn load(field: Arc<Field>, ledger: Arc<Ledger>, worker: &'static str, room
             continue;
         };
         number += 1;
-        let job = format!("{worker}-job-{number}");
+        let job = format!("{worker}-job-{number}.");
+        // Given back when it is heard to be done.
+        permit.forget();
+        ledger.owed.lock().unwrap().insert(job.clone());
         match field.ask("task add", &[worker, &job]).await {
             Some(answer) if answer.ok => {
                 ledger.acknowledged.lock().unwrap().insert(job);
-                // Given back when it is heard to be done.
-                permit.forget();
             }
             Some(answer) => panic!("{job} was refused: {:?}", answer.lines),
-            None => tokio::task::yield_now().await,
+            // herder may have it all the same: then its lines come, and take part in what may be owed.
+            None if has(&field, worker, &job).await => {}
+            None => ledger.settle(&job, &room),
         }
     }
 }
 
+/// Whether herder, which went away before it answered, knows of the job.
+async fn has(field: &Field, worker: &str, job: &str) -> bool {
+    let started = std::time::Instant::now();
+    while started.elapsed() < PATIENCE {
+        if let Some(answer) = field.ask("task list", &[worker]).await {
+            return answer.data.is_some_and(|data| data.to_string().contains(job));
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("herder never came back\n{}", field.log());
+}
+
 /// Writes down what herder says about finished jobs, and gives their room back.
 async fn listen(mut person: Person, ledger: Arc<Ledger>, rooms: BTreeMap<&'static str, Arc<Semaphore>>) {
-    let mut seen = BTreeSet::new();
     // The server says when a life is over, behind the last line of it.
     let mut life = 0;
     loop {
@@ -173,13 +212,11 @@ async fn listen(mut person: Person, ledger: Arc<Ledger>, rooms: BTreeMap<&'stati
             life += 1;
             continue;
         };
-        let job = text.strip_prefix("done ").map(str::to_owned);
         ledger.heard.lock().unwrap().push((life, text.to_owned()));
-        if let Some(job) = job
-            && seen.insert(job)
+        if let Some(job) = text.strip_prefix("done ")
             && let Some(room) = rooms.get(to.trim_start_matches('#'))
         {
-            room.add_permits(1);
+            ledger.settle(job, room);
         }
     }
 }
@@ -239,7 +276,7 @@ async fn nothing_acknowledged_is_lost_by_kills() {
     for kill in 0..kills {
         // What is owed after many kills in a row is collapsed, as it should be; here every line is counted.
         if kill % KILLS_IN_A_ROW == 0 {
-            caught_up(&rooms, &field).await;
+            caught_up(&rooms, &ledger, &field).await;
         }
         // Every fourth one dies while it is still coming up.
         if kill % 4 != 3 {
@@ -281,12 +318,12 @@ async fn nothing_acknowledged_is_lost_by_kills() {
 }
 
 /// Waits until every job that was acknowledged so far was heard to be done.
-async fn caught_up(rooms: &BTreeMap<&'static str, Arc<Semaphore>>, field: &Field) {
+async fn caught_up(rooms: &BTreeMap<&'static str, Arc<Semaphore>>, ledger: &Ledger, field: &Field) {
     for (worker, room) in rooms {
         let all = room.acquire_many(u32::try_from(UNDER_WAY).unwrap());
         match tokio::time::timeout(3 * PATIENCE, all).await {
             Ok(permits) => drop(permits.unwrap()),
-            Err(_) => panic!("{worker} never caught up\n{}", field.log()),
+            Err(_) => panic!("{worker} never caught up\n{}\n{}", ledger.unheard(field), field.log()),
         }
     }
 }
@@ -323,21 +360,16 @@ fn find<'a>(value: &'a serde_json::Value, key: &str) -> Option<&'a serde_json::V
 async fn everything_is_heard(ledger: &Ledger, acknowledged: &BTreeSet<String>, field: &Field) {
     let started = std::time::Instant::now();
     loop {
-        let missing: Vec<_> = {
+        let all_heard = {
             let heard = ledger.heard.lock().unwrap();
             let done: BTreeSet<&str> =
                 heard.iter().filter_map(|(_, text)| text.strip_prefix("done ")).collect();
-            acknowledged.iter().filter(|job| !done.contains(job.as_str())).cloned().collect()
+            acknowledged.iter().all(|job| done.contains(job.as_str()))
         };
-        if missing.is_empty() {
+        if all_heard {
             return;
         }
-        assert!(
-            started.elapsed() < 3 * PATIENCE,
-            "posts are missing for {missing:?}; runs {:?}\n{}",
-            field.lines("runs").iter().filter(|run| missing.contains(run)).collect::<Vec<_>>(),
-            field.log()
-        );
+        assert!(started.elapsed() < 3 * PATIENCE, "{}\n{}", ledger.unheard(field), field.log());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
