@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::{is_account, on_discord};
+use super::proof::{is_account, on_discord};
 use crate::chat::{Author, Origin};
 use crate::config::DISCORD_NETWORK;
 use crate::core::id::NetworkName;
@@ -80,24 +80,10 @@ impl Ties {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{account, author};
     use super::*;
     use crate::access::{Access, Role};
     use crate::config::{AccessRules, Subject};
-
-    fn account(network: &str, account: &str) -> Subject {
-        Subject::IrcAccount { network: network.into(), account: account.to_owned() }
-    }
-
-    fn author(network: &str, account: Option<&str>, mask: Option<&str>) -> Author {
-        Author {
-            network: network.into(),
-            nick: "alice".to_owned(),
-            account: account.map(str::to_owned),
-            mask: mask.map(str::to_owned),
-            roles: Vec::new(),
-            origin: Origin::Network,
-        }
-    }
 
     fn tie(user: &str, network: &str, account: &str) -> Tie {
         Tie { user: user.to_owned(), network: network.into(), account: account.to_owned() }

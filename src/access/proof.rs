@@ -1,0 +1,62 @@
+//! What a network vouches for: what proves that somebody is one of those who are named, and what they are called in the
+//! records.
+
+use super::mask::mask_matches;
+use crate::chat::Author;
+use crate::config::{DISCORD_NETWORK, Subject};
+
+/// What proves that `author` is `subject`; `None`: nothing does. The inner `None` is everybody who shows no proof.
+pub(super) fn proof(subject: &Subject, author: &Author) -> Option<Option<String>> {
+    match subject {
+        Subject::Everyone => Some(vouched(author)),
+        Subject::DiscordUser(id) => {
+            let shown = author.account.as_deref().filter(|_| on_discord(author))?;
+            (shown == id).then(|| Some(format!("discord:{shown}")))
+        }
+        Subject::DiscordRole(id) => {
+            let has = on_discord(author) && author.roles.contains(id);
+            has.then(|| author.account.as_ref().map(|user| format!("discord:{user}")))
+        }
+        Subject::IrcAccount { network, account } => {
+            let shown = author.account.as_deref()?;
+            (*network == author.network && is_account(shown) && shown.eq_ignore_ascii_case(account))
+                .then(|| Some(format!("account:{shown}")))
+        }
+        Subject::IrcMask { network, mask } => {
+            let shown = author.mask.as_deref()?;
+            (*network == author.network && mask_matches(mask, shown)).then(|| Some(format!("mask:{shown}")))
+        }
+    }
+}
+
+/// Ids are Discord's only on Discord: an account of that name elsewhere is somebody else.
+pub(super) fn on_discord(author: &Author) -> bool {
+    author.network.as_str() == DISCORD_NETWORK
+}
+
+/// The best the network says about somebody, for the record alone.
+pub(super) fn vouched(author: &Author) -> Option<String> {
+    if on_discord(author) {
+        return author.account.as_ref().map(|user| format!("discord:{user}"));
+    }
+    let account = author.account.as_deref().filter(|account| is_account(account));
+    account.map_or_else(
+        || author.mask.as_ref().map(|mask| format!("mask:{mask}")),
+        |account| Some(format!("account:{account}")),
+    )
+}
+
+/// What somebody is known as elsewhere, with the network, since several can have accounts.
+pub(super) fn known_as(author: &Author) -> Option<String> {
+    let account = author.account.as_deref()?;
+    Some(if on_discord(author) {
+        format!("discord:{account}")
+    } else {
+        format!("{}:{account}", author.network)
+    })
+}
+
+/// Whether a text can be a services account. Servers write `*` and `0` for "not logged in".
+pub(super) fn is_account(text: &str) -> bool {
+    !matches!(text, "" | "*" | "0") && !text.contains(|c: char| c.is_whitespace() || c.is_control())
+}
