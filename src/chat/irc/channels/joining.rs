@@ -1,0 +1,232 @@
+//! How we come into the channels, how we are put out of them, and what is live in between.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::channel::{Channel, Live, RETRY_MAX, State};
+use super::{Channels, Trouble};
+use crate::chat::irc::isupport::ISupport;
+use crate::chat::irc::wire::{LINE_MAX, Outgoing};
+
+/// After a kick. Servers and channel bots take an immediate return for an attack.
+const REJOIN_AFTER_KICK: Duration = Duration::from_secs(5);
+/// How often we come back by ourselves after kicks; a fourth one is meant.
+const KICKS_MAX: u32 = 3;
+/// A JOIN without any answer is lost.
+const JOIN_TIMEOUT: Duration = Duration::from_secs(30);
+/// The same where we may be in the channel, since a post was refused there and nothing threw us out.
+const STILL_IN_TIMEOUT: Duration = Duration::from_secs(10);
+/// Sends to a channel we are in that are refused in a row before it counts as not to be had.
+const DENIALS_MAX: u32 = 3;
+
+impl Channels {
+    /// The JOIN that is due, for as many channels as fit into one line.
+    pub(super) fn joins_due(&mut self, in_lists: bool, now: Instant) -> Option<Outgoing> {
+        let mut under_way = false;
+        for channel in &mut self.list {
+            match channel.state {
+                // Servers do not answer the JOIN of somebody who is in already.
+                State::Joining { since } if channel.still_in && since + STILL_IN_TIMEOUT <= now => {
+                    channel.still_in = false;
+                    channel.state = State::In { live: Live::Yes, since: now };
+                }
+                State::Joining { since } if since + JOIN_TIMEOUT <= now => {
+                    channel.refused(now, u32::MAX);
+                }
+                State::Joining { .. } => under_way = true,
+                // A server that does not end its list of names has nothing more to replay either.
+                State::In { live: Live::Names, since } if since + JOIN_TIMEOUT <= now => {
+                    channel.state = State::In { live: Live::Named, since };
+                }
+                State::In { since, .. } if since + RETRY_MAX <= now => channel.kicks = 0,
+                State::Out { .. } | State::In { .. } => {}
+            }
+        }
+        if under_way {
+            return None;
+        }
+        let mut list = String::new();
+        for channel in &mut self.list {
+            let due = matches!(channel.state, State::Out { join_at } if join_at <= now);
+            let fits = in_lists && "JOIN ".len() + list.len() + 1 + channel.name.len() <= LINE_MAX - 2;
+            if due && (list.is_empty() || fits) {
+                channel.state = State::Joining { since: now };
+                if !list.is_empty() {
+                    list.push(',');
+                }
+                list.push_str(&channel.name);
+            }
+        }
+        (!list.is_empty()).then(|| Outgoing::new("JOIN").word(list))
+    }
+
+    /// When there is something to say, or to give up waiting for.
+    pub(super) fn joins_deadline(&self) -> Option<Instant> {
+        let waits = |channel: &Channel| match channel.state {
+            State::Out { join_at } => Some(join_at),
+            State::Joining { .. } | State::In { .. } => None,
+        };
+        let answers = |channel: &Channel| match channel.state {
+            State::Joining { since } if channel.still_in => Some(since + STILL_IN_TIMEOUT),
+            State::Joining { since } => Some(since + JOIN_TIMEOUT),
+            State::Out { .. } | State::In { .. } => None,
+        };
+        let names = self.list.iter().filter_map(|channel| match channel.state {
+            State::In { live: Live::Names, since } => Some(since + JOIN_TIMEOUT),
+            State::Out { .. } | State::Joining { .. } | State::In { .. } => None,
+        });
+        // While a JOIN is on its way the others wait for its answer, not for a time.
+        let joins =
+            self.list.iter().filter_map(answers).min().or_else(|| self.list.iter().filter_map(waits).min());
+        joins.into_iter().chain(names.min()).min()
+    }
+
+    /// We came in.
+    pub(crate) fn joined(&mut self, name: &str, server: &ISupport, now: Instant) {
+        if let Some(channel) = self.find_mut(name, server) {
+            channel.state = State::In { live: Live::Names, since: now };
+            channel.tried = true;
+            channel.still_in = false;
+            channel.refusals = 0;
+            channel.lost = channel.denials >= DENIALS_MAX;
+            channel.topic.came_in(now);
+        }
+    }
+
+    /// 366: the names are complete; a fence will tell when everything that was sent with them is here.
+    pub(crate) fn named(&mut self, name: &str, server: &ISupport) {
+        if let Some(channel) = self.find_mut(name, server)
+            && let State::In { live, .. } = &mut channel.state
+            && *live == Live::Names
+        {
+            *live = Live::Named;
+        }
+    }
+
+    /// Whether a fence is to be sent for channels that wait for one. [`Channels::fence`] says which.
+    pub(crate) fn needs_fence(&self) -> bool {
+        let lives = || {
+            self.list.iter().filter_map(|channel| match channel.state {
+                State::In { live, .. } => Some(live),
+                State::Out { .. } | State::Joining { .. } => None,
+            })
+        };
+        lives().any(|live| live == Live::Named) && !lives().any(|live| matches!(live, Live::Fence(_)))
+    }
+
+    /// The fence for them is this one.
+    pub(crate) fn fence(&mut self, fence: u64) {
+        for channel in &mut self.list {
+            if let State::In { live, .. } = &mut channel.state
+                && *live == Live::Named
+            {
+                *live = Live::Fence(fence);
+            }
+        }
+    }
+
+    /// A fence was answered.
+    pub(crate) fn fenced(&mut self, fence: u64) {
+        for channel in &mut self.list {
+            if let State::In { live, .. } = &mut channel.state
+                && *live == Live::Fence(fence)
+            {
+                *live = Live::Yes;
+            }
+        }
+    }
+
+    /// We were kicked, or taken out in another way.
+    pub(crate) fn thrown_out(
+        &mut self,
+        name: &str,
+        reason: &str,
+        server: &ISupport,
+        now: Instant,
+    ) -> Option<Trouble> {
+        let channel = self.find_mut(name, server)?;
+        channel.kicks += 1;
+        channel.still_in = false;
+        channel.forwarded = None;
+        if channel.kicks <= KICKS_MAX {
+            channel.state = State::Out { join_at: now + REJOIN_AFTER_KICK };
+            return None;
+        }
+        channel.kicks = 0;
+        channel.state = State::Out { join_at: now + RETRY_MAX };
+        let first = !std::mem::replace(&mut channel.lost, true);
+        let reason = if reason.is_empty() { "kicked".to_owned() } else { format!("kicked: {reason}") };
+        first.then(|| Trouble { channel: channel.name.clone(), reason })
+    }
+
+    /// A JOIN was refused, or, for a channel that we are in, something else was.
+    pub(crate) fn refused(
+        &mut self,
+        code: u16,
+        name: &str,
+        reason: &str,
+        server: &ISupport,
+        now: Instant,
+    ) -> Option<Trouble> {
+        let channel = self.find_mut(name, server)?;
+        if !matches!(channel.state, State::Joining { .. }) {
+            return None;
+        }
+        // 437: for a moment only. 477: services may not have heard yet who we are.
+        let patience = if matches!(code, 437 | 477) { 2 } else { 0 };
+        let mut first = channel.refused(now, patience);
+        if code == 405 {
+            channel.state = State::Out { join_at: now + RETRY_MAX };
+            first |= !std::mem::replace(&mut channel.lost, true);
+        }
+        first.then(|| Trouble { channel: channel.name.clone(), reason: reason.to_owned() })
+    }
+
+    /// 470: we asked for one channel and are being sent to another.
+    pub(crate) fn forwarded(&mut self, from: &str, to: &str, server: &ISupport) {
+        if let Some(channel) = self.list.iter_mut().find(|channel| server.case.same(&channel.name, from)) {
+            channel.forwarded = Some(to.to_owned());
+        }
+    }
+
+    /// Somebody wants us in.
+    pub(crate) fn invited(&mut self, name: &str, server: &ISupport, now: Instant) {
+        if let Some(channel) = self.find_mut(name, server)
+            && let State::Out { join_at } = &mut channel.state
+        {
+            *join_at = now;
+        }
+    }
+
+    /// A post for this channel was refused: we are not in it, or may not speak.
+    pub(crate) fn denied(
+        &mut self,
+        code: u16,
+        name: &str,
+        reason: &str,
+        server: &ISupport,
+        now: Instant,
+    ) -> Option<Trouble> {
+        let channel = self.find_mut(name, server)?;
+        if !channel.is_in() {
+            return None;
+        }
+        channel.denials += 1;
+        channel.still_in = true;
+        let lost = channel.denials >= DENIALS_MAX;
+        // Whether we are not in it (403, 442) or may not speak (404), what helps is to come in anew, a little later each time.
+        let wait = if lost { RETRY_MAX } else { REJOIN_AFTER_KICK * (channel.denials - 1) };
+        channel.state = State::Out { join_at: now + wait };
+        tracing::info!(code, channel = channel.name, reason, "a post was refused");
+        let first = lost && !std::mem::replace(&mut channel.lost, true);
+        first.then(|| Trouble { channel: channel.name.clone(), reason: reason.to_owned() })
+    }
+
+    /// A post for this channel was accepted.
+    pub(crate) fn accepted(&mut self, name: &str, server: &ISupport) {
+        if let Some(channel) = self.find_mut(name, server) {
+            channel.denials = 0;
+        }
+    }
+}

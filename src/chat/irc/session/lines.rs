@@ -1,0 +1,152 @@
+//! What the server says: each line to where it belongs.
+
+use super::super::delivery::Refusal;
+use super::super::registration::{Caps, pong};
+use super::super::wire::{Cap, Outgoing, Received, Said};
+use super::{Closing, Now, Phase, Session};
+
+impl Session<'_> {
+    /// Takes one line.
+    pub(crate) fn receive(&mut self, line: &Received, now: Now) {
+        self.idle.heard(now.mono);
+        self.acknowledge(line, now);
+        for (heard, answer) in self.lookups.receive(line, &self.server) {
+            self.speak(heard, &answer);
+        }
+        self.handle(line, now);
+        self.go_on(now);
+    }
+
+    fn handle(&mut self, line: &Received, now: Now) {
+        match &line.said {
+            Said::Numeric(code, params) => self.numeric(*code, params, line, now),
+            Said::Ping(params) => self.send(pong(params)),
+            Said::Pong(token) => self.ponged(token, line, now),
+            Said::Error(reason) => self.close(Closing::from_error(reason)),
+            Said::Cap { sub, list, .. } => self.capabilities(*sub, list),
+            Said::Message { to, text } => self.message(line, to, text, now),
+            Said::Join { channel } => self.somebody_joined(line, channel, now),
+            Said::Part { channel } => self.somebody_parted(line, channel, now),
+            Said::Kick { channel, nick, reason } => self.somebody_kicked(channel, nick, reason, now),
+            Said::Nick(to) => self.renamed(&line.source, to, now),
+            Said::Quit(reason) => self.somebody_quit(line, reason, now),
+            Said::ChangeHost { user, host } => {
+                if self.is_us(&line.source.name) {
+                    self.own = Some((user.clone(), host.clone()));
+                }
+            }
+            Said::Topic { channel, topic } => {
+                let by_us = self.is_us(&line.source.name);
+                self.channels.topic(channel, topic, by_us, &self.server, now.mono);
+            }
+            Said::Invite { nick, channel } => {
+                if self.is_us(nick) {
+                    self.channels.invited(channel, &self.server, now.mono);
+                }
+            }
+            Said::BatchStart { id, kind } => self.replay.start(id, kind, line),
+            Said::BatchEnd { id } => self.replay.end(id),
+            Said::Notice { .. }
+            | Said::Account
+            | Said::Authenticate(_)
+            | Said::Acknowledged
+            | Said::Failed(_)
+            | Said::Other => {}
+        }
+    }
+
+    fn capabilities(&mut self, sub: Cap, list: &str) {
+        self.caps.take(sub, list);
+        if sub == Cap::New {
+            let wanted = Caps::wanted_of(list);
+            if !wanted.is_empty() {
+                self.send(Outgoing::new("CAP").word("REQ").text(wanted.join(" ")));
+            }
+        }
+    }
+
+    fn ponged(&mut self, token: &str, line: &Received, now: Now) {
+        let Some(number) = token.strip_prefix('f').and_then(|number| number.parse().ok()) else { return };
+        self.replay.calibrate(line, now.wall);
+        self.channels.fenced(number);
+        if self.phase == (Phase::Greeting { fence: number }) {
+            self.greeted(now);
+        }
+        self.live = true;
+        if self.flight.as_ref().is_some_and(|flight| flight.is_fence(number)) {
+            self.landed(now);
+        }
+    }
+
+    fn numeric(&mut self, code: u16, params: &[String], line: &Received, now: Now) {
+        let word = |index: usize| params.get(index).map(String::as_str).unwrap_or_default();
+        let reason = params.last().map(String::as_str).unwrap_or_default();
+        match code {
+            5 => self.server.take(params),
+            376 | 422 => self.greeted(now),
+            396 => self.host_shown(word(1)),
+            331 => self.channels.topic(word(1), "", false, &self.server, now.mono),
+            332 => self.channels.topic(word(1), reason, false, &self.server, now.mono),
+            366 => self.channels.named(word(1), &self.server),
+            401 => self.not_taken(code, word(1), reason, line),
+            403
+            | 404
+            | 405
+            | 407
+            | 437
+            | 442
+            | 448
+            | 471
+            | 473..=477
+            | 479
+            | 480
+            | 485
+            | 489
+            | 495
+            | 519
+            | 520 => {
+                self.refused(code, word(1), reason, line, now);
+            }
+            465 => self.close(Closing::Refused(format!("banned: \"{reason}\""))),
+            470 => self.channels.forwarded(word(1), word(2), &self.server),
+            482 => self.channels.topic_denied(word(1), &self.server),
+            900 => self.logged_in = true,
+            _ => {}
+        }
+    }
+
+    /// 396: the server shows another host for us, sometimes with the user part.
+    fn host_shown(&mut self, shown: &str) {
+        let (user, host) = match shown.split_once('@') {
+            Some((user, host)) => (Some(user.to_owned()), host),
+            None => (None, shown),
+        };
+        if let Some(own) = &mut self.own {
+            host.clone_into(&mut own.1);
+            if let Some(user) = user {
+                own.0 = user;
+            }
+        }
+    }
+
+    /// Something for a channel was refused: a JOIN, or a line of ours.
+    fn refused(&mut self, code: u16, target: &str, reason: &str, line: &Received, now: Now) {
+        // What answers a label is about a line, never about a JOIN, though one may be on its way by now.
+        if self.is_answer(line) {
+            return;
+        }
+        let trouble = self.channels.refused(code, target, reason, &self.server, now.mono);
+        self.not_taken(code, target, reason, line);
+        self.tell(trouble, now);
+    }
+
+    /// An error that names no line: it is about whatever was on its way to `target`.
+    fn not_taken(&mut self, code: u16, target: &str, reason: &str, line: &Received) {
+        if self.is_answer(line) {
+            return;
+        }
+        if let Some(flight) = &mut self.flight {
+            flight.refused(target, &Refusal { code, reason: reason.to_owned() }, &self.server);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Who comes and goes: we ourselves, and operators whom a netsplit takes away.
+
+use super::super::replay::Kind;
+use super::super::wire::{Received, Source};
+use super::{Now, Session};
+use crate::core::notice::Notice;
+use crate::outbox::{Body, Target};
+
+impl Session<'_> {
+    pub(super) fn somebody_joined(&mut self, line: &Received, channel: &str, now: Now) {
+        if self.is_us(&line.source.name) {
+            self.learn_own(&line.source);
+            self.channels.joined(channel, &self.server, now.mono);
+            return;
+        }
+        if !self.channels.is_alerts(channel, &self.server) {
+            return;
+        }
+        if let Some(missed) = self.netsplits.back(&line.source, &self.server) {
+            let count = u32::try_from(missed.len()).unwrap_or(u32::MAX);
+            let nick = line.source.name.clone();
+            self.post(Target::Alerts, Body::Notice(Notice::Netsplit { nick, count }), now);
+            self.post(Target::Alerts, Body::Lines(missed), now);
+        }
+    }
+
+    pub(super) fn learn_own(&mut self, source: &Source) {
+        if !source.user.is_empty() && !source.host.is_empty() {
+            self.own = Some((source.user.clone(), source.host.clone()));
+        }
+    }
+
+    pub(super) fn somebody_parted(&mut self, line: &Received, channel: &str, now: Now) {
+        if self.is_us(&line.source.name) {
+            self.left(channel, "taken out of it by the server", now);
+        }
+    }
+
+    pub(super) fn somebody_kicked(&mut self, channel: &str, nick: &str, reason: &str, now: Now) {
+        if self.is_us(nick) {
+            self.left(channel, reason, now);
+        }
+    }
+
+    /// We are out of a channel, not by our own wish: one that we leave is forgotten before its PART is sent.
+    fn left(&mut self, channel: &str, reason: &str, now: Now) {
+        let trouble = self.channels.thrown_out(channel, reason, &self.server, now.mono);
+        self.tell(trouble, now);
+    }
+
+    pub(super) fn renamed(&mut self, source: &Source, to: &str, now: Now) {
+        if self.is_us(&source.name) {
+            self.nick.renamed(to, now.mono);
+            return;
+        }
+        if self.server.case.same(&source.name, self.nick.wanted()) {
+            self.nick.freed(now.mono);
+        }
+        self.netsplits.renamed(source, to);
+    }
+
+    pub(super) fn somebody_quit(&mut self, line: &Received, reason: &str, now: Now) {
+        let in_batch = self.replay.batch_of(line) == Some(Kind::Netsplit);
+        self.netsplits.left(&line.source, reason, in_batch);
+        if self.server.case.same(&line.source.name, self.nick.wanted()) {
+            self.nick.freed(now.mono);
+        }
+    }
+}
