@@ -1,0 +1,108 @@
+//! What follows from an input, in memory alone: the core decides, and what it decides is applied and noted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tracing::{debug, error};
+
+use super::Request;
+use super::pending::Pending;
+use super::supervisor::Supervisor;
+use crate::core::event::Event;
+use crate::core::id::WorkId;
+use crate::core::input::{Control, Input};
+use crate::core::notice::{Notice, Refusal};
+use crate::core::time::Timestamp;
+use crate::core::{self, Context};
+use crate::outbox::Target;
+use crate::supervisor::posting;
+
+impl Supervisor<'_> {
+    /// Decides what a person asks; they are answered when it is on disk.
+    pub(super) fn request(&mut self, request: Request, pending: &mut Pending) {
+        let Request { control, asked, audited, ticket } = request;
+        // What a line became is known by it from now on, and stays so when the line is changed.
+        let work = if let Control::Give { id, .. } | Control::Reword { id, .. } = &control {
+            Some(*id)
+        } else {
+            None
+        };
+        let said = posting::said(&control, &asked);
+        let input = Input::Control { by: asked.audit.by.clone(), control };
+        match self.decide(&input, pending.at()) {
+            Ok(decision) => {
+                let reply = decision.reply.unwrap_or_else(|| {
+                    // The core's invariant "every accepted command is answered" forbids it; a person still gets words.
+                    error!(agent = %self.name, ?input, "an accepted command had no answer");
+                    Notice::Resuming { agent: self.name.clone(), trial: false }
+                });
+                let first = pending.posts.len();
+                self.absorb(decision.events, pending);
+                pending.memos.extend(asked.heard(Some(self.name.clone()), work));
+                let at = pending.at();
+                // Ahead of what the decision has to say itself: first what was asked and its answer, then what it led to.
+                let mut ahead = Vec::new();
+                if audited {
+                    let to = Target::Agent(self.name.clone());
+                    let answer = posting::owes_answer(&reply, &pending.posts[first..]).then_some(&reply);
+                    ahead = self.shared.posting.mirrored(&asked, said, &to, answer, at);
+                    pending.audits.push(asked.audit);
+                }
+                if let Some(answer) = asked.answer {
+                    posting::leave_out_echo(&mut pending.posts, first, &answer, self.name, &reply);
+                    if answer.posted {
+                        ahead.push(posting::answer(&answer, asked.message, reply.clone(), at));
+                    }
+                }
+                pending.posts.splice(first..first, ahead);
+                pending.answers.push((ticket, Ok(reply)));
+            }
+            Err(refusal) => pending.answers.push((ticket, Err(refusal))),
+        }
+    }
+
+    /// Decides an input that no person waits for.
+    pub(super) fn take(&mut self, input: Input, pending: &mut Pending) {
+        match self.decide(&input, pending.at()) {
+            Ok(decision) => self.absorb(decision.events, pending),
+            Err(refusal) => debug!(agent = %self.name, ?input, ?refusal, "an input was refused"),
+        }
+    }
+
+    fn decide(&mut self, input: &Input, now: Timestamp) -> Result<core::Decision, Refusal> {
+        self.shared.fault.before(self.name, input);
+        if self.agent.spec.as_ref().is_some_and(|spec| spec.looping) {
+            self.fresh.get_or_insert_with(|| self.shared.journal.fresh_work_id());
+        }
+        let context = Context {
+            now,
+            policy: &self.shared.policy,
+            jitter: self.shared.jitter(),
+            fresh: self.fresh.unwrap_or_default(),
+        };
+        core::decide(&self.agent, input, &context)
+    }
+
+    /// Applies events in memory and notes what they owe; the outside sees nothing of it before the commit.
+    fn absorb(&mut self, events: Vec<Event>, pending: &mut Pending) {
+        let now = pending.at();
+        for event in events {
+            if let Event::Queued { work } | Event::SessionStarted { work, .. } = &event
+                && Some(work.id) == self.fresh
+            {
+                self.fresh = None;
+            }
+            core::apply(Arc::make_mut(&mut self.agent), &event, now);
+            let context = Context {
+                now,
+                policy: &self.shared.policy,
+                jitter: Duration::ZERO,
+                fresh: WorkId::default(),
+            };
+            let owed = core::posts(&self.agent, &event, &context);
+            pending.posts.extend(self.shared.posting.owed(self.name, owed, now));
+            pending.effects.extend(core::react(&self.agent, &event));
+            pending.events.push(event);
+        }
+    }
+}

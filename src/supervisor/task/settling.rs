@@ -1,0 +1,130 @@
+//! What was decided goes to disk, and only then is seen outside and acted on.
+
+use std::sync::Arc;
+
+use tracing::debug;
+
+use super::pending::Pending;
+use super::supervisor::Supervisor;
+use crate::core::effect::Effect;
+use crate::core::event::Event;
+use crate::core::id::SessionId;
+use crate::core::time::Timestamp;
+use crate::journal::{AuditEntry, Batch, CommitError, Entry, Memo, Stream, Write};
+use crate::outbox::Post;
+use crate::runtime::Order;
+use crate::supervisor::session::Session;
+use crate::supervisor::{ToRoot, View};
+
+impl Supervisor<'_> {
+    /// Commits what is pending, then lets the outside see it. Answers whether the agent is retired.
+    pub(super) async fn settle(&mut self, pending: &mut Pending) -> Result<bool, CommitError> {
+        let mut pending = std::mem::take(pending);
+        let at = pending.at();
+        if !pending.events.is_empty() || !pending.audits.is_empty() || !pending.posts.is_empty() {
+            self.commit(at, pending.events, pending.audits, pending.posts, pending.memos).await?;
+            self.publish();
+        }
+        // Also when nothing was decided: after a start a countdown goes on, and one that rang early is set again.
+        self.shared.timers.arm(self.name, self.agent.deadline());
+        for (ticket, answer) in pending.answers {
+            // Nobody may be waiting any more; the decision stands.
+            drop(ticket.send(answer));
+        }
+        let mut retired = false;
+        for effect in pending.effects {
+            retired |= self.perform(effect).await;
+        }
+        Ok(retired)
+    }
+
+    /// Puts what was decided on disk.
+    pub(super) async fn commit(
+        &mut self,
+        at: Timestamp,
+        events: Vec<Event>,
+        audits: Vec<AuditEntry>,
+        posts: Vec<Post>,
+        memos: Vec<Memo>,
+    ) -> Result<(), CommitError> {
+        let mut writes = Vec::with_capacity(2);
+        let added = events.len() as u64;
+        if !events.is_empty() {
+            writes.push(Write {
+                stream: Stream::Agent(self.name.clone()),
+                expected_rev: Some(self.rev),
+                entries: events.into_iter().map(Entry::Agent).collect(),
+            });
+        }
+        if !audits.is_empty() {
+            let entries = audits.into_iter().map(Entry::Audit).collect();
+            writes.push(Write { stream: Stream::Audit, expected_rev: None, entries });
+        }
+        let batch = Batch { at, writes, posts, snapshots: Vec::new(), memos };
+        let receipt = self.shared.journal.commit(batch).await?;
+        self.rev += added;
+        if receipt.snapshot_due {
+            self.snapshot().await?;
+        }
+        Ok(())
+    }
+
+    async fn snapshot(&self) -> Result<(), CommitError> {
+        let stream = Stream::Agent(self.name.clone());
+        self.shared.snapshot(stream, self.rev, &*self.agent).await
+    }
+
+    /// Lets the outside see the state as it is on disk.
+    pub(super) fn publish(&self) {
+        let live = self.session.as_ref().map(Session::live).unwrap_or_default();
+        self.view.send_replace(View { name: self.name.clone(), agent: Arc::clone(&self.agent), live });
+        self.shared.changed.send_replace(());
+    }
+
+    /// Does what a committed event asks for. Answers whether the agent is retired.
+    async fn perform(&mut self, effect: Effect) -> bool {
+        match effect {
+            Effect::Spawn { session, work, conversation, recap } => {
+                let Some(spec) = self.agent.spec.clone() else { return false };
+                *self.session = Some(Session::start(self.shared, spec, session, &work, conversation, recap));
+            }
+            Effect::Go { session } => self.order(session, Order::Go).await,
+            Effect::Steer { session, work, text } => {
+                self.order(session, Order::Steer { work, text }).await;
+            }
+            Effect::Stop { session } => {
+                self.order(session, Order::Stop).await;
+                if let Some(running) = self.session.as_mut() {
+                    running.expect_end(self.shared);
+                }
+            }
+            Effect::BlockAccount(category) => {
+                if let Some(spec) = &self.agent.spec {
+                    let account = spec.account.clone();
+                    self.shared.tell_root(ToRoot::AccountBlocked {
+                        agent: self.name.clone(),
+                        account,
+                        category,
+                    });
+                }
+            }
+            Effect::OpenAccount { by } => {
+                if let Some(spec) = &self.agent.spec {
+                    let account = spec.account.clone();
+                    self.shared.tell_root(ToRoot::AccountOpened { agent: self.name.clone(), account, by });
+                }
+            }
+            Effect::Retire => return true,
+        }
+        false
+    }
+
+    async fn order(&mut self, session: SessionId, order: Order) {
+        match self.session.as_mut() {
+            Some(running) if running.id() == session => running.order(order).await,
+            Some(_) | None => {
+                debug!(agent = %self.name, %session, ?order, "an order for a session that is gone")
+            }
+        }
+    }
+}
