@@ -42,6 +42,16 @@ pub enum Input {
         /// What.
         signal: Signal,
     },
+    /// As [`Signal::Ended`], while herder goes down: what came of the session is recorded, and nothing is begun before
+    /// [`Input::Started`].
+    EndedAtShutdown {
+        /// Which session.
+        session: SessionId,
+        /// What came of it.
+        outcome: Box<Outcome>,
+        /// See [`Signal::Ended`].
+        survivors: Vec<u32>,
+    },
     /// The driver sent no heartbeat for `silent`, the policy's `heartbeat_timeout`.
     DriverSilent {
         /// Which session.

@@ -45,6 +45,8 @@ enum Happening {
     DriverSilent,
     /// The supervisor panics and is rebuilt.
     Panic,
+    /// herder goes down in order, the session finishes meanwhile, and herder is started again.
+    GoesDown { down: u64 },
     /// herder is killed and started again.
     Killed { down: u64 },
 }
@@ -112,6 +114,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => category().prop_map(Happening::Stale),
         1 => Just(Happening::DriverSilent),
         1 => Just(Happening::Panic),
+        1 => (0u64..400_000).prop_map(|down| Happening::GoesDown { down }),
         2 => (0u64..400_000).prop_map(|down| Happening::Killed { down }),
     ]
 }

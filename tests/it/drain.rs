@@ -40,9 +40,9 @@ async fn left(dir: &Path) -> (Agent, usize) {
     (agent, owed)
 }
 
-fn assert_done(agent: &Agent) {
+fn assert_done(agent: &Agent, successes: u64) {
     assert_eq!(agent.phase, Phase::Idle);
-    assert_eq!((agent.totals.successes, agent.queue.len(), &agent.current), (1, 0, &None));
+    assert_eq!((agent.totals.successes, agent.queue.len(), &agent.current), (successes, 0, &None));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -55,7 +55,7 @@ async fn what_is_finished_at_the_last_moment_is_on_disk_and_said() {
     person.hears("#spark", "all written").await;
     person.hears("#spark", "✅ spark completed").await;
     let (agent, owed) = left(dir.path()).await;
-    assert_done(&agent);
+    assert_done(&agent, 1);
     assert_eq!(owed, 0, "what was said is not owed");
 }
 
@@ -89,7 +89,7 @@ async fn what_is_finished_at_the_last_moment_is_said_after_the_next_start_if_nob
     stage::appears(&dir.path().join("begun")).await;
     stage.close().await;
     let (agent, owed) = left(dir.path()).await;
-    assert_done(&agent);
+    assert_done(&agent, 1);
     assert_eq!(owed, 1, "nobody has heard of it yet");
 
     let mut alice = stage::server_person(&server, "alice", &["#spark"]).await;
@@ -98,4 +98,39 @@ async fn what_is_finished_at_the_last_moment_is_said_after_the_next_start_if_nob
     alice.hears("#spark", "✅ spark completed").await;
     stage.close().await;
     assert_eq!(std::fs::read_to_string(dir.path().join("runs")).unwrap(), "run\n", "it is done once");
+}
+
+/// As [`LATE`] the first time; afterwards it is done at once.
+const LATE_ONCE: &str = "cat >> runs; test -e begun && exit 0; trap 'exit 0' TERM; touch begun; \
+                         while :; do sleep 0.1; done";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_more_is_begun_when_herder_goes_down_and_what_waits_is_done_after_the_next_start() {
+    let Scene { dir, server, mut person, stage } =
+        Scene::open("alice", &["#spark"], |dir| vec![stage::shell("spark", dir, LATE_ONCE)]).await;
+    person.say("#spark", "one").await;
+    stage::appears(&dir.path().join("begun")).await;
+    person.say("#spark", "two").await;
+    person.hears("#spark", "Queued for spark").await;
+    stage.close().await;
+    person.hears("#spark", "✅ spark completed").await;
+    let more = person.overhears("#spark").await;
+    assert!(!more.iter().any(|text| text.contains("🐜")), "something was begun: {more:?}");
+    let (agent, _) = left(dir.path()).await;
+    assert_eq!(agent.phase, Phase::Idle);
+    assert_eq!((agent.totals.sessions, agent.totals.successes, agent.queue.len()), (1, 1, 1));
+
+    let config = stage::config(
+        dir.path(),
+        vec![stage::embedded_network(&server)],
+        vec![stage::shell("spark", dir.path(), LATE_ONCE)],
+    );
+    let stage = Stage::open(config, stage::inside(&server)).await;
+    person.hears("#spark", "✅ spark completed").await;
+    stage.close().await;
+    let said = person.heard_in("#spark");
+    assert!(!said.iter().any(|text| text.contains("cut short")), "nothing was under way: {said:?}");
+    let (agent, _) = left(dir.path()).await;
+    assert_done(&agent, 2);
+    assert_eq!(std::fs::read_to_string(dir.path().join("runs")).unwrap(), "one\ntwo\n");
 }

@@ -65,6 +65,11 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             session::signal(&mut draft, *session, signal);
             Ok(draft.done())
         }
+        Input::EndedAtShutdown { session, outcome, survivors } => {
+            draft.begins = false;
+            session::ended(&mut draft, *session, outcome, survivors);
+            Ok(draft.done())
+        }
         Input::DriverSilent { session, silent } => {
             session::driver_silent(&mut draft, *session, *silent);
             Ok(draft.done())
@@ -88,11 +93,13 @@ struct Draft<'a> {
     agent: Cow<'a, Agent>,
     context: &'a Context<'a>,
     events: Vec<Event>,
+    /// Whether a session may be started. Not while herder goes down: it would be cut before it did anything.
+    begins: bool,
 }
 
 impl<'a> Draft<'a> {
     fn new(agent: &'a Agent, context: &'a Context<'a>) -> Self {
-        Self { agent: Cow::Borrowed(agent), context, events: Vec::new() }
+        Self { agent: Cow::Borrowed(agent), context, events: Vec::new(), begins: true }
     }
 
     fn agent(&self) -> &Agent {
@@ -120,7 +127,7 @@ impl<'a> Draft<'a> {
     /// Starts the next session if there is something to do; an agent that loops gives itself a round.
     fn begin(&mut self) {
         let agent = &self.agent;
-        if agent.phase != Phase::Idle || agent.spec.is_none() {
+        if !self.begins || agent.phase != Phase::Idle || agent.spec.is_none() {
             return;
         }
         let Some(work) = agent.queue.front().cloned().or_else(|| self.round()) else { return };

@@ -92,6 +92,13 @@ pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal)
     }
 }
 
+/// A session has ended; one of an earlier number is ignored.
+pub(super) fn ended(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors: &[u32]) {
+    if draft.agent().session() == Some(session) {
+        over(draft, session, outcome, survivors);
+    }
+}
+
 fn ready(draft: &mut Draft<'_>, session: SessionId, conversation: Option<&str>) {
     if matches!(draft.agent().phase, Phase::Starting { .. }) {
         draft.record(Event::Ready { session });

@@ -14,6 +14,29 @@ fn a_cut_session_is_tried_again_at_once_and_nobody_is_blamed() {
 }
 
 #[test]
+fn nothing_is_begun_while_herder_goes_down_and_what_waits_is_begun_after_it() {
+    let done = || Box::new(Outcome::new(Category::Success, ""));
+    let mut desk = Desk::busy();
+    desk.give(WorkKind::Message, 2, "count the peas");
+    let session = desk.session();
+    let ended = |session| Input::EndedAtShutdown { session, outcome: done(), survivors: Vec::new() };
+    assert_eq!(desk.tell(&ended(SessionId(0))).events, [], "a session of long ago");
+    let step = desk.tell(&ended(session));
+    assert_eq!(step.told(), "SessionEnded(Success)");
+    assert_eq!((&desk.agent.phase, desk.agent.queue.len()), (&Phase::Idle, 1));
+    let step = desk.tell(&Input::Started);
+    assert_eq!(step.told(), "SessionStarted(2)");
+    assert_eq!(step.said(), "Started { work: \"count the peas\" }");
+
+    let rest = Duration::from_secs(30);
+    let mut looping = Desk::with(AgentSpec { looping: true, rest, ..spec(Runtime::Command) });
+    looping.tell(&Input::Started);
+    let session = looping.session();
+    let step = looping.tell(&ended(session));
+    assert_eq!(step.told(), "SessionEnded(Success), Waiting(30s Rest)", "as after any round");
+}
+
+#[test]
 fn what_was_asked_of_a_session_holds_after_a_restart_of_herder() {
     for (control, follows) in [
         (Control::Pause { now: true }, "Requeued(1), Paused(alice)"),

@@ -133,8 +133,7 @@ impl Supervisor<'_> {
                 Report::Signal(Signal::Ended { outcome, survivors })
                     if outcome.category == Category::Success =>
                 {
-                    let signal = Signal::Ended { outcome, survivors };
-                    self.take(Input::Driver { session: id, signal }, pending);
+                    self.take(Input::EndedAtShutdown { session: id, outcome, survivors }, pending);
                 }
                 Report::Beat | Report::Signal(_) => {}
             }

@@ -210,6 +210,9 @@ fn input() -> impl Strategy<Value = Input> {
         1 => category().prop_map(|category| Input::AccountBlocked { category }),
         1 => Just(Input::AccountOpened { by: by() }),
         3 => (session(), signal).prop_map(|(session, signal)| Input::Driver { session, signal }),
+        1 => (session(), outcome(), prop::collection::vec(any::<u32>(), 0..2)).prop_map(
+            |(session, outcome, survivors)| Input::EndedAtShutdown { session, outcome, survivors }
+        ),
         1 => session().prop_map(|session| Input::DriverSilent { session, silent: Duration::MAX }),
         1 => text().prop_map(|message| Input::Panicked { message }),
     ]

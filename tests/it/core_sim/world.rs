@@ -128,6 +128,10 @@ impl World {
                 self.alive = None;
                 self.tell(&Input::Panicked { message: "boom".to_owned() });
             }
+            Happening::GoesDown { down } => {
+                self.finishes_at_shutdown();
+                self.killed(*down);
+            }
             Happening::Killed { down } => self.killed(*down),
         }
     }
@@ -235,6 +239,14 @@ impl World {
         assert_eq!(self.agent, before, "a signal of an earlier session changed the state");
     }
 
+    /// herder ends the session, which has finished its work all the same.
+    fn finishes_at_shutdown(&mut self) {
+        let Some(session) = self.alive.take() else { return };
+        let outcome = Box::new(self.outcome(Category::Success, None));
+        self.tell(&Input::EndedAtShutdown { session, outcome, survivors: Vec::new() });
+        assert_eq!(self.alive, None, "a session was started while herder goes down");
+    }
+
     /// herder dies at once and comes back: what is on disk is all there is, and no process of it is left.
     fn killed(&mut self, down: u64) {
         self.now = self.now.after(Duration::from_millis(down));
@@ -274,7 +286,10 @@ impl World {
             let _ = posts(&self.agent, event, &context);
         }
         invariants::a_paused_agent_starts_nothing_by_itself(&origin, input, &decision);
-        invariants::nothing_lies_idle(&self.agent);
+        // What waits while herder goes down is begun when it is back.
+        if !matches!(input, Input::EndedAtShutdown { .. }) {
+            invariants::nothing_lies_idle(&self.agent);
+        }
         invariants::accepted_work_is_somewhere(&self.ledger, &self.agent);
         Ok(())
     }
