@@ -235,7 +235,7 @@ impl State {
         self.gateway.identifies += 1;
         self.gateway.starts_left -= 1;
         let shard = (data["shard"][0].as_u64().unwrap_or(0), data["shard"][1].as_u64().unwrap_or(1));
-        self.gateway.sessions.retain(|session| session.shard != shard);
+        // Who logs in once more has one more session; the others live on, and hear the same.
         let id = format!("session-{}", self.gateway.next_session);
         self.gateway.next_session += 1;
         let mut session = Session {
@@ -308,14 +308,20 @@ impl State {
         self.base.replacen("http", "ws", 1)
     }
 
-    /// A connection of a session has ended; `is_over`: the session with it.
-    fn unlink(&mut self, session: &str, is_over: bool) {
-        if is_over {
-            self.gateway.sessions.retain(|known| known.id != session);
-        } else if let Some(session) = self.session_mut(session) {
+    /// A connection of a session has ended. One that the session has left for another meanwhile says nothing of it.
+    fn unlink(&mut self, session: &str, connection: &mpsc::UnboundedSender<Push>) {
+        let session = self.session_mut(session);
+        let is_carried =
+            |session: &&mut Session| session.link.as_ref().is_some_and(|link| link.same_channel(connection));
+        if let Some(session) = session.filter(is_carried) {
             session.link = None;
             session.is_ready = false;
         }
+    }
+
+    /// A session is over: nobody resumes it.
+    fn end(&mut self, session: &str) {
+        self.gateway.sessions.retain(|known| known.id != session);
     }
 
     /// Members by name or id, as asked for with opcode 8.
@@ -379,42 +385,38 @@ pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocketStream<Link>
         return;
     }
     let mut connection = Connection { shared, link, session: None };
-    let is_over = connection.talk(&mut socket, &mut pushes).await;
-    if let Some(session) = connection.session {
-        connection.shared.with(|state| state.unlink(&session, is_over));
-    }
+    connection.talk(&mut socket, &mut pushes).await;
+    connection.leaves(false);
 }
 
 impl Connection {
-    /// `true`: the session is over with the connection.
-    async fn talk(
-        &mut self,
-        socket: &mut WebSocketStream<Link>,
-        pushes: &mut mpsc::UnboundedReceiver<Push>,
-    ) -> bool {
+    /// Carries its session no longer; with `is_over` nobody does.
+    fn leaves(&mut self, is_over: bool) {
+        let Some(session) = self.session.take() else { return };
+        self.shared
+            .with(|state| if is_over { state.end(&session) } else { state.unlink(&session, &self.link) });
+    }
+
+    async fn talk(&mut self, socket: &mut WebSocketStream<Link>, pushes: &mut mpsc::UnboundedReceiver<Push>) {
         loop {
             tokio::select! {
                 push = pushes.recv() => match push {
                     Some(Push::Send(payload)) => {
                         if socket.send(self.frame(payload)).await.is_err() {
-                            return false;
+                            return;
                         }
                     }
                     Some(Push::Invalid(resumable)) => {
-                        if let Some(session) = self.session.take() {
-                            self.shared.with(|state| state.unlink(&session, !resumable));
-                        }
+                        self.leaves(!resumable);
                         self.send(&json!({ "op": 9, "d": resumable }));
                     }
                     Some(Push::Close(code)) => {
-                        close(socket, code).await;
-                        return matches!(code, Some(4004 | 4007 | 4009..=4014));
+                        // Before the client hears of it: it may be back at once.
+                        self.leaves(matches!(code, Some(4004 | 4007 | 4009..=4014)));
+                        return close(socket, code).await;
                     }
-                    Some(Push::Rst) => {
-                        socket.get_mut().reset_on_drop();
-                        return false;
-                    }
-                    Some(Push::Fin) | None => return false,
+                    Some(Push::Rst) => return socket.get_mut().reset_on_drop(),
+                    Some(Push::Fin) | None => return,
                 },
                 frame = socket.next() => {
                     let text = match frame {
@@ -422,14 +424,14 @@ impl Connection {
                         Some(Ok(Frame::Close(frame))) => {
                             // Who says goodbye with 1000 or 1001 does not come back to this session.
                             let code = frame.map_or(1005, |frame| u16::from(frame.code));
-                            return matches!(code, 1000 | 1001);
+                            return self.leaves(matches!(code, 1000 | 1001));
                         }
                         Some(Ok(Frame::Binary(_) | Frame::Ping(_) | Frame::Pong(_) | Frame::Frame(_))) => continue,
-                        Some(Err(_)) | None => return false,
+                        Some(Err(_)) | None => return,
                     };
                     if let Next::Close(code) = self.payload(&text) {
-                        close(socket, Some(code)).await;
-                        return false;
+                        self.leaves(false);
+                        return close(socket, Some(code)).await;
                     }
                 }
             }
