@@ -3,23 +3,23 @@
 //! serenity's shard manager runs on a thread of its own ([`session`]), because it can get stuck in a loop that never yields
 //! and because nothing else ends all of its tasks. What it tells goes to the parts of the adapter ([`events`]). How often it
 //! may connect is decided here ([`pace`]), since it knows no measure. A link that does not come about, or is dead without
-//! saying so, is ended and begun anew; one that Discord refuses for good ([`refusal`]) ends the adapter.
+//! saying so ([`watch`]), is ended and begun anew; one that Discord refuses for good ([`refusal`]) ends the adapter.
 
 mod events;
 mod pace;
 mod refusal;
 mod session;
+mod watch;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 use serenity::all::{ApplicationFlags, ApplicationId, BotGateway, GatewayIntents, UserId};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, error, info, warn};
+use tracing::{error, info, warn};
 
 use super::inbound::Heard;
 use super::rest::{Rest, RestError};
@@ -34,17 +34,18 @@ use crate::outbox::{Body, Lane, Post, Target};
 use events::{Fanout, Up};
 use pace::{Pace, Turnstile};
 use session::Session;
+use watch::Watch;
 
 /// How often it is looked whether serenity waits to connect.
 const TURN_EVERY: Duration = Duration::from_millis(50);
 /// How often it is looked whether serenity's thread does anything.
 const ASK_EVERY: Duration = Duration::from_secs(2);
-/// From a try to READY: what Discord takes for the largest guild, and a reconnect that serenity makes on the way.
-const UP_WITHIN: Duration = Duration::from_secs(60);
-/// Without any event and any answered heartbeat the link is dead: three of Discord's heartbeats.
-const SILENT_MAX: Duration = Duration::from_secs(125);
-/// Failed tries after which Discord is asked what it has against us.
-const ASK_WHY_AFTER: u32 = 3;
+/// How long Discord gets to say who we are.
+const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+/// Tries that led nowhere after which Discord is asked what it has against us: one may be chance.
+const ASK_WHY_AFTER: u32 = 2;
+/// Discord takes one login in this time, and answers another one with an invalid session.
+const LOGIN_EVERY: Duration = Duration::from_secs(5);
 /// That the intent is missing was said under this key.
 const TOLD: &str = "discord/told/no-content";
 
@@ -90,7 +91,7 @@ pub(super) async fn introduce(
 }
 
 async fn ask(rest: &Rest) -> Result<Introduced, RestError> {
-    let rest = rest.within(UP_WITHIN / 4);
+    let rest = rest.within(ANSWER_WITHIN);
     let gateway = rest.gateway_bot().await?;
     let me = rest.current_user().await?.id;
     let application = rest.application().await?;
@@ -129,7 +130,11 @@ pub(super) async fn keep(
             return;
         }
         let end = keeper.session(&shutdown).await;
-        let Some(reason) = keeper.judge(end).await else { return };
+        let judged = tokio::select! {
+            judged = keeper.judge(end) => judged,
+            () = shutdown.cancelled() => return,
+        };
+        let Some(reason) = judged else { return };
         let wait = keeper.pace.failed(Instant::now(), jitter());
         warn!(reason, ?wait, "not connected to Discord");
         keeper.connecting(reason).await;
@@ -214,7 +219,7 @@ impl Keeper {
                 (self.ask_why().await, "Discord ended the link, and serenity hung over it".to_owned())
             }
             End::Lost(reason) => {
-                let why = if self.pace.attempts() >= ASK_WHY_AFTER { self.ask_why().await } else { None };
+                let why = if self.pace.fruitless() >= ASK_WHY_AFTER { self.ask_why().await } else { None };
                 (why, reason)
             }
         };
@@ -231,21 +236,28 @@ impl Keeper {
         None
     }
 
-    async fn ask_why(&self) -> Option<u16> {
+    /// Logs in to hear why Discord lets nobody in. Not while serenity tries: each would be in the other's way.
+    async fn ask_why(&mut self) -> Option<u16> {
         let token = self.bot.ports.settings.token.expose_secret().trim();
-        refusal::ask(&self.gateway.url, token, self.intents(), self.shards()).await
+        let code = refusal::ask(&self.gateway.url, token, self.intents(), self.shards()).await;
+        self.pace.hold(Instant::now() + LOGIN_EVERY);
+        code
     }
 
     /// One session from its start to its end.
     async fn session(&mut self, shutdown: &CancellationToken) -> End {
-        let started = Session::start(&self.bot.rest, &self.gateway, self.intents(), Arc::clone(&self.fanout));
+        let address = Arc::new(Mutex::new(self.gateway.url.clone()));
+        // Closed before serenity comes, and until it is gone.
+        let mut turnstile = Turnstile::new(Arc::clone(&address));
+        let (intents, fanout) = (self.intents(), Arc::clone(&self.fanout));
+        let started = Session::start(&self.bot.rest, self.shards(), address, intents, fanout);
         let mut session = match started.await {
             Ok(session) => session,
             Err(reason) => return End::Lost(format!("the link's thread cannot be started: {reason}")),
         };
         self.pace.begin(self.shards());
         while self.ups.try_recv().is_ok() {}
-        let end = self.watch(&mut session, shutdown).await;
+        let end = self.watch(&mut session, &mut turnstile, shutdown).await;
         if end != End::Shutdown {
             session.unstick().await;
         }
@@ -253,9 +265,13 @@ impl Keeper {
         end
     }
 
-    async fn watch(&mut self, session: &mut Session, shutdown: &CancellationToken) -> End {
-        let mut watch = Watch::new(Instant::now());
-        let mut turnstile = Turnstile::new(Arc::clone(&session.address));
+    async fn watch(
+        &mut self,
+        session: &mut Session,
+        turnstile: &mut Turnstile,
+        shutdown: &CancellationToken,
+    ) -> End {
+        let mut watch = Watch::new(self.shards(), Instant::now());
         let mut turns = tokio::time::interval(TURN_EVERY);
         let mut asks = tokio::time::interval(ASK_EVERY);
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -270,24 +286,26 @@ impl Keeper {
                     return code.map_or(End::Lost(reason), End::Refused);
                 }
                 up = self.ups.recv() => {
-                    if let Some(up) = up && watch.up(up.shard, self.shards(), Instant::now()) {
+                    if let Some(up) = up && watch.up(up.shard, Instant::now()) {
                         self.pace.up(Instant::now());
                         self.up().await;
                     }
                 }
                 _ = turns.tick() => {
-                    let now = Instant::now();
-                    if turnstile.turn(self.pace.is_open(now)) {
-                        let broke = self.pace.tried(now, jitter());
-                        watch.tried(now);
-                        if broke {
-                            self.connecting("the connection to Discord broke".to_owned()).await;
+                    let is_open = self.pace.is_open(Instant::now());
+                    if is_open && watch.may_ask(self.pace.fruitless() >= ASK_WHY_AFTER) {
+                        let code = tokio::select! {
+                            code = self.ask_why() => code,
+                            () = shutdown.cancelled() => return End::Shutdown,
+                        };
+                        if let Some(code) = code.filter(|code| refusal::sentence(*code).is_some()) {
+                            return End::Refused(code);
                         }
-                        if self.pace.attempts() >= ASK_WHY_AFTER && !watch.asked {
-                            watch.asked = true;
-                            if let Some(code) = self.ask_why().await.filter(|code| refusal::sentence(*code).is_some()) {
-                                return End::Refused(code);
-                            }
+                    } else if turnstile.turn(is_open) {
+                        let now = Instant::now();
+                        watch.tried(now);
+                        if self.pace.tried(now, jitter()) {
+                            self.connecting("the connection to Discord broke".to_owned()).await;
                         }
                     }
                 }
@@ -295,8 +313,8 @@ impl Keeper {
                     if !session.answers().await {
                         return End::Stuck;
                     }
-                    let pulse = session.pulse().await;
-                    if let Some(reason) = watch.look(self.fanout.seen(), pulse, Instant::now()) {
+                    let (pulse, now) = (session.pulse().await, Instant::now());
+                    if let Some(reason) = watch.look(self.fanout.seen(), pulse, self.pace.is_open(now), now) {
                         return End::Lost(reason.to_owned());
                     }
                 }
@@ -351,59 +369,6 @@ impl Keeper {
     }
 }
 
-/// What is seen of one session. Pure.
-#[derive(Debug)]
-struct Watch {
-    up: BTreeSet<u32>,
-    /// The last try that has not led to a link.
-    trying: Option<Instant>,
-    /// The last sign of life, and what it was.
-    alive: Instant,
-    seen: (u64, Vec<Option<Duration>>),
-    /// Discord was asked what it has against us.
-    asked: bool,
-}
-
-impl Watch {
-    fn new(now: Instant) -> Self {
-        Self { up: BTreeSet::new(), trying: Some(now), alive: now, seen: (0, Vec::new()), asked: false }
-    }
-
-    fn tried(&mut self, now: Instant) {
-        self.trying = Some(now);
-    }
-
-    /// A shard is connected. Answers whether all are, as far as anybody knows.
-    fn up(&mut self, shard: u32, shards: u32, now: Instant) -> bool {
-        self.up.insert(shard);
-        self.alive = now;
-        let all = u32::try_from(self.up.len()).is_ok_and(|up| up >= shards);
-        if all {
-            self.trying = None;
-            self.asked = false;
-        }
-        all
-    }
-
-    /// Why the session is of no use any more, if it is not.
-    fn look(&mut self, events: u64, pulse: Vec<Option<Duration>>, now: Instant) -> Option<&'static str> {
-        let seen = (events, pulse);
-        if seen != self.seen {
-            self.seen = seen;
-            self.alive = now;
-        }
-        match self.trying {
-            // Discord's limits make shards start one after the other.
-            Some(since) if now >= since + UP_WITHIN => Some("Discord did not let us in within a minute"),
-            None if now >= self.alive + SILENT_MAX => {
-                debug!(?self.seen, "no sign of life");
-                Some("the connection to Discord is dead: no event and no answered heartbeat for two minutes")
-            }
-            Some(_) | None => None,
-        }
-    }
-}
-
 /// Waits; false if herder goes down meanwhile.
 async fn pause(wait: Duration, shutdown: &CancellationToken) -> bool {
     tokio::select! {
@@ -415,42 +380,4 @@ async fn pause(wait: Duration, shutdown: &CancellationToken) -> bool {
 /// Between 0 and 1; the same for all only if the system has no randomness, which costs nothing but spread.
 fn jitter() -> f64 {
     getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn pulse(millis: u64) -> Vec<Option<Duration>> {
-        vec![Some(Duration::from_millis(millis))]
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_link_that_never_comes_up_is_given_up() {
-        let start = Instant::now();
-        let mut watch = Watch::new(start);
-        assert_eq!(watch.look(0, vec![], start + UP_WITHIN / 2), None);
-        watch.tried(start + UP_WITHIN / 2);
-        assert_eq!(watch.look(0, vec![], start + UP_WITHIN), None, "serenity tries again itself");
-        assert!(watch.look(0, vec![], start + UP_WITHIN * 2).is_some());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_link_that_shows_no_life_is_given_up() {
-        let start = Instant::now();
-        let mut watch = Watch::new(start);
-        assert!(watch.up(0, 1, start));
-        assert_eq!(watch.look(1, pulse(10), start + SILENT_MAX / 2), None);
-        assert_eq!(watch.look(1, pulse(11), start + SILENT_MAX), None, "a heartbeat was answered");
-        assert_eq!(watch.look(2, pulse(11), start + SILENT_MAX * 3 / 2), None, "there was an event");
-        assert_eq!(watch.look(2, pulse(11), start + SILENT_MAX * 2), None);
-        assert!(watch.look(2, pulse(11), start + SILENT_MAX * 5 / 2).is_some());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_link_is_up_when_all_its_shards_are() {
-        let now = Instant::now();
-        let mut watch = Watch::new(now);
-        assert_eq!([watch.up(0, 2, now), watch.up(0, 2, now), watch.up(1, 2, now)], [false, false, true]);
-    }
 }

@@ -4,9 +4,12 @@
 //! each try it reads the gateway's address from behind a lock. That lock is held here and given away when the next try is
 //! due: a turnstile.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::Instant;
 
@@ -21,11 +24,13 @@ pub(super) struct Pace {
     opens: Option<Instant>,
     /// Shards that were never connected: their first try is nobody's failure.
     first: u32,
+    /// Tries since the link was last up that led nowhere.
+    fruitless: u32,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { backoff: Backoff::new(FIRST), up_since: None, opens: None, first: 0 }
+        Self { backoff: Backoff::new(FIRST), up_since: None, opens: None, first: 0, fruitless: 0 }
     }
 }
 
@@ -54,15 +59,27 @@ impl Pace {
     /// A link ended, or never came about. Answers how long to wait with the next one.
     pub(super) fn failed(&mut self, now: Instant, jitter: f64) -> Duration {
         let up_for = self.up_since.take().map(|since| now.saturating_duration_since(since));
+        self.fruitless = if up_for.is_some() { 0 } else { self.fruitless.saturating_add(1) };
         self.backoff.failed(up_for, false, jitter, now)
     }
 
     /// All shards are connected.
     pub(super) fn up(&mut self, now: Instant) {
         self.up_since = Some(now);
+        self.fruitless = 0;
     }
 
-    /// Failed tries in a row.
+    /// No try before then.
+    pub(super) fn hold(&mut self, until: Instant) {
+        self.opens = self.opens.max(Some(until));
+    }
+
+    /// Tries in a row that led nowhere. A link that comes up and breaks again and again has none.
+    pub(super) fn fruitless(&self) -> u32 {
+        self.fruitless
+    }
+
+    /// Links in a row that ended before they had lasted, and tries that led nowhere.
     pub(super) fn attempts(&self) -> u32 {
         self.backoff.attempts()
     }
@@ -72,28 +89,37 @@ impl Pace {
 pub(super) struct Turnstile {
     address: Arc<Mutex<String>>,
     held: Option<OwnedMutexGuard<String>>,
+    /// The place behind whoever went through, while nothing is held.
+    next: Option<Pin<Box<dyn Future<Output = OwnedMutexGuard<String>> + Send>>>,
 }
 
 impl Turnstile {
+    /// Closed from the start, if nobody has the address yet.
     pub(super) fn new(address: Arc<Mutex<String>>) -> Self {
-        Self { address, held: None }
+        let held = Arc::clone(&address).try_lock_owned().ok();
+        Self { address, held, next: None }
     }
 
     /// Lets one through if one waits and `open` says so. Answers whether one went.
     pub(super) fn turn(&mut self, open: bool) -> bool {
-        let Some(held) = self.held.take() else {
+        if let Some(next) = &mut self.next {
             // Whoever went through still reads; the lock comes back at once.
-            self.held = Arc::clone(&self.address).try_lock_owned().ok();
-            return false;
-        };
+            let Some(held) = next.now_or_never() else { return false };
+            (self.held, self.next) = (Some(held), None);
+        }
         if !open {
-            self.held = Some(held);
             return false;
         }
-        drop(held);
-        // The lock is fair: if somebody waited, it is theirs by now.
-        self.held = Arc::clone(&self.address).try_lock_owned().ok();
-        self.held.is_none()
+        // The lock is fair. Who takes a place before giving it away is passed by those alone who waited before.
+        let mut next = Box::pin(Arc::clone(&self.address).lock_owned());
+        let early = (&mut next).now_or_never();
+        drop(self.held.take());
+        self.held = early.or_else(|| (&mut next).now_or_never());
+        if self.held.is_some() {
+            return false;
+        }
+        self.next = Some(next);
+        true
     }
 }
 
@@ -119,10 +145,34 @@ mod tests {
             now = opens;
         }
         assert_eq!((waits, pace.attempts()), (vec![1, 2, 4, 8, 16, 30, 30], 7));
+        assert_eq!(pace.fruitless(), 6, "the first followed a link");
         pace.up(now);
+        assert_eq!(pace.fruitless(), 0);
         now += Duration::from_secs(60);
         pace.tried(now, 0.5);
         assert_eq!(pace.attempts(), 1, "after a link that lasted it begins anew");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn links_that_come_up_and_break_are_slowed_down_without_being_fruitless() {
+        let (mut pace, mut now) = (Pace::default(), Instant::now());
+        pace.begin(1);
+        pace.tried(now, 0.5);
+        for _ in 0..5 {
+            pace.up(now);
+            now += Duration::from_secs(1);
+            assert!(pace.tried(now, 0.5));
+        }
+        assert_eq!((pace.attempts(), pace.fruitless()), (5, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_try_that_is_held_back_is_not_brought_forward() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        pace.hold(now + Duration::from_secs(5));
+        pace.hold(now + Duration::from_secs(1));
+        assert!(!pace.is_open(now + Duration::from_secs(4)));
+        assert!(pace.is_open(now + Duration::from_secs(5)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -138,16 +188,18 @@ mod tests {
     async fn one_goes_through_when_it_is_open_and_not_before() {
         let address = Arc::new(Mutex::new("wss://gateway".to_owned()));
         let mut turnstile = Turnstile::new(Arc::clone(&address));
-        assert!(!turnstile.turn(false), "it takes its place");
         assert!(!turnstile.turn(true), "nobody waits");
         let mut waiting = Box::pin(address.lock());
-        assert!(futures_util::poll!(&mut waiting).is_pending());
+        assert!(futures_util::poll!(&mut waiting).is_pending(), "it is closed from the start");
         assert!(!turnstile.turn(false));
         assert!(futures_util::poll!(&mut waiting).is_pending(), "it is closed");
         assert!(turnstile.turn(true));
-        assert_eq!(*waiting.await, "wss://gateway");
-        assert!(!turnstile.turn(true), "it takes its place again");
         let mut next = Box::pin(address.lock());
         assert!(futures_util::poll!(&mut next).is_pending());
+        assert_eq!(*waiting.await, "wss://gateway");
+        assert!(futures_util::poll!(&mut next).is_pending(), "nobody follows on the heels of another");
+        assert!(!turnstile.turn(false));
+        assert!(turnstile.turn(true));
+        assert_eq!(*next.await, "wss://gateway");
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
 use serenity::all::{
-    BotGateway, Cache, GatewayError, GatewayIntents, Http, OnlineStatus, RawEventHandler, ShardManager,
+    Cache, GatewayError, GatewayIntents, Http, OnlineStatus, RawEventHandler, ShardManager,
     ShardManagerOptions,
 };
 use serenity::cache::Settings as CacheSettings;
@@ -34,21 +34,19 @@ pub(super) struct Session {
     stop: CancellationToken,
     /// `None` once it said so.
     ended: Option<oneshot::Receiver<Option<GatewayError>>>,
-    /// Behind it serenity reads the gateway's address before it connects.
-    pub(super) address: Arc<Mutex<String>>,
 }
 
 impl Session {
-    /// Starts as many shards as Discord recommends.
+    /// Starts so many shards. Each takes the gateway's address from behind its lock before it connects.
     pub(super) async fn start(
         rest: &Rest,
-        gateway: &BotGateway,
+        shards: u32,
+        address: Arc<Mutex<String>>,
         intents: GatewayIntents,
         fanout: Arc<Fanout>,
     ) -> io::Result<Self> {
-        let (stop, shards) = (CancellationToken::new(), gateway.shards.max(1));
-        let address = Arc::new(Mutex::new(gateway.url.clone()));
-        let options = options(rest.serenity(), Arc::clone(&address), intents, fanout);
+        let stop = CancellationToken::new();
+        let options = options(rest.serenity(), address, intents, fanout);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let ((told, ended), (made, making)) = (oneshot::channel(), oneshot::channel());
         let stopped = stop.clone();
@@ -65,7 +63,7 @@ impl Session {
             let _ = told.send(end);
         })?;
         let (manager, runtime) = making.await.map_err(io::Error::other)?;
-        Ok(Self { manager, runtime, stop, ended: Some(ended), address })
+        Ok(Self { manager, runtime, stop, ended: Some(ended) })
     }
 
     /// Resolves when serenity gave up, with its reason.

@@ -1,0 +1,156 @@
+//! Whether serenity gets on: what is seen of one session. Pure.
+//!
+//! serenity connects without a limit in time, waits for READY for as long as it takes, and would not say so if it forgot a
+//! shard. All of that is bounded here.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tracing::debug;
+
+/// From a try to READY. Discord takes some seconds for the largest guild; serenity waits fifteen for a greeting.
+const UP_WITHIN: Duration = Duration::from_secs(30);
+/// For each shard: how long it may be gone without another try. serenity waits five seconds for one that has ended to end,
+/// and as long again between two starts.
+const GONE_MAX: Duration = Duration::from_secs(20);
+/// Without any event and any answered heartbeat the link is dead: three of Discord's heartbeats.
+const SILENT_MAX: Duration = Duration::from_secs(125);
+
+/// What is seen of one session.
+#[derive(Debug)]
+pub(super) struct Watch {
+    shards: u32,
+    up: BTreeSet<u32>,
+    /// The last try that has not led to a link.
+    trying: Option<Instant>,
+    /// Since when serenity has fewer shards than it should, and nothing keeps it from trying.
+    gone: Option<Instant>,
+    /// The last sign of life, and what it was.
+    alive: Instant,
+    seen: (u64, Vec<Option<Duration>>),
+    /// Discord was asked what it has against us.
+    asked: bool,
+}
+
+impl Watch {
+    /// A session with so many shards begins.
+    pub(super) fn new(shards: u32, now: Instant) -> Self {
+        let (up, seen) = (BTreeSet::new(), (0, Vec::new()));
+        Self { shards, up, trying: Some(now), gone: None, alive: now, seen, asked: false }
+    }
+
+    /// serenity tries to connect.
+    pub(super) fn tried(&mut self, now: Instant) {
+        self.trying = Some(now);
+    }
+
+    /// A shard is connected. Answers whether all are, as far as anybody knows.
+    pub(super) fn up(&mut self, shard: u32, now: Instant) -> bool {
+        self.up.insert(shard);
+        self.alive = now;
+        let all = u32::try_from(self.up.len()).is_ok_and(|up| up >= self.shards);
+        if all {
+            self.trying = None;
+            self.asked = false;
+        }
+        all
+    }
+
+    /// Whether Discord is to be asked why it does not let us in: once, if there is reason to.
+    pub(super) fn may_ask(&mut self, is_in_vain: bool) -> bool {
+        is_in_vain && self.trying.is_some() && !std::mem::replace(&mut self.asked, true)
+    }
+
+    /// Why the session is of no use any more, if it is not. `pulse` has what is known of each shard that serenity has;
+    /// `is_open`: it may try to connect.
+    pub(super) fn look(
+        &mut self,
+        events: u64,
+        pulse: Vec<Option<Duration>>,
+        is_open: bool,
+        now: Instant,
+    ) -> Option<&'static str> {
+        let is_gone = is_open && u32::try_from(pulse.len()).is_ok_and(|known| known < self.shards);
+        let gone = is_gone.then(|| self.gone.unwrap_or(now));
+        self.gone = gone;
+        let seen = (events, pulse);
+        if seen != self.seen {
+            self.seen = seen;
+            self.alive = now;
+        }
+        match self.trying {
+            // Discord's limits make shards start one after the other.
+            Some(since) if now >= since + UP_WITHIN => Some("Discord did not let us in within half a minute"),
+            None if gone.is_some_and(|since| now >= since + GONE_MAX * self.shards) => {
+                Some("the connection to Discord broke, and serenity does not begin another one")
+            }
+            None if now >= self.alive + SILENT_MAX => {
+                debug!(?self.seen, "no sign of life");
+                Some("the connection to Discord is dead: no event and no answered heartbeat for two minutes")
+            }
+            Some(_) | None => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pulse(millis: u64) -> Vec<Option<Duration>> {
+        vec![Some(Duration::from_millis(millis))]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_that_never_comes_up_is_given_up() {
+        let start = Instant::now();
+        let mut watch = Watch::new(1, start);
+        assert_eq!(watch.look(0, vec![], true, start + UP_WITHIN / 2), None);
+        watch.tried(start + UP_WITHIN / 2);
+        assert_eq!(watch.look(0, vec![], true, start + UP_WITHIN), None, "serenity tries again itself");
+        assert!(watch.look(0, vec![], true, start + UP_WITHIN * 2).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_that_shows_no_life_is_given_up() {
+        let start = Instant::now();
+        let mut watch = Watch::new(1, start);
+        assert!(watch.up(0, start));
+        assert_eq!(watch.look(1, pulse(10), true, start + SILENT_MAX / 2), None);
+        assert_eq!(watch.look(1, pulse(11), true, start + SILENT_MAX), None, "a heartbeat was answered");
+        assert_eq!(watch.look(2, pulse(11), true, start + SILENT_MAX * 3 / 2), None, "there was an event");
+        assert_eq!(watch.look(2, pulse(11), true, start + SILENT_MAX * 2), None);
+        assert!(watch.look(2, pulse(11), true, start + SILENT_MAX * 5 / 2).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_shard_that_serenity_forgot_is_missed() {
+        let start = Instant::now();
+        let mut watch = Watch::new(1, start);
+        assert!(watch.up(0, start));
+        assert_eq!(watch.look(1, vec![], true, start), None);
+        assert_eq!(watch.look(1, pulse(1), true, start + GONE_MAX / 2), None, "it is back");
+        assert_eq!(watch.look(1, vec![], false, start + GONE_MAX), None, "herder itself keeps it waiting");
+        assert_eq!(watch.look(1, vec![], true, start + GONE_MAX * 2), None, "from now on it counts");
+        assert!(watch.look(1, vec![], true, start + GONE_MAX * 3).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn discord_is_asked_once_why_it_lets_nobody_in() {
+        let now = Instant::now();
+        let mut watch = Watch::new(1, now);
+        assert_eq!([watch.may_ask(false), watch.may_ask(true), watch.may_ask(true)], [false, true, false]);
+        watch.up(0, now);
+        assert!(!watch.may_ask(true), "it is in");
+        watch.tried(now);
+        assert!(watch.may_ask(true), "it was in meanwhile");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_is_up_when_all_its_shards_are() {
+        let now = Instant::now();
+        let mut watch = Watch::new(2, now);
+        assert_eq!([watch.up(0, now), watch.up(0, now), watch.up(1, now)], [false, false, true]);
+    }
+}
