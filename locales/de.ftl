@@ -210,6 +210,7 @@ notice-network-down = 🚨 Netz **{ $network }** ist nach { $attempts ->
 notice-network-up = ▶️ Netz **{ $network }** ist nach { $duration } wieder da.
 notice-network-refused = 🚨 Netz **{ $network }** lässt herder nicht herein: { $detail } Keine weiteren Versuche. Bitte den Abschnitt in `bot.toml` berichtigen und herder neu starten.
 notice-channel-unavailable = 🚨 Kanal { $channel } auf **{ $network }** ist nicht zu betreten: { $detail } Was dort ansteht, kommt hierher.
+notice-topic-denied = herder darf in { $channel } auf **{ $network }** das Thema nicht setzen, in dem der Zustand des Agenten stünde. Mach herder dort zum Operator oder nimm den Modus +t weg: Sobald sich die Modi ändern, wird es wieder versucht. Dasselbe gilt für andere Kanäle, in denen herder kein Operator ist.
 # $by: a person on another network. $text: what they said, as they said it.
 notice-mirrored = 💬 { $by } ({ $network }) sagt: { $text }
 # $permission: one of permission-name; the rest as Discord calls it.

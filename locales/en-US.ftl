@@ -233,6 +233,7 @@ notice-network-down = 🚨 Network **{ $network }** cannot be reached after { $a
 notice-network-up = ▶️ Network **{ $network }** is back after { $duration }.
 notice-network-refused = 🚨 Network **{ $network }** does not let herder in: { $detail } No more attempts. Correct its section in `bot.toml` and restart herder.
 notice-channel-unavailable = 🚨 { $channel } on **{ $network }** cannot be joined: { $detail } What is owed there comes here.
+notice-topic-denied = herder may not set the topic of { $channel } on **{ $network }**, where the state of its agent would be shown. Make herder an operator there or take mode +t off: it is tried again as soon as the modes change. The same goes for other channels it is no operator in.
 # $by: a person on another network. $text: what they said, as they said it.
 notice-mirrored = 💬 { $by } ({ $network }): { $text }
 # $permission: one of permission-name; the rest as Discord calls it.

@@ -173,6 +173,7 @@ notice-network-down = 🚨 ネットワーク **{ $network }** に{ $attempts }�
 notice-network-up = ▶️ ネットワーク **{ $network }** に{ $duration }ぶりに戻りました。
 notice-network-refused = 🚨 ネットワーク **{ $network }** に拒否されました: { $detail } もう接続しません。`bot.toml` の設定を直して herder を再起動してください。
 notice-channel-unavailable = 🚨 **{ $network }** の { $channel } に入れません: { $detail } そこへの投稿はここに届きます。
+notice-topic-denied = **{ $network }** の { $channel } では herder にトピックを変更する権限がなく、エージェントの状態を表示できません。herder をオペレーターにするか、モード +t を外してください。モードが変わりしだい再試行します。herder がオペレーターでないほかのチャンネルも同様です。
 # $by: a person on another network. $text: what they said, as they said it.
 notice-mirrored = 💬 { $by }（{ $network }）: { $text }
 # $permission: one of permission-name; the rest as Discord calls it.

@@ -137,6 +137,8 @@ pub enum Notice {
     NetworkRefused { network: NetworkName, reason: String },
     /// A channel cannot be joined.
     ChannelUnavailable { network: NetworkName, channel: String, reason: String },
+    /// A network does not let herder set the topic of this channel, and maybe of others.
+    TopicDenied { network: NetworkName, channel: String },
     /// 💬 What somebody asked for on another network.
     Mirrored { by: String, network: NetworkName, text: String },
     /// 🚨 A network does not let herder do something that it needs to do; everywhere, or in one channel. The permission is

@@ -193,6 +193,10 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let network = ("network", network.as_str().into());
             say("notice-channel-unavailable", [network, ("channel", channel.into()), sentence(reason)])
         }
+        N::TopicDenied { network, channel } => {
+            let channel = ("channel", one_line(channel, NAME_MAX).into());
+            say("notice-topic-denied", [("network", network.as_str().into()), channel])
+        }
         N::Mirrored { by, network, text } => {
             let network = ("network", network.as_str().into());
             say(

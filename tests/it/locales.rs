@@ -39,7 +39,7 @@ variants!(every_notice, Notice:
     AccountOpened TimedOut TaskFailed ClockRanOut PermissionDenied NeedsIntervention BreakerClosed Degraded Survivors SupervisorPanicked
     SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping Restarting Aborted Accepted Queued
     QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved StoppedAll Away Collapsed NetworkDown
-    NetworkUp NetworkRefused ChannelUnavailable Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured StorageFailed DiskLow RevisionsMissing
+    NetworkUp NetworkRefused ChannelUnavailable TopicDenied Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured StorageFailed DiskLow RevisionsMissing
     ShuttingDown
 );
 
@@ -195,6 +195,7 @@ fn own_notices() -> Vec<Notice> {
         },
         N::ChannelsFull { network: NetworkName::from("discord"), missing: 1, max: 500 },
         N::ChannelsFull { network: NetworkName::from("discord"), missing: 12, max: 500 },
+        N::TopicDenied { network: network.clone(), channel: "#spark".to_owned() },
         N::ChannelUnavailable { network, channel: "#spark".to_owned(), reason: "invite only".to_owned() },
         N::Netsplit { nick: "alice".to_owned(), count: 1 },
         N::Netsplit { nick: "alice".to_owned(), count: 3 },

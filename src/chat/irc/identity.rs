@@ -134,6 +134,7 @@ impl Lookups {
             | Said::Join { .. }
             | Said::ChangeHost { .. }
             | Said::Topic { .. }
+            | Said::Mode { .. }
             | Said::Invite { .. }
             | Said::BatchStart { .. }
             | Said::BatchEnd { .. }

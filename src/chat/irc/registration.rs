@@ -193,6 +193,7 @@ impl Registration {
             | Said::Account
             | Said::ChangeHost { .. }
             | Said::Topic { .. }
+            | Said::Mode { .. }
             | Said::Invite { .. }
             | Said::BatchStart { .. }
             | Said::BatchEnd { .. }

@@ -56,6 +56,8 @@ pub(crate) struct Lasting {
     pub(crate) lost_at: Option<Timestamp>,
     /// Numbers for fences and labels: an answer that an earlier link was owed cannot be taken for one of this link's.
     pub(crate) numbers: u64,
+    /// Whether it was said that topics cannot be set.
+    pub(crate) topic_denial_told: bool,
     /// Failed attempts in a row, and when the next one is due: whoever is started anew waits as long as who goes on.
     pub(crate) backoff: Backoff,
 }
@@ -322,6 +324,15 @@ impl<'a> Session<'a> {
     /// Whether this is our own nick.
     fn is_us(&self, nick: &str) -> bool {
         self.server.case.same(nick, self.nick.current())
+    }
+
+    /// 482 answers nothing of ours but TOPIC. It is said once, not for every channel and link.
+    fn topic_denied(&mut self, name: &str, now: Now) {
+        let denied = self.channels.topic_denied(name, &self.server);
+        if let Some(channel) = denied.filter(|_| !std::mem::replace(&mut self.lasting.topic_denial_told, true)) {
+            let network = self.settings.network.name.clone();
+            self.post(Target::Control, Body::Notice(Notice::TopicDenied { network, channel }), now);
+        }
     }
 
     /// Says that a channel is not to be had, if it has just come to that.

@@ -114,6 +114,11 @@ pub(crate) enum Said {
         /// To what.
         topic: String,
     },
+    /// The modes of a channel, or of who is in it, changed.
+    Mode {
+        /// Where.
+        channel: String,
+    },
     /// An invitation.
     Invite {
         /// For whom.
@@ -200,6 +205,7 @@ fn said(command: Command) -> Said {
         Command::ACCOUNT(_) => Said::Account,
         Command::CHGHOST(user, host) => Said::ChangeHost { user, host },
         Command::TOPIC(channel, topic) => Said::Topic { channel, topic: topic.unwrap_or_default() },
+        Command::ChannelMODE(channel, _) => Said::Mode { channel },
         Command::INVITE(nick, channel) => Said::Invite { nick, channel },
         Command::BATCH(reference, kind, _) => batch(&reference, kind.as_ref()),
         _ => Said::Other,

@@ -119,6 +119,29 @@ async fn channels_follow_the_fleet_and_topics_the_agents() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_topic_that_may_not_be_set_is_said_once_and_tried_again_with_other_modes() {
+    let (rig, mut server) = up("").await;
+    let wanted =
+        |name: &str, topic: &str| ChannelWanted { target: agent(name), topic: Some(topic.to_owned()) };
+    rig.wanted.send(vec![wanted("spark", "idle"), wanted("flint", "idle")]).expect("followed");
+    let join = server.until("JOIN #flint").await;
+    server.answer(&join).await;
+    let deny = |topic: &str| {
+        let channel = topic.split(' ').nth(1).expect("a channel").to_owned();
+        (format!(":s 482 herder {channel} :You're not channel operator"), channel)
+    };
+    let (denial, first) = deny(&server.until("TOPIC").await);
+    server.send(&denial).await;
+    let sentence = server.said("#control").await;
+    assert!(sentence.contains(&first) && sentence.contains("operator"), "{sentence}");
+    let (denial, _) = deny(&server.until("TOPIC").await);
+    server.send(&denial).await;
+    server.quiet_without("#control").await;
+    server.send(&format!(":op!o@h MODE {first} +o herder")).await;
+    assert_eq!(server.until("TOPIC").await, format!("TOPIC {first} :idle"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_line_that_was_not_taken_is_sent_again_after_coming_in_anew() {
     for (caps, code) in [("", 404), ("", 442), ("", 403), (ALL, 404)] {
         let (mut rig, mut server) = up(caps).await;

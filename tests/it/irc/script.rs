@@ -134,6 +134,14 @@ impl Script {
         }
     }
 
+    /// As [`Script::quiet`], with nothing posted to `to` meanwhile.
+    pub(crate) async fn quiet_without(&mut self, to: &str) {
+        let before = self.seen.len();
+        self.quiet().await;
+        let start = format!("PRIVMSG {to} ");
+        assert!(!self.seen[before..].iter().any(|line| line.starts_with(&start)), "{:#?}", self.seen);
+    }
+
     /// What a plain server says to this line.
     pub(crate) async fn answer(&mut self, line: &str) {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));

@@ -76,10 +76,19 @@ impl Channels {
         channel.topic.shown = Some(topic.to_owned());
     }
 
-    /// 482: we may not set this channel's topic. It is not tried again until we come in anew.
-    pub(crate) fn topic_denied(&mut self, name: &str, server: &ISupport) {
+    /// 482: we may not set this channel's topic. It is not tried again until its modes change or we come in anew. The
+    /// channel's name, if it is one of ours.
+    pub(crate) fn topic_denied(&mut self, name: &str, server: &ISupport) -> Option<String> {
+        let channel = self.find_mut(name, server)?;
+        channel.topic.denied = true;
+        channel.topic.shown = None;
+        Some(channel.name.clone())
+    }
+
+    /// Whoever was denied the topic may be allowed to set it now.
+    pub(crate) fn modes_changed(&mut self, name: &str, server: &ISupport) {
         if let Some(channel) = self.find_mut(name, server) {
-            channel.topic.denied = true;
+            channel.topic.denied = false;
         }
     }
 }

@@ -35,6 +35,7 @@ impl Session<'_> {
                     self.own = Some((user.clone(), host.clone()));
                 }
             }
+            Said::Mode { channel } => self.channels.modes_changed(channel, &self.server),
             Said::Topic { channel, topic } => {
                 let by_us = self.is_us(&line.source.name);
                 self.channels.topic(channel, topic, by_us, &self.server, now.mono);
@@ -109,7 +110,7 @@ impl Session<'_> {
             }
             465 => self.close(Closing::Refused(format!("banned: \"{reason}\""))),
             470 => self.channels.forwarded(word(1), word(2), &self.server),
-            482 => self.channels.topic_denied(word(1), &self.server),
+            482 => self.topic_denied(word(1), now),
             900 => self.logged_in = true,
             _ => {}
         }

@@ -36,7 +36,7 @@ variants!(NOTICES, notice_name, Notice: Started Completed Crashed RateLimited Pe
     PausedWithAccount AccountBlocked AccountOpened TimedOut TaskFailed ClockRanOut PermissionDenied NeedsIntervention BreakerClosed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
     Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
-    StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused ChannelUnavailable Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured
+    StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused ChannelUnavailable TopicDenied Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured
     StorageFailed DiskLow RevisionsMissing ShuttingDown);
 variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
     WorkRunning WorkOver QueueFull QueueEmpty EmptyWork Removed AgentExists NoSuchAgent Fault Invalid);
@@ -358,6 +358,7 @@ pub(super) fn notices() -> Vec<Notice> {
             channel: Some("#spark".into()),
         },
         Notice::ChannelsFull { network: network.clone(), missing: 2, max: 500 },
+        Notice::TopicDenied { network: network.clone(), channel: "#spark".into() },
         Notice::ChannelUnavailable { network, channel: "#spark".into(), reason: "invite only".into() },
         Notice::Netsplit { nick: "ann".into(), count: 4 },
         Notice::PermissionDenied { agent: agent.clone(), what: "touch made".into() },
