@@ -149,9 +149,7 @@ impl Dispatcher {
     /// [`Dispatcher::handle`] at a given time.
     pub async fn handle_at(&self, inbound: Inbound, now: Timestamp) -> Option<Vec<String>> {
         let inner = &*self.inner;
-        let room = inner.room(&inbound);
-        let scene = Scene { room: &room, own_nick: &inbound.own_nick, roster: inner };
-        let heard = parse::line(&inbound.text, scene);
+        let (heard, room) = inner.read(&inbound);
         if heard == Heard::Nothing {
             return None;
         }
@@ -201,6 +199,8 @@ impl Dispatcher {
             place: Place::Direct(author.nick.clone()),
             author,
             text,
+            mentions: Vec::new(),
+            attached: String::new(),
             own_nick: String::new(),
             message: None,
             at: now,
@@ -292,6 +292,15 @@ impl Inner {
 
     pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a line means, and in which room it was said.
+    pub(super) fn read(&self, inbound: &Inbound) -> (Heard, Room) {
+        let room = self.room(inbound);
+        let scene =
+            Scene { room: &room, own_nick: &inbound.own_nick, mentions: &inbound.mentions, roster: self };
+        let heard = parse::line(&inbound.text, scene);
+        (heard.spelled_out(|words| inbound.spelled_out(words)).with(&inbound.attached), room)
     }
 
     pub(super) fn room(&self, inbound: &Inbound) -> Room {
@@ -403,7 +412,7 @@ impl Inner {
                 place,
                 agent: agent_of(heard).cloned(),
                 verb: verb.to_owned(),
-                text: bounded(&self.redactor.redact(&clean(&inbound.text)), AUDIT_MAX),
+                text: bounded(&self.redactor.redact(&clean(&inbound.spelled_out(&inbound.text))), AUDIT_MAX),
             },
             answer: Some(AnswerTo {
                 network: author.network.clone(),

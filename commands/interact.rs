@@ -161,6 +161,8 @@ fn as_said(structured: &Structured, now: Timestamp) -> Inbound {
         author: structured.author.clone(),
         place: structured.place.clone(),
         text,
+        mentions: Vec::new(),
+        attached: String::new(),
         own_nick: String::new(),
         at: now,
         message: None,

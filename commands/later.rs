@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::dispatch::{Dispatcher, Inner};
-use super::parse::{self, Heard, Room, Scene};
+use super::dispatch::Dispatcher;
+use super::parse::Heard;
 use super::say::Voice;
 use super::words::repeat;
 use super::{Effect, Verb};
@@ -26,7 +26,7 @@ pub(super) fn still(voice: Voice<'_>, inbound: &Inbound, heard: &Heard) -> Optio
     if age <= LATE || call.command.effect == Effect::Looks {
         return None;
     }
-    let line = ("line", repeat(inbound.text.trim()).into());
+    let line = ("line", repeat(inbound.spelled_out(inbound.text.trim()).as_str()).into());
     Some(voice.text("cmd-late", &[line, ("age", age.into())]))
 }
 
@@ -42,17 +42,10 @@ fn words_for<'a>(heard: &'a Heard, agent: &AgentName) -> Option<&'a str> {
 }
 
 impl Dispatcher {
-    fn read(&self, inbound: &Inbound) -> (Heard, Room) {
-        let inner: &Inner = self.inner();
-        let room = inner.room(inbound);
-        let scene = Scene { room: &room, own_nick: &inbound.own_nick, roster: inner };
-        (parse::line(&inbound.text, scene), room)
-    }
-
     /// Whether what is attached to a line goes with it: it is work for an agent.
     #[must_use]
     pub fn is_work(&self, inbound: &Inbound) -> bool {
-        match self.read(inbound).0 {
+        match self.inner().read(inbound).0 {
             Heard::Work { .. } => true,
             Heard::Command(call) => call.command.verb == Verb::TaskAdd,
             Heard::Problem(_) | Heard::Nothing => false,
@@ -64,7 +57,7 @@ impl Dispatcher {
     pub async fn reword(&self, inbound: Inbound, agent: &AgentName, work: WorkId) -> Option<Vec<String>> {
         let inner = self.inner();
         let voice = inner.voice(inner.default_locale(), clock::now());
-        let (heard, room) = self.read(&inbound);
+        let (heard, room) = inner.read(&inbound);
         let standing = match inner.admit(&inbound.author, &heard, voice) {
             Ok(standing) => standing,
             Err(refused) => return refused,

@@ -6,6 +6,7 @@
 use super::grammar::{self, Call, Misfit, Roster};
 use super::words::{self, Words, fold, fold_end};
 use super::{COMMANDS, Command, GROUPS, KEPT, Strictness, Verb, command, first_words};
+use crate::chat::Mention;
 use crate::core::id::{AGENT_NAME_MAX, AgentName};
 
 /// Words that people use for one of the commands without its being one: what they may mean. Asked back rather than
@@ -43,6 +44,8 @@ pub struct Scene<'a> {
     pub room: &'a Room,
     /// herder's own nick there.
     pub own_nick: &'a str,
+    /// Who is mentioned by id: a line that begins so is addressed to them, whatever they call themselves.
+    pub mentions: &'a [Mention],
     /// The agents.
     pub roster: &'a dyn Roster,
 }
@@ -111,6 +114,61 @@ pub enum Problem {
     },
 }
 
+impl Heard {
+    /// With what was attached to it, if it is work.
+    #[must_use]
+    pub fn with(self, attached: &str) -> Self {
+        let joined = |text: String| if attached.is_empty() { text } else { format!("{text}\n\n{attached}") };
+        match self {
+            Self::Work { agent, text } => Self::Work { agent, text: joined(text) },
+            Self::Command(call) if call.command.verb == Verb::TaskAdd => {
+                Self::Command(Call { text: joined(call.text), ..call })
+            }
+            Self::Nothing | Self::Command(_) | Self::Problem(_) => self,
+        }
+    }
+
+    /// With the names of those who are mentioned by id in what is handed on and repeated.
+    #[must_use]
+    pub fn spelled_out(self, spell: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Nothing => Self::Nothing,
+            Self::Command(call) => Self::Command(Call {
+                word: call.word.as_deref().map(&spell),
+                text: spell(&call.text),
+                rest: call.rest.iter().map(|word| spell(word)).collect(),
+                ..call
+            }),
+            Self::Work { agent, text } => Self::Work { agent, text: spell(&text) },
+            Self::Problem(problem) => Self::Problem(problem.spelled_out(spell)),
+        }
+    }
+}
+
+impl Problem {
+    fn spelled_out(self, spell: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Unknown { word, nearest } => Self::Unknown { word: spell(&word), nearest },
+            Self::Usage { command, why, or_work } => {
+                let why = match why {
+                    Misfit::Extra(word) => Misfit::Extra(spell(&word)),
+                    Misfit::NoSuchAgent { word, nearest } => {
+                        Misfit::NoSuchAgent { word: spell(&word), nearest }
+                    }
+                    Misfit::Wrong { word, wanted } => Misfit::Wrong { word: spell(&word), wanted },
+                    Misfit::Missing(_) | Misfit::Unclosed(_) | Misfit::WholeFleet => why,
+                };
+                Self::Usage { command, why, or_work }
+            }
+            Self::AskBack { word, options, agent } => Self::AskBack { word: spell(&word), options, agent },
+            Self::NoSuchAgent { word, nearest, here } => {
+                Self::NoSuchAgent { word: spell(&word), nearest, here }
+            }
+            Self::Group { .. } => self,
+        }
+    }
+}
+
 /// What a chat line means.
 #[must_use]
 pub fn line(text: &str, scene: Scene<'_>) -> Heard {
@@ -120,7 +178,10 @@ pub fn line(text: &str, scene: Scene<'_>) -> Heard {
         Some('!') => prefixed(rest, scene),
         Some('/') if is_slash_command(rest) => prefixed(rest, scene),
         Some('@') => mentioned(text, rest, scene),
-        Some(_) => named(words::seen(text), scene),
+        Some(_) => {
+            let text = words::seen(text);
+            scene.other(text).map_or_else(|| named(text, scene), |other| to_other(other, scene))
+        }
     }
 }
 
@@ -208,6 +269,17 @@ fn mentioned(whole: &str, rest: &str, scene: Scene<'_>) -> Heard {
                 Heard::Nothing
             }
         }
+    }
+}
+
+/// Said to somebody else, who is mentioned by id.
+fn to_other(other: &Mention, scene: Scene<'_>) -> Heard {
+    let word = other.shown.trim_start_matches('@').to_owned();
+    match scene.room {
+        Room::Agent(_) | Room::Private => {
+            Heard::Problem(Problem::NoSuchAgent { word, nearest: None, here: scene.here().cloned() })
+        }
+        Room::Control | Room::Other => Heard::Nothing,
     }
 }
 
@@ -405,6 +477,11 @@ impl<'a> Scene<'a> {
             Room::Agent(agent) => Some(agent),
             Room::Control | Room::Other | Room::Private => None,
         }
+    }
+
+    /// Whom a line is addressed to that begins with somebody's id.
+    fn other(self, text: &str) -> Option<&'a Mention> {
+        self.mentions.iter().find(|mention| mention.addresses && text.starts_with(&mention.written))
     }
 
     fn is_herder(self, name: &str) -> bool {

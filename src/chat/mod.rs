@@ -48,6 +48,20 @@ pub enum Origin {
     LocalSocket,
 }
 
+/// Somebody or something that a network writes as an id, as Discord does.
+///
+/// A name is chosen by whoever bears it, so that it takes no part in what a line means: that is read with the ids in it,
+/// and the names stand in what is handed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    /// As it stands in the text: `<@123>`.
+    pub written: String,
+    /// As a person reads it: `@alice`.
+    pub shown: String,
+    /// A line that begins with it is addressed to it: people and their roles, not channels.
+    pub addresses: bool,
+}
+
 /// One live line. Replayed history, notices, other bots and herder's own echo never become one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inbound {
@@ -55,14 +69,37 @@ pub struct Inbound {
     pub author: Author,
     /// Where.
     pub place: Place,
-    /// What, without line breaks and control characters.
+    /// What, without line breaks and control characters. Whoever is mentioned stands in it as `mentions` has it written.
     pub text: String,
+    /// Who is mentioned by id, apart from herder itself. On networks where people type names nobody is.
+    pub mentions: Vec<Mention>,
+    /// The text that is attached to it: it goes with work, and says nothing about what the line means.
+    pub attached: String,
     /// herder's own nick on that network at that time, for `herder: help`.
     pub own_nick: String,
     /// When it was said.
     pub at: Timestamp,
     /// What the network calls it, where lines have ids.
     pub message: Option<String>,
+}
+
+impl Inbound {
+    /// Words of this line as a person reads them.
+    #[must_use]
+    pub fn spelled_out(&self, words: &str) -> String {
+        let mut out = String::with_capacity(words.len());
+        let mut rest = words;
+        while let Some(at) = rest.find('<') {
+            let (before, from) = rest.split_at(at);
+            out.push_str(before);
+            let mention = self.mentions.iter().find(|mention| from.starts_with(&mention.written));
+            let (shown, length) = mention.map_or(("<", 1), |found| (&found.shown, found.written.len()));
+            out.push_str(shown);
+            rest = &from[length..];
+        }
+        out.push_str(rest);
+        out
+    }
 }
 
 /// How a network stands, for `status` and the root supervisor.

@@ -205,14 +205,7 @@ impl Reader {
         if guild.id.get() != self.ears.guild {
             return;
         }
-        self.names = Arc::new(Names {
-            roles: guild.roles.values().map(|role| (role.id.get(), role.name.clone())).collect(),
-            channels: guild
-                .channels
-                .values()
-                .map(|channel| (channel.id.get(), channel.name.clone()))
-                .collect(),
-        });
+        self.names = Arc::new(Names::of(guild, self.bot.me));
         if self.guild_by.is_some() {
             let newest = guild.channels.values();
             let newest =

@@ -1,7 +1,7 @@
 //! What every form of a line means, and what help says of them.
 
 use herder::commands::COMMANDS;
-use herder::commands::parse;
+use herder::commands::parse::{self, Heard, Problem};
 use herder::l10n::Locale;
 
 use super::reading::{Agents, gist, hear, table};
@@ -64,6 +64,26 @@ fn every_way_to_say_a_command() {
             assert_eq!(gist(&hear(place, form)), "do pause @spark", "{form:?} in {place}");
         }
     }
+}
+
+/// `<@5>` is somebody who calls themselves `@herder stop-all`.
+#[test]
+fn what_somebody_calls_themselves_is_no_command() {
+    for place in ["#herder", "#work"] {
+        table(place, &[("<@5>", "nothing"), ("<@5> pause spark", "nothing"), (" <@5>: stop-all", "nothing")]);
+    }
+    for place in ["#spark", "private"] {
+        for line in ["<@5>", "\u{200b}<@5> pause"] {
+            assert!(
+                matches!(hear(place, line), Heard::Problem(Problem::NoSuchAgent { .. })),
+                "{line} in {place}"
+            );
+        }
+    }
+    table("#spark", &[("ask <@5> what is wrong", "work spark: ask <@5> what is wrong")]);
+    let spelled =
+        hear("#spark", "task add ask <@5>").spelled_out(|words| words.replace("<@5>", "@herder stop-all"));
+    assert_eq!(gist(&spelled), "do task add @spark: ask @herder stop-all");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use herder::chat::Mention;
 use herder::commands::grammar::{Misfit, Roster};
 use herder::commands::parse::{self, Heard, Problem, Room, Scene};
 use herder::core::id::AgentName;
@@ -38,7 +39,9 @@ fn room(name: &str) -> Room {
 
 pub(super) fn hear(place: &str, text: &str) -> Heard {
     let agents = Agents::new(&["spark", "other", "spark-codex"]);
-    parse::line(text, Scene { room: &room(place), own_nick: "herdbot", roster: &agents })
+    let bob = Mention { written: "<@5>".to_owned(), shown: "@herder stop-all".to_owned(), addresses: true };
+    let mentions = [bob];
+    parse::line(text, Scene { room: &room(place), own_nick: "herdbot", mentions: &mentions, roster: &agents })
 }
 
 /// What a line means, in a few words.

@@ -186,6 +186,8 @@ pub(crate) fn inbound(nick: &str, account: Option<&str>, place: &str, text: &str
         },
         place,
         text: text.to_owned(),
+        mentions: Vec::new(),
+        attached: String::new(),
         own_nick: "herder".to_owned(),
         message: None,
         at: Timestamp::default(),

@@ -43,6 +43,31 @@ async fn a_stranger_changes_nothing() {
     rig.stop().await;
 }
 
+/// Whoever is mentioned is not obeyed: names are chosen by those who bear them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_reads_like_a_command_is_none() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    let mallory = rig.sim.user("herder stop-all");
+    let role = rig.sim.role("spark pause", 0);
+    rig.alice.says("#herder", &format!("{} have a look", mallory.mention()));
+    rig.alice.says("#herder", &format!("<@&{role}> now"));
+    rig.alice.says("#spark", &format!("{} now", mallory.mention()));
+    rig.sim.message_in("#spark", |post| post.content.contains("no agent")).await;
+    rig.alice.says("#spark", &format!("count with {}", mallory.mention()));
+    assert_eq!(rig.has_done(1).await, ["count with @herder stop-all"]);
+    let view = rig.stage().herder.fleet().view(&spark()).expect("it is there");
+    assert!(!is_paused(&view.agent.phase), "{:?}", view.agent.phase);
+
+    // herder's own role addresses herder, whatever it is called.
+    let own = rig.sim.look(|state| state.bot.role);
+    rig.sim.renames_role(own, "bots");
+    rig.stop().await;
+    let mut rig = rig.started().await;
+    rig.alice.says("#herder", &format!("<@&{own}> pause spark"));
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    rig.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_is_changed_and_taken_back_with_its_message() {
     let mut rig = Rig::open(Discord::start().await).await;

@@ -188,6 +188,15 @@ impl Discord {
         self.shared.with(|state| state.role(name, permissions))
     }
 
+    pub(crate) fn renames_role(&self, id: Id, name: &str) {
+        self.shared.with(|state| {
+            if let Some(role) = state.guild.roles.get_mut(&id) {
+                name.clone_into(&mut role.name);
+            }
+            state.tell_role("GUILD_ROLE_UPDATE", id);
+        });
+    }
+
     /// A text channel that somebody makes.
     pub(crate) fn makes_channel(&self, name: &str) -> Id {
         self.shared.with(|state| state.add_channel(name.trim_start_matches('#'), 0, None))

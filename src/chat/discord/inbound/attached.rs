@@ -33,23 +33,31 @@ pub(super) fn is_text(file: &File) -> bool {
             .any(|name| kind.strip_prefix("application/").is_some_and(|kind| kind.ends_with(name)))
 }
 
-/// A message's text with what is attached to it.
+/// What is attached to a message, as text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Attached {
     text: String,
+    /// How long the message itself is.
+    beside: usize,
     read: usize,
     /// Files that do not reach the agent, or not whole.
     pub(super) left_out: Vec<String>,
 }
 
 impl Attached {
-    pub(super) fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), ..Self::default() }
+    /// To a message of these words.
+    pub(super) fn beside(words: &str) -> Self {
+        Self { beside: words.len(), ..Self::default() }
+    }
+
+    /// How many bytes a file may have.
+    fn left(&self) -> usize {
+        WORK_TEXT_MAX.saturating_sub(self.beside + self.text.len() + FRAME)
     }
 
     /// How many bytes still fit; `None`: the file is not to be read.
     pub(super) fn room(&mut self, file: &File) -> Option<usize> {
-        let left = WORK_TEXT_MAX.saturating_sub(self.text.len() + FRAME);
+        let left = self.left();
         if !is_text(file) || self.read >= FILES_MAX || file.size > left {
             self.left_out.push(name(file));
             return None;
@@ -61,7 +69,7 @@ impl Attached {
     pub(super) fn add(&mut self, file: &File, bytes: &[u8]) {
         self.read += 1;
         let whole = String::from_utf8_lossy(bytes);
-        let left = WORK_TEXT_MAX.saturating_sub(self.text.len() + FRAME);
+        let left = self.left();
         let mut end = whole.len().min(left);
         while !whole.is_char_boundary(end) {
             end -= 1;
@@ -132,19 +140,16 @@ mod tests {
 
     #[test]
     fn a_file_follows_the_message_in_a_fence_it_does_not_close() {
-        let mut attached = Attached::new("look");
+        let mut attached = Attached::beside("look");
         let log = file("log.txt", "", 22);
         assert!(attached.room(&log).is_some());
         attached.add(&log, b"one\n```\ntwo ````\nthree");
-        assert_eq!(
-            attached.finish(),
-            ("look\n\nlog.txt:\n````\none\n```\ntwo ````\nthree\n````".to_owned(), vec![])
-        );
+        assert_eq!(attached.finish(), ("log.txt:\n````\none\n```\ntwo ````\nthree\n````".to_owned(), vec![]));
     }
 
     #[test]
     fn what_does_not_fit_is_cut_between_characters_and_told() {
-        let mut attached = Attached::new("look");
+        let mut attached = Attached::beside("look");
         let liar = file("log.txt", "", 10);
         assert!(attached.room(&liar).is_some());
         attached.add(&liar, "ä".repeat(50_000).as_bytes());

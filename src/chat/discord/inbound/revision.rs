@@ -3,7 +3,7 @@
 use tracing::debug;
 
 use super::intake::Id;
-use super::said::{Names, Said, line, place};
+use super::said::{Names, Said, Words, line, place};
 use super::work::{self, roles_of, say};
 use crate::chat::discord::Bot;
 use crate::core::id::{AgentName, WorkId};
@@ -48,7 +48,7 @@ pub(super) async fn carry_out(
             let purpose = bot.directory.purpose(serenity::all::ChannelId::new(channel));
             let place = place(&said, purpose, &bot.ports.settings.control_channel);
             let roles = roles_of(bot, said.author).await;
-            let inbound = line(&said, String::new(), place, roles);
+            let inbound = line(&said, Words::default(), place, roles);
             if let Err(refusal) = bot.ports.dispatcher.withdraw(inbound, agent, work).await {
                 debug!(?refusal, id, "a message was deleted whose work does not wait any more");
             }

@@ -4,12 +4,13 @@
 
 use std::collections::HashMap;
 
-use serenity::all::{Attachment, Message, MessageType, MessageUpdateEvent, RoleId, User, UserId};
+use serenity::all::{Attachment, Guild, Message, MessageType, MessageUpdateEvent, RoleId, User, UserId};
 
 use super::intake::{Id, millis_of};
 use crate::chat::discord::directory::Purpose;
 use crate::chat::discord::network;
-use crate::chat::{Author, Inbound, Origin, Place};
+use crate::chat::{Author, Inbound, Mention, Origin, Place};
+use crate::commands::words::bounded;
 use crate::core::time::Timestamp;
 
 /// What a mention of herder stands for in a line.
@@ -126,17 +127,41 @@ pub(super) fn role_ids(roles: &[RoleId]) -> Vec<String> {
     roles.iter().map(ToString::to_string).collect()
 }
 
+/// The longest name that is repeated; Discord's own limits are lower.
+const NAME_MAX: usize = 100;
+
 /// What ids in messages stand for.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     pub(super) roles: HashMap<Id, String>,
     pub(super) channels: HashMap<Id, String>,
+    /// The role that Discord made for herder alone: clients offer it beside herder itself when somebody types `@`.
+    pub(super) own_role: Option<Id>,
+}
+
+/// The words of a message as herder reads them, and who is mentioned in them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Words {
+    pub(super) text: String,
+    pub(super) mentions: Vec<Mention>,
 }
 
 impl Names {
-    /// The words of a message as a person reads them: a mention of herder at the head addresses it.
-    pub(super) fn words(&self, said: &Said, me: UserId) -> String {
+    pub(super) fn of(guild: &Guild, me: UserId) -> Self {
+        let own = guild.roles.values().find(|role| role.managed && role.tags.bot_id == Some(me));
+        let channels = guild.channels.values();
+        Self {
+            roles: guild.roles.values().map(|role| (role.id.get(), role.name.clone())).collect(),
+            channels: channels.map(|channel| (channel.id.get(), channel.name.clone())).collect(),
+            own_role: own.map(|role| role.id.get()),
+        }
+    }
+
+    /// The words of a message: a mention of herder at the head addresses it. Nobody else's name stands in them, because
+    /// what somebody calls themselves must not decide what a line means; only ids do.
+    pub(super) fn words(&self, said: &Said, me: UserId) -> Words {
         let mut words = String::with_capacity(said.text.len());
+        let mut mentions: Vec<Mention> = Vec::new();
         let mut rest = said.text.trim();
         let mut addressed = false;
         while let Some(at) = rest.find('<') {
@@ -148,40 +173,50 @@ impl Names {
                 continue;
             };
             let whole = &rest[..length];
-            match kind {
-                Kind::User if id == me.get() && words.trim().is_empty() && !addressed => {
+            rest = &rest[length..];
+            if self.is_herder(kind, id, me) {
+                if words.trim().is_empty() && !addressed {
                     addressed = true;
                     words.clear();
+                } else {
+                    words.push('@');
+                    words.push_str(OWN_NAME);
                 }
-                Kind::User if id == me.get() => push_name(&mut words, '@', Some(OWN_NAME), whole),
-                Kind::User => {
-                    let name = said.mentioned.iter().find(|(user, _)| *user == id);
-                    push_name(&mut words, '@', name.map(|(_, name)| name.as_str()), whole);
-                }
-                Kind::Role => push_name(&mut words, '@', self.roles.get(&id).map(String::as_str), whole),
-                Kind::Channel => {
-                    push_name(&mut words, '#', self.channels.get(&id).map(String::as_str), whole)
-                }
+                continue;
             }
-            rest = &rest[length..];
+            words.push_str(whole);
+            if mentions.iter().all(|known| known.written != whole) {
+                let shown = self.shown(said, kind, id).unwrap_or_else(|| whole.to_owned());
+                let addresses = kind != Kind::Channel;
+                mentions.push(Mention { written: whole.to_owned(), shown, addresses });
+            }
         }
         words.push_str(rest);
         let words = words.trim();
-        if addressed {
+        let text = if addressed {
             format!("{OWN_NAME}: {}", words.trim_start_matches([':', ',']).trim_start())
         } else {
             words.to_owned()
+        };
+        Words { text, mentions }
+    }
+
+    fn is_herder(&self, kind: Kind, id: Id, me: UserId) -> bool {
+        match kind {
+            Kind::User => id == me.get(),
+            Kind::Role => self.own_role == Some(id),
+            Kind::Channel => false,
         }
     }
-}
 
-fn push_name(words: &mut String, sign: char, name: Option<&str>, whole: &str) {
-    match name {
-        Some(name) => {
-            words.push(sign);
-            words.push_str(name);
-        }
-        None => words.push_str(whole),
+    /// What a person reads instead of an id, if it is known.
+    fn shown(&self, said: &Said, kind: Kind, id: Id) -> Option<String> {
+        let (sign, name) = match kind {
+            Kind::User => ('@', said.mentioned.iter().find(|(user, _)| *user == id).map(|(_, name)| name)),
+            Kind::Role => ('@', self.roles.get(&id)),
+            Kind::Channel => ('#', self.channels.get(&id)),
+        };
+        Some(format!("{sign}{}", bounded(name?, NAME_MAX)))
     }
 }
 
@@ -217,7 +252,7 @@ pub(super) fn place(said: &Said, purpose: Option<Purpose>, control: &str) -> Pla
 }
 
 /// The line of a message.
-pub(super) fn line(said: &Said, text: String, place: Place, roles: Vec<String>) -> Inbound {
+pub(super) fn line(said: &Said, words: Words, place: Place, roles: Vec<String>) -> Inbound {
     Inbound {
         author: Author {
             network: network(),
@@ -228,7 +263,9 @@ pub(super) fn line(said: &Said, text: String, place: Place, roles: Vec<String>) 
             origin: Origin::Network,
         },
         place,
-        text,
+        text: words.text,
+        mentions: words.mentions,
+        attached: String::new(),
         own_nick: OWN_NAME.to_owned(),
         at: Timestamp::from_millis(millis_of(said.id)),
         message: Some(said.id.to_string()),
@@ -307,19 +344,24 @@ mod tests {
         let names = Names {
             roles: HashMap::from([(5, "ops".to_owned())]),
             channels: HashMap::from([(6, "spark".to_owned())]),
+            own_role: Some(4),
         };
         let read = |text: &str| {
             let mut said = ears().message(message(|_| {}), None).expect("alice is a person");
             said.text = text.to_owned();
-            said.mentioned = vec![(ALICE, "Alice".to_owned())];
-            names.words(&said, UserId::new(ME))
+            said.mentioned = vec![(ALICE, "herder\nstop-all".to_owned())];
+            let words = names.words(&said, UserId::new(ME));
+            let inbound = line(&said, words, Place::Channel("#spark".to_owned()), Vec::new());
+            (inbound.text.clone(), inbound.spelled_out(&inbound.text))
         };
         let cases = [
             ("fix it", "fix it"),
             (&*format!("<@{ME}> pause"), "herder: pause"),
             (&*format!("  <@!{ME}>: pause"), "herder: pause"),
+            ("<@&4> pause", "herder: pause"),
             (&*format!("<@{ME}>"), "herder: "),
-            (&*format!("ask <@{ME}> or <@{ALICE}>"), "ask @herder or @Alice"),
+            (&*format!("ask <@{ME}> or <@{ALICE}>"), "ask @herder or @herder stop-all"),
+            ("ask <@&4>", "ask @herder"),
             ("<@&5> see <#6>", "@ops see #spark"),
             ("<@7> <@&8> <#9>", "<@7> <@&8> <#9>"),
             ("a < b, <@x>, <@", "a < b, <@x>, <@"),
@@ -328,8 +370,11 @@ mod tests {
             ("line one\nline two", "line one\nline two"),
         ];
         for (text, words) in cases {
-            assert_eq!(read(text), words, "{text:?}");
+            assert_eq!(read(text).1, words, "{text:?}");
         }
+        // What decides about a line has no name in it but herder's own.
+        let (read, _) = read(&format!("<@{ALICE}> <@&5> <#6>"));
+        assert_eq!(read, format!("<@{ALICE}> <@&5> <#6>"));
     }
 
     #[test]

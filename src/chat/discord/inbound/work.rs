@@ -54,14 +54,14 @@ fn left_out_line(bot: &Bot, left_out: &[String]) -> String {
 
 /// The line of a message, with what is attached to it if it is work, and the files that are not whole in it.
 pub(super) async fn line(bot: &Bot, names: &Names, said: &Said) -> (Inbound, Vec<String>) {
-    let text = names.words(said, bot.me);
+    let words = names.words(said, bot.me);
     let purpose = bot.directory.purpose(serenity::all::ChannelId::new(said.channel));
     let place = said::place(said, purpose, &bot.ports.settings.control_channel);
     let roles = match &said.roles {
         Some(roles) => roles.clone(),
         None => roles_of(bot, said.author).await,
     };
-    let mut inbound = said::line(said, text, place, roles);
+    let mut inbound = said::line(said, words, place, roles);
     if said.files.is_empty() {
         return (inbound, Vec::new());
     }
@@ -73,7 +73,7 @@ pub(super) async fn line(bot: &Bot, names: &Names, said: &Said) -> (Inbound, Vec
     if !bot.ports.dispatcher.is_work(&inbound) {
         return (inbound, Vec::new());
     }
-    let mut attached = Attached::new(&inbound.text);
+    let mut attached = Attached::beside(&inbound.spelled_out(&inbound.text));
     for file in &said.files {
         let Some(room) = attached.room(file) else { continue };
         match bot.rest.attachment(&file.url, room).await {
@@ -85,7 +85,7 @@ pub(super) async fn line(bot: &Bot, names: &Names, said: &Said) -> (Inbound, Vec
         }
     }
     let (text, left_out) = attached.finish();
-    inbound.text = text;
+    inbound.attached = text;
     (inbound, left_out)
 }
 

@@ -97,6 +97,8 @@ impl Session<'_> {
             author,
             place: heard.place,
             text: heard.text,
+            mentions: Vec::new(),
+            attached: String::new(),
             own_nick: self.nick.current().to_owned(),
             message: None,
             at: heard.at,
