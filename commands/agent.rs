@@ -264,6 +264,7 @@ fn shown(spec: &AgentSpec) -> serde_json::Value {
         "rest": format!("{}s", spec.rest.as_secs()),
         "max_turns": spec.max_turns,
         "max_budget_usd": spec.max_budget_usd,
+        "caps": spec.caps,
         "max_task_duration": spec.max_task_duration.map(|longest| format!("{}s", longest.as_secs())),
         "relay": spec.relay,
         "env": spec.env.keys().collect::<Vec<_>>(),

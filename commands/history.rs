@@ -107,6 +107,20 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
             say(voice, "clock", locale.clock(*clock), None, evidence)
         }
         Event::PermissionDenied { what, .. } => say(voice, "permission-denied", none(), None, what),
+        Event::UsageRecorded { session, usage } => {
+            say(voice, "usage", session.to_string(), None, &voice.usage(*usage))
+        }
+        Event::CapNear { cap, percent, .. } => {
+            say(voice, "cap-near", locale.cap(*cap), None, &format!("{percent} %"))
+        }
+        Event::CapWaived { cap, limit, by, .. } => {
+            say(voice, "cap-waived", locale.cap(*cap), Some(by), &locale.amount(cap.unit, *limit))
+        }
+        Event::Spiked { unit, used, usual, .. } => {
+            let amounts = format!("{} / {}", locale.amount(*unit, *used), locale.amount(*unit, *usual));
+            say(voice, "spiked", none(), None, &amounts)
+        }
+        Event::PriceUnknown { model, .. } => say(voice, "price-unknown", none(), None, model),
         Event::StopRequested { reason, by, .. } => {
             say(voice, "stop", locale.stop_reason(*reason), by.as_ref(), "")
         }
@@ -165,9 +179,10 @@ mod tests {
     use crate::core::event::{PauseReason, StopReason, WaitReason};
     use crate::core::id::{AccountName, AgentName, NetworkName, SessionId, WorkId};
     use crate::core::input::Clock;
-    use crate::core::outcome::{Category, Outcome};
+    use crate::core::outcome::{Category, Outcome, Usage};
     use crate::core::spec::{AgentSpec, Runtime};
     use crate::core::time::Timestamp;
+    use crate::core::usage::{Cap, Unit, Window};
     use crate::core::work::{TaskEnd, Work, WorkKind};
     use crate::journal::Tie;
     use crate::l10n::Locale;
@@ -205,6 +220,14 @@ mod tests {
             Event::TurnEnded { session, text: text(), tools: Vec::new() },
             Event::ClockRanOut { session, clock: Clock::Silence, evidence: text() },
             Event::PermissionDenied { session, what: text() },
+            Event::UsageRecorded {
+                session,
+                usage: Usage { input_tokens: 1200, output_tokens: 30, cost_usd: 0.5, ..Usage::default() },
+            },
+            Event::CapNear { cap: CAP, at: 0, limit: 5.0, used: 4.0, percent: 80 },
+            Event::CapWaived { cap: CAP, at: 0, limit: 10.0, by: by.clone() },
+            Event::Spiked { hour: 0, unit: Unit::Tokens, used: 4000.0, usual: 1000.0 },
+            Event::PriceUnknown { model: "gpt-5.4".to_owned(), assumed: true },
             Event::StopRequested { session, reason: StopReason::Abort, by: Some(by.clone()) },
             Event::SessionEnded {
                 session,
@@ -225,6 +248,8 @@ mod tests {
             Event::SupervisorPanicked { message: text() },
         ]
     }
+
+    const CAP: Cap = Cap { window: Window::Day, unit: Unit::Usd };
 
     fn fleet_events() -> Vec<FleetEvent> {
         let agent = || AgentName::new("spark").expect("a name");
@@ -279,6 +304,11 @@ mod tests {
             turn: so it is
             clock ran out: has been silent for too long: so it is
             permission denied: so it is
+            session 4 has used: 1.2k in, 30 out · $0.50
+            cap dollars per day nearly used up: 80 %
+            cap dollars per day waived by alice: $10.00
+            unusual hour: 4,000 tokens / 1,000 tokens
+            price unknown: gpt-5.4
             stopping (abort) by alice
             session 4 crash: exit code 101
             #7 back at the head of the queue

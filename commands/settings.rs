@@ -10,7 +10,7 @@ use crate::core::id::AccountName;
 use crate::core::spec::{AgentSpec, PromptMode, Runtime};
 
 /// The keys, as they are in `bot.toml`.
-pub(super) const KEYS: [&str; 17] = [
+pub(super) const KEYS: [&str; 22] = [
     "runtime",
     "workspace",
     "command",
@@ -24,6 +24,11 @@ pub(super) const KEYS: [&str; 17] = [
     "rest",
     "max_turns",
     "max_budget_usd",
+    "usd_per_hour",
+    "usd_per_day",
+    "tokens_per_session",
+    "tokens_per_hour",
+    "tokens_per_day",
     "max_task_duration",
     "relay",
     "env.NAME",
@@ -130,9 +135,19 @@ fn set(spec: &mut AgentSpec, key: &str, value: &str) -> Result<(), Why> {
         "rest" => spec.rest = duration(value).ok_or(Why::Form("rest=90s"))?,
         "max_turns" => spec.max_turns = value.parse().map_err(|_| Why::Form("max_turns=20"))?,
         "max_budget_usd" => {
-            let dollars = value.trim_start_matches('$').parse::<f64>().ok();
-            let dollars = dollars.filter(|dollars| dollars.is_finite() && *dollars >= 0.0);
-            spec.max_budget_usd = dollars.ok_or(Why::Form("max_budget_usd=2.50"))?;
+            spec.max_budget_usd = dollars(value).ok_or(Why::Form("max_budget_usd=2.50"))?;
+        }
+        "usd_per_hour" => spec.caps.usd_per_hour = dollars(value).ok_or(Why::Form("usd_per_hour=2.50"))?,
+        "usd_per_day" => spec.caps.usd_per_day = dollars(value).ok_or(Why::Form("usd_per_day=20"))?,
+        "tokens_per_session" => {
+            spec.caps.tokens_per_session =
+                value.parse().map_err(|_| Why::Form("tokens_per_session=2000000"))?;
+        }
+        "tokens_per_hour" => {
+            spec.caps.tokens_per_hour = value.parse().map_err(|_| Why::Form("tokens_per_hour=2000000"))?;
+        }
+        "tokens_per_day" => {
+            spec.caps.tokens_per_day = value.parse().map_err(|_| Why::Form("tokens_per_day=20000000"))?;
         }
         "max_task_duration" => {
             let longest = duration(value).ok_or(Why::Form("max_task_duration=30m"))?;
@@ -167,6 +182,12 @@ fn list(value: &str) -> Result<Vec<String>, Why> {
         return serde_json::from_str(value).map_err(|_| Why::Form(r#"command='["sh", "-c", "make"]'"#));
     }
     split_quoted(value).map_err(|_| Why::Unclosed)
+}
+
+/// `2.50`, `$2.50`, `0`.
+fn dollars(value: &str) -> Option<f64> {
+    let dollars = value.trim_start_matches('$').parse::<f64>().ok();
+    dollars.filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
 }
 
 /// `90s`, `30m`, `1h30m`, `0`.

@@ -259,11 +259,12 @@ mod tests {
         agent.queue.extend([work(WorkKind::Message), work(WorkKind::Task)]);
         agent.totals.sessions = 4;
         agent.totals.successes = 3;
-        agent.totals.usage = Usage { input_tokens: 1_234_567, output_tokens: 89_012, cost_usd: 3.5 };
+        agent.totals.usage =
+            Usage { input_tokens: 1_234_567, output_tokens: 89_012, cost_usd: 3.5, ..Usage::default() };
         live.tool = Some("Bash\u{1b}[31m".to_owned());
         live.last_event = Some(NOW.before(Duration::from_secs(12)));
         live.turns = 3;
-        live.usage = Usage { input_tokens: 12_000, output_tokens: 950, cost_usd: 0.12 };
+        live.usage = Usage { input_tokens: 12_000, output_tokens: 950, cost_usd: 0.12, ..Usage::default() };
     }
 
     fn failing(agent: &mut Agent, _: &mut Live) {

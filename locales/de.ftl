@@ -49,11 +49,25 @@ stop-cancel = Aufgabe zurückgezogen
 stop-remove = entfernt
 stop-account = Konto: { $category }
 stop-hung = hängt
+stop-cap = Grenze: { $cap }
 
 pause-person = von { $name }
 pause-failure = { $category }
 pause-account = Konto: { $category }
 pause-survivors = übrig gebliebene Prozesse
+pause-cap = Grenze erreicht: { $cap }
+# What a cap counts, and over what. $unit: usd | tokens; $per: the next message; $window: session | hour | day
+cap = { $unit ->
+    [usd] US-Dollar
+   *[tokens] Token
+} { $per }
+per = { $window ->
+    [session] je Sitzung
+    [hour] je Stunde
+   *[day] je Tag
+}
+amount-tokens = { $tokens } Token
+model-unnamed = (ohne Namen)
 
 wait-backoff = Neustart nach: { $category }
 wait-rate-limit = ausgebremst (Rate-Limit)
@@ -109,6 +123,14 @@ notice-permanent = 🚫 **{ $agent }** hat einen dauerhaften Fehler: { $detail }
 notice-billing = 💳 **{ $agent }** hat einen Abrechnungsfehler – bitte das Konto { $account } prüfen. Pausiert bis zum `resume`.
 notice-auth = 🔐 **{ $agent }** konnte sich nicht anmelden – bitte die Zugangsdaten prüfen. Pausiert bis zum `resume`.
 notice-budget = 💰 **{ $agent }** hat seine Budgetgrenze in US-Dollar überschritten. Pausiert bis zum `resume`.
+notice-cap-reached = 💰 **{ $agent }** hat seine Budgetgrenze von { $limit } { $per } überschritten: { $used } verbraucht. Pausiert bis zum `resume`; die Arbeit bleibt erhalten.
+notice-cap-near = 💰 **{ $agent }** hat { $percent } % der Grenze von { $limit } { $per } verbraucht: { $used }.
+notice-cap-waived = 💰 **{ $agent }** darf über die Grenze hinaus ({ $cap }): Bei { $limit } ist wieder Schluss, und in der nächsten Stunde oder am nächsten Tag gilt die Grenze neu.
+notice-spiked = 💰 **{ $agent }** verbraucht weit mehr als sonst: { $used } in dieser Stunde, sonst { $usual }.
+notice-price-unknown = 💰 **{ $agent }**: Niemand sagt, was das Modell `{ $model }` kostet. { $assumed ->
+    [yes] Solange eine Grenze in US-Dollar gilt, zählen seine Token zum Preis der teuersten Modelle.
+   *[no] Seine Token werden gezählt, seine Dollar nicht.
+} Ein Abschnitt dafür unter [prices] in bot.toml stellt das richtig.
 notice-do-not-restart = 🚫 **{ $agent }** will nicht neu gestartet werden: { $detail } Pausiert bis zum `resume`.
 notice-paused-with-account = { $emoji } **{ $agent }** pausiert mit seinem Konto { $account } ({ $category }). Erst das Konto in Ordnung bringen, dann `@{ $agent } resume`.
 notice-account-blocked = 🚨 Konto **{ $account }**: { $category }, bemerkt bei **{ $agent }**. Alle seine Agenten pausieren. Erst das Konto in Ordnung bringen, dann `@{ $agent } resume`.
@@ -155,6 +177,7 @@ notice-stopping-cancel = ⏸️ **{ $agent }** wird angehalten: Die Aufgabe wurd
 notice-stopping-remove = ⏸️ **{ $agent }** wird angehalten und entfernt. Die Geschichte bleibt erhalten.
 notice-stopping-account = ⏸️ **{ $agent }** wird angehalten: Mit dem Konto stimmt etwas nicht ({ $category }). Die Arbeit bleibt erhalten.
 notice-stopping-hung = ❌ **{ $agent }** hängt und wird angehalten. Die Arbeit wird noch einmal versucht.
+notice-stopping-cap = 💰 **{ $agent }** wird angehalten: Die Grenze ist erreicht ({ $cap }). Die Arbeit bleibt erhalten.
 notice-restarting = ▶️ **{ $agent }** fängt frisch an, Zähler auf null.
 notice-aborted = ⏸️ **{ $agent }** hat verworfen: { $work }
 notice-accepted = 👀 { $kind ->
@@ -416,6 +439,11 @@ cmd-event = { $what ->
     [conversation] Gespräch benannt
     [conversation-lost] Gespräch ist nicht mehr fortzusetzen
     [permission-denied] Erlaubnis verweigert
+    [usage] Verbrauch von Sitzung { $subject }
+    [cap-near] Grenze { $subject } fast verbraucht
+    [cap-waived] Grenze { $subject } angehoben
+    [spiked] ungewöhnliche Stunde
+    [price-unknown] Preis unbekannt
     [turn] Schritt
     [clock] Uhr abgelaufen: { $subject }
     [stop] wird gestoppt ({ $subject })

@@ -61,11 +61,27 @@ stop-cancel = task cancelled
 stop-remove = removed
 stop-account = account: { $category }
 stop-hung = hung
+stop-cap = cap: { $cap }
 
 pause-person = by { $name }
 pause-failure = { $category }
 pause-account = account: { $category }
 pause-survivors = processes left over
+pause-cap = cap reached: { $cap }
+# What a cap counts, and over what. $unit: usd | tokens; $per: the next message; $window: session | hour | day
+cap = { $unit ->
+    [usd] dollars
+   *[tokens] tokens
+} { $per }
+per = { $window ->
+    [session] per session
+    [hour] per hour
+   *[day] per day
+}
+# $tokens: a number with its thousands grouped.
+amount-tokens = { $tokens } tokens
+# In place of the name of a model that nobody named.
+model-unnamed = (unnamed)
 
 wait-backoff = restarting after: { $category }
 wait-rate-limit = rate limited
@@ -123,6 +139,16 @@ notice-permanent = 🚫 **{ $agent }** encountered a permanent error: { $detail 
 notice-billing = 💳 **{ $agent }** has a billing error — check your { $account } account. Pausing until resumed.
 notice-auth = 🔐 **{ $agent }** failed to authenticate — check credentials. Pausing until resumed.
 notice-budget = 💰 **{ $agent }** exceeded its USD budget cap. Pausing until resumed.
+# $per: over what it is counted; $limit and $used: amounts.
+notice-cap-reached = 💰 **{ $agent }** exceeded its budget cap of { $limit } { $per }: { $used } used. Pausing until resumed; its work is kept.
+notice-cap-near = 💰 **{ $agent }** has used { $percent } % of its cap of { $limit } { $per }: { $used }.
+notice-cap-waived = 💰 **{ $agent }** may go on past its cap ({ $cap }): it is stopped again at { $limit }, and the cap holds anew in the next hour or day.
+notice-spiked = 💰 **{ $agent }** uses far more than usual: { $used } in this hour, usually { $usual }.
+# $assumed: yes | no, whether the dearest price is taken meanwhile.
+notice-price-unknown = 💰 **{ $agent }**: nobody says what model `{ $model }` costs. { $assumed ->
+    [yes] While a cap in dollars holds, its tokens are counted at the price of the dearest models.
+   *[no] Its tokens are counted, its dollars are not.
+} A [prices] section for it in bot.toml sets that right.
 notice-do-not-restart = 🚫 **{ $agent }** asked not to be restarted: { $detail } Pausing until resumed.
 # $emoji: that of the category.
 notice-paused-with-account = { $emoji } **{ $agent }** is paused with its account { $account } ({ $category }). Fix the account, then `@{ $agent } resume`.
@@ -175,6 +201,7 @@ notice-stopping-cancel = ⏸️ **{ $agent }** is being stopped: its task was ca
 notice-stopping-remove = ⏸️ **{ $agent }** is being stopped and removed. Its history is kept.
 notice-stopping-account = ⏸️ **{ $agent }** is being stopped: its account has a problem ({ $category }). Its work is kept.
 notice-stopping-hung = ❌ **{ $agent }** is being stopped: it hangs. Its work is tried again.
+notice-stopping-cap = 💰 **{ $agent }** is being stopped: its cap is reached ({ $cap }). Its work is kept.
 notice-restarting = ▶️ **{ $agent }** starts afresh, counters reset.
 notice-aborted = ⏸️ **{ $agent }** discarded: { $work }
 # $kind: message | task | round; $work: the number of the work.
@@ -454,6 +481,11 @@ cmd-event = { $what ->
     [conversation] conversation named
     [conversation-lost] conversation cannot be resumed any more
     [permission-denied] permission denied
+    [usage] session { $subject } has used
+    [cap-near] cap { $subject } nearly used up
+    [cap-waived] cap { $subject } waived
+    [spiked] unusual hour
+    [price-unknown] price unknown
     [turn] turn
     [clock] clock ran out: { $subject }
     [stop] stopping ({ $subject })

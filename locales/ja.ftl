@@ -40,11 +40,25 @@ stop-cancel = タスク取り消し
 stop-remove = 削除
 stop-account = アカウント: { $category }
 stop-hung = 応答なし
+stop-cap = 上限：{ $cap }
 
 pause-person = { $name }による
 pause-failure = { $category }
 pause-account = アカウント: { $category }
 pause-survivors = プロセスが残っている
+pause-cap = 上限に到達：{ $cap }
+# What a cap counts, and over what. $unit: usd | tokens; $per: the next message; $window: session | hour | day
+cap = { $per }の{ $unit ->
+    [usd] ドル
+   *[tokens] トークン
+}
+per = { $window ->
+    [session] セッションあたり
+    [hour] 1 時間あたり
+   *[day] 1 日あたり
+}
+amount-tokens = { $tokens } トークン
+model-unnamed = （名前なし）
 
 wait-backoff = 再起動待ち（{ $category }）
 wait-rate-limit = レート制限中
@@ -99,6 +113,14 @@ notice-permanent = 🚫 **{ $agent }** に恒久的なエラーが起きまし�
 notice-billing = 💳 **{ $agent }** に請求エラーが起きました。{ $account } アカウントを確認してください。再開されるまで一時停止します。
 notice-auth = 🔐 **{ $agent }** が認証に失敗しました。認証情報を確認してください。再開されるまで一時停止します。
 notice-budget = 💰 **{ $agent }** がドル建ての予算上限を超えました。再開されるまで一時停止します。
+notice-cap-reached = 💰 **{ $agent }** が{ $per }の予算上限 { $limit } を超えました：{ $used } 使用。再開されるまで一時停止します。作業は残ります。
+notice-cap-near = 💰 **{ $agent }** が{ $per }の上限 { $limit } の { $percent } % を使いました：{ $used }。
+notice-cap-waived = 💰 **{ $agent }** は上限（{ $cap }）を超えて続けます。{ $limit } で再び停止し、次の 1 時間または 1 日から上限が改めて適用されます。
+notice-spiked = 💰 **{ $agent }** の使用量が普段より大幅に増えています：この 1 時間で { $used }、普段は { $usual }。
+notice-price-unknown = 💰 **{ $agent }**：モデル `{ $model }` の価格がわかりません。{ $assumed ->
+    [yes] ドルの上限がある間は、最も高価なモデルの価格で計算します。
+   *[no] トークンは数えますが、金額は数えません。
+}bot.toml の [prices] に価格を書いてください。
 notice-do-not-restart = 🚫 **{ $agent }** は再起動しないよう求めています: { $detail } 再開されるまで一時停止します。
 notice-paused-with-account = { $emoji } **{ $agent }** はアカウント { $account } とともに一時停止中です（{ $category }）。アカウントを直してから `@{ $agent } resume` と送ってください。
 notice-account-blocked = 🚨 アカウント **{ $account }**: { $category }（**{ $agent }** で検出）。このアカウントのエージェントはすべて一時停止中です。アカウントを直してから `@{ $agent } resume` と送ってください。
@@ -136,6 +158,7 @@ notice-stopping-cancel = ⏸️ **{ $agent }** を停止します。タスクが
 notice-stopping-remove = ⏸️ **{ $agent }** を停止して削除します。履歴は残ります。
 notice-stopping-account = ⏸️ **{ $agent }** を停止します。アカウントに問題があります（{ $category }）。作業は残ります。
 notice-stopping-hung = ❌ **{ $agent }** は応答がないため停止します。作業はもう一度試します。
+notice-stopping-cap = 💰 **{ $agent }** を停止します。上限に達しました（{ $cap }）。作業は残ります。
 notice-restarting = ▶️ **{ $agent }** はカウンターを戻して新しく始めます。
 notice-aborted = ⏸️ **{ $agent }** は次の作業を破棄しました: { $work }
 notice-accepted = 👀 { $kind ->
@@ -361,6 +384,11 @@ cmd-event = { $what ->
     [conversation] 会話に名前
     [conversation-lost] 会話はもう再開できません
     [permission-denied] 許可を拒否
+    [usage] セッション { $subject } の使用量
+    [cap-near] 上限 { $subject } に接近
+    [cap-waived] 上限 { $subject } を引き上げ
+    [spiked] 普段と違う 1 時間
+    [price-unknown] 価格不明
     [turn] ターン
     [clock] 時間切れ：{ $subject }
     [stop] 停止中（{ $subject }）

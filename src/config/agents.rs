@@ -13,7 +13,7 @@ use crate::core::outcome::Category;
 use crate::core::spec::{AgentSpec, Autonomy, Pattern, Permissions, PromptMode, Relay, Runtime};
 
 use super::section::Section;
-use super::{IrcNetwork, validate};
+use super::{IrcNetwork, spending, validate};
 
 /// What stands for the prompt in a command line.
 const PROMPT: &str = "{prompt}";
@@ -111,15 +111,9 @@ fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
         workspace.unwrap_or_default(),
     );
     limits(section, &mut spec);
-    if runtime == Some(Runtime::Acp) && (spec.max_turns > 0 || spec.max_budget_usd > 0.0) {
-        section.warn(
-            "max_turns",
-            "the Agent Client Protocol has no limits on turns and money; max_task_duration counts",
-        );
-    }
-    if runtime == Some(Runtime::Codex) && spec.max_budget_usd > 0.0 {
+    if runtime == Some(Runtime::Acp) && spec.max_turns > 0 {
         section
-            .warn("max_budget_usd", "codex reports tokens and no dollars, so that this cap is never reached");
+            .warn("max_turns", "the Agent Client Protocol has no limit on turns; max_task_duration counts");
     }
     choices(section, &mut spec);
     command(section, &mut spec, runtime);
@@ -182,6 +176,7 @@ fn limits(section: &Section<'_>, spec: &mut AgentSpec) {
     let turns = section.number("max_turns", 0..=100_000).and_then(|turns| u32::try_from(turns).ok());
     spec.max_turns = turns.unwrap_or(spec.max_turns);
     spec.max_budget_usd = section.amount("max_budget_usd").unwrap_or(spec.max_budget_usd);
+    spec.caps = spending::of_agent(section);
     spec.max_task_duration = section.duration("max_task_duration", Duration::from_secs(1));
     spec.looping = section.flag("loop").unwrap_or(spec.looping);
     spec.rest = section.duration("rest", Duration::ZERO).unwrap_or(spec.rest);

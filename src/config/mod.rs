@@ -1,7 +1,7 @@
 //! Configuration: a file becomes a checked [`Config`], or every problem in it at once, with line numbers.
 //!
 //! [`load`] reads the TOML with the place of every value ([`section`]), section by section ([`discord`],
-//! [`irc`], [`access`], [`agents`], the rest in [`validate`]). A mistake becomes a [`Problem`] and reading goes on. Whether servers answer and
+//! [`irc`], [`access`], [`agents`], [`spending`], the rest in [`validate`]). A mistake becomes a [`Problem`] and reading goes on. Whether servers answer and
 //! programs exist is not asked here but by `herder check`.
 
 mod access;
@@ -11,6 +11,7 @@ mod irc;
 mod problems;
 mod secrets;
 mod section;
+mod spending;
 mod units;
 mod validate;
 

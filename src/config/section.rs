@@ -363,6 +363,27 @@ impl<'a> Section<'a> {
         Some(Self::new(self.reading, place, path, table, value.span()))
     }
 
+    /// The tables of a table, by names that people choose: `[key.name]`, or `key = { name = { … } }`.
+    pub(super) fn named(&self, key: &'static str) -> Vec<(String, Self)> {
+        let Some(group) = self.table(key) else { return Vec::new() };
+        let mut sections = Vec::new();
+        for (name, item) in group.table {
+            let found = name.get_ref().as_ref();
+            match item.get_ref().as_table() {
+                Some(table) => {
+                    let place = format!("{} {found}", group.place);
+                    let span = item.span();
+                    sections.push((
+                        found.to_owned(),
+                        Self::new(self.reading, place, group.path.clone(), table, span),
+                    ));
+                }
+                None => group.wrong_type(found, item, "a table, e.g. { … }"),
+            }
+        }
+        sections
+    }
+
     /// The tables of a list: `[[key]]`, or `key = [ { … } ]` inside a section.
     pub(super) fn tables(&self, key: &'static str) -> Vec<Self> {
         let Some(value) = self.value(key) else { return Vec::new() };

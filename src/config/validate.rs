@@ -10,7 +10,7 @@ use crate::core::policy::{Exponential, Intensity, Policy};
 
 use super::problems::{Problem, Problems};
 use super::section::{Reading, Section, Surroundings};
-use super::{AccessRules, Config, History, access, agents, discord, irc};
+use super::{AccessRules, Config, History, access, agents, discord, irc, spending};
 
 /// What a file that was read leaves behind.
 #[derive(Debug)]
@@ -78,7 +78,10 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         }
     }
     let agents = agents::agents(&top, &irc);
-    let policy = top.table("supervisor").map_or_else(Policy::default, supervisor);
+    let mut policy = top.table("supervisor").map_or_else(Policy::default, supervisor);
+    policy.caps = top.table("limits").map(spending::limits).unwrap_or_default();
+    policy.prices = spending::prices(&top);
+    spending::warn(&top, &policy, &agents);
     let history = top.table("history").map_or_else(History::default, history);
     let access = match top.table("access") {
         Some(section) => access::rules(section, discord.is_some(), &irc),
@@ -113,22 +116,10 @@ fn later_parts(top: &Section<'_>) {
     let disabled = |table: &DeTable<'_>| says(table, "enabled", &|value| value.as_bool() == Some(false));
     let off = |table: &DeTable<'_>| says(table, "kind", &|value| value.as_str() == Some("off"));
     let nothing = |table: &DeTable<'_>| table.is_empty();
-    let zero = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
-        DeValue::Integer(integer) => integer.as_str() == "0",
-        DeValue::Float(float) => float.as_str().parse() == Ok(0.0),
-        DeValue::String(_)
-        | DeValue::Boolean(_)
-        | DeValue::Datetime(_)
-        | DeValue::Array(_)
-        | DeValue::Table(_) => false,
-    };
     top.unsupported("web", "the web page and API are", disabled);
     top.unsupported("evaluator", "the evaluator is", off);
     top.unsupported("escalation", "escalations are", nothing);
     top.unsupported("quota", "the account gate is", nothing);
-    top.unsupported("limits", "spending caps for the fleet are", |table| {
-        table.iter().all(|(_, value)| zero(value))
-    });
     top.unsupported("approvals", "confirmations are", nothing);
     top.unsupported("webhook", "webhooks are", nothing);
 }
@@ -153,6 +144,9 @@ fn supervisor(section: Section<'_>) -> Policy {
         tool_timeout: clock("tool_timeout", default.tool_timeout),
         max_task_duration: clock("max_task_duration", default.max_task_duration),
         stop_grace: section.duration("stop_grace", Duration::ZERO).unwrap_or(default.stop_grace),
+        // Sections of their own.
+        prices: default.prices,
+        caps: default.caps,
     };
     section.unsupported("max_active", "a limit on agents at work is", |_| false);
     section.finish();

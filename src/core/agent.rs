@@ -10,6 +10,7 @@ use super::id::{AgentName, SessionId, WorkId};
 use super::outcome::{Outcome, Usage};
 use super::spec::AgentSpec;
 use super::time::Timestamp;
+use super::usage::{Books, Waived, Warned};
 use super::work::{Actor, FinishedTask, Work};
 
 /// The most finished tasks an agent remembers for `task list`; older ones are in the history.
@@ -174,6 +175,27 @@ pub struct Agent {
     pub last_outcome: Option<Outcome>,
     /// Sums.
     pub totals: Totals,
+    /// What the current session has used, or the last one.
+    #[serde(default)]
+    pub meter: Usage,
+    /// What it used by hour and day.
+    #[serde(default)]
+    pub books: Books,
+    /// Caps that a person let it go past.
+    #[serde(default)]
+    pub waived: Vec<Waived>,
+    /// Caps that were warned of.
+    #[serde(default)]
+    pub warned: Vec<Warned>,
+    /// The last hour that was said to be a spike.
+    #[serde(default)]
+    pub spiked: Option<i64>,
+    /// The last model whose price was said to be unknown.
+    #[serde(default)]
+    pub unpriced: Option<String>,
+    /// What its tokens came to by the runtime's own word, as a part of [`super::usage::PROVISIONAL`].
+    #[serde(default)]
+    pub rate: Option<f64>,
 }
 
 impl Default for Agent {
@@ -201,6 +223,13 @@ impl Default for Agent {
             last_session: SessionId::default(),
             last_outcome: None,
             totals: Totals::default(),
+            meter: Usage::default(),
+            books: Books::default(),
+            waived: Vec::new(),
+            warned: Vec::new(),
+            spiked: None,
+            unpriced: None,
+            rate: None,
         }
     }
 }

@@ -5,10 +5,11 @@ use super::agent::{Agent, Breaker, FINISHED_MAX, Phase, ProcessRecord, Unfinishe
 use super::breaker::remember;
 use super::event::{Event, PauseReason, StopReason};
 use super::id::{SessionId, WorkId};
-use super::outcome::{Category, Outcome};
+use super::outcome::{Category, Outcome, Usage};
 use super::recap::{PROGRESS_MAX, bounded};
 use super::spec::AgentSpec;
 use super::time::Timestamp;
+use super::usage::{PROVISIONAL, Waived, Warned};
 use super::work::{Actor, FinishedTask, TaskEnd, Work, WorkKind};
 
 /// The most steered messages that are kept for a recap; a turn that took more has long seen the first.
@@ -29,6 +30,21 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
                 queued.text.clone_from(text);
             }
         }
+        Event::UsageRecorded { session, usage } => {
+            if agent.session() == Some(*session) {
+                spend(agent, *usage, at);
+            }
+        }
+        Event::CapNear { cap, at, limit, percent, .. } => {
+            agent.warned.retain(|warned| warned.cap != *cap);
+            agent.warned.push(Warned { cap: *cap, at: *at, limit: *limit, percent: *percent });
+        }
+        Event::CapWaived { cap, at, limit, .. } => {
+            agent.waived.retain(|waived| waived.cap != *cap);
+            agent.waived.push(Waived { cap: *cap, at: *at, limit: *limit });
+        }
+        Event::Spiked { hour, .. } => agent.spiked = Some(*hour),
+        Event::PriceUnknown { model, .. } => agent.unpriced = Some(model.clone()),
         Event::Discarded { work, .. } | Event::Withdrawn { work, .. } => {
             take(agent, *work);
         }
@@ -91,8 +107,14 @@ fn halt(agent: &mut Agent, phase: Phase, at: Timestamp) {
 
 fn added(agent: &mut Agent, spec: &AgentSpec, at: Timestamp) {
     if agent.phase == Phase::Removed {
-        // The numbers of its sessions go on: they are in the markers of processes and in the history.
-        *agent = Agent { last_session: agent.last_session, ..Agent::default() };
+        // The numbers of its sessions go on: they are in the markers of processes and in the history. So does what it
+        // used: nobody gets past a cap by adding an agent anew.
+        *agent = Agent {
+            last_session: agent.last_session,
+            books: std::mem::take(&mut agent.books),
+            waived: std::mem::take(&mut agent.waived),
+            ..Agent::default()
+        };
     }
     agent.spec = Some(spec.clone());
     agent.since = at;
@@ -175,6 +197,7 @@ fn session_started(agent: &mut Agent, session: SessionId, work: &Work, at: Times
     agent.process = None;
     agent.survivor = None;
     agent.stopped_by = None;
+    agent.meter = Usage::default();
     agent.last_session = agent.last_session.max(session);
     agent.totals.sessions = agent.totals.sessions.saturating_add(1);
     enter(agent, Phase::Starting { session }, at);
@@ -213,7 +236,7 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
     agent.stopped_by = None;
     count(agent, outcome, at);
     agent.totals.turns = agent.totals.turns.saturating_add(outcome.turns.into());
-    agent.totals.usage.add(outcome.usage);
+    spend(agent, outcome.usage, at);
     if let Some(unfinished) = &mut agent.unfinished {
         unfinished.tries = unfinished.tries.saturating_add(1);
         if let Some(text) = outcome.text.as_ref().filter(|text| !text.trim().is_empty()) {
@@ -229,6 +252,23 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
     }
     agent.last_outcome = Some(outcome.clone());
     enter(agent, Phase::Idle, at);
+}
+
+/// Takes in what the session has used by now. Less than before is no reading of the same meter, and counts nothing.
+fn spend(agent: &mut Agent, usage: Usage, at: Timestamp) {
+    let usage = usage.sane();
+    if usage.tokens() < agent.meter.tokens() || usage == agent.meter {
+        return;
+    }
+    let account = agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
+    let step = usage.since(agent.meter);
+    agent.meter = usage;
+    agent.totals.usage.add(step);
+    agent.books.enter(&account, step, at);
+    let provisional = PROVISIONAL.of(usage);
+    if usage.cost_usd > 0.0 && usage.estimated_usd == 0.0 && provisional > 0.0 {
+        agent.rate = Some((usage.cost_usd / provisional).clamp(0.01, 10.0));
+    }
 }
 
 /// What a session's end does to the counters.
@@ -347,7 +387,7 @@ fn resumed(agent: &mut Agent, at: Timestamp) {
         }
         Phase::Stopping {
             session,
-            reason: StopReason::Pause | StopReason::StopAll | StopReason::Account(_),
+            reason: StopReason::Pause | StopReason::StopAll | StopReason::Account(_) | StopReason::Cap(_),
         } => {
             agent.phase = Phase::Stopping { session, reason: StopReason::Restart };
         }

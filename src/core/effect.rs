@@ -44,6 +44,8 @@ pub enum Effect {
         /// Who resumed an agent of it.
         by: Actor,
     },
+    /// Something was used: the root looks at what the agents of the account used together.
+    Spent,
     /// The agent is removed and its session gone: the supervisor ends.
     Retire,
 }

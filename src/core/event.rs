@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::id::{SessionId, WorkId};
 use super::input::Clock;
-use super::outcome::{Category, Outcome};
+use super::outcome::{Category, Outcome, Usage};
 use super::spec::AgentSpec;
 use super::time::Timestamp;
+use super::usage::{Cap, Unit};
 use super::work::{Actor, TaskEnd, Work};
 
 /// Why a session is being stopped, which decides what follows when it is gone.
@@ -32,6 +33,8 @@ pub enum StopReason {
     Account(Category),
     /// The driver stopped beating.
     Hung,
+    /// One of the agent's own caps is reached: its work goes back to the head of the queue; paused.
+    Cap(Cap),
 }
 
 /// Why an agent is paused.
@@ -46,6 +49,8 @@ pub enum PauseReason {
     Account(Category),
     /// Processes of its last session could not be ended.
     Survivors,
+    /// One of its own caps is reached.
+    Cap(Cap),
 }
 
 /// Why an agent waits.
@@ -193,6 +198,55 @@ pub enum Event {
         session: SessionId,
         /// What it asked for, bounded.
         what: String,
+    },
+    /// What the session has used by now, since it began.
+    UsageRecorded {
+        /// The session.
+        session: SessionId,
+        /// What.
+        usage: Usage,
+    },
+    /// A part of one of the agent's own caps is used.
+    CapNear {
+        /// Which cap.
+        cap: Cap,
+        /// In which hour, on which day, or in which session.
+        at: i64,
+        /// The cap's limit.
+        limit: f64,
+        /// What is used of it.
+        used: f64,
+        /// The part that was warned of, in percent.
+        percent: u8,
+    },
+    /// A person lets the agent go on past one of its own caps.
+    CapWaived {
+        /// Which cap.
+        cap: Cap,
+        /// In which hour or on which day.
+        at: i64,
+        /// What holds there instead.
+        limit: f64,
+        /// Who.
+        by: Actor,
+    },
+    /// The agent uses far more in this hour than in its usual ones.
+    Spiked {
+        /// Which hour.
+        hour: i64,
+        /// In what.
+        unit: Unit,
+        /// What was used.
+        used: f64,
+        /// What is usual.
+        usual: f64,
+    },
+    /// Tokens were used whose price is not known.
+    PriceUnknown {
+        /// The model.
+        model: String,
+        /// Whether they are counted at the dearest price, since a cap in dollars holds.
+        assumed: bool,
     },
     /// The session is being stopped.
     StopRequested {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::id::{SessionId, WorkId};
 use super::outcome::{Category, Outcome};
 use super::spec::AgentSpec;
+use super::usage::Reading;
 use super::work::{Actor, WorkKind};
 
 /// What happened.
@@ -164,6 +165,11 @@ pub enum Signal {
     Denied {
         /// What it asked for, in its own words.
         what: String,
+    },
+    /// What the session has used by now.
+    Usage {
+        /// What its meter shows.
+        reading: Box<Reading>,
     },
     /// The session is over and its process tree verified empty, but for the survivors.
     Ended {

@@ -26,6 +26,7 @@ mod recap;
 pub mod restart;
 pub mod spec;
 pub mod time;
+pub mod usage;
 pub mod work;
 
 pub use apply::apply;

@@ -16,6 +16,7 @@ use super::input::Clock;
 use super::outcome::Category;
 use super::spec::Runtime;
 use super::time::Timestamp;
+use super::usage::{Cap, Unit};
 use super::work::{TaskEnd, WorkKind};
 
 /// Who a notice is for, before networks are known.
@@ -53,6 +54,16 @@ pub enum Notice {
     Auth { agent: AgentName },
     /// 💰 Budget cap; paused.
     Budget { agent: AgentName },
+    /// 💰 One of its own caps is reached; paused.
+    CapReached { agent: AgentName, cap: Cap, limit: f64, used: f64 },
+    /// 💰 A part of one of its own caps is used.
+    CapNear { agent: AgentName, cap: Cap, limit: f64, used: f64, percent: u8 },
+    /// ▶️ A person lets it go on past one of its own caps, up to the next limit.
+    CapWaived { agent: AgentName, cap: Cap, limit: f64 },
+    /// 💰 It uses far more than usual.
+    Spiked { agent: AgentName, unit: Unit, used: f64, usual: f64 },
+    /// 💰 Nobody says what its model costs.
+    PriceUnknown { agent: AgentName, model: String, assumed: bool },
     /// 🚫 Exit code 2; paused.
     DoNotRestart { agent: AgentName, detail: String },
     /// 🔐💳💰 Paused because another agent of its account failed so.

@@ -62,23 +62,66 @@ pub enum Exit {
     Signal(i32),
 }
 
-/// Tokens and money of one session, as far as the runtime reports them.
+/// Tokens and money, as far as they are reported or can be estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens sent, cached ones included.
     pub input_tokens: u64,
+    /// Those of them that were found in the model's cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached_tokens: u64,
     /// Tokens received.
     pub output_tokens: u64,
-    /// Dollars, if the runtime reports them.
+    /// Dollars.
     pub cost_usd: f64,
+    /// Those of them that the runtime did not report: herder's estimate, from tokens and prices.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub estimated_usd: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(tokens: &u64) -> bool {
+    *tokens == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_nothing(dollars: &f64) -> bool {
+    *dollars == 0.0
 }
 
 impl Usage {
-    /// Adds `other` to `self`.
+    /// Adds `other` to `self`. Dollars of `other` may be negative, where an estimate was too high; a sum never is.
     pub fn add(&mut self, other: Self) {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
-        self.cost_usd += other.cost_usd;
+        self.cost_usd = (self.cost_usd + other.cost_usd).max(0.0);
+        self.estimated_usd = (self.estimated_usd + other.estimated_usd).max(0.0);
+    }
+
+    /// What came since `before`. Dollars are negative where the estimate that was in `before` was too high.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.saturating_sub(before.input_tokens),
+            cached_tokens: self.cached_tokens.saturating_sub(before.cached_tokens),
+            output_tokens: self.output_tokens.saturating_sub(before.output_tokens),
+            cost_usd: self.cost_usd - before.cost_usd,
+            estimated_usd: self.estimated_usd - before.estimated_usd,
+        }
+    }
+
+    /// Tokens, sent and received.
+    #[must_use]
+    pub fn tokens(self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+
+    /// The same with dollars that can be counted with: what an agent reports must survive any encoding.
+    #[must_use]
+    pub fn sane(self) -> Self {
+        let dollars = |dollars: f64| if dollars.is_finite() { dollars.max(0.0) } else { 0.0 };
+        Self { cost_usd: dollars(self.cost_usd), estimated_usd: dollars(self.estimated_usd), ..self }
     }
 }
 

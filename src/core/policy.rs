@@ -1,6 +1,9 @@
-//! The constants of the contract, as one value that `decide` is given. Every one is a key of `[supervisor]`.
+//! The constants of the contract, as one value that `decide` is given. Every one is a key of `[supervisor]`, `[limits]` or
+//! `[prices]`.
 
 use std::time::Duration;
+
+use super::usage::{Prices, SharedCaps};
 
 /// More than `count` in a sliding `window` is too many (OTP's intensity and period).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +24,7 @@ pub struct Exponential {
 }
 
 /// The supervisor's limits.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
     /// Waits after consecutive failed sessions; the last one repeats. Never empty.
     pub backoff: Vec<Duration>,
@@ -43,6 +46,10 @@ pub struct Policy {
     pub max_task_duration: Duration,
     /// Between asking a process to end and killing it.
     pub stop_grace: Duration,
+    /// What models cost whose runtimes do not say.
+    pub prices: Prices,
+    /// What agents may use together.
+    pub caps: SharedCaps,
 }
 
 impl Default for Policy {
@@ -59,6 +66,8 @@ impl Default for Policy {
             tool_timeout: seconds(30 * 60),
             max_task_duration: seconds(30 * 60),
             stop_grace: seconds(10),
+            prices: Prices::default(),
+            caps: SharedCaps::default(),
         }
     }
 }

@@ -14,6 +14,7 @@ use super::outcome::{Category, Outcome};
 use super::restart::process_backoff;
 use super::spec::Relay;
 use super::time::Timestamp;
+use super::usage::{self, Cap, Window};
 use super::work::{Actor, TaskEnd, Work, WorkKind};
 
 /// Something that is owed to an audience.
@@ -49,12 +50,28 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         Event::PermissionDenied { what, .. } => {
             said(Notice::PermissionDenied { agent: name, what: what.clone() })
         }
+        Event::CapNear { cap, limit, used, percent, .. } => {
+            let notice =
+                Notice::CapNear { agent: name, cap: *cap, limit: *limit, used: *used, percent: *percent };
+            // Half of it is for those who follow the agent; more is for those who answer for it.
+            if *percent > 50 { alerted(notice) } else { said(notice) }
+        }
+        Event::CapWaived { cap, limit, .. } => {
+            said(Notice::CapWaived { agent: name, cap: *cap, limit: *limit })
+        }
+        Event::Spiked { unit, used, usual, .. } => {
+            alerted(Notice::Spiked { agent: name, unit: *unit, used: *used, usual: *usual })
+        }
+        Event::PriceUnknown { model, assumed } => {
+            said(Notice::PriceUnknown { agent: name, model: model.clone(), assumed: *assumed })
+        }
         Event::SessionEnded { outcome, survivors, .. } => session_ended(agent, name, outcome, survivors),
         Event::Requeued { work } => requeued(agent, *work),
         Event::TaskEnded { work, end, .. } => task_ended(agent, name, *work, *end),
         Event::Discarded { work, by } => discarded(agent, name, *work, by),
         Event::Waiting { until, reason } => waiting(agent, name, *until, *reason, context),
         Event::PausePending { .. } => said(Notice::Pausing { agent: name }),
+        Event::Paused { reason: PauseReason::Cap(cap) } => capped(agent, name, *cap, context.now),
         Event::Paused { reason } => paused(agent, name, reason),
         Event::Resumed { .. } | Event::AccountOpened { .. } => {
             said(Notice::Resuming { agent: name, trial: agent.breaker == Breaker::HalfOpen })
@@ -85,6 +102,7 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         | Event::ConversationNamed { .. }
         | Event::ConversationLost { .. }
         | Event::TurnEnded { .. }
+        | Event::UsageRecorded { .. }
         | Event::WaitOver => Vec::new(),
     }
 }
@@ -222,9 +240,21 @@ fn paused(agent: &Agent, name: AgentName, reason: &PauseReason) -> Vec<Owed> {
         PauseReason::Account(category) => {
             said(Notice::PausedWithAccount { agent: name, account: account(), category: *category })
         }
-        // Said with their numbers when the session ended.
-        PauseReason::Survivors => Vec::new(),
+        // Said with their numbers elsewhere: when the session ended, and below.
+        PauseReason::Survivors | PauseReason::Cap(_) => Vec::new(),
     }
+}
+
+/// A cap is reached: how much was used of it, in figures.
+fn capped(agent: &Agent, name: AgentName, cap: Cap, now: Timestamp) -> Vec<Owed> {
+    let set = agent.spec.iter().flat_map(usage::caps_of).find(|(known, _)| *known == cap);
+    let set = set.map_or(0.0, |(_, limit)| limit);
+    let limit = usage::limit(&agent.waived, cap, set, now);
+    let used = match cap.window {
+        Window::Session => agent.meter,
+        Window::Hour | Window::Day => agent.books.within(cap.window, now, None),
+    };
+    alerted(Notice::CapReached { agent: name, cap, limit, used: usage::amount(cap.unit, used) })
 }
 
 fn supervisor_panicked(agent: &Agent, name: AgentName, context: &Context<'_>) -> Vec<Owed> {

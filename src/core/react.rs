@@ -3,6 +3,7 @@
 use super::agent::{Agent, Phase};
 use super::effect::Effect;
 use super::event::{Event, PauseReason};
+use super::outcome::Usage;
 use super::recap::recap;
 use super::spec::Runtime;
 use super::work::{Work, WorkKind};
@@ -27,6 +28,8 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         }
         Event::Resumed { by } => vec![Effect::OpenAccount { by: by.clone() }],
         Event::Removed { .. } => vec![Effect::Retire],
+        Event::UsageRecorded { .. } => vec![Effect::Spent],
+        Event::SessionEnded { outcome, .. } if outcome.usage != Usage::default() => vec![Effect::Spent],
         Event::ProcessStarted { .. }
         | Event::Paused { .. }
         | Event::Added { .. }
@@ -43,6 +46,10 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::TurnEnded { .. }
         | Event::ClockRanOut { .. }
         | Event::PermissionDenied { .. }
+        | Event::CapNear { .. }
+        | Event::CapWaived { .. }
+        | Event::Spiked { .. }
+        | Event::PriceUnknown { .. }
         | Event::SessionEnded { .. }
         | Event::Requeued { .. }
         | Event::Waiting { .. }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::id::{AccountName, AgentName};
 use super::outcome::Category;
+use super::usage::Caps;
 
 /// How an agent's process is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,6 +125,9 @@ pub struct AgentSpec {
     /// Dollars per session; 0: no limit.
     #[serde(default)]
     pub max_budget_usd: f64,
+    /// What else it may use.
+    #[serde(default, skip_serializing_if = "Caps::is_none")]
+    pub caps: Caps,
     /// The longest session; `None`: the fleet's `max_task_duration`.
     #[serde(default)]
     pub max_task_duration: Option<Duration>,
@@ -160,6 +164,7 @@ impl AgentSpec {
             rest: Duration::ZERO,
             max_turns: 0,
             max_budget_usd: 0.0,
+            caps: Caps::default(),
             max_task_duration: None,
             relay: Relay::default(),
             env: BTreeMap::new(),

@@ -12,6 +12,7 @@ use crate::core::notice::Halt;
 use crate::core::outcome::Category;
 use crate::core::spec::Runtime;
 use crate::core::time::Timestamp;
+use crate::core::usage::{Cap, Unit, Window};
 use crate::core::work::{TaskEnd, WorkKind};
 
 /// Up to here a duration is shown in seconds alone: the countdowns of the usual backoff are read as one number.
@@ -180,6 +181,7 @@ impl Locale {
                 self.text("pause-account", &[("category", self.category(*category).into())])
             }
             PauseReason::Survivors => self.text("pause-survivors", &[]),
+            PauseReason::Cap(cap) => self.text("pause-cap", &[("cap", self.cap(*cap).into())]),
         }
     }
 
@@ -197,8 +199,44 @@ impl Locale {
                 return self.text("stop-account", &[("category", self.category(category).into())]);
             }
             StopReason::Hung => "stop-hung",
+            StopReason::Cap(cap) => return self.text("stop-cap", &[("cap", self.cap(cap).into())]),
         };
         self.text(id, &[])
+    }
+
+    /// A cap in a few words: "dollars a day".
+    #[must_use]
+    pub fn cap(&self, cap: Cap) -> String {
+        let unit = match cap.unit {
+            Unit::Usd => "usd",
+            Unit::Tokens => "tokens",
+        };
+        self.text("cap", &[("unit", unit.into()), ("per", self.per(cap.window).into())])
+    }
+
+    /// What a cap is counted over: "per day".
+    #[must_use]
+    pub fn per(&self, window: Window) -> String {
+        let window = match window {
+            Window::Session => "session",
+            Window::Hour => "hour",
+            Window::Day => "day",
+        };
+        self.text("per", &[("window", window.into())])
+    }
+
+    /// So much of what a cap counts.
+    #[must_use]
+    pub fn amount(&self, unit: Unit, amount: f64) -> String {
+        match unit {
+            Unit::Usd => self.money(amount),
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "the cast saturates, and an amount is not negative"
+            )]
+            Unit::Tokens => self.text("amount-tokens", &[("tokens", self.number(amount as u64).into())]),
+        }
     }
 
     /// Why an agent waits.

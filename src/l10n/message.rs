@@ -10,6 +10,7 @@ use crate::core::event::StopReason;
 use crate::core::id::AgentName;
 use crate::core::notice::{Halt, Notice, Refusal};
 use crate::core::outcome::Category;
+use crate::core::usage::Cap;
 use crate::core::work::WorkKind;
 
 /// The longest reason that is put into a sentence, in characters as a person counts them: about one IRC line.
@@ -74,6 +75,27 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         }
         N::Auth { agent } => say("notice-auth", [of(agent)]),
         N::Budget { agent } => say("notice-budget", [of(agent)]),
+        N::CapReached { agent, cap, limit, used } => {
+            say("notice-cap-reached", capped(locale, agent, *cap, *limit, *used))
+        }
+        N::CapNear { agent, cap, limit, used, percent } => {
+            let [agent, per, limit, used] = capped(locale, agent, *cap, *limit, *used);
+            say("notice-cap-near", [agent, per, limit, used, ("percent", u32::from(*percent).into())])
+        }
+        N::CapWaived { agent, cap, limit } => {
+            let limit = ("limit", locale.amount(cap.unit, *limit).into());
+            say("notice-cap-waived", [of(agent), ("cap", locale.cap(*cap).into()), limit])
+        }
+        N::Spiked { agent, unit, used, usual } => {
+            let used = ("used", locale.amount(*unit, *used).into());
+            say("notice-spiked", [of(agent), used, ("usual", locale.amount(*unit, *usual).into())])
+        }
+        N::PriceUnknown { agent, model, assumed } => {
+            let model = one_line(model, WORK_MAX);
+            let model = if model.is_empty() { locale.text("model-unnamed", &[]) } else { model };
+            let assumed = ("assumed", if *assumed { "yes" } else { "no" }.into());
+            say("notice-price-unknown", [of(agent), ("model", model.into()), assumed])
+        }
         N::DoNotRestart { agent, detail } => say("notice-do-not-restart", [of(agent), sentence(detail)]),
         N::PausedWithAccount { agent, account, category: why } => {
             let account = ("account", account.as_str().into());
@@ -237,6 +259,18 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
     }
 }
 
+/// A cap in figures.
+fn capped<'a>(
+    locale: &Locale,
+    agent: &'a AgentName,
+    cap: Cap,
+    limit: f64,
+    used: f64,
+) -> [(&'static str, Value<'a>); 4] {
+    let amount = |amount| Value::from(locale.amount(cap.unit, amount));
+    [of(agent), ("per", locale.per(cap.window).into()), ("limit", amount(limit)), ("used", amount(used))]
+}
+
 /// Every reason has a sentence of its own: what follows differs.
 fn stopping<'a>(locale: &Locale, agent: &'a AgentName, reason: StopReason) -> Message<'a> {
     match reason {
@@ -250,6 +284,7 @@ fn stopping<'a>(locale: &Locale, agent: &'a AgentName, reason: StopReason) -> Me
             say("notice-stopping-account", [of(agent), ("category", locale.category(why).into())])
         }
         StopReason::Hung => say("notice-stopping-hung", [of(agent)]),
+        StopReason::Cap(cap) => say("notice-stopping-cap", [of(agent), ("cap", locale.cap(cap).into())]),
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::Report;
 use super::text::HeadTail;
 use crate::core::input::Signal;
+use crate::core::usage::Reading;
 
 /// Signals that may wait before the driver stops reading: a supervisor that is this far behind has a slow disk.
 const WAITING_MAX: usize = 64;
@@ -23,6 +24,9 @@ const WORDS_MAX: usize = 16 * 1024;
 
 /// How long turns are gathered for the log.
 const TURN_PACE: Duration = Duration::from_secs(5);
+
+/// How long readings of the meter are gathered, of which the last one counts: a cap is noticed no later than that.
+const USED_PACE: Duration = Duration::from_secs(1);
 
 /// Text of turns that one entry of the log holds.
 const TURN_MAX: usize = 4 * 1024;
@@ -37,6 +41,7 @@ pub(super) struct Outgoing {
     beat: bool,
     words: Option<Gathered>,
     turn: Option<Gathered>,
+    used: Option<(Reading, Instant)>,
 }
 
 #[derive(Debug)]
@@ -76,6 +81,12 @@ impl Outgoing {
         }
     }
 
+    /// What the session has used by now.
+    pub(super) fn used(&mut self, reading: Reading, now: Instant) {
+        let due = self.used.as_ref().map_or(now + USED_PACE, |(_, due)| *due);
+        self.used = Some((reading, due));
+    }
+
     /// A signal; what was gathered before it goes first.
     pub(super) fn signal(&mut self, signal: Signal) {
         self.flush();
@@ -84,6 +95,9 @@ impl Outgoing {
 
     /// Everything that was gathered may go now.
     pub(super) fn flush(&mut self) {
+        if let Some((reading, _)) = self.used.take() {
+            self.queue.push_back(Report::Signal(Signal::Usage { reading: Box::new(reading) }));
+        }
         if let Some(turn) = self.turn.take() {
             let text = turn.text.text().unwrap_or_default();
             self.queue.push_back(Report::Signal(Signal::Turn { text, tools: turn.tools }));
@@ -95,7 +109,8 @@ impl Outgoing {
 
     /// When [`Outgoing::flush`] is due.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.words.iter().chain(&self.turn).map(|gathered| gathered.due).min()
+        let gathered = self.words.iter().chain(&self.turn).map(|gathered| gathered.due);
+        gathered.chain(self.used.as_ref().map(|(_, due)| *due)).min()
     }
 
     /// Whether more may be read from the agent.
@@ -136,6 +151,24 @@ mod tests {
         assert!(text.contains("lines left out"));
         assert_eq!(outgoing.pop(), Some(Report::Signal(Signal::Ready { conversation: None })));
         assert_eq!(outgoing.pop(), None);
+    }
+
+    #[test]
+    fn the_last_reading_counts_and_goes_before_the_end() {
+        let now = Instant::now();
+        let mut outgoing = Outgoing::default();
+        let reading = |input_tokens| Reading {
+            usage: crate::core::outcome::Usage { input_tokens, ..Default::default() },
+            ..Reading::default()
+        };
+        outgoing.used(reading(1), now);
+        outgoing.used(reading(2), now + USED_PACE / 2);
+        assert_eq!(outgoing.due(), Some(now + USED_PACE), "a stream of readings is not put off for ever");
+        outgoing.signal(Signal::Ready { conversation: None });
+        let last = Report::Signal(Signal::Usage { reading: Box::new(reading(2)) });
+        assert_eq!(outgoing.pop(), Some(last));
+        assert_eq!(outgoing.pop(), Some(Report::Signal(Signal::Ready { conversation: None })));
+        assert_eq!(outgoing.due(), None);
     }
 
     #[test]

@@ -14,8 +14,9 @@ use super::command::Command;
 use super::text::Tail;
 use super::{Launch, environment};
 use crate::core::id::WorkId;
-use crate::core::outcome::{Exit, Outcome, Usage};
+use crate::core::outcome::{Exit, Outcome};
 use crate::core::spec::Runtime;
+use crate::core::usage::Reading;
 
 /// What a line on the stream meant, in the terms that all runtimes share. Any line at all is proof of life as well.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +49,7 @@ pub enum Happening {
         /// Turns.
         turns: u32,
         /// Tokens and money.
-        usage: Usage,
+        reading: Reading,
     },
     /// Something worth keeping for `log`, such as a retry.
     Note(String),

@@ -223,6 +223,7 @@ pub(crate) async fn see_through(
             | Signal::Ready { .. }
             | Signal::Steered { .. }
             | Signal::Turn { .. }
+            | Signal::Usage { .. }
             | Signal::Denied { .. } => {}
         }
     }

@@ -35,6 +35,8 @@ enum Happening {
     Steered(Index),
     /// A turn ended.
     Turn,
+    /// So many quarters of a dollar were spent.
+    Spends(u32),
     /// A clock ran out.
     ClockRanOut(Clock),
     /// The session ended.
@@ -109,6 +111,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         6 => any::<bool>().prop_map(|conversation| Happening::Comes { conversation }),
         1 => any::<Index>().prop_map(Happening::Steered),
         1 => Just(Happening::Turn),
+        4 => (1u32..12).prop_map(Happening::Spends),
         1 => Just(Happening::ClockRanOut(Clock::Silence)),
         10 => ends.prop_map(|(category, resets_in, survivors)| Happening::Ends { category, resets_in, survivors }),
         1 => category().prop_map(Happening::Stale),
@@ -128,11 +131,12 @@ proptest! {
         claude in any::<bool>(),
         jitter in 0u64..3_000,
         degrades in any::<bool>(),
+        capped in any::<bool>(),
         happenings in prop::collection::vec(happening(), 1..120),
         removed_at in prop::option::weighted(0.1, 0usize..120),
     ) {
         let runtime = if claude { Runtime::Claude } else { Runtime::Command };
-        let mut world = World::new(runtime, looping, jitter, degrades);
+        let mut world = World::new(runtime, looping, jitter, degrades, capped);
         for (index, happening) in happenings.iter().enumerate() {
             if removed_at == Some(index) {
                 world.happen(&Happening::Asks(Ask::Remove));
@@ -145,7 +149,7 @@ proptest! {
 /// A fleet's nightmare in one agent: it crashes whenever it can, for thirty days, and nobody looks.
 #[test]
 fn an_agent_that_only_crashes_is_left_alone_after_six_times_however_long_nobody_looks() {
-    let mut world = World::new(Runtime::Command, false, 0, true);
+    let mut world = World::new(Runtime::Command, false, 0, true, false);
     world.happen(&Happening::Asks(Ask::Give { task: false }));
     for _ in 0..30 * 24 * 60 {
         world.happen(&Happening::Ends { category: Category::Crash, resets_in: None, survivors: false });
@@ -153,4 +157,32 @@ fn an_agent_that_only_crashes_is_left_alone_after_six_times_however_long_nobody_
         world.happen(&Happening::Countdown { early: false });
     }
     assert!(world.agent().totals.sessions <= 6, "{:?}", world.agent().totals);
+}
+
+/// A weekend that nobody looks at: an agent that loops, spends, crashes and is killed, with a cap of ten dollars a day.
+#[test]
+fn an_agent_that_spends_a_weekend_alone_stays_within_its_cap() {
+    let mut world = World::new(Runtime::Claude, true, 0, false, true);
+    for minute in 0..48 * 60u32 {
+        world.happen(&Happening::Comes { conversation: true });
+        world.happen(&Happening::Spends(1 + minute % 7));
+        match minute % 5 {
+            0 => world.happen(&Happening::Killed { down: 1000 }),
+            1 => world.happen(&Happening::Ends {
+                category: Category::Crash,
+                resets_in: None,
+                survivors: false,
+            }),
+            2 => world.happen(&Happening::Panic),
+            _ => world.happen(&Happening::Ends {
+                category: Category::Success,
+                resets_in: None,
+                survivors: false,
+            }),
+        }
+        world.happen(&Happening::Passes(60_000));
+    }
+    let spent = world.agent().totals.usage.cost_usd;
+    // What one call of the model costs cannot be known before it is made.
+    assert!(spent <= 5.0 + 7.0 * 0.25 + 0.25, "spent {spent}");
 }

@@ -11,6 +11,7 @@ use herder::core::notice::{Halt, Notice, Refusal};
 use herder::core::outcome::Category;
 use herder::core::spec::Runtime;
 use herder::core::time::Timestamp;
+use herder::core::usage::{Cap, Unit, Window};
 use herder::core::work::{Actor, TaskEnd, WorkKind};
 use herder::l10n::{LOCALES, Locale, Value};
 use jiff::tz::TimeZone;
@@ -35,7 +36,8 @@ macro_rules! variants {
 }
 
 variants!(every_notice, Notice:
-    Started Completed Crashed RateLimited Permanent Billing Auth Budget DoNotRestart PausedWithAccount AccountBlocked
+    Started Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown
+    DoNotRestart PausedWithAccount AccountBlocked
     AccountOpened TimedOut TaskFailed ClockRanOut PermissionDenied NeedsIntervention BreakerClosed Degraded Survivors SupervisorPanicked
     SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping Restarting Aborted Accepted Queued
     QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved StoppedAll Away Collapsed NetworkDown
@@ -58,6 +60,10 @@ fn openai() -> AccountName {
 
 fn alice() -> Actor {
     Actor { network: NetworkName::from("libera"), name: "alice".to_owned(), identity: None }
+}
+
+fn cap(window: Window, unit: Unit) -> Cap {
+    Cap { window, unit }
 }
 
 fn seconds(seconds: u64) -> Duration {
@@ -88,6 +94,24 @@ fn status_notices() -> Vec<Notice> {
         N::Billing { agent: agent.clone(), account: account.clone() },
         N::Auth { agent: agent.clone() },
         N::Budget { agent: agent.clone() },
+        N::CapReached { agent: agent.clone(), cap: cap(Window::Day, Unit::Usd), limit: 5.0, used: 5.25 },
+        N::CapReached {
+            agent: agent.clone(),
+            cap: cap(Window::Session, Unit::Tokens),
+            limit: 2_000_000.0,
+            used: 2_000_017.0,
+        },
+        N::CapNear {
+            agent: agent.clone(),
+            cap: cap(Window::Hour, Unit::Usd),
+            limit: 5.0,
+            used: 4.2,
+            percent: 80,
+        },
+        N::CapWaived { agent: agent.clone(), cap: cap(Window::Day, Unit::Tokens), limit: 10_000.0 },
+        N::Spiked { agent: agent.clone(), unit: Unit::Usd, used: 4.5, usual: 1.25 },
+        N::PriceUnknown { agent: agent.clone(), model: "gpt-5.4".to_owned(), assumed: true },
+        N::PriceUnknown { agent: agent.clone(), model: String::new(), assumed: false },
         N::DoNotRestart { agent: agent.clone(), detail: "exit code 2".to_owned() },
         by_account(Category::Billing),
         by_account(Category::Auth),
@@ -134,6 +158,7 @@ fn answer_notices() -> Vec<Notice> {
         stopping(StopReason::Remove),
         stopping(StopReason::Account(Category::Auth)),
         stopping(StopReason::Hung),
+        stopping(StopReason::Cap(cap(Window::Day, Unit::Usd))),
         N::Restarting { agent: agent.clone() },
         N::Aborted { agent: agent.clone(), work: "benchmark nemotron".to_owned() },
         N::Accepted { agent: agent.clone(), work, kind: WorkKind::Message },
@@ -252,6 +277,7 @@ fn phases() -> Vec<Phase> {
         paused(PauseReason::Failure(Category::Billing)),
         paused(PauseReason::Account(Category::Auth)),
         paused(PauseReason::Survivors),
+        paused(PauseReason::Cap(cap(Window::Hour, Unit::Tokens))),
         Phase::NeedsIntervention,
         Phase::Degraded,
         Phase::Removed,

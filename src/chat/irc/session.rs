@@ -329,7 +329,9 @@ impl<'a> Session<'a> {
     /// 482 answers nothing of ours but TOPIC. It is said once, not for every channel and link.
     fn topic_denied(&mut self, name: &str, now: Now) {
         let denied = self.channels.topic_denied(name, &self.server);
-        if let Some(channel) = denied.filter(|_| !std::mem::replace(&mut self.lasting.topic_denial_told, true)) {
+        if let Some(channel) =
+            denied.filter(|_| !std::mem::replace(&mut self.lasting.topic_denial_told, true))
+        {
             let network = self.settings.network.name.clone();
             self.post(Target::Control, Body::Notice(Notice::TopicDenied { network, channel }), now);
         }

@@ -19,7 +19,12 @@ pub(super) fn blocked(draft: &mut Draft<'_>, category: Category) {
         }
         Phase::Stopping {
             session,
-            reason: StopReason::Abort | StopReason::Cancel | StopReason::Restart | StopReason::Hung,
+            reason:
+                StopReason::Abort
+                | StopReason::Cancel
+                | StopReason::Restart
+                | StopReason::Hung
+                | StopReason::Cap(_),
         } => {
             // What the stop was for happens now; what follows it is the account's pause.
             give_up_stopped_work(draft);
@@ -43,7 +48,7 @@ pub(super) fn opened(draft: &mut Draft<'_>, by: &Actor) {
         Phase::Paused { reason: PauseReason::Account(_) }
         | Phase::Stopping { reason: StopReason::Account(_), .. } => true,
         Phase::Paused { reason: PauseReason::Failure(category) } => category.is_of_account(),
-        Phase::Paused { reason: PauseReason::Person(_) | PauseReason::Survivors }
+        Phase::Paused { reason: PauseReason::Person(_) | PauseReason::Survivors | PauseReason::Cap(_) }
         | Phase::Idle
         | Phase::Starting { .. }
         | Phase::Running { .. }

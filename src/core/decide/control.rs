@@ -1,7 +1,7 @@
 //! What a person asks of an agent. Every accepted command is answered; a refusal stores nothing.
 
 use super::session::discard;
-use super::{Draft, queue};
+use super::{Draft, queue, spending};
 use crate::core::agent::{Breaker, Phase};
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
 use crate::core::id::{AgentName, SessionId};
@@ -99,7 +99,8 @@ fn halted(draft: &Draft<'_>) -> bool {
     match &draft.agent().phase {
         Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded => true,
         Phase::Stopping {
-            reason: StopReason::Pause | StopReason::StopAll | StopReason::Account(_), ..
+            reason: StopReason::Pause | StopReason::StopAll | StopReason::Account(_) | StopReason::Cap(_),
+            ..
         } => true,
         Phase::Starting { .. } | Phase::Running { .. } | Phase::Stopping { .. } => {
             draft.agent().pause_pending.is_some()
@@ -114,6 +115,7 @@ fn resume(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice,
         return Err(Refusal::NotPaused { agent });
     }
     draft.record(Event::Resumed { by: by.clone() });
+    spending::waive(draft, by);
     let trial = draft.agent().breaker == Breaker::HalfOpen;
     draft.begin();
     Ok(Notice::Resuming { agent, trial })
@@ -157,6 +159,10 @@ pub(super) fn skip_back_off(draft: &mut Draft<'_>) {
 }
 
 fn restart(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice, Refusal> {
+    let already = matches!(draft.agent().phase, Phase::Stopping { reason: StopReason::Restart, .. });
+    if !already {
+        spending::waive(draft, by);
+    }
     let reset = Event::Reset { by: by.clone() };
     match draft.agent().phase {
         Phase::Starting { session } | Phase::Running { session } => {
@@ -218,7 +224,7 @@ fn stop(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
             let opens_by_itself = match reason {
                 PauseReason::Account(_) => true,
                 PauseReason::Failure(category) => category.is_of_account(),
-                PauseReason::Person(_) | PauseReason::Survivors => false,
+                PauseReason::Person(_) | PauseReason::Survivors | PauseReason::Cap(_) => false,
             };
             if opens_by_itself {
                 draft.pause(PauseReason::Person(by.clone()));

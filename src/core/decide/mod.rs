@@ -6,12 +6,14 @@
 //! - `control`: what a person asks of an agent.
 //! - `queue`: work given, cancelled, dropped.
 //! - `session`: what a driver reports, and what follows when a session is over.
+//! - `spending`: what a session has used, and the agent's own caps.
 //! - `account`: the gate that the agents of one account share.
 
 mod account;
 mod control;
 mod queue;
 mod session;
+mod spending;
 
 pub(super) use control::excerpt;
 pub(super) use session::CUT;
@@ -124,13 +126,16 @@ impl<'a> Draft<'a> {
         Decision { events: self.events, reply: Some(reply) }
     }
 
-    /// Starts the next session if there is something to do; an agent that loops gives itself a round.
+    /// Starts the next session if there is something to do and no cap is reached; an agent that loops gives itself a round.
     fn begin(&mut self) {
         let agent = &self.agent;
         if !self.begins || agent.phase != Phase::Idle || agent.spec.is_none() {
             return;
         }
         let Some(work) = agent.queue.front().cloned().or_else(|| self.round()) else { return };
+        if let Some(standing) = agent.capped(self.context.now) {
+            return self.pause(PauseReason::Cap(standing.cap));
+        }
         let session = SessionId(agent.last_session.0.saturating_add(1));
         let trial = agent.breaker == Breaker::HalfOpen;
         self.record(Event::SessionStarted { session, work, trial });

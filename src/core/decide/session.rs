@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Draft;
+use super::{Draft, spending};
 use crate::core::agent::{Agent, Breaker, Phase, ProcessRecord};
 use crate::core::apply::PAST_RESETS_BELIEVED;
 use crate::core::breaker;
@@ -13,6 +13,7 @@ use crate::core::outcome::{Category, Outcome};
 use crate::core::recap::{bounded, one_line};
 use crate::core::restart::{process_backoff, session_backoff};
 use crate::core::time::Timestamp;
+use crate::core::usage::Window;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 
 /// How a session is recorded that was cut because herder itself was gone; `posts` tells people by it.
@@ -51,7 +52,7 @@ pub(super) fn survivors_found(draft: &mut Draft<'_>) {
         Phase::Starting { .. }
         | Phase::Running { .. }
         | Phase::Stopping { .. }
-        | Phase::Paused { reason: PauseReason::Person(_) | PauseReason::Survivors }
+        | Phase::Paused { reason: PauseReason::Person(_) | PauseReason::Survivors | PauseReason::Cap(_) }
         | Phase::NeedsIntervention
         | Phase::Degraded
         | Phase::Removed => {}
@@ -88,6 +89,7 @@ pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal)
             let what = bounded(&one_line(what), DETAIL_MAX);
             draft.record(Event::PermissionDenied { session, what });
         }
+        Signal::Usage { reading } => spending::read(draft, session, reading),
         Signal::Ended { outcome, survivors } => over(draft, session, outcome, survivors),
     }
 }
@@ -202,7 +204,8 @@ impl Stop {
 /// A session is over: its work is settled first, then what follows is decided.
 fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors: &[u32]) {
     let stop = Stop::of(draft.agent());
-    let outcome = recorded(outcome, stop.reason);
+    let mut outcome = recorded(outcome, stop.reason);
+    outcome.usage = spending::settled(draft, outcome.usage);
     let category = outcome.category;
     let resets_at = outcome.resets_at;
     let timed_out_again = category == Category::TaskTimeout
@@ -228,7 +231,7 @@ fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors:
     } else {
         report_account_failure_unless_stopped(draft, category, &stop);
     }
-    if !stop_follows(draft, &stop) {
+    if !stop_follows(draft, &stop) && !spending::follows(draft, category) {
         follow(draft, category, resets_at, timed_out_again);
     }
 }
@@ -249,10 +252,6 @@ fn recorded(outcome: &Outcome, reason: Option<StopReason>) -> Outcome {
     }
     outcome.detail = bounded(&one_line(&outcome.detail), DETAIL_MAX);
     outcome.text = outcome.text.map(|text| bounded(&text, TEXT_MAX));
-    // What an agent reports must survive any encoding and never lower a sum.
-    if !outcome.usage.cost_usd.is_finite() || outcome.usage.cost_usd < 0.0 {
-        outcome.usage.cost_usd = 0.0;
-    }
     outcome
 }
 
@@ -273,6 +272,7 @@ fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) {
             | StopReason::StopAll
             | StopReason::Remove
             | StopReason::Account(_)
+            | StopReason::Cap(_)
             | StopReason::Hung,
         )
         | None => draft.record(Event::Requeued { work: work.id }),
@@ -389,8 +389,16 @@ fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
             draft.pause(PauseReason::Account(category));
             true
         }
+        // What was estimated may have turned out to be less.
+        Some(StopReason::Cap(cap))
+            if cap.window == Window::Session || draft.agent().capped(draft.context.now).is_some() =>
+        {
+            draft.pause(PauseReason::Cap(cap));
+            true
+        }
         Some(
             StopReason::Abort
+            | StopReason::Cap(_)
             | StopReason::Restart
             | StopReason::Cancel
             | StopReason::Remove

@@ -4,6 +4,7 @@ mod accounts;
 mod commands;
 mod outcomes;
 mod recovery;
+mod spending;
 mod state;
 
 use std::path::PathBuf;

@@ -29,6 +29,7 @@ use super::text::{LINE_MAX, Tail, bounded, one_line};
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::AgentSpec;
+use crate::core::usage::Reading;
 use classify::Failure;
 use quirks::Quirks;
 
@@ -65,7 +66,10 @@ pub struct Acp {
     broken: bool,
     /// Money that was spent before the turn.
     spent_before: f64,
+    /// The agent names what it costs.
+    names_cost: bool,
     usage: Usage,
+    model: String,
     turns: u32,
     result: Option<Outcome>,
 }
@@ -114,7 +118,9 @@ impl Acp {
             last_words: None,
             broken: false,
             spent_before: 0.0,
+            names_cost: false,
             usage: Usage::default(),
+            model: String::new(),
             turns: 0,
             result: None,
         };
@@ -308,9 +314,16 @@ impl Acp {
     fn spent(&mut self, update: &wire::Update<'_>, happened: &mut Vec<Happening>) {
         let cost = update.cost.0.as_ref().filter(|cost| cost.currency.text() == Some("USD"));
         if let Some(amount) = cost.and_then(|cost| cost.amount.number()) {
+            self.names_cost |= amount > 0.0;
             self.usage.cost_usd = (amount - self.spent_before).max(0.0);
-            happened.push(Happening::Progress { turns: self.turns, usage: self.usage });
+            self.progress(happened);
         }
+    }
+
+    fn progress(&self, happened: &mut Vec<Happening>) {
+        let unpriced = if self.names_cost { Usage::default() } else { self.usage };
+        let reading = Reading { usage: self.usage, unpriced, model: self.model.clone() };
+        happened.push(Happening::Progress { turns: self.turns, reading });
     }
 
     /// The turn is over.
@@ -319,10 +332,16 @@ impl Acp {
         let quota = answer.meta.0.as_ref().and_then(|meta| meta.quota.0.as_ref());
         let tokens = answer.usage.0.as_ref().or_else(|| quota.and_then(|quota| quota.token_count.0.as_ref()));
         if let Some(tokens) = tokens {
-            self.usage.input_tokens = tokens.input_tokens.count();
-            self.usage.output_tokens = tokens.output_tokens.count();
+            let (input, output) = (tokens.input_tokens.count(), tokens.output_tokens.count());
+            // Where the sum says so, those from the cache are not among those sent.
+            self.usage.input_tokens = input.max(tokens.total_tokens.count().saturating_sub(output));
+            self.usage.cached_tokens = tokens.cached_read_tokens.count();
+            self.usage.output_tokens = output;
         }
-        happened.push(Happening::Progress { turns: self.turns, usage: self.usage });
+        if let Some(model) = quota.and_then(|quota| quota.model_usage.0.first()) {
+            self.model = one_line(model.model.text_or_empty(), LINE_MAX);
+        }
+        self.progress(happened);
         if self.broken && self.quirks.fails_as_words {
             let said = std::mem::take(&mut self.words);
             self.failed(&Failure::said(&said), happened);

@@ -207,6 +207,18 @@ pub struct Quota<'a> {
     /// The sums.
     #[serde(borrow)]
     pub token_count: Loose<Tokens<'a>>,
+    /// By model.
+    #[serde(borrow)]
+    pub model_usage: Many<ModelUsage<'a>>,
+}
+
+/// Tokens of one model.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ModelUsage<'a> {
+    /// Which.
+    #[serde(borrow)]
+    pub model: Scalar<'a>,
 }
 
 /// What codex-acp adds.
@@ -237,6 +249,12 @@ pub struct Tokens<'a> {
     /// Received.
     #[serde(borrow, alias = "output_tokens")]
     pub output_tokens: Scalar<'a>,
+    /// Found in the model's cache; with some agents beside those sent, with others among them.
+    #[serde(borrow, alias = "cachedInputTokens")]
+    pub cached_read_tokens: Scalar<'a>,
+    /// All of them, where the agent adds them up.
+    #[serde(borrow)]
+    pub total_tokens: Scalar<'a>,
 }
 
 /// An answer to a request that failed.

@@ -21,6 +21,7 @@ use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::{AgentSpec, Permissions};
 use crate::core::time::Timestamp;
+use crate::core::usage::Reading;
 use classify::Failure;
 
 /// The program, unless the spec names another.
@@ -63,6 +64,9 @@ pub struct Claude {
     messages: u32,
     turns: u32,
     usage: Usage,
+    /// The tokens since the last result, whose cost is not named yet.
+    unpriced: Usage,
+    model: String,
 }
 
 impl Claude {
@@ -142,10 +146,11 @@ impl Claude {
         if !synthetic && self.last_message != id {
             id.clone_into(&mut self.last_message);
             self.messages += 1;
-            let mut usage = self.usage;
-            usage.add(message.usage.as_ref().map(tokens).unwrap_or_default());
-            self.usage = usage;
-            happened.push(Happening::Progress { turns: self.turns.saturating_add(self.messages), usage });
+            let step = message.usage.as_ref().map(tokens).unwrap_or_default();
+            self.usage.add(step);
+            self.unpriced.add(step);
+            message.model.text_or_empty().clone_into(&mut self.model);
+            self.progress(happened);
         }
     }
 
@@ -198,7 +203,7 @@ impl Claude {
         self.keep(outcome);
         // What went wrong in one turn says nothing about the next; a limit that was reached stays reached.
         self.failure = Failure { limit: std::mem::take(&mut self.failure.limit), ..Failure::default() };
-        happened.push(Happening::Progress { turns: self.turns, usage: self.usage });
+        self.progress(happened);
         happened.push(Happening::TurnEnded);
     }
 
@@ -238,11 +243,16 @@ impl Claude {
         outcome
     }
 
+    fn progress(&self, happened: &mut Vec<Happening>) {
+        let reading = Reading { usage: self.usage, unpriced: self.unpriced, model: self.model.clone() };
+        happened.push(Happening::Progress { turns: self.turns.saturating_add(self.messages), reading });
+    }
+
     /// The sums since the process started: per model if they are there, else what each turn added.
     fn count(&mut self, line: &wire::Line<'_>) {
         let models = line.model_usage.as_ref().filter(|models| !models.is_empty());
         if let Some(models) = models {
-            let mut sum = Usage { cost_usd: self.usage.cost_usd, ..Usage::default() };
+            let mut sum = Usage::default();
             for model in models.values() {
                 sum.add(Usage {
                     input_tokens: model
@@ -250,14 +260,19 @@ impl Claude {
                         .count()
                         .saturating_add(model.cache_creation_input_tokens.count())
                         .saturating_add(model.cache_read_input_tokens.count()),
+                    cached_tokens: model.cache_read_input_tokens.count(),
                     output_tokens: model.output_tokens.count(),
-                    cost_usd: 0.0,
+                    ..Usage::default()
                 });
             }
-            self.usage = sum;
+            // A meter does not run backwards, whatever was said of single messages before.
+            self.usage.input_tokens = self.usage.input_tokens.max(sum.input_tokens);
+            self.usage.cached_tokens = self.usage.cached_tokens.max(sum.cached_tokens);
+            self.usage.output_tokens = self.usage.output_tokens.max(sum.output_tokens);
         }
         if let Some(cost) = line.total_cost_usd.number() {
-            self.usage.cost_usd = cost;
+            self.usage.cost_usd = cost.max(self.usage.cost_usd);
+            self.unpriced = Usage::default();
         }
     }
 }
@@ -269,8 +284,9 @@ fn tokens(tokens: &wire::Tokens<'_>) -> Usage {
             .count()
             .saturating_add(tokens.cache_creation_input_tokens.count())
             .saturating_add(tokens.cache_read_input_tokens.count()),
+        cached_tokens: tokens.cache_read_input_tokens.count(),
         output_tokens: tokens.output_tokens.count(),
-        cost_usd: 0.0,
+        ..Usage::default()
     }
 }
 

@@ -33,16 +33,8 @@ pub(super) fn id_of(id: &Scalar<'_>) -> String {
 pub(super) fn tokens(tokens: &wire::Tokens<'_>) -> Usage {
     Usage {
         input_tokens: tokens.input_tokens.count(),
+        cached_tokens: tokens.cached_input_tokens.count(),
         output_tokens: tokens.output_tokens.count(),
-        cost_usd: 0.0,
-    }
-}
-
-/// What came after `before`.
-pub(super) fn less(total: Usage, before: Usage) -> Usage {
-    Usage {
-        input_tokens: total.input_tokens.saturating_sub(before.input_tokens),
-        output_tokens: total.output_tokens.saturating_sub(before.output_tokens),
-        cost_usd: 0.0,
+        ..Usage::default()
     }
 }

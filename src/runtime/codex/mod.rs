@@ -14,6 +14,7 @@ mod asking;
 pub mod classify;
 mod items;
 mod limits;
+mod meter;
 mod opening;
 pub mod wire;
 
@@ -28,10 +29,12 @@ use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
 use crate::core::id::WorkId;
-use crate::core::outcome::{Category, Exit, Outcome, Usage};
+use crate::core::outcome::{Category, Exit, Outcome};
+use crate::core::usage::Reading;
 use classify::Failure;
-use items::{id_of, less, tokens, tool};
+use items::{id_of, tokens, tool};
 use limits::Limits;
+use meter::Meter;
 use opening::Opening;
 
 /// The program, unless the spec names another.
@@ -78,9 +81,9 @@ pub struct Codex {
     /// What is being tried again, until something else is heard.
     retrying: Option<Failure>,
     limits: Limits,
-    /// The conversation's tokens before this session.
-    before: Option<Usage>,
-    usage: Usage,
+    meter: Meter,
+    /// The model that the conversation is held with.
+    model: String,
     turns: u32,
     result: Option<Outcome>,
 }
@@ -127,8 +130,8 @@ impl Codex {
             turn_limit_reached: false,
             retrying: None,
             limits: Limits::default(),
-            before: None,
-            usage: Usage::default(),
+            meter: Meter::default(),
+            model: String::new(),
             turns: 0,
             result: None,
         };
@@ -160,6 +163,9 @@ impl Codex {
                 happened.push(Happening::Reply(self.open_thread()));
             }
             Asked::Thread { .. } => {
+                if let Some(model) = result.and_then(|result| result.model.text()) {
+                    self.model = one_line(model, LINE_MAX);
+                }
                 let thread = result.and_then(|result| result.thread.0.as_ref());
                 match thread.and_then(|thread| thread.id.text()) {
                     Some(thread) => self.opened(thread.to_owned(), happened),
@@ -241,7 +247,11 @@ impl Codex {
             }
             return;
         }
-        // What a helper's conversation does is its own; it shows that something is alive.
+        if method == "thread/tokenUsage/updated" {
+            self.count(params, happened);
+            return;
+        }
+        // What else a helper's conversation does is its own; it shows that something is alive.
         let ours = params.thread_id.text().is_some() && params.thread_id.text() == self.thread.as_deref();
         if !ours {
             return;
@@ -250,7 +260,6 @@ impl Codex {
             "item/agentMessage/delta" => self.delta(params.delta.text_or_empty()),
             "item/started" => self.item_started(params, happened),
             "item/completed" => self.item_completed(params, happened),
-            "thread/tokenUsage/updated" => self.count(params, happened),
             "turn/started" => {
                 if let Some(turn) = params.turn.0.as_ref().and_then(|turn| turn.id.text()) {
                     self.begun(turn, happened);
@@ -307,19 +316,27 @@ impl Codex {
         }
     }
 
-    /// The sums are the conversation's, whichever process they were spent in; the session's are what came since.
+    /// The sums are the conversation's, whichever process they were used in; the session's are what came since.
     fn count(&mut self, params: &wire::Params<'_>, happened: &mut Vec<Happening>) {
         let Some(usage) = &params.token_usage.0 else { return };
+        let Some(thread) = params.thread_id.text() else { return };
         let total = usage.total.0.as_ref().map(tokens).unwrap_or_default();
-        if self.turn.is_none() || params.turn_id.text() != self.turn.as_deref() {
-            self.before = Some(total);
+        let last = usage.last.0.as_ref().map(tokens).unwrap_or_default();
+        let ours = self.thread.as_deref() == Some(thread);
+        let in_turn = ours && self.turn.is_some() && params.turn_id.text() == self.turn.as_deref();
+        // The first thing that is said of a conversation that goes on is what it has used so far.
+        if ours && !in_turn && (self.turn.is_none() || !self.meter.knows(thread)) {
+            self.meter.begins_at(thread, total);
             return;
         }
-        let last = usage.last.0.as_ref().map(tokens).unwrap_or_default();
-        let before = *self.before.get_or_insert_with(|| less(total, last));
-        self.usage = less(total, before);
-        self.turns = self.turns.saturating_add(1);
-        happened.push(Happening::Progress { turns: self.turns, usage: self.usage });
+        self.meter.read(thread, total, last);
+        self.turns = self.turns.saturating_add(u32::from(in_turn));
+        let usage = self.meter.usage();
+        let reading = Reading { usage, unpriced: usage, model: self.model.clone() };
+        happened.push(Happening::Progress { turns: self.turns, reading });
+        if !in_turn {
+            return;
+        }
         // codex has no limit of its own.
         if self.max_turns > 0 && self.turns >= self.max_turns && self.goes_on && !self.turn_limit_reached {
             self.turn_limit_reached = true;
@@ -482,7 +499,7 @@ impl Protocol for Codex {
     fn outcome(&mut self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
         let mut outcome = self.result.take().unwrap_or_else(|| self.died(exit, stderr));
         outcome.turns = self.turns;
-        outcome.usage = self.usage;
+        outcome.usage = self.meter.usage();
         outcome
     }
 

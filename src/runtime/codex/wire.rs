@@ -43,6 +43,9 @@ pub struct Params<'a> {
     /// `thread/start`, `thread/resume`: the conversation.
     #[serde(borrow)]
     pub thread: Loose<Thread<'a>>,
+    /// `thread/start`, `thread/resume`: the model.
+    #[serde(borrow)]
+    pub model: Scalar<'a>,
     /// `turn/…`: the turn.
     #[serde(borrow)]
     pub turn: Loose<Turn<'a>>,
@@ -194,6 +197,9 @@ pub struct Tokens<'a> {
     /// Sent, cached ones included.
     #[serde(borrow)]
     pub input_tokens: Scalar<'a>,
+    /// Those of them that were found in the cache.
+    #[serde(borrow)]
+    pub cached_input_tokens: Scalar<'a>,
     /// Received.
     #[serde(borrow)]
     pub output_tokens: Scalar<'a>,

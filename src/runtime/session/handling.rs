@@ -11,7 +11,7 @@ use super::{Cause, DENIALS_SAID, DRAIN_WAIT, INTERRUPT_WAIT, LADDER_MAX, Session
 use crate::clock;
 use crate::core::id::WorkId;
 use crate::core::input::Signal;
-use crate::core::outcome::Exit;
+use crate::core::outcome::{Exit, Usage};
 use crate::core::spec::Relay;
 use crate::runtime::Order;
 use crate::runtime::lines::Line;
@@ -187,10 +187,15 @@ impl Session {
                 self.vitals.tool_started(id, name, self.elapsed());
             }
             Happening::ToolEnded { id } => self.vitals.tool_ended(&id),
-            Happening::Progress { turns, usage } => self.ends.live.send_modify(|live| {
-                live.turns = turns;
-                live.usage = usage;
-            }),
+            Happening::Progress { turns, reading } => {
+                self.ends.live.send_modify(|live| {
+                    live.turns = turns;
+                    live.usage = reading.usage;
+                });
+                if reading.usage != Usage::default() {
+                    self.outgoing.used(reading, now);
+                }
+            }
             Happening::Note(text) => self.outgoing.logged(&text, now),
             Happening::Reply(bytes) => self.stdin.push(bytes, None),
             Happening::Steered { work } => self.outgoing.signal(Signal::Steered { work }),

@@ -6,6 +6,7 @@ use tracing::debug;
 
 use super::pending::Pending;
 use super::supervisor::Supervisor;
+use crate::clock;
 use crate::core::effect::Effect;
 use crate::core::event::Event;
 use crate::core::id::SessionId;
@@ -85,7 +86,9 @@ impl Supervisor<'_> {
     async fn perform(&mut self, effect: Effect) -> bool {
         match effect {
             Effect::Spawn { session, work, conversation, recap } => {
-                let Some(spec) = self.agent.spec.clone() else { return false };
+                let Some(mut spec) = self.agent.spec.clone() else { return false };
+                // A runtime that minds its own budget is told what its caps leave of it.
+                spec.max_budget_usd = self.agent.allowance(clock::now());
                 *self.session = Some(Session::start(self.shared, spec, session, &work, conversation, recap));
             }
             Effect::Go { session } => self.order(session, Order::Go).await,
@@ -114,6 +117,7 @@ impl Supervisor<'_> {
                     self.shared.tell_root(ToRoot::AccountOpened { agent: self.name.clone(), account, by });
                 }
             }
+            Effect::Spent => {}
             Effect::Retire => return true,
         }
         false

@@ -135,6 +135,10 @@ impl Supervisor<'_> {
                 {
                     self.take(Input::EndedAtShutdown { session: id, outcome, survivors }, pending);
                 }
+                // What was used is used, whatever becomes of the session.
+                Report::Signal(signal @ Signal::Usage { .. }) => {
+                    self.take(Input::Driver { session: id, signal }, pending);
+                }
                 Report::Beat | Report::Signal(_) => {}
             }
         }
@@ -150,7 +154,16 @@ impl Supervisor<'_> {
     async fn force_end(&mut self, outcome: Outcome, pending: &mut Pending) {
         let Some(session) = self.session.take() else { return };
         let id = session.id();
-        let survivors = session.end(self.shared, |_| {}).await;
+        let mut used = None;
+        let last_words = |report| {
+            if let Report::Signal(signal @ Signal::Usage { .. }) = report {
+                used = Some(signal);
+            }
+        };
+        let survivors = session.end(self.shared, last_words).await;
+        if let Some(signal) = used {
+            self.take(Input::Driver { session: id, signal }, pending);
+        }
         let signal = Signal::Ended { outcome: Box::new(outcome), survivors };
         self.take(Input::Driver { session: id, signal }, pending);
     }

@@ -7,10 +7,11 @@ use herder::core::agent::Agent;
 use herder::core::event::{Event, PauseReason, StopReason, WaitReason};
 use herder::core::id::{AgentName, SessionId, WorkId};
 use herder::core::input::{Clock, Control, Input, Signal};
-use herder::core::outcome::{Category, Outcome};
+use herder::core::outcome::{Category, Outcome, Usage};
 use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::core::time::Timestamp;
+use herder::core::usage::{Cap, Caps, Reading, Unit, Window};
 use herder::core::work::{Actor, TaskEnd, Work, WorkKind};
 use herder::core::{Context, apply, decide, posts, react};
 use proptest::prelude::*;
@@ -41,7 +42,8 @@ fn by() -> Actor {
 
 fn spec() -> Box<AgentSpec> {
     let name = AgentName::new("spark").expect("a good name");
-    Box::new(AgentSpec::new(name, Runtime::Claude, PathBuf::from("/srv/spark")))
+    let caps = Caps { usd_per_hour: 5.0, tokens_per_day: 1_000_000, ..Caps::default() };
+    Box::new(AgentSpec { caps, ..AgentSpec::new(name, Runtime::Codex, PathBuf::from("/srv/spark")) })
 }
 
 fn id() -> impl Strategy<Value = WorkId> {
@@ -86,6 +88,23 @@ fn outcome() -> impl Strategy<Value = Box<Outcome>> {
         })
 }
 
+fn cap() -> impl Strategy<Value = Cap> {
+    let window = select(vec![Window::Session, Window::Hour, Window::Day]);
+    (window, select(vec![Unit::Usd, Unit::Tokens])).prop_map(|(window, unit)| Cap { window, unit })
+}
+
+fn usage() -> impl Strategy<Value = Usage> {
+    (any::<u64>(), any::<u64>(), any::<u64>(), any::<f64>(), any::<f64>()).prop_map(
+        |(input_tokens, cached_tokens, output_tokens, cost_usd, estimated_usd)| Usage {
+            input_tokens,
+            cached_tokens,
+            output_tokens,
+            cost_usd,
+            estimated_usd,
+        },
+    )
+}
+
 fn reason() -> impl Strategy<Value = StopReason> {
     prop_oneof![
         Just(StopReason::Pause),
@@ -95,6 +114,7 @@ fn reason() -> impl Strategy<Value = StopReason> {
         Just(StopReason::Cancel),
         Just(StopReason::Remove),
         Just(StopReason::Hung),
+        cap().prop_map(StopReason::Cap),
         category().prop_map(StopReason::Account),
     ]
 }
@@ -103,6 +123,7 @@ fn pause() -> impl Strategy<Value = PauseReason> {
     prop_oneof![
         Just(PauseReason::Person(by())),
         Just(PauseReason::Survivors),
+        cap().prop_map(PauseReason::Cap),
         category().prop_map(PauseReason::Failure),
         category().prop_map(PauseReason::Account),
     ]
@@ -135,6 +156,17 @@ fn session_event() -> impl Strategy<Value = Event> {
             evidence
         }),
         (session(), text()).prop_map(|(session, what)| Event::PermissionDenied { session, what }),
+        (session(), usage()).prop_map(|(session, usage)| Event::UsageRecorded { session, usage }),
+        (cap(), any::<i64>(), any::<f64>(), any::<f64>(), any::<u8>())
+            .prop_map(|(cap, at, limit, used, percent)| Event::CapNear { cap, at, limit, used, percent }),
+        (cap(), any::<i64>(), any::<f64>()).prop_map(|(cap, at, limit)| Event::CapWaived {
+            cap,
+            at,
+            limit,
+            by: by()
+        }),
+        any::<i64>().prop_map(|hour| Event::Spiked { hour, unit: Unit::Usd, used: 4.0, usual: 1.0 }),
+        text().prop_map(|model| Event::PriceUnknown { model, assumed: true }),
         (session(), reason(), any::<bool>()).prop_map(|(session, reason, person)| Event::StopRequested {
             session,
             reason,
@@ -199,6 +231,9 @@ fn input() -> impl Strategy<Value = Input> {
         text().prop_map(|text| Signal::Turn { text, tools: Vec::new() }),
         text().prop_map(|evidence| Signal::ClockRanOut { clock: Clock::Task, evidence }),
         text().prop_map(|what| Signal::Denied { what }),
+        (usage(), usage(), text()).prop_map(|(usage, unpriced, model)| Signal::Usage {
+            reading: Box::new(Reading { usage, unpriced, model })
+        }),
         (outcome(), prop::collection::vec(any::<u32>(), 0..2))
             .prop_map(|(outcome, survivors)| Signal::Ended { outcome, survivors }),
     ];

@@ -13,12 +13,13 @@ use herder::core::outcome::{Category, Outcome, Usage};
 use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::core::time::Timestamp;
+use herder::core::usage::{Caps, Reading};
 use herder::core::work::{Actor, WorkKind};
 use herder::core::{Context, apply, decide, posts, react};
 use proptest::sample::Index;
 
 use super::Happening;
-use super::invariants::{self, Ledger, Limits};
+use super::invariants::{self, Ledger, Limits, Spending};
 
 /// What a person asks; ids and texts are the world's.
 #[derive(Debug, Clone)]
@@ -52,20 +53,29 @@ pub(super) struct World {
     last: SessionId,
     limits: Limits,
     ledger: Ledger,
+    caps: Caps,
+    spending: Spending,
+    /// What the session's meter shows.
+    meter: Usage,
 }
 
 fn person() -> Actor {
     Actor { network: "libera".into(), name: "alice".to_owned(), identity: Some("alice".to_owned()) }
 }
 
-fn spec(runtime: Runtime, looping: bool) -> AgentSpec {
+fn spec(runtime: Runtime, looping: bool, caps: Caps) -> AgentSpec {
     let name = AgentName::new("spark").expect("a good name");
     let rest = Duration::from_secs(30);
-    AgentSpec { looping, rest, ..AgentSpec::new(name, runtime, PathBuf::from("/srv/spark")) }
+    AgentSpec { looping, rest, caps, ..AgentSpec::new(name, runtime, PathBuf::from("/srv/spark")) }
 }
 
 impl World {
-    pub(super) fn new(runtime: Runtime, looping: bool, jitter: u64, degrades: bool) -> Self {
+    pub(super) fn new(runtime: Runtime, looping: bool, jitter: u64, degrades: bool, capped: bool) -> Self {
+        let caps = if capped {
+            Caps { usd_per_hour: 5.0, usd_per_day: 10.0, ..Caps::default() }
+        } else {
+            Caps::default()
+        };
         let mut policy = Policy::default();
         if !degrades {
             policy.degraded.count = 1_000_000;
@@ -81,8 +91,11 @@ impl World {
             last: SessionId(0),
             limits: Limits::new(degrades),
             ledger: Ledger::default(),
+            caps,
+            spending: Spending::new(caps),
+            meter: Usage::default(),
         };
-        let added = Event::Added { spec: Box::new(spec(runtime, looping)), by: person() };
+        let added = Event::Added { spec: Box::new(spec(runtime, looping, caps)), by: person() };
         world.commit(&added);
         world.tell(&Input::Started);
         world
@@ -114,6 +127,7 @@ impl World {
                 self.signal(Signal::Steered { work });
             }
             Happening::Turn => self.signal(Signal::Turn { text: "so far".to_owned(), tools: Vec::new() }),
+            Happening::Spends(quarters) => self.spend(*quarters),
             Happening::ClockRanOut(clock) => {
                 self.signal(Signal::ClockRanOut { clock: *clock, evidence: "nothing".to_owned() });
             }
@@ -179,11 +193,14 @@ impl World {
             Ask::Clear => Control::Clear,
             Ask::Edit { looping, claude } => {
                 let runtime = if *claude { Runtime::Claude } else { Runtime::Command };
-                Control::Edit(Box::new(spec(runtime, *looping)))
+                Control::Edit(Box::new(spec(runtime, *looping, self.caps)))
             }
             Ask::Remove => Control::Remove,
         };
         let before = self.agent.clone();
+        if matches!(control, Control::Resume | Control::Restart) {
+            self.spending.person_resumes(self.now);
+        }
         let skips_waits = !matches!(
             control,
             Control::Give { .. } | Control::Pause { .. } | Control::Stop | Control::Edit(_) | Control::Remove
@@ -213,10 +230,31 @@ impl World {
         Outcome {
             resets_at: resets_in.map(|millis| Timestamp::from_millis(self.now.as_millis() + millis)),
             turns: 3,
-            // A fraction that every encoding keeps exactly.
-            usage: Usage { input_tokens: 100, output_tokens: 10, cost_usd: 0.25 },
+            usage: self.one_more_call(1),
             ..Outcome::new(category, "went so")
         }
+    }
+
+    /// What the meter shows after one more call of the model, in fractions that every encoding keeps exactly.
+    fn one_more_call(&self, quarters: u32) -> Usage {
+        let mut usage = self.meter;
+        let cost_usd = 0.25 * f64::from(quarters);
+        usage.add(Usage { input_tokens: 100, output_tokens: 10, cost_usd, ..Usage::default() });
+        usage
+    }
+
+    fn spend(&mut self, quarters: u32) {
+        let Some(session) = self.alive else { return };
+        self.meter = self.one_more_call(quarters);
+        self.spending.spent(0.25 * f64::from(quarters), self.now);
+        let reading = Reading { usage: self.meter, ..Reading::default() };
+        let signal = Signal::Usage { reading: Box::new(reading) };
+        // The same reading again changes nothing.
+        self.tell(&Input::Driver { session, signal: signal.clone() });
+        let before = self.agent.clone();
+        self.tell(&Input::Driver { session, signal });
+        assert_eq!(self.agent, before, "a reading was counted twice");
+        invariants::a_session_over_its_cap_is_stopped(&self.spending, &self.agent, self.now);
     }
 
     fn end(&mut self, category: Category, resets_in: Option<i64>, survivors: bool) {
@@ -225,6 +263,7 @@ impl World {
         let survivors = if survivors { vec![99] } else { Vec::new() };
         // Survivors are reported because nobody can end them; the session's own process is gone.
         self.alive = None;
+        self.spending.spent(0.25, self.now);
         let before = self.agent.clone();
         self.tell(&Input::Driver { session, signal: Signal::Ended { outcome, survivors } });
         invariants::billing_auth_and_budget_never_increment_a_counter(category, &before, &self.agent);
@@ -243,6 +282,7 @@ impl World {
     fn finishes_at_shutdown(&mut self) {
         let Some(session) = self.alive.take() else { return };
         let outcome = Box::new(self.outcome(Category::Success, None));
+        self.spending.spent(0.25, self.now);
         self.tell(&Input::EndedAtShutdown { session, outcome, survivors: Vec::new() });
         assert_eq!(self.alive, None, "a session was started while herder goes down");
     }
@@ -290,6 +330,7 @@ impl World {
         if !matches!(input, Input::EndedAtShutdown { .. }) {
             invariants::nothing_lies_idle(&self.agent);
         }
+        invariants::everything_spent_is_counted_once(&self.spending, &self.agent);
         invariants::accepted_work_is_somewhere(&self.ledger, &self.agent);
         Ok(())
     }
@@ -304,6 +345,10 @@ impl World {
         invariants::session_numbers_strictly_grow(self.last, event);
         if let Event::SessionStarted { session, .. } = event {
             self.last = *session;
+            invariants::no_session_starts_while_a_cap_is_reached_unless_a_person_resumed_it(
+                &self.spending,
+                self.now,
+            );
         }
         invariants::unfinished_work_comes_first(event, &self.agent);
         invariants::work_is_taken_from_the_head_of_the_queue(&before, event);
@@ -318,6 +363,7 @@ impl World {
                 invariants::at_most_one_process_per_agent(self.alive, *session);
                 invariants::nothing_is_spawned_while_stopping(&self.agent.phase);
                 self.alive = Some(*session);
+                self.meter = Usage::default();
             }
             Effect::Go { session } | Effect::Stop { session } | Effect::Steer { session, .. } => {
                 assert_eq!(self.alive, Some(*session), "an order goes to the process that is alive");
@@ -327,7 +373,7 @@ impl World {
                 assert_eq!(self.agent.phase, Phase::Removed);
             }
             Effect::BlockAccount(category) => assert!(category.is_of_account()),
-            Effect::OpenAccount { .. } => {}
+            Effect::OpenAccount { .. } | Effect::Spent => {}
         }
     }
 }

@@ -11,6 +11,7 @@ use herder::core::notice::{Halt, Notice, Refusal};
 use herder::core::outcome::{Category, Exit, Outcome, Usage};
 use herder::core::spec::{AgentSpec, Autonomy, Pattern, Permissions, PromptMode, Relay, Runtime};
 use herder::core::time::Timestamp;
+use herder::core::usage::{Cap, Unit, Window};
 use herder::core::work::{Actor, TaskEnd, Work, WorkKind};
 use herder::journal::{AuditEntry, Entry, FleetEvent, Recorded, Stream, Tie};
 use herder::outbox::{Body, Lane, Post, Target};
@@ -28,12 +29,12 @@ macro_rules! variants {
 }
 
 variants!(EVENTS, event_name, Event: Added Edited Removed Queued Cleared Reworded Withdrawn Steered TaskEnded Discarded SessionStarted
-    ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied StopRequested SessionEnded Requeued Waiting WaitOver
+    ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied UsageRecorded CapNear CapWaived Spiked PriceUnknown StopRequested SessionEnded Requeued Waiting WaitOver
     PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded SupervisorPanicked);
 variants!(FLEET, fleet_name, FleetEvent: AgentAdded AgentRemoved Configured AccountBlocked AccountOpened
     SupervisorPanicked Linked Unlinked Started Stopped);
-variants!(NOTICES, notice_name, Notice: Started Completed Crashed RateLimited Permanent Billing Auth Budget DoNotRestart
-    PausedWithAccount AccountBlocked AccountOpened TimedOut TaskFailed ClockRanOut PermissionDenied NeedsIntervention BreakerClosed
+variants!(NOTICES, notice_name, Notice: Started Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown
+    DoNotRestart PausedWithAccount AccountBlocked AccountOpened TimedOut TaskFailed ClockRanOut PermissionDenied NeedsIntervention BreakerClosed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
     Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
     StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused ChannelUnavailable TopicDenied Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured
@@ -43,8 +44,8 @@ variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunnin
 variants!(TARGETS, target_name, Target: Agent Alerts Work Control Channel Person);
 variants!(CATEGORIES, category_name, Category: Success Transient RateLimit Permanent MaxTurns Billing Auth Budget Quota
     ContextOverflow TaskTimeout SandboxDenial Hung Crash DoNotRestart Interrupted);
-variants!(STOPS, stop_name, StopReason: Pause Abort Restart StopAll Cancel Remove Account Hung);
-variants!(PAUSES, pause_name, PauseReason: Person Failure Account Survivors);
+variants!(STOPS, stop_name, StopReason: Pause Abort Restart StopAll Cancel Remove Account Hung Cap);
+variants!(PAUSES, pause_name, PauseReason: Person Failure Account Survivors Cap);
 variants!(WAITS, wait_name, WaitReason: Backoff RateLimit Rest);
 variants!(CLOCKS, clock_name, Clock: Startup Silence Tool Task Heartbeat);
 variants!(HALTS, halt_name, Halt: Paused NeedsIntervention Degraded Waiting);
@@ -81,7 +82,7 @@ pub(super) const CATEGORY: [Category; 16] = [
     Category::DoNotRestart,
     Category::Interrupted,
 ];
-pub(super) const STOP: [StopReason; 8] = [
+pub(super) const STOP: [StopReason; 9] = [
     StopReason::Pause,
     StopReason::Abort,
     StopReason::Restart,
@@ -90,7 +91,10 @@ pub(super) const STOP: [StopReason; 8] = [
     StopReason::Remove,
     StopReason::Account(Category::Billing),
     StopReason::Hung,
+    StopReason::Cap(CAP),
 ];
+/// A cap.
+pub(super) const CAP: Cap = Cap { window: Window::Day, unit: Unit::Usd };
 pub(super) const WAIT: [WaitReason; 3] =
     [WaitReason::Backoff(Category::Transient), WaitReason::RateLimit, WaitReason::Rest];
 pub(super) const CLOCK: [Clock; 5] =
@@ -98,12 +102,13 @@ pub(super) const CLOCK: [Clock; 5] =
 pub(super) const END: [TaskEnd; 3] = [TaskEnd::Done, TaskEnd::Failed, TaskEnd::Cancelled];
 pub(super) const KIND: [WorkKind; 3] = [WorkKind::Message, WorkKind::Task, WorkKind::Round];
 
-pub(super) fn pauses() -> [PauseReason; 4] {
+pub(super) fn pauses() -> [PauseReason; 5] {
     [
         PauseReason::Person(ann()),
         PauseReason::Failure(Category::Auth),
         PauseReason::Account(Category::Budget),
         PauseReason::Survivors,
+        PauseReason::Cap(Cap { window: Window::Session, unit: Unit::Tokens }),
     ]
 }
 
@@ -175,7 +180,7 @@ pub(super) fn outcome(category: Category) -> Outcome {
         },
         text: (category == Category::Success).then(|| "done\nall of it".to_owned()),
         turns: 7,
-        usage: Usage { input_tokens: 123_456, output_tokens: 789, cost_usd: 1.0 / 3.0 },
+        usage: Usage { input_tokens: 123_456, output_tokens: 789, cost_usd: 1.0 / 3.0, ..Usage::default() },
         duration: Duration::new(61, 500_000_000),
         ..Outcome::new(category, "the runtime's own words")
     }
@@ -211,6 +216,18 @@ pub(super) fn events() -> Vec<Event> {
         evidence: "no event for 5m".into(),
     }));
     events.push(Event::PermissionDenied { session, what: "touch made".into() });
+    let usage = Usage {
+        input_tokens: 1200,
+        cached_tokens: 800,
+        output_tokens: 30,
+        cost_usd: 0.5,
+        estimated_usd: 0.25,
+    };
+    events.push(Event::UsageRecorded { session, usage });
+    events.push(Event::CapNear { cap: CAP, at: 20_000, limit: 5.0, used: 4.25, percent: 80 });
+    events.push(Event::CapWaived { cap: CAP, at: 20_000, limit: 10.0, by: by.clone() });
+    events.push(Event::Spiked { hour: 480_000, unit: Unit::Tokens, used: 4000.0, usual: 1000.0 });
+    events.push(Event::PriceUnknown { model: "gpt-5.4".into(), assumed: true });
     events.extend(STOP.map(|reason| Event::StopRequested { session, reason, by: None }));
     events.push(Event::StopRequested { session, reason: StopReason::Abort, by: Some(by.clone()) });
     events.extend(CATEGORY.map(|category| {
@@ -362,6 +379,11 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::ChannelUnavailable { network, channel: "#spark".into(), reason: "invite only".into() },
         Notice::Netsplit { nick: "ann".into(), count: 4 },
         Notice::PermissionDenied { agent: agent.clone(), what: "touch made".into() },
+        Notice::CapReached { agent: agent.clone(), cap: CAP, limit: 5.0, used: 5.25 },
+        Notice::CapNear { agent: agent.clone(), cap: CAP, limit: 5.0, used: 4.25, percent: 80 },
+        Notice::CapWaived { agent: agent.clone(), cap: CAP, limit: 10.0 },
+        Notice::Spiked { agent: agent.clone(), unit: Unit::Usd, used: 4.5, usual: 1.25 },
+        Notice::PriceUnknown { agent: agent.clone(), model: "gpt-5.4".into(), assumed: false },
         Notice::NobodyConfigured,
         Notice::StorageFailed { reason },
         Notice::DiskLow { free_bytes: 999_999_999 },

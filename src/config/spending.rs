@@ -1,0 +1,88 @@
+//! `[limits]` and `[prices]`: what may be spent, and what models cost whose runtimes do not say.
+
+use crate::core::id::AccountName;
+use crate::core::policy::Policy;
+use crate::core::spec::{AgentSpec, Runtime};
+use crate::core::usage::{Caps, Price, Prices, SharedCaps};
+
+use super::section::Section;
+
+/// More tokens than anybody can pay for.
+const TOKENS_MAX: u64 = 1_000_000_000_000_000;
+
+/// `[limits]`: all agents together, and the agents of each account together.
+pub(super) fn limits(section: Section<'_>) -> SharedCaps {
+    let fleet = shared(&section);
+    let mut accounts = std::collections::BTreeMap::new();
+    for (name, section) in section.named("accounts") {
+        accounts.insert(AccountName(name), shared(&section));
+        section.finish();
+    }
+    section.finish();
+    SharedCaps { fleet, accounts }
+}
+
+fn shared(section: &Section<'_>) -> Caps {
+    Caps {
+        usd_per_hour: section.amount("usd_per_hour").unwrap_or_default(),
+        usd_per_day: section.amount("usd_per_day").unwrap_or_default(),
+        tokens_per_session: 0,
+        tokens_per_hour: tokens(section, "tokens_per_hour"),
+        tokens_per_day: tokens(section, "tokens_per_day"),
+    }
+}
+
+/// The caps of one agent, beside its budget per session.
+pub(super) fn of_agent(section: &Section<'_>) -> Caps {
+    Caps { tokens_per_session: tokens(section, "tokens_per_session"), ..shared(section) }
+}
+
+fn tokens(section: &Section<'_>, key: &'static str) -> u64 {
+    section.number(key, 0..=TOKENS_MAX).unwrap_or_default()
+}
+
+/// `[prices]`: dollars for a million tokens, by model.
+pub(super) fn prices(top: &Section<'_>) -> Prices {
+    let mut prices = Prices::default();
+    for (model, section) in top.named("prices") {
+        let amount = |key| {
+            if !section.has(key) {
+                section.problem(key, "a price names dollars for a million tokens, input and output");
+            }
+            section.amount(key).unwrap_or_default()
+        };
+        let (input, output) = (amount("input"), amount("output"));
+        let cached = section.amount("cached").unwrap_or(input);
+        prices.0.insert(model, Price { input, cached, output });
+        section.finish();
+    }
+    prices
+}
+
+/// Caps that cannot hold as they are meant.
+pub(super) fn warn(top: &Section<'_>, policy: &Policy, agents: &[AgentSpec]) {
+    for agent in agents {
+        let own = agent.max_budget_usd > 0.0 || agent.caps.in_dollars();
+        let dollars = own || policy.caps.in_dollars(&agent.account);
+        let capped = dollars || !agent.caps.is_none() || !policy.caps.fleet.is_none();
+        let priced = !agent.model.is_empty() && policy.prices.of(&agent.model).is_some();
+        match agent.runtime {
+            Runtime::Command if capped => top.warn(
+                "limits",
+                format!(
+                    "{} is of runtime command, which reports no tokens: no cap can hold for it",
+                    agent.name
+                ),
+            ),
+            Runtime::Codex if dollars && !priced && policy.prices.0.is_empty() => top.warn(
+                "prices",
+                format!(
+                    "codex reports tokens and no dollars; without a price the caps in dollars of {} count its \
+                     tokens at the price of the dearest models",
+                    agent.name
+                ),
+            ),
+            Runtime::Claude | Runtime::Codex | Runtime::Acp | Runtime::Command => {}
+        }
+    }
+}

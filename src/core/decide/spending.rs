@@ -1,0 +1,149 @@
+//! What a session has used: recorded, priced where the runtime names no price, and held against the agent's own caps.
+
+use super::Draft;
+use crate::core::agent::Phase;
+use crate::core::event::{Event, PauseReason, StopReason};
+use crate::core::id::SessionId;
+use crate::core::outcome::{Category, Usage};
+use crate::core::recap::{bounded, one_line};
+use crate::core::spec::Runtime;
+use crate::core::usage::{
+    Cap, DEAREST, PROVISIONAL, Reading, Unit, Window, caps_of, hour, next_limit, window,
+};
+use crate::core::work::Actor;
+
+/// The longest name of a model.
+const MODEL_MAX: usize = 100;
+
+/// A reading of the session's meter.
+pub(super) fn read(draft: &mut Draft<'_>, session: SessionId, reading: &Reading) {
+    let usage = priced(draft, reading);
+    if usage.tokens() < draft.agent().meter.tokens() || usage == draft.agent().meter {
+        return;
+    }
+    draft.record(Event::UsageRecorded { session, usage });
+    warn(draft);
+    match draft.agent().phase {
+        Phase::Starting { session } | Phase::Running { session } => {
+            if let Some(cap) = caught(draft) {
+                draft.record(Event::StopRequested { session, reason: StopReason::Cap(cap), by: None });
+            }
+        }
+        Phase::Stopping { .. }
+        | Phase::Idle
+        | Phase::Waiting { .. }
+        | Phase::Paused { .. }
+        | Phase::NeedsIntervention
+        | Phase::Degraded
+        | Phase::Removed => {}
+    }
+}
+
+/// The cap that ends the session at once. A session's budget in dollars Claude Code minds itself, between two calls of
+/// the model and by its own prices; it is told of it when it is started.
+fn caught(draft: &Draft<'_>) -> Option<Cap> {
+    let claude = draft.agent().spec.as_ref().is_some_and(|spec| spec.runtime == Runtime::Claude);
+    let minds_itself = |cap: Cap| claude && cap.window == Window::Session && cap.unit == Unit::Usd;
+    let reached = draft.agent().caps(draft.context.now).filter(|standing| standing.is_reached());
+    reached.map(|standing| standing.cap).find(|cap| !minds_itself(*cap))
+}
+
+/// What a session has used in the end: what its meter showed, unless its last words are of more.
+pub(super) fn settled(draft: &mut Draft<'_>, last: Usage) -> Usage {
+    let (last, meter) = (last.sane(), draft.agent().meter);
+    if last.tokens() <= meter.tokens() && last.cost_usd <= meter.cost_usd {
+        return meter;
+    }
+    let unpriced = if last.cost_usd > 0.0 { Usage::default() } else { last };
+    let model = draft.agent().unpriced.clone().unwrap_or_default();
+    priced(draft, &Reading { usage: last, unpriced, model })
+}
+
+/// The reading with dollars for the tokens that the runtime has named none for.
+fn priced(draft: &mut Draft<'_>, reading: &Reading) -> Usage {
+    let mut usage = Usage { estimated_usd: 0.0, ..reading.usage.sane() };
+    let Some(spec) = draft.agent().spec.as_ref().filter(|_| reading.unpriced.tokens() > 0) else {
+        return usage;
+    };
+    let model = if reading.model.is_empty() { &spec.model } else { &reading.model };
+    let model = bounded(&one_line(model), MODEL_MAX);
+    let policy = draft.context.policy;
+    let estimate = if let Some(price) = policy.prices.of(&model) {
+        price.of(reading.unpriced)
+    } else if spec.runtime == Runtime::Claude {
+        // It names the cost with the end of the turn; a session that is cut before has cost something all the same.
+        PROVISIONAL.of(reading.unpriced) * draft.agent().rate.unwrap_or(1.0)
+    } else {
+        let capped =
+            caps_of(spec).any(|(cap, _)| cap.unit == Unit::Usd) || policy.caps.in_dollars(&spec.account);
+        if draft.agent().unpriced.as_deref() != Some(&model) {
+            draft.record(Event::PriceUnknown { model, assumed: capped });
+        }
+        if capped { DEAREST.of(reading.unpriced) } else { 0.0 }
+    };
+    usage.cost_usd += estimate;
+    usage.estimated_usd = estimate;
+    usage
+}
+
+/// Says, once for each window, which part of a cap is used, and that an hour is unusual.
+fn warn(draft: &mut Draft<'_>) {
+    let now = draft.context.now;
+    let session = draft.agent().last_session.0;
+    let standings: Vec<_> = draft.agent().caps(now).filter(|standing| !standing.is_reached()).collect();
+    for standing in standings {
+        let at = window(standing.cap.window, now, session);
+        let Some(percent) = standing.warning() else { continue };
+        let told = draft.agent().warned.iter().any(|warned| {
+            let same = warned.cap == standing.cap && warned.at == at && warned.limit == standing.limit;
+            same && warned.percent >= percent
+        });
+        if !told {
+            let (limit, used) = (standing.limit, standing.used);
+            draft.record(Event::CapNear { cap: standing.cap, at, limit, used, percent });
+        }
+    }
+    if let Some((unit, used, usual)) = draft.agent().spike(now)
+        && draft.agent().spiked != Some(hour(now))
+    {
+        draft.record(Event::Spiked { hour: hour(now), unit, used, usual });
+    }
+}
+
+/// A person lets the agent go on: every cap that is reached holds again at its next multiple, or in the next window.
+pub(super) fn waive(draft: &mut Draft<'_>, by: &Actor) {
+    let now = draft.context.now;
+    let set: Vec<_> = draft.agent().spec.iter().flat_map(caps_of).collect();
+    let reached: Vec<_> = draft.agent().caps(now).filter(|standing| standing.is_reached()).collect();
+    for standing in reached.iter().filter(|standing| standing.cap.window != Window::Session) {
+        let Some((cap, set)) = set.iter().copied().find(|(cap, _)| *cap == standing.cap) else { continue };
+        let at = window(cap.window, now, 0);
+        let limit = next_limit(set, standing.used);
+        draft.record(Event::CapWaived { cap, at, limit, by: by.clone() });
+    }
+}
+
+/// Whether a cap decides what follows a session, instead of its outcome.
+pub(super) fn follows(draft: &mut Draft<'_>, category: Category) -> bool {
+    if matches!(category, Category::Billing | Category::Auth | Category::DoNotRestart) {
+        return false;
+    }
+    if let Some(standing) = draft.agent().capped(draft.context.now) {
+        draft.pause(PauseReason::Cap(standing.cap));
+        return true;
+    }
+    let of_a_window_that_is_over = category == Category::Budget && was_told_less(draft);
+    if of_a_window_that_is_over {
+        draft.proceed();
+    }
+    of_a_window_that_is_over
+}
+
+/// Whether the session's own cap cannot be what a runtime stopped at: it was told what the hour or the day had left.
+fn was_told_less(draft: &Draft<'_>) -> bool {
+    let agent = draft.agent();
+    agent.spec.as_ref().is_some_and(|spec| {
+        let told = spec.runtime == Runtime::Claude && spec.caps.in_dollars();
+        told && (spec.max_budget_usd == 0.0 || agent.meter.cost_usd < spec.max_budget_usd * 0.99)
+    })
+}
