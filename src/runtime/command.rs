@@ -18,7 +18,7 @@ const TEXT_MAX: usize = 64 * 1024;
 const PATTERN_SIZE_MAX: usize = 1024 * 1024;
 
 /// By which a program says that it must not be started again.
-const EXIT_DO_NOT_RESTART: i32 = 2;
+pub(super) const EXIT_DO_NOT_RESTART: i32 = 2;
 
 /// The place of the prompt in the command line.
 const PLACEHOLDER: &str = "{prompt}";

@@ -232,6 +232,15 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
     }
 }
 
+/// Parses a line that has to hold an object.
+///
+/// # Errors
+/// If it is no JSON object.
+pub fn object<'de, T: Deserialize<'de>>(line: &'de [u8]) -> Result<T, serde_json::Error> {
+    let object: Loose<T> = serde_json::from_slice(line)?;
+    object.0.ok_or_else(|| serde::de::Error::custom("no object"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,11 +13,12 @@
 //! ```
 //!
 //! The rooms: `session` is the loop; [`protocol`] the seam to a runtime's own language, which [`claude`], [`codex`],
-//! [`acp`] and [`command`] fill; [`clocks`] the pure part of hangs; [`process`] the process trees and the stop ladder; [`orphans`] what a killed
+//! [`acp`] and [`command`] fill, with [`rpc`], [`loose`] and [`classify`] for what they have in common; [`clocks`] the pure part of hangs; [`process`] the process trees and the stop ladder; [`orphans`] what a killed
 //! herder left; [`environment`] what a child is given.
 
 pub mod acp;
 pub mod approval;
+pub mod classify;
 pub mod claude;
 pub mod clocks;
 pub mod codex;

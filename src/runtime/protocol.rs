@@ -140,6 +140,22 @@ pub trait Protocol: Send {
     }
 }
 
+/// A line as `parse` reads it. A blank one says nothing; one that is none of the protocol's is counted.
+pub(super) fn read<'line, L, E>(
+    line: &'line [u8],
+    parse: impl FnOnce(&'line [u8]) -> Result<L, E>,
+    happened: &mut Vec<Happening>,
+) -> Option<L> {
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return None;
+    }
+    let read = parse(line).ok();
+    if read.is_none() {
+        happened.push(Happening::Malformed);
+    }
+    read
+}
+
 /// What to run for `launch`, and the language to speak with it.
 ///
 /// # Errors

@@ -1,13 +1,65 @@
-//! JSON-RPC over lines: what is written, and who is asked.
+//! JSON-RPC over lines: what a line is, what is written, and what is waited for.
 //!
-//! What is read is each runtime's own; see `codex::wire` and `acp::wire`.
+//! What belongs to a method and to an answer is each protocol's own; see `codex::wire` and `acp::wire`.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::loose::Scalar;
+use super::loose::{Loose, Scalar};
 
 /// A method that is asked for and not known.
 const METHOD_NOT_FOUND: i64 = -32601;
+
+/// One line: an answer (an id and no method), a request of the other side's (both), or a notification (no id).
+#[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "P: Deserialize<'de>, A: Deserialize<'de>, E: Deserialize<'de>"))]
+pub struct Line<'a, P, A, E> {
+    /// The request's id.
+    #[serde(borrow, default)]
+    pub id: Scalar<'a>,
+    /// What it is about.
+    #[serde(borrow, default)]
+    pub method: Scalar<'a>,
+    /// What belongs to it.
+    #[serde(default)]
+    pub params: Loose<P>,
+    /// The answer; null is one, too.
+    #[serde(default)]
+    pub result: Loose<A>,
+    /// The answer, if the request failed.
+    #[serde(default)]
+    pub error: Loose<E>,
+}
+
+/// What was asked of the other side and is not answered yet.
+#[derive(Debug)]
+pub struct Requests<T> {
+    /// The id of the last one.
+    last: i64,
+    open: BTreeMap<i64, T>,
+}
+
+impl<T> Default for Requests<T> {
+    fn default() -> Self {
+        Self { last: 0, open: BTreeMap::new() }
+    }
+}
+
+impl<T> Requests<T> {
+    /// The line that asks for it; `what` is given back with the answer.
+    pub fn ask(&mut self, what: T, method: &str, params: &Value) -> Vec<u8> {
+        self.last += 1;
+        self.open.insert(self.last, what);
+        request(self.last, method, params)
+    }
+
+    /// What this answer was asked for; an answer to nothing, and a second one, is none.
+    pub fn answered(&mut self, id: &Scalar<'_>) -> Option<T> {
+        self.open.remove(&id.integer()?)
+    }
+}
 
 /// A request's id, as the other side chose it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +90,7 @@ impl Id {
 }
 
 /// A request, as a line.
-#[must_use]
-pub fn request(id: i64, method: &str, params: &Value) -> Vec<u8> {
+fn request(id: i64, method: &str, params: &Value) -> Vec<u8> {
     line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
 }
 

@@ -3,6 +3,7 @@
 
 use super::wire;
 use crate::core::outcome::Category;
+use crate::runtime::classify::{self, Row};
 
 /// Where a row of the table looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub struct Failure {
 }
 
 /// The first row that fits decides.
-pub const TABLE: &[(Field, &str, Category)] = {
+pub const TABLE: &[Row<Field>] = {
     use Category::{Auth, Billing, ContextOverflow, Permanent, Quota, RateLimit, Transient};
     &[
         (Field::CodexInfo, "usageLimitExceeded", Quota),
@@ -118,14 +119,13 @@ impl Failure {
             Field::CodexInfo => self.codex_info == value,
             Field::Kind => self.kind == value,
             Field::Code => self.code == value,
-            Field::Text => self.text.to_lowercase().contains(value),
+            Field::Text => classify::mentions(&self.text, value),
         }
     }
 
     /// The class, if a row of the table knows it.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
-        let row = TABLE.iter().find(|(field, value, _)| self.holds(*field, value));
-        row.map(|(_, _, category)| *category)
+        classify::category(TABLE, |field, value| self.holds(field, value))
     }
 }

@@ -22,9 +22,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Launch;
-use super::command::died;
-use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
-use super::rpc::{self, Id};
+use super::classify::{last_known, left};
+use super::command::EXIT_DO_NOT_RESTART;
+use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
+use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
@@ -49,9 +50,7 @@ pub struct Acp {
     conversation: Option<String>,
     quirks: Quirks,
     prompt: String,
-    next: i64,
-    /// What was asked and is not answered yet.
-    asked: BTreeMap<i64, Asked>,
+    requests: Requests<Asked>,
     /// What is set up before the work.
     steps: VecDeque<(Asked, &'static str, Value)>,
     session: Option<String>,
@@ -107,8 +106,7 @@ impl Acp {
             conversation: launch.conversation.clone(),
             quirks,
             prompt: String::new(),
-            next: 1,
-            asked: BTreeMap::new(),
+            requests: Requests::default(),
             steps: VecDeque::new(),
             session: None,
             prompted: false,
@@ -127,15 +125,8 @@ impl Acp {
         Ok((invocation, acp))
     }
 
-    fn ask(&mut self, asked: Asked, method: &str, params: &Value) -> Vec<u8> {
-        let id = self.next;
-        self.next += 1;
-        self.asked.insert(id, asked);
-        rpc::request(id, method, params)
-    }
-
     fn answered(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
-        let Some(asked) = line.id.integer().and_then(|id| self.asked.remove(&id)) else { return };
+        let Some(asked) = self.requests.answered(&line.id) else { return };
         if let Some(failed) = &line.error.0 {
             self.refused(asked, &Failure::of(failed), happened);
             return;
@@ -177,9 +168,9 @@ impl Acp {
             Some(conversation) => {
                 let mut parameters = self.place();
                 parameters["sessionId"] = json!(conversation);
-                self.ask(Asked::Load, "session/load", &parameters)
+                self.requests.ask(Asked::Load, "session/load", &parameters)
             }
-            None => self.ask(Asked::New, "session/new", &self.place()),
+            None => self.requests.ask(Asked::New, "session/new", &self.place()),
         };
         happened.push(Happening::Reply(request));
     }
@@ -215,7 +206,7 @@ impl Acp {
     fn step(&mut self, happened: &mut Vec<Happening>) {
         match self.steps.pop_front() {
             Some((asked, method, parameters)) => {
-                happened.push(Happening::Reply(self.ask(asked, method, &parameters)));
+                happened.push(Happening::Reply(self.requests.ask(asked, method, &parameters)));
             }
             None => self.begin(happened),
         }
@@ -232,7 +223,7 @@ impl Acp {
         self.prompted = true;
         self.spent_before = self.usage.cost_usd;
         self.usage.cost_usd = 0.0;
-        happened.push(Happening::Reply(self.ask(Asked::Prompt, "session/prompt", &parameters)));
+        happened.push(Happening::Reply(self.requests.ask(Asked::Prompt, "session/prompt", &parameters)));
     }
 
     fn refused(&mut self, asked: Asked, failure: &Failure, happened: &mut Vec<Happening>) {
@@ -241,7 +232,7 @@ impl Acp {
             Asked::Load => {
                 happened.push(Happening::Note(format!("the conversation is begun anew: {said}")));
                 self.conversation = None;
-                let request = self.ask(Asked::New, "session/new", &self.place());
+                let request = self.requests.ask(Asked::New, "session/new", &self.place());
                 happened.push(Happening::Reply(request));
             }
             // It asks more than it would have to, and is answered.
@@ -419,7 +410,7 @@ impl Protocol for Acp {
             "clientCapabilities": { "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false },
             "clientInfo": { "name": "herder", "title": "herder", "version": env!("CARGO_PKG_VERSION") },
         });
-        Feed { bytes: self.ask(Asked::Initialize, "initialize", &parameters), close: false }
+        Feed { bytes: self.requests.ask(Asked::Initialize, "initialize", &parameters), close: false }
     }
 
     fn steer(&mut self, _work: WorkId, _text: &str) -> Steering {
@@ -433,13 +424,7 @@ impl Protocol for Acp {
     }
 
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            return;
-        }
-        let Ok(line) = wire::parse(line) else {
-            happened.push(Happening::Malformed);
-            return;
-        };
+        let Some(line) = protocol::read(line, wire::parse, happened) else { return };
         let nothing = wire::Params::default();
         let params = line.params.0.as_ref().unwrap_or(&nothing);
         match (line.method.text(), Id::of(&line.id)) {
@@ -455,15 +440,13 @@ impl Protocol for Acp {
     }
 
     fn outcome(&mut self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
-        let mut outcome = self.result.take().unwrap_or_else(|| match exit {
-            Some(Exit::Code(0)) => Outcome::new(Category::Crash, "the process left without a result"),
-            exit => {
-                let known = stderr.iter().rev().map(Failure::said).find(|said| said.category().is_some());
-                match (exit, known) {
-                    (Some(Exit::Code(code)), Some(failure)) if code != 2 => outcome_of(&failure),
-                    (exit, _) => died(exit, stderr),
-                }
-            }
+        let mut outcome = self.result.take().unwrap_or_else(|| {
+            let known = match exit {
+                // Code 2 asks not to be restarted, whatever was said.
+                Some(Exit::Code(0 | EXIT_DO_NOT_RESTART) | Exit::Signal(_)) | None => None,
+                Some(Exit::Code(_)) => last_known(stderr, |line| Failure::said(line).category()),
+            };
+            left(exit, known, stderr)
         });
         outcome.turns = self.turns;
         outcome.usage = self.usage;

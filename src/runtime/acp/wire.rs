@@ -3,28 +3,11 @@
 
 use serde::Deserialize;
 
-use crate::runtime::loose::{Loose, Many, Scalar};
+use crate::runtime::loose::{self, Loose, Many, Scalar};
+use crate::runtime::rpc;
 
-/// One line: an answer (an id and no method), a request of the agent's (both), or a notification (no id).
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Line<'a> {
-    /// The request's id.
-    #[serde(borrow)]
-    pub id: Scalar<'a>,
-    /// What it is about.
-    #[serde(borrow)]
-    pub method: Scalar<'a>,
-    /// What belongs to it.
-    #[serde(borrow)]
-    pub params: Loose<Params<'a>>,
-    /// The answer; null is one, too.
-    #[serde(borrow)]
-    pub result: Loose<Answer<'a>>,
-    /// The answer, if the request failed.
-    #[serde(borrow)]
-    pub error: Loose<Failed<'a>>,
-}
+/// One line.
+pub type Line<'a> = rpc::Line<'a, Params<'a>, Answer<'a>, Failed<'a>>;
 
 /// What belongs to a method.
 #[derive(Debug, Default, Deserialize)]
@@ -295,6 +278,5 @@ pub struct Details<'a> {
 /// # Errors
 /// If it is no JSON object.
 pub fn parse(line: &[u8]) -> Result<Line<'_>, serde_json::Error> {
-    let line: Loose<Line<'_>> = serde_json::from_slice(line)?;
-    line.0.ok_or_else(|| serde::de::Error::custom("no object"))
+    loose::object(line)
 }

@@ -1,6 +1,7 @@
 //! What a failed result of Claude Code means: structured fields first, text last, anything unknown is transient.
 
 use crate::core::outcome::Category;
+use crate::runtime::classify::{self, Row};
 
 /// Where a row of the table looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub struct Failure {
 }
 
 /// The first row that fits decides.
-pub const TABLE: &[(Field, &str, Category)] = {
+pub const TABLE: &[Row<Field>] = {
     use Category::{
         Auth, Billing, Budget, ContextOverflow, MaxTurns, Permanent, Quota, RateLimit, Transient,
     };
@@ -103,6 +104,12 @@ pub const TABLE: &[(Field, &str, Category)] = {
 };
 
 impl Failure {
+    /// A failure of which there are words alone.
+    #[must_use]
+    pub fn said(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+
     fn holds(&self, field: Field, value: &str) -> bool {
         match field {
             Field::Subtype => self.subtype == value,
@@ -112,14 +119,13 @@ impl Failure {
             Field::Status => self.status == value,
             Field::ErrorType => self.error_type == value,
             Field::Limit => self.limit == value,
-            Field::Text => self.text.to_lowercase().contains(value),
+            Field::Text => classify::mentions(&self.text, value),
         }
     }
 
-    /// The class, and whether a row of the table knew it.
+    /// The class, if a row of the table knows it.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
-        let row = TABLE.iter().find(|(field, value, _)| self.holds(*field, value));
-        row.map(|(_, _, category)| *category)
+        classify::category(TABLE, |field, value| self.holds(field, value))
     }
 }

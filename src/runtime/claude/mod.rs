@@ -14,8 +14,8 @@ pub mod wire;
 use std::collections::BTreeMap;
 
 use super::Launch;
-use super::command::died;
-use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
+use super::classify::{last_known, left};
+use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
@@ -343,13 +343,7 @@ impl Protocol for Claude {
     }
 
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            return;
-        }
-        let Ok(line) = wire::parse(line) else {
-            happened.push(Happening::Malformed);
-            return;
-        };
+        let Some(line) = protocol::read(line, wire::parse, happened) else { return };
         match line.kind.text_or_empty() {
             "system" => self.system(&line, happened),
             "assistant" => self.assistant(&line, happened),
@@ -388,14 +382,10 @@ impl Protocol for Claude {
 impl Claude {
     /// A process that left without a result: its last words may still be ones that the table knows.
     fn died(&self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
-        let known = stderr.iter().rev().find_map(|line| {
-            let failure = Failure { text: line.to_owned(), ..Failure::default() };
-            failure.category().map(|category| Outcome::new(category, line))
-        });
-        match (exit, known) {
-            (Some(Exit::Code(_)), Some(outcome)) => outcome,
-            (Some(Exit::Code(0)), None) => Outcome::new(Category::Crash, "the process left without a result"),
-            (exit, _) => died(exit, stderr),
-        }
+        let known = match exit {
+            Some(Exit::Code(_)) => last_known(stderr, |line| Failure::said(line).category()),
+            Some(Exit::Signal(_)) | None => None,
+        };
+        left(exit, known, stderr)
     }
 }

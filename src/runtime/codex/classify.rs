@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::wire;
 use crate::core::outcome::Category;
+use crate::runtime::classify::{self, Row};
 
 /// What `codexErrorInfo` is taken for when the account's usage limit is said to be exceeded and no window of it is known:
 /// an API key without credit looks the same as a subscription whose limits were not sent.
@@ -36,7 +37,7 @@ pub struct Failure {
 }
 
 /// The first row that fits decides.
-pub const TABLE: &[(Field, &str, Category)] = {
+pub const TABLE: &[Row<Field>] = {
     use Category::{
         Auth, Billing, Budget, ContextOverflow, Permanent, Quota, RateLimit, SandboxDenial, Transient,
     };
@@ -125,15 +126,14 @@ impl Failure {
             Field::Reached => self.reached == value,
             Field::Info => self.info == value,
             Field::Status => self.status == value,
-            Field::Text => self.text.to_lowercase().contains(value),
+            Field::Text => classify::mentions(&self.text, value),
         }
     }
 
     /// The class, if a row of the table knows it.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
-        let row = TABLE.iter().find(|(field, value, _)| self.holds(*field, value));
-        row.map(|(_, _, category)| *category)
+        classify::category(TABLE, |field, value| self.holds(field, value))
     }
 }
 

@@ -24,9 +24,9 @@ use serde_json::{Value, json};
 
 use super::Launch;
 use super::approval::Verdict;
-use super::command::died;
-use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
-use super::rpc::{self, Id};
+use super::classify::{last_known, left};
+use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
+use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome};
@@ -63,10 +63,7 @@ pub struct Codex {
     verdict: Verdict,
     max_turns: u32,
     prompt: String,
-    /// The id of the next request.
-    next: i64,
-    /// What was asked and is not answered yet.
-    asked: BTreeMap<i64, Asked>,
+    requests: Requests<Asked>,
     thread: Option<String>,
     turn: Option<String>,
     held: VecDeque<(WorkId, String)>,
@@ -118,8 +115,7 @@ impl Codex {
             verdict: Verdict::of(spec.autonomy),
             max_turns: spec.max_turns,
             prompt: String::new(),
-            next: 1,
-            asked: BTreeMap::new(),
+            requests: Requests::default(),
             thread: None,
             turn: None,
             held: VecDeque::new(),
@@ -138,20 +134,13 @@ impl Codex {
         (invocation, codex)
     }
 
-    fn ask(&mut self, asked: Asked, method: &str, params: &Value) -> Vec<u8> {
-        let id = self.next;
-        self.next += 1;
-        self.asked.insert(id, asked);
-        rpc::request(id, method, params)
-    }
-
     fn open_thread(&mut self) -> Vec<u8> {
         let (method, parameters, resuming) = self.opening.next();
-        self.ask(Asked::Thread { resuming }, method, &parameters)
+        self.requests.ask(Asked::Thread { resuming }, method, &parameters)
     }
 
     fn answered(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
-        let Some(asked) = line.id.integer().and_then(|id| self.asked.remove(&id)) else { return };
+        let Some(asked) = self.requests.answered(&line.id) else { return };
         if let Some(failed) = &line.error.0 {
             self.refused(asked, failed, happened);
             return;
@@ -189,7 +178,7 @@ impl Codex {
         let parameters = json!({ "threadId": thread, "input": input });
         happened.push(Happening::Ready { conversation: Some(thread.clone()) });
         self.thread = Some(thread);
-        happened.push(Happening::Reply(self.ask(Asked::Turn, "turn/start", &parameters)));
+        happened.push(Happening::Reply(self.requests.ask(Asked::Turn, "turn/start", &parameters)));
     }
 
     /// The turn has an id: what waited for that can be said.
@@ -212,12 +201,12 @@ impl Codex {
             "expectedTurnId": self.turn.as_ref()?,
             "input": [{ "type": "text", "text": text }],
         });
-        Some(self.ask(Asked::Steer(work), "turn/steer", &parameters))
+        Some(self.requests.ask(Asked::Steer(work), "turn/steer", &parameters))
     }
 
     fn ask_to_interrupt(&mut self) -> Option<Vec<u8>> {
         let parameters = json!({ "threadId": self.thread.as_ref()?, "turnId": self.turn.as_ref()? });
-        Some(self.ask(Asked::Interrupt, "turn/interrupt", &parameters))
+        Some(self.requests.ask(Asked::Interrupt, "turn/interrupt", &parameters))
     }
 
     fn refused(&mut self, asked: Asked, failed: &wire::Failed<'_>, happened: &mut Vec<Happening>) {
@@ -430,15 +419,11 @@ impl Codex {
 
     /// A process that left without a result: its last words may still be ones that the table knows.
     fn died(&self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
-        let known = stderr
-            .iter()
-            .rev()
-            .find_map(|line| Failure::said(line).category().map(|category| Outcome::new(category, line)));
-        match (exit, known) {
-            (Some(Exit::Code(1)), Some(outcome)) => outcome,
-            (Some(Exit::Code(0)), _) => Outcome::new(Category::Crash, "the process left without a result"),
-            (exit, _) => died(exit, stderr),
-        }
+        let known = match exit {
+            Some(Exit::Code(1)) => last_known(stderr, |line| Failure::said(line).category()),
+            Some(Exit::Code(_) | Exit::Signal(_)) | None => None,
+        };
+        left(exit, known, stderr)
     }
 }
 
@@ -455,7 +440,7 @@ impl Protocol for Codex {
             "clientInfo": { "name": "herder", "title": "herder", "version": env!("CARGO_PKG_VERSION") },
             "capabilities": { "experimentalApi": false },
         });
-        Feed { bytes: self.ask(Asked::Initialize, "initialize", &parameters), close: false }
+        Feed { bytes: self.requests.ask(Asked::Initialize, "initialize", &parameters), close: false }
     }
 
     fn steer(&mut self, work: WorkId, text: &str) -> Steering {
@@ -477,13 +462,7 @@ impl Protocol for Codex {
     }
 
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            return;
-        }
-        let Ok(line) = wire::parse(line) else {
-            happened.push(Happening::Malformed);
-            return;
-        };
+        let Some(line) = protocol::read(line, wire::parse, happened) else { return };
         let nothing = wire::Params::default();
         let params = line.params.0.as_ref().unwrap_or(&nothing);
         match (line.method.text(), Id::of(&line.id)) {

@@ -7,28 +7,11 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::runtime::loose::{Loose, Many, Scalar};
+use crate::runtime::loose::{self, Loose, Many, Scalar};
+use crate::runtime::rpc;
 
-/// One line: an answer (an id and no method), a request of the server's (both), or a notification (no id).
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Line<'a> {
-    /// The request's id.
-    #[serde(borrow)]
-    pub id: Scalar<'a>,
-    /// What it is about.
-    #[serde(borrow)]
-    pub method: Scalar<'a>,
-    /// What belongs to it.
-    #[serde(borrow)]
-    pub params: Loose<Params<'a>>,
-    /// The answer.
-    #[serde(borrow)]
-    pub result: Loose<Params<'a>>,
-    /// The answer, if the request failed.
-    #[serde(borrow)]
-    pub error: Loose<Failed<'a>>,
-}
+/// One line.
+pub type Line<'a> = rpc::Line<'a, Params<'a>, Params<'a>, Failed<'a>>;
 
 /// What belongs to a method, or to an answer.
 #[derive(Debug, Default, Deserialize)]
@@ -237,6 +220,5 @@ pub struct Window<'a> {
 /// # Errors
 /// If it is no JSON object.
 pub fn parse(line: &[u8]) -> Result<Line<'_>, serde_json::Error> {
-    let line: Loose<Line<'_>> = serde_json::from_slice(line)?;
-    line.0.ok_or_else(|| serde::de::Error::custom("no object"))
+    loose::object(line)
 }

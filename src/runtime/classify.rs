@@ -1,0 +1,35 @@
+//! What the runtimes' tables of failures have in common: the first row that fits decides, and a process that left without a
+//! result may still have said on standard error what a table knows.
+
+use super::command::died;
+use super::text::Tail;
+use crate::core::outcome::{Category, Exit, Outcome};
+
+/// A row of a table: where it looks, what stands there, and what that means.
+pub type Row<F> = (F, &'static str, Category);
+
+/// The class of a failure, if a row knows it; `holds` says whether a field of it holds a value.
+pub fn category<F: Copy>(table: &[Row<F>], holds: impl Fn(F, &str) -> bool) -> Option<Category> {
+    table.iter().find(|(field, value, _)| holds(*field, value)).map(|(_, _, category)| *category)
+}
+
+/// Whether a text has these words in it, which are written in small letters.
+#[must_use]
+pub fn mentions(text: &str, words: &str) -> bool {
+    text.to_lowercase().contains(words)
+}
+
+/// The last line of standard error whose class is known.
+pub fn last_known(stderr: &Tail, category: impl Fn(&str) -> Option<Category>) -> Option<Outcome> {
+    stderr.iter().rev().find_map(|line| category(line).map(|category| Outcome::new(category, line)))
+}
+
+/// The outcome of a process that left without a result; `known`: what its last words mean, where they count.
+#[must_use]
+pub fn left(exit: Option<Exit>, known: Option<Outcome>, stderr: &Tail) -> Outcome {
+    match (known, exit) {
+        (Some(outcome), _) => outcome,
+        (None, Some(Exit::Code(0))) => Outcome::new(Category::Crash, "the process left without a result"),
+        (None, exit) => died(exit, stderr),
+    }
+}
