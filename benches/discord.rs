@@ -195,7 +195,7 @@ async fn answers(given: &Arguments) {
     let (mut starts, mut asked, mut syncs) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()], Vec::new());
     for _ in 0..given.pairs {
         let dir = folder();
-        let sims = [Discord::start().await, Discord::start().await];
+        let sims = [Discord::start().await, Discord::builder().any_bot().start().await];
         let people = sims.each_ref().map(|sim| {
             sim.makes_channel("#general");
             sim.user("alice")

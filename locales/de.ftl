@@ -498,6 +498,7 @@ cmd-setting-placeholder = { $key }: prompt=arg gehört zu {"{"}prompt{"}"} im Be
 
 discord-left-out = Nicht oder nur teilweise bei der Nachricht: { $files }. Ein Agent bekommt Textdateien, mit der Nachricht höchstens { $max } KiB; der Rest gehört in seinen Arbeitsordner.
 discord-no-content = Der Message Content Intent ist aus, deshalb kann herder nicht lesen, was hier geschrieben wird. Slash-Befehle, Knöpfe, private Nachrichten und Nachrichten, die herder erwähnen, gehen; einfacher Text im Kanal eines Agenten nicht. Einschalten: Developer Portal, Bot, Privileged Gateway Intents, Message Content Intent; danach herder neu starten.
+discord-post-refused = 🚫 Hier war etwas zu sagen, das Discord in keiner Form annimmt. Was ein Agent sagt, steht in seinem `log`, der Grund im Protokoll von herder.
 ## Befehle von Netzen, die eigene haben
 
 slash-pause = pausieren

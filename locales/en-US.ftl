@@ -542,6 +542,7 @@ cmd-setting-placeholder = { $key }: prompt=arg goes with {"{"}prompt{"}"} in the
 # $files: names of files; $max: kilobytes.
 discord-left-out = Not with the message, or only in part: { $files }. An agent gets text files, { $max } KiB with the message at most; put the rest into its workspace.
 discord-no-content = The Message Content intent is switched off, so herder cannot read what is written here. Slash commands, buttons, private messages and messages that mention herder work; plain text in an agent's channel does not. To switch it on: Developer Portal, Bot, Privileged Gateway Intents, Message Content Intent; then start herder again.
+discord-post-refused = 🚫 Something was to be said here that Discord takes in no form. What an agent says is in its `log`, the reason in herder's own log.
 ## Commands of networks that have their own: names and descriptions
 
 # Names: small letters, digits, hyphens; at most 32 characters. In English they are the commands' own.

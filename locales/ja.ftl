@@ -442,6 +442,7 @@ cmd-setting-placeholder = { $key }：prompt=arg はコマンドに {"{"}prompt{"
 
 discord-left-out = メッセージに含まれない、または一部だけのファイル: { $files }。エージェントに届くのはテキストファイルだけで、メッセージと合わせて { $max } KiB までです。残りは作業フォルダーに置いてください。
 discord-no-content = Message Content Intent がオフのため、herder はここに書かれた内容を読めません。スラッシュコマンド、ボタン、個人メッセージ、herder へのメンション付きメッセージは使えますが、エージェントのチャンネルに書いたふつうの文は届きません。オンにするには: Developer Portal → Bot → Privileged Gateway Intents → Message Content Intent。そのあと herder を再起動してください。
+discord-post-refused = 🚫 ここに表示するはずの内容を Discord がどの形でも受け付けませんでした。エージェントの発言は `log` に、理由は herder 自身のログにあります。
 ## 独自のコマンドを持つネットワーク
 
 slash-pause = 一時停止

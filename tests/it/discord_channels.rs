@@ -134,7 +134,14 @@ async fn what_is_deleted_is_made_again_in_its_place() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_that_is_removed_is_archived_and_comes_back_with_its_history() {
-    let (sim, dir) = (Discord::start().await, tempfile::tempdir().unwrap());
+    let (sim, dir) = (
+        {
+            // What the invite link does not ask for.
+            let permissions = permission::BOT | permission::MANAGE_ROLES;
+            Discord::builder().bot_permissions(permissions).start().await
+        },
+        tempfile::tempdir().unwrap(),
+    );
     let stage = open(dir.path(), &sim).await;
     rooms_stand(&sim).await;
     let before = sim.channel("#spark").await.id;

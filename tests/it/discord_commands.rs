@@ -149,7 +149,7 @@ async fn names_are_completed() {
 async fn long_texts_are_asked_for_in_a_form() {
     let mut rig = Rig::open().await;
     let olga = manager(&rig.sim, "olga");
-    let asked = olga.slash("general", "task add", json!({ "agent": "spark" }));
+    let asked = olga.slash("general", "task add", json!({ "agent": "@Spark" }));
     let modal = asked.modal().await;
     assert_eq!((modal.title.as_str(), modal.fields[0].label.as_str()), ("A task for spark", "What to do"));
     // The form is filled in after a restart, too.
@@ -269,6 +269,21 @@ async fn what_is_answered_without_the_button_is_shown_by_it() {
     let (olga, otto) = (manager(&rig.sim, "olga"), manager(&rig.sim, "otto"));
     let post = rig.paused_post(&olga).await;
     otto.slash("general", "resume", json!({ "agent": "spark" })).answer().await;
+    let shown =
+        rig.sim.message(post.id, |message| message.buttons().iter().any(|button| button.disabled)).await;
+    assert_eq!(labels(&shown), ["Resume · otto (discord)", "Transcript"]);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_answered_while_discord_is_away_is_shown_when_it_is_back() {
+    let mut rig = Rig::open().await;
+    let (olga, otto) = (manager(&rig.sim, "olga"), manager(&rig.sim, "otto"));
+    let post = rig.paused_post(&olga).await;
+    let edit = "PATCH /channels/{channel_id}/messages/{message_id}";
+    let away = rig.sim.inject(Fault::status(403, Effect::Before).on(edit));
+    otto.slash("general", "resume", json!({ "agent": "spark" })).answer().await;
+    away.spent().await;
     let shown =
         rig.sim.message(post.id, |message| message.buttons().iter().any(|button| button.disabled)).await;
     assert_eq!(labels(&shown), ["Resume · otto (discord)", "Transcript"]);

@@ -234,13 +234,47 @@ async fn long_words_come_as_a_file() {
 async fn what_discord_refuses_holds_nothing_up() {
     let rig = Rig::open(Discord::start().await, &["spark"]).await;
     let invalid = || Fault::refused(400, 50035, "Invalid Form Body").on(POST);
-    // The first in every form, the second as it is meant.
-    let refused = rig.sim.inject(invalid().times(4));
+    // The first in all its forms, and the sentence about it; the second as it is meant.
+    let refused = rig.sim.inject(invalid().times(5));
     let (posts, _) = numbered("spark", 3);
     rig.owe(posts).await;
     rig.until_said("spark", 2).await;
     assert_eq!(rig.said("spark"), ["post 2 of spark", "post 3 of spark"]);
-    assert_eq!(refused.struck(), 4);
+    assert_eq!(refused.struck(), 5);
+}
+
+#[tokio::test]
+async fn what_discord_takes_in_no_form_is_said_to_be_missing() {
+    let rig = Rig::open(Discord::start().await, &["spark"]).await;
+    rig.sim.inject(Fault::refused(400, 200_000, "Message was blocked by AutoMod").on(POST).times(3));
+    let (posts, _) = numbered("spark", 2);
+    rig.owe(posts).await;
+    rig.until_said("spark", 1).await;
+    let said = rig.sim.posts("spark");
+    let [.., missing, next] = &said[..] else { panic!("two posts: {said:?}") };
+    assert_eq!(next, "post 2 of spark");
+    assert!(missing.starts_with("🚫 Something was to be said here"), "{missing}");
+}
+
+#[tokio::test]
+async fn what_stands_between_herder_and_discord_makes_nothing_be_given_up() {
+    let rig = Rig::open(Discord::start().await, &["spark", "flint"]).await;
+    // Pages of a guard or a proxy, and a refusal that says nothing of the message.
+    let faults = [
+        rig.sim.inject(Fault::status(403, Effect::Before).on(POST)),
+        rig.sim.inject(Fault::status(404, Effect::Before).on(POST)),
+        rig.sim.inject(Fault::refused(403, 40_004, "Send message temporarily disabled").on(POST)),
+        // Taken, and the answer is a page.
+        rig.sim.inject(Fault::status(200, Effect::After).on(POST)),
+    ];
+    let ((sparks, of_spark), (flints, of_flint)) = (numbered("spark", 2), numbered("flint", 2));
+    rig.owe(sparks.into_iter().chain(flints).collect()).await;
+    for fault in &faults {
+        fault.spent().await;
+    }
+    rig.until_said("spark", 2).await;
+    rig.until_said("flint", 2).await;
+    assert_eq!((rig.said("spark"), rig.said("flint")), (of_spark, of_flint));
 }
 
 #[tokio::test]

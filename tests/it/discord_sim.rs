@@ -68,7 +68,7 @@ async fn what_discord_refuses_is_refused_and_recorded() {
         ),
     ];
     for (body, code, part) in cases {
-        let sim = Discord::start().await;
+        let sim = Discord::builder().any_bot().start().await;
         let general = sim.channel("general").await.id;
         let (status, answer) = Raw::new(&sim).says(general, body).await;
         assert_eq!((status.as_u16(), &answer["code"]), (400, &json!(code)), "{answer}");
@@ -99,7 +99,7 @@ async fn commands_are_held_to_the_rules_the_contract_lacks() {
         ((0..101).map(|n| json!({ "name": format!("c{n}"), "description": "d" })).collect(), "reached (100)"),
     ];
     for (body, part) in cases {
-        let sim = Discord::start().await;
+        let sim = Discord::builder().any_bot().start().await;
         let path = format!("/applications/{}/guilds/{}/commands", sim.bot_id(), sim.guild_id());
         let (status, answer) = Raw::new(&sim).send(Method::PUT, &path, &body).await;
         assert_eq!((status.as_u16(), &answer["code"]), (400, &json!(50035)), "{part}: {answer}");
@@ -109,7 +109,7 @@ async fn commands_are_held_to_the_rules_the_contract_lacks() {
 
 #[tokio::test]
 async fn who_may_not_is_told_so() {
-    let sim = Discord::builder().bot_permissions(permission::EVERYONE).start().await;
+    let sim = Discord::builder().any_bot().bot_permissions(permission::EVERYONE).start().await;
     let raw = Raw::new(&sim);
     let path = format!("/guilds/{}/channels", sim.guild_id());
     let (status, answer) = raw.send(Method::POST, &path, &json!({ "name": "spark" })).await;
@@ -130,7 +130,7 @@ async fn who_may_not_is_told_so() {
 
 #[tokio::test]
 async fn a_violation_nobody_announced_fails_the_test() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let general = sim.channel("general").await.id;
     Raw::new(&sim).says(general, json!({})).await;
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(sim)));
@@ -140,7 +140,7 @@ async fn a_violation_nobody_announced_fails_the_test() {
 
 #[tokio::test]
 async fn a_misspelt_field_is_a_warning() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let general = sim.channel("general").await.id;
     let body = json!({ "content": "a", "embeds": [{ "titel": "b" }], "allowed_mention": {} });
     let (status, _) = Raw::new(&sim).says(general, body).await;
@@ -154,7 +154,7 @@ async fn a_misspelt_field_is_a_warning() {
 
 #[tokio::test]
 async fn a_nonce_that_is_enforced_makes_one_message_of_two() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let general = sim.channel("general").await.id;
     let raw = Raw::new(&sim);
     let lost = sim.inject(Fault::dropped(Effect::After).on("POST /channels/{channel_id}/messages"));
@@ -171,7 +171,7 @@ async fn a_nonce_that_is_enforced_makes_one_message_of_two() {
 
 #[tokio::test]
 async fn topics_change_twice_in_ten_minutes() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let general = sim.channel("general").await.id;
     let raw = Raw::new(&sim);
     let path = format!("/channels/{general}");
@@ -186,7 +186,7 @@ async fn topics_change_twice_in_ten_minutes() {
 
 #[tokio::test]
 async fn buckets_are_announced_and_enforced() {
-    let sim = Discord::builder().real_limits().start().await;
+    let sim = Discord::builder().any_bot().real_limits().start().await;
     let general = sim.channel("general").await.id;
     let raw = Raw::new(&sim);
     for number in 0..6 {
@@ -203,7 +203,7 @@ async fn buckets_are_announced_and_enforced() {
 
 #[tokio::test]
 async fn files_are_kept_and_served() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let general = sim.channel("general").await.id;
     let raw = Raw::new(&sim);
     let form = reqwest::multipart::Form::new()
@@ -229,7 +229,7 @@ async fn files_are_kept_and_served() {
 
 #[tokio::test]
 async fn history_is_read_from_both_ends() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let alice = sim.user("alice");
     let ids: Vec<u64> = (0..5).map(|n| alice.says("general", &n.to_string())).collect();
     let raw = Raw::new(&sim);
@@ -251,7 +251,7 @@ async fn history_is_read_from_both_ends() {
 #[tokio::test(flavor = "multi_thread")]
 async fn herder_comes_in_by_both_doors() {
     for door in [Door::Plain, Door::Encrypted] {
-        let sim = Discord::start().await;
+        let sim = Discord::builder().any_bot().start().await;
         let dir = tempfile::tempdir().expect("a temporary folder");
         let mut config = stage::config(dir.path(), Vec::new(), Vec::new());
         config.discord = Some(stage::discord(&sim, door));

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
@@ -22,7 +23,7 @@ use super::Bot;
 use super::custom_id::{Answer, Confirm, CustomId};
 use super::interactions::{Asker, locale};
 use super::reply::{self, Reply, SOON};
-use super::rest::code;
+use super::rest::{RestError, code};
 use crate::commands::interact::{Answered, Structured};
 use crate::commands::options::Given;
 use crate::commands::{Command, Verb};
@@ -43,6 +44,9 @@ pub(super) const PROMPTS_CAPACITY: usize = 64;
 
 /// Under which keys messages with buttons are remembered.
 const PREFIX: &str = "discord/prompt/";
+
+/// The first and the longest wait before a message whose buttons could not be changed is tried again.
+const AGAIN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(300));
 
 /// Entries of an agent that are looked at for who made it go on.
 const LOOK_BACK: usize = 100;
@@ -322,7 +326,7 @@ async fn show(
                 let update = json!({ "type": 7, "data": { "components": rows } });
                 if let Err(reason) = bot.rest.respond(asker.id, &asker.token, &update).await {
                     warn!(%reason, "a press could not be acknowledged");
-                    change(bot, press.channel_id, press.message.id, &rows).await;
+                    change_once(bot, press, &rows).await;
                 }
             }
         }
@@ -337,17 +341,34 @@ async fn show(
                 warn!(%reason, "whoever pressed a button could not be told");
             }
         }
-        Pressed::Buttons(rows) => change(bot, press.channel_id, press.message.id, &rows).await,
+        Pressed::Buttons(rows) => change_once(bot, press, &rows).await,
     }
 }
 
-/// Puts other buttons under a message. One that is gone needs none.
-async fn change(bot: &Bot, channel: ChannelId, message: MessageId, rows: &[CreateActionRow]) {
+async fn change_once(bot: &Bot, press: &ComponentInteraction, rows: &[CreateActionRow]) {
+    if let Err(reason) = change(bot, press.channel_id, press.message.id, rows).await {
+        warn!(%reason, "the buttons of a message could not be changed");
+    }
+}
+
+/// Puts other buttons under a message. One that is gone needs none, and what Discord does not take it will never take.
+///
+/// # Errors
+/// It may be taken later.
+async fn change(
+    bot: &Bot,
+    channel: ChannelId,
+    message: MessageId,
+    rows: &[CreateActionRow],
+) -> Result<(), RestError> {
     let change = json!({ "components": rows });
     match bot.rest.edit_message(channel, message, &change).await {
-        Ok(()) => {}
-        Err(gone) if matches!(gone.code(), Some(code::UNKNOWN_MESSAGE | code::UNKNOWN_CHANNEL)) => {}
-        Err(reason) => warn!(%reason, "the buttons of a message could not be changed"),
+        Err(gone) if matches!(gone.code(), Some(code::UNKNOWN_MESSAGE | code::UNKNOWN_CHANNEL)) => Ok(()),
+        Err(reason @ RestError::Refused { .. }) if reason.is_final() => {
+            warn!(%reason, "the buttons of a message cannot be changed");
+            Ok(())
+        }
+        answer => answer,
     }
 }
 
@@ -419,24 +440,34 @@ pub(super) async fn posted(bot: &Bot, post: &Post, channel: ChannelId, message: 
 pub(super) async fn keep(bot: Arc<Bot>, mut sent: mpsc::Receiver<Prompt>) {
     let mut followed = FuturesUnordered::new();
     for prompt in remembered(&bot).await.into_values() {
-        followed.push(settled(&bot, prompt));
+        followed.push(followed_to_its_end(&bot, prompt));
     }
     loop {
         tokio::select! {
             prompt = sent.recv() => {
                 let Some(prompt) = prompt else { return };
-                followed.push(settled(&bot, prompt));
+                followed.push(followed_to_its_end(&bot, prompt));
             }
-            Some(prompt) = followed.next(), if !followed.is_empty() => {
-                let done = who(&bot, &prompt.agent, prompt.at).await;
-                let row = closed_row(&bot.ports.locale, (&prompt.agent, prompt.at), done.as_ref());
-                change(&bot, prompt.channel, prompt.message, &[row]).await;
-                let forgotten = Memo { key: prompt.key(), value: None };
-                if let Err(reason) = bot.ports.journal.remember(vec![forgotten]).await {
-                    error!(%reason, "a message with buttons could not be forgotten");
-                }
-            }
+            Some(()) = followed.next(), if !followed.is_empty() => {}
         }
+    }
+}
+
+/// Shows who answered once somebody has, however long Discord is away. A message is forgotten when that is done, so that
+/// after a restart it is gone on with.
+async fn followed_to_its_end(bot: &Bot, prompt: Prompt) {
+    let prompt = settled(bot, prompt).await;
+    let done = who(bot, &prompt.agent, prompt.at).await;
+    let row = [closed_row(&bot.ports.locale, (&prompt.agent, prompt.at), done.as_ref())];
+    let (mut wait, longest) = AGAIN;
+    while let Err(reason) = change(bot, prompt.channel, prompt.message, &row).await {
+        warn!(%reason, agent = %prompt.agent, "who answered a post could not be shown; it is tried again");
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(longest);
+    }
+    let forgotten = Memo { key: prompt.key(), value: None };
+    if let Err(reason) = bot.ports.journal.remember(vec![forgotten]).await {
+        error!(%reason, "a message with buttons could not be forgotten");
     }
 }
 

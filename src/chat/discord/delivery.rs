@@ -9,8 +9,9 @@
 //! A line is one whole message. Each has a nonce that Discord enforces, made of the post's id and the line's index: whatever
 //! is sent again, because an answer was lost or herder was killed, is shown once. The next line of a channel goes when the
 //! last one is confirmed on disk, so the order of a channel is the order of its posts, and at most one message per channel is
-//! ever in doubt. What Discord refuses for good is sent in a simpler form ([`message::Form`]) and at last given up, so that
-//! it never holds up what follows.
+//! ever in doubt. What Discord refuses for good is sent in a simpler form ([`message::Form`]), at last as a sentence that says
+//! so, and never holds up what follows. What is refused without a word about the message waits as if there was no answer:
+//! that is a proxy, a guard or a bad day, and what is owed then is owed still when it is over.
 
 mod message;
 mod traffic;
@@ -18,7 +19,7 @@ mod traffic;
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -73,7 +74,7 @@ pub(super) async fn run(bot: Arc<Bot>, shutdown: CancellationToken) {
     let salt = salt(&bot).await;
     let mut delivery = Delivery {
         salt: salt.into(),
-        run: message::run(random()).into(),
+        run: run_of_process().into(),
         traffic: Traffic::default(),
         flights: FuturesUnordered::new(),
         private: HashMap::new(),
@@ -207,6 +208,7 @@ impl Delivery {
         let flight = Sender {
             bot: Arc::clone(&self.ways.bot),
             nonce: message::nonce(&self.salt, &self.run, &line),
+            odd: self.traffic.odd(place),
             line,
             place,
             private,
@@ -236,6 +238,8 @@ struct Sender {
     nonce: String,
     place: Place,
     private: Option<ChannelId>,
+    /// How often it was refused before for nothing that is known.
+    odd: u32,
 }
 
 impl Sender {
@@ -267,8 +271,8 @@ impl Sender {
             (Place::Channel(channel), _) | (Place::Person(_), Some(channel)) => Ok(channel),
             (Place::Nowhere, _) => Err(Verdict::Closed),
             (Place::Person(person), None) => self.rest().create_dm(person).await.map_err(|error| {
-                match message::verdict(&error, Form::Shortened, true) {
-                    Verdict::Later => Verdict::Later,
+                match message::verdict(&error, Form::Shortened, true, self.odd) {
+                    waits @ (Verdict::Later | Verdict::Odd) => waits,
                     Verdict::Sent | Verdict::Gone | Verdict::Denied | Verdict::Closed | Verdict::Simpler => {
                         Verdict::Closed
                     }
@@ -286,26 +290,32 @@ impl Sender {
             Vec::new()
         };
         let rows = serde_json::to_value(&rows).ok().filter(|_| !rows.is_empty());
+        let told = self.bot.ports.locale.text("discord-post-refused", &[]);
         let mut form = Form::Whole;
         loop {
             let files: Vec<File> = match form {
                 Form::Whole => self.file().into_iter().collect(),
-                Form::Bare | Form::Shortened => Vec::new(),
+                Form::Bare | Form::Shortened | Form::Told => Vec::new(),
             };
-            let body = message::body(&self.line, &self.nonce, form, rows.clone());
+            let body = message::body(&self.line, &self.nonce, form, rows.clone(), &told);
             let error = match self.rest().send_message(channel, &body, &files).await {
                 Ok(message) => return Ok(Some(message)),
                 Err(error) => error,
             };
-            let verdict = message::verdict(&error, form, private);
+            let verdict = message::verdict(&error, form, private, self.odd);
             self.log(&error, verdict, channel);
             match (verdict, form.simpler()) {
                 (Verdict::Sent, _) => return Ok(None),
                 (Verdict::Simpler, Some(simpler)) => form = simpler,
                 (Verdict::Simpler, None) => return Ok(None),
-                (verdict @ (Verdict::Later | Verdict::Gone | Verdict::Denied | Verdict::Closed), _) => {
-                    return Err(verdict);
-                }
+                (
+                    verdict @ (Verdict::Later
+                    | Verdict::Odd
+                    | Verdict::Gone
+                    | Verdict::Denied
+                    | Verdict::Closed),
+                    _,
+                ) => return Err(verdict),
             }
         }
     }
@@ -319,7 +329,12 @@ impl Sender {
         let (post, index) = (self.line.post, self.line.index);
         match verdict {
             Verdict::Later => info!(%channel, %post, index, %error, "a message waits"),
-            Verdict::Sent | Verdict::Gone | Verdict::Denied | Verdict::Closed | Verdict::Simpler => {
+            Verdict::Odd
+            | Verdict::Sent
+            | Verdict::Gone
+            | Verdict::Denied
+            | Verdict::Closed
+            | Verdict::Simpler => {
                 warn!(%channel, %post, index, %error, ?verdict, "Discord did not take a message as it is");
             }
         }
@@ -349,6 +364,7 @@ impl Sender {
                 Outcome::Done
             }
             (Verdict::Later, _) => self.again(Reason::Later),
+            (Verdict::Odd, _) => self.again(Reason::Odd),
             (Verdict::Gone, Some(channel)) => {
                 self.bot.directory.doubt(channel, Doubt::Gone);
                 self.again(Reason::Gone)
@@ -399,6 +415,13 @@ async fn sleep_until(at: Option<Instant>) {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
     }
+}
+
+/// What tells the nonces of this process from those of the last one, for posts that are in no journal: they are still in
+/// the queue when an adapter takes the place of another, and Discord may have them already.
+fn run_of_process() -> &'static str {
+    static RUN: OnceLock<String> = OnceLock::new();
+    RUN.get_or_init(|| message::run(random()))
 }
 
 fn random() -> u64 {

@@ -251,8 +251,12 @@ async fn carry_out(bot: &Arc<Bot>, asker: &Asker, name: &str, given: Given) {
 }
 
 /// Opens the form of a command for somebody who may have it done.
-async fn offer_form(bot: &Arc<Bot>, asker: &Asker, command: &'static Command, given: Given) {
-    let locale = locale(bot, asker);
+async fn offer_form(bot: &Arc<Bot>, asker: &Asker, command: &'static Command, mut given: Given) {
+    // The form carries the agent's name as it is, however it was written.
+    if let (Some(agent), true) = (agent(asker, &given), given.get("agent").is_some()) {
+        given.0.retain(|(name, _)| name != "agent");
+        given.0.push(("agent".to_owned(), agent.to_string()));
+    }
     let structured = asker.structured(command.name, given);
     if let Err(lines) = bot.ports.dispatcher.may(&structured) {
         let refused = Answered { refused: true, lines, data: None };
@@ -260,7 +264,8 @@ async fn offer_form(bot: &Arc<Bot>, asker: &Asker, command: &'static Command, gi
         return;
     }
     let Some(id) = CustomId::form(command, &structured.given) else {
-        reply::at_once(bot, asker, &Reply::to_them(locale.text("answer-unknown", &[]))).await;
+        // What no form can carry is wrong in itself: whoever gave it is told what.
+        carry_out(bot, asker, command.name, structured.given).await;
         return;
     };
     let form = form(bot, asker, command, &structured.given, &id);

@@ -3,15 +3,18 @@
 //! What a mark should be follows from the agents' views, and from their history once work has left them; nothing is counted
 //! along, so a restart only looks again. A message is followed until its work is over and marked so.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use serenity::all::{ChannelId, MessageId};
-use tokio::sync::Notify;
+use tokio::sync::watch;
 use tracing::{debug, warn};
 
 use super::Bot;
+use super::rest::{RestError, code};
 use crate::core::event::Event;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::outcome::Category;
@@ -21,6 +24,8 @@ use crate::supervisor::View;
 
 /// Marks follow the agents at most so often: work that is done at once needs one mark, not three.
 const EVERY: Duration = Duration::from_millis(400);
+/// After a mark that could not be put, unless something changes before.
+const AGAIN: Duration = Duration::from_secs(15);
 /// How far back it is looked for what became of work.
 const HISTORY: usize = 500;
 
@@ -77,7 +82,8 @@ struct Followed {
 pub(super) struct Marks {
     followed: Mutex<BTreeMap<u64, Followed>>,
     finished: Mutex<Vec<u64>>,
-    added: Notify,
+    /// How many were added: whoever keeps the marks of a channel looks again.
+    added: watch::Sender<u64>,
 }
 
 impl Marks {
@@ -94,7 +100,7 @@ impl Marks {
     fn follow(&self, channel: u64, message: u64, heard: &Heard, shown: Shown) -> bool {
         let (Some(agent), Some(work)) = (heard.agent.clone(), heard.work) else { return false };
         self.followed().insert(message, Followed { channel, agent, work, shown });
-        self.added.notify_one();
+        self.added.send_modify(|count| *count = count.wrapping_add(1));
         true
     }
 
@@ -112,6 +118,16 @@ impl Marks {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn channels(&self) -> BTreeSet<u64> {
+        self.followed().values().map(|followed| followed.channel).collect()
+    }
+
+    fn in_channel(&self, channel: u64) -> Vec<(u64, Followed)> {
+        let followed = self.followed();
+        let here = followed.iter().filter(|(_, followed)| followed.channel == channel);
+        here.map(|(message, followed)| (*message, followed.clone())).collect()
+    }
+
     fn shows(&self, message: u64, mark: Mark) {
         let mut followed = self.followed();
         if mark.is_last() {
@@ -123,24 +139,57 @@ impl Marks {
     }
 }
 
-/// Keeps the marks as the work is, until dropped.
+/// Keeps the marks as the work is, until dropped. Each channel by itself: Discord takes a few reactions a second in each, and
+/// one where it takes none holds up no other.
 pub(super) async fn keep(bot: &Bot, marks: &Marks) {
-    let mut changes = bot.ports.fleet.changes();
+    let mut added = marks.added.subscribe();
+    let mut kept = BTreeSet::new();
+    let mut keepers = FuturesUnordered::new();
     loop {
-        let all: Vec<(u64, Followed)> =
-            marks.followed().iter().map(|(message, followed)| (*message, followed.clone())).collect();
-        for (message, followed) in all {
+        for channel in marks.channels() {
+            if kept.insert(channel) {
+                keepers.push(keep_channel(bot, marks, channel));
+            }
+        }
+        tokio::select! {
+            added = added.changed() => if added.is_err() {
+                return std::future::pending().await;
+            },
+            Some(channel) = keepers.next(), if !keepers.is_empty() => {
+                kept.remove(&channel);
+            }
+        }
+    }
+}
+
+/// Keeps the marks of a channel as long as something in it is followed, and gives it back then.
+async fn keep_channel(bot: &Bot, marks: &Marks, channel: u64) -> u64 {
+    let (mut changes, mut added) = (bot.ports.fleet.changes(), marks.added.subscribe());
+    loop {
+        let followed = marks.in_channel(channel);
+        if followed.is_empty() {
+            return channel;
+        }
+        let mut failed = false;
+        for (message, followed) in followed {
             let mark = mark(bot, &followed).await;
-            if followed.shown != Shown::This(mark) {
-                show(bot, message, &followed, mark).await;
+            if followed.shown == Shown::This(mark) {
+                continue;
+            }
+            if show(bot, message, &followed, mark).await {
                 marks.shows(message, mark);
+            } else {
+                failed = true;
             }
         }
         tokio::select! {
             changed = changes.changed() => if changed.is_err() {
                 return std::future::pending().await;
             },
-            () = marks.added.notified() => {}
+            added = added.changed() => if added.is_err() {
+                return std::future::pending().await;
+            },
+            () = tokio::time::sleep(AGAIN), if failed => {}
         }
         tokio::time::sleep(EVERY).await;
     }
@@ -206,13 +255,17 @@ fn fate(entries: &[Recorded], work: WorkId) -> Mark {
     mark
 }
 
-async fn show(bot: &Bot, message: u64, followed: &Followed, mark: Mark) {
+/// Puts a mark in place of the one before. Answers whether it is there, or never will be: a mark is a courtesy, what counts
+/// was answered or is under way.
+async fn show(bot: &Bot, message: u64, followed: &Followed, mark: Mark) -> bool {
     let (channel, message) = (ChannelId::new(followed.channel.max(1)), MessageId::new(message.max(1)));
     if let Some(emoji) = mark.emoji()
         && let Err(error) = bot.rest.add_reaction(channel, message, emoji).await
     {
-        // A mark is a courtesy: what counts was answered or is under way.
         debug!(%error, %message, "a message could not be marked");
+        if is_worth_another_try(&error) {
+            return false;
+        }
     }
     let before = match followed.shown {
         Shown::Nothing => Vec::new(),
@@ -222,8 +275,17 @@ async fn show(bot: &Bot, message: u64, followed: &Followed, mark: Mark) {
     for emoji in before.into_iter().filter(|before| *before != mark).filter_map(Mark::emoji) {
         if let Err(error) = bot.rest.remove_own_reaction(channel, message, emoji).await {
             debug!(%error, %message, "a mark could not be taken back");
+            if is_worth_another_try(&error) {
+                return false;
+            }
         }
     }
+    true
+}
+
+/// A permission that is missing is said elsewhere; asking on for it would count towards a ban.
+fn is_worth_another_try(error: &RestError) -> bool {
+    !error.is_final() && !matches!(error.code(), Some(code::MISSING_ACCESS | code::MISSING_PERMISSIONS))
 }
 
 #[cfg(test)]

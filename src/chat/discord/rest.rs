@@ -15,7 +15,8 @@
 //! - What makes something new each time (a channel, a follow-up) is not repeated once it may have been done: then the error
 //!   says [`RestError::maybe_done`], and whoever asked looks before asking again. A message with a nonce that is enforced is
 //!   repeated safely.
-//! - Nobody is pinged: `allowed_mentions` of every message says so, whoever wrote the body.
+//! - Nobody is pinged, and no address is fetched for a preview: `allowed_mentions` and `flags` of every message say so,
+//!   whoever wrote the body.
 //! - No token is in an error, a log or an address that is logged.
 //!
 //! | function | what it does |
@@ -147,8 +148,7 @@ impl Rest {
 
     async fn json<T: DeserializeOwned>(&self, route: Route, body: Body<'_>) -> Result<T, RestError> {
         let answer = self.request(&route, body).await?;
-        serde_json::from_slice(&answer)
-            .map_err(|error| RestError::Unreadable { request: route.name(), reason: error.to_string() })
+        serde_json::from_slice(&answer).map_err(|error| RestError::unreadable(route.name(), &error))
     }
 
     async fn done(&self, route: Route, body: Body<'_>) -> Result<(), RestError> {

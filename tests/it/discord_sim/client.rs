@@ -161,7 +161,7 @@ async fn started(sim: &Discord, way: Way) -> JoinHandle<Result<(), serenity::Err
 #[tokio::test]
 async fn a_conversation() {
     for way in [Way::Plain, Way::Encrypted] {
-        let sim = Discord::start().await;
+        let sim = Discord::builder().any_bot().start().await;
         let _bot = started(&sim, way).await;
         let alice = sim.user("alice").locale("de");
 
@@ -184,7 +184,7 @@ async fn a_conversation() {
 
 #[tokio::test]
 async fn completion_buttons_and_modals() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let _bot = started(&sim, Way::Plain).await;
     let alice = sim.user("alice");
     assert!(!alice.is_offered("pause") && alice.is_offered("task"));
@@ -211,7 +211,7 @@ async fn completion_buttons_and_modals() {
 
 #[tokio::test]
 async fn what_is_missed_is_replayed_after_each_way_to_lose_a_connection() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let _bot = started(&sim, Way::Plain).await;
     let alice = sim.user("alice");
     let gateway = sim.gateway();
@@ -234,14 +234,14 @@ async fn what_is_missed_is_replayed_after_each_way_to_lose_a_connection() {
 
 #[tokio::test]
 async fn a_token_or_an_intent_that_is_refused_ends_the_client() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let bot = started(&sim, Way::Plain).await;
     sim.changes_token("another");
     sim.gateway().drops_fin();
     // The resume is refused with 4004.
     assert!(bot.await.expect("no panic").is_err());
 
-    let sim = Discord::builder().without_message_content().start().await;
+    let sim = Discord::builder().any_bot().without_message_content().start().await;
     let bot = self::bot(&sim, Way::Plain, intents()).await;
     let ended = bot.await.expect("no panic").expect_err("4014").to_string();
     assert!(ended.contains("intents"), "{ended}");
@@ -249,7 +249,7 @@ async fn a_token_or_an_intent_that_is_refused_ends_the_client() {
 
 #[tokio::test]
 async fn without_the_intent_only_what_is_meant_for_the_bot_has_words() {
-    let sim = Discord::builder().without_message_content().start().await;
+    let sim = Discord::builder().any_bot().without_message_content().start().await;
     let _bot = bot(&sim, Way::Plain, GatewayIntents::non_privileged()).await;
     sim.command("pause").await;
     let alice = sim.user("alice");
@@ -261,7 +261,7 @@ async fn without_the_intent_only_what_is_meant_for_the_bot_has_words() {
 
 #[tokio::test]
 async fn an_answer_that_never_comes_is_a_violation() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let _bot = started(&sim, Way::Plain).await;
     let alice = sim.user("alice");
     sim.inject(Fault::status(500, Effect::Before).on(CALLBACK).always());
@@ -283,7 +283,7 @@ async fn acknowledges(sim: &Discord, asked: &Asked) -> u16 {
 
 #[tokio::test]
 async fn a_second_acknowledgement_is_refused() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let _bot = started(&sim, Way::Plain).await;
     let asked = sim.user("alice").slash("#general", "slow", json!({ "words": "a" }));
     asked.answer().await;
@@ -293,7 +293,7 @@ async fn a_second_acknowledgement_is_refused() {
 
 #[tokio::test]
 async fn an_acknowledgement_whose_answer_was_lost_may_be_repeated() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let _bot = started(&sim, Way::Plain).await;
     // poise takes the loss for a failure and tells the user, which is a second acknowledgement.
     sim.inject(Fault::dropped(Effect::After).on(CALLBACK));
@@ -306,7 +306,7 @@ async fn an_acknowledgement_whose_answer_was_lost_may_be_repeated() {
 
 #[tokio::test]
 async fn an_acknowledgement_that_comes_late_is_refused() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let _bot = started(&sim, Way::Plain).await;
     // The bot does not get through with its own.
     let blocked = sim.inject(Fault::status(500, Effect::Before).on(CALLBACK).times(2));
@@ -320,7 +320,7 @@ async fn an_acknowledgement_that_comes_late_is_refused() {
 
 #[tokio::test]
 async fn with_the_rate_limiter_of_production_a_429_is_waited_out() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let _bot = started(&sim, Way::Encrypted).await;
     let limited = sim.inject(Fault::rate_limited(0.2).on(MESSAGES));
     let said = sim.user("alice").says("#general", "a");
@@ -330,7 +330,7 @@ async fn with_the_rate_limiter_of_production_a_429_is_waited_out() {
 
 #[tokio::test]
 async fn events_come_twice_and_in_the_wrong_order() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let _bot = started(&sim, Way::Plain).await;
     let alice = sim.user("alice");
     sim.gateway().duplicates("MESSAGE_CREATE", 1);
@@ -346,7 +346,7 @@ async fn events_come_twice_and_in_the_wrong_order() {
 
 #[tokio::test]
 async fn what_cannot_be_resumed_begins_anew() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let _bot = started(&sim, Way::Plain).await;
     let gateway = sim.gateway();
     gateway.invalidates(false);
@@ -359,7 +359,7 @@ async fn what_cannot_be_resumed_begins_anew() {
 
 #[tokio::test]
 async fn a_zombie_is_left_for_a_new_session() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     sim.gateway().heartbeat(Duration::from_millis(200));
     let _bot = started(&sim, Way::Plain).await;
     sim.gateway().zombie(true);
@@ -371,7 +371,7 @@ async fn a_zombie_is_left_for_a_new_session() {
 
 #[tokio::test]
 async fn nothing_gets_through_while_discord_is_offline() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let _bot = started(&sim, Way::Plain).await;
     sim.goes_offline();
     sim.gateway().silent().await;
@@ -410,7 +410,7 @@ async fn everything_happens(sim: &Discord) {
 
 #[tokio::test]
 async fn every_event_is_one_that_the_client_understands() {
-    let sim = Discord::start().await;
+    let sim = Discord::builder().any_bot().start().await;
     let _bot = started(&sim, Way::Plain).await;
     everything_happens(&sim).await;
     let sent: Vec<String> = sim.look(|state| state.gateway.sessions[0].sent().map(str::to_owned).collect());

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::fault::{Fault, Injected};
 use super::gateway::Push;
-use super::permission;
 use super::rest;
 use super::state::{
     Bot, Channel, Command, Guild, Id, Member, Message, Overwrite, Person, Request, Role, State,
@@ -16,7 +15,14 @@ use super::{Discord, Shared};
 
 /// One guild with an owner, the bot and a channel `#general`.
 pub(crate) fn fresh(base: String, behind: Duration, token: &str, permissions: u64) -> State {
-    let nobody = Bot { id: 0, name: "herder".to_owned(), token: token.to_owned(), privileged: 0, role: 0 };
+    let nobody = Bot {
+        id: 0,
+        name: "herder".to_owned(),
+        token: token.to_owned(),
+        privileged: 0,
+        role: 0,
+        is_any: false,
+    };
     let guild = Guild {
         id: 0,
         name: "Workshop".to_owned(),
@@ -32,8 +38,7 @@ pub(crate) fn fresh(base: String, behind: Duration, token: &str, permissions: u6
     state.guild.owner = owner;
     state.bot.id = bot;
     state.bot.role = role;
-    let everyone = permission::EVERYONE;
-    let roles = [("@everyone", guild, everyone, false), ("herder", role, permissions, true)];
+    let roles = [("@everyone", guild, 0, false), ("herder", role, permissions, true)];
     for (position, (name, id, permissions, managed)) in roles.into_iter().enumerate() {
         let role = Role { id, name: name.to_owned(), permissions, position: position as u64, managed };
         state.guild.roles.insert(id, role);

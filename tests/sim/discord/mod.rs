@@ -128,6 +128,7 @@ pub(crate) struct Builder {
     cdn: Option<String>,
     shards: u64,
     is_roomy: bool,
+    is_any_bot: bool,
 }
 
 impl Builder {
@@ -167,6 +168,12 @@ impl Builder {
         self
     }
 
+    /// Another bot than herder: the rules that herder alone keeps do not hold for it.
+    pub(crate) fn any_bot(mut self) -> Self {
+        self.is_any_bot = true;
+        self
+    }
+
     /// As many channels as one likes, where Discord stops at 500, and at 50 in a category: for measurements.
     pub(crate) fn roomy(mut self) -> Self {
         self.is_roomy = true;
@@ -188,6 +195,7 @@ impl Builder {
         state.limits.are_real = self.real_limits;
         state.gateway.shards = self.shards;
         state.limits.is_roomy = self.is_roomy;
+        state.bot.is_any = self.is_any_bot;
         if let Some(cdn) = self.cdn {
             state.cdn = cdn;
         }
@@ -233,6 +241,7 @@ impl Discord {
             cdn: None,
             shards: 1,
             is_roomy: false,
+            is_any_bot: false,
         }
     }
 

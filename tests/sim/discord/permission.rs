@@ -17,7 +17,8 @@ pub(crate) const MANAGE_ROLES: u64 = 1 << 28;
 pub(crate) const USE_APPLICATION_COMMANDS: u64 = 1 << 31;
 pub(crate) const PIN_MESSAGES: u64 = 1 << 51;
 
-/// What everybody may do on a fresh server, as far as it matters here.
+/// What people may do. They may by a role that bots do not get, as on a careful server: there `@everyone` grants nothing,
+/// and the bot has what its invitation granted and no more.
 pub(crate) const EVERYONE: u64 = ADD_REACTIONS
     | VIEW_CHANNEL
     | SEND_MESSAGES
@@ -26,8 +27,9 @@ pub(crate) const EVERYONE: u64 = ADD_REACTIONS
     | READ_MESSAGE_HISTORY
     | USE_APPLICATION_COMMANDS;
 
-/// What the invitation of the bot granted it.
-pub(crate) const BOT: u64 = EVERYONE | MANAGE_CHANNELS | MANAGE_MESSAGES | MANAGE_ROLES;
+/// What the invitation of the bot granted it: exactly what herder's invite link asks for.
+pub(crate) const BOT: u64 =
+    VIEW_CHANNEL | SEND_MESSAGES | MANAGE_CHANNELS | READ_MESSAGE_HISTORY | ATTACH_FILES | ADD_REACTIONS;
 
 const ALL: u64 = (1 << 53) - 1;
 
@@ -38,7 +40,8 @@ impl State {
             return ALL;
         }
         let Some(member) = self.guild.members.get(&user) else { return 0 };
-        let everyone = self.guild.roles.get(&self.guild.id).map_or(0, |role| role.permissions);
+        let is_bot = self.users.get(&user).is_some_and(|user| user.bot);
+        let everyone = if is_bot { 0 } else { EVERYONE };
         let roles = member.roles.iter().filter_map(|role| self.guild.roles.get(role));
         let granted = roles.fold(everyone, |sum, role| sum | role.permissions);
         if granted & ADMINISTRATOR != 0 { ALL } else { granted }

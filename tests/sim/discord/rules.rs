@@ -50,6 +50,14 @@ pub(crate) fn message(body: &Value, at: &str) -> Vec<Problem> {
     problems
 }
 
+/// Discord would take it, herder must not send it: whatever an agent names would be fetched for a preview.
+pub(crate) fn previews(body: &Value, at: &str) -> Vec<Problem> {
+    const SUPPRESS_EMBEDS: u64 = 1 << 2;
+    let shows = body["flags"].as_u64().unwrap_or_default() & SUPPRESS_EMBEDS == 0;
+    let problem = || Problem::new(format!("{at}/flags"), "addresses in it would be shown with previews");
+    shows.then(problem).into_iter().collect()
+}
+
 fn embed_length(embed: &Value) -> usize {
     let length = |value: &Value| value.as_str().map_or(0, |text| text.chars().count());
     let fields = array(&embed["fields"]).iter().map(|field| length(&field["name"]) + length(&field["value"]));

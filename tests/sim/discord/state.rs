@@ -58,6 +58,8 @@ pub(crate) struct Bot {
     pub(crate) privileged: u64,
     /// The bot's own role on the server.
     pub(crate) role: Id,
+    /// It is not herder.
+    pub(crate) is_any: bool,
 }
 
 #[derive(Debug, Clone)]

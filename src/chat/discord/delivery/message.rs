@@ -8,12 +8,27 @@ use crate::outbox::Line;
 
 /// The longest nonce that Discord takes.
 const NONCE_MAX: usize = 25;
-/// Addresses are shown without previews: Discord would fetch what an agent names, whatever is in the address.
-const SUPPRESS_EMBEDS: u64 = 1 << 2;
-/// Quoting a message needs the permission to read older ones.
-const CANNOT_QUOTE: u32 = 160_002;
-/// The message was deleted between being seen and being quoted, in a channel that is not its own, and the like.
+/// The person is not there any more.
 const UNKNOWN_USER: u32 = 10_013;
+/// What Discord says of a message itself, and would say of it again: in another form it may be taken.
+const OF_THE_MESSAGE: [u32; 9] = [
+    // The message that is quoted, or an emoji of a button, is gone.
+    code::UNKNOWN_MESSAGE,
+    10_014,
+    // The whole is too large; the form is wrong; it is empty; it is no JSON to Discord.
+    40_005,
+    50_035,
+    50_006,
+    50_109,
+    // Quoting a message needs the permission to read older ones.
+    160_002,
+    // The server's AutoMod, and Discord's own filter of addresses.
+    200_000,
+    240_000,
+];
+/// A message that Discord refuses in a way that is not known is sent as it is so often, within about four minutes; then its
+/// other forms are tried too, in case it is the message that displeases and not the whole world.
+const ODD_MAX: u32 = 8;
 /// How much is left of a message that Discord did not take as it was.
 const SHORTENED: usize = 500;
 
@@ -27,6 +42,8 @@ pub(super) enum Form {
     Bare,
     /// The beginning of its text, without any mark that could have a meaning.
     Shortened,
+    /// A sentence of herder's that something could not be shown, so that it is not lost in silence.
+    Told,
 }
 
 impl Form {
@@ -34,7 +51,8 @@ impl Form {
         match self {
             Self::Whole => Some(Self::Bare),
             Self::Bare => Some(Self::Shortened),
-            Self::Shortened => None,
+            Self::Shortened => Some(Self::Told),
+            Self::Told => None,
         }
     }
 }
@@ -46,6 +64,9 @@ pub(super) enum Verdict {
     Sent,
     /// Discord is not well, or does not answer: later, as it is.
     Later,
+    /// Refused, but nothing is known to be wrong with the message: whatever stands between herder and Discord may have
+    /// spoken. Later, as it is.
+    Odd,
     /// The channel is not there any more.
     Gone,
     /// herder may not speak there.
@@ -56,26 +77,34 @@ pub(super) enum Verdict {
     Simpler,
 }
 
-/// What a failed try means. `private`: it was for a person.
-pub(super) fn verdict(error: &RestError, form: Form, private: bool) -> Verdict {
+/// What a failed try means. `private`: it was for a person. `odd`: how often it was refused for nothing that is known.
+pub(super) fn verdict(error: &RestError, form: Form, private: bool, odd: u32) -> Verdict {
     match error {
         RestError::Unanswered { .. } => Verdict::Later,
-        RestError::Unreadable { .. } => Verdict::Sent,
+        // What is no JSON is not from Discord, or not all of it: with the same nonce it is shown once, whichever it was.
+        RestError::Unreadable { foreign: true, .. } => Verdict::Later,
+        RestError::Unreadable { foreign: false, .. } => Verdict::Sent,
         RestError::Unaskable { .. } => Verdict::Simpler,
         RestError::Refused { status: 401, .. } => Verdict::Later,
         RestError::Refused { code: code::CANNOT_MESSAGE_USER | UNKNOWN_USER, .. } => Verdict::Closed,
         RestError::Refused { code: code::UNKNOWN_CHANNEL, .. } if private => Verdict::Closed,
         RestError::Refused { code: code::UNKNOWN_CHANNEL, .. } => Verdict::Gone,
-        RestError::Refused { code: CANNOT_QUOTE, .. } => Verdict::Simpler,
         // Perhaps only the file or the quotation is not allowed.
         RestError::Refused { code: code::MISSING_PERMISSIONS | code::MISSING_ACCESS, .. } => {
             match (form, private) {
                 (_, true) => Verdict::Closed,
                 (Form::Whole, false) => Verdict::Simpler,
-                (Form::Bare | Form::Shortened, false) => Verdict::Denied,
+                (Form::Bare | Form::Shortened | Form::Told, false) => Verdict::Denied,
             }
         }
-        RestError::Refused { .. } => Verdict::Simpler,
+        RestError::Refused { code, .. } if OF_THE_MESSAGE.contains(code) => Verdict::Simpler,
+        // Without its file it may be small enough, whoever finds it too large.
+        RestError::Refused { status: 413, .. } if form == Form::Whole => Verdict::Simpler,
+        // The other forms are tried, but for a reason that nobody knows nothing is given up.
+        RestError::Refused { .. } => match form {
+            Form::Whole | Form::Bare if odd >= ODD_MAX => Verdict::Simpler,
+            Form::Whole | Form::Bare | Form::Shortened | Form::Told => Verdict::Odd,
+        },
     }
 }
 
@@ -113,18 +142,14 @@ fn base36(mut number: u64) -> String {
     }
 }
 
-/// The body of the request. `rows` are its buttons.
-pub(super) fn body(line: &Line, nonce: &str, form: Form, rows: Option<Value>) -> Value {
+/// The body of the request. `rows` are its buttons, `told` is said in place of what cannot be.
+pub(super) fn body(line: &Line, nonce: &str, form: Form, rows: Option<Value>, told: &str) -> Value {
     let content = match form {
         Form::Whole | Form::Bare => line.text.clone(),
         Form::Shortened => shortened(&line.text),
+        Form::Told => told.to_owned(),
     };
-    let mut body = json!({
-        "content": content,
-        "nonce": nonce,
-        "enforce_nonce": true,
-        "flags": SUPPRESS_EMBEDS,
-    });
+    let mut body = json!({ "content": content, "nonce": nonce, "enforce_nonce": true });
     if form == Form::Whole {
         if let Some(quoted) = line.source.quotes.as_deref().filter(|id| line.index == 0 && is_id(id)) {
             body["message_reference"] = json!({ "message_id": quoted, "fail_if_not_exists": false });
@@ -161,25 +186,53 @@ mod tests {
     fn what_a_refusal_means() {
         let lost =
             RestError::Unanswered { request: "POST".to_owned(), reason: "slow".to_owned(), maybe_done: true };
-        let odd = RestError::Unreadable { request: "POST".to_owned(), reason: "no JSON".to_owned() };
+        let unreadable = |foreign| RestError::Unreadable {
+            request: "POST".to_owned(),
+            reason: "unexpected".to_owned(),
+            foreign,
+        };
         let table = [
-            (&lost, Form::Whole, false, Verdict::Later),
-            (&odd, Form::Whole, false, Verdict::Sent),
-            (&refused(401, 0), Form::Whole, false, Verdict::Later),
-            (&refused(404, 10003), Form::Whole, false, Verdict::Gone),
-            (&refused(404, 10003), Form::Whole, true, Verdict::Closed),
-            (&refused(403, 50007), Form::Whole, true, Verdict::Closed),
-            (&refused(403, 50013), Form::Whole, false, Verdict::Simpler),
-            (&refused(403, 50013), Form::Bare, false, Verdict::Denied),
-            (&refused(403, 50001), Form::Bare, false, Verdict::Denied),
-            (&refused(400, 160_002), Form::Whole, false, Verdict::Simpler),
-            (&refused(400, 50035), Form::Whole, false, Verdict::Simpler),
-            (&refused(400, 50035), Form::Shortened, true, Verdict::Simpler),
-            (&refused(413, 40005), Form::Whole, false, Verdict::Simpler),
+            (lost, Form::Whole, false, Verdict::Later),
+            (unreadable(true), Form::Whole, false, Verdict::Later),
+            (unreadable(false), Form::Whole, false, Verdict::Sent),
+            (refused(401, 0), Form::Whole, false, Verdict::Later),
+            (refused(404, 10003), Form::Whole, false, Verdict::Gone),
+            (refused(404, 10003), Form::Whole, true, Verdict::Closed),
+            (refused(403, 50007), Form::Whole, true, Verdict::Closed),
+            (refused(403, 50013), Form::Whole, false, Verdict::Simpler),
+            (refused(403, 50013), Form::Bare, false, Verdict::Denied),
+            (refused(403, 50013), Form::Told, false, Verdict::Denied),
+            (refused(403, 50001), Form::Bare, false, Verdict::Denied),
+            (refused(400, 160_002), Form::Whole, false, Verdict::Simpler),
+            (refused(400, 50035), Form::Whole, false, Verdict::Simpler),
+            (refused(400, 50035), Form::Shortened, true, Verdict::Simpler),
+            (refused(400, 200_000), Form::Told, true, Verdict::Simpler),
+            (refused(413, 40005), Form::Whole, false, Verdict::Simpler),
+            (refused(413, 0), Form::Whole, false, Verdict::Simpler),
+            // From Cloudflare or a proxy, or something that is switched off for a while: nothing about the message.
+            (refused(403, 0), Form::Whole, false, Verdict::Odd),
+            (refused(404, 0), Form::Whole, true, Verdict::Odd),
+            (refused(400, 0), Form::Bare, false, Verdict::Odd),
+            (refused(413, 0), Form::Bare, false, Verdict::Odd),
+            (refused(403, 40_004), Form::Whole, false, Verdict::Odd),
+            (refused(403, 40_333), Form::Whole, false, Verdict::Odd),
         ];
         for (error, form, private, expected) in table {
-            assert_eq!(verdict(error, form, private), expected, "{error} {form:?} {private}");
+            assert_eq!(verdict(&error, form, private, 0), expected, "{error} {form:?} {private}");
         }
+    }
+
+    #[test]
+    fn what_is_refused_for_no_reason_that_is_known_is_tried_in_every_form_and_never_given_up() {
+        let guard = refused(403, 0);
+        let verdicts = |odd| {
+            [Form::Whole, Form::Bare, Form::Shortened, Form::Told]
+                .map(|form| verdict(&guard, form, false, odd))
+        };
+        assert_eq!(verdicts(ODD_MAX - 1), [Verdict::Odd; 4]);
+        let forms = [Verdict::Simpler, Verdict::Simpler, Verdict::Odd, Verdict::Odd];
+        assert_eq!(verdicts(ODD_MAX), forms);
+        assert_eq!(verdicts(u32::MAX), forms);
     }
 
     #[test]

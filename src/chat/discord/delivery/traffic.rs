@@ -36,6 +36,8 @@ pub(super) enum Place {
 pub(super) enum Reason {
     /// No answer.
     Later,
+    /// Refused, for nothing that is known.
+    Odd,
     /// The channel is gone.
     Gone,
     /// herder may not.
@@ -67,6 +69,11 @@ impl Traffic {
         !self.busy.contains(&place) && !held
     }
 
+    /// How often in a row what goes there was refused for nothing that is known.
+    pub(super) fn odd(&self, place: Place) -> u32 {
+        self.held.get(&place).filter(|held| held.reason == Reason::Odd).map_or(0, |held| held.failures)
+    }
+
     /// How many more messages can be under way.
     pub(super) fn room(&self) -> usize {
         if self.is_back { 0 } else { PARALLEL.saturating_sub(self.busy.len()) }
@@ -88,13 +95,13 @@ impl Traffic {
     /// It did not arrive.
     pub(super) fn failed(&mut self, place: Place, reason: Reason, now: Instant) {
         self.busy.remove(&place);
-        if reason == Reason::Later {
+        if matches!(reason, Reason::Later | Reason::Odd) {
             self.silent_since.get_or_insert(now);
         }
         let before =
             self.held.get(&place).filter(|held| held.reason == reason).map_or(0, |held| held.failures);
         let (first, longest) = match reason {
-            Reason::Later => LATER,
+            Reason::Later | Reason::Odd => LATER,
             Reason::Denied => DENIED,
             Reason::Gone => (GONE, GONE),
         };

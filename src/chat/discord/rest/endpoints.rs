@@ -66,7 +66,7 @@ impl Rest {
         files: &[File],
     ) -> Result<MessageId, RestError> {
         let route = Route::post(MESSAGES, format!("/channels/{channel}/messages"), channel);
-        let body = message_body(&route, message, files)?;
+        let body = new_message(&route, message, files)?;
         let safe = body["enforce_nonce"] == true && body["nonce"].is_string();
         let sent: WithId<MessageId> = self.json(route.repeatable(safe), with_files(&body, files)).await?;
         Ok(sent.id)
@@ -181,11 +181,8 @@ impl Rest {
         if let Some(member) = answer.as_object_mut() {
             member.entry("guild_id").or_insert_with(|| guild.to_string().into());
         }
-        let unreadable = |error: serde_json::Error| RestError::Unreadable {
-            request: "GET /guilds/{guild.id}/members/{user.id}".to_owned(),
-            reason: error.to_string(),
-        };
-        serde_json::from_value(answer).map_err(unreadable)
+        let request = || "GET /guilds/{guild.id}/members/{user.id}".to_owned();
+        serde_json::from_value(answer).map_err(|error| RestError::unreadable(request(), &error))
     }
 
     /// The bot itself.
@@ -232,9 +229,13 @@ impl Rest {
         let template = "/interactions/{interaction.id}/{interaction.token}/callback";
         let route = Route::post(template, path, interaction).by_interaction().repeatable(true);
         let mut body = value(&route, response)?;
-        // 4 and 7 bring a message; the others have none, or one that comes later.
-        if matches!(body["type"].as_u64(), Some(4 | 7)) {
+        // 4 brings a message and 7 changes one; the others have none, or one that comes later.
+        let kind = body["type"].as_u64();
+        if matches!(kind, Some(4 | 7)) {
             ping_nobody(&mut body["data"]);
+        }
+        if kind == Some(4) {
+            fetch_nothing(&mut body["data"]);
         }
         let mut retry = Retry::default();
         match self.within(self.patience.min(ACKNOWLEDGE)).tries(&route, Body::Json(&body), &mut retry).await {
@@ -252,7 +253,8 @@ impl Rest {
     ) -> Result<(), RestError> {
         let path = format!("/webhooks/{application}/{}/messages/@original", segment(token));
         let route = Route::patch(WEBHOOK_MESSAGE, path, token).by_interaction();
-        let body = message_body(&route, change, &[])?;
+        // What takes the place of an announcement is a new message in all but name.
+        let body = new_message(&route, change, &[])?;
         self.done(route, Body::Json(&body)).await
     }
 
@@ -266,7 +268,7 @@ impl Rest {
     ) -> Result<MessageId, RestError> {
         let path = format!("/webhooks/{application}/{}", segment(token));
         let route = Route::post(WEBHOOK, path, token).by_interaction();
-        let body = message_body(&route, message, files)?;
+        let body = new_message(&route, message, files)?;
         let sent: WithId<MessageId> = self.json(route, with_files(&body, files)).await?;
         Ok(sent.id)
     }
@@ -348,6 +350,22 @@ fn message_body(route: &Route, message: &impl Serialize, files: &[File]) -> Resu
         fields.remove("attachments");
     }
     Ok(body)
+}
+
+fn new_message(route: &Route, message: &impl Serialize, files: &[File]) -> Result<Value, RestError> {
+    let mut body = message_body(route, message, files)?;
+    fetch_nothing(&mut body);
+    Ok(body)
+}
+
+/// Addresses are shown without previews: Discord would fetch what an agent names, whatever is in the address. A message
+/// that is changed later stays so.
+fn fetch_nothing(message: &mut Value) {
+    const SUPPRESS_EMBEDS: u64 = 1 << 2;
+    let flags = message["flags"].as_u64().unwrap_or_default();
+    if let Some(fields) = message.as_object_mut() {
+        fields.insert("flags".to_owned(), (flags | SUPPRESS_EMBEDS).into());
+    }
 }
 
 /// Whatever is said in a message, nobody hears a bell.

@@ -32,6 +32,8 @@ pub(in super::super) enum RestError {
         request: String,
         /// What is wrong with it.
         reason: String,
+        /// It is no JSON, or not all of it: perhaps not from Discord at all.
+        foreign: bool,
     },
     /// It could not even be asked: a body that is no JSON, an address that is not Discord's.
     #[error("{request} cannot be asked: {reason}")]
@@ -60,6 +62,11 @@ pub(in super::super) mod code {
 }
 
 impl RestError {
+    /// An answer that does not say what it should.
+    pub(super) fn unreadable(request: String, error: &serde_json::Error) -> Self {
+        Self::Unreadable { request, reason: error.to_string(), foreign: !error.is_data() }
+    }
+
     /// Discord's code, if it refused.
     pub(in super::super) fn code(&self) -> Option<u32> {
         match self {
@@ -73,6 +80,18 @@ impl RestError {
         match self {
             Self::Refused { status, .. } => Some(*status),
             Self::Unanswered { .. } | Self::Unreadable { .. } | Self::Unaskable { .. } => None,
+        }
+    }
+
+    /// Whether Discord itself has refused it for something that does not change by itself: not for a token or a permission
+    /// that may come back, and not in the words of whatever stands between it and herder.
+    pub(in super::super) fn is_final(&self) -> bool {
+        match self {
+            Self::Refused { code: 0 | code::MISSING_ACCESS | code::MISSING_PERMISSIONS, .. }
+            | Self::Refused { status: 401, .. }
+            | Self::Unanswered { .. }
+            | Self::Unreadable { .. } => false,
+            Self::Refused { .. } | Self::Unaskable { .. } => true,
         }
     }
 

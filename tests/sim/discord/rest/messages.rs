@@ -35,6 +35,9 @@ pub(super) fn composed(
     if rules::is_empty(body, files.len()) {
         return Err(Refusal::new(400, 50006, "Cannot send an empty message"));
     }
+    if !state.bot.is_any {
+        rules::refused(rules::previews(body, at))?;
+    }
     let attachments = attachments(state, body, files)?;
     let content = body["content"].as_str().unwrap_or_default().trim().to_owned();
     let reply_to = snowflake(&body["message_reference"]["message_id"]);
