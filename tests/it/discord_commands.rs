@@ -38,7 +38,7 @@ impl Rig {
     async fn on(sim: Discord) -> Self {
         let mut rig = Self { sim, dir: tempfile::tempdir().expect("a folder"), stage: None };
         rig.start().await;
-        rig.sim.command("status").await;
+        rig.listens().await;
         rig
     }
 
@@ -65,6 +65,12 @@ impl Rig {
 
     async fn start(&mut self) {
         self.stage = Some(Stage::open(self.config(), Options::default()).await);
+    }
+
+    /// Waits until commands are there to be given, and somebody to hear them: each can come first.
+    async fn listens(&self) {
+        self.sim.command("status").await;
+        self.sim.ready().await;
     }
 
     /// Pauses an agent from elsewhere and gives the post about it.
@@ -299,7 +305,7 @@ async fn what_is_answered_on_irc_is_shown_by_the_button() {
     config.irc = vec![stage::embedded_network(&server)];
     config.access.admins.push(Subject::IrcAccount { network: "demo".into(), account: "alice".to_owned() });
     rig.stage = Some(Stage::open(config, stage::inside(&server)).await);
-    rig.sim.command("status").await;
+    rig.listens().await;
     let mut alice =
         stage::Person::join(server.address(), "alice", Some(stage::ALICE), &["#spark", "#herder"]).await;
     alice.reaches("herder", "#spark").await;

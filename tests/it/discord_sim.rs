@@ -1,7 +1,11 @@
 //! The simulated Discord itself, with the real client and with bare requests.
 
+use futures_util::{SinkExt as _, StreamExt as _};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::Message as Frame;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use crate::simulated_discord::{Discord, Effect, Fault, permission};
 use crate::stage::{self, Door, Stage};
@@ -246,6 +250,101 @@ async fn history_is_read_from_both_ends() {
             list.as_array().expect("a list").iter().filter_map(|m| m["content"].as_str()).collect();
         assert_eq!(found.join(" "), wanted, "{query}");
     }
+}
+
+/// A bare connection to the gateway.
+struct Wire(WebSocketStream<MaybeTlsStream<TcpStream>>);
+
+impl Wire {
+    async fn open(sim: &Discord) -> Self {
+        let address = format!("{}/?v=10", sim.api_url().replacen("http", "ws", 1));
+        let (socket, _) = connect_async(address).await.expect("a connection");
+        Self(socket)
+    }
+
+    async fn says(&mut self, payload: Value) {
+        self.0.send(Frame::Text(payload.to_string())).await.expect("it is sent");
+    }
+
+    /// Logs in; the id of the session and the last number.
+    async fn identifies(&mut self, sim: &Discord) -> (String, u64) {
+        self.says(json!({ "op": 2, "d": { "token": sim.token(), "intents": 1 | 1 << 9, "properties": {} } }))
+            .await;
+        let ready = self.hears("READY").await;
+        let guild = self.hears("GUILD_CREATE").await;
+        let session = ready["d"]["session_id"].as_str().expect("an id").to_owned();
+        (session, guild["s"].as_u64().expect("a number"))
+    }
+
+    async fn resumes(&mut self, sim: &Discord, (session, since): &(String, u64)) {
+        self.says(json!({ "op": 6, "d": { "token": sim.token(), "session_id": session, "seq": since } }))
+            .await;
+    }
+
+    /// The next payload.
+    async fn next(&mut self) -> Value {
+        match tokio::time::timeout(stage::PATIENCE, self.0.next()).await {
+            Ok(Some(Ok(Frame::Text(text)))) => serde_json::from_str(&text).expect("JSON"),
+            other => panic!("a payload, not {other:?}"),
+        }
+    }
+
+    /// The next event of this name.
+    async fn hears(&mut self, event: &str) -> Value {
+        loop {
+            let payload = self.next().await;
+            if payload["t"] == event {
+                return payload;
+            }
+        }
+    }
+
+    /// Closes and waits until the other end has, too.
+    async fn leaves(mut self) {
+        self.0.close(None).await.expect("it is closed");
+        while self.0.next().await.is_some_and(|frame| frame.is_ok()) {}
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_has_moved_is_not_ended_by_the_connection_it_left() {
+    let sim = Discord::start().await;
+    let mut former = Wire::open(&sim).await;
+    let session = former.identifies(&sim).await;
+    let mut latter = Wire::open(&sim).await;
+    latter.resumes(&sim, &session).await;
+    latter.hears("RESUMED").await;
+    former.leaves().await;
+    sim.user("alice").says("general", "still there?");
+    assert_eq!(latter.hears("MESSAGE_CREATE").await["d"]["channel_id"], {
+        json!(sim.channel("general").await.id.to_string())
+    });
+}
+
+#[tokio::test]
+async fn a_session_that_a_code_ends_is_over_before_the_client_hears_of_it() {
+    let sim = Discord::start().await;
+    let mut former = Wire::open(&sim).await;
+    let session = former.identifies(&sim).await;
+    sim.gateway().closes(4009);
+    // The close frame is there when the connection ends, whatever the client has read of it.
+    sim.gateway().silent().await;
+    let mut latter = Wire::open(&sim).await;
+    latter.resumes(&sim, &session).await;
+    assert_eq!(latter.next().await["op"], 10);
+    let refused = latter.next().await;
+    assert_eq!((&refused["op"], &refused["d"]), (&json!(9), &json!(false)));
+}
+
+#[tokio::test]
+async fn who_logs_in_twice_has_two_sessions_that_hear_the_same() {
+    let sim = Discord::start().await;
+    let (mut one, mut other) = (Wire::open(&sim).await, Wire::open(&sim).await);
+    one.identifies(&sim).await;
+    other.identifies(&sim).await;
+    sim.user("alice").says("general", "to both");
+    one.hears("MESSAGE_CREATE").await;
+    other.hears("MESSAGE_CREATE").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -44,7 +44,24 @@ echo "done $line"
 "#;
 
 /// A herder that does not outlive a test that fails.
-struct Running(Child);
+pub(crate) struct Running(Child);
+
+impl Running {
+    /// A herder with this configuration and these variables, which writes what it notes to `log` in `dir`.
+    pub(crate) fn start(dir: &Path, config: &Path, variables: &[(&str, &str)]) -> Self {
+        let log = std::fs::File::options().create(true).append(true).open(dir.join("log")).unwrap();
+        Command::new(env!("CARGO_BIN_EXE_herder"))
+            .args(["run", "--config"])
+            .arg(config)
+            .envs(variables.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map(Self)
+            .unwrap()
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -79,17 +96,7 @@ impl Field {
     }
 
     fn start(&self) -> Running {
-        let log =
-            std::fs::File::options().create(true).append(true).open(self.dir.path().join("log")).unwrap();
-        Command::new(env!("CARGO_BIN_EXE_herder"))
-            .args(["run", "--config"])
-            .arg(&self.config)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .map(Running)
-            .unwrap()
+        Running::start(self.dir.path(), &self.config, &[])
     }
 
     fn lines(&self, file: &str) -> Vec<String> {
@@ -222,10 +229,14 @@ async fn listen(mut person: Person, ledger: Arc<Ledger>, rooms: BTreeMap<&'stati
 }
 
 /// A small generator, so that a seed repeats the moments.
-struct Moments(u64);
+pub(crate) struct Moments(u64);
 
 impl Moments {
-    fn millis(&mut self, below: u64) -> Duration {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn millis(&mut self, below: u64) -> Duration {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -233,15 +244,15 @@ impl Moments {
     }
 }
 
-fn number(variable: &str, default: u64) -> u64 {
+pub(crate) fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-async fn reap(mut herder: Running) -> ExitStatus {
+pub(crate) async fn reap(mut herder: Running) -> ExitStatus {
     tokio::task::spawn_blocking(move || herder.0.wait().unwrap()).await.unwrap()
 }
 
-fn signal(herder: &Running, signal: rustix::process::Signal) {
+pub(crate) fn signal(herder: &Running, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_child(&herder.0);
     rustix::process::kill_process(pid, signal).unwrap();
 }
@@ -250,7 +261,7 @@ fn signal(herder: &Running, signal: rustix::process::Signal) {
 async fn nothing_acknowledged_is_lost_by_kills() {
     let kills = number("HERDER_KILLS", 200);
     let seed = number("HERDER_SEED", u64::from(std::process::id()));
-    let mut moments = Moments(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut moments = Moments::new(seed);
     let field = Arc::new(Field::new().await);
     let ledger = Arc::new(Ledger::default());
     let channels = ["#worker-a", "#worker-b", "#calm"];

@@ -19,6 +19,7 @@ mod discord;
 mod discord_channels;
 mod discord_commands;
 mod discord_delivery;
+mod discord_kill;
 mod discord_sim;
 mod drain;
 mod embedded_ircd;

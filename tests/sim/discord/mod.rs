@@ -97,9 +97,18 @@ impl Shared {
         look(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) async fn wait<T>(&self, what: &str, mut done: impl FnMut(&State) -> Option<T>) -> T {
+    pub(crate) async fn wait<T>(&self, what: &str, done: impl FnMut(&State) -> Option<T>) -> T {
+        self.wait_within(WAIT_MAX, what, done).await
+    }
+
+    async fn wait_within<T>(
+        &self,
+        limit: Duration,
+        what: &str,
+        mut done: impl FnMut(&State) -> Option<T>,
+    ) -> T {
         let mut changes = self.changed.subscribe();
-        let found = tokio::time::timeout(WAIT_MAX, async {
+        let found = tokio::time::timeout(limit, async {
             loop {
                 changes.mark_unchanged();
                 if let Some(found) = self.look(&mut done) {
@@ -112,7 +121,7 @@ impl Shared {
         });
         match found.await {
             Ok(found) => found,
-            Err(_) => panic!("waited {WAIT_MAX:?} for {what}\n{}", self.look(control::report)),
+            Err(_) => panic!("waited {limit:?} for {what}\n{}", self.look(control::report)),
         }
     }
 }
@@ -277,6 +286,16 @@ impl Discord {
     /// Waits until something holds.
     pub(crate) async fn until(&self, what: &str, mut holds: impl FnMut(&State) -> bool) {
         self.shared.wait(what, |state| holds(state).then_some(())).await;
+    }
+
+    /// The same, for what may take longer than [`WAIT_MAX`].
+    pub(crate) async fn until_within(
+        &self,
+        limit: Duration,
+        what: &str,
+        mut holds: impl FnMut(&State) -> bool,
+    ) {
+        self.shared.wait_within(limit, what, |state| holds(state).then_some(())).await;
     }
 
     /// Waits until something is found.

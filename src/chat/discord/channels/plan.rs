@@ -102,6 +102,9 @@ pub(super) struct Plan {
     losses: BTreeMap<Purpose, Vec<Instant>>,
     /// A step is under way.
     busy: bool,
+    /// Channels of nobody's that were deleted meanwhile: the one that is being made may be among them, since the gateway can
+    /// be ahead of the answer.
+    gone_early: BTreeSet<ChannelId>,
     /// No step before.
     hold: Option<Instant>,
     failures: u32,
@@ -137,6 +140,7 @@ impl Plan {
             full: BTreeSet::new(),
             losses: BTreeMap::new(),
             busy: false,
+            gone_early: BTreeSet::new(),
             hold: None,
             failures: 0,
             look: false,
@@ -222,6 +226,8 @@ impl Plan {
             let losses = self.losses.entry(purpose).or_default();
             losses.retain(|at| *at + LOSSES_WINDOW > now);
             losses.push(now);
+        } else if self.busy {
+            self.gone_early.insert(id);
         }
     }
 
@@ -359,6 +365,7 @@ impl Plan {
         now: Instant,
     ) {
         self.busy = false;
+        let gone_early = std::mem::take(&mut self.gone_early);
         match (step, result) {
             (Step::Look, Ok(_)) => self.failures = 0,
             (Step::Create { purpose, parent, .. }, Ok(Some((id, channel)))) => {
@@ -368,7 +375,9 @@ impl Plan {
                 }
                 (self.failures, self.denied, self.guild_full) = (0, None, None);
                 self.take(purpose.clone(), id, now);
-                if self.lost_its_category(id, *parent) {
+                if gone_early.contains(&id) {
+                    self.saw_gone(id, now);
+                } else if self.lost_its_category(id, *parent) {
                     self.orphans.insert(id);
                 }
             }

@@ -262,6 +262,24 @@ fn what_is_deleted_is_made_again_and_a_quarrel_slows_it_down() {
 }
 
 #[test]
+fn what_is_deleted_before_it_is_known_to_be_made_is_made_again() {
+    let mut world = World::new(&[], &[], &["spark"]);
+    let now = world.now;
+    let step = world.ready().plan.next(now).expect("the category is made first");
+    let made = world.carry_out(&step);
+    // The gateway is ahead of the answer.
+    world.deletes("Agents").plan.done(&step, made, now);
+    insta::assert_snapshot!(world.work().log(), @r"
+    make Agents in the top
+    make Agents in the top
+    make alerts in Agents
+    make work in Agents
+    make herder in Agents
+    make spark in Agents
+    ");
+}
+
+#[test]
 fn a_deleted_category_is_made_again_and_gets_its_channels_back() {
     let mut world = World::new(&[], &[], &["spark"]);
     world.ready().work().log();
