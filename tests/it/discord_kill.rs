@@ -225,7 +225,7 @@ async fn everything_was_done_once(field: &Field, seed: u64) {
     let (journal, opening) = opened.unwrap();
     assert_eq!(opening.missing, Vec::new(), "seed {seed}");
     for (worker, said) in &*field.said.lock().unwrap() {
-        let stream = Stream::Agent(AgentName::new(*worker).unwrap());
+        let stream = Stream::Agent(AgentName::new(worker).unwrap());
         let agent = journal.load::<Agent>(&stream).unwrap().state;
         assert_eq!(agent.totals.successes, said.len() as u64, "seed {seed}: {worker}");
         assert!(agent.queue.is_empty() && agent.phase == Phase::Idle, "seed {seed}: {:?}", agent.phase);

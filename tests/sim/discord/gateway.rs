@@ -62,6 +62,8 @@ pub(crate) struct Gateway {
     pub(crate) forget: u32,
     /// Connections stay open, but nothing is acknowledged, answered or dispatched.
     pub(crate) zombie: bool,
+    /// Logins and resumes that nobody answers because of that.
+    pub(crate) swallowed: u32,
     /// So many events of this name go out twice; empty: of any name.
     pub(crate) duplicate: (String, u32),
     /// So many events of this name are overtaken by the one that follows.
@@ -84,6 +86,7 @@ impl Default for Gateway {
             close_at_connect: None,
             forget: 0,
             zombie: false,
+            swallowed: 0,
             duplicate: (String::new(), 0),
             reorder: (String::new(), 0),
             next_session: 1,
@@ -460,6 +463,7 @@ impl Connection {
         let shared = Arc::clone(&self.shared);
         shared.with(|state| {
             if state.gateway.zombie {
+                state.gateway.swallowed += u32::from(matches!(payload["op"].as_u64(), Some(2 | 6)));
                 return Next::Go;
             }
             let data = &payload["d"];
