@@ -24,7 +24,7 @@ use herder::core::id::{NetworkName, SessionId, WorkId};
 use herder::core::input::{Control, Input, Signal};
 use herder::core::outcome::{Category, Outcome};
 use herder::core::policy::Policy;
-use herder::core::spec::AgentSpec;
+use herder::core::spec::{AgentSpec, Permissions};
 use herder::core::work::{Actor, WorkKind};
 use herder::core::{self, Context, OwedBody};
 use herder::l10n::Locale;
@@ -177,6 +177,77 @@ pub(crate) async fn session(api: &ModelApi, spec: AgentSpec) -> Went {
     let driver = launch(Launch { session, prompt, ..a_launch(spec) }, trees);
     let (outcome, survivors, clock_ran_out) = see_through(&mut supervised, driver, session).await;
     Went { supervised, outcome, survivors, clock_ran_out, requests: api.messages() }
+}
+
+/// Gives an agent a task against `scenario`, and sees one session through. `agent` has its home and its workspace below a
+/// folder.
+pub(crate) async fn session_against(
+    scenario: Scenario,
+    agent: impl FnOnce(&ModelApi, &Path) -> AgentSpec,
+) -> Went {
+    let api = ModelApi::start(scenario).await;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let spec = agent(&api, folder.path());
+    session(&api, spec).await
+}
+
+/// What an agent that may do everything reports of a session in which `command` runs, and in which it is given `order`
+/// meanwhile.
+async fn told_while_a_tool_runs(
+    api: &ModelApi,
+    trees: &ProcessTrees,
+    agent: impl FnOnce(&ModelApi, &Path) -> AgentSpec,
+    order: Order,
+) -> Vec<Signal> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let spec = AgentSpec { permissions: Permissions::Full, ..agent(api, folder.path()) };
+    let mut order = Some(order);
+    signals(a_launch(spec), trees, |signal, driver| {
+        if matches!(signal, Signal::Ready { .. })
+            && let Some(order) = order.take()
+        {
+            once_a_tool_runs(driver, order);
+        }
+    })
+    .await
+}
+
+/// A message that comes while `command` runs reaches the model in the same turn.
+pub(crate) async fn takes_a_message_in_mid_turn(
+    command: &'static str,
+    agent: impl FnOnce(&ModelApi, &Path) -> AgentSpec,
+) {
+    let api = ModelApi::start(Scenario::OneTool { command }).await;
+    let trees = ProcessTrees::new().expect("this process can adopt");
+    let order = Order::Steer { work: WorkId(7), text: "look left first".to_owned() };
+    let said = told_while_a_tool_runs(&api, &trees, agent, order).await;
+    let (outcome, survivors) = ended(&said);
+    assert_eq!((outcome.category, survivors.len()), (Category::Success, 0), "{said:#?}");
+    assert!(said.contains(&Signal::Steered { work: WorkId(7) }), "{said:#?}");
+    assert!(api.last().contains("look left first"), "the model was told");
+    assert_eq!(api.messages(), 2, "in the same turn");
+}
+
+/// A stop while `command` runs, which leaves its process group, leaves no process.
+pub(crate) async fn leaves_nothing_when_it_is_stopped_in_mid_tool(
+    command: &'static str,
+    agent: impl FnOnce(&ModelApi, &Path) -> AgentSpec,
+) {
+    let api = ModelApi::start(Scenario::OneTool { command }).await;
+    let trees = ProcessTrees::without_cgroups().expect("this process can adopt");
+    let said = told_while_a_tool_runs(&api, &trees, agent, Order::Stop).await;
+    let (outcome, survivors) = ended(&said);
+    assert_eq!((outcome.category, survivors.len()), (Category::Interrupted, 0), "{said:#?}");
+    assert_eq!(trees.count_marked(&format!("test-{}/", std::process::id())).await, 0);
+}
+
+/// The conversation that a session named.
+pub(crate) fn conversation_of(said: &[Signal]) -> String {
+    let named = said.iter().find_map(|signal| match signal {
+        Signal::Ready { conversation } => conversation.clone(),
+        _ => None,
+    });
+    named.expect("it names its conversation")
 }
 
 /// A launch of it.

@@ -5,16 +5,19 @@ use std::path::{Path, PathBuf};
 use herder::clock;
 use herder::core::agent::Phase;
 use herder::core::event::WaitReason;
-use herder::core::id::{AgentName, SessionId, WorkId};
+use herder::core::id::{AgentName, SessionId};
 use herder::core::input::Signal;
 use herder::core::outcome::Category;
 use herder::core::spec::{AgentSpec, Permissions, Runtime};
 use herder::core::time::Timestamp;
 use herder::core::work::TaskEnd;
-use herder::runtime::{Launch, Order, ProcessTrees};
+use herder::runtime::{Launch, ProcessTrees};
 
 use crate::agent_rig::model_api::{ANSWER, ModelApi, Scenario};
-use crate::agent_rig::{Went, a_launch, assert_pinned, ended, once_a_tool_runs, refuses, signals, tools};
+use crate::agent_rig::{
+    Went, a_launch, assert_pinned, conversation_of, ended, leaves_nothing_when_it_is_stopped_in_mid_tool,
+    refuses, session_against, signals, takes_a_message_in_mid_turn, tools,
+};
 
 fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
     crate::agent_rig::alone("claude_cli", name, test);
@@ -36,11 +39,12 @@ fn cli() -> PathBuf {
 
 /// Gives an agent a task against `scenario`, and sees one session through.
 async fn session(scenario: Scenario, change: impl FnOnce(&mut AgentSpec)) -> Went {
-    let api = ModelApi::start(scenario).await;
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut spec = agent(&api, folder.path());
-    change(&mut spec);
-    crate::agent_rig::session(&api, spec).await
+    session_against(scenario, |api, folder| {
+        let mut spec = agent(api, folder);
+        change(&mut spec);
+        spec
+    })
+    .await
 }
 
 /// An agent whose home and workspace are below `folder`, and whose model is `api`.
@@ -213,25 +217,7 @@ fn message_in_mid_turn() {
     alone("message_in_mid_turn", || async {
         // The CLI refuses to run a bare `sleep`.
         let command = "python3 -c 'import time; time.sleep(4)'";
-        let api = ModelApi::start(Scenario::OneTool { command }).await;
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut spec = agent(&api, folder.path());
-        spec.permissions = Permissions::Full;
-        let trees = ProcessTrees::new().expect("this process can adopt");
-        let said = signals(a_launch(spec), &trees, |signal, driver| {
-            if matches!(signal, Signal::Ready { .. }) {
-                once_a_tool_runs(
-                    driver,
-                    Order::Steer { work: WorkId(7), text: "look left first".to_owned() },
-                );
-            }
-        })
-        .await;
-        let (outcome, survivors) = ended(&said);
-        assert_eq!((outcome.category, survivors.len()), (Category::Success, 0), "{said:#?}");
-        assert!(said.contains(&Signal::Steered { work: WorkId(7) }), "{said:#?}");
-        assert!(api.last().contains("look left first"), "the model was told");
-        assert_eq!(api.messages(), 2, "in the same turn");
+        takes_a_message_in_mid_turn(command, agent).await;
     });
 }
 
@@ -240,21 +226,7 @@ fn stop_in_mid_tool() {
     alone("stop_in_mid_tool", || async {
         let command =
             "setsid python3 -c 'import time; time.sleep(600)' & python3 -c 'import time; time.sleep(600)'";
-        let api = ModelApi::start(Scenario::OneTool { command }).await;
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut spec = agent(&api, folder.path());
-        spec.permissions = Permissions::Full;
-        let trees = ProcessTrees::without_cgroups().expect("this process can adopt");
-        let said = signals(a_launch(spec), &trees, |signal, driver| {
-            if matches!(signal, Signal::Ready { .. }) {
-                once_a_tool_runs(driver, Order::Stop);
-            }
-        })
-        .await;
-        let (outcome, survivors) = ended(&said);
-        assert_eq!((outcome.category, survivors.len()), (Category::Interrupted, 0), "{said:#?}");
-        let marker = format!("test-{}/", std::process::id());
-        assert_eq!(trees.count_marked(&marker).await, 0);
+        leaves_nothing_when_it_is_stopped_in_mid_tool(command, agent).await;
     });
 }
 
@@ -270,12 +242,8 @@ fn conversation_that_goes_on_and_one_that_is_gone() {
             let said =
                 signals(Launch { conversation, prompt, ..a_launch(spec.clone()) }, &trees, |_, _| ()).await;
             assert_eq!(ended(&said).0.category, Category::Success, "{said:#?}");
-            let named = said.iter().find_map(|signal| match signal {
-                Signal::Ready { conversation } => conversation.clone(),
-                _ => None,
-            });
             let processes = said.iter().filter(|signal| matches!(signal, Signal::Spawned { .. })).count();
-            (named.expect("it names its conversation"), processes)
+            (conversation_of(&said), processes)
         };
         let (first, _) = run(None, "The word is heron.").await;
         assert_eq!(run(Some(&first), "What is the word?").await, (first.clone(), 1));

@@ -5,16 +5,19 @@ use std::path::{Path, PathBuf};
 use herder::clock;
 use herder::core::agent::Phase;
 use herder::core::event::WaitReason;
-use herder::core::id::{AgentName, SessionId, WorkId};
+use herder::core::id::{AgentName, SessionId};
 use herder::core::input::Signal;
 use herder::core::outcome::{Category, Exit};
 use herder::core::spec::{AgentSpec, Autonomy, Permissions, Runtime};
 use herder::core::time::Timestamp;
 use herder::core::work::TaskEnd;
-use herder::runtime::{Launch, Order, ProcessTrees};
+use herder::runtime::{Launch, ProcessTrees};
 
 use crate::agent_rig::model_api::{ANSWER, ModelApi, Scenario};
-use crate::agent_rig::{Went, a_launch, assert_pinned, ended, once_a_tool_runs, refuses, signals, tools};
+use crate::agent_rig::{
+    Went, a_launch, assert_pinned, conversation_of, ended, leaves_nothing_when_it_is_stopped_in_mid_tool,
+    refuses, session_against, signals, takes_a_message_in_mid_turn, tools,
+};
 
 fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
     crate::agent_rig::alone("codex_cli", name, test);
@@ -58,11 +61,12 @@ fn agent(api: &ModelApi, folder: &Path) -> AgentSpec {
 
 /// Gives an agent a task against `scenario`, and sees one session through.
 async fn session(scenario: Scenario, change: impl FnOnce(&mut AgentSpec)) -> Went {
-    let api = ModelApi::start(scenario).await;
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut spec = agent(&api, folder.path());
-    change(&mut spec);
-    crate::agent_rig::session(&api, spec).await
+    session_against(scenario, |api, folder| {
+        let mut spec = agent(api, folder);
+        change(&mut spec);
+        spec
+    })
+    .await
 }
 
 #[test]
@@ -272,43 +276,15 @@ fn permission_is_asked_for_and_answered() {
 #[test]
 fn message_in_mid_turn() {
     alone("message_in_mid_turn", || async {
-        let api = ModelApi::start(Scenario::OneTool { command: "sleep 4" }).await;
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut spec = agent(&api, folder.path());
-        spec.permissions = Permissions::Full;
-        let trees = ProcessTrees::new().expect("this process can adopt");
-        let said = signals(a_launch(spec), &trees, |signal, driver| {
-            if matches!(signal, Signal::Ready { .. }) {
-                let order = Order::Steer { work: WorkId(7), text: "look left first".to_owned() };
-                once_a_tool_runs(driver, order);
-            }
-        })
-        .await;
-        let (outcome, survivors) = ended(&said);
-        assert_eq!((outcome.category, survivors.len()), (Category::Success, 0), "{said:#?}");
-        assert!(said.contains(&Signal::Steered { work: WorkId(7) }), "{said:#?}");
-        assert!(api.last().contains("look left first"), "the model was told");
-        assert_eq!(api.messages(), 2, "in the same turn");
+        takes_a_message_in_mid_turn("sleep 4", agent).await;
     });
 }
 
 #[test]
 fn stop_in_mid_tool() {
     alone("stop_in_mid_tool", || async {
-        let api = ModelApi::start(Scenario::OneTool { command: "setsid sleep 600 & sleep 600" }).await;
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut spec = agent(&api, folder.path());
-        spec.permissions = Permissions::Full;
-        let trees = ProcessTrees::without_cgroups().expect("this process can adopt");
-        let said = signals(a_launch(spec), &trees, |signal, driver| {
-            if matches!(signal, Signal::Ready { .. }) {
-                once_a_tool_runs(driver, Order::Stop);
-            }
-        })
-        .await;
-        let (outcome, survivors) = ended(&said);
-        assert_eq!((outcome.category, survivors.len()), (Category::Interrupted, 0), "{said:#?}");
-        assert_eq!(trees.count_marked(&format!("test-{}/", std::process::id())).await, 0);
+        let command = "setsid sleep 600 & sleep 600";
+        leaves_nothing_when_it_is_stopped_in_mid_tool(command, agent).await;
     });
 }
 
@@ -336,14 +312,6 @@ fn conversation_that_goes_on_and_one_that_is_gone() {
         assert!(anew != gone && anew != first);
         assert!(!api.last().contains("heron"));
     });
-}
-
-fn conversation_of(said: &[Signal]) -> String {
-    let named = said.iter().find_map(|signal| match signal {
-        Signal::Ready { conversation } => conversation.clone(),
-        _ => None,
-    });
-    named.expect("it names its conversation")
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod discord;
 mod model;
+mod posts;
 mod queue;
 mod render;
 mod stored;

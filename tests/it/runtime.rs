@@ -9,6 +9,7 @@ mod codex_wire;
 mod command;
 mod hangs;
 mod processes;
+mod replayed;
 
 use std::collections::BTreeMap;
 use std::path::Path;

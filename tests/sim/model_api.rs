@@ -3,6 +3,8 @@
 //!
 //! One scenario per server. The bodies follow the public documentation; nothing here is recorded from the service.
 
+#[path = "plain_http.rs"]
+mod http;
 #[path = "responses_api.rs"]
 mod responses;
 
@@ -10,8 +12,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+
+use http::{Request, read, respond};
 
 /// How the API behaves towards every request for a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,11 +83,6 @@ impl ModelApi {
     }
 }
 
-struct Request {
-    target: String,
-    body: Vec<u8>,
-}
-
 async fn connection(
     stream: TcpStream,
     scenario: &Scenario,
@@ -115,72 +114,6 @@ async fn connection(
         }
     }
     Ok(())
-}
-
-async fn read(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<Request>> {
-    let mut first = String::new();
-    if stream.read_line(&mut first).await? == 0 {
-        return Ok(None);
-    }
-    let (mut length, mut chunked, mut expects) = (0, false, false);
-    loop {
-        let mut header = String::new();
-        if stream.read_line(&mut header).await? == 0 {
-            return Ok(None);
-        }
-        let header = header.trim().to_ascii_lowercase();
-        if header.is_empty() {
-            break;
-        }
-        match header.split_once(':').map(|(name, value)| (name, value.trim())) {
-            Some(("content-length", value)) => length = value.parse().unwrap_or(0),
-            Some(("transfer-encoding", value)) => chunked = value == "chunked",
-            Some(("expect", value)) => expects = value == "100-continue",
-            _ => {}
-        }
-    }
-    if expects {
-        stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
-    }
-    let body = if chunked { read_chunks(stream).await? } else { read_exactly(stream, length).await? };
-    Ok(Some(Request { target: first.split(' ').nth(1).unwrap_or_default().to_owned(), body }))
-}
-
-async fn read_exactly(stream: &mut BufReader<TcpStream>, length: usize) -> std::io::Result<Vec<u8>> {
-    let mut body = vec![0; length];
-    stream.read_exact(&mut body).await?;
-    Ok(body)
-}
-
-async fn read_chunks(stream: &mut BufReader<TcpStream>) -> std::io::Result<Vec<u8>> {
-    let mut body = Vec::new();
-    loop {
-        let mut size = String::new();
-        stream.read_line(&mut size).await?;
-        let size = usize::from_str_radix(size.trim(), 16).unwrap_or(0);
-        body.extend(read_exactly(stream, size).await?);
-        stream.read_line(&mut String::new()).await?;
-        if size == 0 {
-            return Ok(body);
-        }
-    }
-}
-
-async fn respond(
-    stream: &mut BufReader<TcpStream>,
-    status: u16,
-    headers: &[(String, String)],
-    body: &Value,
-) -> std::io::Result<()> {
-    let body = body.to_string();
-    let mut head = format!("HTTP/1.1 {status} Status\r\ncontent-type: application/json\r\n");
-    for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    head.push_str(&format!("request-id: req_test\r\ncontent-length: {}\r\n\r\n", body.len()));
-    stream.write_all(head.as_bytes()).await?;
-    stream.write_all(body.as_bytes()).await?;
-    stream.flush().await
 }
 
 fn error(kind: &str, message: &str) -> Value {
@@ -235,12 +168,22 @@ async fn message(
         respond(stream, 200, &[], &whole(model, &block, number)).await?;
         return Ok(Some(()));
     }
-    let events = events(model, &block, number);
+    stream_events(stream, scenario, &events(model, &block, number), 3).await?;
+    Ok(None)
+}
+
+/// Streams `events`; where the stream is to break, the first few of them.
+async fn stream_events(
+    stream: &mut BufReader<TcpStream>,
+    scenario: &Scenario,
+    events: &[Value],
+    before_the_break: usize,
+) -> std::io::Result<()> {
     stream
         .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
         .await?;
     let kept = match scenario {
-        Scenario::Cut | Scenario::Hang => 3,
+        Scenario::Cut | Scenario::Hang => before_the_break,
         Scenario::Success
         | Scenario::EndlessTools
         | Scenario::OneTool { .. }
@@ -262,7 +205,7 @@ async fn message(
         | Scenario::Asks { .. }
         | Scenario::Refuses { .. } => {}
     }
-    Ok(None)
+    Ok(())
 }
 
 fn stop_reason(block: &Value) -> &'static str {

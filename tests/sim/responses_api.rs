@@ -1,10 +1,11 @@
 //! As much of OpenAI's Responses API, streaming, as the Codex CLI asks for. The bodies follow the public documentation.
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncWriteExt as _, BufReader};
+use tokio::io::BufReader;
 use tokio::net::TcpStream;
 
-use super::{ANSWER, Request, Scenario, respond};
+use super::http::{Request, respond};
+use super::{ANSWER, Scenario, stream_events};
 
 /// Answers a request for a response; `None`: the connection is not to be used any more.
 pub(super) async fn answer(
@@ -38,32 +39,7 @@ pub(super) async fn answer(
             "content": [{ "type": "output_text", "text": ANSWER }],
         }),
     };
-    stream
-        .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
-        .await?;
-    let events = events(&item, number);
-    let kept = match scenario {
-        Scenario::Cut | Scenario::Hang => 2,
-        Scenario::Success
-        | Scenario::EndlessTools
-        | Scenario::OneTool { .. }
-        | Scenario::Asks { .. }
-        | Scenario::Refuses { .. } => events.len(),
-    };
-    for event in &events[..kept] {
-        let name = event["type"].as_str().unwrap_or_default();
-        stream.write_all(format!("event: {name}\ndata: {event}\n\n").as_bytes()).await?;
-    }
-    stream.flush().await?;
-    match scenario {
-        Scenario::Hang => std::future::pending().await,
-        Scenario::Cut => stream.get_ref().set_zero_linger()?,
-        Scenario::Success
-        | Scenario::EndlessTools
-        | Scenario::OneTool { .. }
-        | Scenario::Asks { .. }
-        | Scenario::Refuses { .. } => {}
-    }
+    stream_events(stream, scenario, &events(&item, number), 2).await?;
     Ok(None)
 }
 

@@ -2,48 +2,16 @@
 
 use std::sync::LazyLock;
 
-use herder::core::id::{AgentName, NetworkName, PostId};
 use herder::core::notice::{Notice, Refusal};
-use herder::core::time::Timestamp;
-use herder::l10n::Locale;
 use herder::outbox::discord::{MESSAGE_MAX, units};
-use herder::outbox::{Body, Lane, Markup, Post, Redactor, Renderer, Target};
+use herder::outbox::{Body, Lane, Markup, Post};
 use proptest::prelude::*;
 use regex::Regex;
-use secrecy::SecretString;
 
-fn spark() -> AgentName {
-    AgentName::new("spark").expect("a good name")
-}
-
-fn renderer() -> Renderer {
-    static KNOWN: LazyLock<(Locale, Redactor)> = LazyLock::new(|| {
-        let redactor = Redactor::new(&[SecretString::from("hunter2")]);
-        (Locale::load("en-US").expect("the source"), redactor)
-    });
-    Renderer::new(KNOWN.0.clone(), KNOWN.1.clone(), Markup::Discord)
-}
-
-fn post(body: Body) -> Post {
-    Post {
-        id: PostId(1),
-        network: NetworkName::from("discord"),
-        to: Target::Agent(spark()),
-        lane: Lane::Normal,
-        at: Timestamp::from_millis(0),
-        body,
-        answers: None,
-        quotes: None,
-        confirmed_lines: 0,
-    }
-}
-
-fn words(text: &str) -> Post {
-    post(Body::Agent { agent: spark(), text: text.to_owned() })
-}
+use super::posts::{post, renderer, spark, words};
 
 fn shown(post: &Post) -> Vec<String> {
-    renderer().lines(post)
+    renderer(Markup::Discord).lines(post)
 }
 
 #[test]
@@ -124,11 +92,12 @@ fn a_very_long_text_is_its_beginning_and_a_file() {
         "{}",
         messages[0]
     );
-    let file = renderer().attachment(&post).expect("a file goes along");
+    let file = renderer(Markup::Discord).attachment(&post).expect("a file goes along");
     assert_eq!(file.name, "spark.txt");
     assert!(file.text.ends_with("line 1000 [redacted]\n```\n") && !file.text.contains("hunter2"));
-    assert_eq!(renderer().attachment(&words("short")), None);
-    let endless = renderer().attachment(&words(&"ä".repeat(3_000_000))).expect("a file goes along");
+    assert_eq!(renderer(Markup::Discord).attachment(&words("short")), None);
+    let endless =
+        renderer(Markup::Discord).attachment(&words(&"ä".repeat(3_000_000))).expect("a file goes along");
     assert!(endless.text.len() < 1_100_000);
 }
 

@@ -1,45 +1,11 @@
 //! What posts look like on a network.
 
-use std::sync::LazyLock;
-
-use herder::core::id::{AgentName, NetworkName, PostId};
 use herder::core::notice::{Notice, Refusal};
-use herder::core::time::Timestamp;
-use herder::l10n::Locale;
 use herder::outbox::render::UNIT;
-use herder::outbox::{Body, Lane, Markup, Post, Redactor, Renderer, Target};
+use herder::outbox::{Body, Lane, Markup, Post, Target};
 use proptest::prelude::*;
-use secrecy::SecretString;
 
-fn spark() -> AgentName {
-    AgentName::new("spark").expect("a good name")
-}
-
-fn renderer(markup: Markup) -> Renderer {
-    static KNOWN: LazyLock<(Locale, Redactor)> = LazyLock::new(|| {
-        let redactor = Redactor::new(&[SecretString::from("hunter2")]);
-        (Locale::load("en-US").expect("the source"), redactor)
-    });
-    Renderer::new(KNOWN.0.clone(), KNOWN.1.clone(), markup)
-}
-
-fn post(body: Body) -> Post {
-    Post {
-        id: PostId(1),
-        network: NetworkName::from("libera"),
-        to: Target::Agent(spark()),
-        lane: Lane::Normal,
-        at: Timestamp::from_millis(0),
-        body,
-        answers: None,
-        quotes: None,
-        confirmed_lines: 0,
-    }
-}
-
-fn words(text: &str) -> Post {
-    post(Body::Agent { agent: spark(), text: text.to_owned() })
-}
+use super::posts::{post, renderer, spark, words};
 
 /// The lines on IRC, with bold made visible.
 fn irc(post: &Post) -> String {

@@ -6,10 +6,11 @@ use herder::core::notice::Notice;
 use herder::core::time::Timestamp;
 use herder::journal::{Batch, Journal, Settings};
 use herder::outbox::queue::BACKLOG_POSTS_MAX;
-use herder::outbox::{Body, Lane, Outbox, Post, Target, Window, absent};
+use herder::outbox::{Body, Outbox, Post, Window, absent};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::posts::{post, words};
 use super::queue::renderer;
 
 fn open(dir: &std::path::Path) -> (Journal, Arc<Outbox>) {
@@ -21,25 +22,6 @@ fn open(dir: &std::path::Path) -> (Journal, Arc<Outbox>) {
 
 fn libera() -> NetworkName {
     NetworkName::from("libera")
-}
-
-fn post(body: Body) -> Post {
-    Post {
-        id: PostId(0),
-        network: libera(),
-        to: Target::Agent(AgentName::new("spark").expect("a good name")),
-        lane: Lane::Normal,
-        at: Timestamp::from_millis(0),
-        body,
-        answers: None,
-        quotes: None,
-        confirmed_lines: 0,
-    }
-}
-
-fn words(text: &str) -> Post {
-    let agent = AgentName::new("spark").expect("a good name");
-    post(Body::Agent { agent, text: text.to_owned() })
 }
 
 fn texts(window: &Window) -> Vec<&str> {

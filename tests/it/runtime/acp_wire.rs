@@ -1,59 +1,28 @@
 //! What ACP agents really wrote, and what is made of it.
-//!
-//! The transcripts hold both directions: `<` the agent, `>` the client that it was recorded with.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+mod asking;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use herder::core::id::{AgentName, SessionId, WorkId};
-use herder::core::outcome::{Category, Exit, Outcome};
-use herder::core::spec::{AgentSpec, Autonomy, Permissions, Runtime};
+use herder::core::id::WorkId;
+use herder::core::outcome::{Category, Exit};
+use herder::core::spec::{AgentSpec, Permissions, Runtime};
+use herder::runtime::Launch;
 use herder::runtime::acp::classify::{Failure, Field, TABLE};
 use herder::runtime::acp::quirks::{KNOWN, Quirks};
-use herder::runtime::protocol::{Happening, Invocation, Protocol, Steering, prepare};
+use herder::runtime::protocol::{Happening, Invocation, Protocol, Steering};
 use herder::runtime::text::Tail;
-use herder::runtime::{Clocks, Launch};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::replayed::{Replayed, as_line, assert_end, damage, play_damaged, replies, times, tools};
+
 fn launched(change: impl FnOnce(&mut Launch, &mut AgentSpec)) -> (Invocation, Box<dyn Protocol>) {
-    let agent = AgentName::new("spark").expect("a good name");
-    let mut spec = AgentSpec::new(agent.clone(), Runtime::Acp, "/srv/agent/work".into());
-    spec.command = ["gemini", "--acp"].map(str::to_owned).to_vec();
-    let second = Duration::from_secs(1);
-    let mut launch = Launch {
-        agent,
-        session: SessionId(1),
-        spec: Arc::new(spec.clone()),
-        prompt: String::new(),
-        conversation: None,
-        marker: "j/spark/1".to_owned(),
-        environment: BTreeMap::new(),
-        clocks: Clocks {
-            startup: second,
-            silence: second,
-            tool: second,
-            task: second,
-            grace: second,
-            beat: second,
-        },
-    };
-    change(&mut launch, &mut spec);
-    launch.spec = Arc::new(spec);
-    prepare(&launch).expect("it has a command")
-}
-
-struct Replayed {
-    happened: Vec<Happening>,
-    written: Vec<Value>,
-    outcome: Outcome,
-}
-
-impl Replayed {
-    fn methods(&self) -> Vec<&str> {
-        self.written.iter().filter_map(|line| line["method"].as_str()).collect()
-    }
+    super::replayed::launched(Runtime::Acp, |launch, spec| {
+        spec.command = ["gemini", "--acp"].map(str::to_owned).to_vec();
+        change(launch, spec);
+    })
 }
 
 /// Replays what the agent wrote. Where the recording's client set no mode, herder's requests have other ids: they are
@@ -62,6 +31,7 @@ fn replay(transcript: &str, change: impl FnOnce(&mut Launch, &mut AgentSpec)) ->
     let (_, mut acp) = launched(change);
     let mut happened = Vec::new();
     let mut written = vec![as_line(&acp.prompt("say hi").bytes)];
+    let mut stalled = Vec::new();
     let mut theirs: BTreeMap<i64, String> = BTreeMap::new();
     for line in transcript.lines() {
         let (direction, line) = line.split_at(2);
@@ -84,30 +54,20 @@ fn replay(transcript: &str, change: impl FnOnce(&mut Launch, &mut AgentSpec)) ->
             message["id"] = ours;
         }
         let line = if message.is_string() { line.to_owned() } else { message.to_string() };
-        let mut lines = std::collections::VecDeque::from([line]);
+        let mut lines = VecDeque::from([line]);
         while let Some(line) = lines.pop_front() {
             acp.line(line.as_bytes(), &mut happened);
-            for happening in &mut happened {
-                if let Happening::Reply(bytes) = happening
-                    && !bytes.is_empty()
-                {
-                    let reply = as_line(&std::mem::take(bytes));
-                    if reply["method"] == "session/set_mode" || reply["method"] == "session/set_model" {
-                        lines.push_back(json!({ "id": reply["id"], "result": {} }).to_string());
-                    }
-                    written.push(reply);
+            stalled.push(acp.stalled(&Tail::default()));
+            for reply in replies(&mut happened) {
+                if reply["method"] == "session/set_mode" || reply["method"] == "session/set_model" {
+                    lines.push_back(json!({ "id": reply["id"], "result": {} }).to_string());
                 }
+                written.push(reply);
             }
         }
     }
     let outcome = acp.outcome(Some(Exit::Code(0)), &Tail::default());
-    Replayed { happened, written, outcome }
-}
-
-fn as_line(bytes: &[u8]) -> Value {
-    let text = std::str::from_utf8(bytes).expect("UTF-8");
-    assert_eq!(text.matches('\n').count(), 1, "one line each: {text}");
-    serde_json::from_str(text).expect("JSON")
+    Replayed { happened, written, outcome, stalled }
 }
 
 macro_rules! transcripts {
@@ -160,12 +120,8 @@ fn every_end_that_was_seen_has_its_class_and_its_words() {
     ];
     for (name, category, detail) in table {
         let Replayed { happened, outcome, .. } = replay(seen(name), |_, _| ());
-        assert_eq!(outcome.category, category, "{name}: {outcome:?}");
-        assert!(outcome.detail.starts_with(detail), "{name}: {}", outcome.detail);
-        assert!(!happened.contains(&Happening::Malformed), "{name}");
-        assert_eq!(happened.iter().filter(|h| **h == Happening::TurnEnded).count(), 1, "{name}");
-        let named = happened.iter().any(|h| matches!(h, Happening::Ready { conversation: Some(_) }));
-        assert!(named, "{name} names its conversation");
+        assert_end(name, (&happened, &outcome), category, detail);
+        assert_eq!(times(&happened, &Happening::TurnEnded), 1, "{name}");
         // An error is the outcome's reason, and not the agent's words.
         let words =
             happened.iter().any(|h| matches!(h, Happening::Words(words) if detail.contains(words.trim())));
@@ -197,15 +153,7 @@ fn a_success_has_its_text_tokens_and_cost() {
 #[test]
 fn tools_are_open_from_their_start_to_their_end() {
     let happened = replay(seen("opencode/mcp-tool"), |_, _| ()).happened;
-    let tools: Vec<&str> = happened
-        .iter()
-        .filter_map(|happening| match happening {
-            Happening::ToolStarted { name, .. } => Some(name.as_str()),
-            Happening::ToolEnded { .. } => Some("end"),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(tools, ["sup_post", "end"]);
+    assert_eq!(tools(&happened), ["sup_post", "end"]);
 }
 
 #[test]
@@ -318,84 +266,6 @@ fn the_model_is_set_in_the_way_the_agent_offers() {
     assert_eq!(outcome.detail, "the model m-1 cannot be set: no such method");
 }
 
-fn asked(
-    call: &Value,
-    options: &Value,
-    change: impl FnOnce(&mut Launch, &mut AgentSpec),
-) -> (Value, Option<String>) {
-    let question = json!({
-        "id": "q", "method": "session/request_permission",
-        "params": { "sessionId": "c", "toolCall": call, "options": options },
-    });
-    let replayed = replay(&format!("< {question}"), change);
-    let denied = replayed.happened.iter().find_map(|happening| match happening {
-        Happening::Denied { what } => Some(what.clone()),
-        _ => None,
-    });
-    let answer = replayed.written.last().cloned().expect("it is answered");
-    assert_eq!(answer["id"], "q");
-    (answer["result"]["outcome"].clone(), denied)
-}
-
-#[test]
-fn permission_is_given_or_denied_by_the_agents_autonomy() {
-    let question = |autonomy| {
-        let replayed = replay(seen("gemini/perm-deny"), |_, spec| spec.autonomy = autonomy);
-        let answer = replayed.written.iter().find(|line| line["id"] == 0).cloned().expect("it is answered");
-        let denied = replayed.happened.contains(&Happening::Denied { what: "touch made.txt".to_owned() });
-        (answer["result"]["outcome"]["optionId"].as_str().map(str::to_owned), denied)
-    };
-    assert_eq!(question(Autonomy::Full), (Some("proceed_once".to_owned()), false));
-    assert_eq!(question(Autonomy::Strict), (Some("cancel".to_owned()), false));
-    assert_eq!(question(Autonomy::Human), (Some("cancel".to_owned()), true));
-}
-
-#[test]
-fn what_the_permissions_cover_is_allowed_and_the_rest_is_asked() {
-    let options = json!([
-        { "optionId": "y", "kind": "allow_once" }, { "optionId": "Y", "kind": "allow_always" },
-        { "optionId": "n", "kind": "reject_once" },
-    ]);
-    let edit = |path: &str| json!({ "title": "edit", "kind": "edit", "locations": [{ "path": path }] });
-    let execute = json!({ "title": "cargo test", "kind": "execute" });
-    let table = [
-        (Permissions::WorkspaceWrite, edit("/srv/agent/work/src/a.rs"), "y"),
-        (Permissions::WorkspaceWrite, edit("/srv/agent/work/../../etc/passwd"), "n"),
-        (Permissions::WorkspaceWrite, edit("/srv/agent/workshop/a"), "n"),
-        (Permissions::WorkspaceWrite, edit("src/a.rs"), "n"),
-        (Permissions::WorkspaceWrite, json!({ "title": "edit", "kind": "edit" }), "n"),
-        (
-            Permissions::WorkspaceWrite,
-            json!({ "kind": "edit", "locations": [{ "path": "/srv/agent/work/a" }, {}] }),
-            "n",
-        ),
-        (Permissions::WorkspaceWrite, execute.clone(), "n"),
-        (Permissions::ReadOnly, edit("/srv/agent/work/src/a.rs"), "n"),
-        (Permissions::Full, execute, "y"),
-    ];
-    for (permissions, call, expected) in table {
-        let (outcome, denied) = asked(&call, &options, |_, spec| spec.permissions = permissions);
-        assert_eq!(outcome, json!({ "outcome": "selected", "optionId": expected }), "{permissions:?} {call}");
-        assert_eq!(denied.is_some(), expected == "n");
-    }
-    // Without a fitting answer to choose the question is cancelled.
-    let (outcome, _) = asked(&json!({}), &json!([{ "optionId": "y", "kind": "allow_once" }]), |_, _| ());
-    assert_eq!(outcome, json!({ "outcome": "cancelled" }));
-    let (outcome, _) = asked(&json!(null), &json!("none"), |_, spec| spec.autonomy = Autonomy::Full);
-    assert_eq!(outcome, json!({ "outcome": "cancelled" }));
-}
-
-#[test]
-fn files_and_terminals_are_not_offered() {
-    for method in ["fs/read_text_file", "fs/write_text_file", "terminal/create", "something/new"] {
-        let line = json!({ "id": 9, "method": method, "params": { "path": "/etc/passwd" } });
-        let replayed = replay(&format!("< {line}"), |_, _| ());
-        assert_eq!(replayed.written.last().expect("it is answered")["error"]["code"], -32601, "{method}");
-    }
-    let opened = &replay("", |_, _| ()).written[0];
-    insta::assert_snapshot!(opened["params"].to_string(), @r#"{"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false},"clientInfo":{"name":"herder","title":"herder","version":"0.1.0"},"protocolVersion":1}"#);
-}
-
 #[test]
 fn every_row_of_the_table_can_be_reached() {
     for (field, value, category) in TABLE {
@@ -479,8 +349,7 @@ fn bad_lines_are_counted_and_nothing_else() {
         let (_, mut acp) = launched(|_, _| ());
         let mut happened = Vec::new();
         acp.line(line.as_bytes(), &mut happened);
-        let malformed = happened.iter().filter(|happening| **happening == Happening::Malformed).count();
-        assert_eq!(malformed, bad, "{line}");
+        assert_eq!(times(&happened, &Happening::Malformed), bad, "{line}");
     }
 }
 
@@ -489,29 +358,8 @@ proptest! {
 
     /// A line that is cut or garbled anywhere costs what it said, and nothing else.
     #[test]
-    fn cut_and_garbled_lines_never_panic(
-        which in 0..SEEN.len(),
-        cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 0..6),
-    ) {
-        let lines = SEEN[which].1.lines().filter(|line| line.starts_with('<'));
-        let mut lines: Vec<Vec<u8>> = lines.map(|line| line.as_bytes()[2..].to_vec()).collect();
-        for (line, at, with) in cuts {
-            let line = line.index(lines.len());
-            let line = &mut lines[line];
-            let at = at.index(line.len().max(1)).min(line.len());
-            if with < 128 { line.truncate(at) } else if at < line.len() { line[at] = with }
-        }
+    fn cut_and_garbled_lines_never_panic(which in 0..SEEN.len(), damage in damage()) {
         let (_, mut acp) = launched(|_, _| ());
-        acp.prompt("say hi");
-        let mut happened = Vec::new();
-        for line in &lines {
-            acp.line(line, &mut happened);
-        }
-        acp.outcome(Some(Exit::Code(0)), &Tail::default());
-        for happening in happened {
-            if let Happening::Reply(bytes) = happening {
-                as_line(&bytes);
-            }
-        }
+        play_damaged(acp.as_mut(), SEEN[which].1, damage);
     }
 }

@@ -1,39 +1,17 @@
 //! What Claude Code really wrote, and what is made of it.
 
-use std::sync::Arc;
-
-use herder::core::id::{AgentName, SessionId, WorkId};
+use herder::core::id::WorkId;
 use herder::core::outcome::{Category, Exit, Outcome};
 use herder::core::spec::{AgentSpec, Permissions, Runtime};
 use herder::core::time::Timestamp;
-use herder::runtime::protocol::{Happening, Invocation, Protocol, Steering, prepare};
+use herder::runtime::Launch;
+use herder::runtime::protocol::{Happening, Invocation, Protocol, Steering};
 use herder::runtime::text::Tail;
-use herder::runtime::{Clocks, Launch};
+
+use super::replayed::{as_line, assert_end, times, tools};
 
 fn launched(change: impl FnOnce(&mut Launch, &mut AgentSpec)) -> (Invocation, Box<dyn Protocol>) {
-    let agent = AgentName::new("spark").expect("a good name");
-    let mut spec = AgentSpec::new(agent.clone(), Runtime::Claude, "/".into());
-    let second = std::time::Duration::from_secs(1);
-    let mut launch = Launch {
-        agent,
-        session: SessionId(1),
-        spec: Arc::new(spec.clone()),
-        prompt: String::new(),
-        conversation: None,
-        marker: "j/spark/1".to_owned(),
-        environment: std::collections::BTreeMap::new(),
-        clocks: Clocks {
-            startup: second,
-            silence: second,
-            tool: second,
-            task: second,
-            grace: second,
-            beat: second,
-        },
-    };
-    change(&mut launch, &mut spec);
-    launch.spec = Arc::new(spec);
-    prepare(&launch).expect("claude needs nothing")
+    super::replayed::launched(Runtime::Claude, change)
 }
 
 fn replay(transcript: &str) -> (Vec<Happening>, Outcome) {
@@ -80,12 +58,7 @@ fn every_end_that_was_seen_has_its_class_and_its_words() {
     ];
     for ((name, lines), category, detail) in table {
         let (happened, outcome) = replay(lines);
-        assert_eq!(outcome.category, category, "{name}: {outcome:?}");
-        assert!(outcome.detail.starts_with(detail), "{name}: {}", outcome.detail);
-        assert!(!happened.contains(&Happening::Malformed), "{name}");
-        assert!(happened.contains(&Happening::TurnEnded), "{name}");
-        let named = happened.iter().any(|h| matches!(h, Happening::Ready { conversation: Some(_) }));
-        assert!(named, "{name} names its conversation");
+        assert_end(name, (&happened, &outcome), category, detail);
         let reset = (category == Quota).then(|| Timestamp::from_seconds(1_795_252_748));
         assert_eq!(outcome.resets_at, reset, "{name}");
     }
@@ -109,23 +82,15 @@ fn two_results_of_one_process_are_counted_once_each() {
 #[test]
 fn a_message_in_mid_turn_is_answered_in_the_same_turn() {
     let (happened, outcome) = replay(transcript!("stdin-steer").1);
-    let tools: Vec<&str> = happened
-        .iter()
-        .filter_map(|happening| match happening {
-            Happening::ToolStarted { name, .. } => Some(name.as_str()),
-            Happening::ToolEnded { .. } => Some("end"),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(tools, ["Bash", "end"]);
-    assert_eq!(happened.iter().filter(|happening| **happening == Happening::TurnEnded).count(), 1);
+    assert_eq!(tools(&happened), ["Bash", "end"]);
+    assert_eq!(times(&happened, &Happening::TurnEnded), 1);
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("second ok")));
 }
 
 #[test]
 fn after_an_interrupt_the_next_turn_decides() {
     let (happened, outcome) = replay(transcript!("stdin-interrupt").1);
-    assert_eq!(happened.iter().filter(|happening| **happening == Happening::TurnEnded).count(), 2);
+    assert_eq!(times(&happened, &Happening::TurnEnded), 2);
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("second turn ok")));
 }
 
@@ -232,8 +197,7 @@ fn bad_lines_are_counted_and_nothing_else() {
     ];
     for (line, bad) in table {
         let (happened, outcome) = replay(line);
-        let malformed = happened.iter().filter(|happening| **happening == Happening::Malformed).count();
-        assert_eq!(malformed, bad, "{line}");
+        assert_eq!(times(&happened, &Happening::Malformed), bad, "{line}");
         assert_eq!(outcome.category, Category::Crash, "{line}");
     }
 }
@@ -273,9 +237,7 @@ fn what_is_written_is_one_line_of_json_each() {
     let Steering::Written(steer) = claude.steer(WorkId(1), "x\r\ny") else { panic!("claude can") };
     let lines = [prompt.bytes, steer, claude.interrupt().expect("claude can")];
     for line in &lines {
-        let text = std::str::from_utf8(line).expect("UTF-8");
-        assert_eq!(text.matches('\n').count(), 1, "{text}");
-        serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        as_line(line);
     }
     insta::assert_snapshot!(String::from_utf8_lossy(&lines[2]).trim_end(), @r#"{"request":{"subtype":"interrupt"},"request_id":"herder-1","type":"control_request"}"#);
 }

@@ -1,0 +1,156 @@
+//! Sessions without a process: a runtime's language, and the lines that a real one wrote, played to it again.
+//!
+//! Where a transcript holds both directions, `<` is the runtime and `>` the client that it was recorded with.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use herder::core::id::{AgentName, SessionId};
+use herder::core::outcome::{Category, Exit, Outcome};
+use herder::core::spec::{AgentSpec, Runtime};
+use herder::runtime::protocol::{Happening, Invocation, Protocol, prepare};
+use herder::runtime::text::Tail;
+use herder::runtime::{Clocks, Launch};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::Value;
+
+/// What `runtime` is run as, and the language to speak with it.
+pub(super) fn launched(
+    runtime: Runtime,
+    change: impl FnOnce(&mut Launch, &mut AgentSpec),
+) -> (Invocation, Box<dyn Protocol>) {
+    let agent = AgentName::new("spark").expect("a good name");
+    let mut spec = AgentSpec::new(agent.clone(), runtime, "/srv/agent/work".into());
+    let second = Duration::from_secs(1);
+    let mut launch = Launch {
+        agent,
+        session: SessionId(1),
+        spec: Arc::new(spec.clone()),
+        prompt: String::new(),
+        conversation: None,
+        marker: "j/spark/1".to_owned(),
+        environment: BTreeMap::new(),
+        clocks: Clocks {
+            startup: second,
+            silence: second,
+            tool: second,
+            task: second,
+            grace: second,
+            beat: second,
+        },
+    };
+    change(&mut launch, &mut spec);
+    launch.spec = Arc::new(spec);
+    prepare(&launch).expect("it has a command")
+}
+
+/// What was written to a runtime, which is one line of JSON each time.
+pub(super) fn as_line(bytes: &[u8]) -> Value {
+    let text = std::str::from_utf8(bytes).expect("UTF-8");
+    assert_eq!(text.matches('\n').count(), 1, "one line each: {text}");
+    serde_json::from_str(text).expect("JSON")
+}
+
+/// Takes the replies out of what has happened.
+pub(super) fn replies(happened: &mut [Happening]) -> Vec<Value> {
+    let reply = |happening: &mut Happening| match happening {
+        Happening::Reply(bytes) if !bytes.is_empty() => Some(as_line(&std::mem::take(bytes))),
+        _ => None,
+    };
+    happened.iter_mut().filter_map(reply).collect()
+}
+
+/// The tools that were open, one after the other.
+pub(super) fn tools(happened: &[Happening]) -> Vec<&str> {
+    happened
+        .iter()
+        .filter_map(|happening| match happening {
+            Happening::ToolStarted { name, .. } => Some(name.as_str()),
+            Happening::ToolEnded { .. } => Some("end"),
+            _ => None,
+        })
+        .collect()
+}
+
+/// What a person was to be asked and was not.
+pub(super) fn denied(happened: &[Happening]) -> Option<String> {
+    happened.iter().find_map(|happening| match happening {
+        Happening::Denied { what } => Some(what.clone()),
+        _ => None,
+    })
+}
+
+/// How often this happened.
+pub(super) fn times(happened: &[Happening], wanted: &Happening) -> usize {
+    happened.iter().filter(|happening| *happening == wanted).count()
+}
+
+/// Checks an end that was seen: its class, its words, and what goes before every end.
+pub(super) fn assert_end(
+    name: &str,
+    (happened, outcome): (&[Happening], &Outcome),
+    category: Category,
+    detail: &str,
+) {
+    assert_eq!(outcome.category, category, "{name}: {outcome:?}");
+    assert!(outcome.detail.starts_with(detail), "{name}: {}", outcome.detail);
+    assert!(!happened.contains(&Happening::Malformed), "{name}");
+    assert!(happened.contains(&Happening::TurnEnded), "{name}");
+    let named = happened.iter().any(|h| matches!(h, Happening::Ready { conversation: Some(_) }));
+    assert!(named, "{name} names its conversation");
+}
+
+/// A session that was replayed.
+pub(super) struct Replayed {
+    pub(super) happened: Vec<Happening>,
+    /// What was written to the runtime.
+    pub(super) written: Vec<Value>,
+    pub(super) outcome: Outcome,
+    /// After each line, what the runtime said it waits for.
+    pub(super) stalled: Vec<Option<Outcome>>,
+}
+
+impl Replayed {
+    /// What was asked of the runtime.
+    pub(super) fn methods(&self) -> Vec<&str> {
+        self.written.iter().filter_map(|line| line["method"].as_str()).collect()
+    }
+
+    /// What was answered to it.
+    pub(super) fn answers(&self) -> Vec<&Value> {
+        self.written.iter().filter(|line| line["method"].is_null()).collect()
+    }
+}
+
+/// Where lines are cut or get another byte: which line, where, and below 128 a cut, else the byte.
+pub(super) type Damage = Vec<(Index, Index, u8)>;
+
+/// Some of it.
+pub(super) fn damage() -> impl Strategy<Value = Damage> {
+    prop::collection::vec((any::<Index>(), any::<Index>(), any::<u8>()), 0..6)
+}
+
+/// Plays the runtime's lines with `damage` done to them. Whatever is written in answer is whole.
+pub(super) fn play_damaged(protocol: &mut dyn Protocol, transcript: &str, damage: Damage) {
+    let lines = transcript.lines().filter_map(|line| line.strip_prefix("< "));
+    let mut lines: Vec<Vec<u8>> = lines.map(|line| line.as_bytes().to_vec()).collect();
+    for (line, at, with) in damage {
+        let line = line.index(lines.len());
+        let line = &mut lines[line];
+        let at = at.index(line.len().max(1)).min(line.len());
+        if with < 128 {
+            line.truncate(at);
+        } else if at < line.len() {
+            line[at] = with;
+        }
+    }
+    protocol.prompt("say hi");
+    let mut happened = Vec::new();
+    for line in &lines {
+        protocol.line(line, &mut happened);
+    }
+    protocol.outcome(Some(Exit::Code(0)), &Tail::default());
+    replies(&mut happened);
+}
