@@ -114,6 +114,7 @@ impl<'a> Desk<'a> {
             Verb::Restart => super::restart::run(self, call).await,
             Verb::StopAll => super::stop_all::run(self).await,
             Verb::Status => super::status::run(self, call),
+            Verb::Usage => super::usage::run(self, call),
             Verb::AgentAdd => super::agent::add(self, call).await,
             Verb::AgentEdit => super::agent::edit(self, call).await,
             Verb::AgentRemove => super::agent::remove(self, call).await,

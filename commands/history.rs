@@ -9,6 +9,8 @@ use super::words::bounded;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
 use crate::core::event::Event;
+use crate::core::id::AccountName;
+use crate::core::usage::Cap;
 use crate::core::work::Actor;
 use crate::journal::{Entry, FleetEvent, Recorded, Stream};
 use crate::l10n::Value;
@@ -72,6 +74,12 @@ fn say(voice: Voice<'_>, what: &str, subject: String, by: Option<&Actor>, detail
         text.push_str(&detail);
     }
     text
+}
+
+/// A cap that agents share.
+fn scope(voice: Voice<'_>, account: Option<&AccountName>, cap: Cap) -> String {
+    let cap = voice.locale.cap(cap);
+    account.map_or_else(|| cap.clone(), |account| format!("{account} {cap}"))
 }
 
 fn of_agent(voice: Voice<'_>, event: &Event) -> String {
@@ -167,6 +175,15 @@ fn of_fleet(voice: Voice<'_>, event: &FleetEvent) -> String {
             say(voice, "unlinked", voice.short(&tie.account, 40), Some(by), "")
         }
         FleetEvent::Started { version } => say(voice, "started", voice.short(version, 40), None, ""),
+        FleetEvent::BooksKept { agent, .. } => say(voice, "books-kept", agent.to_string(), None, ""),
+        FleetEvent::CapNear { account, warned } => {
+            let percent = format!("{} %", warned.percent);
+            say(voice, "cap-near", scope(voice, account.as_ref(), warned.cap), None, &percent)
+        }
+        FleetEvent::CapWaived { account, waived } => {
+            let limit = voice.locale.amount(waived.cap.unit, waived.limit);
+            say(voice, "cap-waived", scope(voice, account.as_ref(), waived.cap), None, &limit)
+        }
         FleetEvent::Stopped => say(voice, "stopped", String::new(), None, ""),
     }
 }
@@ -182,7 +199,7 @@ mod tests {
     use crate::core::outcome::{Category, Outcome, Usage};
     use crate::core::spec::{AgentSpec, Runtime};
     use crate::core::time::Timestamp;
-    use crate::core::usage::{Cap, Unit, Window};
+    use crate::core::usage::{Cap, Unit, Waived, Warned, Window};
     use crate::core::work::{TaskEnd, Work, WorkKind};
     use crate::journal::Tie;
     use crate::l10n::Locale;
@@ -272,6 +289,12 @@ mod tests {
             FleetEvent::Unlinked { tie, by },
             FleetEvent::SupervisorPanicked { agent: agent(), message: "so it is".to_owned() },
             FleetEvent::Started { version: "0.1.0".to_owned() },
+            FleetEvent::BooksKept { agent: agent(), books: Box::default() },
+            FleetEvent::CapNear {
+                account: Some(account()),
+                warned: Warned { cap: CAP, at: 0, limit: 5.0, percent: 80 },
+            },
+            FleetEvent::CapWaived { account: None, waived: Waived { cap: CAP, at: 0, limit: 10.0 } },
             FleetEvent::Stopped,
         ]
     }
@@ -332,6 +355,9 @@ mod tests {
             unlinked alice by alice
             supervisor rebuilt spark: so it is
             herder 0.1.0 started
+            books of spark kept
+            cap team dollars per day nearly used up: 80 %
+            cap dollars per day waived: $10.00
             herder stopped
         "##);
     }

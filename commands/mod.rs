@@ -54,6 +54,7 @@ mod resume;
 mod status;
 mod stop_all;
 mod task;
+mod usage;
 
 use std::fmt::Write as _;
 
@@ -86,6 +87,7 @@ pub enum Verb {
     Log,
     History,
     Audit,
+    Usage,
     Help,
     Link,
 }
@@ -228,13 +230,14 @@ impl Command {
 }
 
 /// Every command there is, in the order help shows them.
-pub static COMMANDS: [&Command; 22] = [
+pub static COMMANDS: [&Command; 23] = [
     &pause::COMMAND,
     &resume::COMMAND,
     &abort::COMMAND,
     &restart::COMMAND,
     &stop_all::COMMAND,
     &status::COMMAND,
+    &usage::COMMAND,
     &task::ADD,
     &task::LIST,
     &task::SHOW,
@@ -257,7 +260,7 @@ pub static COMMANDS: [&Command; 22] = [
 pub const GROUPS: [&str; 2] = ["agent", "task"];
 
 /// Words of commands to come: kept free now, so that they are never taken for work.
-pub const KEPT: [&str; 5] = ["approve", "deny", "ack", "whisper", "usage"];
+pub const KEPT: [&str; 4] = ["approve", "deny", "ack", "whisper"];
 
 /// The command of a verb.
 #[must_use]

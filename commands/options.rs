@@ -108,6 +108,7 @@ impl Command {
             | Verb::Restart
             | Verb::StopAll
             | Verb::Status
+            | Verb::Usage
             | Verb::AgentRemove
             | Verb::AgentList
             | Verb::AgentShow

@@ -84,13 +84,15 @@ impl Voice<'_> {
         }
     }
 
-    /// `12k in, 3k out, $0.12`.
+    /// `12k in, 3k out, $0.12`; `~$0.12` where a part is estimated.
     pub(crate) fn usage(self, usage: Usage) -> String {
         let variables =
             [("input", count(usage.input_tokens).into()), ("output", count(usage.output_tokens).into())];
         let tokens = self.text("cmd-tokens", &variables);
         if usage.cost_usd > 0.0 {
-            format!("{tokens}{DOT}{}", self.locale.money(usage.cost_usd))
+            // What herder estimates is marked.
+            let about = if usage.estimated_usd > 0.0 { "~" } else { "" };
+            format!("{tokens}{DOT}{about}{}", self.locale.money(usage.cost_usd))
         } else {
             tokens
         }

@@ -99,8 +99,11 @@ fn activity(voice: Voice<'_>, view: &View) -> Vec<String> {
     if live.turns > 0 {
         pieces.push(voice.text("cmd-status-turns", &[("count", live.turns.into())]));
     }
-    if live.usage != Usage::default() {
-        pieces.push(voice.usage(live.usage));
+    // The books know estimates too; what runs may be a moment ahead of them.
+    let meter = view.agent.meter;
+    let usage = if meter.tokens() >= live.usage.tokens() { meter } else { live.usage };
+    if usage != Usage::default() {
+        pieces.push(voice.usage(usage));
     }
     pieces
 }
@@ -127,6 +130,12 @@ fn one(voice: Voice<'_>, view: &View) -> Vec<String> {
         ],
     );
     let mut lines = vec![first.join(DOT), sums];
+    let today = agent.books.today(voice.now, None);
+    if today != Usage::default() {
+        let caps = agent.caps(voice.now).map(|standing| super::usage::cap(voice, standing));
+        let today = voice.text("cmd-status-today", &[("usage", voice.usage(today).into())]);
+        lines.push(std::iter::once(today).chain(caps).collect::<Vec<_>>().join(DOT));
+    }
     lines.extend(troubles(voice, agent));
     let messages = agent.queue.iter().filter(|work| work.kind == WorkKind::Message).count();
     let tasks = agent.queue.iter().filter(|work| work.kind == WorkKind::Task).count();
@@ -172,6 +181,8 @@ struct AgentStatus<'a> {
     idle_ms: Option<u64>,
     turns: u32,
     usage: Usage,
+    hour: Usage,
+    today: Usage,
     failures: u32,
     crashes: u32,
     breaker: Breaker,
@@ -196,7 +207,13 @@ impl<'a> AgentStatus<'a> {
             tool: view.live.tool.as_deref(),
             idle_ms: idle.map(|idle| u64::try_from(idle.as_millis()).unwrap_or(u64::MAX)),
             turns: view.live.turns,
-            usage: view.live.usage,
+            usage: if agent.meter.tokens() >= view.live.usage.tokens() {
+                agent.meter
+            } else {
+                view.live.usage
+            },
+            hour: agent.books.this_hour(now, None),
+            today: agent.books.today(now, None),
             failures: agent.failures,
             crashes: agent.crashes,
             breaker: agent.breaker,

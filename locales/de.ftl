@@ -131,6 +131,21 @@ notice-price-unknown = 💰 **{ $agent }**: Niemand sagt, was das Modell `{ $mod
     [yes] Solange eine Grenze in US-Dollar gilt, zählen seine Token zum Preis der teuersten Modelle.
    *[no] Seine Token werden gezählt, seine Dollar nicht.
 } Ein Abschnitt dafür unter [prices] in bot.toml stellt das richtig.
+notice-shared-cap-reached = 🚨 💰 { $scope ->
+    [account] Das Konto **{ $account }**
+   *[fleet] Die Flotte
+} hat die Grenze von { $limit } { $per } erreicht: { $used } verbraucht. { $scope ->
+    [account] Alle seine Agenten sind pausiert.
+   *[fleet] Alle Agenten sind pausiert.
+} Ein `resume` lässt sie bis zum nächsten Vielfachen der Grenze weitermachen.
+notice-shared-cap-near = 💰 { $scope ->
+    [account] Das Konto **{ $account }**
+   *[fleet] Die Flotte
+} hat { $percent } % der Grenze von { $limit } { $per } verbraucht: { $used }.
+notice-shared-cap-waived = 💰 { $scope ->
+    [account] Das Konto **{ $account }**
+   *[fleet] Die Flotte
+} darf über die Grenze hinaus: Bei { $limit } { $per } ist wieder Schluss.
 notice-do-not-restart = 🚫 **{ $agent }** will nicht neu gestartet werden: { $detail } Pausiert bis zum `resume`.
 notice-paused-with-account = { $emoji } **{ $agent }** pausiert mit seinem Konto { $account } ({ $category }). Erst das Konto in Ordnung bringen, dann `@{ $agent } resume`.
 notice-account-blocked = 🚨 Konto **{ $account }**: { $category }, bemerkt bei **{ $agent }**. Alle seine Agenten pausieren. Erst das Konto in Ordnung bringen, dann `@{ $agent } resume`.
@@ -292,6 +307,7 @@ cmd-about-abort = die Sitzung beenden, ihre Arbeit verwerfen, mit der nächsten 
 cmd-about-restart = saubere neue Sitzung, Zähler auf null; überspringt einen Countdown
 cmd-about-stop-all = alle Agenten sofort stoppen; antwortet mit der Zahl der übrigen Prozesse
 cmd-about-status = Phase, Arbeit, Werkzeug, Leerlauf, Schritte, Token, Kosten, Abstürze, nächster Neustart
+cmd-about-usage = Token und Dollar dieser Stunde und von heute je Agent und Konto, gegen die Grenzen
 cmd-about-task-add = einem Agenten eine Aufgabe geben
 cmd-about-task-list = die Aufgaben eines Agenten oder aller
 cmd-about-task-show = eine Aufgabe ganz
@@ -358,6 +374,11 @@ cmd-link-failing = { $network } getrennt, { $attempts ->
 }: { $reason }
 cmd-link-refused = { $network } aufgegeben: { $reason }
 cmd-tokens = { $input } rein, { $output } raus
+cmd-spent = { $name }: diese Stunde { $hour }; heute { $today }
+cmd-spent-cap = { $used } von { $limit } { $per }
+cmd-spent-fleet = Flotte
+cmd-spent-account = Konto { $account }
+cmd-spent-session = Sitzung { $session }; insgesamt { $total }
 cmd-status-nobody = Es gibt keine Agenten. `!agent add spark claude /path/to/workspace` fügt einen hinzu.
 cmd-status-fleet = { $agents ->
     [one] { $agents } Agent
@@ -379,6 +400,7 @@ cmd-status-totals = { $sessions ->
     [one] { $turns } Schritt
    *[other] { $turns } Schritte
 } · { $usage }
+cmd-status-today = heute { $usage }
 cmd-status-failures = { $count ->
     [one] { $count } Fehlschlag in Folge
    *[other] { $count } Fehlschläge in Folge
@@ -444,6 +466,7 @@ cmd-event = { $what ->
     [cap-waived] Grenze { $subject } angehoben
     [spiked] ungewöhnliche Stunde
     [price-unknown] Preis unbekannt
+    [books-kept] Verbrauch von { $subject } aufgehoben
     [turn] Schritt
     [clock] Uhr abgelaufen: { $subject }
     [stop] wird gestoppt ({ $subject })
@@ -507,6 +530,7 @@ slash-abort = abbrechen
 slash-restart = neustarten
 slash-stop-all = alle-stoppen
 slash-status = status
+slash-usage = verbrauch
 slash-queue = warteschlange
 slash-clear = leeren
 slash-log = protokoll

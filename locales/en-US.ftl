@@ -149,6 +149,22 @@ notice-price-unknown = 💰 **{ $agent }**: nobody says what model `{ $model }` 
     [yes] While a cap in dollars holds, its tokens are counted at the price of the dearest models.
    *[no] Its tokens are counted, its dollars are not.
 } A [prices] section for it in bot.toml sets that right.
+# $scope: account | fleet
+notice-shared-cap-reached = 🚨 💰 { $scope ->
+    [account] Account **{ $account }**
+   *[fleet] The fleet
+} has reached its cap of { $limit } { $per }: { $used } used. { $scope ->
+    [account] All its agents are paused.
+   *[fleet] All agents are paused.
+} Resuming one lets them go on up to the next multiple of the cap.
+notice-shared-cap-near = 💰 { $scope ->
+    [account] Account **{ $account }**
+   *[fleet] The fleet
+} has used { $percent } % of its cap of { $limit } { $per }: { $used }.
+notice-shared-cap-waived = 💰 { $scope ->
+    [account] Account **{ $account }**
+   *[fleet] The fleet
+} may go on past its cap: it is closed again at { $limit } { $per }.
 notice-do-not-restart = 🚫 **{ $agent }** asked not to be restarted: { $detail } Pausing until resumed.
 # $emoji: that of the category.
 notice-paused-with-account = { $emoji } **{ $agent }** is paused with its account { $account } ({ $category }). Fix the account, then `@{ $agent } resume`.
@@ -320,6 +336,7 @@ cmd-about-abort = stop the session, discard its work, go on with the next
 cmd-about-restart = clean new session, counters reset; skips a countdown
 cmd-about-stop-all = stop every agent now; answers with the number of processes left
 cmd-about-status = phase, work, tool in use, idle time, turns, tokens, cost, crashes, next restart
+cmd-about-usage = tokens and dollars of this hour and of today by agent and account, against the caps
 cmd-about-task-add = give an agent a task
 cmd-about-task-list = the tasks of an agent or of all
 cmd-about-task-show = one task in full
@@ -395,6 +412,12 @@ cmd-link-failing = { $network } down, { $attempts ->
 cmd-link-refused = { $network } given up: { $reason }
 # Numbers of tokens, short: 12.3k.
 cmd-tokens = { $input } in, { $output } out
+# $hour and $today: tokens and dollars. Hours and days are those of UTC.
+cmd-spent = { $name }: this hour { $hour }; today { $today }
+cmd-spent-cap = { $used } of { $limit } { $per }
+cmd-spent-fleet = fleet
+cmd-spent-account = account { $account }
+cmd-spent-session = session { $session }; in all { $total }
 cmd-status-nobody = There are no agents. `!agent add spark claude /path/to/workspace` adds one.
 cmd-status-fleet = { $agents ->
     [one] { $agents } agent
@@ -416,6 +439,7 @@ cmd-status-totals = { $sessions ->
     [one] { $turns } turn
    *[other] { $turns } turns
 } · { $usage }
+cmd-status-today = today { $usage }
 cmd-status-failures = { $count ->
     [one] { $count } failure in a row
    *[other] { $count } failures in a row
@@ -486,6 +510,7 @@ cmd-event = { $what ->
     [cap-waived] cap { $subject } waived
     [spiked] unusual hour
     [price-unknown] price unknown
+    [books-kept] books of { $subject } kept
     [turn] turn
     [clock] clock ran out: { $subject }
     [stop] stopping ({ $subject })
@@ -552,6 +577,7 @@ slash-abort = abort
 slash-restart = restart
 slash-stop-all = stop-all
 slash-status = status
+slash-usage = usage
 slash-queue = queue
 slash-clear = clear
 slash-log = log

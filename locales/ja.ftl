@@ -121,6 +121,21 @@ notice-price-unknown = 💰 **{ $agent }**：モデル `{ $model }` の価格が
     [yes] ドルの上限がある間は、最も高価なモデルの価格で計算します。
    *[no] トークンは数えますが、金額は数えません。
 }bot.toml の [prices] に価格を書いてください。
+notice-shared-cap-reached = 🚨 💰 { $scope ->
+    [account] アカウント **{ $account }**
+   *[fleet] 全エージェント
+}が{ $per }の上限 { $limit } に達しました：{ $used } 使用。{ $scope ->
+    [account] このアカウントのエージェントはすべて一時停止します。
+   *[fleet] すべてのエージェントを一時停止します。
+}再開すると、上限の次の倍数まで続けます。
+notice-shared-cap-near = 💰 { $scope ->
+    [account] アカウント **{ $account }**
+   *[fleet] 全エージェント
+}が{ $per }の上限 { $limit } の { $percent } % を使いました：{ $used }。
+notice-shared-cap-waived = 💰 { $scope ->
+    [account] アカウント **{ $account }**
+   *[fleet] 全エージェント
+}は上限を超えて続けます。{ $per } { $limit } で再び停止します。
 notice-do-not-restart = 🚫 **{ $agent }** は再起動しないよう求めています: { $detail } 再開されるまで一時停止します。
 notice-paused-with-account = { $emoji } **{ $agent }** はアカウント { $account } とともに一時停止中です（{ $category }）。アカウントを直してから `@{ $agent } resume` と送ってください。
 notice-account-blocked = 🚨 アカウント **{ $account }**: { $category }（**{ $agent }** で検出）。このアカウントのエージェントはすべて一時停止中です。アカウントを直してから `@{ $agent } resume` と送ってください。
@@ -249,6 +264,7 @@ cmd-about-abort = セッションを止め、その作業を捨てて次に進�
 cmd-about-restart = まっさらなセッションを始め、カウンターを戻す。待ち時間は飛ばす
 cmd-about-stop-all = すべてのエージェントを今すぐ止め、残ったプロセスの数を答える
 cmd-about-status = 状態、作業、使用中のツール、無音の時間、ターン、トークン、費用、クラッシュ、次の再起動
+cmd-about-usage = この 1 時間と今日のトークンと費用を、エージェントとアカウントごとに上限と比べて表示
 cmd-about-task-add = エージェントにタスクを渡す
 cmd-about-task-list = エージェントの、または全員のタスク
 cmd-about-task-show = タスクの詳細
@@ -313,6 +329,11 @@ cmd-link-failing = { $network } 切断、{ $attempts ->
 }：{ $reason }
 cmd-link-refused = { $network } 断念：{ $reason }
 cmd-tokens = 入力 { $input }、出力 { $output }
+cmd-spent = { $name }：この 1 時間 { $hour }、今日 { $today }
+cmd-spent-cap = { $per } { $limit } のうち { $used }
+cmd-spent-fleet = 全体
+cmd-spent-account = アカウント { $account }
+cmd-spent-session = セッション { $session }、合計 { $total }
 cmd-status-nobody = エージェントはいない。`!agent add spark claude /path/to/workspace` で追加する。
 cmd-status-fleet = エージェント { $agents ->
    *[other] { $agents } 個
@@ -330,6 +351,7 @@ cmd-status-totals = セッション { $sessions ->
 }、成功 { $successes }、失敗 { $failures }、クラッシュ { $crashes } · { $turns ->
    *[other] { $turns } ターン
 } · { $usage }
+cmd-status-today = 今日 { $usage }
 cmd-status-failures = { $count ->
    *[other] { $count } 回連続で失敗
 }
@@ -389,6 +411,7 @@ cmd-event = { $what ->
     [cap-waived] 上限 { $subject } を引き上げ
     [spiked] 普段と違う 1 時間
     [price-unknown] 価格不明
+    [books-kept] { $subject } の使用量を保存
     [turn] ターン
     [clock] 時間切れ：{ $subject }
     [stop] 停止中（{ $subject }）
@@ -451,6 +474,7 @@ slash-abort = 中止
 slash-restart = 再起動
 slash-stop-all = 全停止
 slash-status = 状態
+slash-usage = 使用量
 slash-queue = 待ち行列
 slash-clear = 消去
 slash-log = ログ

@@ -22,7 +22,7 @@
 //!
 //! | room | what happens there |
 //! |---|---|
-//! | [`core`] | what follows from what: agents, events, effects, restarts, the breaker, notices; no I/O, no clock, no tasks |
+//! | [`core`] | what follows from what: agents, events, effects, restarts, the breaker, usage and caps, notices; no I/O, no clock, no tasks |
 //! | [`supervisor`] | the shell around the core: one task per agent, the root, one timer for all countdowns |
 //! | [`runtime`] | one child process for one session: protocols, clocks on evidence, the stop ladder, orphans |
 //! | [`journal`] | everything herder knows, in sled: commit, replay, snapshots, archives, export and import |

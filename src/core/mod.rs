@@ -17,6 +17,7 @@ pub mod effect;
 pub mod event;
 pub mod id;
 pub mod input;
+pub mod ledger;
 pub mod notice;
 pub mod outcome;
 pub mod policy;

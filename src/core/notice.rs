@@ -64,6 +64,12 @@ pub enum Notice {
     Spiked { agent: AgentName, unit: Unit, used: f64, usual: f64 },
     /// 💰 Nobody says what its model costs.
     PriceUnknown { agent: AgentName, model: String, assumed: bool },
+    /// 🚨 What agents use together has reached a cap: their account is closed, or all are.
+    SharedCapReached { account: Option<AccountName>, cap: Cap, limit: f64, used: f64 },
+    /// 💰 A part of what agents may use together is used.
+    SharedCapNear { account: Option<AccountName>, cap: Cap, limit: f64, used: f64, percent: u8 },
+    /// 💰 A person lets them go on past it, up to the next limit.
+    SharedCapWaived { account: Option<AccountName>, cap: Cap, limit: f64 },
     /// 🚫 Exit code 2; paused.
     DoNotRestart { agent: AgentName, detail: String },
     /// 🔐💳💰 Paused because another agent of its account failed so.

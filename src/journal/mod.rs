@@ -58,6 +58,7 @@ use crate::core::id::{AccountName, AgentName, NetworkName, PostId, WorkId};
 use crate::core::outcome::Category;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
+use crate::core::usage::{Books, Waived, Warned};
 use crate::core::work::Actor;
 use crate::outbox::Post;
 
@@ -333,6 +334,27 @@ pub enum FleetEvent {
     Configured {
         /// The agent as the file has it.
         spec: Box<AgentSpec>,
+    },
+    /// An agent was removed: what it used is used.
+    BooksKept {
+        /// Which.
+        agent: AgentName,
+        /// What it used.
+        books: Box<Books>,
+    },
+    /// A part of what agents may use together is used.
+    CapNear {
+        /// The agents of which account; none: all.
+        account: Option<AccountName>,
+        /// What was warned of.
+        warned: Warned,
+    },
+    /// A person let agents go on past what they may use together.
+    CapWaived {
+        /// The agents of which account; none: all.
+        account: Option<AccountName>,
+        /// What holds instead.
+        waived: Waived,
     },
     /// An account's agents are paused.
     AccountBlocked {

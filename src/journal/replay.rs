@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::agent::Agent;
 use crate::core::id::{AccountName, AgentName};
+use crate::core::ledger::Ledger;
 use crate::core::outcome::Category;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
@@ -59,6 +60,9 @@ pub struct FleetState {
     /// Who is who on Discord and elsewhere.
     #[serde(default)]
     pub ties: BTreeSet<Tie>,
+    /// What agents use together.
+    #[serde(default)]
+    pub ledger: Ledger,
     /// When herder last started.
     pub started: Option<Timestamp>,
     /// Whether it went down on purpose since.
@@ -74,6 +78,8 @@ impl Aggregate for FleetState {
         match event {
             FleetEvent::AgentAdded { agent } => {
                 self.removed.remove(agent);
+                // Its books go on in its own hand.
+                self.ledger.kept.remove(agent);
                 self.roster.insert(agent.clone());
             }
             FleetEvent::AgentRemoved { agent } => {
@@ -106,6 +112,11 @@ impl Aggregate for FleetState {
                 self.started = Some(at);
                 self.stopped = false;
             }
+            FleetEvent::BooksKept { agent, books } => {
+                self.ledger.keep(agent.clone(), (**books).clone(), at);
+            }
+            FleetEvent::CapNear { account, warned } => self.ledger.warned(account, *warned),
+            FleetEvent::CapWaived { account, waived } => self.ledger.waive(account, *waived),
             FleetEvent::Stopped => self.stopped = true,
         }
     }

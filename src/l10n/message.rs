@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::{Locale, Value};
 use crate::core::event::StopReason;
-use crate::core::id::AgentName;
+use crate::core::id::{AccountName, AgentName};
 use crate::core::notice::{Halt, Notice, Refusal};
 use crate::core::outcome::Category;
 use crate::core::usage::Cap;
@@ -95,6 +95,18 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let model = if model.is_empty() { locale.text("model-unnamed", &[]) } else { model };
             let assumed = ("assumed", if *assumed { "yes" } else { "no" }.into());
             say("notice-price-unknown", [of(agent), ("model", model.into()), assumed])
+        }
+        N::SharedCapReached { account, cap, limit, used } => {
+            say("notice-shared-cap-reached", shared(locale, account.as_ref(), *cap, *limit, *used))
+        }
+        N::SharedCapNear { account, cap, limit, used, percent } => {
+            let [scope, account, per, limit, used] = shared(locale, account.as_ref(), *cap, *limit, *used);
+            let percent = ("percent", u32::from(*percent).into());
+            say("notice-shared-cap-near", [scope, account, per, limit, used, percent])
+        }
+        N::SharedCapWaived { account, cap, limit } => {
+            let [scope, account, per, limit, _] = shared(locale, account.as_ref(), *cap, *limit, 0.0);
+            say("notice-shared-cap-waived", [scope, account, per, limit])
         }
         N::DoNotRestart { agent, detail } => say("notice-do-not-restart", [of(agent), sentence(detail)]),
         N::PausedWithAccount { agent, account, category: why } => {
@@ -269,6 +281,24 @@ fn capped<'a>(
 ) -> [(&'static str, Value<'a>); 4] {
     let amount = |amount| Value::from(locale.amount(cap.unit, amount));
     [of(agent), ("per", locale.per(cap.window).into()), ("limit", amount(limit)), ("used", amount(used))]
+}
+
+/// A cap that agents share, in figures.
+fn shared<'a>(
+    locale: &Locale,
+    account: Option<&'a AccountName>,
+    cap: Cap,
+    limit: f64,
+    used: f64,
+) -> [(&'static str, Value<'a>); 5] {
+    let amount = |amount| Value::from(locale.amount(cap.unit, amount));
+    [
+        ("scope", if account.is_some() { "account" } else { "fleet" }.into()),
+        ("account", account.map_or("", AccountName::as_str).into()),
+        ("per", locale.per(cap.window).into()),
+        ("limit", amount(limit)),
+        ("used", amount(used)),
+    ]
 }
 
 /// Every reason has a sentence of its own: what follows differs.

@@ -10,6 +10,7 @@ mod restart;
 mod root;
 mod session;
 mod shared;
+mod spending;
 mod start;
 mod task;
 mod timers;

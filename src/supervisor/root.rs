@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -23,6 +23,7 @@ use crate::core::notice::{Audience, Notice, Refusal};
 use crate::core::outcome::Category;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
+use crate::core::usage::Books;
 use crate::core::work::Actor;
 use crate::core::{Owed, OwedBody};
 use crate::journal::{Aggregate as _, Batch, CommitError, Entry, FleetEvent, FleetState, Stream, Write};
@@ -42,6 +43,8 @@ pub(super) enum ToRoot {
     AccountOpened { agent: AgentName, account: AccountName, by: Actor },
     /// A person is somebody elsewhere too, or is no more.
     Tie { event: FleetEvent, asked: Asked, ticket: oneshot::Sender<()> },
+    /// An agent has used something on an account.
+    Spent { agent: AgentName, account: AccountName },
     /// A supervisor panicked and is being rebuilt.
     Panicked { agent: AgentName, message: String },
     /// A supervisor cannot be rebuilt.
@@ -54,8 +57,8 @@ pub(super) enum ToRoot {
 
 /// The root's own state.
 pub(super) struct Root {
-    shared: Arc<Shared>,
-    fleet: FleetState,
+    pub(super) shared: Arc<Shared>,
+    pub(super) fleet: FleetState,
     rev: u64,
     /// Networks that the others were told are down, and since when.
     down: BTreeMap<NetworkName, Timestamp>,
@@ -111,18 +114,25 @@ impl Root {
                 let posts = self.shared.posting.alert(notice, clock::now(), None);
                 self.record(Vec::new(), posts).await
             }
+            ToRoot::Spent { agent, account } => self.spent(&agent, &account).await,
             ToRoot::Retired { agent } => {
+                let handle = self.shared.handle(&agent);
+                let books = handle.map(|handle| handle.view.borrow().agent.books.clone());
                 self.shared.forget(&agent);
                 self.shared.timers.arm(&agent, None);
-                self.strike(agent).await
+                self.strike(agent, books.unwrap_or_default()).await
             }
             ToRoot::Link(report) => self.link(report).await,
         }
     }
 
     /// Takes a removed agent off the roster.
-    pub(super) async fn strike(&mut self, agent: AgentName) -> Result<(), CommitError> {
-        self.record(vec![FleetEvent::AgentRemoved { agent }], Vec::new()).await
+    pub(super) async fn strike(&mut self, agent: AgentName, books: Books) -> Result<(), CommitError> {
+        let mut events = vec![FleetEvent::AgentRemoved { agent: agent.clone() }];
+        if !books.is_empty() {
+            events.push(FleetEvent::BooksKept { agent, books: Box::new(books) });
+        }
+        self.record(events, Vec::new()).await
     }
 
     /// Whether a person removed the agent, so that the configuration does not bring it back.
@@ -130,7 +140,7 @@ impl Root {
         self.fleet.removed.contains(agent)
     }
 
-    fn blocked(&self, account: &AccountName) -> Option<Category> {
+    pub(super) fn blocked(&self, account: &AccountName) -> Option<Category> {
         self.fleet.blocked.get(account).map(|blocked| blocked.category)
     }
 
@@ -173,6 +183,10 @@ impl Root {
         self.rev += added;
         for event in &events {
             self.fleet.apply_entry(&Entry::Fleet(event.clone()), at);
+        }
+        if !events.is_empty() {
+            let mut ledger = self.shared.ledger.write().unwrap_or_else(PoisonError::into_inner);
+            ledger.clone_from(&self.fleet.ledger);
         }
         if receipt.snapshot_due {
             self.shared.snapshot(Stream::Fleet, self.rev, &self.fleet).await?;
@@ -295,6 +309,7 @@ impl Root {
             self.record(vec![FleetEvent::AccountOpened { account: account.clone(), by: by.clone() }], posts)
                 .await?;
         }
+        self.go_on(&account, &by).await?;
         self.tell_siblings(agent, &account, || Input::AccountOpened { by: by.clone() });
         Ok(())
     }
@@ -369,6 +384,6 @@ impl Root {
     }
 }
 
-fn account_of(agent: &Agent) -> AccountName {
+pub(super) fn account_of(agent: &Agent) -> AccountName {
     agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default()
 }

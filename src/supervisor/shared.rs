@@ -21,6 +21,7 @@ use crate::chat::LinkReport;
 use crate::clock;
 use crate::core::id::{AgentName, NetworkName};
 use crate::core::input::Input;
+use crate::core::ledger::Ledger;
 use crate::core::policy::Policy;
 use crate::journal::{Batch, CommitError, Journal, Snapshot, Stream};
 use crate::runtime::{Live, ProcessTrees};
@@ -62,6 +63,8 @@ pub(super) struct Shared {
     pub(super) handles: RwLock<BTreeMap<AgentName, Handle>>,
     /// Who is who on Discord and elsewhere.
     pub(super) ties: Ties,
+    /// What the root knows of what agents use together, beside their own books.
+    pub(super) ledger: RwLock<Ledger>,
     pub(super) links: RwLock<BTreeMap<NetworkName, LinkReport>>,
     /// What can be seen of each agent's last session between two decisions.
     pub(super) lives: RwLock<BTreeMap<AgentName, watch::Receiver<Live>>>,

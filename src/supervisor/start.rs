@@ -89,6 +89,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         root: root_tx,
         handles: RwLock::default(),
         ties: Ties::default(),
+        ledger: RwLock::new(recalled.fleet.ledger.clone()),
         links: RwLock::default(),
         lives: RwLock::default(),
     });
@@ -100,7 +101,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
     for (name, (agent, rev)) in known {
         if agent.phase == Phase::Removed {
             // herder ended between the removal and its mention on the roster.
-            root.strike(name).await?;
+            root.strike(name, agent.books).await?;
             continue;
         }
         let left = survivors.remove(&name).unwrap_or_default();
@@ -112,6 +113,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
     }
     root.reconcile_accounts().await?;
     configure(&mut root, &shared, agents).await?;
+    root.look_at_the_books().await?;
 
     let ringing = Arc::clone(&shared);
     shared.services.spawn(async move {

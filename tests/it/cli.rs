@@ -315,6 +315,7 @@ fn help_names_everything() {
       restart      Clean new session, counters reset; skips a countdown
       stop-all     Stop every agent now; answers with the number of processes left
       status       Phase, work, tool in use, idle time, turns, tokens, cost, crashes, next restart
+      usage        Tokens and dollars of this hour and of today by agent and account, against the caps
       queue        What waits for an agent
       clear        Drop an agent's queued messages; tasks stay
       log          An agent's last turns

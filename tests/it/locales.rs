@@ -36,7 +36,7 @@ macro_rules! variants {
 }
 
 variants!(every_notice, Notice:
-    Started Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown
+    Started Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
     DoNotRestart PausedWithAccount AccountBlocked
     AccountOpened TimedOut TaskFailed ClockRanOut PermissionDenied NeedsIntervention BreakerClosed Degraded Survivors SupervisorPanicked
     SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping Restarting Aborted Accepted Queued
@@ -109,6 +109,21 @@ fn status_notices() -> Vec<Notice> {
             percent: 80,
         },
         N::CapWaived { agent: agent.clone(), cap: cap(Window::Day, Unit::Tokens), limit: 10_000.0 },
+        N::SharedCapReached {
+            account: Some(openai()),
+            cap: cap(Window::Day, Unit::Usd),
+            limit: 50.0,
+            used: 50.5,
+        },
+        N::SharedCapReached { account: None, cap: cap(Window::Hour, Unit::Usd), limit: 50.0, used: 50.5 },
+        N::SharedCapNear {
+            account: None,
+            cap: cap(Window::Day, Unit::Tokens),
+            limit: 50_000.0,
+            used: 42_000.0,
+            percent: 80,
+        },
+        N::SharedCapWaived { account: Some(openai()), cap: cap(Window::Day, Unit::Usd), limit: 100.0 },
         N::Spiked { agent: agent.clone(), unit: Unit::Usd, used: 4.5, usual: 1.25 },
         N::PriceUnknown { agent: agent.clone(), model: "gpt-5.4".to_owned(), assumed: true },
         N::PriceUnknown { agent: agent.clone(), model: String::new(), assumed: false },

@@ -37,6 +37,7 @@ mod servers;
 #[expect(dead_code, reason = "a toolbox: what one theme does not need, another does")]
 #[path = "../sim/discord/mod.rs"]
 mod simulated_discord;
+mod spending;
 mod stage;
 mod storage_failure;
 mod supervisor;

@@ -117,7 +117,12 @@ impl Supervisor<'_> {
                     self.shared.tell_root(ToRoot::AccountOpened { agent: self.name.clone(), account, by });
                 }
             }
-            Effect::Spent => {}
+            Effect::Spent => {
+                if let Some(spec) = &self.agent.spec {
+                    let account = spec.account.clone();
+                    self.shared.tell_root(ToRoot::Spent { agent: self.name.clone(), account });
+                }
+            }
             Effect::Retire => return true,
         }
         false

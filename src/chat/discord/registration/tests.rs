@@ -69,6 +69,7 @@ fn the_whole_table_is_registered() {
     /restart [agent:completed] (32)
     /stop-all (32)
     /status [agent:completed]
+    /usage [agent:completed]
     /queue [agent:completed]
     /clear [agent:completed] (32)
     /log [agent:completed] [n:count]

@@ -11,7 +11,7 @@ use herder::core::notice::{Halt, Notice, Refusal};
 use herder::core::outcome::{Category, Exit, Outcome, Usage};
 use herder::core::spec::{AgentSpec, Autonomy, Pattern, Permissions, PromptMode, Relay, Runtime};
 use herder::core::time::Timestamp;
-use herder::core::usage::{Cap, Unit, Window};
+use herder::core::usage::{Books, Cap, Unit, Waived, Warned, Window};
 use herder::core::work::{Actor, TaskEnd, Work, WorkKind};
 use herder::journal::{AuditEntry, Entry, FleetEvent, Recorded, Stream, Tie};
 use herder::outbox::{Body, Lane, Post, Target};
@@ -31,9 +31,9 @@ macro_rules! variants {
 variants!(EVENTS, event_name, Event: Added Edited Removed Queued Cleared Reworded Withdrawn Steered TaskEnded Discarded SessionStarted
     ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied UsageRecorded CapNear CapWaived Spiked PriceUnknown StopRequested SessionEnded Requeued Waiting WaitOver
     PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded SupervisorPanicked);
-variants!(FLEET, fleet_name, FleetEvent: AgentAdded AgentRemoved Configured AccountBlocked AccountOpened
+variants!(FLEET, fleet_name, FleetEvent: AgentAdded AgentRemoved Configured BooksKept CapNear CapWaived AccountBlocked AccountOpened
     SupervisorPanicked Linked Unlinked Started Stopped);
-variants!(NOTICES, notice_name, Notice: Started Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown
+variants!(NOTICES, notice_name, Notice: Started Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
     DoNotRestart PausedWithAccount AccountBlocked AccountOpened TimedOut TaskFailed ClockRanOut PermissionDenied NeedsIntervention BreakerClosed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
     Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
@@ -249,6 +249,13 @@ pub(super) fn events() -> Vec<Event> {
     events
 }
 
+fn books() -> Books {
+    let mut books = Books::default();
+    let usage = Usage { input_tokens: 1200, output_tokens: 30, cost_usd: 0.5, ..Usage::default() };
+    books.enter(&AccountName::from("team"), usage, Timestamp::from_millis(1_763_700_300_000));
+    books
+}
+
 fn tie() -> Tie {
     Tie { user: "112233445566778899".into(), network: NetworkName::from("libera"), account: "ann".into() }
 }
@@ -267,6 +274,12 @@ pub(super) fn fleet() -> Vec<FleetEvent> {
         FleetEvent::AccountOpened { account, by: ann() },
         FleetEvent::SupervisorPanicked { agent: spark, message: "index out of bounds".into() },
         FleetEvent::Started { version: "0.1.0".into() },
+        FleetEvent::BooksKept { agent: agent("spark"), books: Box::new(books()) },
+        FleetEvent::CapNear {
+            account: Some(AccountName::from("team")),
+            warned: Warned { cap: CAP, at: 20_000, limit: 50.0, percent: 80 },
+        },
+        FleetEvent::CapWaived { account: None, waived: Waived { cap: CAP, at: 20_000, limit: 100.0 } },
         FleetEvent::Stopped,
         FleetEvent::Linked { tie: tie(), name: "Ann".into(), by: ann() },
         FleetEvent::Unlinked { tie: tie(), by: ann() },
@@ -382,6 +395,15 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::CapReached { agent: agent.clone(), cap: CAP, limit: 5.0, used: 5.25 },
         Notice::CapNear { agent: agent.clone(), cap: CAP, limit: 5.0, used: 4.25, percent: 80 },
         Notice::CapWaived { agent: agent.clone(), cap: CAP, limit: 10.0 },
+        Notice::SharedCapReached { account: None, cap: CAP, limit: 50.0, used: 50.5 },
+        Notice::SharedCapNear {
+            account: Some(AccountName::from("team")),
+            cap: CAP,
+            limit: 50.0,
+            used: 42.0,
+            percent: 80,
+        },
+        Notice::SharedCapWaived { account: None, cap: CAP, limit: 100.0 },
         Notice::Spiked { agent: agent.clone(), unit: Unit::Usd, used: 4.5, usual: 1.25 },
         Notice::PriceUnknown { agent: agent.clone(), model: "gpt-5.4".into(), assumed: false },
         Notice::NobodyConfigured,

@@ -1,0 +1,111 @@
+//! `usage`: what agents and accounts use in this hour and today, against their caps.
+
+use serde_json::json;
+
+use super::desk::{Answer, Desk, Done};
+use super::grammar::Call;
+use super::say::{DOT, Voice};
+use super::{Arg, Command, Effect, Scope, Strictness, Verb};
+use crate::access::Role;
+use crate::core::ledger::Shared;
+use crate::core::outcome::Usage;
+use crate::core::usage::Standing;
+use crate::supervisor::View;
+
+pub(super) const COMMAND: Command = Command {
+    verb: Verb::Usage,
+    name: "usage",
+    aliases: &[],
+    args: &[Arg::AgentOrAll],
+    role: Role::Viewer,
+    scope: Scope::Either,
+    effect: Effect::Looks,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-usage",
+};
+
+pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
+    let voice = desk.voice();
+    if call.agent.is_some() {
+        let view = desk.view(call)?;
+        let agent = &view.agent;
+        let mut lines = vec![of_agent(voice, &view)];
+        let sums =
+            [("session", voice.usage(agent.meter).into()), ("total", voice.usage(agent.totals.usage).into())];
+        lines.push(voice.text("cmd-spent-session", &sums));
+        return Ok(Answer::lines(lines).with(data_of_agent(desk, &view)));
+    }
+    let (views, together) = (desk.fleet.agents(), desk.fleet.usage());
+    let mut lines: Vec<String> = together.iter().map(|shared| of_shared(voice, shared)).collect();
+    lines.extend(desk.first(views.iter().map(|view| of_agent(voice, view))));
+    let data = json!({
+        "fleet": together.iter().find(|shared| shared.scope.is_none()).map(data_of_shared),
+        "accounts": together.iter().filter(|shared| shared.scope.is_some()).map(data_of_shared).collect::<Vec<_>>(),
+        "agents": views.iter().map(|view| data_of_agent(desk, view)).collect::<Vec<_>>(),
+    });
+    Ok(Answer::lines(lines).with(data))
+}
+
+fn line(voice: Voice<'_>, name: String, hour: Usage, today: Usage, caps: &[Standing]) -> String {
+    let used =
+        [("name", name.into()), ("hour", voice.usage(hour).into()), ("today", voice.usage(today).into())];
+    let caps = caps.iter().map(|standing| cap(voice, *standing));
+    std::iter::once(voice.text("cmd-spent", &used)).chain(caps).collect::<Vec<_>>().join(DOT)
+}
+
+/// `$4.20 of $5.00 per day`.
+pub(super) fn cap(voice: Voice<'_>, standing: Standing) -> String {
+    let Standing { cap, limit, used } = standing;
+    let amount = |amount| voice.locale.amount(cap.unit, amount).into();
+    let per = ("per", voice.locale.per(cap.window).into());
+    voice.text("cmd-spent-cap", &[("used", amount(used)), ("limit", amount(limit)), per])
+}
+
+fn of_shared(voice: Voice<'_>, shared: &Shared) -> String {
+    let name = match &shared.scope {
+        None => voice.text("cmd-spent-fleet", &[]),
+        Some(account) => {
+            let account = voice.short(account.as_str(), super::say::WORK_MAX);
+            voice.text("cmd-spent-account", &[("account", account.into())])
+        }
+    };
+    line(voice, name, shared.hour, shared.today, &shared.caps)
+}
+
+fn of_agent(voice: Voice<'_>, view: &View) -> String {
+    let books = &view.agent.books;
+    let caps: Vec<Standing> = view.agent.caps(voice.now).collect();
+    let (hour, today) = (books.this_hour(voice.now, None), books.today(voice.now, None));
+    line(voice, view.name.to_string(), hour, today, &caps)
+}
+
+fn data_of_caps(caps: &[Standing]) -> serde_json::Value {
+    let caps = caps.iter().map(|Standing { cap, limit, used }| {
+        json!({ "window": cap.window, "unit": cap.unit, "limit": limit, "used": used })
+    });
+    caps.collect()
+}
+
+fn data_of_shared(shared: &Shared) -> serde_json::Value {
+    json!({
+        "account": shared.scope,
+        "hour": shared.hour,
+        "today": shared.today,
+        "caps": data_of_caps(&shared.caps),
+    })
+}
+
+fn data_of_agent(desk: &Desk<'_>, view: &View) -> serde_json::Value {
+    let agent = &view.agent;
+    json!({
+        "agent": view.name,
+        "account": agent.spec.as_ref().map(|spec| &spec.account),
+        "session": agent.meter,
+        "hour": agent.books.this_hour(desk.now, None),
+        "today": agent.books.today(desk.now, None),
+        "total": agent.totals.usage,
+        "hours": agent.books.hours,
+        "days": agent.books.days,
+        "caps": data_of_caps(&agent.caps(desk.now).collect::<Vec<_>>()),
+    })
+}

@@ -1,0 +1,199 @@
+//! What agents use together: the fleet's and the accounts' caps, over the books of all agents, also of removed ones.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::id::{AccountName, AgentName};
+use super::outcome::Usage;
+use super::time::Timestamp;
+use super::usage::{
+    Books, Cap, Caps, DAYS_KEPT, SharedCaps, Standing, Waived, Warned, Window, amount, day, limit,
+    next_limit, window,
+};
+
+/// Who shares a cap: the agents of an account, or all.
+pub type Scope = Option<AccountName>;
+
+/// What has to be remembered beside the books of the agents that are there.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ledger {
+    /// The books of agents that were removed: what they used is used.
+    pub kept: BTreeMap<AgentName, Books>,
+    /// Caps that a person let the agents go past.
+    pub waived: Vec<(Scope, Waived)>,
+    /// Caps that were warned of.
+    pub warned: Vec<(Scope, Warned)>,
+}
+
+/// What was used in a scope, and how its caps stand.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shared {
+    /// Whose.
+    pub scope: Scope,
+    /// In this hour.
+    pub hour: Usage,
+    /// Today.
+    pub today: Usage,
+    /// Its caps.
+    pub caps: Vec<Standing>,
+}
+
+impl Ledger {
+    /// An agent is removed.
+    pub fn keep(&mut self, agent: AgentName, books: Books, at: Timestamp) {
+        self.kept.insert(agent, books);
+        let oldest = day(at).saturating_sub(i64::try_from(DAYS_KEPT).unwrap_or(i64::MAX));
+        self.kept.retain(|_, books| books.days.back().is_some_and(|page| page.at >= oldest));
+    }
+
+    /// A cap holds again at `limit`.
+    pub fn waive(&mut self, scope: &Scope, waived: Waived) {
+        self.waived.retain(|(of, before)| of != scope || before.cap != waived.cap);
+        self.waived.push((scope.clone(), waived));
+    }
+
+    /// A cap was warned of.
+    pub fn warned(&mut self, scope: &Scope, warned: Warned) {
+        self.warned.retain(|(of, before)| of != scope || before.cap != warned.cap);
+        self.warned.push((scope.clone(), warned));
+    }
+
+    /// Whether a cap was warned of up to this part.
+    #[must_use]
+    pub fn knows(&self, scope: &Scope, warned: Warned) -> bool {
+        self.warned.iter().any(|(of, before)| {
+            let same = of == scope && before.cap == warned.cap && before.at == warned.at;
+            same && before.limit == warned.limit && before.percent >= warned.percent
+        })
+    }
+
+    fn used<'a>(
+        &'a self,
+        books: impl Iterator<Item = &'a Books>,
+        scope: &Scope,
+        window: Window,
+        now: Timestamp,
+    ) -> Usage {
+        let mut sum = Usage::default();
+        for books in books.chain(self.kept.values()) {
+            sum.add(books.within(window, now, scope.as_ref()));
+        }
+        sum
+    }
+
+    /// What was used in a scope, by the books of the agents that are there.
+    #[must_use]
+    pub fn shared<'a>(
+        &'a self,
+        books: impl Iterator<Item = &'a Books> + Clone,
+        caps: &SharedCaps,
+        scope: Scope,
+        now: Timestamp,
+    ) -> Shared {
+        let hour = self.used(books.clone(), &scope, Window::Hour, now);
+        let today = self.used(books, &scope, Window::Day, now);
+        let waived: Vec<Waived> =
+            self.waived.iter().filter(|(of, _)| *of == scope).map(|(_, waived)| *waived).collect();
+        let standing = |(cap, set): (Cap, f64)| {
+            let used = if cap.window == Window::Day { today } else { hour };
+            Standing { cap, limit: limit(&waived, cap, set, now), used: amount(cap.unit, used) }
+        };
+        let caps = caps_of(caps, &scope).list().map(standing).collect();
+        Shared { scope, hour, today, caps }
+    }
+}
+
+/// The caps of a scope as they were set.
+#[must_use]
+pub fn caps_of(caps: &SharedCaps, scope: &Scope) -> Caps {
+    match scope {
+        None => caps.fleet,
+        Some(account) => caps.accounts.get(account).copied().unwrap_or_default(),
+    }
+}
+
+impl Shared {
+    /// The first of its caps that is reached.
+    #[must_use]
+    pub fn reached(&self) -> Option<Standing> {
+        self.caps.iter().copied().find(|standing| standing.is_reached())
+    }
+
+    /// What a person's word to go on raises each cap to that is reached.
+    pub fn waivers(&self, caps: &SharedCaps, now: Timestamp) -> Vec<Waived> {
+        let set: Vec<(Cap, f64)> = caps_of(caps, &self.scope).list().collect();
+        let reached = self.caps.iter().filter(|standing| standing.is_reached());
+        reached
+            .filter_map(|standing| {
+                let (cap, set) = set.iter().copied().find(|(cap, _)| *cap == standing.cap)?;
+                let at = window(cap.window, now, 0);
+                Some(Waived { cap, at, limit: next_limit(set, standing.used) })
+            })
+            .collect()
+    }
+
+    /// The warnings that are due, each with what is used.
+    #[must_use]
+    pub fn warnings(&self, ledger: &Ledger, now: Timestamp) -> Vec<(Warned, f64)> {
+        let due = |standing: &Standing| {
+            let percent = standing.warning().filter(|_| !standing.is_reached())?;
+            let at = window(standing.cap.window, now, 0);
+            let warned = Warned { cap: standing.cap, at, limit: standing.limit, percent };
+            (!ledger.knows(&self.scope, warned)).then_some((warned, standing.used))
+        };
+        self.caps.iter().filter_map(due).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::usage::Unit;
+
+    const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+    const CAP: Cap = Cap { window: Window::Day, unit: Unit::Usd };
+
+    fn books(account: &str, cost_usd: f64) -> Books {
+        let mut books = Books::default();
+        let usage = Usage { cost_usd, input_tokens: 1, ..Usage::default() };
+        books.enter(&AccountName::from(account), usage, NOW);
+        books
+    }
+
+    fn caps() -> SharedCaps {
+        let day = |usd_per_day| Caps { usd_per_day, ..Caps::default() };
+        SharedCaps { fleet: day(20.0), accounts: [(AccountName::from("team"), day(10.0))].into() }
+    }
+
+    #[test]
+    fn an_account_and_the_fleet_are_sums_of_books_also_of_those_of_removed_agents() {
+        let mut ledger = Ledger::default();
+        ledger.keep(AgentName::new("gone").expect("a name"), books("team", 4.0), NOW);
+        let there = [books("team", 5.0), books("other", 3.0)];
+        let shared = |scope| ledger.shared(there.iter(), &caps(), scope, NOW);
+        let team = shared(Some(AccountName::from("team")));
+        assert_eq!((team.today.cost_usd, team.hour.cost_usd, team.reached()), (9.0, 9.0, None));
+        assert_eq!(team.warnings(&ledger, NOW).len(), 1);
+        assert_eq!(shared(None).today.cost_usd, 12.0);
+        assert_eq!(shared(Some(AccountName::from("other"))).caps, []);
+    }
+
+    #[test]
+    fn a_person_lets_an_account_go_on_to_the_next_multiple() {
+        let mut ledger = Ledger::default();
+        let there = [books("team", 23.0)];
+        let scope = Some(AccountName::from("team"));
+        let team = ledger.shared(there.iter(), &caps(), scope.clone(), NOW);
+        assert_eq!(team.reached().map(|standing| standing.cap), Some(CAP));
+        for waived in team.waivers(&caps(), NOW) {
+            ledger.waive(&scope, waived);
+        }
+        let team = ledger.shared(there.iter(), &caps(), scope.clone(), NOW);
+        assert_eq!((team.reached(), team.caps[0].limit), (None, 30.0));
+        let (warned, _) = team.warnings(&ledger, NOW)[0];
+        ledger.warned(&scope, warned);
+        assert_eq!(team.warnings(&ledger, NOW), [], "once for each window");
+    }
+}

@@ -1,0 +1,162 @@
+//! The caps that agents share: the root looks at the books whenever somebody has used something.
+
+use std::collections::BTreeSet;
+use std::sync::PoisonError;
+
+use super::root::{Root, account_of};
+use super::shared::Shared;
+use super::{Fleet, View};
+use crate::clock;
+use crate::core::id::{AccountName, AgentName};
+use crate::core::input::Input;
+use crate::core::ledger::{Scope, Shared as Together};
+use crate::core::notice::Notice;
+use crate::core::outcome::Category;
+use crate::core::usage::Standing;
+use crate::core::work::Actor;
+use crate::journal::{CommitError, FleetEvent};
+
+impl Shared {
+    /// What was used in a scope.
+    pub(super) fn together(&self, scope: Scope) -> Together {
+        let views = self.views();
+        let ledger = self.ledger.read().unwrap_or_else(PoisonError::into_inner);
+        let books = views.iter().map(|view| &view.agent.books);
+        ledger.shared(books, &self.policy.caps, scope, clock::now())
+    }
+
+    fn accounts(&self) -> BTreeSet<AccountName> {
+        self.views().iter().map(|view: &View| account_of(&view.agent)).collect()
+    }
+}
+
+impl Fleet {
+    /// What all agents used together, then those of each account.
+    #[must_use]
+    pub fn usage(&self) -> Vec<Together> {
+        let accounts = self.shared.accounts().into_iter().map(Some);
+        std::iter::once(None).chain(accounts).map(|scope| self.shared.together(scope)).collect()
+    }
+}
+
+impl Root {
+    /// An agent has used something on an account.
+    pub(super) async fn spent(
+        &mut self,
+        agent: &AgentName,
+        account: &AccountName,
+    ) -> Result<(), CommitError> {
+        for scope in [Some(account.clone()), None] {
+            let together = self.shared.together(scope);
+            self.warn(&together).await?;
+            if let Some(standing) = together.reached() {
+                self.close(agent, &together.scope, standing).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// After a start: caps that were reached while nobody could record it any more, or that are lower now.
+    pub(super) async fn look_at_the_books(&mut self) -> Result<(), CommitError> {
+        for view in self.shared.views() {
+            self.spent(&view.name, &account_of(&view.agent)).await?;
+        }
+        Ok(())
+    }
+
+    async fn warn(&mut self, together: &Together) -> Result<(), CommitError> {
+        let now = clock::now();
+        for (warned, used) in together.warnings(&self.fleet.ledger, now) {
+            let account = together.scope.clone();
+            let notice = Notice::SharedCapNear {
+                account: account.clone(),
+                cap: warned.cap,
+                limit: warned.limit,
+                used,
+                percent: warned.percent,
+            };
+            let posts = self.shared.posting.alert(notice, now, None);
+            self.record(vec![FleetEvent::CapNear { account, warned }], posts).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes the accounts of a scope, with one alert.
+    async fn close(
+        &mut self,
+        agent: &AgentName,
+        scope: &Scope,
+        standing: Standing,
+    ) -> Result<(), CommitError> {
+        let accounts = match scope {
+            Some(account) => BTreeSet::from([account.clone()]),
+            None => self.shared.accounts(),
+        };
+        let category = Category::Budget;
+        let events: Vec<FleetEvent> = accounts
+            .iter()
+            .filter(|account| self.blocked(account).is_none())
+            .map(|account| FleetEvent::AccountBlocked {
+                account: account.clone(),
+                category,
+                agent: agent.clone(),
+            })
+            .collect();
+        if !events.is_empty() {
+            let Standing { cap, limit, used } = standing;
+            let notice = Notice::SharedCapReached { account: scope.clone(), cap, limit, used };
+            let posts = self.shared.posting.alert(notice, clock::now(), None);
+            self.record(events, posts).await?;
+        }
+        for view in self.shared.views() {
+            if accounts.contains(&account_of(&view.agent)) {
+                self.shared.input(&view.name, Input::AccountBlocked { category });
+            }
+        }
+        Ok(())
+    }
+
+    /// A person lets the agents of an account go on: the caps they have reached hold again at their next multiple. With
+    /// the fleet's, the other accounts that it had closed are open again, too.
+    pub(super) async fn go_on(&mut self, account: &AccountName, by: &Actor) -> Result<(), CommitError> {
+        for scope in [Some(account.clone()), None] {
+            let now = clock::now();
+            let waivers = self.shared.together(scope.clone()).waivers(&self.shared.policy.caps, now);
+            let of_the_fleet = scope.is_none() && !waivers.is_empty();
+            for waived in waivers {
+                let notice =
+                    Notice::SharedCapWaived { account: scope.clone(), cap: waived.cap, limit: waived.limit };
+                let posts = self.shared.posting.alert(notice, now, None);
+                self.record(vec![FleetEvent::CapWaived { account: scope.clone(), waived }], posts).await?;
+            }
+            if of_the_fleet {
+                self.open_others(account, by).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn open_others(&mut self, but: &AccountName, by: &Actor) -> Result<(), CommitError> {
+        let closed: Vec<AccountName> = self
+            .fleet
+            .blocked
+            .iter()
+            .filter(|(account, blocked)| *account != but && blocked.category == Category::Budget)
+            .map(|(account, _)| account.clone())
+            .collect();
+        for account in closed {
+            // One that has reached a cap of its own waits for a word of its own.
+            if self.shared.together(Some(account.clone())).reached().is_some() {
+                continue;
+            }
+            let opened = FleetEvent::AccountOpened { account: account.clone(), by: by.clone() };
+            self.record(vec![opened], Vec::new()).await?;
+            for view in self.shared.views() {
+                if account_of(&view.agent) == account {
+                    self.shared.input(&view.name, Input::AccountOpened { by: by.clone() });
+                }
+            }
+        }
+        Ok(())
+    }
+}
