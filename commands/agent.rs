@@ -189,7 +189,7 @@ pub(super) async fn remove(desk: &Desk<'_>, call: &Call) -> Done {
         let line = voice.text("cmd-agent-remove-confirm", &variables);
         return Ok(Answer::lines(vec![line]).with(json!({ "agent": view.name, "code": code })));
     };
-    if !desk.removal_confirmed(&view.name, code) {
+    if !desk.removal_confirmed(&view.name, code).await {
         let line = voice.text("cmd-agent-remove-stale", &[("agent", view.name.as_str().into())]);
         return Err(Failure::Lines(vec![line]));
     }

@@ -34,9 +34,6 @@ const TEXT_MAX: (usize, usize) = (1200, 64 * 1024);
 /// How long a removal can be confirmed.
 const CONFIRM_WITHIN: Duration = Duration::from_secs(60);
 
-/// Removals that wait for their confirmation; a person has one or two.
-const PENDING_MAX: usize = 64;
-
 /// What a command answers.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -230,19 +227,17 @@ impl<'a> Desk<'a> {
         let code = code::<4>().ok_or_else(|| Refusal::Fault { agent: agent.clone() })?;
         let until = self.now.after(CONFIRM_WITHIN);
         let removal = Removal { code: code.clone(), who: self.who.clone(), until };
-        let mut memory = self.inner.memory();
-        memory.removals.retain(|_, removal| removal.until > self.now);
-        if memory.removals.len() >= PENDING_MAX {
+        if !self.inner.removal_asked(agent, removal, self.now).await {
             return Err(Refusal::Fault { agent: agent.clone() }.into());
         }
-        memory.removals.insert(agent.clone(), removal);
         Ok(code)
     }
 
-    /// Whether `word` confirms a removal that the same person asked for. A code is good for one try.
-    pub(super) fn removal_confirmed(&self, agent: &AgentName, word: &str) -> bool {
-        let Some(removal) = self.inner.memory().removals.remove(agent) else { return false };
-        removal.until > self.now && removal.who == self.who && removal.code == word
+    /// Whether `word` confirms a removal that the same person asked for. A code is good for one try, which nobody else can use
+    /// up.
+    pub(super) async fn removal_confirmed(&self, agent: &AgentName, word: &str) -> bool {
+        let taken = self.inner.removal_taken(agent, |removal| removal.who == self.who).await;
+        taken.is_some_and(|removal| removal.until > self.now && removal.code == word)
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Data, json};
 use tokio_util::task::TaskTracker;
 use tracing::info;
@@ -85,7 +86,8 @@ pub(super) struct Inner {
     pub(super) tasks: TaskTracker,
 }
 
-/// What is remembered between lines; never across a restart, since nothing in it is worth that.
+/// What is remembered between lines. Across a restart only removals that wait to be confirmed are, in the journal: the
+/// buttons of the question are still there then.
 pub(super) struct Memory {
     refusals: Rate,
     /// For lines that may just be talk among people.
@@ -99,6 +101,8 @@ pub(super) struct Memory {
     pub(super) link_tries: Rate,
 }
 
+/// A removal that waits to be confirmed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Removal {
     pub(super) code: String,
     pub(super) who: String,

@@ -36,6 +36,7 @@ mod limits;
 mod link;
 pub mod options;
 pub mod parse;
+mod removal;
 pub(crate) mod say;
 mod settings;
 pub mod words;

@@ -607,6 +607,7 @@ prompt-over = Zu spät: das ist erledigt. `/status` zeigt, wie es um **{ $agent 
 answer-file = Die ganze Antwort steht in der Datei.
 answer-failed = Das ging in herder selbst schief; sein Log nennt die Ursache.
 answer-unknown = herder kennt das nicht mehr. Bitte von vorn.
+form-unchanged = Nichts wurde geändert.
 
 ## Befehle: ein Mensch in zwei Netzen
 

@@ -657,6 +657,7 @@ prompt-over = Too late: this is settled. `/status` shows how **{ $agent }** stan
 answer-file = The whole answer is in the file.
 answer-failed = That went wrong inside herder; its log has the cause.
 answer-unknown = herder does not know this any more. Try it anew.
+form-unchanged = Nothing was changed.
 
 ## Commands: one person on two networks
 

@@ -551,6 +551,7 @@ prompt-over = 手遅れです：もう片付いています。`/status` で **{ 
 answer-file = 答えの全文はファイルにあります。
 answer-failed = herder の内部で失敗しました。原因はログにあります。
 answer-unknown = herder はこれをもう覚えていません。初めからどうぞ。
+form-unchanged = 何も変わっていません。
 
 ## 二つのネットワークにいる一人
 

@@ -57,7 +57,7 @@ impl Rig {
             reach: Reach::Plain(self.sim.api_url()),
         });
         let user = |name: &str| Subject::DiscordUser(self.sim.user(name).id.to_string());
-        config.access.admins = vec![user("alice")];
+        config.access.admins = vec![user("alice"), user("anna")];
         config.access.operators = vec![user("olga"), user("otto")];
         config.access.viewers = vec![user("vera")];
         config
@@ -195,6 +195,60 @@ async fn an_agent_is_added_by_a_form_and_removed_with_a_button() {
     let owl = AgentName::new("owl").expect("a name");
     // Gone, or about to be.
     rig.herder().fleet().wait_for(&owl, |view| view.agent.phase == Phase::Removed).await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_is_confirmed_after_a_restart_whoever_else_pressed_and_not_after_it_was_declined() {
+    let mut rig = Rig::open().await;
+    let (alice, anna) = (manager(&rig.sim, "alice"), manager(&rig.sim, "anna"));
+    let ask = async || alice.slash("general", "agent remove", json!({ "agent": "quick" })).answer().await;
+    // A question that another took the place of is over, and its buttons say so.
+    let (first, second) = (ask().await, ask().await);
+    let stale = alice.clicks(first.id, &first.button("Remove").custom_id).answer().await;
+    assert_eq!(labels(&stale), ["settled"]);
+    assert!(stale.buttons()[0].disabled);
+    // What was declined is confirmed by nothing any more.
+    let remove = second.button("Remove").custom_id;
+    let shown = alice.clicks(second.id, &second.button("Keep").custom_id).answer().await;
+    assert_eq!(labels(&shown), ["kept · alice"]);
+    let code = remove.rsplit(':').next().expect("a code");
+    let said = json!({ "agent": "quick", "code": code });
+    let told = alice.slash("general", "agent remove", said).answer().await;
+    assert!(told.content.contains("does not fit"), "{}", told.content);
+
+    let question = ask().await;
+    rig.stop().await;
+    let sessions = rig.sim.gateway().identifies();
+    rig.start().await;
+    rig.sim.gateway().identified(sessions + 1).await;
+    let remove = question.button("Remove").custom_id;
+    let told = anna.clicks(question.id, &remove).answer().await;
+    assert!(told.is_ephemeral(), "another admin did not ask for it: {}", told.content);
+    let shown = alice.clicks(question.id, &remove).answer().await;
+    assert_eq!(labels(&shown), ["Remove · alice (discord)"]);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_changes_what_was_changed_in_it_and_nothing_else() {
+    let mut rig = Rig::open().await;
+    let alice = manager(&rig.sim, "alice");
+    let edit = |settings: &str| {
+        alice.slash("general", "agent edit", json!({ "agent": "quick", "settings": settings }))
+    };
+    edit("model=opus instructions='be kind'").answer().await;
+    let asked = alice.slash("general", "agent edit", json!({ "agent": "quick" }));
+    let unchanged = alice.submits_modal(&asked, &[]).await.answer().await;
+    assert_eq!(unchanged.content, "Nothing was changed.");
+    // Somebody else changes the model while the form is open; in the form the instructions are emptied.
+    edit("model=sonnet").answer().await;
+    let sent = alice.submits_modal(&asked, &[("instructions", "")]).await.answer().await;
+    assert!(plain(&sent).contains("changed"), "{}", sent.content);
+    let view =
+        rig.until("quick", |view| view.agent.spec.as_ref().is_some_and(|spec| spec.instructions.is_empty()));
+    let spec = view.await.agent.spec.clone().expect("it is one");
+    assert_eq!((spec.model.as_str(), spec.command.len()), ("sonnet", 3));
     rig.stop().await;
 }
 

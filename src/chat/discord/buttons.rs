@@ -281,7 +281,13 @@ async fn confirmed(
     let posts = &bot.ports.locale;
     let structured = asker.structured("agent remove", of(agent, Some(code)));
     let deciding = async {
+        if let Err(lines) = bot.ports.dispatcher.may(&structured) {
+            return Pressed::Told(Reply { lines, private: true, rows: Vec::new() });
+        }
+        let waits = bot.ports.dispatcher.removal_waits(agent, code).await;
         let (label, id) = match confirm {
+            // The question is over: its buttons say so from now on.
+            _ if !waits => (posts.text("button-over", &[]), confirm),
             Confirm::Remove => {
                 let answered = bot.ports.dispatcher.interact(&structured).await;
                 if answered.refused {
@@ -297,7 +303,7 @@ async fn confirmed(
                 (posts.text("button-answered", &variables), Confirm::Remove)
             }
             Confirm::Keep => {
-                if let Err(lines) = bot.ports.dispatcher.may(&structured) {
+                if let Err(lines) = bot.ports.dispatcher.keep_agent(&structured, agent, code).await {
                     return Pressed::Told(Reply { lines, private: true, rows: Vec::new() });
                 }
                 let name = short(&asker.author.nick);

@@ -2,7 +2,7 @@
 
 use crate::commands::COMMANDS;
 use crate::commands::options::Kind;
-use crate::core::work::WorkKind;
+use crate::core::work::{Work, WorkKind};
 use crate::outbox::Redactor;
 use crate::outbox::clean::clean;
 use crate::supervisor::View;
@@ -15,6 +15,9 @@ const CHOICE_MAX: usize = 100;
 
 /// The longest thing typed that is compared: what is longer is no name.
 const TYPED_MAX: usize = 64;
+
+/// How much of a task's text is compared, in characters.
+const COMPARED_MAX: usize = 2 * CHOICE_MAX;
 
 /// Something that can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +56,7 @@ fn tasks(typed: &str, agents: &[View], redactor: &Redactor) -> Vec<Choice> {
     });
     let over =
         agents.iter().flat_map(|view| view.agent.finished.iter().rev().map(move |done| (view, &done.work)));
-    let mut found: Vec<(u8, Choice)> = Vec::new();
+    let mut found: Vec<(u8, &View, &Work)> = Vec::new();
     for (view, work) in open.chain(over) {
         let id = work.id.to_string();
         let class = if id == typed {
@@ -62,18 +65,27 @@ fn tasks(typed: &str, agents: &[View], redactor: &Redactor) -> Vec<Choice> {
             1
         } else if view.name.as_str().contains(&typed) {
             2
-        } else if work.text.to_lowercase().contains(&typed) {
+        } else if beginning(&work.text).contains(&typed) {
             3
         } else {
             continue;
         };
-        let text = redactor.redact(&clean(&work.text)).replace('\n', " ");
-        let shown = format!("#{id} {}: {text}", view.name).chars().take(CHOICE_MAX).collect();
-        found.push((class, Choice { shown, value: id }));
+        found.push((class, view, work));
     }
     // Stable: within a class what is open comes before what is over.
-    found.sort_by_key(|(class, _)| *class);
-    found.into_iter().map(|(_, choice)| choice).take(CHOICES_MAX).collect()
+    found.sort_by_key(|(class, _, _)| *class);
+    // Only what is shown is made ready for it: there may be ten thousands.
+    let choice = |(_, view, work): (u8, &View, &Work)| {
+        let text = redactor.redact(&clean(&work.text)).replace('\n', " ");
+        let shown = format!("#{} {}: {text}", work.id, view.name).chars().take(CHOICE_MAX).collect();
+        Choice { shown, value: work.id.to_string() }
+    };
+    found.into_iter().take(CHOICES_MAX).map(choice).collect()
+}
+
+/// As much of a text as is compared: about what is shown of it.
+fn beginning(text: &str) -> String {
+    text.chars().take(COMPARED_MAX).collect::<String>().to_lowercase()
 }
 
 /// How well a name fits what was typed; smaller is better.
@@ -170,7 +182,7 @@ mod tests {
     use crate::core::agent::Agent;
     use crate::core::id::{AgentName, NetworkName, WorkId};
     use crate::core::time::Timestamp;
-    use crate::core::work::{Actor, FinishedTask, TaskEnd, Work};
+    use crate::core::work::{Actor, FinishedTask, TaskEnd};
     use crate::runtime::Live;
 
     const NAMES: [&str; 8] =
@@ -265,6 +277,12 @@ mod tests {
         let shown = choices(Kind::Task, "12", &views, &redactor);
         assert_eq!(shown[0].shown, "#12 spark: Fix the parser, not [redacted]");
         assert!(choices(Kind::Task, "4", &views, &redactor)[0].shown.chars().count() <= CHOICE_MAX);
+        // What is compared of a text is bounded; a secret is taken out of the whole, wherever the choice ends.
+        let deep = format!("{} hunter2-hunter2 {} needle", "a".repeat(80), "b".repeat(4000));
+        let deep = [view("spark", &[(1, &deep)], &[])];
+        assert_eq!(choices(Kind::Task, "needle", &deep, &redactor), [] as [Choice; 0]);
+        let shown = choices(Kind::Task, "1", &deep, &redactor);
+        assert!(shown[0].shown.contains("[redact") && !shown[0].shown.contains("hunter"), "{shown:?}");
         assert_eq!(choices(Kind::AgentOrAll, "al", &views, &redactor)[0].value, "all");
         assert_eq!(choices(Kind::Command, "agent a", &views, &redactor)[0].value, "agent add");
     }

@@ -5,6 +5,7 @@
 //! v1:resume:spark:1772360430000         a button under a post of that moment
 //! v1:remove:spark:ab12                  a button that confirms, with the code
 //! v1:form:agent add:name=new;runtime=claude
+//! v1:form:agent edit:agent=spark;before=00000000-1b2c3d4e-00000000-00000000
 //! ```
 //!
 //! Anybody can send such an id: it says what is meant, never who may do it. What does not parse exactly is nobody's.
@@ -170,10 +171,24 @@ fn form(name: &str, rest: &str) -> Result<CustomId, Foreign> {
     Ok(CustomId::Form { command, given })
 }
 
+/// What stood in the fields of a form when it was opened, see [`mark`]: it travels with it as an option would.
+pub(super) const BEFORE: &str = "before";
+
+/// What tells one content of a field from another, with line ends as Discord gives them back.
+pub(super) fn mark(content: &str) -> String {
+    let content = content.replace("\r\n", "\n");
+    format!("{:08x}", crc32fast::hash(content.trim().as_bytes()))
+}
+
 /// The options of a command that a form does not ask for: they travel with it.
 fn carried(command: &'static Command) -> impl Iterator<Item = &'static str> {
     let asked_for = |name| command.form().iter().any(|field| field.name == name);
-    command.options().into_iter().map(|option| option.name).filter(move |name| !asked_for(*name))
+    command
+        .options()
+        .into_iter()
+        .map(|option| option.name)
+        .filter(move |name| !asked_for(*name))
+        .chain([BEFORE])
 }
 
 fn is_plain(value: &str) -> bool {

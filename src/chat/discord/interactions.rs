@@ -24,7 +24,7 @@ use serenity::all::{
 };
 use tracing::{debug, error, warn};
 
-use super::custom_id::CustomId;
+use super::custom_id::{BEFORE, CustomId, mark};
 use super::directory::Purpose;
 use super::reply::{self, Reply};
 use super::{Bot, buttons, completion};
@@ -34,6 +34,7 @@ use crate::commands::interact::{Answered, Structured};
 use crate::commands::options::Given;
 use crate::commands::{COMMANDS, Command, Verb};
 use crate::core::id::AgentName;
+use crate::core::spec::AgentSpec;
 use crate::l10n::Locale;
 
 /// Interactions that are remembered, so that one that the gateway repeats is answered once. A gateway that is resumed repeats
@@ -263,12 +264,18 @@ async fn offer_form(bot: &Arc<Bot>, asker: &Asker, command: &'static Command, mu
         reply::at_once(bot, asker, &Reply { private: true, ..Reply::of(refused) }).await;
         return;
     }
-    let Some(id) = CustomId::form(command, &structured.given) else {
+    let spec = edited(bot, asker, command, &structured.given);
+    let mut carried = structured.given.clone();
+    if spec.is_some() {
+        let marks = command.form().iter().map(|field| mark(&prefill(spec.as_ref(), field.name)));
+        carried.0.push((BEFORE.to_owned(), marks.collect::<Vec<_>>().join("-")));
+    }
+    let Some(id) = CustomId::form(command, &carried) else {
         // What no form can carry is wrong in itself: whoever gave it is told what.
         carry_out(bot, asker, command.name, structured.given).await;
         return;
     };
-    let form = form(bot, asker, command, &structured.given, &id);
+    let form = form(bot, asker, command, (&structured.given, spec.as_ref()), &id);
     if let Err(reason) = bot.rest.respond(asker.id, &asker.token, &form).await {
         warn!(%reason, "a form could not be opened");
     }
@@ -287,28 +294,43 @@ fn agent(asker: &Asker, given: &Given) -> Option<AgentName> {
         .and_then(|name| AgentName::new(name).ok())
 }
 
-fn form(bot: &Bot, asker: &Asker, command: &Command, given: &Given, id: &CustomId) -> serde_json::Value {
+/// The agent that a form edits, as it is.
+fn edited(bot: &Bot, asker: &Asker, command: &Command, given: &Given) -> Option<AgentSpec> {
+    let agent = agent(asker, given).filter(|_| command.verb == Verb::AgentEdit)?;
+    bot.ports.fleet.view(&agent)?.agent.spec.clone()
+}
+
+/// What stands in a field when the form is opened.
+fn prefill(spec: Option<&AgentSpec>, field: &str) -> String {
+    let Some(spec) = spec else { return String::new() };
+    match field {
+        "model" => spec.model.clone(),
+        "instructions" => spec.instructions.clone(),
+        "command" if !spec.command.is_empty() => json!(spec.command).to_string(),
+        _ => String::new(),
+    }
+}
+
+fn form(
+    bot: &Bot,
+    asker: &Asker,
+    command: &Command,
+    (given, spec): (&Given, Option<&AgentSpec>),
+    id: &CustomId,
+) -> serde_json::Value {
     /// As Discord has it.
     const TITLE_MAX: usize = 45;
     /// The longest value of a field.
     const VALUE_MAX: usize = 4000;
     let locale = locale(bot, asker);
     let agent = agent(asker, given);
-    let spec = agent.as_ref().filter(|_| command.verb == Verb::AgentEdit);
-    let spec = spec.and_then(|agent| bot.ports.fleet.view(agent)?.agent.spec.clone());
     let name = given.get("name").or(agent.as_ref().map(AgentName::as_str)).unwrap_or_default();
     let title = locale.text(
         &format!("form-{}", command.name.replace(' ', "-")),
         &[("agent", name.into()), ("name", name.into())],
     );
     let fields = command.form().iter().filter_map(|field| {
-        let value = spec.as_ref().map(|spec| match field.name {
-            "model" => spec.model.clone(),
-            "instructions" => spec.instructions.clone(),
-            "command" if !spec.command.is_empty() => json!(spec.command).to_string(),
-            _ => String::new(),
-        });
-        let value = value.unwrap_or_default();
+        let value = prefill(spec, field.name);
         // A part of it would take the place of the whole.
         if value.chars().count() > VALUE_MAX {
             return None;
@@ -341,15 +363,40 @@ async fn filled(bot: &Arc<Bot>, asker: &Asker, form: &ModalInteraction) {
         return;
     };
     let mut given = given;
+    let before: Vec<String> =
+        given.0.extract_if(.., |(name, _)| name == BEFORE).flat_map(|(_, marks)| split(&marks)).collect();
+    let mut emptied = Vec::new();
     let inputs = form.data.components.iter().flat_map(|row| &row.components);
     for input in inputs {
         let ActionRowComponent::InputText(input) = input else { continue };
         let value = input.value.as_deref().unwrap_or_default().replace("\r\n", "\n");
+        let place = command.form().iter().position(|field| field.name == input.custom_id);
+        let before = place.and_then(|place| before.get(place));
+        // What was left as it stood is not meant: somebody else may have changed it since.
+        if before.is_some_and(|before| *before == mark(&value)) {
+            continue;
+        }
         if !value.trim().is_empty() {
             given.0.push((input.custom_id.clone(), value));
+        } else if before.is_some() {
+            emptied.push(format!("{}=\"\"", input.custom_id));
         }
     }
+    if !emptied.is_empty() {
+        let settings = given.0.extract_if(.., |(name, _)| name == "settings").map(|(_, value)| value);
+        let settings: Vec<String> = settings.chain(emptied).collect();
+        given.0.push(("settings".to_owned(), settings.join("\n")));
+    }
+    if !before.is_empty() && command.form().iter().all(|field| given.get(field.name).is_none()) {
+        let told = locale(bot, asker).text("form-unchanged", &[]);
+        reply::at_once(bot, asker, &Reply::to_them(told)).await;
+        return;
+    }
     carry_out(bot, asker, command.name, given).await;
+}
+
+fn split(marks: &str) -> Vec<String> {
+    marks.split('-').map(str::to_owned).collect()
 }
 
 /// Completes what somebody types, from memory.
