@@ -5,8 +5,9 @@ use super::parse::Problem;
 use super::say::Voice;
 use super::words::repeat;
 use super::{COMMANDS, Command};
-use crate::core::id::AgentName;
-use crate::journal::Recorded;
+use crate::core::event::Event;
+use crate::core::id::{AgentName, SessionId};
+use crate::journal::{Entry, Recorded};
 
 /// What somebody is told whose line cannot be carried out: what was wrong, and what to do.
 pub(super) fn problem(voice: Voice<'_>, problem: &Problem) -> Vec<String> {
@@ -119,12 +120,54 @@ pub(super) fn last<E>(
     Ok(found)
 }
 
+/// The most text of one session that is read: more than anybody reads in a chat, and little enough to hold in memory.
+const SESSION_MAX: usize = 4 * 1024 * 1024;
+
+/// The turns and the end of a session, oldest first; the last ones if they are too long together. `read` as in [`last`].
+pub(super) fn session<E>(
+    session: SessionId,
+    read: impl Fn(usize, Option<u64>) -> Result<Vec<Recorded>, E>,
+) -> Result<Vec<Recorded>, E> {
+    let mut found = Vec::new();
+    let (mut before, mut seen, mut size) = (None, 0, 0);
+    while seen < SCAN_MAX {
+        let page = read(PAGE, before)?;
+        let Some(first) = page.first() else { break };
+        before = Some(first.rev);
+        seen += page.len();
+        for recorded in page.into_iter().rev() {
+            match &recorded.entry {
+                Entry::Agent(Event::SessionStarted { session: begun, .. }) if begun.0 <= session.0 => {
+                    seen = SCAN_MAX;
+                    break;
+                }
+                Entry::Agent(Event::TurnEnded { session: of, text, .. }) if *of == session => {
+                    size += text.len();
+                }
+                Entry::Agent(Event::SessionEnded { session: of, outcome, .. }) if *of == session => {
+                    size += outcome.text.as_ref().map_or(0, String::len);
+                }
+                Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => continue,
+            }
+            if size > SESSION_MAX && !found.is_empty() {
+                seen = SCAN_MAX;
+                break;
+            }
+            found.push(recorded);
+        }
+    }
+    found.reverse();
+    Ok(found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::event::Event;
+    use crate::core::id::WorkId;
+    use crate::core::outcome::{Category, Outcome};
     use crate::core::time::Timestamp;
-    use crate::journal::{Entry, Stream};
+    use crate::core::work::{Actor, Work, WorkKind};
+    use crate::journal::Stream;
 
     /// A stream of `count` entries, read in pages as the journal gives them.
     fn read(count: u64) -> impl Fn(usize, Option<u64>) -> Result<Vec<Recorded>, ()> {
@@ -153,6 +196,43 @@ mod tests {
         assert_eq!(revs(3, 0, |_| true), [0_u64; 0]);
         assert_eq!(revs(3, 1000, |recorded| recorded.rev % 300 == 0), [300, 600, 900]);
         assert_eq!(revs(400, 1000, |_| true).len(), 400);
+    }
+
+    #[test]
+    fn a_session_is_read_from_its_end_to_its_start_and_no_further() {
+        let journal = |limit: usize, before: Option<u64>| {
+            assert!(before.is_none_or(|before| before >= 601), "read past the start of the session");
+            let entries = read(1000)(limit, before)?;
+            let told = |mut recorded: Recorded| {
+                let (session, tools) = (SessionId(recorded.rev / 300), Vec::new());
+                recorded.entry = match recorded.rev % 300 {
+                    0 => Entry::Agent(started(session)),
+                    1 => Entry::Agent(Event::TurnEnded { session, text: String::new(), tools }),
+                    299 => Entry::Agent(Event::SessionEnded {
+                        session,
+                        outcome: Box::new(Outcome::new(Category::Success, "")),
+                        survivors: Vec::new(),
+                    }),
+                    _ => return recorded,
+                };
+                recorded
+            };
+            Ok::<_, ()>(entries.into_iter().map(told).collect())
+        };
+        let found = session(SessionId(2), journal).expect("it reads");
+        assert_eq!(found.iter().map(|recorded| recorded.rev).collect::<Vec<_>>(), [601, 899]);
+    }
+
+    fn started(session: SessionId) -> Event {
+        let work = Work {
+            id: WorkId(1),
+            kind: WorkKind::Message,
+            text: "x".to_owned(),
+            by: Actor::herder(),
+            at: Timestamp::default(),
+            attempts: 0,
+        };
+        Event::SessionStarted { session, work, trial: false }
     }
 
     #[test]

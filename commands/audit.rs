@@ -13,7 +13,7 @@ pub(super) const COMMAND: Command = Command {
     verb: Verb::Audit,
     name: "audit",
     aliases: &[],
-    args: &[Arg::AgentOrAll, Arg::Count { name: "n" }],
+    args: &[Arg::PastAgentOrAll, Arg::Count { name: "n" }],
     role: Role::Operator,
     scope: Scope::Either,
     effect: Effect::Looks,

@@ -13,12 +13,12 @@ use super::parse::Heard;
 use super::say::Voice;
 use crate::access::Role;
 use crate::chat::Author;
-use crate::core::id::AgentName;
+use crate::core::id::{AgentName, SessionId};
 use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
 use crate::core::work::WorkKind;
-use crate::journal::{Recorded, Stream};
+use crate::journal::{ReadError, Recorded, Stream};
 use crate::l10n::Locale;
 use crate::supervisor::{Asked, Fleet, View};
 
@@ -119,7 +119,7 @@ impl<'a> Desk<'a> {
             Verb::AgentShow => super::agent::show(self, call),
             Verb::TaskAdd => super::task::add(self, call).await,
             Verb::TaskList => super::task::list(self, call),
-            Verb::TaskShow => super::task::show(self, call),
+            Verb::TaskShow => super::task::show(self, call).await,
             Verb::TaskCancel => super::task::cancel(self, call).await,
             Verb::Queue => super::queue::run(self, call),
             Verb::Clear => super::clear::run(self, call).await,
@@ -210,9 +210,30 @@ impl<'a> Desk<'a> {
         fits: impl Fn(&Recorded) -> bool + Send + 'static,
     ) -> Result<Vec<Recorded>, Failure> {
         let journal = self.inner.journal.clone();
-        let read = move || {
+        self.read(move || {
             super::answers::last(wanted, fits, |limit, before| journal.history(&stream, limit, before))
-        };
+        })
+        .await
+    }
+
+    /// The turns and the end of one session, oldest first.
+    pub(super) async fn session(
+        &self,
+        agent: &AgentName,
+        session: SessionId,
+    ) -> Result<Vec<Recorded>, Failure> {
+        let (journal, stream) = (self.inner.journal.clone(), Stream::Agent(agent.clone()));
+        self.read(move || {
+            super::answers::session(session, |limit, before| journal.history(&stream, limit, before))
+        })
+        .await
+    }
+
+    /// Reads from the journal, which blocks.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce() -> Result<T, ReadError> + Send + 'static,
+    ) -> Result<T, Failure> {
         let failed = |reason: String| {
             error!(%reason, "history could not be read");
             Failure::Lines(vec![self.voice().text("cmd-history-failed", &[])])

@@ -29,7 +29,7 @@ use crate::core::agent::Phase;
 use crate::core::id::{AgentName, NetworkName};
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
-use crate::journal::{AuditEntry, Journal};
+use crate::journal::{AuditEntry, Journal, Stream};
 use crate::l10n::{LOCALES, Locale};
 use crate::outbox::Redactor;
 use crate::outbox::Target;
@@ -276,6 +276,10 @@ impl Roster for Inner {
 
     fn names(&self) -> Vec<AgentName> {
         self.fleet.agents().into_iter().map(|view| view.name).collect()
+    }
+
+    fn remembers(&self, agent: &AgentName) -> bool {
+        self.journal.has(&Stream::Agent(agent.clone()))
     }
 }
 

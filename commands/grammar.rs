@@ -13,6 +13,8 @@ pub trait Roster {
     fn knows(&self, agent: &AgentName) -> bool;
     /// All names, for the nearest one to a mistyped name.
     fn names(&self) -> Vec<AgentName>;
+    /// Whether there was an agent of this name, which is removed.
+    fn remembers(&self, agent: &AgentName) -> bool;
 }
 
 /// A command with its arguments, ready to be carried out.
@@ -26,6 +28,10 @@ pub struct Call {
     pub now: bool,
     /// A count.
     pub count: Option<u32>,
+    /// A session.
+    pub session: Option<u32>,
+    /// A page.
+    pub page: Option<u32>,
     /// A task.
     pub task: Option<WorkId>,
     /// A code or another single word.
@@ -46,6 +52,8 @@ impl Call {
             agent: None,
             now: false,
             count: None,
+            session: None,
+            page: None,
             task: None,
             word: None,
             choice: None,
@@ -156,8 +164,8 @@ struct Fitting<'a> {
 impl Fitting<'_> {
     fn take(&mut self, arg: Arg) -> Result<(), Misfit> {
         match arg {
-            Arg::Agent => self.agent(arg, true),
-            Arg::AgentOrAll => {
+            Arg::Agent | Arg::PastAgent => self.agent(arg, true),
+            Arg::AgentOrAll | Arg::PastAgentOrAll => {
                 let all = self.addressed.is_none()
                     && self.peek().is_some_and(|word| matches!(fold_end(word).as_str(), "all" | "fleet"));
                 if all {
@@ -180,6 +188,7 @@ impl Fitting<'_> {
                 Ok(())
             }
             Arg::Count { name } => self.count(name),
+            Arg::Number { name } => self.number(name),
             Arg::Task => self.task(),
             Arg::Code => {
                 if let Some(word) = self.peek() {
@@ -215,7 +224,7 @@ impl Fitting<'_> {
             return Ok(());
         }
         let named = self.peek().and_then(agent_of);
-        if let Some(agent) = named.filter(|agent| self.roster.knows(agent)) {
+        if let Some(agent) = named.filter(|agent| is_meant(arg, agent, self.roster)) {
             self.next += 1;
             self.call.agent = Some(agent);
             return Ok(());
@@ -249,6 +258,16 @@ impl Fitting<'_> {
         }
         self.call.count = Some(counted(word, name)?);
         self.next += 1;
+        Ok(())
+    }
+
+    fn number(&mut self, name: &'static str) -> Result<(), Misfit> {
+        if self.peek().is_none_or(|word| fold_end(word) != name) {
+            return Ok(());
+        }
+        let Some(word) = self.line.get(self.next + 1) else { return Ok(()) };
+        self.call.set_number(name, numbered(word, name)?);
+        self.next += 2;
         Ok(())
     }
 
@@ -295,6 +314,21 @@ impl Fitting<'_> {
     }
 }
 
+impl Call {
+    /// Keeps a number that came with its name.
+    pub(super) fn set_number(&mut self, name: &str, number: u32) {
+        match name {
+            "session" => self.session = Some(number),
+            _ => self.page = Some(number),
+        }
+    }
+}
+
+/// Whether a name can be meant where this argument stands.
+pub(super) fn is_meant(arg: Arg, agent: &AgentName, roster: &dyn Roster) -> bool {
+    roster.knows(agent) || (matches!(arg, Arg::PastAgent | Arg::PastAgentOrAll) && roster.remembers(agent))
+}
+
 impl Command {
     /// Whether a word after the agent can only be one of a few, so that a name repeated there is no text.
     fn takes_no_text(&self) -> bool {
@@ -316,6 +350,12 @@ pub(super) fn counted(word: &str, name: &str) -> Result<u32, Misfit> {
     let count = u32::try_from(count).ok().filter(|count| (1..=COUNT_MAX).contains(&u64::from(*count)));
     count
         .ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: format!("{name} = 1 – {COUNT_MAX}") })
+}
+
+/// A number from 1.
+pub(super) fn numbered(word: &str, name: &str) -> Result<u32, Misfit> {
+    let number = fold_end(word).parse::<u32>().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: format!("{name} 12") })
 }
 
 /// A task's number, with or without `#`.
@@ -353,11 +393,12 @@ pub(super) fn nearest_agent(word: &str, roster: &dyn Roster) -> Option<AgentName
 /// How an argument is called where it is missing.
 pub(super) fn wanted(arg: Arg) -> &'static str {
     match arg {
-        Arg::Agent | Arg::AgentOrAll => "agent",
+        Arg::Agent | Arg::AgentOrAll | Arg::PastAgent | Arg::PastAgentOrAll => "agent",
         Arg::NewAgent => "name",
         Arg::OneOf { name, .. }
         | Arg::Word { name }
         | Arg::Count { name }
+        | Arg::Number { name }
         | Arg::Settings { name, .. }
         | Arg::Flag(name) => name,
         Arg::Task => "task",

@@ -19,7 +19,7 @@ pub(super) const COMMAND: Command = Command {
     verb: Verb::History,
     name: "history",
     aliases: &["events"],
-    args: &[Arg::AgentOrAll, Arg::Count { name: "n" }],
+    args: &[Arg::PastAgentOrAll, Arg::Count { name: "n" }],
     role: Role::Viewer,
     scope: Scope::Either,
     effect: Effect::Looks,

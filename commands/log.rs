@@ -1,4 +1,4 @@
-//! `log`: an agent's last turns, in its own words.
+//! `log`: an agent's last turns in brief, or all that was said in one session.
 
 use serde_json::json;
 
@@ -8,13 +8,22 @@ use super::say::{DOT, Voice};
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
 use crate::core::event::Event;
+use crate::core::id::{AgentName, SessionId};
+use crate::core::outcome::Outcome;
 use crate::journal::{Entry, Recorded, Stream};
+use crate::outbox::clean::clean;
+use crate::outbox::split::split;
 
 pub(super) const COMMAND: Command = Command {
     verb: Verb::Log,
     name: "log",
     aliases: &[],
-    args: &[Arg::Agent, Arg::Count { name: "n" }],
+    args: &[
+        Arg::PastAgent,
+        Arg::Count { name: "n" },
+        Arg::Number { name: "session" },
+        Arg::Number { name: "page" },
+    ],
     role: Role::Viewer,
     scope: Scope::Agent,
     effect: Effect::Looks,
@@ -28,12 +37,30 @@ const TURNS: usize = 5;
 /// The most of one turn's text in a line.
 const TURN_MAX: usize = 300;
 
+/// Lines of a session on one page in a chat: about what a screen shows. A terminal gets all of them.
+const PAGE_LINES: usize = 20;
+
+/// The longest line of a page, in bytes: nearly what fits into one line of IRC.
+const LINE_MAX: usize = 340;
+
 pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let agent = desk.agent(call)?.clone();
-    let voice = desk.voice();
+    let asked = call.session.map(|session| SessionId(session.into()));
+    if let Some(session) = asked {
+        return whole(desk, call, &agent, session).await;
+    }
     let wanted = desk.wanted(call, TURNS);
     let entries = desk.history(Stream::Agent(agent.clone()), wanted, is_turn).await?;
+    // Who wants one turn, or a page, wants to read it.
+    if let Some(last) = entries.last().and_then(session_of).filter(|_| wanted == 1 || call.page.is_some()) {
+        return whole(desk, call, &agent, last).await;
+    }
+    let voice = desk.voice();
     let mut lines: Vec<String> = entries.iter().filter_map(|recorded| line(voice, recorded)).collect();
+    let cut = entries.iter().zip(&lines).rev().find(|(_, line)| line.ends_with('…'));
+    if let Some(session) = cut.and_then(|(recorded, _)| session_of(recorded)) {
+        lines.push(voice.text("cmd-log-more", &[("agent", (&agent).into()), ("session", session.0.into())]));
+    }
     if lines.is_empty() {
         lines.push(voice.text("cmd-log-empty", &[("agent", (&agent).into())]));
     }
@@ -41,27 +68,32 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
 }
 
 fn is_turn(recorded: &Recorded) -> bool {
-    matches!(&recorded.entry, Entry::Agent(Event::TurnEnded { .. } | Event::SessionEnded { .. }))
+    session_of(recorded).is_some()
+}
+
+/// The session whose turn or end it is.
+pub(super) fn session_of(recorded: &Recorded) -> Option<SessionId> {
+    match &recorded.entry {
+        Entry::Agent(Event::TurnEnded { session, .. } | Event::SessionEnded { session, .. }) => {
+            Some(*session)
+        }
+        Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => None,
+    }
 }
 
 fn line(voice: Voice<'_>, recorded: &Recorded) -> Option<String> {
     let time = voice.locale.time(recorded.at);
     match &recorded.entry {
         Entry::Agent(Event::TurnEnded { text, tools, .. }) => {
-            let mut pieces = vec![voice.short(text, TURN_MAX)];
-            if !tools.is_empty() {
-                let tools = voice.short(&tools.join(", "), 120);
-                pieces.push(voice.text("cmd-log-tools", &[("tools", tools.into())]));
-            }
+            let mut pieces = Vec::new();
+            pieces.extend(tools_line(voice, tools));
+            pieces.push(voice.short(text, TURN_MAX));
             pieces.retain(|piece| !piece.is_empty());
             Some(format!("{time} {}", pieces.join(DOT)))
         }
         Entry::Agent(Event::SessionEnded { session, outcome, .. }) => {
+            let ended = ended(voice, *session, outcome);
             let text = outcome.text.as_deref().unwrap_or(&outcome.detail);
-            let ended = voice.text(
-                "cmd-log-ended",
-                &[("session", session.0.into()), ("how", voice.locale.category(outcome.category).into())],
-            );
             let text = voice.short(text, TURN_MAX);
             Some(if text.is_empty() {
                 format!("{time} {ended}")
@@ -70,5 +102,129 @@ fn line(voice: Voice<'_>, recorded: &Recorded) -> Option<String> {
             })
         }
         Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => None,
+    }
+}
+
+fn tools_line(voice: Voice<'_>, tools: &[String]) -> Option<String> {
+    let tools = voice.short(&tools.join(", "), 120);
+    (!tools.is_empty()).then(|| voice.text("cmd-log-tools", &[("tools", tools.into())]))
+}
+
+fn ended(voice: Voice<'_>, session: SessionId, outcome: &Outcome) -> String {
+    let how = voice.locale.category(outcome.category);
+    voice.text("cmd-log-ended", &[("session", session.0.into()), ("how", how.into())])
+}
+
+/// All that was said in one session, a page of it in a chat.
+async fn whole(desk: &Desk<'_>, call: &Call, agent: &AgentName, session: SessionId) -> Done {
+    let voice = desk.voice();
+    let entries = desk.session(agent, session).await?;
+    let Some(last) = entries.last() else {
+        let variables = [("agent", agent.into()), ("session", session.0.into())];
+        return Ok(Answer::lines(vec![voice.text("cmd-log-no-session", &variables)]).with(json!(entries)));
+    };
+    let heading = match &last.entry {
+        Entry::Agent(Event::SessionEnded { outcome, .. }) => ended(voice, session, outcome),
+        Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => {
+            let how = voice.text("phase-running", &[]);
+            voice.text("cmd-log-ended", &[("session", session.0.into()), ("how", how.into())])
+        }
+    };
+    let heading = format!("{} {heading}", voice.locale.time(last.at));
+    let said = said(voice, &entries);
+    if desk.long && call.page.is_none() {
+        let lines =
+            std::iter::once(heading).chain(said.lines().map(|line| voice.locale.cut(line).into_owned()));
+        return Ok(Answer::lines(lines.collect()).with(json!(entries)));
+    }
+    let lines: Vec<String> = said.lines().flat_map(|line| split(&voice.locale.cut(line), LINE_MAX)).collect();
+    let pages = lines.len().div_ceil(PAGE_LINES).max(1);
+    let page = call.page.map_or(1, |page| usize::try_from(page).unwrap_or(usize::MAX)).min(pages);
+    let mut shown: Vec<String> = lines.chunks(PAGE_LINES).nth(page - 1).unwrap_or_default().to_vec();
+    if pages > 1 {
+        let place = voice.text("cmd-log-page", &[("page", page.into()), ("pages", pages.into())]);
+        shown.insert(0, format!("{heading}{DOT}{place}"));
+    } else {
+        shown.insert(0, heading);
+    }
+    if page < pages {
+        let variables = [("agent", agent.into()), ("session", session.0.into()), ("page", (page + 1).into())];
+        shown.push(voice.text("cmd-log-next", &variables));
+    }
+    Ok(Answer::lines(shown).with(json!(entries)))
+}
+
+/// What the entries of a session say, in order and once, without secrets.
+fn said(voice: Voice<'_>, entries: &[Recorded]) -> String {
+    let (mut turns, mut end) = (String::new(), "");
+    for recorded in entries {
+        match &recorded.entry {
+            Entry::Agent(Event::TurnEnded { text, tools, .. }) => {
+                turns.extend(tools_line(voice, tools).map(|tools| format!("{tools}\n")));
+                turns.push_str(text.trim_end());
+                turns.push('\n');
+            }
+            Entry::Agent(Event::SessionEnded { outcome, .. }) => {
+                end = outcome.text.as_deref().unwrap_or(&outcome.detail);
+            }
+            Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => {}
+        }
+    }
+    let (turns, end) = (turns.trim_end(), end.trim_end());
+    // What a program printed is its turns and its result: the longer one has all of it.
+    let again = !end.is_empty() && turns.lines().next_back() == end.lines().next_back();
+    let text = match again {
+        true if turns.len() >= end.len() => turns.to_owned(),
+        true => end.to_owned(),
+        false => format!("{turns}\n{end}"),
+    };
+    voice.redactor.redact(&clean(text.trim_matches('\n'))).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::outcome::Category;
+    use crate::core::time::Timestamp;
+    use crate::l10n::Locale;
+    use crate::outbox::Redactor;
+
+    fn entry(event: Event) -> Recorded {
+        let agent = AgentName::new("spark").expect("a name");
+        let at = Timestamp::default();
+        Recorded { seq: 1, stream: Stream::Agent(agent), rev: 1, at, entry: Entry::Agent(event) }
+    }
+
+    fn turn(text: &str, tools: &[&str]) -> Recorded {
+        let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
+        entry(Event::TurnEnded { session: SessionId(1), text: text.to_owned(), tools })
+    }
+
+    fn end(text: Option<&str>) -> Recorded {
+        let outcome =
+            Outcome { text: text.map(str::to_owned), ..Outcome::new(Category::Crash, "exit code 3") };
+        entry(Event::SessionEnded {
+            session: SessionId(1),
+            outcome: Box::new(outcome),
+            survivors: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn what_was_said_is_shown_once() {
+        let locale = Locale::load("en-US").expect("a locale");
+        let redactor = Redactor::default();
+        let voice = Voice { locale: &locale, now: Timestamp::default(), redactor: &redactor };
+        let cases = [
+            (vec![turn("a", &["Bash"]), turn("b", &[]), end(Some("c"))], "tools: Bash\na\nb\nc"),
+            (vec![turn("1\n2", &[]), turn("3", &[]), end(Some("1\n2\n3\n"))], "1\n2\n3"),
+            (vec![turn("3", &[]), end(Some("1\n2\n3"))], "1\n2\n3"),
+            (vec![turn("half", &[])], "half"),
+            (vec![turn("half", &[]), end(None)], "half\nexit code 3"),
+            (vec![end(Some("all"))], "all"),
+        ];
+        for (entries, text) in cases {
+            assert_eq!(said(voice, &entries), text);
+        }
     }
 }

@@ -131,6 +131,10 @@ pub enum Arg {
     Agent,
     /// An agent that exists, or `all`.
     AgentOrAll,
+    /// An agent that exists or existed. May be left out in its channel.
+    PastAgent,
+    /// An agent that exists or existed, or `all`.
+    PastAgentOrAll,
     /// The name of an agent to come.
     NewAgent,
     /// A word that must be one of these.
@@ -150,6 +154,11 @@ pub enum Arg {
     /// A count from 1.
     Count {
         /// The name in the usage line.
+        name: &'static str,
+    },
+    /// A number from 1 behind its name; may be left out.
+    Number {
+        /// The name, in the usage line and in front of the number.
         name: &'static str,
     },
     /// A task's number, with or without `#`.
@@ -173,13 +182,14 @@ impl Arg {
     /// As it stands in the usage line.
     fn usage(self) -> String {
         match self {
-            Self::Agent => "[agent]".to_owned(),
-            Self::AgentOrAll => "[agent|all]".to_owned(),
+            Self::Agent | Self::PastAgent => "[agent]".to_owned(),
+            Self::AgentOrAll | Self::PastAgentOrAll => "[agent|all]".to_owned(),
             Self::NewAgent => "<name>".to_owned(),
             Self::OneOf { words, .. } => format!("<{}>", words.join("|")),
             Self::Word { name } => format!("<{name}>"),
             Self::Flag(word) => format!("[{word}]"),
             Self::Count { name } => format!("[{name}]"),
+            Self::Number { name } => format!("[{name} <number>]"),
             Self::Task => "<task>".to_owned(),
             Self::Code => "[code]".to_owned(),
             Self::Text => "<text>".to_owned(),
@@ -226,7 +236,7 @@ impl Command {
     /// Whether it needs an agent.
     #[must_use]
     pub fn needs_agent(&self) -> bool {
-        self.args.contains(&Arg::Agent)
+        self.args.contains(&Arg::Agent) || self.args.contains(&Arg::PastAgent)
     }
 }
 

@@ -27,6 +27,8 @@ pub enum Kind {
     Flag,
     /// A whole number from 1 to [`COUNT_MAX`].
     Count,
+    /// A whole number from 1.
+    Number,
     /// A word, of at most [`WORD_MAX`] characters.
     Word,
     /// A text, of at most [`TEXT_MAX`] characters.
@@ -129,13 +131,14 @@ impl Command {
 fn of_arg(arg: Arg) -> Vec<Opt> {
     let one = |name, kind, required| vec![Opt { name, kind, required }];
     match arg {
-        Arg::Agent => one("agent", Kind::Agent, false),
-        Arg::AgentOrAll => one("agent", Kind::AgentOrAll, false),
+        Arg::Agent | Arg::PastAgent => one("agent", Kind::Agent, false),
+        Arg::AgentOrAll | Arg::PastAgentOrAll => one("agent", Kind::AgentOrAll, false),
         Arg::NewAgent => one("name", Kind::Word, true),
         Arg::OneOf { name, words } => one(name, Kind::Choice(words), true),
         Arg::Word { name } => one(name, Kind::Word, true),
         Arg::Flag(name) => one(name, Kind::Flag, false),
         Arg::Count { name } => one(name, Kind::Count, false),
+        Arg::Number { name } => one(name, Kind::Number, false),
         Arg::Task => one("task", Kind::Task, true),
         Arg::Code => one("code", Kind::Word, false),
         Arg::Text => one("text", Kind::Text, true),
@@ -182,6 +185,7 @@ impl Given {
                 Some(Kind::Flag) => {
                     said.pop();
                 }
+                Some(Kind::Number) => said.push_str(&format!("{name} {value}")),
                 Some(_) => said.push_str(value),
                 None => said.push_str(&format!("{name}={value}")),
             }
@@ -240,16 +244,16 @@ fn take(
     let wanted = grammar::wanted(arg);
     let needed = |name| given.get(name).ok_or(Misfit::Missing(wanted));
     match arg {
-        Arg::Agent => {
-            call.agent = agent(given, here, roster)?;
+        Arg::Agent | Arg::PastAgent => {
+            call.agent = agent(arg, given, here, roster)?;
             if call.agent.is_none() {
                 return Err(Misfit::Missing(wanted));
             }
         }
-        Arg::AgentOrAll => {
+        Arg::AgentOrAll | Arg::PastAgentOrAll => {
             let all =
                 given.get("agent").is_some_and(|word| matches!(fold_end(word).as_str(), "all" | "fleet"));
-            call.agent = if all { None } else { agent(given, here, roster)? };
+            call.agent = if all { None } else { agent(arg, given, here, roster)? };
         }
         Arg::NewAgent => call.word = Some(needed("name")?.to_owned()),
         Arg::OneOf { name, words } => {
@@ -261,6 +265,11 @@ fn take(
         Arg::Count { name } => {
             call.count = given.get(name).map(|word| grammar::counted(word, name)).transpose()?;
         }
+        Arg::Number { name } => {
+            if let Some(word) = given.get(name) {
+                call.set_number(name, grammar::numbered(word, name)?);
+            }
+        }
         Arg::Task => call.task = Some(grammar::task_of(needed("task")?)?),
         Arg::Code => call.word = given.get("code").map(fold),
         Arg::Text => needed("text")?.clone_into(&mut call.text),
@@ -270,9 +279,14 @@ fn take(
     Ok(())
 }
 
-fn agent(given: &Given, here: Option<&AgentName>, roster: &dyn Roster) -> Result<Option<AgentName>, Misfit> {
+fn agent(
+    arg: Arg,
+    given: &Given,
+    here: Option<&AgentName>,
+    roster: &dyn Roster,
+) -> Result<Option<AgentName>, Misfit> {
     let Some(word) = given.get("agent") else { return Ok(here.cloned()) };
-    let named = grammar::agent_of(word).filter(|agent| roster.knows(agent));
+    let named = grammar::agent_of(word).filter(|agent| grammar::is_meant(arg, agent, roster));
     named.map(Some).ok_or_else(|| grammar::no_such_agent(word, roster))
 }
 
@@ -305,6 +319,10 @@ mod tests {
         fn names(&self) -> Vec<AgentName> {
             ["spark", "quick"].into_iter().filter_map(|name| AgentName::new(name).ok()).collect()
         }
+
+        fn remembers(&self, agent: &AgentName) -> bool {
+            agent.as_str() == "gone"
+        }
     }
 
     type Options = &'static [(&'static str, &'static str)];
@@ -326,6 +344,12 @@ mod tests {
             (Verb::TaskAdd, &[("text", "spark on"), ("agent", "quick")], "task add quick spark on"),
             (Verb::TaskCancel, &[("task", "#12")], "task cancel 12"),
             (Verb::Log, &[("agent", "spark"), ("n", "7")], "log spark 7"),
+            (
+                Verb::Log,
+                &[("page", "2"), ("agent", "gone"), ("session", "4000")],
+                "log gone session 4000 page 2",
+            ),
+            (Verb::History, &[("agent", "gone")], "history gone"),
             (Verb::AgentRemove, &[("agent", "spark"), ("code", "AB12")], "agent remove spark ab12"),
             (Verb::Help, &[("command", "agent add")], "help agent add"),
             (

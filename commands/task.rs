@@ -7,11 +7,12 @@ use super::grammar::Call;
 use super::say::{Voice, end_key, person, task};
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
+use crate::core::agent::Agent;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::input::Control;
 use crate::core::notice::Refusal;
 use crate::core::work::{FinishedTask, Work, WorkKind};
-use crate::supervisor::View;
+use crate::journal::Stream;
 
 pub(super) const ADD: Command = Command {
     verb: Verb::TaskAdd,
@@ -68,7 +69,8 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
 pub(super) async fn cancel(desk: &Desk<'_>, call: &Call) -> Done {
     let id = call.task.unwrap_or_default();
     let views = desk.fleet.agents();
-    let owner = views.iter().find(|view| find(view, id).is_some()).ok_or(Refusal::NoSuchTask { task: id })?;
+    let owner =
+        views.iter().find(|view| find(&view.agent, id).is_some()).ok_or(Refusal::NoSuchTask { task: id })?;
     let notice =
         desk.fleet.control(&owner.name, Control::CancelTask(id), desk.asked_for(&owner.name)).await?;
     Ok(desk.accepted(&notice))
@@ -85,7 +87,7 @@ pub(super) fn list(desk: &Desk<'_>, call: &Call) -> Done {
     for view in &views {
         let agent = &view.agent;
         let works = agent.current.iter().chain(&agent.queue).filter(|work| work.kind == WorkKind::Task);
-        open.extend(works.map(|work| Listed { agent: &view.name, place: Place::of(view, work) }));
+        open.extend(works.map(|work| Listed { agent: &view.name, place: Place::of(agent, work) }));
         over.extend(agent.finished.iter().map(|done| Listed { agent: &view.name, place: Place::Over(done) }));
     }
     // What is open comes first, in the order it will be done; then what is over, the latest first.
@@ -99,15 +101,31 @@ pub(super) fn list(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(Answer::lines(lines).with(json!(data)))
 }
 
-pub(super) fn show(desk: &Desk<'_>, call: &Call) -> Done {
+pub(super) async fn show(desk: &Desk<'_>, call: &Call) -> Done {
     let id = call.task.unwrap_or_default();
     let views = desk.fleet.agents();
-    let (view, place) = views
-        .iter()
-        .find_map(|view| Some((view, find(view, id)?)))
-        .ok_or(Refusal::NoSuchTask { task: id })?;
+    let there = views.iter().find_map(|view| Some((&view.name, find(&view.agent, id)?)));
+    if let Some((agent, place)) = there {
+        return Ok(shown(desk, &Listed { agent, place }));
+    }
+    let journal = desk.inner.journal.clone();
+    let living: Vec<AgentName> = views.into_iter().map(|view| view.name).collect();
+    let removed = desk.read(move || {
+        for name in journal.agents()?.into_iter().filter(|name| !living.contains(name)) {
+            let agent = journal.load::<Agent>(&Stream::Agent(name.clone()))?.state;
+            if find(&agent, id).is_some() {
+                return Ok(Some((name, agent)));
+            }
+        }
+        Ok(None)
+    });
+    let (name, agent) = removed.await?.ok_or(Refusal::NoSuchTask { task: id })?;
+    let place = find(&agent, id).ok_or(Refusal::NoSuchTask { task: id })?;
+    Ok(shown(desk, &Listed { agent: &name, place }))
+}
+
+fn shown(desk: &Desk<'_>, listed: &Listed<'_>) -> Answer {
     let voice = desk.voice();
-    let listed = Listed { agent: &view.name, place };
     let work = listed.place.work();
     let mut lines = vec![listed.line(voice)];
     lines.push(voice.text(
@@ -126,7 +144,7 @@ pub(super) fn show(desk: &Desk<'_>, call: &Call) -> Done {
             lines.push(voice.text("cmd-task-note", &[("note", note.into())]));
         }
     }
-    Ok(Answer::lines(lines).with(listed.data()))
+    Answer::lines(lines).with(listed.data())
 }
 
 /// Where a task is.
@@ -137,8 +155,8 @@ enum Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn of(view: &View, work: &'a Work) -> Self {
-        let current = view.agent.current.as_ref().is_some_and(|current| current.id == work.id);
+    fn of(agent: &Agent, work: &'a Work) -> Self {
+        let current = agent.current.as_ref().is_some_and(|current| current.id == work.id);
         if current { Self::Current(work) } else { Self::Queued(work) }
     }
 
@@ -196,10 +214,9 @@ impl Listed<'_> {
 }
 
 /// A task of one agent, wherever it is.
-fn find(view: &View, id: WorkId) -> Option<Place<'_>> {
-    let agent = &view.agent;
+fn find(agent: &Agent, id: WorkId) -> Option<Place<'_>> {
     let open =
         agent.current.iter().chain(&agent.queue).find(|work| work.id == id && work.kind == WorkKind::Task);
-    open.map(|work| Place::of(view, work))
+    open.map(|work| Place::of(agent, work))
         .or_else(|| agent.finished.iter().find(|done| done.work.id == id).map(Place::Over))
 }

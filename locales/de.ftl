@@ -17,13 +17,21 @@ group-mark = .
 money = { $amount } $
 full-stop = .
 no-reason = kein Grund angegeben
+cut-lines = [… { $count ->
+    [one] { $count } Zeile
+   *[other] { $count } Zeilen
+} ausgelassen …]
+cut-bytes = [… { $count ->
+    [one] { $count } Byte
+   *[other] { $count } Bytes
+} ausgelassen …]
 words-cut = { $count ->
-    [one] … noch { $count } Zeile; `@{ $agent } log`
-   *[other] … noch { $count } Zeilen; `@{ $agent } log`
+    [one] … noch { $count } Zeile; `@{ $agent } log 1`
+   *[other] … noch { $count } Zeilen; `@{ $agent } log 1`
 }
 words-attached = { $count ->
-    [one] … alles steht in der angehängten Datei und in `@{ $agent } log`
-   *[other] … alle { $count } Zeilen stehen in der angehängten Datei und in `@{ $agent } log`
+    [one] … alles steht in der angehängten Datei und in `@{ $agent } log 1`
+   *[other] … alle { $count } Zeilen stehen in der angehängten Datei und in `@{ $agent } log 1`
 }
 
 ## Was ein Agent gerade tut
@@ -314,7 +322,7 @@ cmd-about-task-show = eine Aufgabe ganz
 cmd-about-task-cancel = eine Aufgabe abbrechen, ob wartend oder laufend
 cmd-about-queue = was auf einen Agenten wartet
 cmd-about-clear = die wartenden Nachrichten eines Agenten verwerfen; Aufgaben bleiben
-cmd-about-log = die letzten Schritte eines Agenten
+cmd-about-log = die letzten Schritte eines Agenten; mit 1 oder einer Sitzung alles daraus
 cmd-about-history = was mit einem Agenten oder der Herde geschah
 cmd-about-audit = wer was befohlen hat
 cmd-about-agent-add = einen Agenten hinzufügen
@@ -438,6 +446,10 @@ cmd-task-note = → { $note }
 cmd-log-empty = **{ $agent }** hat noch nichts gesagt.
 cmd-log-tools = Werkzeuge: { $tools }
 cmd-log-ended = Sitzung { $session }: { $how }
+cmd-log-more = `@{ $agent } log session { $session }` zeigt alles.
+cmd-log-page = Seite { $page } von { $pages }
+cmd-log-next = Weiter mit `@{ $agent } log session { $session } page { $page }`.
+cmd-log-no-session = **{ $agent }** hat in einer Sitzung { $session } nichts gesagt.
 cmd-audit-empty = Noch hat niemand etwas befohlen.
 cmd-audit-line = { $name } ({ $identity }, { $network } { $place }): { $text }
 cmd-history-empty = Noch ist nichts geschehen.
@@ -561,6 +573,10 @@ option-now = sofort
 option-about-now = nicht auf das Ende der Sitzung warten
 option-n = anzahl
 option-about-n = wie viele
+option-session = sitzung
+option-about-session = welche Sitzung, um alles zu lesen, was darin gesagt wurde
+option-page = seite
+option-about-page = welche Seite davon
 option-task = aufgabe
 option-about-task = welche Aufgabe
 option-code = code

@@ -23,15 +23,24 @@ money = ${ $amount }
 full-stop = .
 # In place of a reason that nobody gave.
 no-reason = no reason given
-# Under a long text of an agent that was cut. $count: lines left out.
+# In the middle of a long text of an agent, where some of it was too much to keep.
+cut-lines = [… { $count ->
+    [one] { $count } line
+   *[other] { $count } lines
+} left out …]
+cut-bytes = [… { $count ->
+    [one] { $count } byte
+   *[other] { $count } bytes
+} left out …]
+# Between the first and the last lines of a long text of an agent. $count: lines that are not shown.
 words-cut = { $count ->
-    [one] … { $count } more line; `@{ $agent } log`
-   *[other] … { $count } more lines; `@{ $agent } log`
+    [one] … { $count } more line; `@{ $agent } log 1`
+   *[other] … { $count } more lines; `@{ $agent } log 1`
 }
 # Under the first lines of a long text of an agent, on networks that take files. $count: all its lines.
 words-attached = { $count ->
-    [one] … the attached file has all of it, `@{ $agent } log` too
-   *[other] … the attached file has all { $count } lines, `@{ $agent } log` too
+    [one] … the attached file has all of it, `@{ $agent } log 1` too
+   *[other] … the attached file has all { $count } lines, `@{ $agent } log 1` too
 }
 
 ## What an agent is doing
@@ -343,7 +352,7 @@ cmd-about-task-show = one task in full
 cmd-about-task-cancel = cancel a task, queued or running
 cmd-about-queue = what waits for an agent
 cmd-about-clear = drop an agent's queued messages; tasks stay
-cmd-about-log = an agent's last turns
+cmd-about-log = an agent's last turns; with 1 or a session all that was said in it
 cmd-about-history = what happened to an agent, or to the fleet
 cmd-about-audit = who commanded what
 cmd-about-agent-add = add an agent
@@ -479,6 +488,11 @@ cmd-log-empty = **{ $agent }** has said nothing yet.
 cmd-log-tools = tools: { $tools }
 # $how: a category.
 cmd-log-ended = session { $session }: { $how }
+# Under turns of which only the beginning is shown.
+cmd-log-more = `@{ $agent } log session { $session }` shows all of it.
+cmd-log-page = page { $page } of { $pages }
+cmd-log-next = `@{ $agent } log session { $session } page { $page }` goes on.
+cmd-log-no-session = **{ $agent }** has said nothing in a session { $session }.
 cmd-audit-empty = Nothing was commanded yet.
 # $identity: the proof somebody was known by. $text: what they said.
 cmd-audit-line = { $name } ({ $identity }, { $network } { $place }): { $text }
@@ -609,6 +623,10 @@ option-now = now
 option-about-now = do not wait for the end of the session
 option-n = n
 option-about-n = how many
+option-session = session
+option-about-session = which session, to read all that was said in it
+option-page = page
+option-about-page = which page of it
 option-task = task
 option-about-task = which task
 option-code = code

@@ -3,6 +3,7 @@
 
 use super::agent::{Agent, Breaker, FINISHED_MAX, Phase, ProcessRecord, Unfinished};
 use super::breaker::remember;
+use super::cut::both_ends;
 use super::event::{Event, PauseReason, StopReason};
 use super::id::{SessionId, WorkId};
 use super::outcome::{Category, Outcome, Usage};
@@ -211,7 +212,7 @@ fn ready(agent: &mut Agent, session: SessionId, at: Timestamp) {
 
 fn turn_ended(agent: &mut Agent, text: &str) {
     if let Some(unfinished) = agent.unfinished.as_mut().filter(|_| !text.trim().is_empty()) {
-        unfinished.progress = bounded(text, PROGRESS_MAX);
+        unfinished.progress = both_ends(text, PROGRESS_MAX);
     }
 }
 
@@ -240,7 +241,7 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
     if let Some(unfinished) = &mut agent.unfinished {
         unfinished.tries = unfinished.tries.saturating_add(1);
         if let Some(text) = outcome.text.as_ref().filter(|text| !text.trim().is_empty()) {
-            unfinished.progress = bounded(text, PROGRESS_MAX);
+            unfinished.progress = both_ends(text, PROGRESS_MAX);
         }
     }
     if outcome.category == Category::Success {
@@ -250,7 +251,9 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
             take(agent, id);
         }
     }
-    agent.last_outcome = Some(outcome.clone());
+    // The whole text is in the journal: what is told of it later is its beginning.
+    let text = outcome.text.as_ref().map(|text| bounded(text, PROGRESS_MAX));
+    agent.last_outcome = Some(Outcome { text, ..outcome.clone() });
     enter(agent, Phase::Idle, at);
 }
 

@@ -12,6 +12,7 @@
 pub mod agent;
 mod apply;
 pub mod breaker;
+pub mod cut;
 mod decide;
 pub mod effect;
 pub mod event;

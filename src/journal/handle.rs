@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::core::id::{NetworkName, WorkId};
+use crate::core::id::{AgentName, NetworkName, WorkId};
 use crate::core::time::Timestamp;
 use crate::outbox::{Body, Post};
 
@@ -222,6 +222,25 @@ impl Journal {
         before: Option<u64>,
     ) -> Result<Vec<Recorded>, ReadError> {
         guarded(|| self.0.reader.history(stream, limit, before))
+    }
+
+    /// Whether anything was ever recorded in a stream. One look into the database's memory.
+    #[must_use]
+    pub fn has(&self, stream: &Stream) -> bool {
+        guarded(|| self.0.reader.head(stream)).is_ok_and(|head| head.rev > 0)
+    }
+
+    /// The agents of which anything was ever recorded, also those that are removed. Blocks.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn agents(&self) -> Result<Vec<AgentName>, ReadError> {
+        let heads = guarded(|| self.0.reader.heads())?;
+        let agent = |(stream, _)| match stream {
+            Stream::Agent(agent) => Some(agent),
+            Stream::Fleet | Stream::Audit => None,
+        };
+        Ok(heads.into_iter().filter_map(agent).collect())
     }
 
     /// An id for work that no entry has.

@@ -18,6 +18,7 @@ use fluent_bundle::{FluentArgs, FluentResource, FluentValue};
 use jiff::tz::TimeZone;
 use unic_langid::LanguageIdentifier;
 
+use crate::core::cut::Cut;
 use crate::core::id::AgentName;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
@@ -195,6 +196,16 @@ impl Locale {
     pub fn refusal(&self, refusal: &Refusal) -> String {
         let message = message::refusal(self, refusal);
         self.text(message.id, &message.args)
+    }
+
+    /// A line of an agent's text. One that says how much is missing there is said in this language.
+    #[must_use]
+    pub fn cut<'a>(&self, line: &'a str) -> Cow<'a, str> {
+        match Cut::of(line) {
+            Some(Cut::Lines(count)) => Cow::Owned(self.text("cut-lines", &[("count", count.into())])),
+            Some(Cut::Bytes(count)) => Cow::Owned(self.text("cut-bytes", &[("count", count.into())])),
+            None => Cow::Borrowed(line),
+        }
     }
 
     /// The message `id` with its variables.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::backlog::{self, Away};
 use super::render::{self, Renderer};
-use super::{Lane, Post, Target, split};
+use super::{Body, Lane, Post, Target, split};
 use crate::core::id::PostId;
 use crate::journal::Confirmed;
 
@@ -116,13 +116,26 @@ impl Item {
     pub(super) fn trim(&mut self, renderer: &Renderer, room: u32) -> Option<Trim> {
         let lines = u32::try_from(self.units(renderer).len()).unwrap_or(u32::MAX);
         let out = lines.saturating_sub(room);
-        let more = out.checked_sub(self.trimmed).filter(|more| *more > 0)?;
+        out.checked_sub(self.trimmed).filter(|more| *more > 0)?;
+        let more = self.away(lines, out) - self.away(lines, self.trimmed);
         for unit in self.units.iter_mut().flatten().filter(|unit| unit.index < out) {
             unit.state = UnitState::Confirmed;
         }
         (self.recorded, self.trimmed) = (out, out);
         let (network, post) = (self.post.network.clone(), self.post.id);
         Some(Trim { lines: more, confirmed: Confirmed { network, post, lines: Some(out) } })
+    }
+
+    /// How many lines of its text nobody sees if the first `out` of its `lines` are left out. A text that was too long for
+    /// a channel has more of them than that, and says so in a line that can be among those.
+    fn away(&self, lines: u32, out: u32) -> u32 {
+        match &self.post.body {
+            Body::Agent { text, .. } if out > 0 && lines as usize > render::WORDS_LINES_MAX => {
+                let whole = u32::try_from(render::whole(text)).unwrap_or(u32::MAX).max(lines);
+                whole - (lines - out)
+            }
+            Body::Agent { .. } | Body::Notice(_) | Body::Refusal(_) | Body::Lines(_) => out,
+        }
     }
 
     fn units(&mut self, renderer: &Renderer) -> &mut Vec<Unit> {

@@ -13,6 +13,7 @@ use super::markup::{self, CODE_BAR, Markup};
 use super::redact::Redactor;
 use super::split;
 use super::{Body, Post, Target};
+use crate::core::cut::{Cut, stands_for};
 use crate::core::id::AgentName;
 use crate::l10n::Locale;
 
@@ -20,8 +21,11 @@ use crate::l10n::Locale;
 /// host of 63 characters) and the command (41 with the longest channel of an agent): what is left is 375.
 pub const UNIT: usize = 360;
 
-/// The most lines of one text of an agent in a channel; the rest is named and stays in the log.
+/// The most lines of one text of an agent in a channel; how many more there are is said, and the log has them.
 pub const WORDS_LINES_MAX: usize = 30;
+
+/// So many of them are its first ones. The others are its last: there the result is.
+const WORDS_FIRST: usize = 5;
 
 /// Renders posts for one network. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -71,15 +75,22 @@ impl Renderer {
     /// An agent's words, line by line, as many as a channel can bear.
     fn words(&self, agent: &AgentName, text: &str) -> Vec<String> {
         let laid = markup::markdown(text, self.markup);
-        let mut lines: Vec<String> =
-            laid.iter().flat_map(|line| cut(&line.text, if line.code { CODE_BAR } else { "" })).collect();
-        if lines.len() > WORDS_LINES_MAX {
-            let rest = lines.len() - WORDS_LINES_MAX;
-            lines.truncate(WORDS_LINES_MAX);
-            let text = self.locale.text("words-cut", &[("agent", agent.into()), ("count", rest.into())]);
-            lines.extend(cut(&text, ""));
+        // Each with how many lines it stands for.
+        let mut lines: Vec<(String, usize)> = Vec::new();
+        for line in &laid {
+            let bar = if line.code { CODE_BAR } else { "" };
+            let text = self.locale.cut(&line.text);
+            lines.extend(cut(&text, bar).into_iter().map(|piece| (piece, stands_for(&line.text))));
         }
-        lines
+        if lines.len() > WORDS_LINES_MAX {
+            let last = lines.split_off(lines.len() - (WORDS_LINES_MAX - WORDS_FIRST));
+            let rest = lines.split_off(WORDS_FIRST);
+            let rest = rest.iter().fold(0_usize, |sum, (_, count)| sum.saturating_add(*count));
+            let text = self.locale.text("words-cut", &[("agent", agent.into()), ("count", rest.into())]);
+            lines.extend(cut(&text, "").into_iter().map(|piece| (piece, rest)));
+            lines.extend(last);
+        }
+        lines.into_iter().map(|(line, _)| line).collect()
     }
 
     /// An agent's words in messages; those of a long text go along as a file, and its first lines are shown.
@@ -88,7 +99,7 @@ impl Renderer {
         if messages.len() <= discord::WORDS_MESSAGES_MAX {
             return messages;
         }
-        let count = text.lines().count();
+        let count = text.lines().fold(0_usize, |sum, line| sum.saturating_add(stands_for(line)));
         let note = self.locale.text("words-attached", &[("agent", agent.into()), ("count", count.into())]);
         vec![discord::head(text, &note)]
     }
@@ -145,7 +156,11 @@ pub(super) fn estimate(post: &Post) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }
 
-/// About how many lines a text has before it is cut.
+/// About how many lines a text has before it is cut, those that are missing in it already included.
 pub(super) fn whole(text: &str) -> usize {
-    text.lines().map(|line| line.len().div_ceil(UNIT)).sum::<usize>()
+    let lines = |line: &str| match Cut::of(line) {
+        Some(Cut::Lines(count)) => count,
+        Some(Cut::Bytes(_)) | None => line.len().div_ceil(UNIT),
+    };
+    text.lines().map(lines).fold(0, usize::saturating_add)
 }

@@ -6,13 +6,15 @@ use regex::{Regex, RegexBuilder};
 
 use super::Launch;
 use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
-use super::text::{HeadTail, LINE_MAX, Tail, bounded, one_line};
+use super::text::{HeadTail, LINE_MAX, Tail, one_line};
+use crate::core::cut::both_ends;
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome};
 use crate::core::spec::{Pattern, PromptMode};
 
-/// The final text is what the program printed: this much of it, half from each end.
-const TEXT_MAX: usize = 64 * 1024;
+/// The final text is what the program printed: this much of it, half from each end. Thousands of lines, and no more in
+/// memory and in one entry of the journal than a program may take that prints without end.
+const TEXT_MAX: usize = 256 * 1024;
 
 /// What one compiled pattern may take: an operator's pattern is short, and a hostile one fails here.
 const PATTERN_SIZE_MAX: usize = 1024 * 1024;
@@ -107,7 +109,7 @@ impl Protocol for Command {
         let text = String::from_utf8_lossy(line);
         self.text.push(&text);
         if !text.trim().is_empty() {
-            happened.push(Happening::Output(bounded(&text, LINE_MAX).to_owned()));
+            happened.push(Happening::Output(both_ends(&text, LINE_MAX)));
         }
     }
 

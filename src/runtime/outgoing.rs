@@ -28,8 +28,8 @@ const TURN_PACE: Duration = Duration::from_secs(5);
 /// How long readings of the meter are gathered, of which the last one counts: a cap is noticed no later than that.
 const USED_PACE: Duration = Duration::from_secs(1);
 
-/// Text of turns that one entry of the log holds.
-const TURN_MAX: usize = 4 * 1024;
+/// Text of turns that one entry of the log holds: all that people say and read in one go.
+const TURN_MAX: usize = 64 * 1024;
 
 /// Tool names that one entry of the log holds.
 const TOOLS_MAX: usize = 50;

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::core::cut::{Cut, both_ends, stands_for};
+
 /// The most bytes of one line that is kept for people.
 pub const LINE_MAX: usize = 2 * 1024;
 
@@ -86,9 +88,18 @@ impl HeadTail {
         Self { head: String::new(), tail: VecDeque::new(), tail_bytes: 0, left_out: 0, half: max / 2 }
     }
 
-    /// Adds a line.
-    pub fn push(&mut self, line: &str) {
-        let line = bounded(line, self.half / 2);
+    /// Adds a text, line by line; of a line that would take the room of all others both ends are kept.
+    pub fn push(&mut self, text: &str) {
+        for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
+            if line.len() <= self.half / 2 {
+                self.line(line);
+            } else {
+                both_ends(line, self.half / 2).lines().for_each(|piece| self.line(piece));
+            }
+        }
+    }
+
+    fn line(&mut self, line: &str) {
         if self.tail.is_empty() && self.left_out == 0 && self.head.len() + line.len() < self.half {
             self.head.push_str(line);
             self.head.push('\n');
@@ -99,7 +110,7 @@ impl HeadTail {
         while self.tail_bytes > self.half {
             let Some(dropped) = self.tail.pop_front() else { break };
             self.tail_bytes -= dropped.len() + 1;
-            self.left_out += 1;
+            self.left_out = self.left_out.saturating_add(stands_for(&dropped));
         }
     }
 
@@ -108,7 +119,8 @@ impl HeadTail {
     pub fn text(&self) -> Option<String> {
         let mut text = self.head.clone();
         if self.left_out > 0 {
-            text.push_str(&format!("[… {} lines left out …]\n", self.left_out));
+            text.push_str(&Cut::Lines(self.left_out).mark());
+            text.push('\n');
         }
         for line in &self.tail {
             text.push_str(line);
@@ -142,7 +154,23 @@ mod tests {
         assert!(kept.ends_with("line 98\nline 99"), "{kept}");
         assert!(kept.contains("lines left out"), "{kept}");
         assert!(kept.len() < 128);
+        assert_eq!(kept.lines().map(stands_for).sum::<usize>(), 100, "{kept}");
         assert_eq!(HeadTail::new(64).text(), None);
+    }
+
+    #[test]
+    fn of_a_message_of_many_lines_and_of_a_long_line_both_ends_are_kept() {
+        let mut text = HeadTail::new(1024);
+        let lines: Vec<String> = (1..=20).map(|n| format!("line {n}")).collect();
+        text.push(&lines.join("\n"));
+        assert_eq!(text.text(), Some(lines.join("\n")));
+        let mut text = HeadTail::new(1024);
+        text.push(&format!("begin{}end", "x".repeat(5000)));
+        let kept = text.text().expect("a line was added");
+        assert!(
+            kept.starts_with("begin") && kept.ends_with("end") && kept.contains("bytes left out"),
+            "{kept}"
+        );
     }
 
     #[test]

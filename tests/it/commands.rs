@@ -5,6 +5,7 @@ mod dispatch;
 mod interact;
 mod lines;
 mod link;
+mod log;
 mod reading;
 mod rig;
 mod socket;

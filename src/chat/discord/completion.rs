@@ -43,7 +43,7 @@ pub(super) fn choices(kind: Kind, typed: &str, agents: &[View], redactor: &Redac
             best(typed, COMMANDS.iter().map(|command| command.name)).into_iter().map(plain).collect()
         }
         Kind::Task => tasks(typed, agents, redactor),
-        Kind::Choice(_) | Kind::Flag | Kind::Count | Kind::Word | Kind::Text => Vec::new(),
+        Kind::Choice(_) | Kind::Flag | Kind::Count | Kind::Number | Kind::Word | Kind::Text => Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@ use super::{Draft, spending};
 use crate::core::agent::{Agent, Breaker, Phase, ProcessRecord};
 use crate::core::apply::PAST_RESETS_BELIEVED;
 use crate::core::breaker;
+use crate::core::cut::both_ends;
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
 use crate::core::id::{SessionId, WorkId};
 use crate::core::input::{Clock, Signal};
@@ -22,8 +23,9 @@ pub(in crate::core) const CUT: &str = "herder was restarted";
 /// The most of an outcome's reason and a task's note that is kept: one line for people.
 const DETAIL_MAX: usize = 500;
 
-/// The most of a session's final text that is kept: with every character escaped it still fits one journal value.
-const TEXT_MAX: usize = 8 * 1024;
+/// The most of a session's final text and of a turn that is kept. Drivers keep less: it bounds what the journal stores
+/// in pieces, whatever a driver is made to say.
+const TEXT_MAX: usize = 320 * 1024;
 
 /// The supervisor came up: whatever process there was is gone.
 pub(super) fn started(draft: &mut Draft<'_>) {
@@ -79,7 +81,7 @@ pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal)
             }
         }
         Signal::Turn { text, tools } => {
-            draft.record(Event::TurnEnded { session, text: bounded(text, TEXT_MAX), tools: tools.clone() });
+            draft.record(Event::TurnEnded { session, text: both_ends(text, TEXT_MAX), tools: tools.clone() });
         }
         Signal::ClockRanOut { clock, evidence } => {
             let evidence = bounded(&one_line(evidence), DETAIL_MAX);
@@ -251,7 +253,7 @@ fn recorded(outcome: &Outcome, reason: Option<StopReason>) -> Outcome {
         Some(_) | None => {}
     }
     outcome.detail = bounded(&one_line(&outcome.detail), DETAIL_MAX);
-    outcome.text = outcome.text.map(|text| bounded(&text, TEXT_MAX));
+    outcome.text = outcome.text.map(|text| both_ends(&text, TEXT_MAX));
     outcome
 }
 

@@ -17,6 +17,7 @@ use super::Launch;
 use super::classify::{last_known, left};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
+use crate::core::cut::both_ends;
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::{AgentSpec, Permissions};
@@ -131,7 +132,7 @@ impl Claude {
                 "text" if !synthetic && line.parent_tool_use_id.text().is_none() => {
                     let text = block.text.text_or_empty();
                     if !text.trim().is_empty() {
-                        happened.push(Happening::Words(bounded(text, TEXT_MAX).to_owned()));
+                        happened.push(Happening::Words(both_ends(text, TEXT_MAX)));
                     }
                 }
                 "tool_use" => happened.push(Happening::ToolStarted {
@@ -197,7 +198,7 @@ impl Claude {
             self.failed(line)
         } else {
             let mut outcome = Outcome::new(Category::Success, "");
-            outcome.text = line.result.text().map(|text| bounded(text, TEXT_MAX).to_owned());
+            outcome.text = line.result.text().map(|text| both_ends(text, TEXT_MAX));
             outcome
         };
         self.keep(outcome);

@@ -28,6 +28,7 @@ use super::classify::{last_known, left};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
+use crate::core::cut::both_ends;
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome};
 use crate::core::usage::Reading;
@@ -299,7 +300,7 @@ impl Codex {
 
     fn say(&mut self, text: &str, happened: &mut Vec<Happening>) {
         if !text.trim().is_empty() {
-            let text = bounded(text, TEXT_MAX).to_owned();
+            let text = both_ends(text, TEXT_MAX);
             self.last_words = Some(text.clone());
             happened.push(Happening::Words(text));
         }

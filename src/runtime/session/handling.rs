@@ -181,7 +181,13 @@ impl Session {
                 self.relay(&text, now);
                 self.last_words = Some(text);
             }
-            Happening::Output(text) => self.relay(&text, now),
+            Happening::Output(text) => {
+                self.relay(&text, now);
+                // What is relayed can be left out of a channel that nobody reads for a while: then the log has it.
+                if self.launch.spec.relay == Relay::All {
+                    self.outgoing.logged(&text, now);
+                }
+            }
             Happening::ToolStarted { id, name } => {
                 self.outgoing.tool(name.clone(), now);
                 self.vitals.tool_started(id, name, self.elapsed());

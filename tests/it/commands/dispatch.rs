@@ -395,7 +395,7 @@ async fn mistakes_are_answered_with_what_to_do() {
         @spark stop-all
             `!stop-all` is for all agents; one alone stops with `pause now`. Usage: `!stop-all` If it is work: `!task add spark …`
         log 0
-            “0” does not fit: n = 1 – 1000. Usage: `!log [agent] [n]` If it is work: `!task add spark …`
+            “0” does not fit: n = 1 – 1000. Usage: `!log [agent] [n] [session <number>] [page <number>]` If it is work: `!task add spark …`
         "##);
     assert!(rig.fleet.view(&name("spark")).unwrap().agent.queue.is_empty(), "nothing reached the agent");
     rig.close().await;

@@ -23,6 +23,10 @@ impl Roster for Agents {
     fn names(&self) -> Vec<AgentName> {
         self.0.iter().cloned().collect()
     }
+
+    fn remembers(&self, agent: &AgentName) -> bool {
+        agent.as_str() == "gone"
+    }
 }
 
 /// Where a line of a table is said.
@@ -59,6 +63,9 @@ pub(super) fn gist(heard: &Heard) -> String {
             }
             if let Some(count) = call.count {
                 gist += &format!(" {count}");
+            }
+            for (name, number) in [("session", call.session), ("page", call.page)] {
+                gist += &number.map_or_else(String::new, |number| format!(" {name} {number}"));
             }
             if let Some(task) = call.task {
                 gist += &format!(" #{task}");

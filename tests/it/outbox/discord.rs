@@ -88,7 +88,7 @@ fn a_very_long_text_is_its_beginning_and_a_file() {
     );
     assert!(messages[0].starts_with("```\nline 1 [redacted]\n"));
     assert!(
-        messages[0].ends_with("\n```\n… the attached file has all 1002 lines, `@spark log` too"),
+        messages[0].ends_with("\n```\n… the attached file has all 1002 lines, `@spark log 1` too"),
         "{}",
         messages[0]
     );

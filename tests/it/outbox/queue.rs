@@ -407,17 +407,17 @@ async fn of_one_long_post_the_last_lines_stay() {
     queue.link_restored();
     let sent = everything(&queue).await;
     insta::assert_snapshot!(sent.join("\n"), @r"
-    … 21 lines while away; `@spark log`
-    line 22
-    line 23
-    line 24
-    line 25
-    line 26
-    line 27
-    line 28
-    line 29
-    line 30
-    … 10 more lines; `@spark log`
+    … 30 lines while away; `@spark log`
+    line 31
+    line 32
+    line 33
+    line 34
+    line 35
+    line 36
+    line 37
+    line 38
+    line 39
+    line 40
     status
     ");
     assert_eq!(book.whole(), [1, 2]);
@@ -436,7 +436,7 @@ async fn a_long_post_that_was_cut_once_is_counted_once_when_it_is_left_out_later
     }
     queue.link_restored();
     let sent = everything(&queue).await;
-    // One before, thirty that are shown of the long one and the line about its last, thirty later ones.
+    // One before, all of the long one, thirty later ones.
     assert_eq!(sent[0], "… 62 lines while away; `@spark log`");
     assert_eq!(sent.len(), 11);
     assert_eq!(book.whole(), (1..=42).collect::<Vec<_>>());

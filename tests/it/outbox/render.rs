@@ -1,8 +1,9 @@
 //! What posts look like on a network.
 
 use herder::core::notice::{Notice, Refusal};
+use herder::l10n::Locale;
 use herder::outbox::render::UNIT;
-use herder::outbox::{Body, Lane, Markup, Post, Target};
+use herder::outbox::{Body, Lane, Markup, Post, Redactor, Renderer, Target};
 use proptest::prelude::*;
 
 use super::posts::{post, renderer, spark, words};
@@ -68,7 +69,14 @@ fn a_very_long_text_is_cut_and_says_so() {
     let text: Vec<String> = (1..=100).map(|line| format!("line {line}")).collect();
     let shown = renderer(Markup::Irc).lines(&words(&text.join("\n")));
     assert_eq!(shown.len(), 31);
-    assert_eq!(shown[29..], ["line 30", "… 70 more lines; `@spark log`"]);
+    assert_eq!(shown[4..7], ["line 5", "… 70 more lines; `@spark log 1`", "line 76"]);
+    assert_eq!(shown.last().map(String::as_str), Some("line 100"), "the end is where the result is");
+    let cut = text[..40].join("\n") + "\n[… 2900 lines left out …]\n" + &text[60..].join("\n");
+    let shown = renderer(Markup::Irc).lines(&words(&cut));
+    assert_eq!(shown[5], "… 2950 more lines; `@spark log 1`", "those that were never kept count");
+    let german = Renderer::new(Locale::load("de").unwrap(), Redactor::default(), Markup::Irc);
+    let shown = german.lines(&words("a\n[… 2900 lines left out …]\nb"));
+    assert_eq!(shown, ["a", "[… 2900 Zeilen ausgelassen …]", "b"]);
 }
 
 #[test]

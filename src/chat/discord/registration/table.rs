@@ -130,7 +130,7 @@ fn parameter(locales: &[Locale], option: Opt, required: bool) -> poise::CommandP
 fn is_completed(kind: Kind) -> bool {
     match kind {
         Kind::Agent | Kind::AgentOrAll | Kind::Task | Kind::Command => true,
-        Kind::Choice(_) | Kind::Flag | Kind::Count | Kind::Word | Kind::Text => false,
+        Kind::Choice(_) | Kind::Flag | Kind::Count | Kind::Number | Kind::Word | Kind::Text => false,
     }
 }
 
@@ -145,6 +145,9 @@ fn type_setter(kind: Kind) -> fn(CreateCommandOption) -> CreateCommandOption {
         Kind::Text => text::<TEXT_MAX>,
         Kind::Choice(_) => |option| option.kind(CommandOptionType::Integer),
         Kind::Flag => |option| option.kind(CommandOptionType::Boolean),
+        Kind::Number => {
+            |option| option.kind(CommandOptionType::Integer).min_int_value(1).max_int_value(u32::MAX.into())
+        }
         Kind::Count => {
             |option| option.kind(CommandOptionType::Integer).min_int_value(1).max_int_value(COUNT_MAX)
         }

@@ -72,7 +72,7 @@ fn the_whole_table_is_registered() {
     /usage [agent:completed]
     /queue [agent:completed]
     /clear [agent:completed] (32)
-    /log [agent:completed] [n:count]
+    /log [agent:completed] [n:count] [session:count] [page:count]
     /history [agent:completed] [n:count]
     /audit [agent:completed] [n:count]
     /help [command:completed]
