@@ -24,7 +24,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use bench::{Herder, Toml, head, median, quantile, row, say, signal};
-use herder::chat::embedded_ircd::{Options, Server};
+use herder::chat::embedded_ircd::{Options, Password, Server};
 use sled::transaction::{ConflictableTransactionError, Transactional as _};
 
 /// Agents that stream while commands are given, and lines per second of all.
@@ -85,7 +85,7 @@ fn main() {
     let server = runtime
         .block_on(Server::start(Options {
             bot_nick: "nobody".to_owned(),
-            accounts: vec![("alice".to_owned(), PASSWORD.to_owned().into())],
+            accounts: vec![("alice".to_owned(), Password::of(PASSWORD))],
             guests: true,
             paced: false,
             ..Options::default()

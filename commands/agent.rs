@@ -11,7 +11,7 @@ use super::settings::{self, Problem, Why};
 use super::words::repeat;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb, is_word};
 use crate::access::Role;
-use crate::core::id::AgentName;
+use crate::core::id::{AgentName, NameError};
 use crate::core::input::Control;
 use crate::core::notice::Refusal;
 use crate::core::spec::{AgentSpec, Runtime};
@@ -90,7 +90,11 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
             None
         }
         Ok(name) => Some(name),
-        Err(_) => {
+        Err(NameError::Reserved(_)) => {
+            told.push(voice.text("cmd-agent-name-is-word", &[("name", repeat(word).into())]));
+            None
+        }
+        Err(NameError::Empty | NameError::TooLong(_) | NameError::Character(_)) => {
             told.push(voice.text("cmd-agent-name", &[("name", repeat(word).into())]));
             None
         }
@@ -185,7 +189,8 @@ pub(super) async fn remove(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
     let Some(code) = &call.word else {
         let code = desk.ask_removal(&view.name).await?;
-        let variables = [("agent", view.name.as_str().into()), ("code", code.clone().into())];
+        let works = ("works", view.agent.works().into());
+        let variables = [("agent", view.name.as_str().into()), ("code", code.clone().into()), works];
         let line = voice.text("cmd-agent-remove-confirm", &variables);
         return Ok(Answer::lines(vec![line]).with(json!({ "agent": view.name, "code": code })));
     };

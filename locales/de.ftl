@@ -229,7 +229,11 @@ notice-cleared = 👀 { $count ->
 notice-task-ended = 👀 Aufgabe { $task } von **{ $agent }**: { $end }.
 notice-agent-added = 🐜 **{ $agent }** ist da und läuft mit { $runtime }. Ansprechbar im eigenen Kanal oder überall mit `@{ $agent } …`.
 notice-agent-edited = 👀 **{ $agent }** wurde geändert. Es gilt ab der nächsten Sitzung.
-notice-agent-removed = 👀 **{ $agent }** ist entfernt. Die Geschichte bleibt erhalten.
+notice-agent-removed = 👀 **{ $agent }** ist entfernt. Die Geschichte bleibt erhalten.{ $works ->
+    [0] {""}
+    [one] {" "}1 Arbeit, die noch nicht erledigt war, ist aufgegeben.
+   *[other] {" "}{ $works } Arbeiten, die noch nicht erledigt waren, sind aufgegeben.
+}
 notice-stopped-all = ⏸️ { $agents ->
     [one] { $agents } Agent
    *[other] { $agents } Agenten
@@ -281,7 +285,7 @@ notice-netsplit = { $nick }: Das Netz war geteilt. Dir { $count ->
     [one] entging { $count } Zeile:
    *[other] entgingen { $count } Zeilen:
 }
-notice-nobody-configured = 🚨 Niemand darf herder Befehle geben: bitte jemanden unter `[access]` in `bot.toml` eintragen und herder neu starten.
+notice-nobody-configured = 🚨 Niemand darf herder Befehle geben: bitte jemanden unter `[access]` in `bot.toml` eintragen, z. B. `admins = ["irc:NETZ:DEIN-KONTO"]`, und herder neu starten.
 notice-storage-failed = 🚨 herder kann sein Journal nicht mehr schreiben: { $detail } Es hält seine Agenten an und beendet sich. Nichts, was bestätigt wurde, ist verloren.
 notice-disk-low = 🚨 Auf dem Datenträger mit den Daten von herder sind nur noch { $free } frei. Bitte Platz schaffen; ist er voll, hält herder seine Agenten an und beendet sich.
 notice-revisions-missing = 🚨 Das Journal von { $stream } endet bei Revision { $found }, bestätigt war aber { $expected }. Was fehlt, ging auf dem Datenträger verloren; bitte mit dem letzten täglichen Export vergleichen.
@@ -507,12 +511,16 @@ cmd-event = { $what ->
 ## Befehle: Agenten
 
 cmd-agent-name = „{ $name }“ kann kein Agent heißen: kleine Buchstaben, Ziffern und innen Bindestriche, am Anfang ein Buchstabe, höchstens 30, z. B. spark-codex.
-cmd-agent-name-is-word = „{ $name }“ kann kein Agent heißen: das Wort gehört zu herders Befehlen.
+cmd-agent-name-is-word = „{ $name }“ kann kein Agent heißen: dieses Wort gebraucht herder selbst.
 cmd-agent-problems = „{ $name }“: nichts getan, es gibt { $count ->
     [one] { $count } Problem:
    *[other] { $count } Probleme:
 }
-cmd-agent-remove-confirm = Das beendet **{ $agent }** und nimmt den Kanal weg; die Geschichte bleibt. Binnen 60 s: `!agent remove { $agent } { $code }`
+cmd-agent-remove-confirm = Das beendet **{ $agent }** und nimmt den Kanal weg; die Geschichte bleibt.{ $works ->
+    [0] {""}
+    [one] {" "}1 Arbeit, die noch nicht erledigt ist, wird aufgegeben.
+   *[other] {" "}{ $works } Arbeiten, die noch nicht erledigt sind, werden aufgegeben.
+} Binnen 60 s: `!agent remove { $agent } { $code }`
 cmd-agent-remove-stale = Dieser Code passt nicht, oder seine 60 s sind vorbei. Nichts wurde entfernt; `!agent remove { $agent }` gibt einen neuen.
 cmd-setting-no-pair = { $key }: nicht von der Form key=value
 cmd-setting-no-such-key = { $key }: diesen Schlüssel gibt es nicht; `!help agent add` zählt alle auf

@@ -258,7 +258,11 @@ notice-cleared = 👀 { $count ->
 notice-task-ended = 👀 Task { $task } of **{ $agent }**: { $end }.
 notice-agent-added = 🐜 **{ $agent }** is here, running { $runtime }. Talk to it in its channel, or say `@{ $agent } …` anywhere.
 notice-agent-edited = 👀 **{ $agent }** changed. The next session uses it.
-notice-agent-removed = 👀 **{ $agent }** is removed. Its history is kept.
+notice-agent-removed = 👀 **{ $agent }** is removed. Its history is kept.{ $works ->
+    [0] {""}
+    [one] {" "}1 piece of work that it had not done is given up.
+   *[other] {" "}{ $works } pieces of work that it had not done are given up.
+}
 notice-stopped-all = ⏸️ { $agents ->
     [one] { $agents } agent
    *[other] { $agents } agents
@@ -310,7 +314,7 @@ notice-netsplit = { $nick }: the network was split. You missed { $count ->
     [one] { $count } line:
    *[other] { $count } lines:
 }
-notice-nobody-configured = 🚨 Nobody can command herder: name somebody under `[access]` in `bot.toml` and restart it.
+notice-nobody-configured = 🚨 Nobody can command herder: name somebody under `[access]` in `bot.toml`, e.g. `admins = ["irc:NETWORK:YOUR-ACCOUNT"]`, and restart it.
 notice-storage-failed = 🚨 herder cannot write its journal any more: { $detail } It stops its agents and ends. Nothing it acknowledged is lost.
 notice-disk-low = 🚨 Only { $free } are left on the disk with herder's data. Make room; when it is full, herder stops its agents and ends.
 notice-revisions-missing = 🚨 The journal of { $stream } ends at revision { $found }, but { $expected } had been acknowledged. What is missing was lost on the disk; compare with the last daily export.
@@ -553,12 +557,16 @@ cmd-event = { $what ->
 ## Commands: agents
 
 cmd-agent-name = “{ $name }” cannot name an agent: use small letters, digits and hyphens inside, starting with a letter, at most 30 of them, e.g. spark-codex.
-cmd-agent-name-is-word = “{ $name }” cannot name an agent: it is a word of herder's commands.
+cmd-agent-name-is-word = “{ $name }” cannot name an agent: herder uses that word itself.
 cmd-agent-problems = “{ $name }”: nothing was done, there { $count ->
     [one] is { $count } problem:
    *[other] are { $count } problems:
 }
-cmd-agent-remove-confirm = This ends **{ $agent }** and takes its channel away; its history stays. Within 60 s: `!agent remove { $agent } { $code }`
+cmd-agent-remove-confirm = This ends **{ $agent }** and takes its channel away; its history stays.{ $works ->
+    [0] {""}
+    [one] {" "}1 piece of work that it has not done is given up.
+   *[other] {" "}{ $works } pieces of work that it has not done are given up.
+} Within 60 s: `!agent remove { $agent } { $code }`
 cmd-agent-remove-stale = That code does not fit, or its 60 s are over. Nothing was removed; `!agent remove { $agent }` gives a new one.
 # In all of these $key is what was written before the "=", and $more what would fit or an example.
 cmd-setting-no-pair = { $key }: not of the form key=value

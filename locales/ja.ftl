@@ -201,7 +201,10 @@ notice-cleared = 👀 **{ $agent }** の待ち行列からメッセージを{ $c
 notice-task-ended = 👀 **{ $agent }** のタスク { $task }: { $end }。
 notice-agent-added = 🐜 **{ $agent }** が加わりました（{ $runtime }）。専用チャンネルで話しかけるか、どこからでも `@{ $agent } …` と送ってください。
 notice-agent-edited = 👀 **{ $agent }** を変更しました。次のセッションから有効です。
-notice-agent-removed = 👀 **{ $agent }** を削除しました。履歴は残ります。
+notice-agent-removed = 👀 **{ $agent }** を削除しました。履歴は残ります。{ $works ->
+    [0] {""}
+   *[other] 未完了の作業 { $works } 件は取りやめました。
+}
 notice-stopped-all = ⏸️ エージェント{ $agents }体を停止しました。残りのプロセス: { $processes }
 
 ## herder 自身
@@ -232,7 +235,7 @@ permission-name = { $permission ->
    *[other] { $permission }
 }
 notice-netsplit = { $nick }: ネットワークが分断されていました。届かなかった{ $count }行:
-notice-nobody-configured = 🚨 herder に指示できる人がいません。`bot.toml` の `[access]` に誰かを書いて herder を再起動してください。
+notice-nobody-configured = 🚨 herder に指示できる人がいません。`bot.toml` の `[access]` に誰かを（例：`admins = ["irc:ネットワーク:アカウント"]`）書いて herder を再起動してください。
 notice-storage-failed = 🚨 herder はジャーナルに書き込めなくなりました: { $detail } エージェントを止めて終了します。受け付け済みのものは失われません。
 notice-disk-low = 🚨 herder のデータがあるディスクの空きは残り { $free } です。空きを増やしてください。いっぱいになると、herder はエージェントを止めて終了します。
 notice-revisions-missing = 🚨 { $stream } のジャーナルはリビジョン { $found } で終わっていますが、{ $expected } まで確認済みでした。不足分はディスク上で失われています。最新の日次エクスポートと見比べてください。
@@ -446,11 +449,14 @@ cmd-event = { $what ->
 ## コマンド：エージェント
 
 cmd-agent-name = 「{ $name }」はエージェントの名前にできない：英小文字で始め、英小文字・数字・途中のハイフンで 30 文字まで。例：spark-codex
-cmd-agent-name-is-word = 「{ $name }」はエージェントの名前にできない：herder のコマンドの言葉だから。
+cmd-agent-name-is-word = 「{ $name }」はエージェントの名前にできない：herder 自身が使う言葉だから。
 cmd-agent-problems = 「{ $name }」：何もしていない。問題が { $count ->
    *[other] { $count } 件ある：
 }
-cmd-agent-remove-confirm = **{ $agent }** を終わらせ、チャンネルを外す。履歴は残る。60 秒以内に：`!agent remove { $agent } { $code }`
+cmd-agent-remove-confirm = **{ $agent }** を終わらせ、チャンネルを外す。履歴は残る。{ $works ->
+    [0] {""}
+   *[other] 未完了の作業 { $works } 件は取りやめる。
+}60 秒以内に：`!agent remove { $agent } { $code }`
 cmd-agent-remove-stale = コードが違うか、60 秒を過ぎた。何も外していない。`!agent remove { $agent }` で新しいコードを出す。
 cmd-setting-no-pair = { $key }：key=value の形ではない
 cmd-setting-no-such-key = { $key }：そのキーはない。`!help agent add` で一覧を見る

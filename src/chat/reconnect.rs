@@ -62,7 +62,8 @@ impl Backoff {
         }
         let waits = 1_u32.checked_shl(self.attempts).unwrap_or(WAIT_MAX).min(WAIT_MAX);
         self.attempts = self.attempts.saturating_add(1);
-        let wait = (self.first * waits).mul_f64(0.8 + 0.4 * jitter.clamp(0.0, 1.0));
+        // Between four fifths of the step and all of it: never longer than was promised.
+        let wait = (self.first * waits).mul_f64(0.8 + 0.2 * jitter.clamp(0.0, 1.0));
         let wait = if throttled { wait.max(THROTTLED) } else { wait };
         self.next = Some(now + wait);
         wait
@@ -78,11 +79,11 @@ mod tests {
         let (mut backoff, now) = (Backoff::new(FIRST), Instant::now());
         let mut waits = Vec::new();
         for _ in 0..7 {
-            waits.push(backoff.failed(None, false, 0.5, now).as_secs());
+            waits.push(backoff.failed(None, false, 1.0, now).as_secs());
         }
         assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30]);
-        assert_eq!(backoff.failed(Some(Duration::from_secs(59)), false, 0.5, now).as_secs(), 30);
-        assert_eq!(backoff.failed(Some(Duration::from_secs(60)), false, 0.5, now).as_secs(), 1);
+        assert_eq!(backoff.failed(Some(Duration::from_secs(59)), false, 1.0, now).as_secs(), 30);
+        assert_eq!(backoff.failed(Some(Duration::from_secs(60)), false, 1.0, now).as_secs(), 1);
         assert_eq!(backoff.failed(None, true, 0.0, now), THROTTLED);
         assert_eq!(backoff.next(), Some(now + THROTTLED));
     }
@@ -90,6 +91,6 @@ mod tests {
     #[test]
     fn a_thousand_failures_are_no_overflow() {
         let mut backoff = Backoff { attempts: u32::MAX, ..Backoff::new(FIRST) };
-        assert_eq!(backoff.failed(None, false, 1.0, Instant::now()), Duration::from_secs(36));
+        assert_eq!(backoff.failed(None, false, 1.0, Instant::now()), Duration::from_secs(30));
     }
 }

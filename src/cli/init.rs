@@ -6,11 +6,12 @@
 use std::env;
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::{complain, failed, say};
-use crate::config;
+use crate::commands::words::split_quoted;
+use crate::config::{self, Problems};
 
 /// Asks, and writes `path`, which must not exist.
 pub(super) fn init(path: &Path) -> ExitCode {
@@ -22,10 +23,10 @@ pub(super) fn init(path: &Path) -> ExitCode {
     }
     let mut questions = Questions { input: io::stdin().lock(), text: String::new() };
     say("Press Enter to take what stands in brackets. Nothing is written before the last answer.");
-    match questions.all() {
-        Ok(()) => {}
+    let folder = match questions.all() {
+        Ok(folder) => folder,
         Err(error) => return failed(format_args!("nothing was written: {error}")),
-    }
+    };
     let text = questions.text;
     let written = OpenOptions::new()
         .write(true)
@@ -34,6 +35,14 @@ pub(super) fn init(path: &Path) -> ExitCode {
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
     if let Err(error) = written {
         return failed(format_args!("{shown} cannot be written: {error}"));
+    }
+    if let Some(folder) = folder
+        && let Err(error) = std::fs::create_dir_all(&folder)
+    {
+        return failed(format_args!(
+            "{shown} is written, but the agent's folder {} cannot be made: {error}",
+            folder.display()
+        ));
     }
     say(format_args!("\n{shown} is written. What else can be set stands in bot.toml.example."));
     say(format_args!("Next: herder check --config {shown}\nThen: herder run --config {shown}"));
@@ -47,7 +56,8 @@ struct Questions<R> {
 }
 
 impl<R: BufRead> Questions<R> {
-    fn all(&mut self) -> io::Result<()> {
+    /// Asks everything. The agent's folder, which is to be made.
+    fn all(&mut self) -> io::Result<Option<PathBuf>> {
         self.setting("What is the bot called?", "herder", |answer| format!("name = {}\n", quoted(answer)))?;
         let discord = self.discord()?;
         let network = self.network(discord)?;
@@ -160,19 +170,23 @@ impl<R: BufRead> Questions<R> {
             self.text.push_str(&access(None, &user));
             return Ok(());
         };
-        let answer = self.setting(
-            "Who commands: your services account on that network? Leave it empty for nobody.",
-            "",
-            |answer| access(Some((network, answer)), &user),
-        )?;
+        let (question, usual) = if network == config::EMBEDDED_NETWORK {
+            // Whoever herder's own server gives a password to is known by the name it was drawn for.
+            ("Who commands there? You get a password of your own at the first start. Your name:", "you")
+        } else {
+            ("Who commands: your services account on that network? Leave it empty for nobody.", "")
+        };
+        let answer = self.setting(question, usual, |answer| access(Some((network, answer)), &user))?;
         if answer.is_empty() && user.is_empty() {
             say("  Then nobody can command from chat; `herder pause …` from this shell works.");
         }
         Ok(())
     }
 
-    fn agent(&mut self) -> io::Result<()> {
-        let folder = env::current_dir()?.display().to_string();
+    /// Asks about the first agent and returns the folder it needs, if it is not there.
+    fn agent(&mut self) -> io::Result<Option<PathBuf>> {
+        let here = env::current_dir()?;
+        let anywhere = env::temp_dir().display().to_string();
         let before = self.text.clone();
         let agent = |name: &str, runtime: &str, folder: &str, command: &str| {
             format!(
@@ -185,32 +199,59 @@ impl<R: BufRead> Questions<R> {
         let cat = "command = [\"cat\"]\n";
         let name =
             self.setting("What is the first agent called? Leave it empty for none yet.", "", |answer| {
-                if answer.is_empty() { String::new() } else { agent(answer, "command", &folder, cat) }
+                if answer.is_empty() { String::new() } else { agent(answer, "command", &anywhere, cat) }
             })?;
         if name.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         self.text.clone_from(&before);
         let runtime = self.setting(
             "How is it run: claude (Claude Code), codex (Codex CLI), acp (any ACP agent) or command (any program)?",
             "claude",
-            |answer| agent(&name, answer, &folder, if has_command(answer) { cat } else { "" }),
+            |answer| agent(&name, answer, &anywhere, if has_command(answer) { cat } else { "" }),
         )?;
         let mut command = String::new();
         if has_command(&runtime) {
-            self.text.clone_from(&before);
-            let line = self.setting(
-                "Which program, with its arguments? It gets its work on standard input.",
-                if runtime == "acp" { "gemini --acp" } else { "cat" },
-                |answer| agent(&name, &runtime, &folder, &command_line(answer)),
-            )?;
-            command = command_line(&line);
+            let usual = if runtime == "acp" { "gemini --acp" } else { "cat" };
+            command = self.command(usual, |command| {
+                let section = agent(&name, &runtime, &anywhere, command);
+                config::try_text(&format!("{before}{section}"))
+            })?;
         }
-        self.text = before;
-        self.setting("In which folder does it work? It must be there already.", &folder, |answer| {
-            agent(&name, &runtime, answer, &command)
-        })?;
-        Ok(())
+        self.text.clone_from(&before);
+        let usual = here.join(&name).display().to_string();
+        let folder = self.setting(
+            "In which folder does it work? One that is not there is made.",
+            &usual,
+            // A folder that is there stands in for one that will be.
+            |answer| agent(&name, &runtime, if is_new(answer) { &anywhere } else { answer }, &command),
+        )?;
+        if is_new(&folder) {
+            self.text = before + &agent(&name, &runtime, &folder, &command);
+            return Ok(Some(PathBuf::from(folder)));
+        }
+        Ok(None)
+    }
+
+    /// Asks for a program with its arguments until they can be used; as a line of the file.
+    fn command(&mut self, usual: &str, check: impl Fn(&str) -> Result<(), Problems>) -> io::Result<String> {
+        loop {
+            let line =
+                self.ask("Which program, with its arguments? It gets its work on standard input.", usual)?;
+            let words = match split_quoted(&line) {
+                Ok(words) => words,
+                Err(unclosed) => {
+                    complain(format_args!("  {unclosed}"));
+                    continue;
+                }
+            };
+            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            let command = format!("command = [{}]\n", words.join(", "));
+            match check(&command) {
+                Ok(()) => return Ok(command),
+                Err(problems) => told(&problems),
+            }
+        }
     }
 
     /// Asks until the answer makes a file that can be run, and takes it in.
@@ -228,11 +269,7 @@ impl<R: BufRead> Questions<R> {
                     self.text = text;
                     return Ok(answer);
                 }
-                Err(problems) => {
-                    for problem in problems.list {
-                        complain(format_args!("  {}", problem.text));
-                    }
-                }
+                Err(problems) => told(&problems),
             }
         }
     }
@@ -276,9 +313,16 @@ fn has_command(runtime: &str) -> bool {
     matches!(runtime, "acp" | "command")
 }
 
-fn command_line(line: &str) -> String {
-    let words: Vec<String> = line.split_whitespace().map(quoted).collect();
-    format!("command = [{}]\n", words.join(", "))
+fn told(problems: &Problems) {
+    for problem in &problems.list {
+        complain(format_args!("  {}", problem.text));
+    }
+}
+
+/// Whether a folder of this name has to be made.
+fn is_new(folder: &str) -> bool {
+    let path = Path::new(folder);
+    path.is_absolute() && path.symlink_metadata().is_err()
 }
 
 /// `irc.libera.chat` is called `libera` by everybody.

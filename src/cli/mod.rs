@@ -18,7 +18,6 @@ use clap_complete::Shell;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::embedded_ircd::home::Home;
 use crate::config::{self, Config};
 use crate::demo;
 use crate::outbox::redact::Redactor;
@@ -236,21 +235,8 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
             reason = "it ends with the runtime, which lives as long as what it ends"
         )]
         tokio::spawn(end_on(signals, shutdown.clone()));
-        let mut config = config;
-        let mut options = run::Options::default();
-        let home = Home::of(&mut config).await.map_err(io::Error::other)?;
-        if let Some(home) = &home {
-            options.connectors.insert(home.network.name.clone(), home.connector());
-            say(format_args!(
-                "No network is configured; join herder's own IRC server:\n{}",
-                home.how_to_join()
-            ));
-        }
-        let ended = Box::pin(run::run(config, options, shutdown)).await.map_err(io::Error::other);
-        if let Some(home) = home {
-            home.server.stop().await;
-        }
-        ended
+        let options = run::Options { welcome: Some(welcome), ..run::Options::default() };
+        Box::pin(run::run(config, options, shutdown)).await.map_err(io::Error::other)
     });
     match ended {
         Ok(Ended { processes_left: 0, storage_failure: None }) => ExitCode::SUCCESS,
@@ -264,16 +250,22 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
     }
 }
 
-/// SIGTERM and SIGINT, listened for before anything is started.
-fn signals() -> io::Result<(Signal, Signal)> {
-    Ok((signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?))
+/// What whoever starts herder without a network has to know.
+fn welcome(how_to_join: &str) {
+    say(format_args!("No network is configured; join herder's own IRC server:\n{how_to_join}"));
+}
+
+/// SIGTERM, SIGINT and SIGHUP (the terminal is closed), listened for before anything is started.
+fn signals() -> io::Result<[Signal; 3]> {
+    Ok([signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?])
 }
 
 /// Cancels `shutdown` at the first signal. A second one changes nothing: the drain has a bound of its own.
-async fn end_on((mut terminate, mut interrupt): (Signal, Signal), shutdown: CancellationToken) {
+async fn end_on([mut terminate, mut interrupt, mut hangup]: [Signal; 3], shutdown: CancellationToken) {
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
+        _ = hangup.recv() => {}
     }
     shutdown.cancel();
 }

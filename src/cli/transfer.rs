@@ -30,10 +30,12 @@ pub(super) fn export(data_dir: &Path, output: Option<&Path>) -> ExitCode {
     }
     let (journal, opening) = match Journal::open(&Settings::new(data_dir, History::default())) {
         Ok(opened) => opened,
-        Err(error @ OpenError::Held { .. }) => {
-            let exports = data_dir.join("exports");
-            let dailies = exports.display();
-            return failed(format_args!("{error}; its daily exports are in {dailies}, or stop it first"));
+        Err(OpenError::Held { dir, holder }) => {
+            let (dir, exports) = (dir.display(), data_dir.join("exports"));
+            return failed(format_args!(
+                "{dir} is in use by {holder}, which writes an export into {} every day; for one of this moment stop it first",
+                exports.display()
+            ));
         }
         Err(error) => return failed(error),
     };

@@ -94,7 +94,15 @@ fn subject(
         return Some(Subject::IrcAccount { network, account: who.to_owned() });
     }
     match check_mask(who) {
-        Ok(()) => Some(Subject::IrcMask { network, mask: who.to_owned() }),
+        Ok(()) => {
+            section.warn(
+                key,
+                format!(
+                    "\"{who}\" is whoever comes from that host; a services account, irc:{network}:NAME, proves who it is"
+                ),
+            );
+            Some(Subject::IrcMask { network, mask: who.to_owned() })
+        }
         Err(why) => refuse(why),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use regex::Regex;
@@ -39,7 +39,7 @@ const SECRET_WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD",
 const SECRET_MIN: usize = 8;
 
 /// Reads every `[[agent]]`.
-pub(super) fn agents(top: &Section<'_>, irc: &[IrcNetwork]) -> Vec<AgentSpec> {
+pub(super) fn agents(top: &Section<'_>, irc: &[IrcNetwork], data_dir: &Path) -> Vec<AgentSpec> {
     let sections = top.tables("agent");
     let names: Vec<Option<AgentName>> = sections.iter().map(name).collect();
     let named =
@@ -52,6 +52,16 @@ pub(super) fn agents(top: &Section<'_>, irc: &[IrcNetwork]) -> Vec<AgentSpec> {
         .collect();
     for (agent, section) in &agents {
         clashes(agent, section, irc);
+    }
+    for (agent, section) in &agents {
+        if data_dir.starts_with(&agent.workspace) {
+            let text = format!(
+                "herder's own folder {} lies in it, and an agent that cleans up would take it away; give the agent a folder \
+                 of its own",
+                data_dir.display()
+            );
+            section.warn("workspace", text);
+        }
     }
     let mut workspaces: BTreeMap<&PathBuf, &AgentName> = BTreeMap::new();
     for (agent, section) in agents.iter().filter(|(agent, _)| agent.permissions != Permissions::ReadOnly) {

@@ -77,7 +77,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
             top.problem("name", why);
         }
     }
-    let agents = agents::agents(&top, &irc);
+    let agents = agents::agents(&top, &irc, &data_dir);
     let mut policy = top.table("supervisor").map_or_else(Policy::default, supervisor);
     policy.caps = top.table("limits").map(spending::limits).unwrap_or_default();
     policy.prices = spending::prices(&top);
@@ -88,7 +88,15 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         None => AccessRules::default(),
     };
     if access == AccessRules::default() {
-        top.warn("access", "nobody is named, so nobody can command; name yourself in admins under [access]");
+        let example = match (discord.is_some(), irc.first()) {
+            (true, _) => "discord:YOUR-USER-ID".to_owned(),
+            (false, Some(network)) => format!("irc:{}:YOUR-ACCOUNT", network.name),
+            (false, None) => format!("irc:{}:YOU", super::EMBEDDED_NETWORK),
+        };
+        let text = format!(
+            "nobody is named, so nobody can command from chat; name yourself under [access], e.g. admins = [\"{example}\"]"
+        );
+        top.warn("access", text);
     }
     top.finish();
     Config {

@@ -248,6 +248,12 @@ impl Agent {
         self.queue.front().filter(|work| work.id == unfinished.work)
     }
 
+    /// How much work it has, waiting or in hand.
+    #[must_use]
+    pub fn works(&self) -> u32 {
+        u32::try_from(self.queue.len() + usize::from(self.current.is_some())).unwrap_or(u32::MAX)
+    }
+
     /// When `Input::Tick` is due, if a countdown runs.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {

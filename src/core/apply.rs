@@ -108,10 +108,11 @@ fn halt(agent: &mut Agent, phase: Phase, at: Timestamp) {
 
 fn added(agent: &mut Agent, spec: &AgentSpec, at: Timestamp) {
     if agent.phase == Phase::Removed {
-        // The numbers of its sessions go on: they are in the markers of processes and in the history. So does what it
-        // used: nobody gets past a cap by adding an agent anew.
+        // The numbers of its sessions go on: they are in the markers of processes and in the history. So do its tasks,
+        // whose numbers people know, and what it used: nobody gets past a cap by adding an agent anew.
         *agent = Agent {
             last_session: agent.last_session,
+            finished: std::mem::take(&mut agent.finished),
             books: std::mem::take(&mut agent.books),
             waived: std::mem::take(&mut agent.waived),
             ..Agent::default()

@@ -137,7 +137,12 @@ pub enum Notice {
     /// Agent changed; from the next session on.
     AgentEdited { agent: AgentName },
     /// Agent removed; its history is kept.
-    AgentRemoved { agent: AgentName },
+    AgentRemoved {
+        agent: AgentName,
+        /// Messages and tasks that waited and will not be done.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        works: u32,
+    },
     /// Everything stopped: how many processes are left.
     StoppedAll { agents: u32, processes: u32 },
 
@@ -175,6 +180,11 @@ pub enum Notice {
     RevisionsMissing { stream: String, expected: u64, found: u64 },
     /// herder is going down on purpose.
     ShuttingDown,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Why an agent does not take up work now.

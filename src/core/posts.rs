@@ -67,6 +67,8 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         }
         Event::SessionEnded { outcome, survivors, .. } => session_ended(agent, name, outcome, survivors),
         Event::Requeued { work } => requeued(agent, *work),
+        // The post about the removal says how many.
+        Event::TaskEnded { .. } if agent.phase == Phase::Removed => Vec::new(),
         Event::TaskEnded { work, end, .. } => task_ended(agent, name, *work, *end),
         Event::Discarded { work, by } => discarded(agent, name, *work, by),
         Event::Waiting { until, reason } => waiting(agent, name, *until, *reason, context),
@@ -87,7 +89,7 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
             alerted(Notice::Degraded { agent: name, crashes: *crashes, window })
         }
         Event::SupervisorPanicked { .. } => supervisor_panicked(agent, name, context),
-        Event::Removed { .. } => said(Notice::AgentRemoved { agent: name }),
+        Event::Removed { .. } => said(Notice::AgentRemoved { agent: name, works: agent.works() }),
         // Answered where they were asked, or kept for the log.
         Event::StopRequested { .. }
         | Event::Added { .. }

@@ -170,7 +170,8 @@ async fn console(
 
 fn first_lines(home: &Home, tour: bool) -> String {
     let port = home.network.port;
-    let password = home.accounts().first().map_or("", |(_, password)| password.expose_secret());
+    let password = home.accounts().first().and_then(|(_, password)| password.as_ref());
+    let password = password.map_or("", |password| password.expose_secret());
     let mut text = String::new();
     let _ = write!(
         text,

@@ -36,9 +36,9 @@ pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<
         policy: policy(),
         history: History { daily_export: false, warn_free: 0, ..History::default() },
         agents,
-        secrets: home.accounts().iter().map(|(_, password)| password.clone()).collect(),
+        secrets: home.accounts().iter().filter_map(|(_, password)| password.clone()).collect(),
         secret_variables: BTreeSet::new(),
-        embedded: true,
+        embedded: false,
         warnings: Vec::new(),
     })
 }

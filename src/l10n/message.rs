@@ -199,7 +199,9 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             say("notice-agent-added", [of(agent), ("runtime", locale.runtime(*runtime).into())])
         }
         N::AgentEdited { agent } => say("notice-agent-edited", [of(agent)]),
-        N::AgentRemoved { agent } => say("notice-agent-removed", [of(agent)]),
+        N::AgentRemoved { agent, works } => {
+            say("notice-agent-removed", [of(agent), ("works", (*works).into())])
+        }
         N::StoppedAll { agents, processes } => {
             say("notice-stopped-all", [("agents", (*agents).into()), ("processes", (*processes).into())])
         }

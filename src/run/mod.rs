@@ -26,6 +26,7 @@ use tracing::{error, info, warn};
 
 use crate::access::Access;
 use crate::chat::discord;
+use crate::chat::embedded_ircd::home::{Home, HomeError};
 use crate::chat::irc::{Connector, Patience};
 use crate::clock;
 use crate::commands::dispatch::{Dispatcher, Setup};
@@ -57,10 +58,12 @@ const INBOUND_CAPACITY: usize = 256;
 /// What a herder is started with, beside its configuration.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// How to reach a network, where it is not by TCP or TLS as the configuration says (the embedded server).
+    /// How to reach a network, where it is not by TCP or TLS as the configuration says.
     pub connectors: BTreeMap<NetworkName, Connector>,
     /// How long the networks are waited for; tests have less time.
     pub patience: Patience,
+    /// Told how to join the embedded server, where it is the only network.
+    pub welcome: Option<fn(&str)>,
     /// A seam for tests.
     pub fault: FaultInjection,
 }
@@ -71,6 +74,9 @@ pub enum RunError {
     /// The journal cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The embedded server cannot be started.
+    #[error(transparent)]
+    Home(#[from] HomeError),
     /// The fleet cannot be started.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -112,6 +118,8 @@ pub struct Herder {
     /// Cancelled last: the networks say goodbye.
     speaking: CancellationToken,
     trees: ProcessTrees,
+    /// The embedded server, where it is the only network.
+    home: Option<Home>,
 }
 
 /// Runs until `shutdown` is cancelled or the journal cannot be written any more.
@@ -128,10 +136,18 @@ impl Herder {
     ///
     /// # Errors
     /// If the journal, the fleet or the local socket cannot be started.
-    pub async fn start(config: Config, options: Options) -> Result<Self, RunError> {
-        let config = Arc::new(config);
+    pub async fn start(mut config: Config, mut options: Options) -> Result<Self, RunError> {
         let trees = ProcessTrees::new().map_err(RunError::Trees)?;
+        // First, because only one herder has the folder from here on.
         let (journal, opening) = open_journal(&config).await?;
+        let home = Home::of(&mut config).await?;
+        if let Some(home) = &home {
+            options.connectors.insert(home.network.name.clone(), home.connector());
+            if let Some(welcome) = options.welcome {
+                welcome(&home.how_to_join());
+            }
+        }
+        let config = Arc::new(config);
         let locale = Locale::load(&config.locale)?;
         let redactor = Redactor::new(&config.secrets);
         let networks = networks::all(&config);
@@ -170,6 +186,7 @@ impl Herder {
             hearing: CancellationToken::new(),
             speaking: CancellationToken::new(),
             trees,
+            home,
         };
         herder.start_edges(&config, options, (&locale, &redactor), socket, dispatcher);
         herder.say_first(&config, &opening).await;
@@ -326,6 +343,9 @@ impl Herder {
         self.tasks.close();
         if tokio::time::timeout(DRAIN_NETWORKS, self.tasks.wait()).await.is_err() {
             warn!("some tasks did not end in time");
+        }
+        if let Some(home) = self.home {
+            home.server.stop().await;
         }
         // A disk that hangs must not keep the process: everything acknowledged is on it already.
         if tokio::time::timeout(CLOSE_JOURNAL, self.journal.close()).await.is_err() {

@@ -1,16 +1,15 @@
 //! The real binary: what it prints, what it writes, and its exit codes.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use herder::chat::embedded_ircd::{Options, Server};
+use herder::chat::embedded_ircd::{Options, Password, Server};
 use herder::commands::COMMANDS;
 use herder::config::History;
 use herder::journal::{Journal, Settings};
-use secrecy::SecretString;
 use tempfile::TempDir;
 
 /// What a run of the binary came to.
@@ -73,13 +72,13 @@ fn the_example_passes_check() {
     fs::copy(example, folder.path("bot.toml")).expect("the example is copied");
     let run = folder.herder(&["check", "--offline"]);
     assert_eq!(run.code, Some(0), "{run:?}");
-    insta::assert_snapshot!(run.said.replace("/bin/cat", "…").replace("/usr…", "…"), @r"
-    note  bot.toml:42: access: nobody is named, so nobody can command; name yourself in admins under [access]
+    insta::assert_snapshot!(run.said.replace("/bin/cat", "…").replace("/usr…", "…"), @r#"
+    note  bot.toml:42: access: nobody is named, so nobody can command from chat; name yourself under [access], e.g. admins = ["irc:libera:YOUR-ACCOUNT"]
     ok    bot.toml: 1 agent, 1 network
     ok    data folder data is writable
     ok    echo: cat is …
     ok    echo: workspace /tmp is writable
-    ");
+    "#);
 }
 
 #[test]
@@ -135,7 +134,7 @@ fn check_looks_at_programs_folders_and_servers() {
 #[test]
 fn check_logs_in_to_every_network() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
-    let accounts = vec![("bot".to_owned(), SecretString::from("right word"))];
+    let accounts = vec![("bot".to_owned(), Password::of("right word"))];
     let server =
         runtime.block_on(Server::start(Options { accounts, ..Options::default() })).expect("a free port");
     let port = server.address().port();
@@ -154,7 +153,7 @@ fn check_logs_in_to_every_network() {
         if code == 0 {
             insta::assert_snapshot!(line, @"ok    here: 127.0.0.1 port <port> lets bot in");
         } else {
-            insta::assert_snapshot!(line, @r#"FAIL  here: 127.0.0.1 port <port>: the server's password is wrong or missing: "Wrong password: use the one that herder printed when it started""#);
+            insta::assert_snapshot!(line, @r#"FAIL  here: 127.0.0.1 port <port>: the server's password is wrong or missing: "Wrong password: use the one that herder printed at its first start""#);
         }
     }
     runtime.block_on(server.stop());
@@ -198,8 +197,9 @@ fn init_asks_and_writes_what_check_accepts() {
         "Spark Codex",
         "spark",
         "command",
-        "cat -u",
-        "/nowhere",
+        "sh -c 'cat -u",
+        "sh -c \"cat; sleep 3\"",
+        "nowhere",
         &workspace.display().to_string(),
     ];
     let run = folder.herder_with(&["init"], &(answers.join("\n") + "\n"));
@@ -208,7 +208,8 @@ fn init_asks_and_writes_what_check_accepts() {
     this is a text; write a whole number from 1 to 9223372034707292160, without quotes
     "my token" is not the name of a variable; letters, digits and _
     "spark codex" cannot name an agent: use small letters, digits and hyphens inside, starting with a letter, e.g. spark-codex
-    /nowhere cannot be used: No such file or directory (os error 2); create it first (mkdir -p)
+    a quote (') is not closed
+    "nowhere" is relative; write the whole path, from /
     "#);
     let written = fs::read_to_string(folder.path("bot.toml")).expect("it was written");
     insta::assert_snapshot!(written.replace(&folder.0.path().display().to_string(), "<folder>"), @r#"
@@ -229,7 +230,7 @@ fn init_asks_and_writes_what_check_accepts() {
     [[agent]]
     name = "spark"
     runtime = "command"
-    command = ["cat", "-u"]
+    command = ["sh", "-c", "cat; sleep 3"]
     workspace = "<folder>/work"
     "#);
     let run = folder.herder(&["check", "--offline"]);
@@ -245,9 +246,71 @@ fn init_with_nothing_but_enter_is_the_embedded_server() {
     let folder = Folder::new();
     let run = folder.herder_with(&["init", "--config", "mine.toml"], "\n\n\n\n\n");
     assert_eq!(run.code, Some(0), "{run:?}");
+    let written = fs::read_to_string(folder.path("mine.toml")).expect("it was written");
+    assert!(written.contains("admins = [\"irc:embedded:you\"]"), "{written}");
     let run = folder.herder(&["check", "--offline", "--config", "mine.toml"]);
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(run.said.contains("nobody can command"), "{run:?}");
+    assert!(!run.said.contains("nobody"), "{run:?}");
+}
+
+#[test]
+fn init_makes_the_folder_of_an_agent_beside_herders_own() {
+    let folder = Folder::new();
+    let run = folder.herder_with(&["init"], "\n\n\n\nspark\ncommand\n\n\n");
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(folder.path("spark").is_dir());
+    let run = folder.herder(&["check", "--offline"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(!run.said.contains("herder's own folder"), "{run:?}");
+}
+
+#[test]
+fn an_agent_that_could_take_herders_own_folder_away_is_warned_of() {
+    let folder = Folder::new();
+    let workspace = folder.0.path().canonicalize().expect("it is there");
+    let text = format!(
+        "data_dir = {:?}\n[[agent]]\nname = \"spark\"\nruntime = \"command\"\ncommand = [\"cat\"]\nworkspace = {workspace:?}\n",
+        workspace.join("data")
+    );
+    fs::write(folder.path("bot.toml"), text).expect("the file is written");
+    let run = folder.herder(&["check", "--offline"]);
+    assert!(run.said.contains("herder's own folder <folder>/data lies in it"), "{run:?}");
+}
+
+/// Starts `herder run` and reads how to join its own server; ends it as a closed terminal would.
+fn run_until_the_terminal_is_closed(folder: &Folder) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_herder"))
+        .arg("run")
+        .current_dir(folder.0.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    let mut said = std::io::BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut text = String::new();
+    while !text.contains("/connect ") {
+        assert_ne!(said.read_line(&mut text).expect("it speaks"), 0, "{text}");
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::HUP).expect("it is there");
+    said.read_to_string(&mut text).expect("it speaks to its end");
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(0), "{status}: {text}");
+    text
+}
+
+#[test]
+fn a_closed_terminal_ends_a_run_in_order_and_the_next_one_keeps_the_password() {
+    let folder = Folder::new();
+    fs::write(folder.path("bot.toml"), "[access]\nadmins = [\"irc:embedded:ann\"]\n").expect("it is written");
+    let first = run_until_the_terminal_is_closed(&folder);
+    assert!(first.contains(" -n ann -w ") && !first.contains("PASSWORD"), "{first}");
+    let second = run_until_the_terminal_is_closed(&folder);
+    assert!(second.contains(" -n ann -w PASSWORD "), "{second}");
+    let port =
+        |text: &str| text.split(" -p ").nth(1).and_then(|rest| rest.split(' ').next().map(str::to_owned));
+    assert_eq!(port(&first), port(&second));
 }
 
 #[test]
@@ -381,10 +444,9 @@ fn export_and_import_say_what_they_did() {
     assert_eq!(mode & 0o777, 0o700, "the data folder is nobody else's");
     let run = folder.herder(&["export"]);
     assert_eq!(run.code, Some(1), "{run:?}");
-    assert!(
-        run.complained.ends_with("; its daily exports are in data/exports, or stop it first\n"),
-        "{run:?}"
-    );
+    let sentence =
+        "which writes an export into data/exports every day; for one of this moment stop it first\n";
+    assert!(run.complained.ends_with(sentence), "{run:?}");
     drop(held);
     let run = folder.herder(&["export", "-o", "all.jsonl"]);
     assert_eq!(run.code, Some(0), "{run:?}");

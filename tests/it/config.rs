@@ -283,7 +283,12 @@ patterns = [{{ match = "usage limit", category = "quota" }}]
     let secrets: Vec<&str> = config.secrets.iter().map(|secret| secret.expose_secret()).collect();
     assert_eq!(secrets, ["a long token"], "what an agent is given as a token is blacked out as well");
     let warnings: Vec<String> = config.warnings.iter().map(|warning| warning.sentence("bot.toml")).collect();
-    insta::assert_snapshot!(warnings.join("\n"), @r#"bot.toml:16: [access] operators: "discord-role:998877665544332211" is nobody here: there is no [discord] section that is enabled"#);
+    let warnings = warnings.join("\n").replace(&folder.path("").display().to_string(), "<folder>/");
+    insta::assert_snapshot!(warnings, @r#"
+    bot.toml:30: [agent.Spark] workspace: herder's own folder <folder>/data lies in it, and an agent that cleans up would take it away; give the agent a folder of its own
+    bot.toml:16: [access] operators: "*!bob@bob.example.org" is whoever comes from that host; a services account, irc:home:NAME, proves who it is
+    bot.toml:16: [access] operators: "discord-role:998877665544332211" is nobody here: there is no [discord] section that is enabled
+    "#);
 }
 
 #[test]

@@ -5,8 +5,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use herder::chat::embedded_ircd::{Options, Server, StartError};
-use secrecy::SecretString;
+use herder::chat::embedded_ircd::{Options, Password, Server, StartError};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::io::{ReadHalf, WriteHalf};
 use tokio::net::TcpStream;
@@ -82,7 +81,7 @@ impl<S: AsyncRead + AsyncWrite> Raw<S> {
 }
 
 async fn server() -> Server {
-    let accounts = vec![("owner".to_owned(), SecretString::from("sesame"))];
+    let accounts = vec![("owner".to_owned(), Password::of("sesame"))];
     Server::start(Options { accounts, guests: true, ..Options::default() }).await.expect("a port is free")
 }
 
@@ -131,7 +130,7 @@ async fn a_wrong_password_ends_the_connection_with_a_sentence() {
     let said = eve.line().await.unwrap();
     assert_eq!(
         said,
-        ":irc.herder.local 464 eve :Wrong password: use the one that herder printed when it started"
+        ":irc.herder.local 464 eve :Wrong password: use the one that herder printed at its first start"
     );
     assert!(eve.line().await.unwrap().starts_with("ERROR :Closing link"));
     assert_eq!(eve.line().await, None);

@@ -6,10 +6,9 @@ mod registration;
 pub(crate) mod script;
 
 use herder::chat::Place;
-use herder::chat::embedded_ircd::{Options, Server};
+use herder::chat::embedded_ircd::{Options, Password, Server};
 use herder::chat::irc::Connector;
 use herder::outbox::{Lane, Target};
-use secrecy::SecretString;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::irc_rig::{Rig, agent, network, settings};
@@ -29,7 +28,7 @@ async fn until(lines: &mut (impl tokio::io::AsyncBufRead + Unpin), text: &str) -
 #[tokio::test]
 async fn on_the_embedded_server_people_command_and_are_answered() {
     let options =
-        Options { accounts: vec![("alice".to_owned(), SecretString::from("secret"))], ..Options::default() };
+        Options { accounts: vec![("alice".to_owned(), Password::of("secret"))], ..Options::default() };
     let server = Server::start(options).await.expect("a port");
     let inside = server.connector();
     let connector = Connector::factory(move || Ok(inside.connect("herder")));

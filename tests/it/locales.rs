@@ -196,7 +196,9 @@ fn answer_notices() -> Vec<Notice> {
         N::TaskEnded { agent: agent.clone(), task: work, end: TaskEnd::Cancelled },
         N::AgentAdded { agent: agent.clone(), runtime: Runtime::Claude },
         N::AgentEdited { agent: agent.clone() },
-        N::AgentRemoved { agent },
+        N::AgentRemoved { agent: agent.clone(), works: 0 },
+        N::AgentRemoved { agent: agent.clone(), works: 1 },
+        N::AgentRemoved { agent, works: 4 },
         N::StoppedAll { agents: 1, processes: 1 },
         N::StoppedAll { agents: 3, processes: 0 },
     ]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use herder::chat::LinkState;
-use herder::chat::embedded_ircd::{self, Server};
+use herder::chat::embedded_ircd::{self, Password, Server};
 use herder::chat::irc::Connector;
 use herder::config::{AccessRules, Config, History, IrcNetwork, Reach, Subject, Tls};
 use herder::core::id::{AgentName, NetworkName};
@@ -30,7 +30,7 @@ pub(crate) const MALLORY: &str = "mallory-password";
 
 /// An embedded server with two accounts.
 pub(crate) async fn server() -> Server {
-    let account = |name: &str, password: &str| (name.to_owned(), password.to_owned().into());
+    let account = |name: &str, password: &str| (name.to_owned(), Password::of(password));
     let options = embedded_ircd::Options {
         accounts: vec![account("alice", ALICE), account("mallory", MALLORY)],
         ..embedded_ircd::Options::default()

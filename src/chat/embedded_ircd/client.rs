@@ -63,6 +63,8 @@ pub(super) struct Client {
     pub(super) registered: bool,
     /// The account its password belongs to.
     pub(super) account: Option<String>,
+    /// See [`Client::is_op`].
+    pub(super) op: bool,
     /// User mode `B`.
     pub(super) bot: bool,
     /// Its channels, by their folded names.
@@ -86,6 +88,7 @@ impl Client {
             negotiating: false,
             registered: false,
             account: None,
+            op: false,
             bot: false,
             channels: BTreeSet::new(),
             since: now,
@@ -113,8 +116,8 @@ impl Client {
         self.caps.contains(&cap)
     }
 
-    /// Everybody with an account is an operator of every channel: there are no others on this server to protect them from.
+    /// Whether it is an operator of every channel: whoever has an account, but those who may only look.
     pub(super) fn is_op(&self) -> bool {
-        self.account.is_some()
+        self.op
     }
 }

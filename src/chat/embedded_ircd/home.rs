@@ -2,12 +2,17 @@
 //!
 //! `herder demo` uses it, and a `herder run` without any configured network.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::io;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret as _, SecretString};
+use serde::{Deserialize, Serialize};
 
-use super::{Options, Server, StartError};
+use super::{Options, Password, Server, StartError};
 use crate::chat::irc::Connector;
 use crate::config::{AccessRules, Config, EMBEDDED_NETWORK, IrcNetwork, Subject, Tls};
 use crate::core::id::NetworkName;
@@ -24,6 +29,9 @@ const MORE_PORTS: u16 = 20;
 /// Characters of a password: none that look alike, none that a shell or a client would take for its own.
 const PASSWORD_ALPHABET: &[u8; 32] = b"abcdefghijkmnopqrstuvwxyz2345678";
 
+/// The file in herder's folder that keeps the port and the passwords. Without it new ones are drawn.
+pub const KEPT: &str = "embedded-irc.json";
+
 /// Five bits each: 80 bits cannot be guessed at a few tries per second.
 const PASSWORD_LENGTH: usize = 16;
 
@@ -34,7 +42,8 @@ pub struct Home {
     pub server: Server,
     /// What herder's IRC side is told: channels, nick. Its address is never connected to, see [`Home::connector`].
     pub network: IrcNetwork,
-    accounts: Vec<(String, SecretString)>,
+    /// Passwords that were drawn just now; of others only the digest is known.
+    accounts: Vec<(String, Option<SecretString>)>,
     nick: String,
 }
 
@@ -47,40 +56,54 @@ pub enum HomeError {
     /// The system gives no randomness.
     #[error("cannot draw a password: {0}")]
     Random(getrandom::Error),
+    /// The port and the passwords cannot be kept.
+    #[error("{}, which keeps the passwords of herder's own IRC server, cannot be used: {source}; delete it to have new ones drawn", file.display())]
+    Kept {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
 }
 
 impl Home {
     /// Starts the server that a configuration without networks means, and adds it to the configuration: with an account
-    /// for everybody that `[access]` names there, or for an owner without any role. `None`: there are networks.
+    /// for everybody that `[access]` names there, or for an owner without any role. `None`: there are networks. Nobody else
+    /// may run in the same folder, where passwords and port are kept.
     ///
     /// # Errors
-    /// When no port can be had, or no password drawn.
+    /// When no port can be had, no password drawn, or what is kept cannot be read or written.
     pub async fn of(config: &mut Config) -> Result<Option<Self>, HomeError> {
         if !config.embedded {
             return Ok(None);
         }
         let access = &config.access;
-        let named = access.admins.iter().chain(&access.operators).chain(&access.viewers);
-        let mut accounts: Vec<&str> = named
-            .filter_map(|subject| match subject {
-                Subject::IrcAccount { network, account } if network.as_str() == EMBEDDED_NETWORK => {
-                    Some(account.as_str())
-                }
-                Subject::IrcAccount { .. }
-                | Subject::IrcMask { .. }
-                | Subject::DiscordUser(_)
-                | Subject::DiscordRole(_)
-                | Subject::Everyone => None,
-            })
-            .collect();
-        accounts.sort_unstable();
-        accounts.dedup();
+        let onlookers = accounts_of(access.viewers.iter());
+        let commanding = accounts_of(access.admins.iter().chain(&access.operators));
+        let mut accounts: BTreeSet<String> = onlookers.union(&commanding).cloned().collect();
         if accounts.is_empty() {
-            accounts.push(OWNER);
+            accounts.insert(OWNER.to_owned());
         }
+        let file = config.data_dir.join(KEPT);
+        let mut kept = Kept::read(&file)?;
+        let mut people =
+            People { onlookers: onlookers.difference(&commanding).cloned().collect(), ..People::default() };
+        for account in accounts {
+            let drawn = match kept.passwords.get(&account) {
+                Some(_) => None,
+                None => Some(draw_password().map_err(HomeError::Random)?),
+            };
+            if let Some(drawn) = &drawn {
+                kept.passwords.insert(account.clone(), Password::of(drawn.expose_secret()));
+            }
+            people.shown.push((account, drawn));
+        }
+        people.accounts = kept.passwords.clone().into_iter().collect();
         let channels: Vec<String> = config.agents.iter().map(|agent| format!("#{}", agent.name)).collect();
-        let home = Self::start(&config.name, PORT, &channels, &accounts).await?;
-        config.secrets.extend(home.accounts.iter().map(|(_, password)| password.clone()));
+        let home = Self::listen(&config.name, kept.port.unwrap_or(PORT), &channels, people).await?;
+        kept.port.get_or_insert(home.network.port);
+        kept.write(&file)?;
+        config.secrets.extend(home.accounts.iter().filter_map(|(_, password)| password.clone()));
         config.irc.push(home.network.clone());
         Ok(Some(home))
     }
@@ -96,9 +119,16 @@ impl Home {
         channels: &[String],
         accounts: &[&str],
     ) -> Result<Self, HomeError> {
-        let drawn = |account: &&str| Ok(((*account).to_owned(), draw_password()?));
-        let accounts: Vec<(String, SecretString)> =
-            accounts.iter().map(drawn).collect::<Result<_, _>>().map_err(HomeError::Random)?;
+        let mut people = People::default();
+        for account in accounts {
+            let password = draw_password().map_err(HomeError::Random)?;
+            people.accounts.push(((*account).to_owned(), Password::of(password.expose_secret())));
+            people.shown.push(((*account).to_owned(), Some(password)));
+        }
+        Self::listen(nick, port, channels, people).await
+    }
+
+    async fn listen(nick: &str, port: u16, channels: &[String], people: People) -> Result<Self, HomeError> {
         let control = format!("#{nick}");
         let all: Vec<&str> =
             [&control, "#alerts", "#work"].into_iter().chain(channels.iter().map(String::as_str)).collect();
@@ -108,7 +138,8 @@ impl Home {
             network: nick.to_owned(),
             bot_nick: nick.to_owned(),
             bot_account: nick.to_owned(),
-            accounts: accounts.clone(),
+            accounts: people.accounts,
+            onlookers: people.onlookers,
             guests: false,
             paced: true,
             motd: vec![
@@ -131,7 +162,7 @@ impl Home {
             control_channel: control,
             bots: Vec::new(),
         };
-        Ok(Self { server, network, accounts, nick: nick.to_owned() })
+        Ok(Self { server, network, accounts: people.shown, nick: nick.to_owned() })
     }
 
     /// herder's own way in: an in-memory stream, known by herder's account.
@@ -148,9 +179,9 @@ impl Home {
         AccessRules { admins: vec![owner], ..AccessRules::default() }
     }
 
-    /// The accounts with their passwords, to be shown to whoever started herder.
+    /// The accounts, with the passwords that were drawn just now, to be shown to whoever started herder.
     #[must_use]
-    pub fn accounts(&self) -> &[(String, SecretString)] {
+    pub fn accounts(&self) -> &[(String, Option<SecretString>)] {
         &self.accounts
     }
 
@@ -160,13 +191,20 @@ impl Home {
         let (port, nick, control) = (self.network.port, &self.nick, &self.network.control_channel);
         let mut text = String::new();
         for (account, password) in &self.accounts {
-            let password = password.expose_secret();
+            let password = password.as_ref().map_or("PASSWORD", |password| password.expose_secret());
             let you = if account == OWNER { "you" } else { account };
             let _ = write!(
                 text,
                 "  irssi -c 127.0.0.1 -p {port} -n {you} -w {password}      then /join {control}\n\
                  \x20 weechat -r '/server add {nick} 127.0.0.1/{port} -notls -nicks={you} -password={password} \
                  -autojoin={control}' -r '/connect {nick}'\n"
+            );
+        }
+        if self.accounts.iter().any(|(_, password)| password.is_none()) {
+            let _ = writeln!(
+                text,
+                "  PASSWORD is the one that was shown at the first start. To have new ones drawn, delete {KEPT} in herder's \
+                 folder and start again."
             );
         }
         text
@@ -180,19 +218,144 @@ fn draw_password() -> Result<SecretString, getrandom::Error> {
     Ok(SecretString::from(bytes.iter().map(letter).collect::<String>()))
 }
 
+/// Those of the subjects that are accounts of the embedded server.
+fn accounts_of<'a>(subjects: impl Iterator<Item = &'a Subject>) -> BTreeSet<String> {
+    subjects
+        .filter_map(|subject| match subject {
+            Subject::IrcAccount { network, account } if network.as_str() == EMBEDDED_NETWORK => {
+                Some(account.clone())
+            }
+            Subject::IrcAccount { .. }
+            | Subject::IrcMask { .. }
+            | Subject::DiscordUser(_)
+            | Subject::DiscordRole(_)
+            | Subject::Everyone => None,
+        })
+        .collect()
+}
+
+/// Who may come in.
+#[derive(Default)]
+struct People {
+    accounts: Vec<(String, Password)>,
+    onlookers: BTreeSet<String>,
+    /// What can be shown of the passwords.
+    shown: Vec<(String, Option<SecretString>)>,
+}
+
+/// What is the same after a restart, so that a client comes back by itself. An agent may be able to read this file: there
+/// is no password in it.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    /// The port that could be had at first.
+    port: Option<u16>,
+    /// By account.
+    #[serde(default)]
+    passwords: BTreeMap<String, Password>,
+}
+
+impl Kept {
+    fn read(file: &Path) -> Result<Self, HomeError> {
+        let failed = |source| HomeError::Kept { file: file.to_owned(), source };
+        match std::fs::read_to_string(file) {
+            Ok(text) => serde_json::from_str(&text).map_err(|error| failed(error.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// A herder that is killed meanwhile leaves the old file or the new one.
+    fn write(&self, file: &Path) -> Result<(), HomeError> {
+        let failed = |source| HomeError::Kept { file: file.to_owned(), source };
+        let write = || {
+            let folder = file.parent().unwrap_or(Path::new("."));
+            // Made with mode 0600.
+            let mut new = tempfile_in(folder)?;
+            serde_json::to_writer_pretty(&mut new.1, self)?;
+            new.1.write_all(b"\n")?;
+            new.1.sync_all()?;
+            std::fs::rename(&new.0, file)
+        };
+        write().map_err(failed)
+    }
+}
+
+/// A new file of mode 0600 beside what it will replace.
+fn tempfile_in(folder: &Path) -> io::Result<(PathBuf, File)> {
+    let path = folder.join(format!("{KEPT}.new"));
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+    Ok((path, file))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
+
+    async fn start(folder: &Path, access: &str) -> Home {
+        let text = format!("data_dir = {:?}\n[access]\n{access}\n", folder.display().to_string());
+        std::fs::write(folder.join("bot.toml"), text).unwrap();
+        let mut config = crate::config::load(&folder.join("bot.toml")).unwrap();
+        Home::of(&mut config).await.unwrap().expect("there is no network")
+    }
+
+    #[tokio::test]
+    async fn passwords_and_port_are_the_same_after_a_restart_and_not_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = start(folder.path(), "admins = [\"irc:embedded:ann\"]").await;
+        let port = home.network.port;
+        let (account, password) = home.accounts()[0].clone();
+        let password = password.expect("drawn just now");
+        assert_eq!(account, "ann");
+        home.server.stop().await;
+        let file = folder.path().join(KEPT);
+        let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let kept = std::fs::read_to_string(&file).unwrap();
+        assert!(!kept.contains(password.expose_secret()), "{kept}");
+
+        let access = "admins = [\"irc:embedded:ann\"]\nviewers = [\"irc:embedded:bob\"]";
+        let home = start(folder.path(), access).await;
+        assert_eq!(home.network.port, port);
+        let shown: Vec<(&str, bool)> = home
+            .accounts()
+            .iter()
+            .map(|(account, password)| (account.as_str(), password.is_some()))
+            .collect();
+        assert_eq!(shown, [("ann", false), ("bob", true)]);
+        let kept: Kept = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        assert_eq!(kept.passwords["ann"], Password::of(password.expose_secret()));
+        home.server.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_understood_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(KEPT), "{").unwrap();
+        std::fs::write(folder.path().join("bot.toml"), format!("data_dir = {:?}\n", folder.path())).unwrap();
+        let mut config = crate::config::load(&folder.path().join("bot.toml")).unwrap();
+        let error = Home::of(&mut config).await.unwrap_err().to_string();
+        assert!(error.contains(KEPT) && error.contains("delete it"), "{error}");
+    }
 
     #[tokio::test]
     async fn the_password_is_drawn_anew_and_says_who_the_owner_is() {
         let start = || Home::start("herder", 0, &[], &[OWNER, "ann"]);
         let (one, two) = (start().await.unwrap(), start().await.unwrap());
-        let shown = one.accounts()[0].1.expose_secret();
+        let drawn = |home: &Home, index: usize| {
+            home.accounts()[index].1.as_ref().expect("drawn just now").expose_secret().to_owned()
+        };
+        let shown = drawn(&one, 0);
         assert_eq!(shown.len(), PASSWORD_LENGTH);
-        assert_ne!(shown, two.accounts()[0].1.expose_secret());
-        assert_ne!(shown, one.accounts()[1].1.expose_secret());
-        assert!(one.how_to_join().contains(shown));
+        assert_ne!(shown, drawn(&two, 0));
+        assert_ne!(shown, drawn(&one, 1));
+        assert!(one.how_to_join().contains(&shown));
         assert_ne!(one.network.port, two.network.port);
     }
 }

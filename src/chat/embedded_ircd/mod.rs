@@ -19,6 +19,7 @@ mod client;
 pub mod home;
 mod link;
 mod numeric;
+mod password;
 mod query;
 mod rooms;
 mod session;
@@ -26,12 +27,13 @@ pub mod state;
 mod talk;
 mod wire;
 
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use client::ClientId;
-use secrecy::SecretString;
+pub use password::Password;
 use tokio::io::DuplexStream;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -58,7 +60,9 @@ pub struct Options {
     /// The account the bot joins as.
     pub bot_account: String,
     /// Accounts and their passwords.
-    pub accounts: Vec<(String, SecretString)>,
+    pub accounts: Vec<(String, Password)>,
+    /// Accounts that are no operators of the channels: they may not set topics or throw anybody out.
+    pub onlookers: BTreeSet<String>,
     /// Whether somebody without a password may come in, without an account.
     pub guests: bool,
     /// Lines shown on joining.
@@ -77,6 +81,7 @@ impl Default for Options {
             bot_nick: "herder".to_owned(),
             bot_account: "herder".to_owned(),
             accounts: Vec::new(),
+            onlookers: BTreeSet::new(),
             guests: false,
             motd: Vec::new(),
             paced: true,
@@ -127,6 +132,7 @@ impl Server {
             network: options.network,
             reserved: (options.bot_nick, options.bot_account),
             accounts: options.accounts,
+            onlookers: options.onlookers,
             guests: options.guests,
             motd: options.motd,
             // Ids of an earlier run on the same history must not come again; the clock at start tells runs apart.

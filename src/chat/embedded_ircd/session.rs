@@ -1,7 +1,7 @@
 //! Verbs, and everything up to 001: capabilities, nick, user, password.
 
+use super::password::Password;
 use irc::proto::Command;
-use secrecy::ExposeSecret;
 
 use super::channel::is_nick;
 use super::client::{CAPS, Cap, ClientId};
@@ -269,17 +269,21 @@ impl Ircd {
                 Some(account) => Some(account),
                 None => {
                     return self
-                        .refuse(id, "Wrong password: use the one that herder printed when it started");
+                        .refuse(id, "Wrong password: use the one that herder printed at its first start");
                 }
             },
             (None, None) if self.settings.guests => None,
             (None, None) => {
-                return self
-                    .refuse(id, "This server needs the password that herder printed when it started (PASS)");
+                return self.refuse(
+                    id,
+                    "This server needs the password that herder printed at its first start (PASS)",
+                );
             }
         };
+        let op = account.as_ref().is_some_and(|account| !self.settings.onlookers.contains(account));
         if let Some(client) = self.clients.get_mut(&id) {
             client.account = account;
+            client.op = op;
             client.registered = true;
             client.password = None;
         }
@@ -287,16 +291,9 @@ impl Ircd {
     }
 
     fn account_of(&self, password: &str) -> Option<String> {
-        let same = |secret: &str| {
-            let differences = secret.bytes().zip(password.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
-            secret.len() == password.len() && differences == 0
-        };
-        self.settings
-            .accounts
-            .iter()
-            .filter(|(_, secret)| same(secret.expose_secret()))
-            .map(|(account, _)| account.clone())
-            .next()
+        let said = Password::of(password);
+        let mut accounts = self.settings.accounts.iter();
+        accounts.find(|(_, password)| *password == said).map(|(account, _)| account.clone())
     }
 
     fn refuse(&mut self, id: ClientId, why: &str) {

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use irc::proto::message::Tag;
 use irc::proto::{Command, Message, Prefix};
-use secrecy::SecretString;
 
 use super::channel::Channel;
 use super::client::{Cap, Client, ClientId};
+use super::password::Password;
 use super::wire::{self, Incoming, Request};
 use crate::core::time::Timestamp;
 
@@ -48,7 +48,9 @@ pub struct Settings {
     /// The nick and the account that alone may use it.
     pub reserved: (String, String),
     /// Accounts and their passwords.
-    pub accounts: Vec<(String, SecretString)>,
+    pub accounts: Vec<(String, Password)>,
+    /// Accounts that are no operators of the channels: they may not set topics or throw anybody out.
+    pub onlookers: BTreeSet<String>,
     /// Whether somebody without a password may come in, without an account.
     pub guests: bool,
     /// Lines shown on joining; none: 422.

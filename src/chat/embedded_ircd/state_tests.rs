@@ -1,10 +1,12 @@
 //! Conversations with the pure server: what each client reads after each line.
 
+use std::collections::BTreeSet;
+
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use secrecy::SecretString;
 
 use super::client::ClientId;
+use super::password::Password;
 use super::state::{Ircd, Output, Settings};
 use super::wire::to_line;
 use crate::core::time::Timestamp;
@@ -20,7 +22,8 @@ fn settings(guests: bool) -> Settings {
         name: "irc.test".to_owned(),
         network: "test".to_owned(),
         reserved: ("herder".to_owned(), "herder".to_owned()),
-        accounts: vec![("owner".to_owned(), SecretString::from("sesame"))],
+        accounts: vec![("owner".to_owned(), Password::of("sesame"))],
+        onlookers: BTreeSet::new(),
         guests,
         motd: Vec::new(),
         instance: "m".to_owned(),
@@ -97,13 +100,13 @@ fn registration_waits_for_cap_end_and_names_the_account() {
 fn a_wrong_or_missing_password_is_refused_with_a_sentence() {
     let mut talk = Talk::new(false);
     assert_snapshot!(talk.register(1, "eve", Some("sesam"), ""), @"
-    1< :irc.test 464 eve :Wrong password: use the one that herder printed when it started
-    1< ERROR :Closing link: Wrong password: use the one that herder printed when it started
+    1< :irc.test 464 eve :Wrong password: use the one that herder printed at its first start
+    1< ERROR :Closing link: Wrong password: use the one that herder printed at its first start
     1< (closed)
     ");
     assert_snapshot!(talk.register(2, "eve", None, ""), @"
-    2< :irc.test 464 eve :This server needs the password that herder printed when it started (PASS)
-    2< ERROR :Closing link: This server needs the password that herder printed when it started (PASS)
+    2< :irc.test 464 eve :This server needs the password that herder printed at its first start (PASS)
+    2< ERROR :Closing link: This server needs the password that herder printed at its first start (PASS)
     2< (closed)
     ");
     assert!(talk.register(3, "eve", Some("sesame"), "").contains("001 eve"), "the nick is free again");

@@ -9,7 +9,7 @@ use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::recap::{bounded, one_line};
 use crate::core::spec::AgentSpec;
-use crate::core::work::Actor;
+use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 
 /// The most of a work's text that an answer or a status post repeats.
 pub(in crate::core) const EXCERPT_MAX: usize = 120;
@@ -255,9 +255,25 @@ fn remove(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
             Notice::Stopping { agent, reason: StopReason::Remove }
         }
         None => {
-            draft.record(Event::Removed { by: by.clone() });
-            Notice::AgentRemoved { agent }
+            let works = draft.agent().works();
+            removed(draft, by);
+            Notice::AgentRemoved { agent, works }
         }
+    }
+}
+
+/// The agent is gone. What it was given and had not done is given up, each on the record.
+pub(super) fn removed(draft: &mut Draft<'_>, by: &Actor) {
+    draft.record(Event::Removed { by: by.clone() });
+    let works: Vec<Work> = draft.agent().current.iter().chain(&draft.agent().queue).cloned().collect();
+    let (tasks, others): (Vec<Work>, Vec<Work>) =
+        works.into_iter().partition(|work| work.kind == WorkKind::Task);
+    if !others.is_empty() {
+        let works = others.iter().map(|work| work.id).collect();
+        draft.record(Event::Cleared { works, by: by.clone() });
+    }
+    for task in tasks {
+        draft.record(Event::TaskEnded { work: task.id, end: TaskEnd::Cancelled, note: String::new() });
     }
 }
 

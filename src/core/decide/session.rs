@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::control::removed;
 use super::{Draft, spending};
 use crate::core::agent::{Agent, Breaker, Phase, ProcessRecord};
 use crate::core::apply::PAST_RESETS_BELIEVED;
@@ -375,7 +376,7 @@ fn report_account_failure_unless_stopped(draft: &mut Draft<'_>, category: Catego
 /// What a stop or a pending pause asks for; `false`: nothing, the outcome decides.
 fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
     if stop.reason == Some(StopReason::Remove) {
-        draft.record(Event::Removed { by: stop.by.clone() });
+        removed(draft, &stop.by);
         return true;
     }
     if let Some(by) = &stop.pause {

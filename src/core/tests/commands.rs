@@ -236,8 +236,8 @@ fn stop_in_every_phase() {
 
 #[test]
 fn remove_in_every_phase() {
-    insta::assert_snapshot!(table(|| Control::Remove), @r#"
-    idle: AgentRemoved <- Removed
+    insta::assert_snapshot!(table(|| Control::Remove), @r"
+    idle: AgentRemoved { works: 0 } <- Removed
     starting: Stopping { reason: Remove } <- StopRequested(Remove)
     running: Stopping { reason: Remove } <- StopRequested(Remove)
     pause pending: Stopping { reason: Remove } <- StopRequested(Remove)
@@ -247,14 +247,14 @@ fn remove_in_every_phase() {
     stopping: stop-all: Stopping { reason: Remove } <- StopRequested(Remove)
     stopping: account: Stopping { reason: Remove } <- StopRequested(Remove)
     stopping: remove: refused: Removed
-    countdown: AgentRemoved <- Removed
-    resting: AgentRemoved <- Removed
-    paused: failure: AgentRemoved <- Removed
-    paused: account: AgentRemoved <- Removed
-    needs intervention: AgentRemoved <- Removed
-    degraded: AgentRemoved <- Removed
+    countdown: AgentRemoved { works: 2 } <- Removed, Cleared
+    resting: AgentRemoved { works: 0 } <- Removed
+    paused: failure: AgentRemoved { works: 2 } <- Removed, Cleared
+    paused: account: AgentRemoved { works: 0 } <- Removed
+    needs intervention: AgentRemoved { works: 2 } <- Removed, Cleared
+    degraded: AgentRemoved { works: 2 } <- Removed, Cleared
     removed: refused: Removed
-    "#);
+    ");
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn removing_stops_first_and_retires_then() {
     let step = desk.ask(Control::Remove);
     assert_eq!(step.effects, [Effect::Stop { session: SessionId(1) }]);
     let step = desk.fails(Category::Interrupted);
-    assert_eq!(step.told(), "SessionEnded(Interrupted), Requeued(1), Removed");
+    assert_eq!(step.told(), "SessionEnded(Interrupted), Requeued(1), Removed, Cleared");
     assert_eq!(step.effects, [Effect::Retire]);
     let again = Event::Added { spec: Box::new(spec(Runtime::Command)), by: bob() };
     apply(&mut desk.agent, &again, desk.now);

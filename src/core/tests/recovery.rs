@@ -44,7 +44,7 @@ fn what_was_asked_of_a_session_holds_after_a_restart_of_herder() {
         (Control::Stop, "Requeued(1), Paused(alice)"),
         (Control::Abort, "Discarded(1 by alice), SessionStarted(2)"),
         (Control::Restart, "Requeued(1), SessionStarted(2)"),
-        (Control::Remove, "Requeued(1), Removed"),
+        (Control::Remove, "Requeued(1), Removed, Cleared"),
     ] {
         let mut desk = Desk::busy();
         desk.give(WorkKind::Message, 2, "next");

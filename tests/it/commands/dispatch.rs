@@ -114,7 +114,7 @@ async fn agents_are_added_changed_and_removed_by_command() {
         .await;
     insta::assert_snapshot!(wrong.join("\n"), @r##"
         “Pause”: nothing was done, there are 6 problems:
-        “pause” cannot name an agent: it is a word of herder's commands.
+        “pause” cannot name an agent: herder uses that word itself.
         modle: no such key; did you mean model?
         loop: must be one of true, false
         env.API_KEY: secrets do not come by chat; set it in herder's environment and name it in inherit_env

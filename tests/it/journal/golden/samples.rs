@@ -373,7 +373,7 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::Cleared { agent: agent.clone(), count: 3 },
         Notice::AgentAdded { agent: agent.clone(), runtime: Runtime::Claude },
         Notice::AgentEdited { agent: agent.clone() },
-        Notice::AgentRemoved { agent: agent.clone() },
+        Notice::AgentRemoved { agent: agent.clone(), works: 0 },
         Notice::StoppedAll { agents: 3, processes: 1 },
         Notice::Away { from: Timestamp::from_millis(1_763_700_000_000), to: at },
         Notice::Collapsed { agent: Some(agent.clone()), count: 70 },
