@@ -18,6 +18,7 @@ mod demo;
 mod discord;
 mod discord_channels;
 mod discord_commands;
+mod discord_conversation;
 mod discord_delivery;
 mod discord_kill;
 mod discord_sim;
