@@ -144,6 +144,14 @@ impl Root {
         self.fleet.blocked.get(account).map(|blocked| blocked.category)
     }
 
+    /// Agents that an earlier configuration named, and this one does not.
+    pub(super) fn left_out(&self, agents: &[AgentSpec]) -> Vec<AgentName> {
+        let known = self.fleet.configured.keys();
+        let gone =
+            |name: &&AgentName| !self.is_removed(name) && !agents.iter().any(|spec| spec.name == **name);
+        known.filter(gone).cloned().collect()
+    }
+
     /// What the configuration said of an agent when it was last read.
     pub(super) fn configured(&self, agent: &AgentName) -> Option<&AgentSpec> {
         self.fleet.configured.get(agent)

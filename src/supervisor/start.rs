@@ -165,6 +165,9 @@ async fn end_orphans(shared: &Arc<Shared>, recalled: &Recalled) -> BTreeMap<Agen
 /// it was last read are edited. What a person changed by command stays otherwise, and removed ones stay removed.
 async fn configure(root: &mut Root, shared: &Arc<Shared>, agents: Vec<AgentSpec>) -> Result<(), StartError> {
     let mut read = vec![FleetEvent::Started { version: env!("CARGO_PKG_VERSION").to_owned() }];
+    for agent in root.left_out(&agents) {
+        info!(%agent, "is not in the configuration any more and lives on as it was; `agent remove` ends it");
+    }
     for spec in agents {
         if root.is_removed(&spec.name) {
             warn!(agent = %spec.name, "is in the configuration but was removed by command; `agent add` brings it back");
