@@ -178,6 +178,9 @@ pub struct Agent {
     /// What the current session has used, or the last one.
     #[serde(default)]
     pub meter: Usage,
+    /// What was used in the conversation that the next session can resume.
+    #[serde(default)]
+    pub conversed: Usage,
     /// What it used by hour and day.
     #[serde(default)]
     pub books: Books,
@@ -224,6 +227,7 @@ impl Default for Agent {
             last_outcome: None,
             totals: Totals::default(),
             meter: Usage::default(),
+            conversed: Usage::default(),
             books: Books::default(),
             waived: Vec::new(),
             warned: Vec::new(),

@@ -56,7 +56,10 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
             }
         }
         Event::Ready { session } => ready(agent, *session, at),
-        Event::ConversationNamed { conversation, .. } => agent.conversation = Some(conversation.clone()),
+        Event::ConversationNamed { conversation, .. } => {
+            agent.conversation = Some(conversation.clone());
+            agent.conversed = agent.meter;
+        }
         Event::ConversationLost { .. } => agent.conversation = None,
         Event::TurnEnded { text, .. } => turn_ended(agent, text),
         Event::StopRequested { session, reason, by } => stop_requested(agent, *session, *reason, by, at),
@@ -268,6 +271,7 @@ fn spend(agent: &mut Agent, usage: Usage, at: Timestamp) {
     let step = usage.since(agent.meter);
     agent.meter = usage;
     agent.totals.usage.add(step);
+    agent.conversed.add(step);
     agent.books.enter(&account, step, at);
     let provisional = PROVISIONAL.of(usage);
     if usage.cost_usd > 0.0 && usage.estimated_usd == 0.0 && provisional > 0.0 {

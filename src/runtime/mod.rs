@@ -62,6 +62,8 @@ pub struct Launch {
     pub prompt: String,
     /// A conversation to resume, if the runtime can.
     pub conversation: Option<String>,
+    /// What was used in it before.
+    pub conversed: Usage,
     /// The value of `HERDER_SESSION` in the child's environment, by which orphans are known for certain.
     pub marker: String,
     /// The environment the allow-list is taken from: herder's own, read again for every session so that a fixed key counts.

@@ -10,6 +10,7 @@ use tracing::warn;
 use super::Shared;
 use crate::core::id::{AgentName, SessionId};
 use crate::core::input::Signal;
+use crate::core::outcome::Usage;
 use crate::core::spec::{AgentSpec, Runtime};
 use crate::core::work::Work;
 use crate::runtime::process::Tree;
@@ -52,7 +53,7 @@ impl Session {
         spec: AgentSpec,
         id: SessionId,
         work: &Work,
-        conversation: Option<String>,
+        (conversation, conversed): (Option<String>, Usage),
         recap: Option<String>,
     ) -> Self {
         let agent = spec.name.clone();
@@ -64,6 +65,7 @@ impl Session {
             clocks: clocks(shared, &spec),
             spec: Arc::new(spec),
             conversation,
+            conversed,
             marker: marker.clone(),
             environment: runtime::environment::own_without(&shared.withheld),
         };

@@ -258,6 +258,7 @@ pub(crate) fn a_launch(spec: AgentSpec) -> Launch {
         spec: Arc::new(spec),
         prompt: "Say hello.".to_owned(),
         conversation: None,
+        conversed: herder::core::outcome::Usage::default(),
         marker: format!("test-{}/spark/1", std::process::id()),
         environment: BTreeMap::from([("PATH".to_owned(), env::var("PATH").expect("a PATH"))]),
         clocks: Clocks {

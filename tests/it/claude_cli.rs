@@ -242,6 +242,10 @@ fn conversation_that_goes_on_and_one_that_is_gone() {
             let said =
                 signals(Launch { conversation, prompt, ..a_launch(spec.clone()) }, &trees, |_, _| ()).await;
             assert_eq!(ended(&said).0.category, Category::Success, "{said:#?}");
+            // The CLI's own sums go on with the conversation; a session is charged for what is its own.
+            let used = ended(&said).0.usage;
+            assert_eq!((used.input_tokens, used.output_tokens), (1200, 30));
+            assert!((used.cost_usd - 0.0054).abs() < 1e-9, "{used:?}");
             let processes = said.iter().filter(|signal| matches!(signal, Signal::Spawned { .. })).count();
             (conversation_of(&said), processes)
         };

@@ -51,6 +51,7 @@ fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
         spec: Arc::new(spec),
         prompt: "do it".to_owned(),
         conversation: None,
+        conversed: herder::core::outcome::Usage::default(),
         marker: marker(),
         environment: std::env::vars().collect(),
         clocks: Clocks {

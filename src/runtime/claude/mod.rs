@@ -22,7 +22,7 @@ use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::{AgentSpec, Permissions};
 use crate::core::time::Timestamp;
-use crate::core::usage::Reading;
+use crate::core::usage::{PROVISIONAL, Reading};
 use classify::Failure;
 
 /// The program, unless the spec names another.
@@ -65,6 +65,9 @@ pub struct Claude {
     messages: u32,
     turns: u32,
     usage: Usage,
+    /// What a conversation that goes on has used before, as far as it is known; then what the CLI's own sums have of it.
+    conversed: Usage,
+    restored: Option<Usage>,
     /// The tokens since the last result, whose cost is not named yet.
     unpriced: Usage,
     model: String,
@@ -87,7 +90,11 @@ impl Claude {
         let mut arguments = command[1..].to_vec();
         arguments.extend(arguments_of(spec, launch.conversation.as_deref()));
         let invocation = Invocation { program: command[0].clone(), arguments, environment };
-        (invocation, Self { resuming: launch.conversation.is_some(), ..Self::default() })
+        (invocation, {
+            let resuming = launch.conversation.is_some();
+            let conversed = if resuming { launch.conversed } else { Usage::default() };
+            Self { resuming, conversed, ..Self::default() }
+        })
     }
 
     fn system(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
@@ -252,8 +259,9 @@ impl Claude {
     /// The sums since the process started: per model if they are there, else what each turn added.
     fn count(&mut self, line: &wire::Line<'_>) {
         let models = line.model_usage.as_ref().filter(|models| !models.is_empty());
+        let cost = line.total_cost_usd.number();
+        let mut sum = Usage { cost_usd: cost.unwrap_or_default(), ..Usage::default() }.sane();
         if let Some(models) = models {
-            let mut sum = Usage::default();
             for model in models.values() {
                 sum.add(Usage {
                     input_tokens: model
@@ -266,16 +274,34 @@ impl Claude {
                     ..Usage::default()
                 });
             }
-            // A meter does not run backwards, whatever was said of single messages before.
-            self.usage.input_tokens = self.usage.input_tokens.max(sum.input_tokens);
-            self.usage.cached_tokens = self.usage.cached_tokens.max(sum.cached_tokens);
-            self.usage.output_tokens = self.usage.output_tokens.max(sum.output_tokens);
         }
-        if let Some(cost) = line.total_cost_usd.number() {
-            self.usage.cost_usd = cost.max(self.usage.cost_usd);
+        let turn = line.usage.as_ref().map(tokens).filter(|turn| turn.tokens() > 0).unwrap_or(self.usage);
+        let restored = *self.restored.get_or_insert_with(|| {
+            if self.resuming { restored(sum, turn, self.conversed) } else { Usage::default() }
+        });
+        let sum = sum.since(restored);
+        // A meter does not run backwards, whatever was said of single messages before.
+        self.usage.input_tokens = self.usage.input_tokens.max(sum.input_tokens);
+        self.usage.cached_tokens = self.usage.cached_tokens.max(sum.cached_tokens);
+        self.usage.output_tokens = self.usage.output_tokens.max(sum.output_tokens);
+        if cost.is_some() {
+            self.usage.cost_usd = self.usage.cost_usd.max(sum.cost_usd);
             self.unpriced = Usage::default();
         }
     }
+}
+
+/// What the CLI's first sums have of earlier processes of a conversation that goes on: it takes its sums up again as they
+/// were when a process left in order, and from the last such one where a process was killed.
+fn restored(sum: Usage, turn: Usage, conversed: Usage) -> Usage {
+    if conversed.tokens() > 0 && sum.tokens() >= conversed.tokens().saturating_add(turn.tokens()) {
+        return Usage { cost_usd: conversed.cost_usd.min(sum.cost_usd), estimated_usd: 0.0, ..conversed };
+    }
+    let rest = Usage { cost_usd: 0.0, ..sum.since(turn) };
+    // By what the tokens usually cost: of one model the relations are the same.
+    let whole = PROVISIONAL.of(sum);
+    let part = if whole > 0.0 { PROVISIONAL.of(rest) / whole } else { f64::from(turn.tokens() == 0) };
+    Usage { cost_usd: sum.cost_usd * part.clamp(0.0, 1.0), ..rest }
 }
 
 fn tokens(tokens: &wire::Tokens<'_>) -> Usage {
@@ -388,5 +414,32 @@ impl Claude {
             Some(Exit::Signal(_)) | None => None,
         };
         left(exit, known, stderr)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(input_tokens: u64, cost_usd: f64) -> Usage {
+        Usage { input_tokens, cost_usd, ..Usage::default() }
+    }
+
+    #[test]
+    fn what_a_conversation_has_used_before_is_not_charged_again() {
+        for (sum, turn, conversed, own) in [
+            // As herder has it; with a helper's tokens beside the turn's; sums that were not taken up again.
+            (used(3000, 3.0), used(1000, 0.0), used(2000, 2.0), used(1000, 1.0)),
+            (used(3500, 3.25), used(1000, 0.0), used(2000, 2.0), used(1500, 1.25)),
+            (used(1000, 1.0), used(1000, 0.0), used(2000, 2.0), used(1000, 1.0)),
+            // A process that was killed left less behind than it had used; nothing is known of what was before.
+            (used(2500, 2.5), used(1000, 0.0), used(2000, 2.0), used(1000, 1.0)),
+            (used(3000, 3.0), used(1000, 0.0), used(0, 0.0), used(1000, 1.0)),
+            // The turn failed before it used anything.
+            (used(2000, 2.0), used(0, 0.0), used(2000, 2.0), used(0, 0.0)),
+            (used(0, 2.0), used(0, 0.0), used(2000, 2.0), used(0, 0.0)),
+        ] {
+            assert_eq!(sum.since(restored(sum, turn, conversed)), own, "{sum:?} {turn:?} {conversed:?}");
+        }
     }
 }

@@ -89,7 +89,14 @@ impl Supervisor<'_> {
                 let Some(mut spec) = self.agent.spec.clone() else { return false };
                 // A runtime that minds its own budget is told what its caps leave of it.
                 spec.max_budget_usd = self.agent.allowance(clock::now());
-                *self.session = Some(Session::start(self.shared, spec, session, &work, conversation, recap));
+                *self.session = Some(Session::start(
+                    self.shared,
+                    spec,
+                    session,
+                    &work,
+                    (conversation, self.agent.conversed),
+                    recap,
+                ));
             }
             Effect::Go { session } => self.order(session, Order::Go).await,
             Effect::Steer { session, work, text } => {

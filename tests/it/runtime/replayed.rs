@@ -30,6 +30,7 @@ pub(super) fn launched(
         spec: Arc::new(spec.clone()),
         prompt: String::new(),
         conversation: None,
+        conversed: herder::core::outcome::Usage::default(),
         marker: "j/spark/1".to_owned(),
         environment: BTreeMap::new(),
         clocks: Clocks {
