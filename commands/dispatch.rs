@@ -227,6 +227,7 @@ impl Dispatcher {
         let done = desk.carry_out(heard).await;
         let ok = done.is_ok();
         let (lines, data) = inner.lines(inner.voice(inner.default_locale(), now), done);
+        let lines = lines.iter().map(|line| super::shell::line(line)).collect();
         Reply { ok, lines, data }
     }
 }

@@ -39,6 +39,7 @@ pub mod parse;
 mod removal;
 pub(crate) mod say;
 mod settings;
+mod shell;
 pub mod words;
 
 mod abort;

@@ -41,6 +41,7 @@ phase-starting = startet
 phase-running = arbeitet
 phase-stopping = wird angehalten ({ $reason })
 phase-waiting = { $reason }, noch { $countdown }
+phase-waiting-until = { $reason }, bis { $until }
 phase-paused = pausiert ({ $reason })
 phase-needs-intervention = braucht Hilfe
 phase-degraded = beeinträchtigt
@@ -165,7 +166,8 @@ notice-permission-denied = ⚙️ **{ $agent }** hat um Erlaubnis gebeten und ei
 notice-needs-intervention = 🧯 **{ $agent }** braucht Hilfe: { $failures ->
     [one] { $failures } Fehlschlag
    *[other] { $failures } Fehlschläge
-} innerhalb von { $window }. Keine weiteren Neustarts. Erst `@{ $agent } log` lesen, dann `@{ $agent } resume` für einen Versuch.
+} innerhalb von { $window }, zuletzt: { $detail } Keine weiteren Neustarts. Erst `@{ $agent } log` lesen, dann `@{ $agent } resume` für einen Versuch.
+notice-trial-failed = 🧯 **{ $agent }** braucht weiter Hilfe: Die Probesitzung ist gescheitert: { $detail } Keine weiteren Neustarts. Erst `@{ $agent } log` lesen, dann `@{ $agent } resume` für einen neuen Versuch.
 notice-breaker-closed = ✅ **{ $agent }** läuft wieder: Die Probesitzung war erfolgreich.
 notice-degraded = 🧯 **{ $agent }** ist beeinträchtigt: { $crashes ->
     [one] { $crashes } Absturz
@@ -294,6 +296,7 @@ notice-shutting-down = herder wird beendet. Was wartet, bleibt erhalten.
 ## Absagen
 
 refusal-already-paused = **{ $agent }** pausiert schon oder gleich. Mit `@{ $agent } resume` geht es weiter.
+refusal-already-halted = Bei **{ $agent }** gibt es nichts anzuhalten, Stand: { $why }. Mit `@{ $agent } resume` geht es weiter.
 refusal-not-paused = **{ $agent }** pausiert nicht, es gibt also nichts fortzusetzen. `@{ $agent } status` zeigt den Stand.
 refusal-nothing-running = Bei **{ $agent }** gibt es nichts abzubrechen: Keine Sitzung läuft.
 refusal-already-stopping = **{ $agent }** wird schon angehalten. Bitte das Ende abwarten.

@@ -52,6 +52,7 @@ phase-running = running
 phase-stopping = stopping ({ $reason })
 # $reason: one of wait-…
 phase-waiting = { $reason }, { $countdown } left
+phase-waiting-until = { $reason }, until { $until }
 # $reason: one of pause-…
 phase-paused = paused ({ $reason })
 phase-needs-intervention = needs intervention
@@ -188,7 +189,9 @@ notice-permission-denied = ⚙️ **{ $agent }** asked for permission and was to
 notice-needs-intervention = 🧯 **{ $agent }** needs intervention: { $failures ->
     [one] { $failures } failure
    *[other] { $failures } failures
-} within { $window }. No more restarts. Read `@{ $agent } log`, then `@{ $agent } resume` for one trial.
+} within { $window }, the last: { $detail } No more restarts. Read `@{ $agent } log`, then `@{ $agent } resume` for one trial.
+# $detail: how the trial session ended.
+notice-trial-failed = 🧯 **{ $agent }** still needs intervention: the trial session failed: { $detail } No more restarts. Read `@{ $agent } log`, then `@{ $agent } resume` for another trial.
 notice-breaker-closed = ✅ **{ $agent }** is well again: the trial session succeeded.
 notice-degraded = 🧯 **{ $agent }** is degraded: { $crashes ->
     [one] { $crashes } crash
@@ -323,6 +326,8 @@ notice-shutting-down = herder is going down. What is queued is kept.
 ## Refusals
 
 refusal-already-paused = **{ $agent }** is already paused, or about to be. `@{ $agent } resume` lets it go on.
+# $why: phase-paused or one of halt-…, read after "it is".
+refusal-already-halted = **{ $agent }** has nothing to pause: it is { $why }. `@{ $agent } resume` lets it go on.
 refusal-not-paused = **{ $agent }** is not paused, so there is nothing to resume. `@{ $agent } status` shows what it does.
 refusal-nothing-running = **{ $agent }** has nothing to abort: no session is running.
 refusal-already-stopping = **{ $agent }** is already being stopped. Wait for it to end.

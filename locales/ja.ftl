@@ -26,6 +26,7 @@ phase-starting = 起動中
 phase-running = 作業中
 phase-stopping = 停止処理中（{ $reason }）
 phase-waiting = { $reason }、あと{ $countdown }
+phase-waiting-until = { $reason }、{ $until }まで
 phase-paused = 一時停止中（{ $reason }）
 phase-needs-intervention = 要対応
 phase-degraded = 不安定
@@ -146,7 +147,8 @@ notice-timed-out = ❌ **{ $agent }** は{ $limit }を超えたため停止し�
 notice-task-failed = ❌ **{ $agent }** はタスク { $task } を断念しました: { $detail }
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } 中断します…
 notice-permission-denied = ⚙️ **{ $agent }** が許可を求めましたが、まだここから人に尋ねられないため拒否しました: { $what } (autonomy = full なら許可されます。)
-notice-needs-intervention = 🧯 **{ $agent }** は対応が必要です: { $window }以内に{ $failures }回失敗しました。もう再起動しません。`@{ $agent } log` を読み、`@{ $agent } resume` で一度だけ試せます。
+notice-needs-intervention = 🧯 **{ $agent }** は対応が必要です: { $window }以内に{ $failures }回失敗しました。最後の理由: { $detail } もう再起動しません。`@{ $agent } log` を読み、`@{ $agent } resume` で一度だけ試せます。
+notice-trial-failed = 🧯 **{ $agent }** は引き続き対応が必要です。試しのセッションが失敗しました: { $detail } もう再起動しません。`@{ $agent } log` を読み、`@{ $agent } resume` でもう一度試せます。
 notice-breaker-closed = ✅ **{ $agent }** は復旧しました。試しのセッションが成功しました。
 notice-degraded = 🧯 **{ $agent }** は不安定です: { $window }以内に{ $crashes }回クラッシュしました。もう再起動しません。`@{ $agent } log` を読んでから `@{ $agent } resume` と送ってください。
 notice-survivors = 🧯 **{ $agent }**: { $count }個のプロセスを終了できませんでした: { $pids }。手動で終了してから `@{ $agent } resume` と送ってください。
@@ -244,6 +246,7 @@ notice-shutting-down = herder を終了します。待っているものは残�
 ## 断り
 
 refusal-already-paused = **{ $agent }** はすでに一時停止中か、まもなく一時停止します。`@{ $agent } resume` で再開します。
+refusal-already-halted = **{ $agent }** に止めるものはありません（{ $why }）。`@{ $agent } resume` で再開します。
 refusal-not-paused = **{ $agent }** は一時停止していないので、再開するものがありません。`@{ $agent } status` で状態を見られます。
 refusal-nothing-running = **{ $agent }** に中止するものはありません。セッションは動いていません。
 refusal-already-stopping = **{ $agent }** はすでに停止処理中です。終わるまで待ってください。

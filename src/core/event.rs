@@ -309,6 +309,9 @@ pub enum Event {
     BreakerOpened {
         /// How many.
         failures: u32,
+        /// Whether it was open before and its trial session failed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        trial: bool,
     },
     /// The trial session succeeded.
     BreakerClosed,

@@ -87,7 +87,15 @@ pub enum Notice {
     /// ⚙️ It asked for permission and was told no, because nobody can be asked yet.
     PermissionDenied { agent: AgentName, what: String },
     /// 🧯 The breaker opened.
-    NeedsIntervention { agent: AgentName, failures: u32, window: Duration },
+    NeedsIntervention {
+        agent: AgentName,
+        failures: u32,
+        window: Duration,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        trial: bool,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        detail: String,
+    },
     /// ✅ The breaker's trial succeeded.
     BreakerClosed { agent: AgentName },
     /// 🧯 Degraded.
@@ -205,8 +213,12 @@ pub enum Halt {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "refusal", rename_all = "kebab-case")]
 pub enum Refusal {
-    /// Already paused, or about to be.
-    AlreadyPaused { agent: AgentName },
+    /// Already paused, or about to be; or halted for another reason than a person's, and why.
+    AlreadyPaused {
+        agent: AgentName,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<Halt>,
+    },
     /// Nothing to resume: it works, rests or waits for work.
     NotPaused { agent: AgentName },
     /// Nothing to abort.

@@ -79,9 +79,10 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
             said(Notice::Resuming { agent: name, trial: agent.breaker == Breaker::HalfOpen })
         }
         Event::Reset { .. } => said(Notice::Restarting { agent: name }),
-        Event::BreakerOpened { failures } => {
+        Event::BreakerOpened { failures, trial } => {
             let window = context.policy.breaker.window;
-            alerted(Notice::NeedsIntervention { agent: name, failures: *failures, window })
+            let (failures, trial, detail) = (*failures, *trial, last_detail(agent));
+            alerted(Notice::NeedsIntervention { agent: name, failures, window, trial, detail })
         }
         Event::BreakerClosed => said(Notice::BreakerClosed { agent: name }),
         Event::Degraded { crashes } => {

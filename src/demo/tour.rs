@@ -42,7 +42,7 @@ const STEPS: [(f64, &str, &str); 20] = [
     (
         6.0,
         "herder",
-        "ember forks children and daemons that are deaf to SIGTERM, and is aborted. Watch the answer:",
+        "ember forks children and daemons that are deaf to SIGTERM, and is aborted. All of them are ended before it goes on:",
     ),
     (0.5, "ember", "fork a few daemons"),
     (5.0, "herder", "@ember status"),

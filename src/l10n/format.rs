@@ -132,6 +132,13 @@ impl Locale {
         }
     }
 
+    /// That an agent waits, and until which moment: for places that are not written anew while it does.
+    #[must_use]
+    pub fn waiting_until(&self, until: Timestamp, reason: WaitReason) -> String {
+        let until = self.clock_time(until).into();
+        self.text("phase-waiting-until", &[("reason", self.wait_reason(reason).into()), ("until", until)])
+    }
+
     /// Why an agent does not take up work, to be read after "it is".
     #[must_use]
     pub fn halt(&self, halt: &Halt) -> String {

@@ -136,9 +136,12 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::PermissionDenied { agent, what } => {
             say("notice-permission-denied", [of(agent), ("what", what.as_str().into())])
         }
-        N::NeedsIntervention { agent, failures, window } => {
-            let window = ("window", (*window).into());
-            say("notice-needs-intervention", [of(agent), ("failures", (*failures).into()), window])
+        N::NeedsIntervention { agent, trial: true, detail, .. } => {
+            say("notice-trial-failed", [of(agent), sentence(detail)])
+        }
+        N::NeedsIntervention { agent, failures, window, trial: false, detail } => {
+            let (failures, window) = (("failures", (*failures).into()), ("window", (*window).into()));
+            say("notice-needs-intervention", [of(agent), failures, window, sentence(detail)])
         }
         N::BreakerClosed { agent } => say("notice-breaker-closed", [of(agent)]),
         N::Degraded { agent, crashes, window } => {
@@ -324,7 +327,10 @@ fn stopping<'a>(locale: &Locale, agent: &'a AgentName, reason: StopReason) -> Me
 pub(super) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Message<'a> {
     use Refusal as R;
     match refusal {
-        R::AlreadyPaused { agent } => say("refusal-already-paused", [of(agent)]),
+        R::AlreadyPaused { agent, why: None } => say("refusal-already-paused", [of(agent)]),
+        R::AlreadyPaused { agent, why: Some(why) } => {
+            say("refusal-already-halted", [of(agent), ("why", locale.halt(why).into())])
+        }
         R::NotPaused { agent } => say("refusal-not-paused", [of(agent)]),
         R::NothingRunning { agent } => say("refusal-nothing-running", [of(agent)]),
         R::AlreadyStopping { agent } => say("refusal-already-stopping", [of(agent)]),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::chat::ChannelWanted;
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, Phase};
 use crate::l10n::Locale;
 use crate::outbox::clean::clean;
 use crate::outbox::{Redactor, Target};
@@ -30,7 +30,11 @@ pub(super) fn wanted(fleet: &Fleet, locale: &Locale, redactor: &Redactor) -> Vec
 fn topic(agent: &Agent, locale: &Locale, redactor: &Redactor) -> String {
     /// A topic has some hundred bytes on every server.
     const WORK_MAX: usize = 80;
-    let phase = locale.phase(&agent.phase, agent.since);
+    // Nobody renews a topic by the second: a moment stays true, what is left until then does not.
+    let phase = match &agent.phase {
+        Phase::Waiting { until, reason } => locale.waiting_until(*until, *reason),
+        phase => locale.phase(phase, agent.since),
+    };
     let work = agent.current.as_ref().or_else(|| agent.queue.front());
     // A topic is read by whoever joins: it is as clean of secrets and control codes as a post.
     let work =
@@ -57,5 +61,23 @@ pub(super) async fn follow(
             changed
         });
         tokio::time::sleep(EVERY).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::event::WaitReason;
+    use crate::core::outcome::Category;
+    use crate::core::time::Timestamp;
+
+    #[test]
+    fn a_topic_says_until_when_and_not_how_long() {
+        let locale = Locale::load_in_zone("en-US", jiff::tz::TimeZone::UTC).expect("a locale");
+        let (since, until) = (Timestamp::from_millis(1_000), Timestamp::from_millis(41_000));
+        let phase = Phase::Waiting { until, reason: WaitReason::Backoff(Category::Permanent) };
+        let agent = Agent { phase, since, ..Agent::default() };
+        let topic = topic(&agent, &locale, &Redactor::default());
+        assert_eq!(topic, "restarting after: permanent error, until 00:00:41 · - · 00:00:01");
     }
 }

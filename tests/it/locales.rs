@@ -141,7 +141,8 @@ fn status_notices() -> Vec<Notice> {
         clock(Clock::Task),
         clock(Clock::Heartbeat),
         N::PermissionDenied { agent: agent.clone(), what: "/bin/bash -lc 'touch made'".to_owned() },
-        N::NeedsIntervention { agent: agent.clone(), failures: 6, window: seconds(60) },
+        intervention(false),
+        intervention(true),
         N::BreakerClosed { agent: agent.clone() },
         N::Degraded { agent: agent.clone(), crashes: 1, window: seconds(1800) },
         N::Degraded { agent: agent.clone(), crashes: 6, window: seconds(1800) },
@@ -253,11 +254,17 @@ fn notices() -> Vec<Notice> {
     [status_notices(), answer_notices(), own_notices()].concat()
 }
 
+fn intervention(trial: bool) -> Notice {
+    let detail = "exit code 3".to_owned();
+    Notice::NeedsIntervention { agent: spark(), failures: 6, window: Duration::from_secs(60), trial, detail }
+}
+
 fn refusals() -> Vec<Refusal> {
     use Refusal as R;
     let agent = spark();
     vec![
-        R::AlreadyPaused { agent: agent.clone() },
+        R::AlreadyPaused { agent: agent.clone(), why: None },
+        R::AlreadyPaused { agent: agent.clone(), why: Some(Halt::NeedsIntervention) },
         R::NotPaused { agent: agent.clone() },
         R::NothingRunning { agent: agent.clone() },
         R::AlreadyStopping { agent: agent.clone() },

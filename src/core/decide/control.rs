@@ -6,7 +6,7 @@ use crate::core::agent::{Breaker, Phase};
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
 use crate::core::id::{AgentName, SessionId};
 use crate::core::input::Control;
-use crate::core::notice::{Notice, Refusal};
+use crate::core::notice::{Halt, Notice, Refusal};
 use crate::core::recap::{bounded, one_line};
 use crate::core::spec::AgentSpec;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
@@ -79,18 +79,24 @@ fn pause(draft: &mut Draft<'_>, agent: AgentName, by: &Actor, now: bool) -> Resu
             Err(Refusal::AlreadyStopping { agent })
         }
         Phase::Stopping { reason: StopReason::Pause | StopReason::StopAll, .. } => {
-            Err(Refusal::AlreadyPaused { agent })
+            Err(Refusal::AlreadyPaused { agent, why: None })
         }
         Phase::Starting { .. } | Phase::Running { .. } | Phase::Stopping { .. } => {
             if draft.agent().pause_pending.is_some() {
-                return Err(Refusal::AlreadyPaused { agent });
+                return Err(Refusal::AlreadyPaused { agent, why: None });
             }
             draft.record(Event::PausePending { by: by.clone() });
             Ok(Notice::Pausing { agent })
         }
-        Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded | Phase::Removed => {
-            Err(Refusal::AlreadyPaused { agent })
+        Phase::Paused { reason: PauseReason::Person(_) } | Phase::Removed => {
+            Err(Refusal::AlreadyPaused { agent, why: None })
         }
+        Phase::Paused { reason } => {
+            let why = Some(Halt::Paused(reason.clone()));
+            Err(Refusal::AlreadyPaused { agent, why })
+        }
+        Phase::NeedsIntervention => Err(Refusal::AlreadyPaused { agent, why: Some(Halt::NeedsIntervention) }),
+        Phase::Degraded => Err(Refusal::AlreadyPaused { agent, why: Some(Halt::Degraded) }),
     }
 }
 

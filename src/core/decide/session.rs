@@ -348,7 +348,8 @@ fn limit_counts(agent: &Agent) -> bool {
 fn trips(draft: &mut Draft<'_>, crash: bool) -> bool {
     let (policy, now) = (draft.context.policy, draft.context.now);
     if let Some(failures) = breaker::opens(draft.agent(), policy, now) {
-        draft.record(Event::BreakerOpened { failures });
+        let trial = draft.agent().breaker == Breaker::HalfOpen;
+        draft.record(Event::BreakerOpened { failures, trial });
         return true;
     }
     match breaker::degrades(draft.agent(), policy, now).filter(|_| crash) {

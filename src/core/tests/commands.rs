@@ -102,19 +102,19 @@ fn pause_in_every_phase() {
     idle: Paused <- Paused(alice)
     starting: Pausing <- PausePending
     running: Pausing <- PausePending
-    pause pending: refused: AlreadyPaused
-    stopping: pause: refused: AlreadyPaused
+    pause pending: refused: AlreadyPaused { why: None }
+    stopping: pause: refused: AlreadyPaused { why: None }
     stopping: abort: Pausing <- PausePending
     stopping: restart: Pausing <- PausePending
-    stopping: stop-all: refused: AlreadyPaused
+    stopping: stop-all: refused: AlreadyPaused { why: None }
     stopping: account: Pausing <- PausePending
     stopping: remove: refused: Removed
     countdown: Paused <- Paused(alice)
     resting: Paused <- Paused(alice)
-    paused: failure: refused: AlreadyPaused
+    paused: failure: refused: AlreadyPaused { why: Some(Paused(Failure(Auth))) }
     paused: account: Paused <- Paused(alice)
-    needs intervention: refused: AlreadyPaused
-    degraded: refused: AlreadyPaused
+    needs intervention: refused: AlreadyPaused { why: Some(NeedsIntervention) }
+    degraded: refused: AlreadyPaused { why: Some(Degraded) }
     removed: refused: Removed
     "#);
 }
@@ -134,10 +134,10 @@ fn pause_now_in_every_phase() {
     stopping: remove: refused: Removed
     countdown: Paused <- Paused(alice)
     resting: Paused <- Paused(alice)
-    paused: failure: refused: AlreadyPaused
+    paused: failure: refused: AlreadyPaused { why: Some(Paused(Failure(Auth))) }
     paused: account: Paused <- Paused(alice)
-    needs intervention: refused: AlreadyPaused
-    degraded: refused: AlreadyPaused
+    needs intervention: refused: AlreadyPaused { why: Some(NeedsIntervention) }
+    degraded: refused: AlreadyPaused { why: Some(Degraded) }
     removed: refused: Removed
     "#);
 }

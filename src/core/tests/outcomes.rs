@@ -126,7 +126,8 @@ fn process_crashes_double_and_the_sixth_in_a_minute_opens_the_breaker() {
     assert_eq!(last.told(), "SessionEnded(Crash), Requeued(1), BreakerOpened");
     assert_eq!(
         last.said(),
-        "NeedsIntervention { failures: 6, window: 60s }\n#alerts NeedsIntervention { failures: 6, window: 60s }"
+        "NeedsIntervention { failures: 6, window: 60s, trial: false, detail: \"went wrong\" }\n\
+         #alerts NeedsIntervention { failures: 6, window: 60s, trial: false, detail: \"went wrong\" }"
     );
     assert_eq!(desk.agent.phase, Phase::NeedsIntervention);
     desk.pass(1_000_000);
@@ -220,6 +221,7 @@ fn resume_half_opens_a_success_closes_and_a_failure_opens_again() {
     assert_eq!(step.reply, Some(Notice::Resuming { agent: desk.agent.name().unwrap().clone(), trial: true }));
     let step = desk.fails(Category::Transient);
     assert_eq!(step.told(), "SessionEnded(Transient), Requeued(1), BreakerOpened");
+    assert!(step.said().contains("trial: true, detail: \"went wrong\""), "{}", step.said());
 
     desk.ask(Control::Resume);
     let step = desk.succeeds();

@@ -67,7 +67,7 @@ async fn the_shell_has_the_same_commands_and_data_for_programs() {
     let answer = open.ask("pause", &["spark"]).await;
     assert!(!answer.ok && answer.lines[0].contains("already paused"), "{answer:?}");
     let answer = open.ask("puase", &["spark"]).await;
-    assert!(!answer.ok && answer.lines[0].contains("`!pause`"), "{answer:?}");
+    assert!(!answer.ok && answer.lines[0].contains("`herder pause`"), "{answer:?}");
     let answer = open.ask("pause", &[]).await;
     assert!(!answer.ok && answer.lines[0].contains("“agent” is missing"), "{answer:?}");
 

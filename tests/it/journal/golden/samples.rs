@@ -242,7 +242,7 @@ pub(super) fn events() -> Vec<Event> {
     events.push(Event::AccountOpened { by: by.clone() });
     events.push(Event::Resumed { by: by.clone() });
     events.push(Event::Reset { by });
-    events.push(Event::BreakerOpened { failures: 6 });
+    events.push(Event::BreakerOpened { failures: 6, trial: false });
     events.push(Event::BreakerClosed);
     events.push(Event::Degraded { crashes: 6 });
     events.push(Event::SupervisorPanicked { message: "index out of bounds".into() });
@@ -352,7 +352,13 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::AccountOpened { account, by: "ann".into() },
         Notice::TimedOut { agent: agent.clone(), limit: window, restart_in },
         Notice::TaskFailed { agent: agent.clone(), task: work, detail },
-        Notice::NeedsIntervention { agent: agent.clone(), failures: 6, window },
+        Notice::NeedsIntervention {
+            agent: agent.clone(),
+            failures: 6,
+            window,
+            trial: false,
+            detail: String::new(),
+        },
         Notice::BreakerClosed { agent: agent.clone() },
         Notice::Degraded { agent: agent.clone(), crashes: 6, window },
         Notice::Survivors { agent: agent.clone(), pids: vec![17, 18] },
@@ -432,7 +438,7 @@ pub(super) fn notices() -> Vec<Notice> {
 pub(super) fn refusals() -> Vec<Refusal> {
     let (agent, task) = (agent("spark"), WorkId(7));
     vec![
-        Refusal::AlreadyPaused { agent: agent.clone() },
+        Refusal::AlreadyPaused { agent: agent.clone(), why: None },
         Refusal::NotPaused { agent: agent.clone() },
         Refusal::NothingRunning { agent: agent.clone() },
         Refusal::AlreadyStopping { agent: agent.clone() },

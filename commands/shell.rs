@@ -1,0 +1,61 @@
+//! Answers as a shell shows them: without markup, and with commands as they are typed there.
+
+use super::grammar;
+use super::words::Words;
+use crate::core::id::AgentName;
+
+/// A line of an answer in the terms of the shell: `!pause [agent]` becomes `herder pause [agent]`, `@spark resume` becomes
+/// `herder resume spark`, and nothing is bold. Only whole commands in backticks are touched.
+pub(super) fn line(line: &str) -> String {
+    let bare = line.replace("**", "");
+    let mut pieces = bare.split('`');
+    let mut told = pieces.next().unwrap_or_default().to_owned();
+    let rest: Vec<&str> = pieces.collect();
+    for (at, piece) in rest.iter().enumerate() {
+        told.push('`');
+        // Every second piece is between two backticks, but for one that is never closed.
+        match typed(piece).filter(|_| at % 2 == 0 && at + 1 < rest.len()) {
+            Some(typed) => told.push_str(&typed),
+            None => told.push_str(piece),
+        }
+    }
+    told
+}
+
+fn typed(said: &str) -> Option<String> {
+    if let Some(command) = said.strip_prefix('!') {
+        return grammar::find(&Words::of_line(command)).is_some().then(|| format!("herder {command}"));
+    }
+    let (agent, command) = said.strip_prefix('@')?.split_once(' ')?;
+    AgentName::new(agent).ok()?;
+    let words = Words::of_line(command);
+    let Some(found) = grammar::find(&words) else {
+        return Some(format!("herder task add {agent} {command}"));
+    };
+    let typed = format!("herder {} {agent} {}", found.command.name, words.text_from(found.used));
+    Some(typed.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_typed_can_be_typed_in_a_shell() {
+        let table = [
+            ("Usage: `!pause [agent] [now]`", "Usage: `herder pause [agent] [now]`"),
+            (
+                "**spark** is paused. `@spark resume` lets it go on.",
+                "spark is paused. `herder resume spark` lets it go on.",
+            ),
+            ("`@spark log session 4 page 2` goes on.", "`herder log spark session 4 page 2` goes on."),
+            ("`!agent remove spark chgx`", "`herder agent remove spark chgx`"),
+            ("`@spark run the tests`", "`herder task add spark run the tests`"),
+            ("a `b` c, `!b`, `@b/c d`", "a `b` c, `!b`, `@b/c d`"),
+            ("wow `!never closed", "wow `!never closed"),
+        ];
+        for (said, shown) in table {
+            assert_eq!(line(said), shown);
+        }
+    }
+}
