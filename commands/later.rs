@@ -12,6 +12,7 @@ use crate::clock;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::input::Control;
 use crate::core::notice::Refusal;
+use crate::supervisor::View;
 
 /// A command that is older than this when it is read may not be meant any more.
 const LATE: Duration = Duration::from_secs(5 * 60);
@@ -65,6 +66,12 @@ impl Dispatcher {
         let Some(text) = words_for(&heard, agent) else {
             return Some(vec![voice.text("cmd-edit-no-work", &[("agent", agent.into())])]);
         };
+        // What was fetched may have been changed before it was queued.
+        let view = inner.fleet.view(agent);
+        let is_same = |view: &View| view.agent.queue.iter().any(|it| it.id == work && it.text == text);
+        if view.is_some_and(|view| is_same(&view)) {
+            return None;
+        }
         let mut asked = inner.asked(&inbound, &heard, &room, &standing);
         "edit".clone_into(&mut asked.audit.verb);
         let control = Control::Reword { id: work, text: text.to_owned() };

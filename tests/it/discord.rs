@@ -2,6 +2,7 @@
 
 mod link;
 mod messages;
+mod missed;
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use herder::supervisor::View;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::simulated_discord::{Discord, User};
+use crate::simulated_discord::{Discord, User, permission};
 use crate::stage::{self, PATIENCE, Stage};
 
 /// What the agent does with its work: it writes it down, so that nothing is done twice or left out in secret.
@@ -28,6 +29,7 @@ fn spark() -> AgentName {
 /// herder on a simulated Discord, with channels that it knows from before, one agent, and alice, who may do anything.
 struct Rig {
     alice: User,
+    operators: Vec<Subject>,
     stage: Option<Stage>,
     dir: TempDir,
     sim: Discord,
@@ -43,7 +45,7 @@ impl Rig {
     async fn prepare(sim: Discord) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         remember_channels(&sim, dir.path()).await;
-        Self { alice: sim.user("alice"), stage: None, dir, sim }
+        Self { alice: sim.user("alice"), operators: Vec::new(), stage: None, dir, sim }
     }
 
     async fn started(mut self) -> Self {
@@ -67,11 +69,17 @@ impl Rig {
         let mut config = stage::config(self.dir.path(), Vec::new(), vec![agent]);
         config.access = AccessRules {
             admins: vec![Subject::DiscordUser(self.alice.id.to_string())],
-            operators: Vec::new(),
+            operators: self.operators.clone(),
             viewers: vec![Subject::Everyone],
         };
         config.discord = Some(settings(&self.sim));
         config
+    }
+
+    /// alice, whose client offers her every command.
+    fn manager(&self) -> User {
+        self.sim.role("manager", permission::MANAGE_GUILD);
+        self.alice.clone().roles(["manager"])
     }
 
     fn stage(&self) -> &Stage {

@@ -22,7 +22,7 @@ use tracing::{error, warn};
 use super::Bot;
 use super::custom_id::{Answer, Confirm, CustomId};
 use super::interactions::{Asker, locale};
-use super::reply::{self, Reply, SOON};
+use super::reply::{self, Reply};
 use super::rest::{RestError, code};
 use crate::commands::interact::{Answered, Structured};
 use crate::commands::options::Given;
@@ -325,7 +325,10 @@ async fn show(
     deciding: impl Future<Output = Pressed>,
 ) {
     let mut deciding = std::pin::pin!(deciding);
-    if let Ok(pressed) = tokio::time::timeout(SOON, &mut deciding).await {
+    let soon = reply::soon(asker);
+    if let Some(soon) = soon
+        && let Ok(pressed) = tokio::time::timeout(soon, &mut deciding).await
+    {
         match pressed {
             Pressed::Told(told) => reply::at_once(bot, asker, &told).await,
             Pressed::Buttons(rows) => {
@@ -340,6 +343,10 @@ async fn show(
     }
     if let Err(reason) = bot.rest.respond(asker.id, &asker.token, &json!({ "type": 6 })).await {
         warn!(%reason, "a press could not be acknowledged");
+        if soon.is_none() {
+            // It came late, and whoever pressed was told that it failed.
+            return;
+        }
     }
     match deciding.await {
         Pressed::Told(told) => {

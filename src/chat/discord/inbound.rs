@@ -10,15 +10,19 @@
 //! is on disk with the decision, and how far a channel is done shortly after, so that a herder that was killed between the
 //! two fetches a message again and knows it.
 //!
+//! - [`missed`]: what is fetched because nobody heard it
 //! - [`said`]: from a message to a line, and who is heard at all
 //! - [`attached`]: text files
 //! - [`work`]: one message, from its line to its answer
+//! - [`roles`]: what roles somebody has, where a message does not tell
 //! - [`revision`]: messages that are changed or deleted
 
 mod attached;
 mod intake;
 mod memory;
+mod missed;
 mod revision;
+mod roles;
 mod said;
 mod work;
 
@@ -38,9 +42,13 @@ use super::Bot;
 use super::reactions::{self, Marks};
 use super::rest::{Page, RestError};
 use crate::journal;
+pub(super) use intake::millis_of;
 use intake::{Id, Intake};
 use memory::Memory;
+use missed::FETCHES;
 use revision::Revision;
+use roles::Roles;
+pub(super) use roles::ask as roles_of;
 use said::{Ears, Names, Said};
 
 /// Events that wait to be looked at: more than a busy guild sends in seconds. What does not fit is fetched like what was
@@ -48,14 +56,10 @@ use said::{Ears, Names, Said};
 pub(super) const EVENTS_CAPACITY: usize = 1024;
 /// Messages under way at once, of different channels.
 const UNDER_WAY: usize = 64;
-/// Channels that are fetched at once: Discord allows some tens of requests a second altogether.
-const FETCHES: usize = 8;
 /// How long the guild is waited for after READY; it says which channels have anything new.
 const GUILD_WITHIN: Duration = Duration::from_secs(5);
 /// How often it is noted how far channels are done.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
-/// Between two tries to fetch a channel.
-const FETCH_AGAIN: Duration = Duration::from_secs(5);
 
 /// What the gateway tells of messages.
 pub(super) enum Heard {
@@ -75,8 +79,24 @@ pub(super) enum Heard {
 
 /// Something that was under way.
 enum Done {
-    Worked { channel: Id, id: Id, heard: Option<journal::Heard> },
-    Fetched { channel: Id, after: Id, page: Result<Page, RestError> },
+    Worked {
+        channel: Id,
+        id: Id,
+        heard: Option<journal::Heard>,
+    },
+    /// It stays as it is until the next start.
+    Unworked,
+    Fetched {
+        channel: Id,
+        after: Id,
+        page: Result<Page, RestError>,
+    },
+    /// A message that became work which still waits was looked at: what was changed about it meanwhile.
+    Looked {
+        channel: Id,
+        id: Id,
+        now: Result<Option<Box<Message>>, RestError>,
+    },
     Revised,
 }
 
@@ -98,6 +118,7 @@ struct Reader {
     bot: Arc<Bot>,
     ears: Ears,
     names: Arc<Names>,
+    roles: Arc<Roles>,
     intake: Intake<Said>,
     memory: Memory,
     marks: Arc<Marks>,
@@ -107,6 +128,9 @@ struct Reader {
     to_fetch: VecDeque<(Id, Id)>,
     /// Channels that are being fetched, and whether something may have been missed since.
     fetched: HashMap<Id, bool>,
+    /// Messages that became work which still waits: they may have been changed unheard.
+    to_look: VecDeque<(Id, Id)>,
+    looking: usize,
     /// Until when the guild is waited for.
     guild_by: Option<Instant>,
     /// What was changed while it was worked on.
@@ -125,6 +149,7 @@ impl Reader {
             bot,
             ears,
             names: Arc::default(),
+            roles: Arc::default(),
             intake,
             memory,
             marks,
@@ -133,6 +158,8 @@ impl Reader {
             fetching: 0,
             to_fetch: VecDeque::new(),
             fetched: HashMap::new(),
+            to_look: VecDeque::new(),
+            looking: 0,
             guild_by: None,
             revisions: Vec::new(),
         }
@@ -194,7 +221,7 @@ impl Reader {
 
     fn said(&mut self, message: Message) {
         let (channel, id) = (message.channel_id.get(), message.id.get());
-        let Some(said) = self.ears.message(message, None) else { return };
+        let Some(said) = self.ears.message(message, None) else { return self.intake.passed(channel, id) };
         if said.direct {
             self.memory.is_direct(channel);
         }
@@ -206,34 +233,11 @@ impl Reader {
             return;
         }
         self.names = Arc::new(Names::of(guild, self.bot.me));
-        if self.guild_by.is_some() {
-            let newest = guild.channels.values();
-            let newest =
-                newest.map(|channel| (channel.id.get(), channel.last_message_id.map_or(0, MessageId::get)));
-            self.fetch_all(&newest.collect());
-        }
-    }
-
-    /// Nothing of any channel is worked on before it is known whether something was missed.
-    fn hold_all(&mut self) {
-        self.follow_new();
-        for channel in self.intake.channels() {
-            self.intake.missed(channel, None);
-        }
-    }
-
-    /// Fetches what may have been missed; `newest` holds the last message of channels where that is known.
-    fn fetch_all(&mut self, newest: &HashMap<Id, Id>) {
-        self.guild_by = None;
-        self.follow_new();
-        for channel in self.intake.channels() {
-            if let Some(again) = self.fetched.get_mut(&channel) {
-                *again = true;
-            } else if let Some(after) = self.intake.missed(channel, newest.get(&channel).copied()) {
-                self.fetched.insert(channel, false);
-                self.to_fetch.push_back((channel, after));
-            }
-        }
+        // Also one that comes long after READY, or once more: the guild was out of reach meanwhile.
+        let newest = guild.channels.values();
+        let newest =
+            newest.map(|channel| (channel.id.get(), channel.last_message_id.map_or(0, MessageId::get)));
+        self.fetch_all(&newest.collect());
     }
 
     /// Channels that were made or found are followed from then on.
@@ -258,10 +262,12 @@ impl Reader {
                 self.under_way.push(Box::pin(async move { Done::Worked { channel, id, heard: None } }));
                 continue;
             }
-            let (bot, names) = (Arc::clone(&self.bot), Arc::clone(&self.names));
+            let (bot, names, roles) = self.shared();
             self.under_way.push(Box::pin(async move {
-                let heard = work::carry_out(&bot, &names, said).await;
-                Done::Worked { channel, id, heard }
+                match work::carry_out(&bot, &names, &roles, said).await {
+                    Ok(heard) => Done::Worked { channel, id, heard },
+                    Err(work::Unworked) => Done::Unworked,
+                }
             }));
         }
         while self.fetching < FETCHES
@@ -269,16 +275,15 @@ impl Reader {
         {
             self.fetch(channel, after, Duration::ZERO);
         }
+        while self.looking < FETCHES
+            && let Some((channel, id)) = self.to_look.pop_front()
+        {
+            self.look(channel, id, Duration::ZERO);
+        }
     }
 
-    fn fetch(&mut self, channel: Id, after: Id, wait: Duration) {
-        self.fetching += 1;
-        let rest = self.bot.rest.clone();
-        self.under_way.push(Box::pin(async move {
-            tokio::time::sleep(wait).await;
-            let page = rest.messages_after(ChannelId::new(channel), MessageId::new(after.max(1))).await;
-            Done::Fetched { channel, after, page }
-        }));
+    fn shared(&self) -> (Arc<Bot>, Arc<Names>, Arc<Roles>) {
+        (Arc::clone(&self.bot), Arc::clone(&self.names), Arc::clone(&self.roles))
     }
 
     fn done(&mut self, done: Done) {
@@ -301,39 +306,12 @@ impl Reader {
                 self.fetching -= 1;
                 self.fetched_page(channel, after, page);
             }
+            Done::Unworked => self.working -= 1,
+            Done::Looked { channel, id, now } => {
+                self.looking -= 1;
+                self.looked(channel, id, now);
+            }
             Done::Revised => {}
-        }
-    }
-
-    fn fetched_page(&mut self, channel: Id, after: Id, page: Result<Page, RestError>) {
-        match page {
-            Ok(page) => {
-                let upto = page.newest.map_or(after, MessageId::get).max(after);
-                let direct = self.memory.direct(channel);
-                let said = page.messages.into_iter().filter_map(|message| {
-                    let id = message.id.get();
-                    Some((id, self.ears.message(message, Some(direct))?))
-                });
-                let said: Vec<(Id, Said)> = said.collect();
-                self.intake.page(channel, said, upto, page.more);
-                if page.more {
-                    return self.to_fetch.push_back((channel, upto));
-                }
-            }
-            Err(error) if matches!(error.status(), Some(403 | 404)) => {
-                debug!(channel, %error, "what was missed in a channel cannot be fetched");
-                self.intake.unfetchable(channel);
-            }
-            Err(error) => {
-                warn!(channel, %error, "what was missed is not fetched yet; it is tried again");
-                return self.fetch(channel, after, FETCH_AGAIN);
-            }
-        }
-        if self.fetched.remove(&channel) == Some(true)
-            && let Some(after) = self.intake.missed(channel, None)
-        {
-            self.fetched.insert(channel, false);
-            self.to_fetch.push_back((channel, after));
         }
     }
 
@@ -348,9 +326,9 @@ impl Reader {
             return;
         }
         let Some((agent, work)) = self.marks.work_of(id) else { return };
-        let (bot, names) = (Arc::clone(&self.bot), Arc::clone(&self.names));
+        let (bot, names, roles) = self.shared();
         self.under_way.push(Box::pin(async move {
-            revision::carry_out(&bot, &names, (channel, id), revision, &agent, work).await;
+            revision::carry_out(&bot, &names, &roles, (channel, id), revision, &agent, work).await;
             Done::Revised
         }));
     }

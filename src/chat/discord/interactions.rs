@@ -14,6 +14,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use serde_json::json;
@@ -26,15 +27,18 @@ use tracing::{debug, error, warn};
 
 use super::custom_id::{BEFORE, CustomId, mark};
 use super::directory::Purpose;
+use super::inbound::millis_of;
 use super::reply::{self, Reply};
 use super::{Bot, buttons, completion};
 use crate::access::Role;
 use crate::chat::{Author, Origin, Place};
+use crate::clock;
 use crate::commands::interact::{Answered, Structured};
 use crate::commands::options::Given;
 use crate::commands::{COMMANDS, Command, Verb};
 use crate::core::id::AgentName;
 use crate::core::spec::AgentSpec;
+use crate::core::time::Timestamp;
 use crate::l10n::Locale;
 
 /// Interactions that are remembered, so that one that the gateway repeats is answered once. A gateway that is resumed repeats
@@ -75,6 +79,11 @@ pub(super) struct Asker {
 }
 
 impl Asker {
+    /// How long ago it was asked. A gateway that is resumed repeats what Discord has given up waiting for.
+    pub(super) fn age(&self) -> Duration {
+        clock::now().since(Timestamp::from_millis(millis_of(self.id.get())))
+    }
+
     /// A command of this person, here.
     pub(super) fn structured(&self, command: &str, given: Given) -> Structured {
         Structured {

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serenity::all::{GuildId, UserId};
+use serenity::all::UserId;
 use tokio::time::Instant;
-use tracing::{debug, warn};
+use tracing::warn;
 
-use super::Bot;
+use super::rest::RestError;
+use super::{Bot, inbound};
 
 /// How old what is known of somebody's roles may be: a role that is taken away counts elsewhere for no longer.
 const FRESH: Duration = Duration::from_secs(300);
@@ -17,37 +18,42 @@ const FRESH: Duration = Duration::from_secs(300);
 /// How soon after a tie is made the roles are known.
 const EVERY: Duration = Duration::from_secs(15);
 
+/// How old it may be while Discord does not tell.
+const STALE: Duration = Duration::from_secs(600);
+
 /// Keeps the roles of tied users known, until dropped.
 pub(super) async fn keep(bot: Arc<Bot>) {
-    let mut asked: BTreeMap<String, Instant> = BTreeMap::new();
+    // When Discord last told.
+    let mut told: BTreeMap<String, Instant> = BTreeMap::new();
     loop {
         let ties = bot.ports.fleet.ties().all();
-        asked.retain(|user, _| ties.iter().any(|tie| tie.user == *user));
+        told.retain(|user, _| ties.iter().any(|tie| tie.user == *user));
         for user in ties.iter().map(|tie| &tie.user) {
-            if asked.get(user).is_some_and(|at| at.elapsed() < FRESH) {
+            let age = told.get(user).map(Instant::elapsed);
+            if age.is_some_and(|age| age < FRESH) {
                 continue;
             }
-            ask(&bot, user).await;
-            asked.insert(user.clone(), Instant::now());
+            match ask(&bot, user).await {
+                Ok(roles) => {
+                    bot.ports.fleet.ties().set_roles(user, roles);
+                    told.insert(user.clone(), Instant::now());
+                }
+                // A moment's trouble takes nobody's roles away; what cannot be told for long gives nothing.
+                Err(reason) => {
+                    warn!(user, %reason, "the roles of a tied user cannot be told");
+                    if age.is_none_or(|age| age >= STALE) {
+                        bot.ports.fleet.ties().set_roles(user, Vec::new());
+                    }
+                }
+            }
         }
         tokio::time::sleep(EVERY).await;
     }
 }
 
-async fn ask(bot: &Bot, user: &str) {
-    let guild = GuildId::new(bot.ports.settings.guild);
-    let Some(id) = user.parse().ok().filter(|id| *id != 0).map(UserId::new) else { return };
-    let roles = match bot.rest.member(guild, id).await {
-        Ok(member) => member.roles.iter().map(ToString::to_string).collect(),
-        Err(gone) if gone.status() == Some(404) => {
-            debug!(user, "a tied user is no member of the guild");
-            Vec::new()
-        }
-        Err(reason) => {
-            // What cannot be told gives nothing.
-            warn!(user, %reason, "the roles of a tied user cannot be told");
-            Vec::new()
-        }
-    };
-    bot.ports.fleet.ties().set_roles(user, roles);
+async fn ask(bot: &Bot, user: &str) -> Result<Vec<String>, RestError> {
+    match user.parse().ok().filter(|id| *id != 0).map(UserId::new) {
+        Some(id) => inbound::roles_of(bot, id).await,
+        None => Ok(Vec::new()),
+    }
 }

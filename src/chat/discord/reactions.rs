@@ -20,7 +20,7 @@ use crate::core::id::{AgentName, WorkId};
 use crate::core::outcome::Category;
 use crate::core::work::TaskEnd;
 use crate::journal::{Entry, Heard, Journal, Recorded, Stream};
-use crate::supervisor::View;
+use crate::supervisor::{Fleet, View};
 
 /// Marks follow the agents at most so often: work that is done at once needs one mark, not three.
 const EVERY: Duration = Duration::from_millis(400);
@@ -107,6 +107,16 @@ impl Marks {
     /// The work that a message became, while it is followed.
     pub(super) fn work_of(&self, message: u64) -> Option<(AgentName, WorkId)> {
         self.followed().get(&message).map(|followed| (followed.agent.clone(), followed.work))
+    }
+
+    /// The messages whose work still waits for its agent, with their channels.
+    pub(super) fn waiting(&self, fleet: &Fleet) -> Vec<(u64, u64)> {
+        let waits = |followed: &Followed| {
+            let view = fleet.view(&followed.agent);
+            view.is_some_and(|view| in_view(&view, followed.work) == Some(Mark::Queued))
+        };
+        let followed = self.followed();
+        followed.iter().filter(|(_, it)| waits(it)).map(|(message, it)| (it.channel, *message)).collect()
     }
 
     /// The messages that need not be followed any more since this was last asked.

@@ -3,6 +3,9 @@
 //! Discord waits three seconds. What is ready within [`SOON`] is the answer; else it is announced, and the answer takes
 //! the announcement's place. If Discord took the first answer and its acknowledgement was lost, what follows still
 //! reaches it; if Discord did not take it in time, what was done is said in the channel, so that it does not go unanswered.
+//!
+//! What comes late, as after a link that was cut off, is announced before anything is done: Discord may have told whoever
+//! asked that it failed, and then nothing is done.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +24,19 @@ use crate::core::id::{AgentName, PostId};
 use crate::outbox::{Body, Lane, Markup, Post, Renderer, Target};
 
 /// How long an answer may take before it is announced: half of what Discord waits, so that the announcement gets there.
-pub(super) const SOON: Duration = Duration::from_millis(1500);
+const SOON: Duration = Duration::from_millis(1500);
+
+/// How old what is asked may be before it is announced, answer or not: Discord counts from when it was asked.
+const ANNOUNCED_BY: Duration = Duration::from_millis(2200);
+
+/// What is older than this when it comes is announced first, and only done if Discord still waits for it.
+const LATE: Duration = Duration::from_secs(2);
+
+/// How long the answer may take before it is announced; `None`: it is announced before anything is done.
+pub(super) fn soon(asker: &Asker) -> Option<Duration> {
+    let age = asker.age();
+    (age < LATE).then(|| SOON.min(ANNOUNCED_BY.saturating_sub(age)))
+}
 
 /// The flag of a message that only whoever asked sees.
 const EPHEMERAL: u64 = 64;
@@ -108,13 +123,13 @@ pub(super) async fn answer(
     private: bool,
     answering: impl Future<Output = Reply>,
 ) {
-    let mut answering = std::pin::pin!(answering);
-    match tokio::time::timeout(SOON, &mut answering).await {
+    // It is large, and would lie in the future of each branch.
+    let mut answering = Box::pin(answering);
+    let Some(soon) = soon(asker) else { return late(bot, asker, private, answering).await };
+    match tokio::time::timeout(soon, &mut answering).await {
         Ok(reply) => at_once(bot, asker, &reply).await,
         Err(_) => {
-            let flags = if private { EPHEMERAL } else { 0 };
-            let announced = json!({ "type": 5, "data": { "flags": flags } });
-            let announced = bot.rest.respond(asker.id, &asker.token, &announced).await;
+            let announced = announce(bot, asker, private).await;
             let reply = answering.await;
             match announced {
                 Err(reason) if !reason.maybe_done() => {
@@ -125,6 +140,26 @@ pub(super) async fn answer(
                 Ok(()) | Err(_) => later(bot, asker, &reply, true).await,
             }
         }
+    }
+}
+
+async fn announce(bot: &Bot, asker: &Asker, private: bool) -> Result<(), RestError> {
+    let flags = if private { EPHEMERAL } else { 0 };
+    let announced = json!({ "type": 5, "data": { "flags": flags } });
+    bot.rest.respond(asker.id, &asker.token, &announced).await
+}
+
+/// Answers what comes late, if Discord still waits for it. Nothing is done before that is known.
+async fn late(bot: &Arc<Bot>, asker: &Asker, private: bool, answering: impl Future<Output = Reply>) {
+    match announce(bot, asker, private).await {
+        Ok(()) => later(bot, asker, &answering.await, true).await,
+        // It may be announced; then it is told that nothing comes.
+        Err(reason) if reason.maybe_done() => {
+            warn!(%reason, "an interaction came late and its acknowledgement was lost; nothing was done");
+            let told = Reply::to_them(locale(bot, asker).text("answer-failed", &[]));
+            later(bot, asker, &told, true).await;
+        }
+        Err(reason) => warn!(%reason, "an interaction came too late; nothing was done"),
     }
 }
 

@@ -138,11 +138,12 @@ impl Asked {
         self.answer().await.buttons()
     }
 
-    /// As if it had been delivered more than three seconds ago.
+    /// As if it had been asked more than three seconds ago.
     pub(crate) fn waited_out(&self) {
         self.shared.with(|state| {
             if let Some(interaction) = state.interactions.get_mut(&self.id) {
                 let past = super::rest::PATIENCE + Duration::from_millis(1);
+                interaction.created = interaction.created.checked_sub(past).unwrap_or(interaction.created);
                 interaction.delivered = interaction.delivered.and_then(|at| at.checked_sub(past));
             }
         });

@@ -193,6 +193,14 @@ impl Discord {
         self.shared.with(|state| state.role(name, permissions))
     }
 
+    /// The server is within reach again: `GUILD_CREATE` once more.
+    pub(crate) fn brings_guild(&self) {
+        self.shared.with(|state| {
+            let guild = state.guild_create_json();
+            state.tell_guild("GUILD_CREATE", super::gateway::GUILDS, &guild);
+        });
+    }
+
     pub(crate) fn renames_role(&self, id: Id, name: &str) {
         self.shared.with(|state| {
             if let Some(role) = state.guild.roles.get_mut(&id) {

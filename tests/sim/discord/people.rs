@@ -1,6 +1,7 @@
 //! People: what they say, click and ask for.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -235,6 +236,7 @@ impl User {
             channel,
             message,
             asked,
+            created: Instant::now(),
             delivered: None,
             ack: None,
             original: None,

@@ -292,6 +292,8 @@ pub(crate) struct Interaction {
     pub(crate) message: Option<Id>,
     /// What was asked, as the bot was told: for a failing test's words.
     pub(crate) asked: String,
+    /// When it was asked: from then on Discord waits.
+    pub(crate) created: Instant,
     /// When it was put on a connection; `None`: nobody was connected.
     pub(crate) delivered: Option<Instant>,
     pub(crate) ack: Option<Ack>,

@@ -20,7 +20,7 @@ pub(super) fn id_at(millis: i64) -> Id {
 }
 
 /// When an id was drawn, in milliseconds of Unix.
-pub(super) fn millis_of(id: Id) -> i64 {
+pub(in crate::chat::discord) fn millis_of(id: Id) -> i64 {
     i64::try_from(id >> 22).unwrap_or(i64::MAX).saturating_add(EPOCH_MILLIS)
 }
 
@@ -39,6 +39,8 @@ enum Open<M> {
 struct Channel<M> {
     /// Up to here all is done.
     seen: Id,
+    /// What is older was heard or is never heard; what is newer and done is among the `recent`.
+    since: Id,
     /// What is older is never fetched.
     floor: Id,
     /// What was heard after it.
@@ -51,13 +53,21 @@ struct Channel<M> {
 
 impl<M> Channel<M> {
     fn new(seen: Id, floor: Id) -> Self {
-        Self { seen, floor, open: BTreeMap::new(), recent: BTreeSet::new(), fetched: None, busy: false }
+        Self {
+            seen,
+            since: seen,
+            floor,
+            open: BTreeMap::new(),
+            recent: BTreeSet::new(),
+            fetched: None,
+            busy: false,
+        }
     }
 
     /// Whether a message was heard before.
     fn knows(&self, id: Id) -> bool {
-        let late = self.recent.first().is_some_and(|first| id > *first) && !self.recent.contains(&id);
-        self.open.contains_key(&id) || (id <= self.seen && !late)
+        let done = id <= self.since || self.recent.contains(&id);
+        self.open.contains_key(&id) || (id <= self.seen && done)
     }
 
     /// The oldest that waits, if nothing before it is missing and nothing else of the channel is under way.
@@ -80,7 +90,7 @@ impl<M> Channel<M> {
             self.recent.insert(id);
         }
         while self.recent.len() > RECENT_MAX {
-            self.recent.pop_first();
+            self.since = self.recent.pop_first().unwrap_or_default().max(self.since);
         }
         self.seen != before
     }
@@ -133,6 +143,17 @@ impl<M> Intake<M> {
         true
     }
 
+    /// A message was heard live that nobody works on, herder's own for one: the watermark passes it when what was before it
+    /// is done. Of a channel that is not followed nothing is noted.
+    pub(super) fn passed(&mut self, channel: Id, id: Id) {
+        if let Some(state) = self.channels.get_mut(&channel)
+            && !state.knows(id)
+        {
+            state.open.insert(id, Open::Done);
+            self.settle(channel);
+        }
+    }
+
     /// Something may have been missed: from here on what is heard waits until it was fetched. Answers after which id to
     /// fetch; `None`: it is not followed, or `newest`, the last message of the channel, was heard already.
     pub(super) fn missed(&mut self, channel: Id, newest: Option<Id>) -> Option<Id> {
@@ -155,6 +176,10 @@ impl<M> Intake<M> {
             if !state.open.contains_key(&id) && id > state.seen {
                 state.open.insert(id, Open::Waiting(message));
             }
+        }
+        // The last one of the page may be nobody's to work on; when what is before it is done, so is it.
+        if upto > state.seen {
+            state.open.entry(upto).or_insert(Open::Done);
         }
         state.fetched = more.then_some(upto.max(state.fetched.unwrap_or_default()));
         self.settle(channel);

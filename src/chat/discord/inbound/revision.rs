@@ -3,8 +3,9 @@
 use tracing::debug;
 
 use super::intake::Id;
+use super::roles::Roles;
 use super::said::{Names, Said, Words, line, place};
-use super::work::{self, roles_of, say};
+use super::work::{self, say};
 use crate::chat::discord::Bot;
 use crate::core::id::{AgentName, WorkId};
 
@@ -31,6 +32,7 @@ impl Revision {
 pub(super) async fn carry_out(
     bot: &Bot,
     names: &Names,
+    roles: &Roles,
     (channel, id): (Id, Id),
     revision: Revision,
     agent: &AgentName,
@@ -38,7 +40,7 @@ pub(super) async fn carry_out(
 ) {
     match revision {
         Revision::Edited(said) => {
-            let (inbound, _) = work::line(bot, names, &said).await;
+            let Some((inbound, _)) = work::line(bot, names, roles, &said).await else { return };
             if let Some(lines) = bot.ports.dispatcher.reword(inbound.clone(), agent, work).await {
                 say(bot, &inbound, lines);
             }
@@ -47,7 +49,7 @@ pub(super) async fn carry_out(
             let Some(said) = author_of(bot, channel, id, agent, work) else { return };
             let purpose = bot.directory.purpose(serenity::all::ChannelId::new(channel));
             let place = place(&said, purpose, &bot.ports.settings.control_channel);
-            let roles = roles_of(bot, said.author).await;
+            let Some(roles) = roles.of(bot, said.author).await else { return };
             let inbound = line(&said, Words::default(), place, roles);
             if let Err(refusal) = bot.ports.dispatcher.withdraw(inbound, agent, work).await {
                 debug!(?refusal, id, "a message was deleted whose work does not wait any more");

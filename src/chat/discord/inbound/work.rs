@@ -3,10 +3,10 @@
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt as _;
-use serenity::all::GuildId;
 use tracing::{debug, error, warn};
 
 use super::attached::Attached;
+use super::roles::Roles;
 use super::said::{self, Names, Said};
 use crate::chat::discord::{Bot, network};
 use crate::chat::{Inbound, Place};
@@ -18,9 +18,15 @@ use crate::outbox::{Body, Lane, Post, Target};
 /// Said when herder itself fails over a line; no text of a locale, because whatever failed may be that.
 const FAULT: &str = "That went wrong inside herder; its log has the cause. Nothing was done.";
 
-/// Works on a message. Answers what it became, if anything was decided about it.
-pub(super) async fn carry_out(bot: &Bot, names: &Names, said: Said) -> Option<Heard> {
-    let (inbound, left_out) = line(bot, names, &said).await;
+/// Works on a message. Answers what it became, if anything was decided about it; [`Unworked`]: it is not worked on before
+/// the next start.
+pub(super) async fn carry_out(
+    bot: &Bot,
+    names: &Names,
+    roles: &Roles,
+    said: Said,
+) -> Result<Option<Heard>, Unworked> {
+    let (inbound, left_out) = line(bot, names, roles, &said).await.ok_or(Unworked)?;
     let id = said.id.to_string();
     let place = inbound.place.clone();
     let handled = AssertUnwindSafe(bot.ports.dispatcher.handle(inbound.clone())).catch_unwind().await;
@@ -36,14 +42,18 @@ pub(super) async fn carry_out(bot: &Bot, names: &Names, said: Said) -> Option<He
             warn!(%reason, id, "that a message was answered could not be noted");
         }
         say(bot, &inbound, lines);
-        return Some(heard);
+        return Ok(Some(heard));
     }
-    let heard = decided(bot, &id).await?;
+    let Some(heard) = decided(bot, &id).await else { return Ok(None) };
     if heard.work.is_some() && !left_out.is_empty() {
         say(bot, &inbound, vec![left_out_line(bot, &left_out)]);
     }
-    Some(heard)
+    Ok(Some(heard))
 }
+
+/// No more speech is taken in, and it is not known who spoke.
+#[derive(Debug)]
+pub(super) struct Unworked;
 
 fn left_out_line(bot: &Bot, left_out: &[String]) -> String {
     let files = left_out.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -52,18 +62,24 @@ fn left_out_line(bot: &Bot, left_out: &[String]) -> String {
     bot.ports.locale.text("discord-left-out", &[("files", files.into()), ("max", max.into())])
 }
 
-/// The line of a message, with what is attached to it if it is work, and the files that are not whole in it.
-pub(super) async fn line(bot: &Bot, names: &Names, said: &Said) -> (Inbound, Vec<String>) {
+/// The line of a message, with what is attached to it if it is work, and the files that are not whole in it. `None`: it
+/// cannot be told any more who says it.
+pub(super) async fn line(
+    bot: &Bot,
+    names: &Names,
+    roles: &Roles,
+    said: &Said,
+) -> Option<(Inbound, Vec<String>)> {
     let words = names.words(said, bot.me);
     let purpose = bot.directory.purpose(serenity::all::ChannelId::new(said.channel));
     let place = said::place(said, purpose, &bot.ports.settings.control_channel);
     let roles = match &said.roles {
         Some(roles) => roles.clone(),
-        None => roles_of(bot, said.author).await,
+        None => roles.of(bot, said.author).await?,
     };
     let mut inbound = said::line(said, words, place, roles);
     if said.files.is_empty() {
-        return (inbound, Vec::new());
+        return Some((inbound, Vec::new()));
     }
     // Files without a word are meant for somebody as well.
     let wordless = inbound.text.is_empty();
@@ -71,7 +87,7 @@ pub(super) async fn line(bot: &Bot, names: &Names, said: &Said) -> (Inbound, Vec
         inbound.text = said.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ");
     }
     if !bot.ports.dispatcher.is_work(&inbound) {
-        return (inbound, Vec::new());
+        return Some((inbound, Vec::new()));
     }
     let mut attached = Attached::beside(&inbound.spelled_out(&inbound.text));
     for file in &said.files {
@@ -86,18 +102,7 @@ pub(super) async fn line(bot: &Bot, names: &Names, said: &Said) -> (Inbound, Vec
     }
     let (text, left_out) = attached.finish();
     inbound.attached = text;
-    (inbound, left_out)
-}
-
-/// The roles of a member, where a message does not tell. Who is no member has none.
-pub(super) async fn roles_of(bot: &Bot, user: serenity::all::UserId) -> Vec<String> {
-    match bot.rest.member(GuildId::new(bot.ports.settings.guild), user).await {
-        Ok(member) => said::role_ids(&member.roles),
-        Err(error) => {
-            debug!(%user, %error, "somebody's roles are not known");
-            Vec::new()
-        }
-    }
+    Some((inbound, left_out))
 }
 
 /// What was stored with the decision about a message.

@@ -100,6 +100,20 @@ impl Rest {
         Ok(Page { messages, newest, more })
     }
 
+    /// One message as it is now; `None`: it was deleted.
+    pub(in super::super) async fn message(
+        &self,
+        channel: ChannelId,
+        message: MessageId,
+    ) -> Result<Option<Message>, RestError> {
+        let route = Route::get(MESSAGE, format!("/channels/{channel}/messages/{message}"), channel);
+        match self.json(route, Body::Nothing).await {
+            Ok(message) => Ok(Some(message)),
+            Err(gone) if gone.code() == Some(code::UNKNOWN_MESSAGE) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Puts a reaction to a message; one whose message is gone is nobody's loss.
     pub(in super::super) async fn add_reaction(
         &self,

@@ -51,6 +51,10 @@ pub(in super::super) mod code {
     pub(in super::super::super) const UNKNOWN_CHANNEL: u32 = 10003;
     /// The message is gone.
     pub(in super::super::super) const UNKNOWN_MESSAGE: u32 = 10008;
+    /// Nobody of this id is on the server.
+    pub(in super::super::super) const UNKNOWN_MEMBER: u32 = 10007;
+    /// Nobody has this id.
+    pub(in super::super::super) const UNKNOWN_USER: u32 = 10013;
     /// The interaction was answered already.
     pub(in super::super::super) const ALREADY_ACKNOWLEDGED: u32 = 40060;
     /// A channel that cannot be seen.

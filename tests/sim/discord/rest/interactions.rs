@@ -28,8 +28,10 @@ pub(super) fn callback(state: &mut State, call: &Call) -> Outcome {
         return Err(Refusal { is_violation: !first.is_lost, ..refusal }.into());
     }
     let latency = call.at.saturating_duration_since(interaction.delivered.unwrap_or(call.at));
-    if latency > PATIENCE || interaction.expired {
-        return Err(unknown().into());
+    if call.at.saturating_duration_since(interaction.created) > PATIENCE || interaction.expired {
+        // What was cut off cannot know that it comes too late before it asks.
+        let in_time = interaction.delivered.is_some_and(|at| at - interaction.created < PATIENCE);
+        return Err(Refusal { is_violation: in_time, ..unknown() }.into());
     }
     let kind = call.body["type"].as_u64().unwrap_or(0);
     is_fitting(&interaction, kind)?;

@@ -70,9 +70,13 @@ fn one_that_comes_late_is_not_taken_for_one_that_comes_twice() {
     }
     assert_eq!(work_all(&mut intake), [11, 14]);
     assert!(intake.heard(CHANNEL, 12, 12));
+    // Also behind a post of herder's own.
+    intake.passed(CHANNEL, 16);
+    assert!(intake.heard(CHANNEL, 15, 15));
+    intake.passed(CHANNEL, 15);
     assert!(!intake.heard(CHANNEL, 9, 9), "older than anything that is remembered");
-    assert_eq!(work_all(&mut intake), [12]);
-    assert_eq!(intake.seen(CHANNEL), Some(14));
+    assert_eq!(work_all(&mut intake), [12, 15]);
+    assert_eq!(intake.seen(CHANNEL), Some(16));
 }
 
 #[test]
@@ -132,6 +136,8 @@ fn ids_and_times_are_the_same_thing() {
 enum Step {
     /// Somebody writes something, which is heard or not.
     Write { heard: bool },
+    /// herder posts something, which it hears or not.
+    Post { heard: bool },
     /// The last message comes again.
     Again,
     /// A new session, whose past is fetched in pages of this size; somebody writes while that goes on.
@@ -145,6 +151,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => any::<bool>().prop_map(|heard| Step::Write { heard }),
+        2 => any::<bool>().prop_map(|heard| Step::Post { heard }),
         1 => Just(Step::Again),
         2 => (1..4_usize, any::<bool>()).prop_map(|(page, meanwhile)| Step::Ready { page, meanwhile }),
         3 => Just(Step::Work),
@@ -156,6 +163,8 @@ fn step() -> impl Strategy<Value = Step> {
 struct World {
     intake: Intake<Id>,
     written: Vec<Id>,
+    /// herder's own.
+    posted: Vec<Id>,
     worked: Vec<Id>,
     on_disk: Id,
     linked: bool,
@@ -163,9 +172,24 @@ struct World {
 
 impl World {
     fn write(&mut self) -> Id {
-        let id = 100 + self.written.len() as Id * 2;
+        let id = self.next_id();
         self.written.push(id);
         id
+    }
+
+    fn post(&mut self) -> Id {
+        let id = self.next_id();
+        self.posted.push(id);
+        id
+    }
+
+    fn next_id(&self) -> Id {
+        100 + (self.written.len() + self.posted.len()) as Id * 2
+    }
+
+    /// The last message of the channel, whoever wrote it.
+    fn newest(&self) -> Option<Id> {
+        self.written.last().max(self.posted.last()).copied()
     }
 
     fn work(&mut self) {
@@ -186,11 +210,12 @@ impl World {
             self.intake.heard(CHANNEL, id, id);
         }
         while let Some(from) = after {
-            let rest: Vec<Id> = self.written.iter().copied().filter(|id| *id > from).collect();
-            let part: Vec<Id> = rest.iter().copied().take(page).collect();
+            let all: BTreeSet<Id> = self.written.iter().chain(&self.posted).copied().collect();
+            let part: Vec<Id> = all.into_iter().filter(|id| *id > from).take(page).collect();
             let more = part.len() == page;
             let upto = part.last().copied().unwrap_or(from);
-            self.intake.page(CHANNEL, part.into_iter().map(|id| (id, id)).collect(), upto, more);
+            let said = part.into_iter().filter(|id| self.written.contains(id)).map(|id| (id, id));
+            self.intake.page(CHANNEL, said.collect(), upto, more);
             self.work();
             after = more.then_some(upto);
         }
@@ -201,7 +226,7 @@ proptest! {
     #[test]
     fn all_messages_are_worked_on_once_and_in_order(steps in prop::collection::vec(step(), 0..60)) {
         let mut world =
-            World { intake: Intake::default(), written: vec![], worked: vec![], on_disk: 99, linked: false };
+            World { intake: Intake::default(), written: vec![], posted: vec![], worked: vec![], on_disk: 99, linked: false };
         world.intake.follow(CHANNEL, world.on_disk, 0);
         for step in steps {
             match step {
@@ -211,6 +236,13 @@ proptest! {
                     world.linked &= heard;
                     if world.linked {
                         world.intake.heard(CHANNEL, id, id);
+                    }
+                }
+                Step::Post { heard } => {
+                    let id = world.post();
+                    world.linked &= heard;
+                    if world.linked {
+                        world.intake.passed(CHANNEL, id);
                     }
                 }
                 Step::Again => {
@@ -240,5 +272,9 @@ proptest! {
         prop_assert_eq!(&world.worked, &world.written);
         let once: BTreeSet<Id> = world.worked.iter().copied().collect();
         prop_assert_eq!(once.len(), world.worked.len());
+        // Nothing is left to be fetched the next time.
+        if let Some(newest) = world.newest() {
+            prop_assert_eq!(world.intake.missed(CHANNEL, Some(newest)), None);
+        }
     }
 }

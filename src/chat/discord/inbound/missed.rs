@@ -1,0 +1,128 @@
+//! What nobody heard: messages that were written while the link was cut off or herder was not there, and what was changed
+//! meanwhile about those whose work still waits.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serenity::all::{ChannelId, Message, MessageId};
+use tracing::{debug, warn};
+
+use super::intake::Id;
+use super::revision::Revision;
+use super::said::Said;
+use super::{Done, Reader};
+use crate::chat::discord::rest::{Page, RestError};
+
+/// Channels that are fetched at once, and messages that are looked at: Discord allows some tens of requests a second
+/// altogether.
+pub(super) const FETCHES: usize = 8;
+/// Between two tries to fetch a channel.
+const FETCH_AGAIN: Duration = Duration::from_secs(5);
+
+impl Reader {
+    /// Nothing of any channel is worked on before it is known whether something was missed.
+    pub(super) fn hold_all(&mut self) {
+        self.follow_new();
+        for channel in self.intake.channels() {
+            self.intake.missed(channel, None);
+        }
+    }
+
+    /// Fetches what may have been missed; `newest` holds the last message of channels where that is known.
+    pub(super) fn fetch_all(&mut self, newest: &HashMap<Id, Id>) {
+        self.guild_by = None;
+        self.follow_new();
+        self.look_at_waiting();
+        for channel in self.intake.channels() {
+            if let Some(again) = self.fetched.get_mut(&channel) {
+                *again = true;
+            } else if let Some(after) = self.intake.missed(channel, newest.get(&channel).copied()) {
+                self.fetched.insert(channel, false);
+                self.to_fetch.push_back((channel, after));
+            }
+        }
+    }
+
+    pub(super) fn fetch(&mut self, channel: Id, after: Id, wait: Duration) {
+        self.fetching += 1;
+        let rest = self.bot.rest.clone();
+        self.under_way.push(Box::pin(async move {
+            tokio::time::sleep(wait).await;
+            let page = rest.messages_after(ChannelId::new(channel), MessageId::new(after.max(1))).await;
+            Done::Fetched { channel, after, page }
+        }));
+    }
+
+    pub(super) fn fetched_page(&mut self, channel: Id, after: Id, page: Result<Page, RestError>) {
+        match page {
+            Ok(page) => {
+                let upto = page.newest.map_or(after, MessageId::get).max(after);
+                let direct = self.memory.direct(channel);
+                let said = page.messages.into_iter().filter_map(|message| {
+                    let id = message.id.get();
+                    Some((id, self.ears.message(message, Some(direct))?))
+                });
+                let said: Vec<(Id, Said)> = said.collect();
+                self.intake.page(channel, said, upto, page.more);
+                if page.more {
+                    return self.to_fetch.push_back((channel, upto));
+                }
+            }
+            Err(error) if matches!(error.status(), Some(403 | 404)) => {
+                debug!(channel, %error, "what was missed in a channel cannot be fetched");
+                self.intake.unfetchable(channel);
+            }
+            Err(error) => {
+                warn!(channel, %error, "what was missed is not fetched yet; it is tried again");
+                return self.fetch(channel, after, FETCH_AGAIN);
+            }
+        }
+        if self.fetched.remove(&channel) == Some(true)
+            && let Some(after) = self.intake.missed(channel, None)
+        {
+            self.fetched.insert(channel, false);
+            self.to_fetch.push_back((channel, after));
+        }
+    }
+
+    /// What was changed or deleted while nobody listened is not told again: messages whose work still waits are looked at.
+    pub(super) fn look_at_waiting(&mut self) {
+        let fleet = &self.bot.ports.fleet;
+        for (channel, id) in self.marks.waiting(fleet) {
+            if !self.to_look.contains(&(channel, id)) {
+                self.to_look.push_back((channel, id));
+            }
+        }
+    }
+
+    pub(super) fn look(&mut self, channel: Id, id: Id, wait: Duration) {
+        self.looking += 1;
+        let rest = self.bot.rest.clone();
+        self.under_way.push(Box::pin(async move {
+            tokio::time::sleep(wait).await;
+            let now = rest.message(ChannelId::new(channel.max(1)), MessageId::new(id.max(1))).await;
+            Done::Looked { channel, id, now: now.map(|now| now.map(Box::new)) }
+        }));
+    }
+
+    /// A message whose work waits is this now.
+    pub(super) fn looked(&mut self, channel: Id, id: Id, now: Result<Option<Box<Message>>, RestError>) {
+        match now {
+            Ok(None) => self.revise(channel, id, Revision::Deleted),
+            Ok(Some(message)) if message.edited_timestamp.is_some() => {
+                let direct = self.memory.direct(channel);
+                if let Some(said) = self.ears.message(*message, Some(direct)) {
+                    self.revise(channel, id, Revision::Edited(Box::new(said)));
+                }
+            }
+            Ok(Some(_)) => {}
+            Err(error) if matches!(error.status(), Some(403 | 404)) => {
+                debug!(channel, id, %error, "a message whose work waits cannot be looked at");
+            }
+            Err(error) => {
+                warn!(channel, id, %error, "a message whose work waits is not looked at yet; it is tried again");
+                self.look(channel, id, FETCH_AGAIN);
+            }
+        }
+    }
+}

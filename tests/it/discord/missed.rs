@@ -1,0 +1,172 @@
+//! What is made up for after the link was cut off or herder was away.
+
+use std::time::Duration;
+
+use herder::config::Subject;
+use herder::core::agent::Phase;
+
+use super::Rig;
+use crate::simulated_discord::{Discord, Fault, State};
+
+const MESSAGES: &str = "GET /channels/{channel_id}/messages";
+const MEMBER: &str = "GET /guilds/{guild_id}/members/{user_id}";
+
+fn is_paused(phase: &Phase) -> bool {
+    matches!(phase, Phase::Paused { .. })
+}
+
+/// The link is cut off without a word, this happens, and a new session begins.
+async fn cut_off(rig: &Rig, meanwhile: impl FnOnce()) {
+    let before = rig.sim.gateway().identifies();
+    rig.sim.gateway().zombie(true);
+    meanwhile();
+    rig.sim.gateway().zombie(false);
+    rig.sim.gateway().invalidates(false);
+    rig.sim.gateway().identified(before + 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_fetched_again_that_herder_said_itself() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "count");
+    rig.has_done(1).await;
+    rig.sim.message_in("#spark", |post| post.content.contains("✅")).await;
+    let before = rig.sim.requests(MESSAGES).len();
+    cut_off(&rig, || {}).await;
+    rig.alice.says("#spark", "count on");
+    rig.has_done(2).await;
+    let fetched = rig.sim.requests(MESSAGES).split_off(before);
+    assert!(fetched.is_empty(), "{fetched:?}");
+
+    // Not after a restart either, but for what was written meanwhile.
+    rig.sim
+        .until("the second answer", |state| {
+            state.posts("#spark").filter(|it| it.content.contains("✅")).count() == 2
+        })
+        .await;
+    rig.stop().await;
+    rig.alice.says("#spark", "and on");
+    let before = rig.sim.requests(MESSAGES).len();
+    let mut rig = rig.started().await;
+    rig.has_done(3).await;
+    // What herder said while it went down it did not hear itself.
+    let spark = rig.sim.channel("#spark").await.id.to_string();
+    let mut fetched = rig.sim.requests(MESSAGES).split_off(before);
+    fetched.retain(|request| request.path.contains(&spark));
+    assert_eq!(fetched.len(), 1, "{fetched:?}");
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_comes_late_is_fetched_then() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "zero");
+    rig.has_done(1).await;
+    rig.stop().await;
+    rig.alice.says("#spark", "one");
+    let closed = rig.sim.inject(Fault::refused(403, 50001, "Missing Access").on(MESSAGES).times(u32::MAX));
+    let mut rig = rig.started().await;
+    let asked = |state: &State| {
+        let spark = state.channel("#spark").map(|channel| channel.id.to_string()).unwrap_or_default();
+        let of_spark = |path: &str| path.contains(&spark);
+        state.requests.iter().any(|it| it.route == MESSAGES && it.status == Some(403) && of_spark(&it.path))
+    };
+    rig.sim.until("a refusal", asked).await;
+    closed.lift();
+    rig.sim.brings_guild();
+    assert_eq!(rig.has_done(2).await, ["zero", "one"]);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_changed_unheard_is_changed_all_the_same() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    let first = rig.alice.says("#spark", "fix the bild");
+    let second = rig.alice.says("#spark", "delete everything");
+    rig.alice.says("#spark", "go home");
+    rig.agent("three works", |view| view.agent.queue.len() == 3).await;
+    cut_off(&rig, || {
+        rig.alice.edits(first, "fix the build");
+        rig.alice.deletes(second);
+    })
+    .await;
+    let view = rig.agent("two works", |view| view.agent.queue.len() == 2).await;
+    assert_eq!(view.agent.queue[1].text, "go home");
+    rig.agent("other words", |view| view.agent.queue[0].text == "fix the build").await;
+
+    // A message that was changed and looked at again is not changed again.
+    let edits = |state: &State| state.messages.values().filter(|it| it.content.contains("changed")).count();
+    let before = rig.sim.look(edits);
+    cut_off(&rig, || {}).await;
+    rig.alice.says("#spark", "resume");
+    assert_eq!(rig.has_done(2).await, ["fix the build", "go home"]);
+    assert_eq!(rig.sim.look(edits), before);
+    rig.stop().await;
+}
+
+/// Somebody who may command by a role alone is no stranger because Discord does not tell their roles at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_role_that_is_not_told_is_waited_for() {
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    let role = rig.sim.role("operators", 0);
+    let bob = rig.sim.user("bob").roles(["operators"]);
+    rig.operators = vec![Subject::DiscordRole(role.to_string())];
+    let mut rig = rig.started().await;
+    bob.says("#spark", "zero");
+    rig.has_done(1).await;
+    rig.stop().await;
+    for text in ["one", "two", "three"] {
+        bob.says("#spark", text);
+    }
+    let asked = rig.sim.requests(MEMBER).len();
+    rig.sim.inject(Fault::refused(403, 0, "Access denied").on(MEMBER).times(1));
+    let mut rig = rig.started().await;
+    assert_eq!(rig.has_done(4).await, ["zero", "one", "two", "three"]);
+    // Once in vain, once for all of them.
+    let asked = rig.sim.requests(MEMBER).len() - asked;
+    assert!(asked <= 3, "{asked} requests");
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_discord_gave_up_waiting_for_is_not_done() {
+    // All that is asked is seconds old when it comes.
+    let sim = Discord::builder().clock_behind(Duration::from_secs(10)).start().await;
+    let mut rig = Rig::open(sim).await;
+    rig.sim.command("pause").await;
+    let alice = rig.manager();
+    let resumes = rig.sim.gateway().resumes();
+    rig.sim.gateway().zombie(true);
+    let asked = alice.slash("#spark", "pause", serde_json::json!({}));
+    asked.waited_out();
+    rig.sim.gateway().zombie(false);
+    rig.sim.gateway().drops_rst();
+    rig.sim.gateway().resumed(resumes + 1).await;
+    let refused = |state: &State| {
+        state.requests.iter().any(|it| it.route.contains("/callback") && it.status == Some(404))
+    };
+    rig.sim.until("herder to ask whether Discord still waits", refused).await;
+    // What comes late but in time is done.
+    let answer = alice.slash("#spark", "status", serde_json::json!({})).answer().await;
+    assert!(!answer.content.contains("paused"), "{}", answer.content);
+    alice.slash("#herder", "pause", serde_json::json!({ "agent": "spark" })).answer().await;
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    // So it is with buttons.
+    let post = rig.sim.message_in("#spark", |message| !message.buttons().is_empty()).await;
+    let resumes = rig.sim.gateway().resumes();
+    rig.sim.gateway().zombie(true);
+    alice.clicks(post.id, &post.button("Resume").custom_id).waited_out();
+    rig.sim.gateway().zombie(false);
+    rig.sim.gateway().drops_rst();
+    rig.sim.gateway().resumed(resumes + 1).await;
+    let refused = |state: &State| {
+        let callbacks = state.requests.iter().filter(|it| it.route.contains("/callback"));
+        callbacks.filter(|it| it.status == Some(404)).count() == 2
+    };
+    rig.sim.until("herder to ask again", refused).await;
+    alice.slash("#spark", "status", serde_json::json!({})).answer().await;
+    rig.agent("a pause still", |view| is_paused(&view.agent.phase)).await;
+    rig.stop().await;
+}
