@@ -139,6 +139,7 @@ fn session() -> io::Result<Launch> {
         spec: Arc::new(spec),
         prompt: "go".to_owned(),
         conversation: None,
+        conversed: herder::core::outcome::Usage::default(),
         marker: format!("bench-{}/spark/1", std::process::id()),
         environment: herder::runtime::environment::own_without(&Default::default()),
         clocks: Clocks {
