@@ -14,7 +14,7 @@ use crate::access::Role;
 use crate::core::id::{AgentName, NameError};
 use crate::core::input::Control;
 use crate::core::notice::Refusal;
-use crate::core::spec::{AgentSpec, Permissions, Runtime};
+use crate::core::spec::{AgentSpec, Runtime};
 
 pub(super) const ADD: Command = Command {
     verb: Verb::AgentAdd,
@@ -117,16 +117,8 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     told.extend(problems.iter().map(|problem| tell(voice, problem)));
     match name {
         Some(name) if told.is_empty() => {
-            let other = shares_folder(desk, &spec);
             let notice = desk.fleet.add(spec, desk.asked_for(&name)).await?;
-            let mut answer = desk.accepted(&notice);
-            answer.lines.extend(other.map(|other| {
-                voice.text(
-                    "cmd-agent-shared-folder",
-                    &[("agent", name.as_str().into()), ("other", other.as_str().into())],
-                )
-            }));
-            Ok(answer)
+            Ok(desk.accepted(&notice))
         }
         _ => Err(refused(voice, word, told)),
     }
@@ -160,17 +152,6 @@ async fn problems(spec: &mut AgentSpec, pairs: &[String]) -> Vec<Problem> {
         problems.push(Problem { what: "workspace".to_owned(), why: Why::NoFolder });
     }
     problems
-}
-
-/// Another agent that changes files in the folder of this one.
-fn shares_folder(desk: &Desk<'_>, spec: &AgentSpec) -> Option<AgentName> {
-    let changes = |spec: &AgentSpec| spec.permissions != Permissions::ReadOnly;
-    let views = desk.fleet.agents();
-    let other = views.iter().find(|view| {
-        let theirs = view.agent.spec.as_ref();
-        theirs.is_some_and(|theirs| changes(theirs) && theirs.workspace == spec.workspace)
-    });
-    other.filter(|_| changes(spec)).map(|view| view.name.clone())
 }
 
 async fn is_folder(path: &Path) -> bool {

@@ -515,7 +515,6 @@ cmd-event = { $what ->
 
 cmd-agent-name = „{ $name }“ kann kein Agent heißen: kleine Buchstaben, Ziffern und innen Bindestriche, am Anfang ein Buchstabe, höchstens 30, z. B. spark-codex.
 cmd-agent-name-is-word = „{ $name }“ kann kein Agent heißen: dieses Wort gebraucht herder selbst.
-cmd-agent-shared-folder = { $other } arbeitet im selben Ordner wie { $agent }; zwei Agenten in einem Ordner machen einander die Arbeit zunichte.
 cmd-agent-problems = „{ $name }“: nichts getan, es gibt { $count ->
     [one] { $count } Problem:
    *[other] { $count } Probleme:

@@ -563,7 +563,6 @@ cmd-event = { $what ->
 
 cmd-agent-name = “{ $name }” cannot name an agent: use small letters, digits and hyphens inside, starting with a letter, at most 30 of them, e.g. spark-codex.
 cmd-agent-name-is-word = “{ $name }” cannot name an agent: herder uses that word itself.
-cmd-agent-shared-folder = { $other } works in the same folder as { $agent }; two agents in one folder undo each other's work.
 cmd-agent-problems = “{ $name }”: nothing was done, there { $count ->
     [one] is { $count } problem:
    *[other] are { $count } problems:

@@ -453,7 +453,6 @@ cmd-event = { $what ->
 
 cmd-agent-name = 「{ $name }」はエージェントの名前にできない：英小文字で始め、英小文字・数字・途中のハイフンで 30 文字まで。例：spark-codex
 cmd-agent-name-is-word = 「{ $name }」はエージェントの名前にできない：herder 自身が使う言葉だから。
-cmd-agent-shared-folder = { $other } も { $agent } と同じフォルダーで作業している。二つのエージェントが互いの作業を壊すおそれがある。
 cmd-agent-problems = 「{ $name }」：何もしていない。問題が { $count ->
    *[other] { $count } 件ある：
 }

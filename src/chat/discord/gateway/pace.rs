@@ -150,13 +150,13 @@ mod tests {
         let (mut pace, start) = (Pace::default(), Instant::now());
         pace.begin(1);
         assert!(pace.is_open(start));
-        assert!(!pace.tried(start, 0.5), "the first try is no failure");
+        assert!(!pace.tried(start, 1.0), "the first try is no failure");
         pace.up(start);
         let mut now = start + Duration::from_secs(100);
         let mut waits = Vec::new();
         for _ in 0..7 {
             assert!(pace.is_open(now));
-            assert!(pace.tried(now, 0.5));
+            assert!(pace.tried(now, 1.0));
             let opens = pace.opens.expect("a failed try is followed by a wait");
             assert!(!pace.is_open(opens - Duration::from_millis(1)));
             waits.push((opens - now).as_secs());
@@ -167,7 +167,7 @@ mod tests {
         pace.up(now);
         assert_eq!(pace.fruitless(), 0);
         now += Duration::from_secs(60);
-        pace.tried(now, 0.5);
+        pace.tried(now, 1.0);
         assert_eq!(pace.attempts(), 1, "after a link that lasted it begins anew");
     }
 
