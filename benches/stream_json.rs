@@ -141,6 +141,7 @@ fn session() -> io::Result<Launch> {
         conversation: None,
         conversed: herder::core::outcome::Usage::default(),
         marker: format!("bench-{}/spark/1", std::process::id()),
+        tools: None,
         environment: herder::runtime::environment::own_without(&Default::default()),
         clocks: Clocks {
             startup: long,

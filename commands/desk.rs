@@ -123,6 +123,7 @@ impl<'a> Desk<'a> {
             Verb::TaskCancel => super::task::cancel(self, call).await,
             Verb::Queue => super::queue::run(self, call),
             Verb::Clear => super::clear::run(self, call).await,
+            Verb::Whisper => super::whisper::run(self, call).await,
             Verb::Log => super::log::run(self, call).await,
             Verb::History => super::history::run(self, call).await,
             Verb::Audit => super::audit::run(self, call).await,

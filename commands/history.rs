@@ -11,6 +11,7 @@ use crate::access::Role;
 use crate::core::event::Event;
 use crate::core::id::AccountName;
 use crate::core::usage::Cap;
+use crate::core::whisper::Way;
 use crate::core::work::Actor;
 use crate::journal::{Entry, FleetEvent, Recorded, Stream};
 use crate::l10n::Value;
@@ -40,7 +41,11 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
     let wanted = desk.wanted(call, EVENTS);
     let stream = call.agent.clone().map_or(Stream::Fleet, Stream::Agent);
-    let entries = desk.history(stream, wanted, |_| true).await?;
+    let mut entries = desk.history(stream, wanted, |_| true).await?;
+    // Private words are shown to those who may give them, where nobody else reads the answer.
+    if desk.role < Role::Operator || !desk.private {
+        entries.iter_mut().for_each(hide_whisper);
+    }
     let mut lines: Vec<String> = entries
         .iter()
         .map(|recorded| format!("{} {}", voice.locale.time(recorded.at), line(voice, recorded)))
@@ -49,6 +54,12 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
         lines.push(voice.text("cmd-history-empty", &[]));
     }
     Ok(Answer::lines(lines).with(json!(entries)))
+}
+
+fn hide_whisper(recorded: &mut Recorded) {
+    if let Entry::Agent(Event::Whispered { whisper }) = &mut recorded.entry {
+        "…".clone_into(&mut whisper.text);
+    }
 }
 
 fn line(voice: Voice<'_>, recorded: &Recorded) -> String {
@@ -99,6 +110,22 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
         Event::Steered { work, .. } => say(voice, "steered", task(*work), None, ""),
         Event::TaskEnded { work, end, note } => {
             say(voice, "task-ended", format!("{} {}", task(*work), locale.task_end(*end)), None, note)
+        }
+        Event::Whispered { whisper } => {
+            say(voice, "whispered", task(whisper.id), Some(&whisper.by), &whisper.text)
+        }
+        Event::WhispersDelivered { whispers, way, .. } => {
+            let ids: Vec<String> = whispers.iter().map(|id| task(*id)).collect();
+            let how = match way {
+                Way::Tool => "whispers-tool",
+                Way::Turn => "whispers-turn",
+                Way::Prompt => "whispers-prompt",
+            };
+            say(voice, how, ids.join(", "), None, "")
+        }
+        Event::TaskReported { work, report, .. } => {
+            let what = format!("{} {}", task(*work), locale.task_end(report.end));
+            say(voice, "task-reported", what, None, &report.note)
         }
         Event::Discarded { work, by } => say(voice, "discarded", task(*work), Some(by), ""),
         Event::SessionStarted { session, work, .. } => {
@@ -200,7 +227,8 @@ mod tests {
     use crate::core::spec::{AgentSpec, Runtime};
     use crate::core::time::Timestamp;
     use crate::core::usage::{Cap, Unit, Waived, Warned, Window};
-    use crate::core::work::{TaskEnd, Work, WorkKind};
+    use crate::core::whisper::Whisper;
+    use crate::core::work::{TaskEnd, TaskReport, Work, WorkKind};
     use crate::journal::Tie;
     use crate::l10n::Locale;
     use crate::outbox::Redactor;
@@ -229,6 +257,17 @@ mod tests {
             Event::Withdrawn { work, by: by.clone() },
             Event::Steered { session, work },
             Event::TaskEnded { work, end: TaskEnd::Done, note: text() },
+            Event::Whispered {
+                whisper: Box::new(Whisper {
+                    id: work,
+                    text: text(),
+                    by: by.clone(),
+                    at: Timestamp::default(),
+                    prompted: None,
+                }),
+            },
+            Event::WhispersDelivered { session, whispers: vec![work], way: Way::Turn },
+            Event::TaskReported { session, work, report: TaskReport { end: TaskEnd::Blocked, note: text() } },
             Event::Discarded { work, by: by.clone() },
             Event::SessionStarted { session, work: whole, trial: false },
             Event::ProcessStarted { session, pid: 4711, started: 1 },
@@ -319,6 +358,9 @@ mod tests {
             #7 taken back by alice
             #7 put into the running turn
             task #7 done: so it is
+            whisper #7 by alice: so it is
+            whisper #7 put into the running turn
+            said of task #7 blocked: so it is
             #7 discarded by alice
             session 4 started: #7 fix the tests (alice)
             process 4711 started

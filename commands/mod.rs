@@ -57,6 +57,7 @@ mod status;
 mod stop_all;
 mod task;
 mod usage;
+mod whisper;
 
 use std::fmt::Write as _;
 
@@ -86,6 +87,7 @@ pub enum Verb {
     TaskCancel,
     Queue,
     Clear,
+    Whisper,
     Log,
     History,
     Audit,
@@ -242,7 +244,7 @@ impl Command {
 }
 
 /// Every command there is, in the order help shows them.
-pub static COMMANDS: [&Command; 23] = [
+pub static COMMANDS: [&Command; 24] = [
     &pause::COMMAND,
     &resume::COMMAND,
     &abort::COMMAND,
@@ -256,6 +258,7 @@ pub static COMMANDS: [&Command; 23] = [
     &task::CANCEL,
     &queue::COMMAND,
     &clear::COMMAND,
+    &whisper::COMMAND,
     &log::COMMAND,
     &history::COMMAND,
     &audit::COMMAND,
@@ -272,7 +275,7 @@ pub static COMMANDS: [&Command; 23] = [
 pub const GROUPS: [&str; 2] = ["agent", "task"];
 
 /// Words of commands to come: kept free now, so that they are never taken for work.
-pub const KEPT: [&str; 4] = ["approve", "deny", "ack", "whisper"];
+pub const KEPT: [&str; 3] = ["approve", "deny", "ack"];
 
 /// The command of a verb.
 #[must_use]

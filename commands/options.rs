@@ -85,7 +85,7 @@ impl Command {
     /// Whether its answer is for whoever gave it alone.
     #[must_use]
     pub fn is_private(&self) -> bool {
-        self.verb == Verb::Link
+        matches!(self.verb, Verb::Link | Verb::Whisper)
     }
 
     /// The fields of the form that asks for what is long, where a network has forms and it was not given.
@@ -123,6 +123,7 @@ impl Command {
             | Verb::History
             | Verb::Audit
             | Verb::Help
+            | Verb::Whisper
             | Verb::Link => &[],
         }
     }

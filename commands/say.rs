@@ -129,6 +129,7 @@ pub(super) const fn end_key(end: TaskEnd) -> &'static str {
         TaskEnd::Done => "done",
         TaskEnd::Failed => "failed",
         TaskEnd::Cancelled => "cancelled",
+        TaskEnd::Blocked => "blocked",
     }
 }
 

@@ -89,6 +89,7 @@ work-round = Durchlauf
 task-done = erledigt
 task-failed = gescheitert
 task-cancelled = zurückgezogen
+task-blocked = blockiert
 
 ## Wie eine Sitzung endete
 
@@ -161,6 +162,8 @@ notice-account-blocked = 🚨 Konto **{ $account }**: { $category }, bemerkt bei
 notice-account-opened = ▶️ Konto **{ $account }** ist wieder offen, dank { $by }. Seine Agenten machen weiter.
 notice-timed-out = ❌ **{ $agent }** brauchte länger als { $limit } und wurde angehalten. Noch ein Versuch in { $countdown }…
 notice-task-failed = ❌ **{ $agent }** hat Aufgabe { $task } aufgegeben: { $detail }
+notice-task-blocked = 🧱 **{ $agent }** kommt bei Aufgabe { $task } nicht weiter: { $detail }
+notice-notified = 🔔 **{ $agent }** meldet: { $detail }
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } Wird unterbrochen…
 notice-permission-denied = ⚙️ **{ $agent }** hat um Erlaubnis gebeten und ein Nein bekommen, weil von hier aus noch niemand gefragt werden kann: { $what } (autonomy = full würde es erlauben.)
 notice-needs-intervention = 🧯 **{ $agent }** braucht Hilfe: { $failures ->
@@ -222,6 +225,7 @@ notice-queued-while-waiting = 👀 { $kind ->
    *[other] Wartet bei **{ $agent }** auf Platz { $position }; Zustand: { $why }.
 } `@{ $agent } restart` überspringt die Wartezeit.
 notice-steering = 👀 Bei laufender Arbeit an **{ $agent }** weitergegeben.
+notice-whispered = 🤫 **{ $agent }** erfährt es, und sonst niemand: mit dem nächsten Werkzeugaufruf, im laufenden Zug oder mit der nächsten Eingabe.
 notice-reworded = 👀 **{ $agent }** tut stattdessen: { $work }
 notice-withdrawn = 👀 Zurückgenommen bei **{ $agent }**: { $work }
 notice-cleared = 👀 { $count ->
@@ -304,6 +308,8 @@ refusal-no-such-task = Es gibt keine Aufgabe { $task }. `!task list` zeigt alle.
 refusal-task-over = Aufgabe { $task } ist schon vorbei: { $end }.
 refusal-work-running = **{ $agent }** arbeitet schon daran, so wie es da stand. Bitte sagen, was anders ist, oder `@{ $agent } abort` und neu sagen.
 refusal-work-over = **{ $agent }** ist damit fertig; die Änderung kommt zu spät. Bitte neu sagen.
+refusal-no-task = **{ $agent }** arbeitet gerade an keiner Aufgabe, sondern an einer Nachricht oder Runde; die endet mit der Antwort.
+refusal-whispers-full = Für **{ $agent }** warten schon { $max } Geflüster; sie werden übergeben, wenn wieder gearbeitet wird.
 refusal-queue-full = Die Warteschlange von **{ $agent }** ist voll ({ $max }). Bitte warten oder die Nachrichten mit `@{ $agent } clear` verwerfen.
 refusal-queue-empty = Bei **{ $agent }** warten keine Nachrichten.
 refusal-empty-work = Was soll **{ $agent }** tun? Zum Beispiel `@{ $agent } lass die Tests laufen`.
@@ -329,6 +335,7 @@ cmd-about-task-show = eine Aufgabe ganz
 cmd-about-task-cancel = eine Aufgabe abbrechen, ob wartend oder laufend
 cmd-about-queue = was auf einen Agenten wartet
 cmd-about-clear = die wartenden Nachrichten eines Agenten verwerfen; Aufgaben bleiben
+cmd-about-whisper = einem Agenten etwas unter vier Augen sagen
 cmd-about-log = die letzten Schritte eines Agenten; mit 1 oder einer Sitzung alles daraus
 cmd-about-history = was mit einem Agenten oder der Herde geschah
 cmd-about-audit = wer was befohlen hat
@@ -461,6 +468,7 @@ cmd-audit-empty = Noch hat niemand etwas befohlen.
 cmd-audit-line = { $name } ({ $identity }, { $network } { $place }): { $text }
 cmd-history-empty = Noch ist nichts geschehen.
 cmd-history-failed = Das Journal ließ sich nicht lesen; herders Log nennt die Ursache.
+cmd-whisper-private = Hier lesen alle mit. Flüstere **{ $agent }** in einer privaten Nachricht an mich: whisper { $agent } und den Text.
 cmd-until = bis { $until }
 cmd-event-by = durch { $name }
 cmd-event = { $what ->
@@ -473,6 +481,11 @@ cmd-event = { $what ->
     [withdrawn] { $subject } zurückgenommen
     [steered] { $subject } in den laufenden Schritt gegeben
     [task-ended] Aufgabe { $subject }
+    [task-reported] Meldung zu Aufgabe { $subject }
+    [whispered] Geflüster { $subject }
+    [whispers-tool] Geflüster { $subject } mit einem Werkzeugaufruf übergeben
+    [whispers-turn] Geflüster { $subject } in den laufenden Schritt gegeben
+    [whispers-prompt] Geflüster { $subject } mit der Eingabe übergeben
     [discarded] { $subject } verworfen
     [session-started] Sitzung { $subject } begonnen
     [process-started] Prozess { $subject } gestartet

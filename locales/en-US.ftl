@@ -104,6 +104,7 @@ work-round = round
 task-done = done
 task-failed = failed
 task-cancelled = cancelled
+task-blocked = blocked
 
 ## How a session ended
 
@@ -183,6 +184,8 @@ notice-account-blocked = 🚨 Account **{ $account }**: { $category }, seen by *
 notice-account-opened = ▶️ Account **{ $account }** is open again, thanks to { $by }. Its agents go on.
 notice-timed-out = ❌ **{ $agent }** took longer than { $limit } and was stopped. Trying once more in { $countdown }…
 notice-task-failed = ❌ **{ $agent }** gave up task { $task }: { $detail }
+notice-task-blocked = 🧱 **{ $agent }** is blocked on task { $task }: { $detail }
+notice-notified = 🔔 **{ $agent }** says: { $detail }
 # $clock: one of clock-…; $detail: what was seen.
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } Interrupting it…
 notice-permission-denied = ⚙️ **{ $agent }** asked for permission and was told no, since nobody can be asked from here yet: { $what } (autonomy = full would allow it.)
@@ -251,6 +254,7 @@ notice-queued-while-waiting = 👀 { $kind ->
    *[other] Queued for **{ $agent }** at position { $position }. It is { $why }.
 } `@{ $agent } restart` skips the wait.
 notice-steering = 👀 Passed on to **{ $agent }** while it works.
+notice-whispered = 🤫 **{ $agent }** is told, and nobody else: with its next tool call, its running turn or its next prompt.
 notice-reworded = 👀 **{ $agent }** will do this instead: { $work }
 notice-withdrawn = 👀 Taken back from the queue of **{ $agent }**: { $work }
 notice-cleared = 👀 { $count ->
@@ -335,6 +339,8 @@ refusal-no-such-task = There is no task { $task }. `!task list` shows those ther
 refusal-task-over = Task { $task } is already over: { $end }.
 refusal-work-running = **{ $agent }** has this already, as it was. Say what is different, or `@{ $agent } abort` and say it anew.
 refusal-work-over = **{ $agent }** is through with this; the change comes too late. Say it anew.
+refusal-no-task = **{ $agent }** works on no task now: what it has is a message or a round, which its answer ends.
+refusal-whispers-full = **{ $agent }** has { $max } whispers waiting already; it gets them when it works next.
 refusal-queue-full = The queue of **{ $agent }** is full ({ $max }). Wait, or drop its messages with `@{ $agent } clear`.
 refusal-queue-empty = **{ $agent }** has no queued messages.
 refusal-empty-work = Tell **{ $agent }** what to do, e.g. `@{ $agent } run the tests`.
@@ -361,6 +367,7 @@ cmd-about-task-show = one task in full
 cmd-about-task-cancel = cancel a task, queued or running
 cmd-about-queue = what waits for an agent
 cmd-about-clear = drop an agent's queued messages; tasks stay
+cmd-about-whisper = tell an agent something in private
 cmd-about-log = an agent's last turns; with 1 or a session all that was said in it
 cmd-about-history = what happened to an agent, or to the fleet
 cmd-about-audit = who commanded what
@@ -507,6 +514,7 @@ cmd-audit-empty = Nothing was commanded yet.
 cmd-audit-line = { $name } ({ $identity }, { $network } { $place }): { $text }
 cmd-history-empty = Nothing happened yet.
 cmd-history-failed = The journal could not be read; herder's log names the cause.
+cmd-whisper-private = Everybody reads along here. Whisper to **{ $agent }** in a private message to me: whisper { $agent } and the text.
 cmd-until = until { $until }
 # After an event that a person caused.
 cmd-event-by = by { $name }
@@ -521,6 +529,11 @@ cmd-event = { $what ->
     [withdrawn] { $subject } taken back
     [steered] { $subject } put into the running turn
     [task-ended] task { $subject }
+    [task-reported] said of task { $subject }
+    [whispered] whisper { $subject }
+    [whispers-tool] whisper { $subject } handed over with a tool call
+    [whispers-turn] whisper { $subject } put into the running turn
+    [whispers-prompt] whisper { $subject } handed over with the prompt
     [discarded] { $subject } discarded
     [session-started] session { $subject } started
     [process-started] process { $subject } started

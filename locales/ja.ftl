@@ -74,6 +74,7 @@ work-round = ラウンド
 task-done = 完了
 task-failed = 失敗
 task-cancelled = 取り消し
+task-blocked = 行き詰まり
 
 ## セッションの終わり方
 
@@ -145,6 +146,8 @@ notice-account-blocked = 🚨 アカウント **{ $account }**: { $category }（
 notice-account-opened = ▶️ アカウント **{ $account }** は { $by } が再開しました。エージェントは作業を続けます。
 notice-timed-out = ❌ **{ $agent }** は{ $limit }を超えたため停止しました。{ $countdown }後にもう一度だけ試します…
 notice-task-failed = ❌ **{ $agent }** はタスク { $task } を断念しました: { $detail }
+notice-task-blocked = 🧱 **{ $agent }** はタスク { $task } を先へ進められません: { $detail }
+notice-notified = 🔔 **{ $agent }** からのお知らせ: { $detail }
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } 中断します…
 notice-permission-denied = ⚙️ **{ $agent }** が許可を求めましたが、まだここから人に尋ねられないため拒否しました: { $what } (autonomy = full なら許可されます。)
 notice-needs-intervention = 🧯 **{ $agent }** は対応が必要です: { $window }以内に{ $failures }回失敗しました。最後の理由: { $detail } もう再起動しません。`@{ $agent } log` を読み、`@{ $agent } resume` で一度だけ試せます。
@@ -197,6 +200,7 @@ notice-queued-while-waiting = 👀 { $kind ->
    *[other] **{ $agent }** の待ち行列の{ $position }番目に入りました。いまは{ $why }です。
 }`@{ $agent } restart` で待たずに始めます。
 notice-steering = 👀 作業中の **{ $agent }** に伝えます。
+notice-whispered = 🤫 **{ $agent }** だけに伝えます。次のツール呼び出し、進行中のターン、または次のプロンプトで届きます。
 notice-reworded = 👀 **{ $agent }** は代わりにこれをします: { $work }
 notice-withdrawn = 👀 **{ $agent }** の待ち行列から取り消しました: { $work }
 notice-cleared = 👀 **{ $agent }** の待ち行列からメッセージを{ $count }件破棄しました。タスクは残ります。
@@ -254,6 +258,8 @@ refusal-no-such-task = タスク { $task } はありません。`!task list` で
 refusal-task-over = タスク { $task } はもう終わっています: { $end }。
 refusal-work-running = **{ $agent }** はもとの内容ですでに作業中です。違う点を伝えるか、`@{ $agent } abort` のあとで言い直してください。
 refusal-work-over = **{ $agent }** はもうこれを終えています。変更は間に合いません。言い直してください。
+refusal-no-task = **{ $agent }** は今タスクに取り組んでいません。メッセージや巡回は、その答えで終わります。
+refusal-whispers-full = **{ $agent }** にはすでに { $max } 件のささやきが待っています。次に動くときに届きます。
 refusal-queue-full = **{ $agent }** の待ち行列はいっぱいです（{ $max }）。待つか、`@{ $agent } clear` でメッセージを破棄してください。
 refusal-queue-empty = **{ $agent }** に待っているメッセージはありません。
 refusal-empty-work = **{ $agent }** に何をするか伝えてください。例: `@{ $agent } テストを実行して`
@@ -279,6 +285,7 @@ cmd-about-task-show = タスクの詳細
 cmd-about-task-cancel = 待機中または実行中のタスクを取り消す
 cmd-about-queue = エージェントを待っているもの
 cmd-about-clear = 待機中のメッセージを捨てる。タスクは残る
+cmd-about-whisper = エージェントだけに何かを伝える
 cmd-about-log = エージェントの最近のターン。1かセッション番号でその全文
 cmd-about-history = エージェントまたは全体に起きたこと
 cmd-about-audit = 誰が何を命じたか
@@ -399,6 +406,7 @@ cmd-audit-empty = まだ何も命じられていない。
 cmd-audit-line = { $name }（{ $identity }、{ $network } { $place }）：{ $text }
 cmd-history-empty = まだ何も起きていない。
 cmd-history-failed = ジャーナルを読めなかった。原因は herder のログにある。
+cmd-whisper-private = ここではみんなが読めます。**{ $agent }** へのささやきは、わたしへの個人メッセージで whisper { $agent } と本文を送ってください。
 cmd-until = { $until } まで
 cmd-event-by = （{ $name }）
 cmd-event = { $what ->
@@ -411,6 +419,11 @@ cmd-event = { $what ->
     [withdrawn] { $subject } を取り消し
     [steered] { $subject } を実行中のターンへ
     [task-ended] タスク { $subject }
+    [task-reported] タスク { $subject } についての報告
+    [whispered] ささやき { $subject }
+    [whispers-tool] ささやき { $subject } をツール呼び出しで伝達
+    [whispers-turn] ささやき { $subject } を実行中のターンへ
+    [whispers-prompt] ささやき { $subject } をプロンプトで伝達
     [discarded] { $subject } を破棄
     [session-started] セッション { $subject } 開始
     [process-started] プロセス { $subject } 起動

@@ -25,6 +25,7 @@
 //! | [`core`] | what follows from what: agents, events, effects, restarts, the breaker, usage and caps, notices; no I/O, no clock, no tasks |
 //! | [`supervisor`] | the shell around the core: one task per agent, the root, one timer for all countdowns |
 //! | [`runtime`] | one child process for one session: protocols, clocks on evidence, the stop ladder, orphans |
+//! | [`tools`] | what agents get from herder over MCP: channels to speak and read in, word of their tasks, whispers |
 //! | [`journal`] | everything herder knows, in sled: commit, replay, snapshots, archives, export and import |
 //! | [`outbox`] | posts on their way out: order, lanes, windows, redaction, splitting |
 //! | [`chat`] | networks in neutral terms; [`chat::irc`], [`chat::discord`], [`chat::embedded_ircd`], [`chat::console`] |
@@ -84,3 +85,4 @@ pub mod run;
 pub mod runtime;
 pub mod supervisor;
 pub mod telemetry;
+pub mod tools;

@@ -149,6 +149,11 @@ pub async fn bind(path: &Path) -> Result<Bound, BindError> {
 }
 
 impl Bound {
+    /// The listener, and the file to take away when it is done.
+    pub(crate) fn into_parts(self) -> (UnixListener, PathBuf) {
+        (self.listener, self.path)
+    }
+
     /// Answers until `shutdown`; requests that have begun are answered to their end.
     pub async fn serve(self, dispatcher: Dispatcher, shutdown: CancellationToken) {
         let peers = TaskTracker::new();

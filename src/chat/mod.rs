@@ -140,4 +140,6 @@ pub struct ChannelWanted {
     pub target: Target,
     /// The topic; `None` leaves it alone.
     pub topic: Option<String>,
+    /// On which network alone; `None`: on every one.
+    pub network: Option<NetworkName>,
 }

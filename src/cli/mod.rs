@@ -123,6 +123,9 @@ enum Own {
         /// The shell
         shell: Shell,
     },
+    /// The tool server that agents' CLIs start
+    #[command(hide = true)]
+    Mcp,
     /// One of the demo's scripted agents
     #[command(hide = true)]
     DemoAgent {
@@ -161,6 +164,7 @@ fn perform(cli: Cli) -> ExitCode {
         Own::Export { output } => transfer::export(&global.data_dir(), output.as_deref()),
         Own::Import { file } => transfer::import(&file, &global.data_dir()),
         Own::Completions { shell } => completions(shell),
+        Own::Mcp => mcp(),
         Own::DemoAgent { script } => demo_agent(&script),
     }
 }
@@ -295,6 +299,13 @@ fn demo(global: &Global, port: u16, tour: bool, logs: &Logs) -> ExitCode {
 
 fn demo_agent(script: &[String]) -> ExitCode {
     demo::agent::run(script)
+}
+
+fn mcp() -> ExitCode {
+    match crate::tools::stdio::main() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failed(error),
+    }
 }
 
 fn completions(shell: Shell) -> ExitCode {

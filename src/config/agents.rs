@@ -12,6 +12,8 @@ use crate::core::id::{AccountName, AgentName};
 use crate::core::outcome::Category;
 use crate::core::spec::{AgentSpec, Autonomy, Pattern, Permissions, PromptMode, Relay, Runtime};
 
+use crate::tools::places;
+
 use super::section::Section;
 use super::{IrcNetwork, spending, validate};
 
@@ -129,7 +131,21 @@ fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
     command(section, &mut spec, runtime);
     environment(section, &mut spec);
     spec.patterns = patterns(section, runtime);
+    spec.channels = channels(section);
     known.then_some(spec)
+}
+
+fn channels(section: &Section<'_>) -> Vec<String> {
+    let texts = section.texts("channels").unwrap_or_default();
+    if texts.len() > places::CHANNELS_MAX {
+        section.problem("channels", format!("an agent has at most {}", places::CHANNELS_MAX));
+    }
+    for text in &texts {
+        if let Err(why) = places::entry(&text.value) {
+            section.problem_at(text.line, "channels", why);
+        }
+    }
+    texts.into_iter().map(|text| text.value).collect()
 }
 
 fn runtime(section: &Section<'_>) -> Option<Runtime> {

@@ -126,6 +126,8 @@ pub struct Config {
     pub policy: Policy,
     /// What is kept, and for how long.
     pub history: History,
+    /// The agents' own tools.
+    pub tools: Tools,
     /// Agents written in the file.
     pub agents: Vec<AgentSpec>,
     /// Every secret of the file, and every variable an agent gets that looks like one, for redaction.
@@ -248,6 +250,23 @@ pub struct History {
     pub warn_free: u64,
 }
 
+/// The agents' own tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tools {
+    /// Whether agents are given them.
+    pub enabled: bool,
+    /// What an agent may say in a minute.
+    pub sends_per_minute: usize,
+    /// How often an agent may call for people in an hour.
+    pub notices_per_hour: usize,
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        Self { enabled: true, sends_per_minute: 10, notices_per_hour: 6 }
+    }
+}
+
 impl Default for History {
     fn default() -> Self {
         Self {
@@ -280,6 +299,7 @@ mod tests {
         let empty = read("").expect("an empty file is a configuration").config;
         assert_eq!(config.policy, empty.policy);
         assert_eq!(config.history, empty.history);
+        assert_eq!(config.tools, empty.tools);
         assert_eq!(config.access, empty.access);
         assert_eq!((config.name, config.data_dir, config.locale), (empty.name, empty.data_dir, empty.locale));
         let short = "[[irc]]\nname = \"libera\"\nserver = \"irc.libera.chat\"";

@@ -10,7 +10,7 @@ use crate::core::policy::{Exponential, Intensity, Policy};
 
 use super::problems::{Problem, Problems};
 use super::section::{Reading, Section, Surroundings};
-use super::{AccessRules, Config, History, access, agents, discord, irc, spending};
+use super::{AccessRules, Config, History, Tools, access, agents, discord, irc, spending};
 
 /// What a file that was read leaves behind.
 #[derive(Debug)]
@@ -83,6 +83,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     policy.prices = spending::prices(&top);
     spending::warn(&top, &policy, &agents);
     let history = top.table("history").map_or_else(History::default, history);
+    let tools = top.table("tools").map_or_else(Tools::default, tools);
     let access = match top.table("access") {
         Some(section) => access::rules(section, discord.is_some(), &irc),
         None => AccessRules::default(),
@@ -109,6 +110,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         access,
         policy,
         history,
+        tools,
         agents,
         secrets: reading.secrets.take(),
         secret_variables: reading.secret_variables.take(),
@@ -181,6 +183,24 @@ fn intensity(section: Section<'_>, count: &'static str, default: Intensity) -> I
     let window = section.duration("window", SHORTEST_CLOCK).unwrap_or(default.window);
     section.finish();
     Intensity { count: number.unwrap_or(default.count), window }
+}
+
+/// More than this in its window and a channel is nobody else's any more.
+const SAYINGS_MAX: u64 = 1000;
+
+fn tools(section: Section<'_>) -> Tools {
+    let default = Tools::default();
+    let count = |key, default| {
+        let number = section.number(key, 0..=SAYINGS_MAX);
+        number.and_then(|number| usize::try_from(number).ok()).unwrap_or(default)
+    };
+    let tools = Tools {
+        enabled: section.flag("enabled").unwrap_or(default.enabled),
+        sends_per_minute: count("sends_per_minute", default.sends_per_minute),
+        notices_per_hour: count("notices_per_hour", default.notices_per_hour),
+    };
+    section.finish();
+    tools
 }
 
 /// Fewer events than this would leave nothing for `history` and `log` to show.

@@ -11,7 +11,8 @@ use super::outcome::{Outcome, Usage};
 use super::spec::AgentSpec;
 use super::time::Timestamp;
 use super::usage::{Books, Waived, Warned};
-use super::work::{Actor, FinishedTask, Work};
+use super::whisper::Whisper;
+use super::work::{Actor, FinishedTask, TaskReport, Work};
 
 /// The most finished tasks an agent remembers for `task list`; older ones are in the history.
 pub const FINISHED_MAX: usize = 50;
@@ -122,6 +123,9 @@ pub struct Unfinished {
     pub progress: String,
     /// Messages that were steered into those sessions: a new session must hear of them again.
     pub steered: VecDeque<String>,
+    /// What the agent has said of it by its tools: it counts when the session is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<TaskReport>,
 }
 
 /// One agent.
@@ -141,6 +145,9 @@ pub struct Agent {
     pub current: Option<Work>,
     /// Tasks that are over, oldest first.
     pub finished: VecDeque<FinishedTask>,
+    /// Whispers that were not handed over yet, oldest first.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub whispers: VecDeque<Whisper>,
     /// What is known of work that a session had and did not finish, for the next session's recap.
     #[serde(default)]
     pub unfinished: Option<Unfinished>,
@@ -211,6 +218,7 @@ impl Default for Agent {
             queue: VecDeque::new(),
             current: None,
             finished: VecDeque::new(),
+            whispers: VecDeque::new(),
             unfinished: None,
             timed_out: None,
             stopped_by: None,

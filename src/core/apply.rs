@@ -11,6 +11,7 @@ use super::recap::{PROGRESS_MAX, bounded};
 use super::spec::AgentSpec;
 use super::time::Timestamp;
 use super::usage::{PROVISIONAL, Waived, Warned};
+use super::whisper::Whisper;
 use super::work::{Actor, FinishedTask, TaskEnd, Work, WorkKind};
 
 /// The most steered messages that are kept for a recap; a turn that took more has long seen the first.
@@ -26,6 +27,16 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::Cleared { works, .. } => cleared(agent, works),
         Event::Steered { work, .. } => steered(agent, *work),
         Event::TaskEnded { work, end, note } => task_ended(agent, *work, *end, note, at),
+        Event::Whispered { whisper } => whispered(agent, whisper),
+        Event::WhispersDelivered { whispers, .. } => {
+            agent.whispers.retain(|waiting| !whispers.contains(&waiting.id));
+        }
+        Event::TaskReported { work, report, .. } => {
+            if let Some(unfinished) = agent.unfinished.as_mut().filter(|unfinished| unfinished.work == *work)
+            {
+                unfinished.report = Some(report.clone());
+            }
+        }
         Event::Reworded { work, text, .. } => {
             if let Some(queued) = agent.queue.iter_mut().find(|queued| queued.id == *work) {
                 queued.text.clone_from(text);
@@ -148,6 +159,12 @@ fn queued(agent: &mut Agent, work: &Work) {
     }
 }
 
+fn whispered(agent: &mut Agent, whisper: &Whisper) {
+    if !agent.whispers.iter().any(|known| known.id == whisper.id) {
+        agent.whispers.push_back(whisper.clone());
+    }
+}
+
 fn cleared(agent: &mut Agent, works: &[WorkId]) {
     for work in works {
         take(agent, *work);
@@ -190,6 +207,9 @@ fn task_ended(agent: &mut Agent, id: WorkId, end: TaskEnd, note: &str, at: Times
 fn session_started(agent: &mut Agent, session: SessionId, work: &Work, at: Timestamp) {
     agent.queue.retain(|queued| queued.id != work.id);
     agent.current = Some(work.clone());
+    for whisper in &mut agent.whispers {
+        whisper.prompted = Some(session);
+    }
     let known = agent.unfinished.as_ref().is_some_and(|unfinished| unfinished.work == work.id);
     if !known {
         agent.unfinished = Some(Unfinished {
@@ -197,6 +217,7 @@ fn session_started(agent: &mut Agent, session: SessionId, work: &Work, at: Times
             tries: 0,
             progress: String::new(),
             steered: Default::default(),
+            report: None,
         });
     }
     agent.process = None;

@@ -17,6 +17,17 @@ pub enum Effect {
         conversation: Option<String>,
         /// Words for a session that follows a failed one: what it was doing.
         recap: Option<String>,
+        /// Whispers for the head of its prompt, as the agent reads them.
+        whispers: Vec<String>,
+    },
+    /// Hand a whisper over while the session runs, if there is a way. It waits until it is said that it was.
+    Whisper {
+        /// The session.
+        session: SessionId,
+        /// Which.
+        whisper: WorkId,
+        /// As the agent reads it.
+        text: String,
     },
     /// The process's record is on disk: the driver may give it its work.
     Go {

@@ -11,7 +11,8 @@ use super::outcome::{Category, Outcome, Usage};
 use super::spec::AgentSpec;
 use super::time::Timestamp;
 use super::usage::{Cap, Unit};
-use super::work::{Actor, TaskEnd, Work};
+use super::whisper::{Way, Whisper};
+use super::work::{Actor, TaskEnd, TaskReport, Work};
 
 /// Why a session is being stopped, which decides what follows when it is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +132,29 @@ pub enum Event {
         end: TaskEnd,
         /// The result or the reason, bounded.
         note: String,
+    },
+    /// The agent said of its own task how it stands; that counts when its session is over.
+    TaskReported {
+        /// The session.
+        session: SessionId,
+        /// The task.
+        work: WorkId,
+        /// What it said.
+        report: TaskReport,
+    },
+    /// A person said something for the agent alone.
+    Whispered {
+        /// What.
+        whisper: Box<Whisper>,
+    },
+    /// The agent has got whispers.
+    WhispersDelivered {
+        /// The session that has them.
+        session: SessionId,
+        /// Which.
+        whispers: Vec<WorkId>,
+        /// How.
+        way: Way,
     },
     /// Work that a session had is given up (abort). Messages have no state of their own, so this is their end.
     Discarded {

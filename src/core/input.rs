@@ -6,7 +6,7 @@ use super::id::{SessionId, WorkId};
 use super::outcome::{Category, Outcome};
 use super::spec::AgentSpec;
 use super::usage::Reading;
-use super::work::{Actor, WorkKind};
+use super::work::{Actor, TaskReport, WorkKind};
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +60,20 @@ pub enum Input {
         /// How long.
         silent: Duration,
     },
+    /// The agent says by its tools how its task stands. Refused if the session is not the current one, or has no task.
+    Reported {
+        /// Its session.
+        session: SessionId,
+        /// What it says.
+        report: TaskReport,
+    },
+    /// Whispers were handed over with the result of a tool call.
+    WhispersTaken {
+        /// The session that has them.
+        session: SessionId,
+        /// Which.
+        whispers: Vec<WorkId>,
+    },
     /// The supervisor panicked and was rebuilt from the journal; its process tree, if any, has been ended.
     Panicked {
         /// The panic's message.
@@ -103,6 +117,13 @@ pub enum Control {
     Withdraw(WorkId),
     /// Cancels a task, queued or running.
     CancelTask(WorkId),
+    /// Words for the agent alone.
+    Whisper {
+        /// The id that was drawn for them.
+        id: WorkId,
+        /// What they say.
+        text: String,
+    },
     /// Drops queued messages; tasks stay.
     Clear,
     /// A changed spec, used from the next session on.

@@ -29,6 +29,7 @@ pub mod restart;
 pub mod spec;
 pub mod time;
 pub mod usage;
+pub mod whisper;
 pub mod work;
 
 pub use apply::apply;

@@ -82,6 +82,10 @@ pub enum Notice {
     TimedOut { agent: AgentName, limit: Duration, restart_in: Duration },
     /// ❌ The task was given up.
     TaskFailed { agent: AgentName, task: WorkId, detail: String },
+    /// ❌ The agent says that it cannot go on with its task without somebody else.
+    TaskBlocked { agent: AgentName, task: WorkId, detail: String },
+    /// 🔔 The agent calls for people's attention, in its own words.
+    Notified { agent: AgentName, detail: String },
     /// ❌ A clock ran out: which, with the evidence; the interrupt follows.
     ClockRanOut { agent: AgentName, clock: Clock, evidence: String },
     /// ⚙️ It asked for permission and was told no, because nobody can be asked yet.
@@ -136,6 +140,8 @@ pub enum Notice {
     Reworded { agent: AgentName, work: String },
     /// Work that waited was taken back.
     Withdrawn { agent: AgentName, work: String },
+    /// Words for the agent alone were taken; they are not repeated.
+    Whispered { agent: AgentName },
     /// Messages dropped.
     Cleared { agent: AgentName, count: u32 },
     /// Task ended by a person.
@@ -233,8 +239,12 @@ pub enum Refusal {
     WorkRunning { agent: AgentName },
     /// The agent is through with the work.
     WorkOver { agent: AgentName },
+    /// The agent works on no task.
+    NoTask { agent: AgentName },
     /// The queue is full.
     QueueFull { agent: AgentName, max: u32 },
+    /// So many whispers wait already.
+    WhispersFull { agent: AgentName, max: u32 },
     /// Nothing queued.
     QueueEmpty { agent: AgentName },
     /// No text.

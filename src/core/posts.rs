@@ -6,7 +6,7 @@
 use super::Context;
 use super::agent::{Agent, Breaker, Phase};
 use super::breaker;
-use super::decide::{CUT, excerpt};
+use super::decide::{CUT, TIMEOUT, excerpt};
 use super::event::{Event, PauseReason, StopReason, WaitReason};
 use super::id::{AgentName, WorkId};
 use super::notice::{Audience, Notice};
@@ -69,7 +69,7 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         Event::Requeued { work } => requeued(agent, *work),
         // The post about the removal says how many.
         Event::TaskEnded { .. } if agent.phase == Phase::Removed => Vec::new(),
-        Event::TaskEnded { work, end, .. } => task_ended(agent, name, *work, *end),
+        Event::TaskEnded { work, end, note } => task_ended(agent, name, *work, *end, note),
         Event::Discarded { work, by } => discarded(agent, name, *work, by),
         Event::Waiting { until, reason } => waiting(agent, name, *until, *reason, context),
         Event::PausePending { .. } => said(Notice::Pausing { agent: name }),
@@ -100,6 +100,10 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         | Event::Reworded { .. }
         | Event::Withdrawn { .. }
         | Event::Steered { .. }
+        | Event::TaskReported { .. }
+        // For the agent alone.
+        | Event::Whispered { .. }
+        | Event::WhispersDelivered { .. }
         | Event::ProcessStarted { .. }
         | Event::Ready { .. }
         | Event::ConversationNamed { .. }
@@ -173,9 +177,20 @@ fn requeued(agent: &Agent, work: WorkId) -> Vec<Owed> {
     if timed_out && task { vec![work_line(format!("FAIL {work} timeout"))] } else { Vec::new() }
 }
 
-fn task_ended(agent: &Agent, name: AgentName, task: WorkId, end: TaskEnd) -> Vec<Owed> {
+fn task_ended(agent: &Agent, name: AgentName, task: WorkId, end: TaskEnd, note: &str) -> Vec<Owed> {
     match end {
         TaskEnd::Done => vec![work_line(format!("DONE {task}"))],
+        // What the agent says of it is for people; machines get a word that it cannot choose.
+        TaskEnd::Failed if note != TIMEOUT => {
+            let mut owed = vec![work_line(format!("FAIL {task} reported"))];
+            owed.extend(alerted(Notice::TaskFailed { agent: name, task, detail: note.to_owned() }));
+            owed
+        }
+        TaskEnd::Blocked => {
+            let mut owed = vec![work_line(format!("BLOCKED {task} reported"))];
+            owed.extend(alerted(Notice::TaskBlocked { agent: name, task, detail: note.to_owned() }));
+            owed
+        }
         TaskEnd::Failed => {
             let mut owed = vec![work_line(format!("FAIL {task} timeout"))];
             owed.extend(alerted(Notice::TaskFailed { agent: name, task, detail: last_detail(agent) }));

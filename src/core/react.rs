@@ -6,6 +6,7 @@ use super::event::{Event, PauseReason};
 use super::outcome::Usage;
 use super::recap::recap;
 use super::spec::Runtime;
+use super::whisper::Whisper;
 use super::work::{Work, WorkKind};
 
 /// The effects of one event, given the agent right after that event was applied.
@@ -17,7 +18,14 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
             work: work.clone(),
             conversation: agent.conversation.clone(),
             recap: recap(agent, work),
+            whispers: agent.whispers.iter().map(Whisper::words).collect(),
         }],
+        Event::Whispered { whisper } => hand_over(agent, whisper).into_iter().collect(),
+        // What was whispered while it came up is in no prompt.
+        Event::Ready { session } => {
+            let late = agent.whispers.iter().filter(|whisper| whisper.prompted != Some(*session));
+            late.filter_map(|whisper| hand_over(agent, whisper)).collect()
+        }
         Event::ProcessStarted { session, .. } if matches!(agent.phase, Phase::Starting { .. }) => {
             vec![Effect::Go { session: *session }]
         }
@@ -39,8 +47,9 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::Withdrawn { .. }
         | Event::Steered { .. }
         | Event::TaskEnded { .. }
+        | Event::TaskReported { .. }
         | Event::Discarded { .. }
-        | Event::Ready { .. }
+        | Event::WhispersDelivered { .. }
         | Event::ConversationNamed { .. }
         | Event::ConversationLost { .. }
         | Event::TurnEnded { .. }
@@ -62,6 +71,11 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::Degraded { .. }
         | Event::SupervisorPanicked { .. } => Vec::new(),
     }
+}
+
+fn hand_over(agent: &Agent, whisper: &Whisper) -> Option<Effect> {
+    let Phase::Running { session } = agent.phase else { return None };
+    Some(Effect::Whisper { session, whisper: whisper.id, text: whisper.words() })
 }
 
 /// Whether a message that arrives now is offered to the running turn.

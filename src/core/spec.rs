@@ -143,6 +143,9 @@ pub struct AgentSpec {
     /// stderr to category, for commands.
     #[serde(default)]
     pub patterns: Vec<Pattern>,
+    /// Channels it may speak and read in beside its own and the work channel: `#dev`, `libera/#dev`, `discord/<id>`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<String>,
 }
 
 impl AgentSpec {
@@ -170,6 +173,7 @@ impl AgentSpec {
             env: BTreeMap::new(),
             inherit_env: ["PATH", "HOME", "LANG"].map(str::to_owned).to_vec(),
             patterns: Vec::new(),
+            channels: Vec::new(),
         }
     }
 }

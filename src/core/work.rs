@@ -74,6 +74,17 @@ pub enum TaskEnd {
     Failed,
     /// A person cancelled it.
     Cancelled,
+    /// Its agent says that it cannot go on without something that only somebody else can do.
+    Blocked,
+}
+
+/// What an agent says of its own task, by its tools.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskReport {
+    /// Done, failed or blocked; never cancelled, which is a person's.
+    pub end: TaskEnd,
+    /// In its own words, bounded.
+    pub note: String,
 }
 
 /// A task that is over, kept for `task list` and `task show`.

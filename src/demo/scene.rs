@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::chat::embedded_ircd::home::Home;
-use crate::config::{Config, History};
+use crate::config::{Config, History, Tools};
 use crate::core::id::{AccountName, AgentName};
 use crate::core::policy::{Exponential, Policy};
 use crate::core::spec::{AgentSpec, Runtime};
@@ -35,6 +35,7 @@ pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<
         access: home.access(),
         policy: policy(),
         history: History { daily_export: false, warn_free: 0, ..History::default() },
+        tools: Tools::default(),
         agents,
         secrets: home.accounts().iter().filter_map(|(_, password)| password.clone()).collect(),
         secret_variables: BTreeSet::new(),

@@ -361,7 +361,7 @@ fn post_text(post: &Post) -> Result<Option<Vec<u8>>, CommitError> {
     match &post.body {
         // Answers to read-only commands are worth nothing after a restart.
         Body::Lines(_) => Ok(None),
-        Body::Notice(_) | Body::Refusal(_) | Body::Agent { .. } => {
+        Body::Notice(_) | Body::Refusal(_) | Body::Agent { .. } | Body::Said { .. } => {
             if post.network.as_str().contains('\0') {
                 return Err(CommitError::Invalid("a network's name with a NUL in it".to_owned()));
             }

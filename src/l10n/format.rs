@@ -278,6 +278,7 @@ impl Locale {
             TaskEnd::Done => "task-done",
             TaskEnd::Failed => "task-failed",
             TaskEnd::Cancelled => "task-cancelled",
+            TaskEnd::Blocked => "task-blocked",
         };
         self.text(id, &[])
     }

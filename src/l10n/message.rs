@@ -126,6 +126,11 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let countdown = ("countdown", (*restart_in).into());
             say("notice-timed-out", [of(agent), ("limit", (*limit).into()), countdown])
         }
+        N::TaskBlocked { agent, task, detail } => {
+            say("notice-task-blocked", [of(agent), ("task", task.to_string().into()), sentence(detail)])
+        }
+        N::Whispered { agent } => say("notice-whispered", [of(agent)]),
+        N::Notified { agent, detail } => say("notice-notified", [of(agent), sentence(detail)]),
         N::TaskFailed { agent, task, detail } => {
             say("notice-task-failed", [of(agent), ("task", task.to_string().into()), sentence(detail)])
         }
@@ -341,6 +346,8 @@ pub(super) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Message<'a> 
         }
         R::WorkRunning { agent } => say("refusal-work-running", [of(agent)]),
         R::WorkOver { agent } => say("refusal-work-over", [of(agent)]),
+        R::WhispersFull { agent, max } => say("refusal-whispers-full", [of(agent), ("max", (*max).into())]),
+        R::NoTask { agent } => say("refusal-no-task", [of(agent)]),
         R::QueueFull { agent, max } => say("refusal-queue-full", [of(agent), ("max", (*max).into())]),
         R::QueueEmpty { agent } => say("refusal-queue-empty", [of(agent)]),
         R::EmptyWork { agent } => say("refusal-empty-work", [of(agent)]),

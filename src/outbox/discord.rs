@@ -58,6 +58,18 @@ pub(super) fn words(text: &str) -> Vec<String> {
     compose(text, MESSAGE_MAX)
 }
 
+/// What an agent says by its tools: under its name, and each line quoted, so that nothing in it can be taken for herder's.
+pub(super) fn said(agent: &str, text: &str) -> Vec<String> {
+    /// Room for the name and for the marks of as many lines as there can be.
+    const ROOM: usize = MESSAGE_MAX - 40 - 3 * super::render::WORDS_LINES_MAX;
+    let lines: Vec<&str> = text.lines().take(super::render::WORDS_LINES_MAX).collect();
+    let quoted = compose(&lines.join("\n"), ROOM).into_iter().map(|message| {
+        let quoted: Vec<String> = message.lines().map(|line| format!("> {line}")).collect();
+        format!("**<{agent}>**\n{}", quoted.join("\n"))
+    });
+    quoted.collect()
+}
+
 /// The first message of an agent's words, with `note` under it.
 pub(super) fn head(text: &str, note: &str) -> String {
     let note = sentence(note);

@@ -82,6 +82,13 @@ pub enum Body {
         /// Its words.
         text: String,
     },
+    /// What an agent says by its tools, wherever it may: every line of it is marked as that agent's.
+    Said {
+        /// Which agent.
+        agent: AgentName,
+        /// Its words.
+        text: String,
+    },
     /// Lines that are already in the reader's language (read-only commands' answers); never stored.
     Lines(Vec<String>),
 }

@@ -50,6 +50,14 @@ impl Renderer {
             Body::Notice(notice) => self.sentences(&self.locale.notice(notice), post),
             Body::Refusal(refusal) => self.sentences(&self.locale.refusal(refusal), post),
             Body::Lines(lines) => self.sentences(&lines.join("\n"), post),
+            Body::Said { agent, text } => {
+                let text = clean(text);
+                let text = self.redactor.redact(&text);
+                match self.markup {
+                    Markup::Irc | Markup::Plain => self.said(agent, &text),
+                    Markup::Discord => discord::said(agent.as_str(), &text),
+                }
+            }
             Body::Agent { agent, text } => {
                 let text = clean(text);
                 let text = self.redactor.redact(&text);
@@ -91,6 +99,17 @@ impl Renderer {
             lines.extend(last);
         }
         lines.into_iter().map(|(line, _)| line).collect()
+    }
+
+    /// What an agent says by its tools. No line of it can be taken for herder's own.
+    fn said(&self, agent: &AgentName, text: &str) -> Vec<String> {
+        let bar = format!("<{agent}> ");
+        let laid = markup::markdown(text, self.markup);
+        let lines = laid.iter().flat_map(|line| {
+            let bar = if line.code { format!("{bar}{CODE_BAR}") } else { bar.clone() };
+            cut(&line.text, &bar)
+        });
+        lines.take(WORDS_LINES_MAX).collect()
     }
 
     /// An agent's words in messages; those of a long text go along as a file, and its first lines are shown.
@@ -151,7 +170,7 @@ pub(super) fn estimate(post: &Post) -> u32 {
     let count = match &post.body {
         Body::Notice(_) | Body::Refusal(_) => 1,
         Body::Lines(texts) => texts.iter().map(|text| whole(text)).sum(),
-        Body::Agent { text, .. } => whole(text).min(WORDS_LINES_MAX + 1),
+        Body::Agent { text, .. } | Body::Said { text, .. } => whole(text).min(WORDS_LINES_MAX + 1),
     };
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }

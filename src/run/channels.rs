@@ -10,20 +10,37 @@ use crate::l10n::Locale;
 use crate::outbox::clean::clean;
 use crate::outbox::{Redactor, Target};
 use crate::supervisor::Fleet;
+use crate::tools::{Rooms, places};
 
 /// Topics follow the fleet at most so often: people read them, servers limit them.
 const EVERY: Duration = Duration::from_secs(2);
 
 /// The agents' channels as they should be now.
-pub(super) fn wanted(fleet: &Fleet, locale: &Locale, redactor: &Redactor) -> Vec<ChannelWanted> {
-    fleet
-        .agents()
-        .into_iter()
-        .map(|view| ChannelWanted {
-            target: Target::Agent(view.name.clone()),
-            topic: Some(topic(&view.agent, locale, redactor)),
-        })
-        .collect()
+pub(super) fn wanted(around: &Around) -> Vec<ChannelWanted> {
+    let agents = around.fleet.agents();
+    let own = agents.iter().map(|view| ChannelWanted {
+        target: Target::Agent(view.name.clone()),
+        topic: Some(topic(&view.agent, &around.locale, &around.redactor)),
+        network: None,
+    });
+    // Channels of an agent's list, as long as it has joined them and they are on the list.
+    let extra = agents.iter().flat_map(|view| {
+        let places = places::all(&view.name, view.agent.spec.as_ref(), &around.networks);
+        places.into_iter().filter(|place| place.extra && around.rooms.has_joined(&view.name, place))
+    });
+    let extra =
+        extra.map(|place| ChannelWanted { target: place.target, topic: None, network: Some(place.network) });
+    own.chain(extra).collect()
+}
+
+/// What it depends on which channels are wanted.
+#[derive(Debug, Clone)]
+pub(super) struct Around {
+    pub(super) fleet: Fleet,
+    pub(super) locale: Locale,
+    pub(super) redactor: Redactor,
+    pub(super) rooms: Rooms,
+    pub(super) networks: Vec<places::Network>,
 }
 
 /// `<phase> · <task> · <since>`.
@@ -44,23 +61,29 @@ fn topic(agent: &Agent, locale: &Locale, redactor: &Redactor) -> String {
 }
 
 /// Keeps `channels` as the fleet is, until dropped.
-pub(super) async fn follow(
-    fleet: Fleet,
-    locale: Locale,
-    redactor: Redactor,
-    channels: watch::Sender<Vec<ChannelWanted>>,
-) {
-    let mut changes = fleet.changes();
+pub(super) async fn follow(around: Around, channels: watch::Sender<Vec<ChannelWanted>>) {
+    let (mut changes, mut wishes) = (around.fleet.changes(), around.rooms.wishes());
     // What changed before this task began counts too.
     changes.mark_changed();
-    while changes.changed().await.is_ok() {
-        let now = wanted(&fleet, &locale, &redactor);
+    loop {
+        let wished = tokio::select! {
+            changed = changes.changed() => changed,
+            wished = wishes.changed() => wished,
+        };
+        if wished.is_err() {
+            return;
+        }
+        let now = wanted(&around);
         channels.send_if_modified(|channels| {
             let changed = *channels != now;
             *channels = now;
             changed
         });
-        tokio::time::sleep(EVERY).await;
+        // An agent that has asked for a channel waits for it.
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            _ = wishes.changed() => wishes.mark_changed(),
+        }
     }
 }
 

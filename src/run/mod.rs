@@ -15,6 +15,7 @@ mod upkeep;
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +40,8 @@ use crate::local::{BindError, Bound};
 use crate::outbox::{Body, Lane, Markup, NetworkQueue, Outbox, Post, Redactor, Renderer, Target, absent};
 use crate::runtime::ProcessTrees;
 use crate::supervisor::{self, FaultInjection, Fleet, StartError};
+use crate::tools::host::{self, Host};
+use crate::tools::{self, Grants, Rooms};
 
 /// How long the agents' processes get when herder goes down (of the ten seconds in all); what is left is killed.
 const DRAIN_AGENTS: Duration = Duration::from_secs(6);
@@ -64,6 +67,8 @@ pub struct Options {
     pub patience: Patience,
     /// Told how to join the embedded server, where it is the only network.
     pub welcome: Option<fn(&str)>,
+    /// The program that agents' CLIs start as their tool server; `None`: this one.
+    pub program: Option<PathBuf>,
     /// A seam for tests.
     pub fault: FaultInjection,
 }
@@ -157,6 +162,7 @@ impl Herder {
         }
         let queues = open_queues(&journal, &networks, &locale, &redactor).await?;
 
+        let calls = tool_server(&config, &options).await;
         let settings = supervisor::Settings {
             journal: journal.clone(),
             policy: config.policy.clone(),
@@ -164,11 +170,13 @@ impl Herder {
             trees: trees.clone(),
             agents: config.agents.clone(),
             withheld: config.secret_variables.clone(),
+            tools: calls.as_ref().map(|(_, grants)| grants.clone()),
             fault: options.fault.clone(),
         };
         // Made before any process is started: nothing after this can fail.
         let socket = crate::local::bind(&config.data_dir.join(crate::local::FILE_NAME)).await?;
         let fleet = supervisor::start(settings).await?;
+        let rooms = Rooms::default();
         let dispatcher = Dispatcher::new(Setup {
             fleet: fleet.clone(),
             journal: journal.clone(),
@@ -188,7 +196,15 @@ impl Herder {
             trees,
             home,
         };
-        herder.start_edges(&config, options, (&locale, &redactor), socket, dispatcher);
+        let around = channels::Around {
+            fleet: herder.fleet.clone(),
+            locale: locale.clone(),
+            redactor: redactor.clone(),
+            rooms,
+            networks: networks::places(&config),
+        };
+        let doors = Doors { socket, calls };
+        herder.start_edges(&config, options, around, doors, dispatcher);
         herder.say_first(&config, &opening).await;
         Ok(herder)
     }
@@ -204,17 +220,18 @@ impl Herder {
         &self,
         config: &Arc<Config>,
         mut options: Options,
-        (locale, redactor): (&Locale, &Redactor),
-        socket: Bound,
+        around: channels::Around,
+        doors: Doors,
         dispatcher: Dispatcher,
     ) {
         let (inbound, heard) = mpsc::channel(INBOUND_CAPACITY);
-        let (channels, wanted) = watch::channel(channels::wanted(&self.fleet, locale, redactor));
+        let (channels, wanted) = watch::channel(channels::wanted(&around));
+        let (locale, redactor) = (&around.locale, &around.redactor);
         let access = Arc::new(Access::new(&config.access).with(self.fleet.ties().clone()));
         for network in &config.irc {
             let Some(queue) = self.queues.get(&network.name) else { continue };
             let irc = networks::Irc {
-                settings: networks::settings(network, config, &access, options.patience),
+                settings: networks::settings(network, config, &access, options.patience, &around.rooms),
                 queue: Arc::clone(queue),
                 inbound: inbound.clone(),
                 channels: wanted.clone(),
@@ -231,10 +248,11 @@ impl Herder {
                 dispatcher: dispatcher.clone(),
                 journal: self.journal.clone(),
                 queue: Arc::clone(queue),
-                channels: wanted,
+                channels: wanted.clone(),
                 locale: locale.clone(),
                 redactor: redactor.clone(),
                 hearing: self.hearing.clone(),
+                rooms: around.rooms.clone(),
             };
             self.keep(of_discord, networks::Adapter::Discord(Box::new(ports)), options.patience.anew);
         }
@@ -246,14 +264,26 @@ impl Herder {
             dispatcher: dispatcher.clone(),
             queues: self.queues.clone(),
             fault: options.fault,
+            rooms: around.rooms.clone(),
         };
         self.tasks.spawn(speech.hear(heard, self.hearing.clone()));
-        let topics = channels::follow(self.fleet.clone(), locale.clone(), redactor.clone(), channels);
+        if let Some((calls, grants)) = doors.calls {
+            let host = Host::new(host::Setup {
+                fleet: self.fleet.clone(),
+                rooms: around.rooms.clone(),
+                networks: around.networks.clone(),
+                channels: wanted,
+                redactor: redactor.clone(),
+                limits: config.tools,
+            });
+            self.tasks.spawn(tools::socket::serve(calls, grants, host, self.hearing.clone()));
+        }
+        let topics = channels::follow(around, channels);
         self.tasks.spawn(stop_with(self.hearing.clone(), topics));
         let (journal, fleet) = (self.journal.clone(), self.fleet.clone());
         let upkeep = keep_up("upkeep", move || upkeep::run(journal.clone(), fleet.clone()));
         self.tasks.spawn(stop_with(self.hearing.clone(), upkeep));
-        self.tasks.spawn(socket.serve(dispatcher, self.hearing.clone()));
+        self.tasks.spawn(doors.socket.serve(dispatcher, self.hearing.clone()));
     }
 
     fn keep(&self, network: NetworkName, adapter: networks::Adapter, anew: Duration) {
@@ -352,6 +382,31 @@ impl Herder {
             warn!("the journal did not close in time");
         }
         Ended { processes_left, storage_failure }
+    }
+}
+
+/// Where others come in: the shell, and the agents' tool servers.
+struct Doors {
+    socket: Bound,
+    calls: Option<(Bound, Grants)>,
+}
+
+/// The socket of the agents' tool servers and the right to call; without it agents work as before, and the log says why.
+async fn tool_server(config: &Config, options: &Options) -> Option<(Bound, Grants)> {
+    if !config.tools.enabled {
+        return None;
+    }
+    let program = options.program.clone().map_or_else(std::env::current_exe, Ok);
+    let opened = match program.and_then(|program| Grants::new(program, &config.data_dir)) {
+        Ok(grants) => crate::local::bind(&grants.socket()).await.map(|bound| (bound, grants)),
+        Err(cause) => Err(BindError::Io { path: config.data_dir.clone(), cause }),
+    };
+    match opened {
+        Ok(opened) => Some(opened),
+        Err(reason) => {
+            warn!(%reason, "agents have to do without herder's tools");
+            None
+        }
     }
 }
 

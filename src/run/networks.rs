@@ -16,6 +16,7 @@ use crate::config::{Config, DISCORD_NETWORK, IrcNetwork, Subject};
 use crate::core::id::NetworkName;
 use crate::outbox::{Markup, NetworkQueue};
 use crate::supervisor::Fleet;
+use crate::tools::{Rooms, places};
 
 /// Reports are few: one per change of a link.
 const REPORTS_CAPACITY: usize = 16;
@@ -86,6 +87,21 @@ pub(super) fn control_channels(config: &Config) -> Vec<(NetworkName, String)> {
     irc.chain(discord).collect()
 }
 
+/// The channels that every agent has on each network.
+pub(super) fn places(config: &Config) -> Vec<places::Network> {
+    let irc = config.irc.iter().map(|network| places::Network {
+        name: network.name.clone(),
+        work: network.work_channel.clone(),
+        joins: true,
+    });
+    let discord = config.discord.iter().map(|discord| places::Network {
+        name: NetworkName::from(DISCORD_NETWORK),
+        work: format!("#{}", discord.work_channel),
+        joins: false,
+    });
+    irc.chain(discord).collect()
+}
+
 /// Other bots that are listened to, by what each network vouches for: nick or user id.
 pub(super) fn bots(config: &Config) -> Vec<(NetworkName, String)> {
     let of = |name: &NetworkName, bots: &[String]| {
@@ -104,6 +120,7 @@ pub(super) fn settings(
     config: &Config,
     access: &Arc<Access>,
     patience: Patience,
+    rooms: &Rooms,
 ) -> irc::Settings {
     let rules = &config.access;
     let mut named = rules.admins.iter().chain(&rules.operators).chain(&rules.viewers);
@@ -119,6 +136,7 @@ pub(super) fn settings(
         is_operator: Arc::new(move |author| access.role(author) >= Some(Role::Operator)),
         patience,
         memory: irc::Memory::default(),
+        rooms: rooms.clone(),
     }
 }
 

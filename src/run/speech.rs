@@ -11,12 +11,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-use crate::chat::{Inbound, Place};
+use crate::chat::{Author, Inbound, Place};
 use crate::clock;
 use crate::commands::Dispatcher;
 use crate::core::id::{NetworkName, PostId};
 use crate::outbox::{Body, Lane, NetworkQueue, Post, Target};
 use crate::supervisor::FaultInjection;
+use crate::tools::Rooms;
 
 /// Lines under way at once: enough that one commit carries many of them, so that a burst is not answered one disk write
 /// at a time.
@@ -30,6 +31,8 @@ pub(super) struct Speech {
     pub(super) dispatcher: Dispatcher,
     pub(super) queues: BTreeMap<NetworkName, Arc<NetworkQueue>>,
     pub(super) fault: FaultInjection,
+    /// What agents may read of it.
+    pub(super) rooms: Rooms,
 }
 
 impl Speech {
@@ -48,6 +51,10 @@ impl Speech {
                 }
                 inbound = heard.recv(), if under_way.len() < UNDER_WAY => {
                     let Some(inbound) = inbound else { return };
+                    if let Place::Channel(channel) = &inbound.place {
+                        let Author { network, nick, .. } = &inbound.author;
+                        self.rooms.said(network, channel, nick, &inbound.text, inbound.at);
+                    }
                     let (dispatcher, fault) = (self.dispatcher.clone(), self.fault.clone());
                     under_way.push_back(async move {
                         let network = inbound.author.network.clone();

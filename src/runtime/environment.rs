@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Launch;
+use crate::core::spec::Runtime;
 
 /// The variable by which a process is known to belong to a session, whatever its parent, group or session.
 pub const MARKER: &str = "HERDER_SESSION";
@@ -38,6 +39,10 @@ pub fn of(launch: &Launch) -> BTreeMap<String, String> {
     }
     environment.insert(MARKER.to_owned(), launch.marker.clone());
     environment.insert(AGENT.to_owned(), launch.agent.to_string());
+    if let Some(access) = launch.tools.as_ref().filter(|_| launch.spec.runtime == Runtime::Command) {
+        // Such a program has no configuration that herder knows of: whoever wrote it starts `herder mcp` with this.
+        environment.insert(crate::tools::VARIABLE.to_owned(), access.file.display().to_string());
+    }
     // A NUL or an equals sign in the wrong place would make the whole spawn fail.
     environment
         .retain(|name, value| !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0'));

@@ -47,6 +47,7 @@ use crate::core::outcome::Usage;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
 
+pub use crate::tools::Access;
 pub use process::ProcessTrees;
 
 /// What a session is started with.
@@ -70,6 +71,8 @@ pub struct Launch {
     pub environment: BTreeMap<String, String>,
     /// The clocks.
     pub clocks: Clocks,
+    /// The way to herder's tools, if they are served.
+    pub tools: Option<Access>,
 }
 
 /// The clocks a driver keeps (contract, section 5).

@@ -10,16 +10,19 @@ mod restart;
 mod root;
 mod session;
 mod shared;
+mod speaking;
 mod spending;
 mod start;
 mod task;
 mod timers;
+mod whispers;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use fleet::Fleet;
 pub use start::{Settings, StartError, start};
+pub use whispers::Offered;
 
 use crate::chat::Inbound;
 use crate::core::agent::Agent;

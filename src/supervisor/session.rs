@@ -1,6 +1,7 @@
 //! A running session, seen from its supervisor: the driver's channels, its heartbeat, and the way to end it when the
 //! driver itself cannot be relied on.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,13 +9,14 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::Shared;
-use crate::core::id::{AgentName, SessionId};
+use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
 use crate::core::outcome::Usage;
 use crate::core::spec::{AgentSpec, Runtime};
 use crate::core::work::Work;
 use crate::runtime::process::Tree;
 use crate::runtime::{self, Clocks, Driver, Launch, Live, Order, Report};
+use crate::tools::Pass;
 
 /// Added to twice the grace before a stopped session counts as overdue: the interrupt and the scans take a while.
 const STOP_SLACK: Duration = Duration::from_secs(10);
@@ -44,6 +46,22 @@ pub(super) struct Session {
     /// Silence is reported once per session: after it the stop ladder's own deadline counts.
     silence_reported: bool,
     overdue: Option<Instant>,
+    /// Its right to herder's tools, which ends with it.
+    pass: Option<Pass>,
+    /// Whispers that are on their way to the agent.
+    pub(super) offered: BTreeSet<WorkId>,
+}
+
+/// What a session begins with beside its work.
+pub(super) struct Before {
+    /// What to resume, if the runtime can.
+    pub(super) conversation: Option<String>,
+    /// What was used in it before.
+    pub(super) conversed: Usage,
+    /// What the session before it was doing.
+    pub(super) recap: Option<String>,
+    /// What was whispered meanwhile.
+    pub(super) whispers: Vec<String>,
 }
 
 impl Session {
@@ -53,25 +71,48 @@ impl Session {
         spec: AgentSpec,
         id: SessionId,
         work: &Work,
-        (conversation, conversed): (Option<String>, Usage),
-        recap: Option<String>,
+        before: Before,
     ) -> Self {
+        let Before { conversation, conversed, recap, whispers } = before;
         let agent = spec.name.clone();
+        let pass = shared.tools.as_ref().and_then(|tools| match tools.issue(&agent, id) {
+            Ok(pass) => Some(pass),
+            Err(reason) => {
+                warn!(%agent, %reason, "the session has to do without herder's tools");
+                None
+            }
+        });
         let marker = format!("{}/{agent}/{id}", shared.journal.id());
         let launch = Launch {
             agent: agent.clone(),
             session: id,
-            prompt: prompt(&spec, work, recap),
+            prompt: prompt(&spec, work, recap, whispers),
             clocks: clocks(shared, &spec),
             spec: Arc::new(spec),
             conversation,
             conversed,
             marker: marker.clone(),
             environment: runtime::environment::own_without(&shared.withheld),
+            tools: pass.as_ref().map(Pass::access),
         };
         let driver = runtime::launch(launch, shared.trees.clone());
         shared.watch_live(agent.clone(), driver.live.clone());
-        Self { id, agent, marker, driver, heard: Instant::now(), silence_reported: false, overdue: None }
+        Self {
+            id,
+            agent,
+            marker,
+            driver,
+            heard: Instant::now(),
+            silence_reported: false,
+            overdue: None,
+            pass,
+            offered: BTreeSet::new(),
+        }
+    }
+
+    /// Whether the agent waits for one of herder's tools: what is to be told it goes along with the answer.
+    pub(super) fn call_is_open(&self) -> bool {
+        self.pass.as_ref().is_some_and(Pass::call_is_open)
     }
 
     /// Its number.
@@ -161,12 +202,13 @@ impl Session {
 
 /// What the process is told: what it was doing, standing instructions where the runtime has no place of its own for
 /// them, and the work.
-fn prompt(spec: &AgentSpec, work: &Work, recap: Option<String>) -> String {
+fn prompt(spec: &AgentSpec, work: &Work, recap: Option<String>, whispers: Vec<String>) -> String {
     let instructions = match spec.runtime {
         Runtime::Claude | Runtime::Codex => None,
         Runtime::Acp | Runtime::Command => Some(spec.instructions.clone()),
     };
-    [recap, instructions, Some(work.text.clone())]
+    let whispers = Some(whispers.join("\n\n"));
+    [recap, instructions, whispers, Some(work.text.clone())]
         .into_iter()
         .flatten()
         .filter(|part| !part.trim().is_empty())

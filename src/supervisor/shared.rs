@@ -25,6 +25,7 @@ use crate::core::ledger::Ledger;
 use crate::core::policy::Policy;
 use crate::journal::{Batch, CommitError, Journal, Snapshot, Stream};
 use crate::runtime::{Live, ProcessTrees};
+use crate::tools::Grants;
 
 /// From so many agents on, countdowns get some jitter: below it one sees exactly the configured schedule.
 const JITTER_FROM_AGENTS: usize = 20;
@@ -47,6 +48,8 @@ pub(super) struct Shared {
     pub(super) posting: Posting,
     pub(super) trees: ProcessTrees,
     pub(super) withheld: BTreeSet<String>,
+    /// The right to herder's tools, where they are served.
+    pub(super) tools: Option<Grants>,
     pub(super) timers: Timers,
     pub(super) fault: FaultInjection,
     /// Rings after every published view, for topics and pages.

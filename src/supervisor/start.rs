@@ -24,6 +24,7 @@ use crate::core::work::Actor;
 use crate::journal::{AuditEntry, CommitError, FleetEvent, FleetState, Journal, ReadError, Stream};
 use crate::runtime::ProcessTrees;
 use crate::runtime::orphans::{self, Bereft};
+use crate::tools::Grants;
 
 /// What a fleet is started with.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ pub struct Settings {
     pub agents: Vec<AgentSpec>,
     /// Variables of the environment that no agent gets, whatever its spec asks for: herder's own secrets.
     pub withheld: BTreeSet<String>,
+    /// The right to herder's tools, where they are served: every session is given it.
+    pub tools: Option<Grants>,
     /// A seam for tests.
     pub fault: FaultInjection,
 }
@@ -70,7 +73,7 @@ struct Recalled {
 /// # Errors
 /// If the journal cannot be read or written.
 pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
-    let Settings { journal, policy, networks, trees, agents, withheld, fault } = settings;
+    let Settings { journal, policy, networks, trees, agents, withheld, tools, fault } = settings;
     let reading = journal.clone();
     let recalled = tokio::task::spawn_blocking(move || recall(&reading)).await??;
     let (root_tx, root_rx) = mpsc::unbounded_channel();
@@ -80,6 +83,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         posting: Posting::new(networks),
         trees,
         withheld,
+        tools,
         timers: Timers::default(),
         fault,
         changed: watch::Sender::new(()),

@@ -12,6 +12,7 @@
 //! ticket says so.
 
 mod deciding;
+mod handing;
 mod pending;
 mod settling;
 mod supervisor;
@@ -26,6 +27,7 @@ use tracing::{error, warn};
 
 use super::restart::Rebuilds;
 use super::session::Session;
+use super::whispers::FromTools;
 use super::{Asked, Shared, ToRoot, View};
 use crate::core::agent::Agent;
 use crate::core::id::{AgentName, SessionId};
@@ -63,6 +65,8 @@ pub(super) type Answer = Result<Notice, Refusal>;
 pub(super) enum Note {
     /// Something for the core.
     Input(Box<Input>),
+    /// Something of a session's tool server.
+    Tools(FromTools),
     /// herder goes down: end the process tree, decide nothing more.
     Drain,
 }

@@ -260,6 +260,7 @@ pub(crate) fn a_launch(spec: AgentSpec) -> Launch {
         conversation: None,
         conversed: herder::core::outcome::Usage::default(),
         marker: format!("test-{}/spark/1", std::process::id()),
+        tools: None,
         environment: BTreeMap::from([("PATH".to_owned(), env::var("PATH").expect("a PATH"))]),
         clocks: Clocks {
             startup: PATIENCE,

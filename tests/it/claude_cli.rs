@@ -48,7 +48,7 @@ async fn session(scenario: Scenario, change: impl FnOnce(&mut AgentSpec)) -> Wen
 }
 
 /// An agent whose home and workspace are below `folder`, and whose model is `api`.
-fn agent(api: &ModelApi, folder: &Path) -> AgentSpec {
+pub(crate) fn agent(api: &ModelApi, folder: &Path) -> AgentSpec {
     let (home, workspace) = (folder.join("home"), folder.join("work"));
     for path in [&home, &workspace] {
         std::fs::create_dir(path).expect("a folder is made");

@@ -381,6 +381,7 @@ fn help_names_everything() {
       usage        Tokens and dollars of this hour and of today by agent and account, against the caps
       queue        What waits for an agent
       clear        Drop an agent's queued messages; tasks stay
+      whisper      Tell an agent something in private
       log          An agent's last turns; with 1 or a session all that was said in it
       history      What happened to an agent, or to the fleet
       audit        Who commanded what

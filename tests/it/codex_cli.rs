@@ -38,7 +38,7 @@ fn cli() -> PathBuf {
 }
 
 /// An agent whose home and workspace are below `folder`, and whose model is `api`.
-fn agent(api: &ModelApi, folder: &Path) -> AgentSpec {
+pub(crate) fn agent(api: &ModelApi, folder: &Path) -> AgentSpec {
     let (home, workspace) = (folder.join("home"), folder.join("work"));
     std::fs::create_dir_all(home.join(".codex")).expect("a folder is made");
     std::fs::create_dir_all(&workspace).expect("a folder is made");

@@ -11,6 +11,7 @@ mod world;
 use herder::core::input::Clock;
 use herder::core::outcome::Category;
 use herder::core::spec::Runtime;
+use herder::core::work::TaskEnd;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -33,6 +34,12 @@ enum Happening {
     Comes { conversation: bool },
     /// A message reached the turn: one that waits, or one that never did.
     Steered(Index),
+    /// The agent says how its task stands.
+    Reports(TaskEnd),
+    /// The agent calls a tool, and gets what is whispered to it.
+    TakesWhispers,
+    /// A whisper reached the turn.
+    WhisperSteered,
     /// A turn ended.
     Turn,
     /// So many quarters of a dollar were spent.
@@ -91,6 +98,7 @@ fn ask() -> impl Strategy<Value = Ask> {
         2 => any::<Index>().prop_map(Ask::Reword),
         1 => any::<Index>().prop_map(Ask::Withdraw),
         1 => Just(Ask::Clear),
+        2 => Just(Ask::Whisper),
         1 => (any::<bool>(), any::<bool>()).prop_map(|(looping, claude)| Ask::Edit { looping, claude }),
     ]
 }
@@ -112,6 +120,10 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => any::<Index>().prop_map(Happening::Steered),
         1 => Just(Happening::Turn),
         4 => (1u32..12).prop_map(Happening::Spends),
+        1 => Just(Happening::Reports(TaskEnd::Done)),
+        1 => Just(Happening::Reports(TaskEnd::Blocked)),
+        1 => Just(Happening::TakesWhispers),
+        1 => Just(Happening::WhisperSteered),
         1 => Just(Happening::ClockRanOut(Clock::Silence)),
         10 => ends.prop_map(|(category, resets_in, survivors)| Happening::Ends { category, resets_in, survivors }),
         1 => category().prop_map(Happening::Stale),

@@ -73,6 +73,7 @@ pub(crate) fn settings(network: IrcNetwork) -> Settings {
         is_operator,
         patience: Patience::default(),
         memory: Memory::default(),
+        rooms: herder::tools::Rooms::default(),
     }
 }
 
@@ -84,8 +85,10 @@ impl Rig {
     pub(crate) fn start(settings: Settings, connector: Connector, agents: &[&str]) -> Self {
         let (inbound_tx, inbound) = mpsc::channel(256);
         let (reports_tx, reports) = mpsc::channel(256);
-        let wanted: Vec<_> =
-            agents.iter().map(|name| ChannelWanted { target: agent(name), topic: None }).collect();
+        let wanted: Vec<_> = agents
+            .iter()
+            .map(|name| ChannelWanted { target: agent(name), topic: None, network: None })
+            .collect();
         let (wanted, wanted_rx) = watch::channel(wanted);
         let renderer = Renderer::new(
             Locale::load("en-US").expect("the source language"),

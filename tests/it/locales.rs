@@ -38,7 +38,7 @@ macro_rules! variants {
 variants!(every_notice, Notice:
     Started Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
     DoNotRestart PausedWithAccount AccountBlocked
-    AccountOpened TimedOut TaskFailed ClockRanOut PermissionDenied NeedsIntervention BreakerClosed Degraded Survivors SupervisorPanicked
+    AccountOpened TimedOut TaskFailed TaskBlocked Notified Whispered ClockRanOut PermissionDenied NeedsIntervention BreakerClosed Degraded Survivors SupervisorPanicked
     SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping Restarting Aborted Accepted Queued
     QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved StoppedAll Away Collapsed NetworkDown
     NetworkUp NetworkRefused ChannelUnavailable TopicDenied Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured StorageFailed DiskLow RevisionsMissing
@@ -46,7 +46,7 @@ variants!(every_notice, Notice:
 );
 
 variants!(every_refusal, Refusal:
-    AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver WorkRunning WorkOver QueueFull QueueEmpty EmptyWork Removed
+    AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed
     AgentExists NoSuchAgent Fault Invalid
 );
 
@@ -135,6 +135,12 @@ fn status_notices() -> Vec<Notice> {
         N::AccountOpened { account, by: "alice".to_owned() },
         N::TimedOut { agent: agent.clone(), limit: seconds(1800), restart_in: seconds(10) },
         N::TaskFailed { agent: agent.clone(), task: WorkId(7), detail },
+        N::TaskBlocked {
+            agent: agent.clone(),
+            task: WorkId(7),
+            detail: "no access to the registry".to_owned(),
+        },
+        N::Notified { agent: agent.clone(), detail: "the disk of the test machine is full".to_owned() },
         clock(Clock::Startup),
         clock(Clock::Silence),
         clock(Clock::Tool),
@@ -163,6 +169,7 @@ fn answer_notices() -> Vec<Notice> {
     let stopping = |reason| N::Stopping { agent: spark(), reason };
     let queued = |kind, why| N::QueuedWhilePaused { agent: spark(), work: WorkId(7), kind, position: 3, why };
     vec![
+        N::Whispered { agent: agent.clone() },
         N::Pausing { agent: agent.clone() },
         N::Resuming { agent: agent.clone(), trial: false },
         N::Resuming { agent: agent.clone(), trial: true },
@@ -195,6 +202,7 @@ fn answer_notices() -> Vec<Notice> {
         N::TaskEnded { agent: agent.clone(), task: work, end: TaskEnd::Done },
         N::TaskEnded { agent: agent.clone(), task: work, end: TaskEnd::Failed },
         N::TaskEnded { agent: agent.clone(), task: work, end: TaskEnd::Cancelled },
+        N::TaskEnded { agent: agent.clone(), task: work, end: TaskEnd::Blocked },
         N::AgentAdded { agent: agent.clone(), runtime: Runtime::Claude },
         N::AgentEdited { agent: agent.clone() },
         N::AgentRemoved { agent: agent.clone(), works: 0 },
@@ -275,6 +283,8 @@ fn refusals() -> Vec<Refusal> {
         R::QueueFull { agent: agent.clone(), max: 1000 },
         R::QueueEmpty { agent: agent.clone() },
         R::EmptyWork { agent: agent.clone() },
+        R::NoTask { agent: agent.clone() },
+        R::WhispersFull { agent: agent.clone(), max: 50 },
         R::Removed { agent: agent.clone() },
         R::AgentExists { agent: agent.clone() },
         R::NoSuchAgent { agent: "sparc".to_owned(), nearest: None },

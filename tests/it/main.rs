@@ -43,3 +43,4 @@ mod stage;
 mod storage_failure;
 mod supervisor;
 mod tidy;
+mod tools;

@@ -53,6 +53,7 @@ fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
         conversation: None,
         conversed: herder::core::outcome::Usage::default(),
         marker: marker(),
+        tools: None,
         environment: std::env::vars().collect(),
         clocks: Clocks {
             startup: PATIENCE,

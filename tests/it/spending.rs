@@ -74,6 +74,7 @@ async fn open(dir: &Path) -> (Journal, Fleet) {
         trees: ProcessTrees::new().expect("process trees"),
         agents: agents(dir),
         withheld: BTreeSet::new(),
+        tools: None,
         fault: FaultInjection::default(),
     })
     .await

@@ -91,7 +91,11 @@ pub(crate) fn discord(sim: &Discord, door: Door) -> herder::config::Discord {
 pub(crate) fn inside(server: &Server) -> Options {
     let streams = server.connector();
     let connector = Connector::factory(move || Ok(streams.connect("herder")));
-    Options { connectors: [(NetworkName::from("demo"), connector)].into(), ..Options::default() }
+    Options {
+        connectors: [(NetworkName::from("demo"), connector)].into(),
+        program: Some(env!("CARGO_BIN_EXE_herder").into()),
+        ..Options::default()
+    }
 }
 
 /// A configuration with short clocks, `alice` as admin on every network.
@@ -109,6 +113,7 @@ pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpe
         access: AccessRules { admins, operators: Vec::new(), viewers: vec![Subject::Everyone] },
         policy: Policy { stop_grace: Duration::from_secs(1), ..Policy::default() },
         history: History::default(),
+        tools: herder::config::Tools::default(),
         agents,
         secrets: Vec::new(),
         secret_variables: std::collections::BTreeSet::new(),

@@ -40,6 +40,7 @@ impl House {
             trees: ProcessTrees::new().unwrap(),
             agents,
             withheld: BTreeSet::new(),
+            tools: None,
             fault,
         })
         .await

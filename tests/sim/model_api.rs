@@ -34,6 +34,13 @@ pub(crate) enum Scenario {
         /// What the shell is to do.
         command: &'static str,
     },
+    /// One call of a tool of herder's own, then an answer.
+    Herder {
+        /// Which.
+        tool: &'static str,
+        /// Its arguments, as JSON.
+        arguments: &'static str,
+    },
     /// An error with this status, headers and type.
     Refuses { status: u16, headers: Vec<(String, String)>, kind: &'static str, message: &'static str },
     /// The stream begins and the connection is cut.
@@ -146,9 +153,16 @@ async fn message(
                 "input": { "command": command, "description": "takes a while" },
             })
         }
+        Scenario::Herder { tool, arguments } if !asked["messages"].to_string().contains("tool_result") => {
+            json!({
+                "type": "tool_use", "id": format!("toolu_{number}"), "name": format!("mcp__herder__{tool}"),
+                "input": serde_json::from_str::<Value>(arguments).expect("a test's own JSON"),
+            })
+        }
         Scenario::Success
         | Scenario::OneTool { .. }
         | Scenario::Asks { .. }
+        | Scenario::Herder { .. }
         | Scenario::Cut
         | Scenario::Hang => {
             json!({ "type": "text", "text": ANSWER })
@@ -163,6 +177,7 @@ async fn message(
             | Scenario::EndlessTools
             | Scenario::OneTool { .. }
             | Scenario::Asks { .. }
+            | Scenario::Herder { .. }
             | Scenario::Refuses { .. } => {}
         }
         respond(stream, 200, &[], &whole(model, &block, number)).await?;
@@ -188,6 +203,7 @@ async fn stream_events(
         | Scenario::EndlessTools
         | Scenario::OneTool { .. }
         | Scenario::Asks { .. }
+        | Scenario::Herder { .. }
         | Scenario::Refuses { .. } => events.len(),
     };
     for event in &events[..kept] {
@@ -203,6 +219,7 @@ async fn stream_events(
         | Scenario::EndlessTools
         | Scenario::OneTool { .. }
         | Scenario::Asks { .. }
+        | Scenario::Herder { .. }
         | Scenario::Refuses { .. } => {}
     }
     Ok(())

@@ -30,9 +30,14 @@ pub(super) async fn answer(
                 &json!({ "cmd": command, "sandbox_permissions": escalated, "justification": "May I?" }),
             )
         }
+        Scenario::Herder { tool, arguments } if !has_result(&asked) => json!({
+            "type": "function_call", "id": format!("fc_{number}"), "call_id": format!("call_{number}"),
+            "name": tool, "namespace": "mcp__herder", "arguments": arguments,
+        }),
         Scenario::Success
         | Scenario::OneTool { .. }
         | Scenario::Asks { .. }
+        | Scenario::Herder { .. }
         | Scenario::Cut
         | Scenario::Hang => json!({
             "type": "message", "id": format!("msg_{number}"), "role": "assistant",

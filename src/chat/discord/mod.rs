@@ -66,6 +66,7 @@ use crate::journal::Journal;
 use crate::l10n::Locale;
 use crate::outbox::{NetworkQueue, Redactor};
 use crate::supervisor::Fleet;
+use crate::tools::Rooms;
 use directory::Directory;
 pub use examine::{Finding, examine};
 use rest::Rest;
@@ -96,6 +97,8 @@ pub struct Ports {
     pub redactor: Redactor,
     /// Cancelled when no more speech is taken in; what is said then is fetched after the next start.
     pub hearing: CancellationToken,
+    /// What agents may read of what is said.
+    pub rooms: Rooms,
 }
 
 /// What every part works with.

@@ -22,6 +22,7 @@ use super::isupport::ISupport;
 use super::wire::Outgoing;
 use crate::chat::ChannelWanted;
 use crate::config::IrcNetwork;
+use crate::core::id::NetworkName;
 use crate::outbox::Target;
 use channel::{Channel, Live, State};
 
@@ -45,6 +46,7 @@ pub(crate) struct Route<'a> {
 #[derive(Debug)]
 pub(crate) struct Channels {
     list: Vec<Channel>,
+    network: NetworkName,
     alerts: String,
     work: String,
     control: String,
@@ -61,6 +63,7 @@ impl Channels {
     ) -> Self {
         let mut channels = Self {
             list: Vec::new(),
+            network: network.name.clone(),
             alerts: network.alerts_channel.clone(),
             work: network.work_channel.clone(),
             control: network.control_channel.clone(),
@@ -78,7 +81,11 @@ impl Channels {
         now: Instant,
     ) -> Vec<Outgoing> {
         let fleet = [&self.control, &self.alerts, &self.work].map(|name| (name.clone(), None));
-        let wished = wanted.iter().filter_map(|wish| Some((self.name_of(&wish.target)?, wish.topic.clone())));
+        let here = |wish: &&ChannelWanted| wish.network.as_ref().is_none_or(|of| *of == self.network);
+        let wished = wanted
+            .iter()
+            .filter(here)
+            .filter_map(|wish| Some((self.name_of(&wish.target)?, wish.topic.clone())));
         let wishes: Vec<(String, Option<String>)> = fleet.into_iter().chain(wished).collect();
         let same = |a: &str, b: &str| server.case.same(a, b);
         let mut leave = Vec::new();

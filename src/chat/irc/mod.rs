@@ -53,6 +53,7 @@ pub use probe::{Login, log_in};
 use crate::chat::{Author, ChannelWanted, Inbound, LinkReport, LinkState};
 use crate::config::IrcNetwork;
 use crate::outbox::NetworkQueue;
+use crate::tools::Rooms;
 use link::Ports;
 use session::Lasting;
 
@@ -71,6 +72,8 @@ pub struct Settings {
     pub patience: Patience,
     /// What has to outlive one [`run`].
     pub memory: Memory,
+    /// Where it is kept who is in which channel.
+    pub rooms: Rooms,
 }
 
 /// What is remembered of a network when its adapter is started anew: since when it has been away, which messages it has

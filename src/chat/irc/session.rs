@@ -7,6 +7,7 @@
 mod lines;
 mod posting;
 mod presence;
+mod roster;
 mod speech;
 
 use std::time::Duration;
@@ -131,6 +132,7 @@ impl<'a> Session<'a> {
         now: Now,
     ) -> Self {
         let server = ISupport::default();
+        settings.rooms.link_began(&settings.network.name);
         let fence = lasting.number();
         let nick = OwnNick::new(&settings.network.nick, registered.nick, now.mono);
         let mut session = Self {

@@ -1,7 +1,7 @@
 //! What a person asks of an agent. Every accepted command is answered; a refusal stores nothing.
 
 use super::session::discard;
-use super::{Draft, queue, spending};
+use super::{Draft, queue, spending, whisper};
 use crate::core::agent::{Breaker, Phase};
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
 use crate::core::id::{AgentName, SessionId};
@@ -29,6 +29,7 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
                 | Control::Give { .. }
                 | Control::Reword { .. }
                 | Control::Withdraw(_)
+                | Control::Whisper { .. }
                 | Control::CancelTask(_)
                 | Control::Clear
                 | Control::Edit(_)
@@ -53,6 +54,7 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
         Control::Give { id, kind, text } => queue::give(draft, name, by, *id, *kind, text),
         Control::Reword { id, text } => queue::reword(draft, name, by, *id, text),
         Control::Withdraw(id) => queue::withdraw(draft, name, by, *id),
+        Control::Whisper { id, text } => whisper::whisper(draft, name, by, *id, text),
         Control::CancelTask(task) => queue::cancel_task(draft, name, by, *task),
         Control::Clear => queue::clear(draft, name, by),
         Control::Edit(spec) => edit(draft, name, by, spec),

@@ -7,6 +7,7 @@
 //! - `queue`: work given, cancelled, dropped.
 //! - `session`: what a driver reports, and what follows when a session is over.
 //! - `spending`: what a session has used, and the agent's own caps.
+//! - `whisper`: words for the agent alone, and that it has got them.
 //! - `account`: the gate that the agents of one account share.
 
 mod account;
@@ -14,9 +15,10 @@ mod control;
 mod queue;
 mod session;
 mod spending;
+mod whisper;
 
 pub(super) use control::excerpt;
-pub(super) use session::CUT;
+pub(super) use session::{CUT, TIMEOUT};
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -35,7 +37,8 @@ const ROUND_TEXT: &str = "Go on with your standing instructions.";
 /// Decides what follows from an input.
 ///
 /// # Errors
-/// A refusal in the user's terms: nothing is stored. Only [`Input::Control`] can be refused.
+/// A refusal in the user's terms: nothing is stored. Only [`Input::Control`] and what an agent asks for by its tools can be
+/// refused.
 pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Decision, Refusal> {
     let mut draft = Draft::new(agent, context);
     match input {
@@ -74,6 +77,14 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
         }
         Input::DriverSilent { session, silent } => {
             session::driver_silent(&mut draft, *session, *silent);
+            Ok(draft.done())
+        }
+        Input::Reported { session, report } => {
+            session::reported(&mut draft, *session, report)?;
+            Ok(draft.done())
+        }
+        Input::WhispersTaken { session, whispers } => {
+            whisper::taken(&mut draft, *session, whispers);
             Ok(draft.done())
         }
         Input::Panicked { message } => {

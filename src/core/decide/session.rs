@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::control::removed;
-use super::{Draft, spending};
+use super::{Draft, spending, whisper};
 use crate::core::agent::{Agent, Breaker, Phase, ProcessRecord};
 use crate::core::apply::PAST_RESETS_BELIEVED;
 use crate::core::breaker;
@@ -11,15 +11,19 @@ use crate::core::cut::both_ends;
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
 use crate::core::id::{SessionId, WorkId};
 use crate::core::input::{Clock, Signal};
+use crate::core::notice::Refusal;
 use crate::core::outcome::{Category, Outcome};
 use crate::core::recap::{bounded, one_line};
 use crate::core::restart::{process_backoff, session_backoff};
 use crate::core::time::Timestamp;
 use crate::core::usage::Window;
-use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
+use crate::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
 
 /// How a session is recorded that was cut because herder itself was gone; `posts` tells people by it.
 pub(in crate::core) const CUT: &str = "herder was restarted";
+
+/// The note of a task that ran into its time limit once too often; `posts` knows it by that.
+pub(in crate::core) const TIMEOUT: &str = "timeout";
 
 /// The most of an outcome's reason and a task's note that is kept: one line for people.
 const DETAIL_MAX: usize = 500;
@@ -77,7 +81,9 @@ pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal)
         }
         Signal::Ready { conversation } => ready(draft, session, conversation.as_deref()),
         Signal::Steered { work } => {
-            if draft.agent().queue.iter().any(|queued| queued.id == *work) {
+            if whisper::steered(draft, session, *work) {
+                // It was a whisper, and is recorded.
+            } else if draft.agent().queue.iter().any(|queued| queued.id == *work) {
                 draft.record(Event::Steered { session, work: *work });
             }
         }
@@ -104,9 +110,31 @@ pub(super) fn ended(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome
     }
 }
 
+/// The agent says how its task stands. What it says last counts, when the session is over.
+pub(super) fn reported(
+    draft: &mut Draft<'_>,
+    session: SessionId,
+    report: &TaskReport,
+) -> Result<(), Refusal> {
+    let agent = draft.name()?;
+    if draft.agent().session() != Some(session) || report.end == TaskEnd::Cancelled {
+        return Err(Refusal::WorkOver { agent });
+    }
+    let current = draft.agent().current.as_ref().filter(|work| work.kind == WorkKind::Task);
+    let Some(work) = current.map(|work| work.id) else { return Err(Refusal::NoTask { agent }) };
+    let mut note = bounded(&one_line(&report.note), DETAIL_MAX);
+    if note == TIMEOUT {
+        // What herder itself says of a task is not the agent's to say.
+        note.push('.');
+    }
+    draft.record(Event::TaskReported { session, work, report: TaskReport { end: report.end, note } });
+    Ok(())
+}
+
 fn ready(draft: &mut Draft<'_>, session: SessionId, conversation: Option<&str>) {
     if matches!(draft.agent().phase, Phase::Starting { .. }) {
         draft.record(Event::Ready { session });
+        whisper::prompted(draft, session);
     }
     // A session that is being stopped may have been asked to forget its conversation.
     let stopping = matches!(draft.agent().phase, Phase::Stopping { .. });
@@ -261,6 +289,12 @@ fn recorded(outcome: &Outcome, reason: Option<StopReason>) -> Outcome {
 /// Work that the session had: done, given up because a person said so, or back at the head of the queue.
 fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) {
     let Some(work) = draft.agent().current.clone() else { return };
+    // What the agent itself said of its task is its end, however the process ended after it; a person's word goes before.
+    let given_up = matches!(stop.reason, Some(StopReason::Abort | StopReason::Cancel));
+    let said = draft.agent().unfinished.as_ref().filter(|unfinished| unfinished.work == work.id && !given_up);
+    if let Some(TaskReport { end, note }) = said.and_then(|unfinished| unfinished.report.clone()) {
+        return draft.record(Event::TaskEnded { work: work.id, end, note });
+    }
     if category == Category::Success {
         let note = draft.agent().last_outcome.as_ref().and_then(|outcome| outcome.text.clone());
         let note = bounded(&one_line(&note.unwrap_or_default()), DETAIL_MAX);
@@ -309,9 +343,7 @@ pub(super) fn cancel(draft: &mut Draft<'_>, work: WorkId, by: &Actor) {
 fn give_up(draft: &mut Draft<'_>) {
     let Some(work) = draft.agent().current.clone() else { return };
     let event = match work.kind {
-        WorkKind::Task => {
-            Event::TaskEnded { work: work.id, end: TaskEnd::Failed, note: "timeout".to_owned() }
-        }
+        WorkKind::Task => Event::TaskEnded { work: work.id, end: TaskEnd::Failed, note: TIMEOUT.to_owned() },
         WorkKind::Message | WorkKind::Round => Event::Discarded { work: work.id, by: Actor::herder() },
     };
     draft.record(event);

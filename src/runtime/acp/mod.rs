@@ -21,16 +21,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Launch;
 use super::classify::{last_known, left};
 use super::command::EXIT_DO_NOT_RESTART;
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
+use super::{Access, Launch};
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::AgentSpec;
 use crate::core::usage::Reading;
+use crate::tools::SERVER;
 use classify::Failure;
 use quirks::Quirks;
 
@@ -47,6 +48,8 @@ const DETAIL_MAX: usize = 4 * 1024;
 #[derive(Debug)]
 pub struct Acp {
     spec: Arc<AgentSpec>,
+    /// herder's tools, as the protocol names a server.
+    tool_server: Option<Value>,
     conversation: Option<String>,
     quirks: Quirks,
     prompt: String,
@@ -103,6 +106,7 @@ impl Acp {
         let invocation = Invocation { program: program.clone(), arguments: arguments.to_vec(), environment };
         let acp = Self {
             spec: Arc::clone(&launch.spec),
+            tool_server: launch.tools.as_ref().map(|access| tool_server(access, &launch.marker)),
             conversation: launch.conversation.clone(),
             quirks,
             prompt: String::new(),
@@ -176,7 +180,8 @@ impl Acp {
     }
 
     fn place(&self) -> Value {
-        json!({ "cwd": self.spec.workspace, "mcpServers": [] })
+        let servers: Vec<&Value> = self.tool_server.iter().collect();
+        json!({ "cwd": self.spec.workspace, "mcpServers": servers })
     }
 
     /// The conversation is there: it is set up, and the session's work begins.
@@ -396,6 +401,12 @@ fn outcome_of(failure: &Failure) -> Outcome {
 
 fn id_of(update: &wire::Update<'_>) -> String {
     bounded(update.tool_call_id.text_or_empty(), LINE_MAX).to_owned()
+}
+
+/// herder's tool server beside those of the user's own.
+fn tool_server(access: &Access, marker: &str) -> Value {
+    let environment = access.environment(marker).map(|(name, value)| json!({ "name": name, "value": value }));
+    json!({ "name": SERVER, "command": access.program, "args": ["mcp"], "env": environment })
 }
 
 impl Protocol for Acp {

@@ -13,17 +13,19 @@ pub mod wire;
 
 use std::collections::BTreeMap;
 
-use super::Launch;
 use super::classify::{last_known, left};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
+use super::{Access, Launch};
 use crate::core::cut::both_ends;
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::{AgentSpec, Permissions};
 use crate::core::time::Timestamp;
 use crate::core::usage::{PROVISIONAL, Reading};
+use crate::tools::SERVER;
 use classify::Failure;
+use serde_json::json;
 
 /// The program, unless the spec names another.
 const PROGRAM: &str = "claude";
@@ -89,6 +91,7 @@ impl Claude {
         let command = if spec.command.is_empty() { &default[..] } else { &spec.command };
         let mut arguments = command[1..].to_vec();
         arguments.extend(arguments_of(spec, launch.conversation.as_deref()));
+        arguments.extend(launch.tools.iter().flat_map(|access| tool_server(access, &launch.marker)));
         let invocation = Invocation { program: command[0].clone(), arguments, environment };
         (invocation, {
             let resuming = launch.conversation.is_some();
@@ -349,6 +352,17 @@ fn arguments_of(spec: &AgentSpec, conversation: Option<&str>) -> Vec<String> {
         option("--resume", conversation.to_owned());
     }
     arguments
+}
+
+/// herder's tool server beside those of the user's own: offered to the model from the start, and used without a question.
+/// What is secret of it is in a file that is named here.
+fn tool_server(access: &Access, marker: &str) -> [String; 4] {
+    let server = json!({
+        "type": "stdio", "command": access.program, "args": ["mcp"],
+        "env": BTreeMap::from(access.environment(marker)), "alwaysLoad": true,
+    });
+    let config = json!({ "mcpServers": { SERVER: server } }).to_string();
+    ["--mcp-config".to_owned(), config, "--allowedTools".to_owned(), format!("mcp__{SERVER}")]
 }
 
 impl Protocol for Claude {

@@ -110,7 +110,7 @@ impl Codex {
             arguments.push(SERVER.to_owned());
         }
         let invocation = Invocation { program: command[0].clone(), arguments, environment };
-        let opening = Opening::of(spec, launch.conversation.clone());
+        let opening = Opening::of(launch);
         let codex = Self {
             opening,
             verdict: Verdict::of(spec.autonomy),

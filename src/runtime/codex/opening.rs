@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::core::spec::{AgentSpec, Permissions};
+use std::collections::BTreeMap;
+
+use crate::core::spec::Permissions;
+use crate::runtime::Launch;
+use crate::tools::SERVER;
 
 /// See the module's text.
 #[derive(Debug)]
@@ -14,7 +18,8 @@ pub(super) struct Opening {
 
 impl Opening {
     /// What this agent's conversations are opened with.
-    pub(super) fn of(spec: &AgentSpec, conversation: Option<String>) -> Self {
+    pub(super) fn of(launch: &Launch) -> Self {
+        let spec = &launch.spec;
         let mut parameters = json!({
             "cwd": spec.workspace,
             // Whatever goes beyond the sandbox is asked for, so that it is answered and seen.
@@ -33,7 +38,15 @@ impl Opening {
         if !spec.instructions.trim().is_empty() {
             parameters["developerInstructions"] = json!(spec.instructions);
         }
-        Self { parameters, conversation }
+        if let Some(access) = &launch.tools {
+            // Beside the user's own servers, for this conversation alone; used without a question.
+            parameters["config"]["mcp_servers"] = json!({ SERVER: {
+                "command": access.program, "args": ["mcp"],
+                "env": BTreeMap::from(access.environment(&launch.marker)),
+                "default_tools_approval_mode": "approve",
+            } });
+        }
+        Self { parameters, conversation: launch.conversation.clone() }
     }
 
     /// The next request to try, and whether it goes on with an earlier conversation.

@@ -28,6 +28,8 @@ impl Supervisor<'_> {
             None
         };
         let said = posting::said(&control, &asked);
+        // Nobody else is shown private words.
+        let private = matches!(control, Control::Whisper { .. });
         let input = Input::Control { by: asked.audit.by.clone(), control };
         match self.decide(&input, pending.at()) {
             Ok(decision) => {
@@ -45,7 +47,9 @@ impl Supervisor<'_> {
                 if audited {
                     let to = Target::Agent(self.name.clone());
                     let answer = posting::owes_answer(&reply, &pending.posts[first..]).then_some(&reply);
-                    ahead = self.shared.posting.mirrored(&asked, said, &to, answer, at);
+                    if !private {
+                        ahead = self.shared.posting.mirrored(&asked, said, &to, answer, at);
+                    }
                     pending.audits.push(asked.audit);
                 }
                 if let Some(answer) = asked.answer {
@@ -69,7 +73,8 @@ impl Supervisor<'_> {
         }
     }
 
-    fn decide(&mut self, input: &Input, now: Timestamp) -> Result<core::Decision, Refusal> {
+    /// What follows from an input.
+    pub(super) fn decide(&mut self, input: &Input, now: Timestamp) -> Result<core::Decision, Refusal> {
         self.shared.fault.before(self.name, input);
         if self.agent.spec.as_ref().is_some_and(|spec| spec.looping) {
             self.fresh.get_or_insert_with(|| self.shared.journal.fresh_work_id());
@@ -84,7 +89,7 @@ impl Supervisor<'_> {
     }
 
     /// Applies events in memory and notes what they owe; the outside sees nothing of it before the commit.
-    fn absorb(&mut self, events: Vec<Event>, pending: &mut Pending) {
+    pub(super) fn absorb(&mut self, events: Vec<Event>, pending: &mut Pending) {
         let now = pending.at();
         for event in events {
             if let Event::Queued { work } | Event::SessionStarted { work, .. } = &event

@@ -6,9 +6,13 @@ use super::Answer;
 use crate::clock;
 use crate::core::effect::Effect;
 use crate::core::event::Event;
+use crate::core::notice::Refusal;
 use crate::core::time::Timestamp;
 use crate::journal::{AuditEntry, Memo};
 use crate::outbox::Post;
+
+/// What became of an agent's word on its task.
+type Reported = Result<(), Refusal>;
 
 /// What a batch of inputs leads to, before it is on disk.
 #[derive(Default)]
@@ -21,6 +25,8 @@ pub(super) struct Pending {
     pub(super) memos: Vec<Memo>,
     pub(super) effects: Vec<Effect>,
     pub(super) answers: Vec<(oneshot::Sender<Answer>, Answer)>,
+    /// What agents asked for by their tools, and what became of it.
+    pub(super) reported: Vec<(oneshot::Sender<Reported>, Reported)>,
 }
 
 impl Pending {

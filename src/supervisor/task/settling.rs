@@ -14,7 +14,7 @@ use crate::core::time::Timestamp;
 use crate::journal::{AuditEntry, Batch, CommitError, Entry, Memo, Stream, Write};
 use crate::outbox::Post;
 use crate::runtime::Order;
-use crate::supervisor::session::Session;
+use crate::supervisor::session::{Before, Session};
 use crate::supervisor::{ToRoot, View};
 
 impl Supervisor<'_> {
@@ -30,6 +30,9 @@ impl Supervisor<'_> {
         self.shared.timers.arm(self.name, self.agent.deadline());
         for (ticket, answer) in pending.answers {
             // Nobody may be waiting any more; the decision stands.
+            drop(ticket.send(answer));
+        }
+        for (ticket, answer) in pending.reported {
             drop(ticket.send(answer));
         }
         let mut retired = false;
@@ -85,19 +88,15 @@ impl Supervisor<'_> {
     /// Does what a committed event asks for. Answers whether the agent is retired.
     async fn perform(&mut self, effect: Effect) -> bool {
         match effect {
-            Effect::Spawn { session, work, conversation, recap } => {
+            Effect::Spawn { session, work, conversation, recap, whispers } => {
                 let Some(mut spec) = self.agent.spec.clone() else { return false };
                 // A runtime that minds its own budget is told what its caps leave of it.
                 spec.max_budget_usd = self.agent.allowance(clock::now());
-                *self.session = Some(Session::start(
-                    self.shared,
-                    spec,
-                    session,
-                    &work,
-                    (conversation, self.agent.conversed),
-                    recap,
-                ));
+                let conversed = self.agent.conversed;
+                let before = Before { conversation, conversed, recap, whispers };
+                *self.session = Some(Session::start(self.shared, spec, session, &work, before));
             }
+            Effect::Whisper { session, whisper, text } => self.offer(session, whisper, text).await,
             Effect::Go { session } => self.order(session, Order::Go).await,
             Effect::Steer { session, work, text } => {
                 self.order(session, Order::Steer { work, text }).await;
@@ -135,7 +134,8 @@ impl Supervisor<'_> {
         false
     }
 
-    async fn order(&mut self, session: SessionId, order: Order) {
+    /// Tells the driver of a session something.
+    pub(super) async fn order(&mut self, session: SessionId, order: Order) {
         match self.session.as_mut() {
             Some(running) if running.id() == session => running.order(order).await,
             Some(_) | None => {

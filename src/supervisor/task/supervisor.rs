@@ -96,6 +96,7 @@ impl Supervisor<'_> {
         match woken {
             Woken::Request(request) => self.request(*request, pending),
             Woken::Note(Note::Input(input)) => self.take(*input, pending),
+            Woken::Note(Note::Tools(told)) => self.tools(told, pending).await,
             Woken::Note(Note::Drain) | Woken::Closed => {
                 return Some(self.drain(pending).await);
             }

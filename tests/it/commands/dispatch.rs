@@ -308,7 +308,7 @@ async fn help_is_short_and_complete() {
         In an agent's channel write what it is to do, or a command alone, e.g. `pause`. Anywhere: `@agent text`, `@agent pause`, `!pause agent`.
         anybody: link
         viewer: status, usage, task list, task show, queue, log, history, agent list, agent show, help
-        operator: pause, resume, abort, restart, stop-all, task add, task cancel, clear, audit
+        operator: pause, resume, abort, restart, stop-all, task add, task cancel, clear, whisper, audit
         admin (not you): agent add, agent edit, agent remove
         `!help pause` explains one command.
         "##);

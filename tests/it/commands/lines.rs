@@ -260,7 +260,7 @@ fn what_sounds_like_a_command_is_asked_back_or_answered_with_its_usage() {
             ("unpause", "asked unpause: resume"),
             ("approve 3", "unknown approve"),
             ("@spark approve 3 always", "unknown approve"),
-            ("whisper do it", "unknown whisper"),
+            ("whisper do it", "do whisper @spark: do it"),
             ("pause please", "usage pause: extra please"),
             ("pause the music player", "usage pause: extra the"),
             ("@spark restart the web server", "usage restart: extra the"),

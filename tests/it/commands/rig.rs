@@ -63,6 +63,7 @@ impl Rig {
             trees: ProcessTrees::new().unwrap(),
             agents: vec![shell("spark", dir.path(), BUSY), shell("quick", dir.path(), QUICK)],
             withheld: BTreeSet::new(),
+            tools: None,
             fault: FaultInjection::default(),
         })
         .await

@@ -136,6 +136,8 @@ pub(super) struct Ledger {
     /// Every piece of work that was accepted, and how it ended.
     accepted: BTreeSet<WorkId>,
     over: BTreeMap<WorkId, &'static str>,
+    /// Every whisper that was accepted, and whether it was handed over.
+    whispers: BTreeMap<WorkId, bool>,
 }
 
 impl Ledger {
@@ -143,6 +145,9 @@ impl Ledger {
         match control {
             Control::Give { id, .. } => {
                 self.accepted.insert(*id);
+            }
+            Control::Whisper { id, .. } => {
+                self.whispers.insert(*id, false);
             }
             Control::Pause { .. } | Control::Stop => self.asked_to_pause = true,
             Control::Resume | Control::Restart => self.asked_to_pause = false,
@@ -172,6 +177,15 @@ impl Ledger {
             Event::Cleared { works, .. } => works.iter().for_each(|work| end(*work, "cleared")),
             Event::Steered { work, .. } => end(*work, "steered"),
             Event::TaskEnded { work, .. } => end(*work, "ended"),
+            Event::WhispersDelivered { whispers, .. } => {
+                for whisper in whispers {
+                    assert_eq!(
+                        self.whispers.insert(*whisper, true),
+                        Some(false),
+                        "handed over twice: {whisper}"
+                    );
+                }
+            }
             Event::Discarded { work, .. } => end(*work, "discarded"),
             Event::Withdrawn { work, .. } => end(*work, "withdrawn"),
             Event::SessionEnded { outcome, .. } if outcome.category == Category::Success => {
@@ -191,6 +205,13 @@ pub(super) fn accepted_work_is_somewhere(ledger: &Ledger, agent: &Agent) {
             ledger.over.contains_key(work),
             "work {work} is lost, or both over and still there"
         );
+    }
+}
+
+pub(super) fn a_whisper_waits_until_it_is_handed_over_once(ledger: &Ledger, agent: &Agent) {
+    for (whisper, handed_over) in &ledger.whispers {
+        let waits = agent.whispers.iter().any(|waiting| waiting.id == *whisper);
+        assert_ne!(waits, *handed_over, "whisper {whisper} is lost, or handed over and still there");
     }
 }
 

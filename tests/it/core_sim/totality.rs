@@ -12,7 +12,8 @@ use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::core::time::Timestamp;
 use herder::core::usage::{Cap, Caps, Reading, Unit, Window};
-use herder::core::work::{Actor, TaskEnd, Work, WorkKind};
+use herder::core::whisper::{Way, Whisper};
+use herder::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
 use herder::core::{Context, apply, decide, posts, react};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -179,7 +180,7 @@ fn session_event() -> impl Strategy<Value = Event> {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let end = select(vec![TaskEnd::Done, TaskEnd::Failed, TaskEnd::Cancelled]);
+    let end = select(vec![TaskEnd::Done, TaskEnd::Failed, TaskEnd::Cancelled, TaskEnd::Blocked]);
     prop_oneof![
         12 => session_event(),
         1 => Just(Event::Added { spec: spec(), by: by() }),
@@ -190,6 +191,17 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (id(), text()).prop_map(|(work, text)| Event::Reworded { work, text, by: by() }),
         1 => id().prop_map(|work| Event::Withdrawn { work, by: by() }),
         1 => (id(), end, text()).prop_map(|(work, end, note)| Event::TaskEnded { work, end, note }),
+        1 => (session(), id(), text()).prop_map(|(session, work, note)| Event::TaskReported {
+            session,
+            work,
+            report: TaskReport { end: TaskEnd::Blocked, note },
+        }),
+        1 => (id(), text(), prop::option::of(session())).prop_map(|(id, text, prompted)| Event::Whispered {
+            whisper: Box::new(Whisper { id, text, by: by(), at: Timestamp::default(), prompted }),
+        }),
+        1 => (session(), prop::collection::vec(id(), 0..3)).prop_map(|(session, whispers)| {
+            Event::WhispersDelivered { session, whispers, way: Way::Tool }
+        }),
         1 => id().prop_map(|work| Event::Discarded { work, by: Actor::herder() }),
         1 => id().prop_map(|work| Event::Requeued { work }),
         1 => (time(), wait()).prop_map(|(until, reason)| Event::Waiting { until, reason }),
@@ -217,6 +229,7 @@ fn control() -> impl Strategy<Value = Control> {
         (id(), text()).prop_map(|(id, text)| Control::Reword { id, text }),
         id().prop_map(Control::Withdraw),
         id().prop_map(Control::CancelTask),
+        (id(), text()).prop_map(|(id, text)| Control::Whisper { id, text }),
         Just(Control::Clear),
         Just(Control::Edit(spec())),
         Just(Control::Remove),
@@ -249,6 +262,13 @@ fn input() -> impl Strategy<Value = Input> {
             |(session, outcome, survivors)| Input::EndedAtShutdown { session, outcome, survivors }
         ),
         1 => session().prop_map(|session| Input::DriverSilent { session, silent: Duration::MAX }),
+        1 => (session(), text()).prop_map(|(session, note)| Input::Reported {
+            session,
+            report: TaskReport { end: TaskEnd::Failed, note },
+        }),
+        1 => (session(), prop::collection::vec(id(), 0..3)).prop_map(|(session, whispers)| {
+            Input::WhispersTaken { session, whispers }
+        }),
         1 => text().prop_map(|message| Input::Panicked { message }),
     ]
 }

@@ -14,7 +14,7 @@ use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::core::time::Timestamp;
 use herder::core::usage::{Caps, Reading};
-use herder::core::work::{Actor, WorkKind};
+use herder::core::work::{Actor, TaskEnd, TaskReport, WorkKind};
 use herder::core::{Context, apply, decide, posts, react};
 use proptest::sample::Index;
 
@@ -35,6 +35,7 @@ pub(super) enum Ask {
     Reword(Index),
     Withdraw(Index),
     Clear,
+    Whisper,
     Edit { looping: bool, claude: bool },
     Remove,
 }
@@ -126,6 +127,18 @@ impl World {
                 let work = queued.map_or(work, |work| work.id);
                 self.signal(Signal::Steered { work });
             }
+            Happening::Reports(end) => self.reports(*end),
+            Happening::TakesWhispers => {
+                // Those that are part of a prompt are handed over with that, and offered in no other way.
+                let Some(session) = self.alive else { return };
+                let waiting = self.agent.whispers.iter().filter(|whisper| whisper.prompted != Some(session));
+                let whispers = waiting.map(|whisper| whisper.id).collect();
+                self.tell(&Input::WhispersTaken { session, whispers });
+            }
+            Happening::WhisperSteered => {
+                let waiting = self.agent.whispers.iter().map(|whisper| whisper.id).next_back();
+                self.signal(Signal::Steered { work: waiting.unwrap_or_default() });
+            }
             Happening::Turn => self.signal(Signal::Turn { text: "so far".to_owned(), tools: Vec::new() }),
             Happening::Spends(quarters) => self.spend(*quarters),
             Happening::ClockRanOut(clock) => {
@@ -147,6 +160,15 @@ impl World {
                 self.killed(*down);
             }
             Happening::Killed { down } => self.killed(*down),
+        }
+    }
+
+    fn reports(&mut self, end: TaskEnd) {
+        let before = self.agent.clone();
+        let session = self.alive.unwrap_or_default();
+        let report = TaskReport { end, note: "so it is".to_owned() };
+        if self.decide(&Input::Reported { session, report }).is_err() {
+            assert_eq!(self.agent, before, "a refusal changed the state");
         }
     }
 
@@ -191,6 +213,7 @@ impl World {
             }
             Ask::Withdraw(index) => Control::Withdraw(self.some_work(*index)),
             Ask::Clear => Control::Clear,
+            Ask::Whisper => Control::Whisper { id, text: format!("whisper {id}") },
             Ask::Edit { looping, claude } => {
                 let runtime = if *claude { Runtime::Claude } else { Runtime::Command };
                 Control::Edit(Box::new(spec(runtime, *looping, self.caps)))
@@ -203,7 +226,12 @@ impl World {
         }
         let skips_waits = !matches!(
             control,
-            Control::Give { .. } | Control::Pause { .. } | Control::Stop | Control::Edit(_) | Control::Remove
+            Control::Give { .. }
+                | Control::Whisper { .. }
+                | Control::Pause { .. }
+                | Control::Stop
+                | Control::Edit(_)
+                | Control::Remove
         );
         // An agent that has nothing to do counts nothing down: whoever gives it work starts it.
         let rests = matches!(before.phase, Phase::Idle | Phase::Waiting { reason: WaitReason::Rest, .. });
@@ -332,6 +360,7 @@ impl World {
         }
         invariants::everything_spent_is_counted_once(&self.spending, &self.agent);
         invariants::accepted_work_is_somewhere(&self.ledger, &self.agent);
+        invariants::a_whisper_waits_until_it_is_handed_over_once(&self.ledger, &self.agent);
         Ok(())
     }
 
@@ -364,6 +393,10 @@ impl World {
                 invariants::nothing_is_spawned_while_stopping(&self.agent.phase);
                 self.alive = Some(*session);
                 self.meter = Usage::default();
+            }
+            Effect::Whisper { session, whisper, .. } => {
+                assert_eq!(self.alive, Some(*session), "a whisper goes to the process that is alive");
+                assert!(self.agent.whispers.iter().any(|waiting| waiting.id == *whisper));
             }
             Effect::Go { session } | Effect::Stop { session } | Effect::Steer { session, .. } => {
                 assert_eq!(self.alive, Some(*session), "an order goes to the process that is alive");

@@ -99,7 +99,11 @@ async fn a_forwarded_channel_is_used_under_its_new_name() {
 #[tokio::test(start_paused = true)]
 async fn channels_follow_the_fleet_and_topics_the_agents() {
     let (rig, mut server) = up("").await;
-    let wanted = |name, topic: &str| ChannelWanted { target: agent(name), topic: Some(topic.to_owned()) };
+    let wanted = |name, topic: &str| ChannelWanted {
+        target: agent(name),
+        topic: Some(topic.to_owned()),
+        network: None,
+    };
     rig.wanted.send(vec![wanted("flint", "idle")]).expect("followed");
     server.until("PART #spark").await;
     let join = server.until("JOIN #flint").await;
@@ -121,8 +125,11 @@ async fn channels_follow_the_fleet_and_topics_the_agents() {
 #[tokio::test(start_paused = true)]
 async fn a_topic_that_may_not_be_set_is_said_once_and_tried_again_with_other_modes() {
     let (rig, mut server) = up("").await;
-    let wanted =
-        |name: &str, topic: &str| ChannelWanted { target: agent(name), topic: Some(topic.to_owned()) };
+    let wanted = |name: &str, topic: &str| ChannelWanted {
+        target: agent(name),
+        topic: Some(topic.to_owned()),
+        network: None,
+    };
     rig.wanted.send(vec![wanted("spark", "idle"), wanted("flint", "idle")]).expect("followed");
     let join = server.until("JOIN #flint").await;
     server.answer(&join).await;

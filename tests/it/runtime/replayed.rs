@@ -32,6 +32,7 @@ pub(super) fn launched(
         conversation: None,
         conversed: herder::core::outcome::Usage::default(),
         marker: "j/spark/1".to_owned(),
+        tools: None,
         environment: BTreeMap::new(),
         clocks: Clocks {
             startup: second,

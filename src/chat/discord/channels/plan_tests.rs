@@ -42,6 +42,7 @@ fn wanted(names: &[&str]) -> Vec<ChannelWanted> {
     let wish = |name: &&str| ChannelWanted {
         target: Target::Agent(agent(name)),
         topic: Some(format!("idle · {name}")),
+        network: None,
     };
     names.iter().map(wish).collect()
 }

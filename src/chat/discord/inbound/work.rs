@@ -8,6 +8,7 @@ use tracing::{debug, error, warn};
 use super::attached::Attached;
 use super::roles::Roles;
 use super::said::{self, Names, Said};
+use crate::chat::discord::directory::Purpose;
 use crate::chat::discord::{Bot, network};
 use crate::chat::{Inbound, Place};
 use crate::clock;
@@ -29,6 +30,7 @@ pub(super) async fn carry_out(
     let (inbound, left_out) = line(bot, names, roles, &said).await.ok_or(Unworked)?;
     let id = said.id.to_string();
     let place = inbound.place.clone();
+    overheard(bot, &said, &inbound);
     let handled = AssertUnwindSafe(bot.ports.dispatcher.handle(inbound.clone())).catch_unwind().await;
     // One line that herder cannot take must not make it deaf.
     let answer = handled.unwrap_or_else(|_| {
@@ -54,6 +56,15 @@ pub(super) async fn carry_out(
 /// No more speech is taken in, and it is not known who spoke.
 #[derive(Debug)]
 pub(super) struct Unworked;
+
+/// Keeps a line of a channel for agents that may read there.
+fn overheard(bot: &Bot, said: &Said, inbound: &Inbound) {
+    let Place::Channel(place) = &inbound.place else { return };
+    let purpose = bot.directory.purpose(serenity::all::ChannelId::new(said.channel));
+    let work = format!("#{}", bot.ports.settings.work_channel);
+    let channel = if purpose == Some(Purpose::Work) { &work } else { place };
+    bot.ports.rooms.said(&network(), channel, &inbound.author.nick, &inbound.text, inbound.at);
+}
 
 fn left_out_line(bot: &Bot, left_out: &[String]) -> String {
     let files = left_out.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");

@@ -9,6 +9,7 @@ impl Session<'_> {
     /// Takes one line.
     pub(crate) fn receive(&mut self, line: &Received, now: Now) {
         self.idle.heard(now.mono);
+        self.observe(line);
         self.acknowledge(line, now);
         for (heard, answer) in self.lookups.receive(line, &self.server) {
             self.speak(heard, &answer);

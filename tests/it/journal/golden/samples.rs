@@ -12,7 +12,8 @@ use herder::core::outcome::{Category, Exit, Outcome, Usage};
 use herder::core::spec::{AgentSpec, Autonomy, Pattern, Permissions, PromptMode, Relay, Runtime};
 use herder::core::time::Timestamp;
 use herder::core::usage::{Books, Cap, Unit, Waived, Warned, Window};
-use herder::core::work::{Actor, TaskEnd, Work, WorkKind};
+use herder::core::whisper::{Way, Whisper};
+use herder::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
 use herder::journal::{AuditEntry, Entry, FleetEvent, Recorded, Stream, Tie};
 use herder::outbox::{Body, Lane, Post, Target};
 
@@ -28,19 +29,20 @@ macro_rules! variants {
     };
 }
 
-variants!(EVENTS, event_name, Event: Added Edited Removed Queued Cleared Reworded Withdrawn Steered TaskEnded Discarded SessionStarted
+variants!(EVENTS, event_name, Event: Added Edited Removed Queued Cleared Reworded Withdrawn Steered TaskEnded TaskReported Whispered WhispersDelivered
+    Discarded SessionStarted
     ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied UsageRecorded CapNear CapWaived Spiked PriceUnknown StopRequested SessionEnded Requeued Waiting WaitOver
     PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded SupervisorPanicked);
 variants!(FLEET, fleet_name, FleetEvent: AgentAdded AgentRemoved Configured BooksKept CapNear CapWaived AccountBlocked AccountOpened
     SupervisorPanicked Linked Unlinked Started Stopped);
 variants!(NOTICES, notice_name, Notice: Started Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
-    DoNotRestart PausedWithAccount AccountBlocked AccountOpened TimedOut TaskFailed ClockRanOut PermissionDenied NeedsIntervention BreakerClosed
+    DoNotRestart PausedWithAccount AccountBlocked AccountOpened TimedOut TaskFailed TaskBlocked Notified Whispered ClockRanOut PermissionDenied NeedsIntervention BreakerClosed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
     Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
     StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused ChannelUnavailable TopicDenied Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured
     StorageFailed DiskLow RevisionsMissing ShuttingDown);
 variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
-    WorkRunning WorkOver QueueFull QueueEmpty EmptyWork Removed AgentExists NoSuchAgent Fault Invalid);
+    WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed AgentExists NoSuchAgent Fault Invalid);
 variants!(TARGETS, target_name, Target: Agent Alerts Work Control Channel Person);
 variants!(CATEGORIES, category_name, Category: Success Transient RateLimit Permanent MaxTurns Billing Auth Budget Quota
     ContextOverflow TaskTimeout SandboxDenial Hung Crash DoNotRestart Interrupted);
@@ -49,7 +51,7 @@ variants!(PAUSES, pause_name, PauseReason: Person Failure Account Survivors Cap)
 variants!(WAITS, wait_name, WaitReason: Backoff RateLimit Rest);
 variants!(CLOCKS, clock_name, Clock: Startup Silence Tool Task Heartbeat);
 variants!(HALTS, halt_name, Halt: Paused NeedsIntervention Degraded Waiting);
-variants!(ENDS, end_name, TaskEnd: Done Failed Cancelled);
+variants!(ENDS, end_name, TaskEnd: Done Failed Cancelled Blocked);
 variants!(KINDS, kind_name, WorkKind: Message Task Round);
 variants!(RUNTIMES, runtime_name, Runtime: Claude Codex Acp Command);
 variants!(PROMPTS, prompt_name, PromptMode: Stdin Arg);
@@ -99,7 +101,8 @@ pub(super) const WAIT: [WaitReason; 3] =
     [WaitReason::Backoff(Category::Transient), WaitReason::RateLimit, WaitReason::Rest];
 pub(super) const CLOCK: [Clock; 5] =
     [Clock::Startup, Clock::Silence, Clock::Tool, Clock::Task, Clock::Heartbeat];
-pub(super) const END: [TaskEnd; 3] = [TaskEnd::Done, TaskEnd::Failed, TaskEnd::Cancelled];
+pub(super) const END: [TaskEnd; 4] = [TaskEnd::Done, TaskEnd::Failed, TaskEnd::Cancelled, TaskEnd::Blocked];
+pub(super) const WAYS: [Way; 3] = [Way::Tool, Way::Turn, Way::Prompt];
 pub(super) const KIND: [WorkKind; 3] = [WorkKind::Message, WorkKind::Task, WorkKind::Round];
 
 pub(super) fn pauses() -> [PauseReason; 5] {
@@ -246,6 +249,17 @@ pub(super) fn events() -> Vec<Event> {
     events.push(Event::BreakerClosed);
     events.push(Event::Degraded { crashes: 6 });
     events.push(Event::SupervisorPanicked { message: "index out of bounds".into() });
+    let report = TaskReport { end: TaskEnd::Blocked, note: "no access".into() };
+    events.push(Event::TaskReported { session, work: WorkId(15), report });
+    let whisper = Whisper {
+        id: WorkId(16),
+        text: "look at the cache first".into(),
+        by: ann(),
+        at: until,
+        prompted: None,
+    };
+    events.push(Event::Whispered { whisper: Box::new(whisper) });
+    events.extend(WAYS.map(|way| Event::WhispersDelivered { session, whispers: vec![WorkId(16)], way }));
     events
 }
 
@@ -418,6 +432,9 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::RevisionsMissing { stream: "agent:spark".into(), expected: 9, found: 7 },
         Notice::ShuttingDown,
     ];
+    notices.push(Notice::TaskBlocked { agent: agent.clone(), task: work, detail: "no access".into() });
+    notices.push(Notice::Notified { agent: agent.clone(), detail: "the disk is full".into() });
+    notices.push(Notice::Whispered { agent: agent.clone() });
     notices.extend(CLOCK.map(|clock| Notice::ClockRanOut {
         agent: agent.clone(),
         clock,
@@ -453,6 +470,8 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::AgentExists { agent: agent.clone() },
         Refusal::NoSuchAgent { agent: "spork".into(), nearest: Some(agent.clone()) },
         Refusal::NoSuchAgent { agent: "zzz".into(), nearest: None },
+        Refusal::NoTask { agent: agent.clone() },
+        Refusal::WhispersFull { agent: agent.clone(), max: 50 },
         Refusal::Fault { agent },
         Refusal::Invalid { what: "rest".into(), why: "it is not a duration".into() },
     ]
@@ -479,6 +498,7 @@ pub(super) fn posts() -> Vec<Post> {
     let mut posts: Vec<Post> = notices().into_iter().map(|notice| plain(Body::Notice(notice))).collect();
     posts.extend(refusals().into_iter().map(|refusal| plain(Body::Refusal(refusal))));
     posts.extend(targets().map(|to| Post { to, ..plain(words()) }));
+    posts.push(plain(Body::Said { agent: agent("spark"), text: "half done".into() }));
     posts.push(Post {
         lane: Lane::Urgent,
         answers: Some("ann".into()),

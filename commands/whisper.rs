@@ -1,0 +1,34 @@
+//! `whisper`: words for an agent alone. They are taken where nobody else reads them, and repeated nowhere.
+
+use super::desk::{Desk, Done, Failure};
+use super::grammar::Call;
+use super::{Arg, Command, Effect, Scope, Strictness, Verb};
+use crate::access::Role;
+use crate::core::input::Control;
+
+pub(super) const COMMAND: Command = Command {
+    verb: Verb::Whisper,
+    name: "whisper",
+    aliases: &[],
+    args: &[Arg::Agent, Arg::Text],
+    role: Role::Operator,
+    scope: Scope::Agent,
+    effect: Effect::Changes,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-whisper",
+};
+
+pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
+    let agent = desk.agent(call)?;
+    if !desk.private {
+        let text = desk.voice().text("cmd-whisper-private", &[("agent", agent.into())]);
+        return Err(Failure::Lines(vec![text]));
+    }
+    let mut asked = desk.asked_for(agent);
+    // What it says is in the agent's own history, for those who may read it there.
+    asked.audit.text = format!("whisper {agent} …");
+    let id = desk.fleet.journal().fresh_work_id();
+    let whisper = Control::Whisper { id, text: call.text.trim().to_owned() };
+    let notice = desk.fleet.control(agent, whisper, asked).await?;
+    Ok(desk.accepted(&notice))
+}

@@ -1,0 +1,56 @@
+//! What agents say by their tools: attributed to them, in the outbox before they are told so.
+
+use super::Fleet;
+use crate::clock;
+use crate::core::id::{AgentName, NetworkName, PostId};
+use crate::core::notice::{Audience, Notice};
+use crate::core::{Owed, OwedBody};
+use crate::journal::Batch;
+use crate::outbox::{Body, Lane, Post, Target};
+
+impl Fleet {
+    /// An agent says something in some places; resolves when it is owed there.
+    ///
+    /// # Errors
+    /// A sentence, if it cannot be recorded.
+    pub async fn speak(
+        &self,
+        agent: &AgentName,
+        to: Vec<(NetworkName, Target)>,
+        text: &str,
+    ) -> Result<(), String> {
+        let at = clock::now();
+        let post = |(network, to): (NetworkName, Target)| Post {
+            id: PostId::default(),
+            network,
+            to,
+            lane: Lane::Normal,
+            at,
+            body: Body::Said { agent: agent.clone(), text: text.to_owned() },
+            answers: None,
+            quotes: None,
+            confirmed_lines: 0,
+        };
+        self.post(to.into_iter().map(post).collect()).await
+    }
+
+    /// An agent calls for people, in its own channel and in the alerts channel of every network.
+    ///
+    /// # Errors
+    /// A sentence, if it cannot be recorded.
+    pub async fn notify(&self, agent: &AgentName, text: String) -> Result<(), String> {
+        let notice = Notice::Notified { agent: agent.clone(), detail: text };
+        let owed = [Audience::Agent, Audience::Alerts]
+            .map(|audience| Owed { audience, body: OwedBody::Notice(notice.clone()) });
+        self.post(self.shared.posting.owed(agent, owed.to_vec(), clock::now())).await
+    }
+
+    async fn post(&self, posts: Vec<Post>) -> Result<(), String> {
+        let batch = Batch { at: clock::now(), posts, ..Batch::default() };
+        let stored = self.shared.journal.commit(batch).await;
+        stored.map(drop).map_err(|reason| {
+            tracing::error!(%reason, "what an agent says could not be recorded");
+            "herder cannot record it at the moment; nothing was said.".to_owned()
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! What a session's tool server asks for, and the ways in which a whisper is handed over while the session runs.
+
+use super::pending::Pending;
+use super::supervisor::Supervisor;
+use crate::core::agent::Phase;
+use crate::core::id::{SessionId, WorkId};
+use crate::core::input::Input;
+use crate::core::spec::Runtime;
+use crate::runtime::Order;
+use crate::supervisor::Offered;
+use crate::supervisor::whispers::FromTools;
+
+impl Supervisor<'_> {
+    pub(super) async fn tools(&mut self, told: FromTools, pending: &mut Pending) {
+        match told {
+            FromTools::Collect { session, ticket } => {
+                let offered = self.collect(session);
+                if let Err(offered) = ticket.send(offered) {
+                    let whispers: Vec<WorkId> = offered.iter().map(|offered| offered.whisper).collect();
+                    self.returned(session, &whispers).await;
+                }
+            }
+            FromTools::Taken { session, whispers } => {
+                self.take(Input::WhispersTaken { session, whispers }, pending);
+            }
+            FromTools::Returned { session, whispers } => self.returned(session, &whispers).await,
+            FromTools::Report { session, report, ticket } => {
+                let input = Input::Reported { session, report };
+                let decided = self.decide(&input, pending.at());
+                let answer = decided.map(|decision| self.absorb(decision.events, pending));
+                pending.reported.push((ticket, answer));
+            }
+        }
+    }
+
+    /// Everything that waits and is not on its way, for the result of a call.
+    fn collect(&mut self, session: SessionId) -> Vec<Offered> {
+        let Some(running) = self.session.as_mut().filter(|running| running.id() == session) else {
+            return Vec::new();
+        };
+        // What is part of a prompt that the session does not have yet is handed over with that.
+        let waiting = self.agent.whispers.iter().filter(|whisper| whisper.prompted != Some(session));
+        waiting
+            .filter(|whisper| running.offered.insert(whisper.id))
+            .map(|whisper| Offered { whisper: whisper.id, text: whisper.words() })
+            .collect()
+    }
+
+    /// Whatever waits and is not on its way is offered again: a call that was open did not take it along.
+    async fn returned(&mut self, session: SessionId, whispers: &[WorkId]) {
+        let Some(running) = self.session.as_mut().filter(|running| running.id() == session) else { return };
+        running.offered.retain(|offered| !whispers.contains(offered));
+        let waiting = self.agent.whispers.iter().filter(|whisper| whisper.prompted != Some(session));
+        let again: Vec<Offered> =
+            waiting.map(|whisper| Offered { whisper: whisper.id, text: whisper.words() }).collect();
+        for Offered { whisper, text } in again {
+            self.offer(session, whisper, text).await;
+        }
+    }
+
+    /// Hands a whisper over while the session runs: a call that is open takes it along, else the turn is given it if the
+    /// runtime can; else it waits for the next call.
+    pub(super) async fn offer(&mut self, session: SessionId, whisper: WorkId, text: String) {
+        let running = matches!(self.agent.phase, Phase::Running { session: current } if current == session);
+        let steers = self.agent.spec.as_ref().is_some_and(|spec| match spec.runtime {
+            Runtime::Claude | Runtime::Codex => true,
+            Runtime::Acp | Runtime::Command => false,
+        });
+        let Some(current) = self.session.as_mut().filter(|current| current.id() == session && running) else {
+            return;
+        };
+        if current.call_is_open() || !steers || !current.offered.insert(whisper) {
+            return;
+        }
+        self.order(session, Order::Steer { work: whisper, text }).await;
+    }
+}

@@ -1,0 +1,300 @@
+//! Who may call herder's tools: one token per session, in a file of mode 0600, gone with the session.
+//!
+//! Agents of one herder run as the same user, so a file's mode alone does not keep one from another's key. Whoever calls must
+//! also be a process below that session's own ([`is_below`]).
+
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+use tracing::debug;
+
+use super::wire::Key;
+use crate::core::id::{AgentName, SessionId};
+use crate::runtime::environment::MARKER;
+use crate::runtime::process::look;
+
+/// The folder of the socket and the keys, in the data folder.
+pub const FOLDER: &str = "tools";
+
+/// The socket's name in it.
+pub const SOCKET: &str = "tools.sock";
+
+/// Bytes of randomness in a token.
+const TOKEN_BYTES: usize = 32;
+
+/// Calls of one session at a time: a model that calls tools in parallel stays below it.
+const CALLS_MAX: usize = 4;
+
+/// How a session's CLI comes to the tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Access {
+    /// The program to start as the tool server, with the one argument `mcp`.
+    pub program: PathBuf,
+    /// The session's key, for [`super::VARIABLE`].
+    pub file: PathBuf,
+}
+
+impl Access {
+    /// The environment of the tool server: where its key is, and by what herder knows its processes.
+    #[must_use]
+    pub fn environment(&self, marker: &str) -> [(&'static str, String); 2] {
+        [(super::VARIABLE, self.file.display().to_string()), (MARKER, marker.to_owned())]
+    }
+}
+
+/// The rights that are given out. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Grants(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    program: PathBuf,
+    folder: PathBuf,
+    open: Mutex<BTreeMap<AgentName, Open>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    session: SessionId,
+    token: String,
+    calls: Arc<Calls>,
+}
+
+/// The calls of one session that are not answered yet.
+#[derive(Debug, Default)]
+struct Calls {
+    open: AtomicUsize,
+    /// Rings for calls that wait: there is something to be told.
+    wake: watch::Sender<()>,
+}
+
+/// A session's right to the tools: dropped with the session, and nothing is left of it then.
+#[derive(Debug)]
+pub struct Pass {
+    grants: Grants,
+    agent: AgentName,
+    session: SessionId,
+    file: PathBuf,
+    calls: Arc<Calls>,
+}
+
+/// A call that was let in. While it lives the session has an open call.
+#[derive(Debug)]
+pub struct Admitted {
+    calls: Arc<Calls>,
+    wake: watch::Receiver<()>,
+}
+
+/// Why a call is not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotAdmitted {
+    /// No such session, or not its token.
+    #[error("this session of the agent is over, or this is not its key")]
+    Token,
+    /// Too many at once.
+    #[error("too many calls at once: wait for the answers of {CALLS_MAX} before the next one")]
+    TooMany,
+}
+
+impl Grants {
+    /// Keys are made in a folder of `data_dir`, for tool servers that are `program`. What an earlier herder left there is
+    /// taken away.
+    ///
+    /// # Errors
+    /// The folder cannot be made or read.
+    pub fn new(program: PathBuf, data_dir: &Path) -> io::Result<Self> {
+        let folder = std::path::absolute(data_dir.join(FOLDER))?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+        for left in fs::read_dir(&folder)?.flatten() {
+            if left.path().extension().is_some_and(|extension| extension == "json") {
+                fs::remove_file(left.path())?;
+            }
+        }
+        Ok(Self(Arc::new(Inner { program, folder, open: Mutex::default() })))
+    }
+
+    /// Where herder listens.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.0.folder.join(SOCKET)
+    }
+
+    /// The right of one session.
+    ///
+    /// # Errors
+    /// No randomness, or the file cannot be written.
+    pub fn issue(&self, agent: &AgentName, session: SessionId) -> io::Result<Pass> {
+        let mut bytes = [0; TOKEN_BYTES];
+        getrandom::fill(&mut bytes).map_err(|reason| io::Error::other(reason.to_string()))?;
+        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let file = self.0.folder.join(format!("{agent}-{session}.json"));
+        let key = Key { socket: self.socket(), agent: agent.clone(), session, token: token.clone() };
+        let mut written =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file)?;
+        written.write_all(&serde_json::to_vec(&key)?)?;
+        let calls = Arc::<Calls>::default();
+        self.open().insert(agent.clone(), Open { session, token, calls: Arc::clone(&calls) });
+        Ok(Pass { grants: self.clone(), agent: agent.clone(), session, file, calls })
+    }
+
+    /// Lets a call in, if the token is the session's.
+    ///
+    /// # Errors
+    /// Why it is not let in.
+    pub fn admit(&self, agent: &AgentName, session: SessionId, token: &str) -> Result<Admitted, NotAdmitted> {
+        let open = self.open();
+        let known = open.get(agent).filter(|known| known.session == session);
+        let known = known.filter(|known| same(&known.token, token)).ok_or(NotAdmitted::Token)?;
+        if known.calls.open.fetch_add(1, Ordering::AcqRel) >= CALLS_MAX {
+            known.calls.open.fetch_sub(1, Ordering::AcqRel);
+            return Err(NotAdmitted::TooMany);
+        }
+        Ok(Admitted { calls: Arc::clone(&known.calls), wake: known.calls.wake.subscribe() })
+    }
+
+    /// How many calls of an agent's session are not answered yet.
+    #[must_use]
+    pub fn calls(&self, agent: &AgentName) -> usize {
+        self.open().get(agent).map_or(0, |known| known.calls.open.load(Ordering::Acquire))
+    }
+
+    fn open(&self) -> MutexGuard<'_, BTreeMap<AgentName, Open>> {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pass {
+    /// How the session's CLI comes to the tools.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        Access { program: self.grants.0.program.clone(), file: self.file.clone() }
+    }
+
+    /// Whether a call waits for its answer; if so it is woken, because there is something to be told with it.
+    #[must_use]
+    pub fn call_is_open(&self) -> bool {
+        let open = self.calls.open.load(Ordering::Acquire) > 0;
+        if open {
+            self.calls.wake.send_replace(());
+        }
+        open
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        let mut open = self.grants.open();
+        if open.get(&self.agent).is_some_and(|known| known.session == self.session) {
+            open.remove(&self.agent);
+        }
+        drop(open);
+        self.calls.wake.send_replace(());
+        if let Err(reason) = fs::remove_file(&self.file) {
+            debug!(agent = %self.agent, %reason, "a session's key could not be taken away");
+        }
+    }
+}
+
+impl Admitted {
+    /// Resolves when there is something to be told, so that a call that only waits need not wait longer.
+    pub async fn woken(&mut self) {
+        if self.wake.changed().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        self.calls.open.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Whether two tokens are the same; how long it takes says nothing about where they differ.
+fn same(known: &str, given: &str) -> bool {
+    let differ = known.bytes().zip(given.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
+    known.len() == given.len() && std::hint::black_box(differ) == 0
+}
+
+/// Whether process `pid` is `ancestor` or descends from it. A process that is gone does not.
+#[must_use]
+pub fn is_below(pid: u32, ancestor: u32) -> bool {
+    /// No process tree is so deep; parents could change while they are followed.
+    const DEPTH_MAX: usize = 1000;
+    let mut pid = pid;
+    for _ in 0..DEPTH_MAX {
+        if pid == ancestor {
+            return true;
+        }
+        match look(pid) {
+            Some(entry) if entry.parent != 0 => pid = entry.parent,
+            Some(_) | None => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn agent(name: &str) -> AgentName {
+        AgentName::new(name).expect("a good name")
+    }
+
+    #[test]
+    fn a_token_is_good_for_its_own_session_and_no_longer() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let grants = Grants::new(PathBuf::from("/bin/true"), folder.path()).expect("a folder for keys");
+        let (spark, flint) = (agent("spark"), agent("flint"));
+        let pass = grants.issue(&spark, SessionId(1)).expect("a key");
+        let other = grants.issue(&flint, SessionId(1)).expect("a key");
+        let read = |pass: &Pass| -> Key {
+            serde_json::from_slice(&fs::read(&pass.file).expect("it is there")).expect("it is a key")
+        };
+        let (key, others) = (read(&pass), read(&other));
+        let mode = fs::metadata(&pass.file).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(!format!("{key:?}").contains(&key.token));
+        assert!(grants.admit(&spark, SessionId(1), &key.token).is_ok());
+        for (name, session, token) in [
+            (&spark, 2, &key.token),
+            (&spark, 1, &others.token),
+            (&spark, 1, &String::new()),
+            (&flint, 1, &key.token),
+        ] {
+            let refused = grants.admit(name, SessionId(session), token).err();
+            assert_eq!(refused, Some(NotAdmitted::Token), "{name} {session}");
+        }
+        let file = pass.file.clone();
+        let open: Vec<Admitted> = (0..CALLS_MAX)
+            .map(|_| grants.admit(&spark, SessionId(1), &key.token).expect("there is room"))
+            .collect();
+        assert!(pass.call_is_open());
+        assert_eq!(grants.admit(&spark, SessionId(1), &key.token).err(), Some(NotAdmitted::TooMany));
+        drop(open);
+        assert!(!pass.call_is_open());
+        drop(pass);
+        assert_eq!(grants.admit(&spark, SessionId(1), &key.token).err(), Some(NotAdmitted::Token));
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn only_what_descends_is_below() {
+        let own = std::process::id();
+        assert!(is_below(own, own));
+        let parent = look(own).expect("this process lives").parent;
+        assert!(is_below(own, parent));
+        assert!(!is_below(parent, own));
+        assert!(!is_below(u32::MAX, own));
+    }
+}

@@ -1,0 +1,152 @@
+//! Where calls of the agents' tool servers come in: who may call, one answer each, and whispers with it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedReadHalf;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{debug, warn};
+
+use super::grants::{Grants, is_below};
+use super::host::{Caller, Host};
+use super::wire::{Answer, CALL_MAX, Call, Got};
+use crate::core::id::WorkId;
+use crate::local::Bound;
+
+/// Connections at one time: a few calls of each of a large fleet's agents at work.
+const PEERS_MAX: usize = 256;
+
+/// A call is one line that is written at once.
+const CALL_WITHIN: Duration = Duration::from_secs(10);
+
+/// Between an answer and the word that it was passed on.
+const GOT_WITHIN: Duration = Duration::from_secs(10);
+
+/// Answers calls until `shutdown`.
+pub async fn serve(bound: Bound, grants: Grants, host: Host, shutdown: CancellationToken) {
+    let (listener, path) = bound.into_parts();
+    let peers = TaskTracker::new();
+    let room = Arc::new(Semaphore::new(PEERS_MAX));
+    loop {
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
+        let accepted = tokio::select! {
+            () = shutdown.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(reason) => {
+                warn!(%reason, "a tool server could not be accepted");
+                // Out of descriptors, most likely: without a pause this would spin.
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        let (grants, host, shutdown) = (grants.clone(), host.clone(), shutdown.clone());
+        peers.spawn(async move {
+            let _permit = permit;
+            let answered = shutdown.run_until_cancelled(answer(stream, &grants, &host)).await;
+            if let Some(Err(reason)) = answered {
+                debug!(%reason, "a tool server went away");
+            }
+        });
+    }
+    peers.close();
+    peers.wait().await;
+    if let Err(reason) = std::fs::remove_file(&path) {
+        warn!(%reason, "the tools' socket could not be taken away");
+    }
+}
+
+async fn answer(stream: UnixStream, grants: &Grants, host: &Host) -> io::Result<()> {
+    let peer = stream.peer_cred()?;
+    if peer.uid() != rustix::process::geteuid().as_raw() {
+        warn!(uid = peer.uid(), "another user was turned away from the agents' tools");
+        return Ok(());
+    }
+    let (reader, mut writer) = stream.into_split();
+    let mut reader = BufReader::new(reader);
+    let mut line = Vec::new();
+    let mut first = (&mut reader).take(CALL_MAX);
+    tokio::time::timeout(CALL_WITHIN, first.read_until(b'\n', &mut line))
+        .await
+        .map_err(io::Error::other)??;
+    let Ok(call) = serde_json::from_slice::<Call>(&line) else {
+        return write(&mut writer, &Answer::refused("That call cannot be read; it may be too long.")).await;
+    };
+    let mut admitted = match grants.admit(&call.agent, call.session, &call.token) {
+        Ok(admitted) => admitted,
+        Err(why) => {
+            warn!(agent = %call.agent, session = %call.session, %why, "a call of the tools was not let in");
+            return write(&mut writer, &Answer::refused(format!("herder does not let you in: {why}."))).await;
+        }
+    };
+    if !is_of_session(peer.pid(), &call, host) {
+        warn!(agent = %call.agent, pid = peer.pid(), "a process that is not the agent's has its key");
+        return write(&mut writer, &Answer::refused("herder does not let you in: this key is not yours."))
+            .await;
+    }
+    let caller = Caller { agent: &call.agent, session: call.session };
+    let told = tokio::select! {
+        told = host.perform(caller, &call.tool, &call.arguments, &mut admitted) => told,
+        () = hung_up(&mut reader) => {
+            drop(admitted);
+            host.fleet().whispers_returned(&call.agent, call.session, Vec::new());
+            return Ok(());
+        }
+    };
+    // From here on what is whispered finds its own way; what was whispered before goes along.
+    drop(admitted);
+    let offered = host.fleet().whispers_for(&call.agent, call.session).await;
+    let whispers: Vec<WorkId> = offered.iter().map(|offered| offered.whisper).collect();
+    let (ok, text) = match told {
+        Ok(text) => (true, text),
+        Err(text) => (false, text),
+    };
+    let answer = Answer { ok, text, whispers: offered.into_iter().map(|offered| offered.text).collect() };
+    let written = write(&mut writer, &answer).await;
+    if !whispers.is_empty() {
+        if written.is_ok() && got(&mut reader).await {
+            host.fleet().whispers_taken(&call.agent, call.session, whispers);
+        } else {
+            host.fleet().whispers_returned(&call.agent, call.session, whispers);
+        }
+    }
+    written
+}
+
+/// Whether the caller is a process of that session: keys can be read by whatever runs as the same user.
+fn is_of_session(pid: Option<i32>, call: &Call, host: &Host) -> bool {
+    let Some(pid) = pid.and_then(|pid| u32::try_from(pid).ok()) else { return false };
+    let Some(view) = host.fleet().view(&call.agent) else { return false };
+    let current = view.agent.session() == Some(call.session);
+    view.agent.process.is_some_and(|process| current && is_below(pid, process.pid))
+}
+
+async fn write(writer: &mut (impl tokio::io::AsyncWrite + Unpin), answer: &Answer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    writer.write_all(&line).await
+}
+
+/// Resolves when the caller is gone. One that says anything now is no tool server of herder's.
+async fn hung_up(reader: &mut BufReader<OwnedReadHalf>) {
+    let mut more = [0; 1];
+    // Whatever comes, nothing can be said to it any more.
+    drop(reader.read(&mut more).await);
+}
+
+/// Whether the caller has passed the answer on.
+async fn got(reader: &mut BufReader<OwnedReadHalf>) -> bool {
+    /// As long as that word is, and more.
+    const MAX: u64 = 64;
+    let mut line = Vec::new();
+    let mut word = reader.take(MAX);
+    let read = tokio::time::timeout(GOT_WITHIN, word.read_until(b'\n', &mut line)).await;
+    matches!(read, Ok(Ok(_))) && serde_json::from_slice::<Got>(&line).is_ok_and(|said| said.got)
+}

@@ -1,0 +1,202 @@
+//! `herder mcp`: the tool server that an agent's CLI starts. It speaks MCP on its own standard streams and passes each call
+//! on to the running herder; it knows nothing itself, so that it can outlive a herder and find the next.
+//!
+//! CLIs hand their environment to it, model keys included. It has no use for them: before anything else it starts itself
+//! again with the few variables it needs, so that not even its process shows the others.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool as Listed,
+    ToolAnnotations,
+};
+use rmcp::service::{RequestContext, RoleServer, ServiceExt as _};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use serde_json::{Map, Value};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::UnixStream;
+
+use super::catalogue::{ALL, INSTRUCTIONS, Tool};
+use super::wire::{ANSWER_MAX, Answer, CALL_MAX, Call, Got, Key};
+use crate::runtime::environment::MARKER;
+use crate::runtime::text::{bounded, one_line};
+
+/// What the server keeps of the environment it is given. By the marker herder knows its processes.
+const KEPT: [&str; 4] = [super::VARIABLE, MARKER, "LANG", "RUST_BACKTRACE"];
+
+/// The longest line of MCP: a call with its escapes and what clients put around it.
+const LINE_MAX: usize = 1024 * 1024;
+
+/// How long a herder that is being restarted is waited for.
+const RETURNS_WITHIN: Duration = Duration::from_secs(10);
+
+/// Between two tries to reach it.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// How long an answer may take: longer than any tool waits, shorter than any CLI does.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(50);
+
+/// Why there is no tool server.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nobody said which session it is for.
+    #[error("{} is not set: this is started by an agent's CLI under herder, not by hand", super::VARIABLE)]
+    NoKey,
+    /// It could not be started again without what it must not know.
+    #[error("the environment cannot be left behind: {0}")]
+    Environment(io::Error),
+    /// There is no runtime.
+    #[error("threads cannot be started: {0}")]
+    Runtime(io::Error),
+    /// The client does not speak MCP.
+    #[error("the client went away or does not speak MCP: {0}")]
+    Client(String),
+}
+
+/// Serves an agent's CLI until it goes away.
+///
+/// # Errors
+/// Why there is no server.
+pub fn main() -> Result<(), Error> {
+    let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    let kept = |name: &OsString| KEPT.iter().any(|kept| name == kept);
+    if environment.keys().any(|name| !kept(name)) {
+        let program = std::env::current_exe().map_err(Error::Environment)?;
+        let needed = environment.iter().filter(|(name, _)| kept(name));
+        let again = std::process::Command::new(program)
+            .args(std::env::args_os().skip(1))
+            .env_clear()
+            .envs(needed)
+            .exec();
+        return Err(Error::Environment(again));
+    }
+    let key = environment.get(&OsString::from(super::VARIABLE)).map(PathBuf::from).ok_or(Error::NoKey)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+    let served = runtime.block_on(serve(key));
+    // Reading standard input blocks a thread that cannot be ended.
+    runtime.shutdown_background();
+    served
+}
+
+async fn serve(key: PathBuf) -> Result<(), Error> {
+    let transport = AsyncRwTransport::<RoleServer, _, _>::new(tokio::io::stdin(), tokio::io::stdout())
+        .with_max_line_length(LINE_MAX);
+    let client = |error: &dyn std::fmt::Display| Error::Client(error.to_string());
+    let service = Server { key }.serve(transport).await.map_err(|error| client(&error))?;
+    service.waiting().await.map(drop).map_err(|error| client(&error))
+}
+
+/// The server, as `rmcp` asks it.
+struct Server {
+    key: PathBuf,
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        info.server_info = Implementation::new(super::SERVER, env!("CARGO_PKG_VERSION"));
+        info.with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(ALL.map(listed).to_vec()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let passed = tokio::select! {
+            passed = pass_on(&self.key, &request.name, arguments) => passed,
+            () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
+        };
+        let Answer { ok, text, whispers } = passed.unwrap_or_else(Answer::refused);
+        let texts = std::iter::once(text).chain(whispers).map(ContentBlock::text).collect();
+        let result = if ok { CallToolResult::success(texts) } else { CallToolResult::error(texts) };
+        Ok(result.into())
+    }
+}
+
+/// A tool with annotations that keep clients from asking about every call.
+fn listed(tool: Tool) -> Listed {
+    let annotations =
+        ToolAnnotations::new().read_only(tool.only_looks()).destructive(false).open_world(false);
+    Listed::new(tool.name(), tool.description(), tool.arguments()).with_annotations(annotations)
+}
+
+/// Passes a call on to the running herder and brings its answer back.
+async fn pass_on(key: &Path, tool: &str, arguments: Map<String, Value>) -> Result<Answer, String> {
+    let key = read(key)?;
+    let call = Call {
+        agent: key.agent,
+        session: key.session,
+        token: key.token,
+        tool: bounded(tool, 100).to_owned(),
+        arguments,
+    };
+    let mut line = serde_json::to_vec(&call).map_err(|error| one_line(&error.to_string(), 200))?;
+    line.push(b'\n');
+    if line.len() as u64 > CALL_MAX {
+        return Err("That call is too long.".to_owned());
+    }
+    let stream = reach(&key.socket).await?;
+    let exchange = tokio::time::timeout(ANSWERED_WITHIN, exchange(stream, &line)).await;
+    exchange
+        .map_err(|_| "herder did not answer in time.".to_owned())?
+        .map_err(|error| format!("herder went away before it answered ({error}); try again."))
+}
+
+fn read(file: &Path) -> Result<Key, String> {
+    let gone = "Your session is over, as far as herder knows; its tools are of no more use.";
+    let bytes = std::fs::read(file).map_err(|_| gone.to_owned())?;
+    serde_json::from_slice(&bytes).map_err(|_| gone.to_owned())
+}
+
+/// Connects; a herder that is being restarted is waited for.
+async fn reach(socket: &Path) -> Result<UnixStream, String> {
+    let tries = async {
+        loop {
+            match UnixStream::connect(socket).await {
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) =>
+                {
+                    tokio::time::sleep(AGAIN).await;
+                }
+                other => return other,
+            }
+        }
+    };
+    match tokio::time::timeout(RETURNS_WITHIN, tries).await {
+        Ok(Ok(stream)) => Ok(stream),
+        Ok(Err(error)) => Err(format!("herder cannot be reached: {error}.")),
+        Err(_) => Err("herder is not there at the moment; go on without it and try again later.".to_owned()),
+    }
+}
+
+async fn exchange(stream: UnixStream, call: &[u8]) -> io::Result<Answer> {
+    let (reader, mut writer) = stream.into_split();
+    writer.write_all(call).await?;
+    let mut line = Vec::new();
+    BufReader::new(reader).take(ANSWER_MAX).read_until(b'\n', &mut line).await?;
+    let answer: Answer = serde_json::from_slice(&line)?;
+    if !answer.whispers.is_empty() {
+        let mut got = serde_json::to_vec(&Got { got: true })?;
+        got.push(b'\n');
+        writer.write_all(&got).await?;
+    }
+    Ok(answer)
+}
