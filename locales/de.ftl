@@ -569,6 +569,7 @@ slash-status = status
 slash-usage = verbrauch
 slash-queue = warteschlange
 slash-clear = leeren
+slash-whisper = flüstern
 slash-log = protokoll
 slash-history = verlauf
 slash-audit = nachweis

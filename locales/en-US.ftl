@@ -620,6 +620,7 @@ slash-status = status
 slash-usage = usage
 slash-queue = queue
 slash-clear = clear
+slash-whisper = whisper
 slash-log = log
 slash-history = history
 slash-audit = audit

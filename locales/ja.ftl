@@ -505,6 +505,7 @@ slash-status = 状態
 slash-usage = 使用量
 slash-queue = 待ち行列
 slash-clear = 消去
+slash-whisper = ささやき
 slash-log = ログ
 slash-history = 履歴
 slash-audit = 監査

@@ -236,7 +236,7 @@ async fn check(dir: &Path, sim: &Discord, token: &str) -> (Option<i32>, String) 
         .await
         .expect("the binary runs");
     let said = String::from_utf8_lossy(&output.stdout);
-    let discord = said.lines().filter(|line| line.contains("discord:")).collect::<Vec<_>>().join("\n");
+    let discord = said.lines().filter(|line| line.contains(" discord: ")).collect::<Vec<_>>().join("\n");
     let ids = regex::Regex::new(r"\d{15,}").expect("a good pattern");
     (output.status.code(), ids.replace_all(&discord, "ID").into_owned())
 }

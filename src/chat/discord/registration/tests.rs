@@ -72,6 +72,7 @@ fn the_whole_table_is_registered() {
     /usage [agent:completed]
     /queue [agent:completed]
     /clear [agent:completed] (32)
+    /whisper <text:text> [agent:completed] (32)
     /log [agent:completed] [n:count] [session:count] [page:count]
     /history [agent:completed] [n:count]
     /audit [agent:completed] [n:count]
