@@ -7,6 +7,8 @@
 //! post that was sent in part, so it must not depend on the length of a host name. A network with less room than that gets
 //! them cut further by the queue.
 
+use std::borrow::Cow;
+
 use super::clean::clean;
 use super::discord::{self, Attachment};
 use super::markup::{self, CODE_BAR, Markup};
@@ -46,6 +48,23 @@ impl Renderer {
     /// [`discord::MESSAGE_MAX`]. Empty if the post has nothing to say.
     #[must_use]
     pub fn lines(&self, post: &Post) -> Vec<String> {
+        let lines = self.laid_out(post);
+        match self.markup {
+            Markup::Irc | Markup::Plain => lines.into_iter().map(|line| self.concealed(line)).collect(),
+            Markup::Discord => lines,
+        }
+    }
+
+    /// Once marks have become bold or nothing, a secret that they stood in is whole again.
+    fn concealed(&self, line: String) -> String {
+        let read = line.replace('\u{2}', "");
+        match self.redactor.redact(&read) {
+            Cow::Borrowed(_) => line,
+            Cow::Owned(redacted) => redacted,
+        }
+    }
+
+    fn laid_out(&self, post: &Post) -> Vec<String> {
         match &post.body {
             Body::Notice(notice) => self.sentences(&self.locale.notice(notice), post),
             Body::Refusal(refusal) => self.sentences(&self.locale.refusal(refusal), post),

@@ -65,6 +65,16 @@ fn secrets_do_not_hide_behind_codes_or_cuts() {
 }
 
 #[test]
+fn a_secret_does_not_hide_behind_marks() {
+    for markup in [Markup::Irc, Markup::Plain] {
+        for text in ["key **h**unter2", "key hunt**e**r2 and hunter2"] {
+            let shown = renderer(markup).lines(&words(text)).join("\n").replace('\u{2}', "");
+            assert!(shown.starts_with("key [redacted]") && !shown.contains("unt"), "{shown:?}");
+        }
+    }
+}
+
+#[test]
 fn a_very_long_text_is_cut_and_says_so() {
     let text: Vec<String> = (1..=100).map(|line| format!("line {line}")).collect();
     let shown = renderer(Markup::Irc).lines(&words(&text.join("\n")));
