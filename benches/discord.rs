@@ -2,7 +2,7 @@
 //! acknowledgement, from start to READY handled, memory with a fleet, posts per second under Discord's limits.
 //!
 //! ```text
-//! cargo bench --bench discord -- [answers|start|memory|posts] [--pairs 3] [--count 300] [--agents 1000]
+//! cargo bench --bench discord -- [answers|start|memory|posts] [--pairs 3] [--count 300] [--agents 1000] [--quick]
 //! ```
 //!
 //! Both bots are processes of their own. The simulator runs in this process, one for each bot, on loopback; a person asks
@@ -25,6 +25,8 @@ use bench::{Herder, Toml, head, median, quantile, row, rss_kib, say};
 use poise::serenity_prelude as serenity;
 use simulated_discord::{Discord, User};
 
+/// How long a thousand channels may take to be made.
+const CHANNELS: Duration = Duration::from_secs(300);
 /// How long posts are counted.
 const POSTING: Duration = Duration::from_secs(20);
 
@@ -33,10 +35,12 @@ struct Arguments {
     pairs: usize,
     count: usize,
     agents: usize,
+    /// How many channels are posted to at once.
+    channels: usize,
 }
 
 fn arguments() -> Arguments {
-    let mut given = Arguments { part: None, pairs: 3, count: 300, agents: 1_000 };
+    let mut given = Arguments { part: None, pairs: 3, count: 300, agents: 1_000, channels: 100 };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut number = || {
@@ -46,6 +50,8 @@ fn arguments() -> Arguments {
             "--pairs" => given.pairs = number(),
             "--count" => given.count = number(),
             "--agents" => given.agents = number(),
+            // Whether it works, and no more.
+            "--quick" => (given.pairs, given.count, given.agents, given.channels) = (1, 30, 30, 10),
             // Cargo adds it.
             "--bench" => {}
             _ => given.part = Some(word),
@@ -75,7 +81,7 @@ fn main() {
         }
         if wanted("posts") {
             posts(1).await;
-            posts(100).await;
+            posts(given.channels).await;
         }
     });
 }
@@ -242,7 +248,8 @@ async fn answers(given: &Arguments) {
 
 /// Waits for `count` text channels of agents.
 async fn channels(sim: &Discord, count: usize) {
-    sim.until("the channels", |state| {
+    // Discord lets ten be made in ten seconds.
+    sim.until_within(CHANNELS, "the channels", |state| {
         state
             .channels
             .values()
@@ -284,9 +291,14 @@ async fn posts(agents: usize) {
     let sim = Discord::builder().real_limits().start().await;
     let alice = sim.user("alice");
     let mut toml = toml(dir.path(), &sim, &alice);
-    let script = "while :; do echo a line of output that says what is done; sleep 0.2; done";
+    // Each says twice as much as Discord takes in its channel, all together four times as much as it takes in all.
+    let herder = env!("CARGO_BIN_EXE_herder");
     for number in 0..agents {
-        toml = toml.agent(&format!("agent-{number}"), &["sh", "-c", script], dir.path(), true);
+        toml = toml.raw(&format!(
+            "[[agent]]\nname = \"agent-{number}\"\nruntime = \"claude\"\nworkspace = {:?}\nloop = true\nrelay = \"all\"\ninstructions = \"go\"\n\
+             command = [{herder:?}, \"demo-agent\", \"claude-flood\", \"--lines\", \"1000000\", \"--every\", \"0.5\"]",
+            dir.path().display().to_string(),
+        ));
     }
     let herder = Herder::start(&toml.write(dir.path()));
     // Channels are made a few at a time; what is said meanwhile waits.

@@ -1,10 +1,16 @@
 //! Children: how fast a dead one is followed by its successor, how fast many are, and what they cost while nothing
 //! happens; beside a minimal tokio supervisor that records nothing.
 //!
-//! `cargo bench --bench supervision [-- AGENTS]`
+//! ```text
+//! cargo bench --bench supervision [-- AGENTS]
+//! cargo bench --bench supervision -- flat [COMMANDS RESTARTS]    memory after much work
+//! cargo bench --bench supervision -- spawn                       a spawn with a large heap
+//! ```
 #![expect(clippy::disallowed_methods, reason = "what is measured here is real time")]
 
 mod bench;
+#[path = "bench/endurance.rs"]
+mod endurance;
 
 use std::collections::HashMap;
 use std::os::unix::net::UnixDatagram;
@@ -20,7 +26,7 @@ const PAIRS: usize = 5;
 /// Kills per pair for the latency of one restart.
 const KILLS: usize = 200;
 
-/// From so many agents on, a restart is put off by up to a second at random, so that a latency would say nothing.
+/// From so many agents on they are a fleet, of which a single restart's latency says nothing.
 const JITTERED: usize = 20;
 
 /// A child that says its name and pid as the first thing it does, then sleeps: compiled here, so that nothing but the
@@ -36,10 +42,11 @@ fn main() {
 }
 "#;
 
-/// The shortest waits and the most patience that the configuration takes: a millisecond of every restart is this.
+/// No waits, and the most patience that the configuration takes.
 const POLICY: &str = r#"
 [supervisor]
-process_backoff = { base = "1ms", cap = "1ms" }
+max_active = 0
+process_backoff = { base = "0s", cap = "0s" }
 breaker = { failures = 1000, window = "1s" }
 degraded = { restarts = 1000, window = "1s" }
 "#;
@@ -262,6 +269,12 @@ fn main() {
     {
         reference(agents.parse().expect("a count"), Path::new(child), Path::new(socket));
         return;
+    }
+    let number = |n: usize, default| args.get(n).and_then(|count| count.parse().ok()).unwrap_or(default);
+    match args.first().map(String::as_str) {
+        Some("flat") => return endurance::endurance(number(1, 100_000), number(2, 10_000)),
+        Some("spawn") => return endurance::spawning(),
+        Some(_) | None => {}
     }
     let agents = args.first().and_then(|count| count.parse().ok()).unwrap_or(1000);
     for count in [0, agents] {

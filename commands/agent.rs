@@ -180,6 +180,7 @@ fn tell(voice: Voice<'_>, problem: &Problem) -> String {
         Why::NoFolder => ("cmd-setting-no-folder", ""),
         Why::NeedsCommand => ("cmd-setting-needs-command", ""),
         Why::Placeholder => ("cmd-setting-placeholder", ""),
+        Why::NeedsOwnHome => ("cmd-setting-needs-own-home", ""),
     };
     voice.text(id, &[("key", problem.what.as_str().into()), ("more", more.into())])
 }
@@ -272,8 +273,11 @@ fn shown(spec: &AgentSpec) -> serde_json::Value {
         "caps": spec.caps,
         "max_task_duration": spec.max_task_duration.map(|longest| format!("{}s", longest.as_secs())),
         "relay": spec.relay,
-        "env": spec.env.keys().collect::<Vec<_>>(),
+        "env": spec.env.keys().chain(spec.env_files.keys()).collect::<Vec<_>>(),
         "inherit_env": spec.inherit_env,
+        "own_home": spec.own_home,
+        "credentials": spec.credentials,
+        "sandbox": spec.sandbox,
         "patterns": spec.patterns,
     })
 }

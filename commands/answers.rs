@@ -231,6 +231,7 @@ mod tests {
             by: Actor::herder(),
             at: Timestamp::default(),
             attempts: 0,
+            card: None,
         };
         Event::SessionStarted { session, work, trial: false }
     }

@@ -13,10 +13,11 @@ use super::parse::Heard;
 use super::say::Voice;
 use crate::access::Role;
 use crate::chat::Author;
-use crate::core::id::{AgentName, SessionId};
+use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
+use crate::core::watch::Watch;
 use crate::core::work::WorkKind;
 use crate::journal::{ReadError, Recorded, Stream};
 use crate::l10n::Locale;
@@ -120,16 +121,37 @@ impl<'a> Desk<'a> {
             Verb::TaskAdd => super::task::add(self, call).await,
             Verb::TaskList => super::task::list(self, call),
             Verb::TaskShow => super::task::show(self, call).await,
+            Verb::TaskAssign => super::task::assign(self, call).await,
+            Verb::TaskSplit => super::task::split(self, call).await,
             Verb::TaskCancel => super::task::cancel(self, call).await,
+            Verb::Approve => super::approve::approve(self, call).await,
+            Verb::Deny => super::approve::deny(self, call).await,
+            Verb::Answer => super::approve::answer(self, call).await,
+            Verb::RuleList => super::approve::rules(self, call),
+            Verb::RuleRemove => super::approve::remove(self, call).await,
+            Verb::Ack => super::ack::run(self, call).await,
+            Verb::Mark => super::mark::run(self, call).await,
             Verb::Queue => super::queue::run(self, call),
             Verb::Clear => super::clear::run(self, call).await,
             Verb::Whisper => super::whisper::run(self, call).await,
             Verb::Log => super::log::run(self, call).await,
             Verb::History => super::history::run(self, call).await,
             Verb::Audit => super::audit::run(self, call).await,
+            Verb::Reload => super::reload::run(self).await,
             Verb::Help => super::help::run(self, call),
             Verb::Link => super::link::run(self, call).await,
         }
+    }
+
+    /// The agent that the evaluator's number belongs to.
+    pub(super) fn one_of(
+        &self,
+        id: WorkId,
+        views: Vec<View>,
+        known: impl Fn(&Watch) -> bool,
+    ) -> Result<AgentName, Failure> {
+        let view = views.into_iter().find(|view| known(&view.agent.watch));
+        Ok(view.ok_or(Refusal::NoSuchNumber { id })?.name)
     }
 
     pub(super) fn voice(&self) -> Voice<'a> {

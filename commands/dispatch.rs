@@ -34,6 +34,7 @@ use crate::l10n::{LOCALES, Locale};
 use crate::outbox::Redactor;
 use crate::outbox::Target;
 use crate::outbox::clean::clean;
+use crate::reload::Reloader;
 use crate::supervisor::{AnswerTo, Asked, Fleet};
 
 /// The most of somebody's words in the record.
@@ -58,6 +59,8 @@ pub struct Setup {
     pub control: Vec<(NetworkName, String)>,
     /// Other bots that are listened to, by network and nick or, on Discord, user id.
     pub bots: Vec<(NetworkName, String)>,
+    /// Reads the configuration again, where there is one.
+    pub reloader: Option<Reloader>,
 }
 
 /// Checks, records and carries out what people ask. Cheap to clone.
@@ -81,6 +84,7 @@ pub(super) struct Inner {
     redactor: Redactor,
     control: Vec<(NetworkName, String)>,
     bots: Vec<(NetworkName, String)>,
+    pub(super) reloader: Option<Reloader>,
     memory: Mutex<Memory>,
     /// What outlasts the line that asked for it.
     pub(super) tasks: TaskTracker,
@@ -134,6 +138,7 @@ impl Dispatcher {
                 redactor: setup.redactor,
                 control: setup.control,
                 bots: setup.bots,
+                reloader: setup.reloader,
                 memory: Mutex::new(memory),
                 tasks: TaskTracker::new(),
             }),

@@ -2,10 +2,14 @@
 
 use super::words::{self, Words, fold, fold_end};
 use super::{Arg, COMMANDS, Command, Scope};
-use crate::core::id::{AgentName, WorkId};
+use crate::core::card::{Needs, Priority};
+use crate::core::id::{AgentName, AskId, WorkId};
 
 /// The highest count that can be asked for; answers have bounds of their own.
 pub(super) const COUNT_MAX: u64 = 1000;
+
+/// Stands for whichever agent is next.
+pub(super) const AUTO: &str = "auto";
 
 /// What agents there are, as far as a line's meaning depends on it.
 pub trait Roster {
@@ -24,7 +28,7 @@ pub struct Call {
     pub command: &'static Command,
     /// The agent it is for, if it is for one.
     pub agent: Option<AgentName>,
-    /// `now` was said.
+    /// The flag was said: `now`, `always`.
     pub now: bool,
     /// A count.
     pub count: Option<u32>,
@@ -34,6 +38,12 @@ pub struct Call {
     pub page: Option<u32>,
     /// A task.
     pub task: Option<WorkId>,
+    /// How urgent a task is.
+    pub priority: Priority,
+    /// Who can do it.
+    pub needs: Needs,
+    /// The number of something that an agent asks, of a call for a person, or of a whisper.
+    pub ask: Option<AskId>,
     /// A code or another single word.
     pub word: Option<String>,
     /// The word that had to be one of several.
@@ -55,6 +65,9 @@ impl Call {
             session: None,
             page: None,
             task: None,
+            priority: Priority::default(),
+            needs: Needs::default(),
+            ask: None,
             word: None,
             choice: None,
             text: String::new(),
@@ -174,6 +187,8 @@ impl Fitting<'_> {
                 }
                 self.agent(arg, false)
             }
+            Arg::AgentOrAuto => self.agent_or_auto(arg),
+            Arg::Priority | Arg::Needs => self.named(),
             Arg::NewAgent | Arg::Word { .. } => {
                 let word = self.word(arg)?;
                 self.call.word = Some(word);
@@ -190,6 +205,12 @@ impl Fitting<'_> {
             Arg::Count { name } => self.count(name),
             Arg::Number { name } => self.number(name),
             Arg::Task => self.task(),
+            Arg::Call => self.standing_call(arg),
+            Arg::Ask | Arg::Told => {
+                let word = self.word(arg)?;
+                self.call.ask = Some(ask_of(&word)?);
+                Ok(())
+            }
             Arg::Code => {
                 if let Some(word) = self.peek() {
                     self.call.word = Some(fold(word));
@@ -197,7 +218,7 @@ impl Fitting<'_> {
                 }
                 Ok(())
             }
-            Arg::Text => self.text(),
+            Arg::Text | Arg::Parts => self.text(arg),
             Arg::Settings { name, .. } => self.settings(name),
             Arg::Topic => self.topic(),
         }
@@ -245,6 +266,45 @@ impl Fitting<'_> {
         }
     }
 
+    /// A call's number says most; without one it is the call about the agent that is named, addressed or here.
+    fn standing_call(&mut self, arg: Arg) -> Result<(), Misfit> {
+        let about = self.peek().and_then(agent_of).filter(|agent| is_meant(arg, agent, self.roster));
+        let number = self.peek().filter(|_| about.is_none()).map(ask_of).transpose()?;
+        self.next += usize::from(about.is_some() || number.is_some());
+        self.call.ask = number;
+        self.call.agent = about.or_else(|| self.addressed.or(self.here).cloned());
+        match (number, &self.call.agent) {
+            (None, None) => Err(Misfit::Missing(wanted(arg))),
+            (Some(_), _) | (None, Some(_)) => Ok(()),
+        }
+    }
+
+    fn agent_or_auto(&mut self, arg: Arg) -> Result<(), Misfit> {
+        if self.addressed.is_none() && self.peek().is_some_and(|word| is_auto(word, self.roster)) {
+            self.next += 1;
+            return Ok(());
+        }
+        self.agent(arg, false)?;
+        // A name that is nearly an agent's was meant for that agent, and is no text for whoever is next.
+        match self.peek().filter(|_| self.call.agent.is_none()) {
+            Some(word) if nearest_agent(word, self.roster).is_some() => Err(no_such_agent(word, self.roster)),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// What is given by name, in any order.
+    fn named(&mut self) -> Result<(), Misfit> {
+        while let Some((name, value)) = self.peek().and_then(|word| word.split_once(['=', '＝'])) {
+            match fold(name).as_str() {
+                "priority" => self.call.priority = priority_of(value)?,
+                "needs" => self.call.needs = needs_of(value)?,
+                _ => return Ok(()),
+            }
+            self.next += 1;
+        }
+        Ok(())
+    }
+
     fn one_of(&mut self, arg: Arg, words: &'static [&'static str]) -> Result<(), Misfit> {
         let word = self.word(arg)?;
         self.call.choice = Some(choice(&word, words)?);
@@ -277,10 +337,10 @@ impl Fitting<'_> {
         Ok(())
     }
 
-    fn text(&mut self) -> Result<(), Misfit> {
+    fn text(&mut self, arg: Arg) -> Result<(), Misfit> {
         self.call.text = self.line.text_from(self.next);
         self.next = self.line.len();
-        if self.call.text.trim().is_empty() { Err(Misfit::Missing(wanted(Arg::Text))) } else { Ok(()) }
+        if self.call.text.trim().is_empty() { Err(Misfit::Missing(wanted(arg))) } else { Ok(()) }
     }
 
     fn settings(&mut self, name: &'static str) -> Result<(), Misfit> {
@@ -343,6 +403,22 @@ pub(super) fn choice(word: &str, words: &'static [&'static str]) -> Result<&'sta
     known.copied().ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: words.join("|") })
 }
 
+/// Whether a word says that whoever is next is meant. An agent that is called so goes before.
+pub(super) fn is_auto(word: &str, roster: &dyn Roster) -> bool {
+    fold_end(word) == AUTO && agent_of(word).is_none_or(|agent| !roster.knows(&agent))
+}
+
+/// How urgent a task is.
+pub(super) fn priority_of(word: &str) -> Result<Priority, Misfit> {
+    let wanted = || format!("priority={}", Priority::WORDS.join("|"));
+    Priority::of(&fold_end(word)).ok_or_else(|| Misfit::Wrong { word: word.to_owned(), wanted: wanted() })
+}
+
+/// What an agent must be to be given a task.
+pub(super) fn needs_of(words: &str) -> Result<Needs, Misfit> {
+    Needs::parse(words).map_err(|word| Misfit::Wrong { word, wanted: "needs=full,rust".to_owned() })
+}
+
 /// A count from 1.
 pub(super) fn counted(word: &str, name: &str) -> Result<u32, Misfit> {
     // Digits that are too many for a number are a number that is too high.
@@ -363,6 +439,13 @@ pub(super) fn task_of(word: &str) -> Result<WorkId, Misfit> {
     let folded = fold_end(word);
     let id = folded.strip_prefix('#').unwrap_or(&folded).parse::<u64>();
     id.map(WorkId).map_err(|_| Misfit::Wrong { word: word.to_owned(), wanted: "task = #12".to_owned() })
+}
+
+/// The number of a question or rule, with or without `#`.
+pub(super) fn ask_of(word: &str) -> Result<AskId, Misfit> {
+    let folded = fold_end(word);
+    let id = folded.strip_prefix('#').unwrap_or(&folded).parse::<u64>();
+    id.map(AskId).map_err(|_| Misfit::Wrong { word: word.to_owned(), wanted: "id = 3".to_owned() })
 }
 
 /// The name of a command or a group, with or without the `!` it is shown with.
@@ -393,7 +476,9 @@ pub(super) fn nearest_agent(word: &str, roster: &dyn Roster) -> Option<AgentName
 /// How an argument is called where it is missing.
 pub(super) fn wanted(arg: Arg) -> &'static str {
     match arg {
-        Arg::Agent | Arg::AgentOrAll | Arg::PastAgent | Arg::PastAgentOrAll => "agent",
+        Arg::Agent | Arg::AgentOrAll | Arg::AgentOrAuto | Arg::PastAgent | Arg::PastAgentOrAll => "agent",
+        Arg::Priority => "priority",
+        Arg::Needs => "needs",
         Arg::NewAgent => "name",
         Arg::OneOf { name, .. }
         | Arg::Word { name }
@@ -402,8 +487,10 @@ pub(super) fn wanted(arg: Arg) -> &'static str {
         | Arg::Settings { name, .. }
         | Arg::Flag(name) => name,
         Arg::Task => "task",
+        Arg::Ask | Arg::Call | Arg::Told => "id",
         Arg::Code => "code",
         Arg::Text => "text",
+        Arg::Parts => "parts",
         Arg::Topic => "command",
     }
 }

@@ -35,15 +35,17 @@ pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
             .flat_map(|command| about(voice, command))
             .collect(),
     };
-    let data = COMMANDS.map(|command| {
-        json!({
-            "name": command.name,
-            "aliases": command.aliases,
-            "usage": command.usage(),
-            "about": voice.text(command.about, &[]),
-            "role": command.role,
+    let data: Vec<_> = COMMANDS
+        .map(|command| {
+            json!({
+                "name": command.name,
+                "aliases": command.aliases,
+                "usage": command.usage(),
+                "about": voice.text(command.about, &[]),
+                "role": command.role,
+            })
         })
-    });
+        .into();
     Ok(Answer::lines(lines).with(json!(data)))
 }
 

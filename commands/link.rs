@@ -16,7 +16,6 @@ use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
 use crate::chat::{Author, Origin};
 use crate::config::DISCORD_NETWORK;
-use crate::core::notice::Refusal;
 use crate::core::time::Timestamp;
 use crate::journal::Tie;
 
@@ -85,8 +84,7 @@ async fn offer(desk: &Desk<'_>) -> Done {
         return Err(failed(desk, "cmd-link-private"));
     }
     desk.fleet.record(&desk.asked).await?;
-    let what = || Refusal::Invalid { what: "code".to_owned(), why: "no randomness".to_owned() };
-    let code = desk::code::<CODE_LENGTH>().ok_or_else(what)?;
+    let code = desk::code::<CODE_LENGTH>().ok_or_else(|| failed(desk, "cmd-link-no-code"))?;
     let pending = Pending {
         user: user.to_owned(),
         name: bounded(&desk.author.nick, 32),

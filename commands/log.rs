@@ -1,5 +1,7 @@
 //! `log`: an agent's last turns in brief, or all that was said in one session.
 
+use std::borrow::Cow;
+
 use serde_json::json;
 
 use super::desk::{Answer, Desk, Done};
@@ -93,8 +95,7 @@ fn line(voice: Voice<'_>, recorded: &Recorded) -> Option<String> {
         }
         Entry::Agent(Event::SessionEnded { session, outcome, .. }) => {
             let ended = ended(voice, *session, outcome);
-            let text = outcome.text.as_deref().unwrap_or(&outcome.detail);
-            let text = voice.short(text, TURN_MAX);
+            let text = voice.short(&last_words(voice, outcome), TURN_MAX);
             Some(if text.is_empty() {
                 format!("{time} {ended}")
             } else {
@@ -102,6 +103,14 @@ fn line(voice: Voice<'_>, recorded: &Recorded) -> Option<String> {
             })
         }
         Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => None,
+    }
+}
+
+/// What a session said last, or why it ended without a word.
+fn last_words<'a>(voice: Voice<'_>, outcome: &'a Outcome) -> Cow<'a, str> {
+    match &outcome.text {
+        Some(text) => Cow::Borrowed(text),
+        None => Cow::Owned(voice.locale.detail(&outcome.detail)),
     }
 }
 
@@ -156,7 +165,7 @@ async fn whole(desk: &Desk<'_>, call: &Call, agent: &AgentName, session: Session
 
 /// What the entries of a session say, in order and once, without secrets.
 fn said(voice: Voice<'_>, entries: &[Recorded]) -> String {
-    let (mut turns, mut end) = (String::new(), "");
+    let (mut turns, mut end) = (String::new(), Cow::Borrowed(""));
     for recorded in entries {
         match &recorded.entry {
             Entry::Agent(Event::TurnEnded { text, tools, .. }) => {
@@ -165,7 +174,7 @@ fn said(voice: Voice<'_>, entries: &[Recorded]) -> String {
                 turns.push('\n');
             }
             Entry::Agent(Event::SessionEnded { outcome, .. }) => {
-                end = outcome.text.as_deref().unwrap_or(&outcome.detail);
+                end = last_words(voice, outcome);
             }
             Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => {}
         }

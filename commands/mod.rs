@@ -43,14 +43,18 @@ mod shell;
 pub mod words;
 
 mod abort;
+mod ack;
 mod agent;
+mod approve;
 mod audit;
 mod clear;
 mod help;
 mod history;
 mod log;
+mod mark;
 mod pause;
 mod queue;
+mod reload;
 mod restart;
 mod resume;
 mod status;
@@ -64,6 +68,7 @@ use std::fmt::Write as _;
 pub use dispatch::Dispatcher;
 
 use crate::access::Role;
+use crate::core::card::Priority;
 use crate::l10n::Locale;
 
 /// The commands, as one value each: the dispatch is a `match` over them.
@@ -84,7 +89,16 @@ pub enum Verb {
     TaskAdd,
     TaskList,
     TaskShow,
+    TaskAssign,
     TaskCancel,
+    TaskSplit,
+    Approve,
+    Deny,
+    Answer,
+    RuleList,
+    RuleRemove,
+    Ack,
+    Mark,
     Queue,
     Clear,
     Whisper,
@@ -92,6 +106,7 @@ pub enum Verb {
     History,
     Audit,
     Usage,
+    Reload,
     Help,
     Link,
 }
@@ -134,6 +149,8 @@ pub enum Arg {
     Agent,
     /// An agent that exists, or `all`.
     AgentOrAll,
+    /// An agent that exists, or `auto`: whoever is next. May be left out.
+    AgentOrAuto,
     /// An agent that exists or existed. May be left out in its channel.
     PastAgent,
     /// An agent that exists or existed, or `all`.
@@ -166,10 +183,22 @@ pub enum Arg {
     },
     /// A task's number, with or without `#`.
     Task,
+    /// `priority=high`; may be left out.
+    Priority,
+    /// `needs=full,rust`: what an agent must be to be given a task; may be left out.
+    Needs,
+    /// The number of something that an agent asks, with or without `#`.
+    Ask,
+    /// The number of a call for a person, or the agent that it is about. May be left out where that is clear.
+    Call,
+    /// The number of a whisper of the evaluator.
+    Told,
     /// A code that confirms; may be left out.
     Code,
     /// The rest of the line, which must not be empty.
     Text,
+    /// The parts of a task: the rest of the line, which must not be empty.
+    Parts,
     /// `key=value` pairs: the rest of the line in words, of which there must be one.
     Settings {
         /// The name in the usage line.
@@ -187,6 +216,9 @@ impl Arg {
         match self {
             Self::Agent | Self::PastAgent => "[agent]".to_owned(),
             Self::AgentOrAll | Self::PastAgentOrAll => "[agent|all]".to_owned(),
+            Self::AgentOrAuto => "[agent|auto]".to_owned(),
+            Self::Priority => format!("[priority={}]", Priority::WORDS.join("|")),
+            Self::Needs => "[needs=full,tag]".to_owned(),
             Self::NewAgent => "<name>".to_owned(),
             Self::OneOf { words, .. } => format!("<{}>", words.join("|")),
             Self::Word { name } => format!("<{name}>"),
@@ -194,8 +226,11 @@ impl Arg {
             Self::Count { name } => format!("[{name}]"),
             Self::Number { name } => format!("[{name} <number>]"),
             Self::Task => "<task>".to_owned(),
+            Self::Ask | Self::Told => "<id>".to_owned(),
+            Self::Call => "[id|agent]".to_owned(),
             Self::Code => "[code]".to_owned(),
             Self::Text => "<text>".to_owned(),
+            Self::Parts => "<first; second; …>".to_owned(),
             Self::Settings { usage, .. } => usage.to_owned(),
             Self::Topic => "[command]".to_owned(),
         }
@@ -244,7 +279,7 @@ impl Command {
 }
 
 /// Every command there is, in the order help shows them.
-pub static COMMANDS: [&Command; 24] = [
+pub static COMMANDS: [&Command; 34] = [
     &pause::COMMAND,
     &resume::COMMAND,
     &abort::COMMAND,
@@ -255,10 +290,19 @@ pub static COMMANDS: [&Command; 24] = [
     &task::ADD,
     &task::LIST,
     &task::SHOW,
+    &task::ASSIGN,
+    &task::SPLIT,
     &task::CANCEL,
+    &approve::APPROVE,
+    &approve::DENY,
+    &approve::ANSWER,
+    &approve::RULES,
+    &approve::REMOVE,
+    &ack::COMMAND,
     &queue::COMMAND,
     &clear::COMMAND,
     &whisper::COMMAND,
+    &mark::COMMAND,
     &log::COMMAND,
     &history::COMMAND,
     &audit::COMMAND,
@@ -267,15 +311,13 @@ pub static COMMANDS: [&Command; 24] = [
     &agent::REMOVE,
     &agent::LIST,
     &agent::SHOW,
+    &reload::COMMAND,
     &help::COMMAND,
     &link::COMMAND,
 ];
 
 /// First words of the commands whose name has two.
-pub const GROUPS: [&str; 2] = ["agent", "task"];
-
-/// Words of commands to come: kept free now, so that they are never taken for work.
-pub const KEPT: [&str; 3] = ["approve", "deny", "ack"];
+pub const GROUPS: [&str; 3] = ["agent", "task", "rule"];
 
 /// The command of a verb.
 #[must_use]
@@ -296,12 +338,8 @@ pub fn first_words() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn is_word(word: &str) -> bool {
     let word = words::fold(word);
-    let arguments = ["now", "confirm", "add", "edit", "remove", "list", "show", "cancel"];
-    first_words()
-        .chain(KEPT)
-        .chain(arguments)
-        .chain(parse::SOUNDS_LIKE.iter().map(|(w, _)| *w))
-        .any(|w| w == word)
+    let arguments = ["now", "always", "confirm", "add", "edit", "remove", "list", "show", "cancel", "auto"];
+    first_words().chain(arguments).chain(parse::SOUNDS_LIKE.iter().map(|(w, _)| *w)).any(|w| w == word)
 }
 
 /// The README's table of commands, between its markers; a test holds the README to it.

@@ -8,6 +8,7 @@ use super::grammar::{self, Call, Misfit, Roster};
 use super::settings::KEYS;
 use super::words::{fold, fold_end, split_quoted};
 use super::{Arg, Command, Verb};
+use crate::core::card::Priority;
 use crate::core::id::AgentName;
 
 /// What a value of an option is.
@@ -17,8 +18,16 @@ pub enum Kind {
     Agent,
     /// An agent that exists, or `all`.
     AgentOrAll,
+    /// An agent that exists, or `auto`.
+    AgentOrAuto,
     /// A task's number.
     Task,
+    /// The number of something that an agent asks.
+    Ask,
+    /// The number of a call for a person.
+    Call,
+    /// The number of a whisper of the evaluator.
+    Told,
     /// A command's name.
     Command,
     /// One of these.
@@ -116,12 +125,22 @@ impl Command {
             | Verb::AgentShow
             | Verb::TaskList
             | Verb::TaskShow
+            | Verb::TaskAssign
+            | Verb::TaskSplit
             | Verb::TaskCancel
+            | Verb::Approve
+            | Verb::Deny
+            | Verb::Answer
+            | Verb::RuleList
+            | Verb::RuleRemove
+            | Verb::Ack
+            | Verb::Mark
             | Verb::Queue
             | Verb::Clear
             | Verb::Log
             | Verb::History
             | Verb::Audit
+            | Verb::Reload
             | Verb::Help
             | Verb::Whisper
             | Verb::Link => &[],
@@ -134,6 +153,9 @@ fn of_arg(arg: Arg) -> Vec<Opt> {
     match arg {
         Arg::Agent | Arg::PastAgent => one("agent", Kind::Agent, false),
         Arg::AgentOrAll | Arg::PastAgentOrAll => one("agent", Kind::AgentOrAll, false),
+        Arg::AgentOrAuto => one("agent", Kind::AgentOrAuto, false),
+        Arg::Priority => one("priority", Kind::Choice(&Priority::WORDS), false),
+        Arg::Needs => one("needs", Kind::Word, false),
         Arg::NewAgent => one("name", Kind::Word, true),
         Arg::OneOf { name, words } => one(name, Kind::Choice(words), true),
         Arg::Word { name } => one(name, Kind::Word, true),
@@ -141,8 +163,12 @@ fn of_arg(arg: Arg) -> Vec<Opt> {
         Arg::Count { name } => one(name, Kind::Count, false),
         Arg::Number { name } => one(name, Kind::Number, false),
         Arg::Task => one("task", Kind::Task, true),
+        Arg::Ask => one("id", Kind::Ask, true),
+        Arg::Call => one("id", Kind::Call, false),
+        Arg::Told => one("id", Kind::Told, true),
         Arg::Code => one("code", Kind::Word, false),
         Arg::Text => one("text", Kind::Text, true),
+        Arg::Parts => one("parts", Kind::Text, true),
         Arg::Settings { name, .. } => {
             let settings = Opt { name: SETTINGS, kind: Kind::Text, required: false };
             match folder(name) {
@@ -187,6 +213,7 @@ impl Given {
                     said.pop();
                 }
                 Some(Kind::Number) => said.push_str(&format!("{name} {value}")),
+                Some(_) if matches!(name, "priority" | "needs") => said.push_str(&format!("{name}={value}")),
                 Some(_) => said.push_str(value),
                 None => said.push_str(&format!("{name}={value}")),
             }
@@ -256,6 +283,20 @@ fn take(
                 given.get("agent").is_some_and(|word| matches!(fold_end(word).as_str(), "all" | "fleet"));
             call.agent = if all { None } else { agent(arg, given, here, roster)? };
         }
+        Arg::AgentOrAuto => {
+            let auto = given.get("agent").is_some_and(|word| grammar::is_auto(word, roster));
+            call.agent = if auto { None } else { agent(arg, given, here, roster)? };
+        }
+        Arg::Priority => {
+            if let Some(word) = given.get("priority") {
+                call.priority = grammar::priority_of(word)?;
+            }
+        }
+        Arg::Needs => {
+            if let Some(words) = given.get("needs") {
+                call.needs = grammar::needs_of(words)?;
+            }
+        }
         Arg::NewAgent => call.word = Some(needed("name")?.to_owned()),
         Arg::OneOf { name, words } => {
             let word = needed(name)?;
@@ -271,9 +312,18 @@ fn take(
                 call.set_number(name, grammar::numbered(word, name)?);
             }
         }
+        Arg::Call => {
+            call.ask = given.get("id").map(grammar::ask_of).transpose()?;
+            call.agent = here.cloned();
+            if call.ask.is_none() && call.agent.is_none() {
+                return Err(Misfit::Missing(wanted));
+            }
+        }
+        Arg::Ask | Arg::Told => call.ask = Some(grammar::ask_of(needed("id")?)?),
         Arg::Task => call.task = Some(grammar::task_of(needed("task")?)?),
         Arg::Code => call.word = given.get("code").map(fold),
         Arg::Text => needed("text")?.clone_into(&mut call.text),
+        Arg::Parts => needed("parts")?.clone_into(&mut call.text),
         Arg::Settings { name, .. } => call.rest = settings(call.command, name, given)?,
         Arg::Topic => call.word = given.get("command").map(grammar::topic_of).transpose()?,
     }
@@ -344,6 +394,16 @@ mod tests {
             (Verb::Status, &[("agent", "quick")], "status quick"),
             (Verb::TaskAdd, &[("text", "spark on"), ("agent", "quick")], "task add quick spark on"),
             (Verb::TaskCancel, &[("task", "#12")], "task cancel 12"),
+            (Verb::TaskAdd, &[("text", "fix it")], "task add fix it"),
+            (Verb::TaskAdd, &[("text", "spark is slow"), ("agent", "auto")], "task add auto spark is slow"),
+            (
+                Verb::TaskAdd,
+                &[("needs", "full,rust"), ("priority", "high"), ("text", "fix it"), ("agent", "quick")],
+                "task add quick priority=high needs=full,rust fix it",
+            ),
+            (Verb::TaskAssign, &[("task", "12"), ("agent", "quick")], "task assign #12 quick"),
+            (Verb::TaskAssign, &[("task", "12"), ("agent", "auto")], "task assign 12"),
+            (Verb::TaskSplit, &[("task", "12"), ("parts", "a; b")], "task split 12 'a; b'"),
             (Verb::Log, &[("agent", "spark"), ("n", "7")], "log spark 7"),
             (
                 Verb::Log,
@@ -398,7 +458,12 @@ mod tests {
                 Misfit::Extra("agent".to_owned()),
             ),
             (Verb::TaskAdd, &[("text", "  ")], true, Misfit::Missing("text")),
-            (Verb::TaskAdd, &[("text", "x")], false, Misfit::Missing("agent")),
+            (
+                Verb::TaskAdd,
+                &[("text", "x"), ("needs", "Rust")],
+                false,
+                Misfit::Wrong { word: "Rust".to_owned(), wanted: "needs=full,rust".to_owned() },
+            ),
             (Verb::AgentEdit, &[("agent", "spark")], false, Misfit::Missing("key=value")),
             (
                 Verb::AgentAdd,

@@ -5,7 +5,7 @@
 
 use super::grammar::{self, Call, Misfit, Roster};
 use super::words::{self, Words, fold, fold_end};
-use super::{COMMANDS, Command, GROUPS, KEPT, Strictness, Verb, command, first_words};
+use super::{COMMANDS, Command, GROUPS, Strictness, Verb, command, first_words};
 use crate::chat::Mention;
 use crate::core::id::{AGENT_NAME_MAX, AgentName};
 
@@ -387,10 +387,6 @@ fn spoken(agent: AgentName, text: &str, addressed: Option<&AgentName>, scene: Sc
 /// A short line that sounds like a command.
 fn asked_back(agent: &AgentName, line: &Words) -> Option<Heard> {
     let word = line.get(0)?;
-    let folded = fold_end(word);
-    if KEPT.contains(&folded.as_str()) && line.len() <= 3 {
-        return Some(unknown(word));
-    }
     let options = match sounds_like(word).filter(|_| line.len() <= 2) {
         Some(options) => options.to_vec(),
         None => {

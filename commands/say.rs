@@ -5,6 +5,7 @@ use crate::chat::{LinkReport, LinkState};
 use crate::core::agent::{Agent, Phase};
 use crate::core::id::WorkId;
 use crate::core::outcome::Usage;
+use crate::core::promotion::Hold;
 use crate::core::time::Timestamp;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 use crate::l10n::{Locale, Value};
@@ -37,9 +38,11 @@ impl Voice<'_> {
         bounded(&self.redactor.redact(&clean(text)), max)
     }
 
-    /// What an agent is doing, and on what.
-    pub(super) fn phase(self, agent: &Agent) -> String {
-        let phase = self.locale.phase(&agent.phase, self.now);
+    /// What an agent is doing, and on what; or what it waits for.
+    pub(super) fn phase(self, agent: &Agent, hold: Option<&Hold>) -> String {
+        let hold = hold.filter(|_| agent.wants().is_some());
+        let phase =
+            hold.map_or_else(|| self.locale.phase(&agent.phase, self.now), |hold| self.locale.hold(hold));
         let works = matches!(agent.phase, Phase::Starting { .. } | Phase::Running { .. });
         match agent.current.as_ref().filter(|_| works) {
             Some(work) if work.kind == WorkKind::Round => {
@@ -59,9 +62,13 @@ impl Voice<'_> {
                 self.text("cmd-link-up", &[("network", network), ("up", up)])
             }
             LinkState::Connecting { attempts, reason } => {
-                let reason = reason.as_deref().map_or_else(String::new, |reason| self.short(reason, 120));
+                let reason = reason.as_ref().map(|reason| self.short(&self.locale.detail(reason), 120));
+                let reason = reason.unwrap_or_default();
                 if reason.is_empty() {
                     return self.text("cmd-link-connecting", &[("network", network)]);
+                }
+                if *attempts == 0 {
+                    return self.text("cmd-link-waiting", &[("network", network), ("reason", reason.into())]);
                 }
                 let variables =
                     [("network", network), ("attempts", (*attempts).into()), ("reason", reason.into())];
@@ -69,7 +76,7 @@ impl Voice<'_> {
             }
             LinkState::Refused { reason } => self.text(
                 "cmd-link-refused",
-                &[("network", network), ("reason", self.short(reason, 120).into())],
+                &[("network", network), ("reason", self.short(&self.locale.detail(reason), 120).into())],
             ),
         }
     }

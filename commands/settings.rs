@@ -6,11 +6,13 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use super::words::{fold, nearest, repeat, split_quoted};
+use crate::core::card::{TAGS_MAX, is_tag};
 use crate::core::id::AccountName;
 use crate::core::spec::{AgentSpec, PromptMode, Runtime};
+use crate::runtime::isolation::{PUSH, is_credential};
 
 /// The keys, as they are in `bot.toml`.
-pub(super) const KEYS: [&str; 22] = [
+pub(super) const KEYS: [&str; 26] = [
     "runtime",
     "workspace",
     "command",
@@ -33,6 +35,10 @@ pub(super) const KEYS: [&str; 22] = [
     "relay",
     "env.NAME",
     "inherit_env",
+    "own_home",
+    "credentials",
+    "sandbox",
+    "tags",
 ];
 
 /// Texts that are longer make the journal's entries unwieldy; a file in the workspace has room for them.
@@ -79,6 +85,8 @@ pub(super) enum Why {
     NeedsCommand,
     /// `prompt=arg` and the command do not go together.
     Placeholder,
+    /// A file among `credentials` is for a HOME of its own.
+    NeedsOwnHome,
 }
 
 /// Applies `pairs` to `spec`. Everything that can be applied is, so that what depends on it can be checked too.
@@ -121,7 +129,7 @@ fn set(spec: &mut AgentSpec, key: &str, value: &str) -> Result<(), Why> {
         return Err(Why::Control);
     }
     match key {
-        "runtime" => spec.runtime = one_of(value, "claude, command")?,
+        "runtime" => spec.runtime = one_of(value, "claude, codex, acp, command")?,
         "workspace" => spec.workspace = PathBuf::from(value),
         "command" => spec.command = list(value)?,
         "prompt" => spec.prompt = one_of(value, "stdin, arg")?,
@@ -155,6 +163,10 @@ fn set(spec: &mut AgentSpec, key: &str, value: &str) -> Result<(), Why> {
         }
         "relay" => spec.relay = one_of(value, "all, final, none")?,
         "inherit_env" => spec.inherit_env = variables(value)?,
+        "own_home" => spec.own_home = truth(value)?,
+        "credentials" => spec.credentials = credentials(value)?,
+        "sandbox" => spec.sandbox = list(value)?,
+        "tags" => spec.tags = tags(value)?,
         _ => match key.strip_prefix("env.") {
             Some(name) => variable(spec, name, value)?,
             None => return Err(Why::NoSuchKey(nearest(key, KEYS))),
@@ -220,13 +232,37 @@ fn is_variable(name: &str) -> bool {
 }
 
 fn variables(value: &str) -> Result<Vec<String>, Why> {
-    let names: Vec<String> =
-        value.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let names = words(value);
     if names.iter().all(|name| is_variable(name)) {
         Ok(names)
     } else {
         Err(Why::Form("inherit_env=PATH,HOME"))
     }
+}
+
+fn tags(value: &str) -> Result<Vec<String>, Why> {
+    let mut tags = words(value);
+    tags.sort();
+    tags.dedup();
+    if tags.len() <= TAGS_MAX && tags.iter().all(|tag| is_tag(tag)) {
+        Ok(tags)
+    } else {
+        Err(Why::Form("tags=rust,gpu"))
+    }
+}
+
+fn credentials(value: &str) -> Result<Vec<String>, Why> {
+    let entries = words(value);
+    if entries.iter().all(|entry| is_credential(entry)) {
+        Ok(entries)
+    } else {
+        Err(Why::Form("credentials=git,.codex/auth.json"))
+    }
+}
+
+/// Words with commas or spaces between them.
+fn words(value: &str) -> Vec<String> {
+    value.split([',', ' ']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 fn variable(spec: &mut AgentSpec, name: &str, value: &str) -> Result<(), Why> {
@@ -251,6 +287,12 @@ pub(super) fn check(spec: &AgentSpec) -> Vec<Problem> {
     let mut problem = |what: &str, why| problems.push(Problem { what: what.to_owned(), why });
     if !spec.workspace.is_absolute() {
         problem("workspace", Why::NotAbsolute);
+    }
+    if !spec.own_home && spec.credentials.iter().any(|entry| !PUSH.contains(&entry.as_str())) {
+        problem("credentials", Why::NeedsOwnHome);
+    }
+    if spec.sandbox.first().is_some_and(String::is_empty) {
+        problem("sandbox", Why::Form(r#"sandbox="bwrap --ro-bind / / --dev /dev""#));
     }
     let program = spec.command.first().is_some_and(|program| !program.is_empty());
     if spec.runtime == Runtime::Acp && !program {
@@ -289,9 +331,14 @@ mod tests {
         let (spec, problems) = try_set(
             "runtime=command workspace=/tmp command='sh -c \"echo hi\"' prompt=stdin model=opus account=team \
              permissions=read-only autonomy=strict instructions=\"do it, don't ask\" loop=yes rest=1m30s \
-             max-turns=7 max_budget_usd=$2.5 max_task_duration=1h relay=all env.RUST_LOG=warn inherit_env=PATH,HOME",
+             max-turns=7 max_budget_usd=$2.5 max_task_duration=1h relay=all env.RUST_LOG=warn inherit_env=PATH,HOME \
+             own_home=on credentials=git,.codex/auth.json sandbox='bwrap --bind {workspace} \"{workspace}\"' tags=rust,gpu",
         );
         assert_eq!(problems, []);
+        assert!(spec.own_home);
+        assert_eq!(spec.credentials, ["git", ".codex/auth.json"]);
+        assert_eq!(spec.tags, ["gpu", "rust"]);
+        assert_eq!(spec.sandbox, ["bwrap", "--bind", "{workspace}", "{workspace}"]);
         assert_eq!(spec.command, ["sh", "-c", "echo hi"]);
         assert_eq!(spec.instructions, "do it, don't ask");
         assert_eq!(spec.rest, Duration::from_secs(90));
@@ -310,7 +357,7 @@ mod tests {
     fn every_problem_is_told_at_once() {
         let (_, problems) = try_set(
             "stray modle=x model=a model=b loop=maybe rest=soon max_turns=-1 max_budget_usd=NaN \
-             env.API_KEY=sk-1 env.1X=y command=[1] runtime=gemini instructions=a\u{7}b",
+             env.API_KEY=sk-1 env.1X=y command=[1] runtime=gemini instructions=a\u{7}b own_home=mine credentials=/etc/shadow tags=full",
         );
         let told: Vec<(&str, &Why)> = problems.iter().map(|p| (p.what.as_str(), &p.why)).collect();
         assert_eq!(
@@ -326,8 +373,11 @@ mod tests {
                 ("env.API_KEY", &Why::Secret),
                 ("env.1X", &Why::Form("env.RUST_LOG=warn")),
                 ("command", &Why::Form(r#"command='["sh", "-c", "make"]'"#)),
-                ("runtime", &Why::OneOf("claude, command")),
+                ("runtime", &Why::OneOf("claude, codex, acp, command")),
                 ("instructions", &Why::Control),
+                ("own_home", &Why::OneOf("true, false")),
+                ("credentials", &Why::Form("credentials=git,.codex/auth.json")),
+                ("tags", &Why::Form("tags=rust,gpu")),
             ]
         );
     }
@@ -346,6 +396,11 @@ mod tests {
         assert_eq!(check(&spec), []);
         spec.command.pop();
         assert_eq!(check(&spec)[0].why, Why::Placeholder);
+        spec.command.push("{prompt}".to_owned());
+        spec.credentials = vec!["ssh".to_owned(), ".netrc".to_owned()];
+        assert_eq!(check(&spec)[0].why, Why::NeedsOwnHome);
+        spec.own_home = true;
+        assert_eq!(check(&spec), []);
     }
 
     #[test]

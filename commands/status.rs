@@ -5,13 +5,16 @@ use serde_json::json;
 
 use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
-use super::say::{DOT, Voice};
+use super::say::{DOT, Voice, person};
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
 use crate::chat::{LinkReport, LinkState};
 use crate::core::agent::{Agent, Breaker, Phase, Totals};
 use crate::core::outcome::Usage;
+use crate::core::promotion::Hold;
 use crate::core::time::Timestamp;
+use crate::core::verdict::Verdict;
+use crate::core::watch::{Counts, Escalation, Judgement, Watch};
 use crate::core::work::{Work, WorkKind};
 use crate::supervisor::View;
 
@@ -73,7 +76,7 @@ fn is_stopped(phase: &Phase) -> bool {
 /// One agent in one line.
 fn line(voice: Voice<'_>, view: &View) -> String {
     let agent = &view.agent;
-    let mut pieces = vec![format!("{}: {}", view.name, voice.phase(agent))];
+    let mut pieces = vec![format!("{}: {}", view.name, voice.phase(agent, view.hold.as_ref()))];
     pieces.extend(activity(voice, view));
     if !agent.queue.is_empty() {
         pieces.push(voice.text("cmd-status-queued", &[("count", agent.queue.len().into())]));
@@ -111,7 +114,7 @@ fn activity(voice: Voice<'_>, view: &View) -> Vec<String> {
 /// One agent in full.
 fn one(voice: Voice<'_>, view: &View) -> Vec<String> {
     let agent = &view.agent;
-    let mut first = vec![format!("{}: {}", view.name, voice.phase(agent))];
+    let mut first = vec![format!("{}: {}", view.name, voice.phase(agent, view.hold.as_ref()))];
     first.push(voice.text("cmd-status-since", &[("since", agent.in_phase(voice.now).into())]));
     first.extend(activity(voice, view));
     if agent.pause_pending.is_some() {
@@ -130,18 +133,64 @@ fn one(voice: Voice<'_>, view: &View) -> Vec<String> {
         ],
     );
     let mut lines = vec![first.join(DOT), sums];
+    if totals.unknown > 0 {
+        lines.push(voice.text("cmd-status-unknown", &[("count", totals.unknown.into())]));
+    }
     let today = agent.books.today(voice.now, None);
     if today != Usage::default() {
         let caps = agent.caps(voice.now).map(|standing| super::usage::cap(voice, standing));
         let today = voice.text("cmd-status-today", &[("usage", voice.usage(today).into())]);
         lines.push(std::iter::once(today).chain(caps).collect::<Vec<_>>().join(DOT));
     }
+    if let Some(workspace) = &agent.workspace {
+        let workspace = voice.locale.workspace(workspace);
+        lines.push(voice.text("cmd-status-workspace", &[("workspace", workspace.into())]));
+    }
     lines.extend(troubles(voice, agent));
+    lines.extend(watched(voice, &agent.watch));
     let messages = agent.queue.iter().filter(|work| work.kind == WorkKind::Message).count();
     let tasks = agent.queue.iter().filter(|work| work.kind == WorkKind::Task).count();
     if messages + tasks > 0 {
         let variables = [("messages", messages.into()), ("tasks", tasks.into())];
         lines.push(voice.text("cmd-status-queue", &variables));
+    }
+    lines
+}
+
+/// What the evaluator makes of it. Its words are the agent's alone.
+fn watched(voice: Voice<'_>, watch: &Watch) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(judged) = &watch.judged {
+        let counts = &watch.counts;
+        let last = match &judged.what {
+            Judgement::Verdict(Verdict::Ok) => voice.text("cmd-status-judged-ok", &[]),
+            Judgement::Verdict(_) => voice.text("cmd-status-judged", &[("count", watch.findings.into())]),
+            Judgement::Lapse(lapse) => voice.short(&voice.locale.lapse(&lapse.hushed()), 160),
+        };
+        let kinds = counts.kinds.by_name().map(|(kind, count)| {
+            voice.text("cmd-status-lapses", &[("kind", kind.into()), ("count", count.into())])
+        });
+        let kinds = kinds.collect::<Vec<_>>().join(", ");
+        let variables = [
+            ("judged", counts.judged.into()),
+            ("findings", counts.findings.into()),
+            ("lapses", counts.lapses.into()),
+            ("named", if kinds.is_empty() { "no" } else { "yes" }.into()),
+            ("kinds", kinds.into()),
+            ("ago", voice.now.since(judged.at).into()),
+            ("last", last.into()),
+        ];
+        lines.push(voice.text("cmd-status-evaluator", &variables));
+    }
+    if let Some(call) = &watch.escalation {
+        let acked = call.acked.as_ref().map(person);
+        let variables = [
+            ("id", call.id.to_string().into()),
+            ("ago", voice.now.since(call.at).into()),
+            ("acked", if acked.is_some() { "yes" } else { "no" }.into()),
+            ("name", acked.unwrap_or_default().into()),
+        ];
+        lines.push(voice.text("cmd-status-called", &variables));
     }
     lines
 }
@@ -160,7 +209,8 @@ fn troubles(voice: Voice<'_>, agent: &Agent) -> Option<String> {
         Breaker::Open => pieces.push(voice.text("cmd-status-breaker-open", &[])),
         Breaker::HalfOpen => pieces.push(voice.text("cmd-status-breaker-half-open", &[])),
     }
-    let detail = agent.last_outcome.as_ref().map(|outcome| voice.short(&outcome.detail, 160));
+    let detail =
+        agent.last_outcome.as_ref().map(|outcome| voice.short(&voice.locale.detail(&outcome.detail), 160));
     if let Some(detail) = detail.filter(|detail| !detail.is_empty()) {
         pieces.push(voice.text("cmd-status-last", &[("detail", detail.into())]));
     }
@@ -187,7 +237,10 @@ struct AgentStatus<'a> {
     crashes: u32,
     breaker: Breaker,
     next_restart: Option<Timestamp>,
+    hold: Option<&'a Hold>,
     totals: &'a Totals,
+    evaluator: &'a Counts,
+    escalation: Option<&'a Escalation>,
     runtime: Option<crate::core::spec::Runtime>,
     account: Option<&'a str>,
     pid: Option<u32>,
@@ -217,8 +270,11 @@ impl<'a> AgentStatus<'a> {
             failures: agent.failures,
             crashes: agent.crashes,
             breaker: agent.breaker,
-            next_restart: agent.deadline(),
+            next_restart: agent.countdown(),
+            hold: view.hold.as_ref().filter(|_| agent.wants().is_some()),
             totals: &agent.totals,
+            evaluator: &agent.watch.counts,
+            escalation: agent.watch.escalation.as_ref(),
             runtime: agent.spec.as_ref().map(|spec| spec.runtime),
             account: agent.spec.as_ref().map(|spec| spec.account.as_str()),
             pid: agent.process.map(|process| process.pid),
@@ -232,9 +288,12 @@ fn link(report: &LinkReport) -> serde_json::Value {
     match &report.state {
         LinkState::Up { since } => json!({ "network": network, "state": "up", "since": since }),
         LinkState::Connecting { attempts, reason } => {
+            let reason = reason.as_ref().map(ToString::to_string);
             json!({ "network": network, "state": "connecting", "attempts": attempts, "reason": reason })
         }
-        LinkState::Refused { reason } => json!({ "network": network, "state": "refused", "reason": reason }),
+        LinkState::Refused { reason } => {
+            json!({ "network": network, "state": "refused", "reason": reason.to_string() })
+        }
     }
 }
 
@@ -260,7 +319,7 @@ mod tests {
 
     fn work(kind: WorkKind) -> Work {
         let text = "fix the\ntests".to_owned();
-        Work { id: WorkId(7), kind, text, by: alice(), at: NOW, attempts: 0 }
+        Work { id: WorkId(7), kind, text, by: alice(), at: NOW, attempts: 0, card: None }
     }
 
     fn view(phase: Phase, change: impl FnOnce(&mut Agent, &mut Live)) -> View {
@@ -268,7 +327,7 @@ mod tests {
         let mut agent = Agent { phase, since, ..Agent::default() };
         let mut live = Live::default();
         change(&mut agent, &mut live);
-        View { name: AgentName::new("spark").expect("a name"), agent: Arc::new(agent), live }
+        View { name: AgentName::new("spark").expect("a name"), agent: Arc::new(agent), live, hold: None }
     }
 
     fn busy(agent: &mut Agent, live: &mut Live) {
@@ -288,6 +347,7 @@ mod tests {
         agent.failures = 2;
         agent.crashes = 1;
         agent.breaker = Breaker::HalfOpen;
+        agent.totals.unknown = 1;
         agent.last_outcome = Some(Outcome::new(Category::Crash, "exit code 101"));
     }
 
@@ -350,6 +410,7 @@ mod tests {
 
             spark: restarting after: crash, 35s left · for 3m 20s
             0 sessions, 0 ok, 0 failed, 0 crashed · 0 turns · 0 in, 0 out
+            1 failure of a kind that is not known, taken for transient
             2 failures in a row · 1 process crash in a row · breaker half-open · last: exit code 101
         "##);
     }
@@ -360,9 +421,9 @@ mod tests {
         let link = |network: &str, state| LinkReport { network: NetworkName::from(network), state };
         let links = [
             link("libera", LinkState::Up { since: NOW.before(Duration::from_secs(7200)) }),
-            link("home", LinkState::Connecting { attempts: 3, reason: Some("refused".to_owned()) }),
+            link("home", LinkState::Connecting { attempts: 3, reason: Some("refused".into()) }),
             link("new", LinkState::Connecting { attempts: 0, reason: None }),
-            link("oftc", LinkState::Refused { reason: "banned".to_owned() }),
+            link("oftc", LinkState::Refused { reason: "banned".into() }),
         ];
         insta::assert_snapshot!(fleet(voice(&locale), &views(), &links), @r##"11 agents, 4 busy, 4 stopped · libera up 2h · home down, 3 attempts: refused · new connecting · oftc given up: banned"##);
         assert!(fleet(voice(&locale), &[], &links).contains("no agents"));

@@ -1,26 +1,31 @@
-//! `task add · list · show · cancel`: units of work with a state of their own.
+//! `task add · list · show · assign · split · cancel`: units of work with a state of their own, with agents or on the board.
+
+mod listed;
 
 use serde_json::json;
 
-use super::desk::{Answer, Desk, Done};
+use super::desk::{Answer, Desk, Done, Failure};
 use super::grammar::Call;
-use super::say::{Voice, end_key, person, task};
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
 use crate::core::agent::Agent;
+use crate::core::board::Wish;
+use crate::core::card::{Card, PARTS_MAX};
+use crate::core::dealings::{Cut, Onward};
 use crate::core::id::{AgentName, WorkId};
 use crate::core::input::Control;
-use crate::core::notice::Refusal;
-use crate::core::work::{FinishedTask, Work, WorkKind};
+use crate::core::notice::{Notice, Refusal};
+use crate::core::work::WorkKind;
 use crate::journal::Stream;
+use listed::{Listed, all_of, find, on_board};
 
 pub(super) const ADD: Command = Command {
     verb: Verb::TaskAdd,
     name: "task add",
     aliases: &[],
-    args: &[Arg::Agent, Arg::Text],
+    args: &[Arg::AgentOrAuto, Arg::Priority, Arg::Needs, Arg::Text],
     role: Role::Operator,
-    scope: Scope::Agent,
+    scope: Scope::Either,
     effect: Effect::Changes,
     strictness: Strictness::Sentence,
     about: "cmd-about-task-add",
@@ -50,6 +55,30 @@ pub(super) const SHOW: Command = Command {
     about: "cmd-about-task-show",
 };
 
+pub(super) const ASSIGN: Command = Command {
+    verb: Verb::TaskAssign,
+    name: "task assign",
+    aliases: &[],
+    args: &[Arg::Task, Arg::AgentOrAuto],
+    role: Role::Operator,
+    scope: Scope::Either,
+    effect: Effect::Changes,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-task-assign",
+};
+
+pub(super) const SPLIT: Command = Command {
+    verb: Verb::TaskSplit,
+    name: "task split",
+    aliases: &[],
+    args: &[Arg::Task, Arg::Parts],
+    role: Role::Operator,
+    scope: Scope::Fleet,
+    effect: Effect::Changes,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-task-split",
+};
+
 pub(super) const CANCEL: Command = Command {
     verb: Verb::TaskCancel,
     name: "task cancel",
@@ -63,36 +92,90 @@ pub(super) const CANCEL: Command = Command {
 };
 
 pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
-    desk.give(desk.agent(call)?, WorkKind::Task, call.text.trim().to_owned()).await
+    let text = call.text.trim().to_owned();
+    let card = Card { priority: call.priority, needs: call.needs.clone(), ..Card::default() };
+    let card = (card != Card::default()).then(|| Box::new(card));
+    let notice = match &call.agent {
+        Some(agent) => desk.fleet.give_task(agent, text, card, desk.asked.clone()).await?,
+        None => desk.fleet.post_task(text, card, desk.asked.clone()).await?,
+    };
+    Ok(desk.accepted(&notice))
+}
+
+/// Who has a task.
+enum Holder {
+    Agent(AgentName),
+    Board,
+}
+
+/// Who has a task now. What is open with somebody goes before what is over elsewhere.
+fn holder(desk: &Desk<'_>, id: WorkId) -> Result<Holder, Refusal> {
+    let (views, board) = (desk.fleet.agents(), desk.fleet.board());
+    let with = |has: &dyn Fn(&Agent) -> bool| {
+        let view = views.iter().find(|view| has(&view.agent));
+        view.map(|view| Holder::Agent(view.name.clone()))
+    };
+    let open = |agent: &Agent| {
+        let mut works = agent.current.iter().chain(&agent.queue);
+        works.any(|work| work.id == id && work.kind == WorkKind::Task)
+    };
+    if let Some(holder) = with(&open) {
+        return Ok(holder);
+    }
+    if board.tasks.contains_key(&id) {
+        return Ok(Holder::Board);
+    }
+    if with(&|agent| agent.board.hands_back(id)).is_some() {
+        return Err(Refusal::TaskMoving { task: id });
+    }
+    with(&|agent| find(agent, id).is_some())
+        .or_else(|| on_board(&board, id).map(|_| Holder::Board))
+        .ok_or(Refusal::NoSuchTask { task: id })
+}
+
+/// Asks whoever has the task.
+async fn change(desk: &Desk<'_>, id: WorkId, control: Control, wish: Wish) -> Result<Notice, Failure> {
+    Ok(match holder(desk, id)? {
+        Holder::Agent(agent) => desk.fleet.control(&agent, control, desk.asked_for(&agent)).await?,
+        Holder::Board => desk.fleet.wish(wish, desk.asked.clone()).await?,
+    })
 }
 
 pub(super) async fn cancel(desk: &Desk<'_>, call: &Call) -> Done {
     let id = call.task.unwrap_or_default();
-    let views = desk.fleet.agents();
-    let owner =
-        views.iter().find(|view| find(&view.agent, id).is_some()).ok_or(Refusal::NoSuchTask { task: id })?;
-    let notice =
-        desk.fleet.control(&owner.name, Control::CancelTask(id), desk.asked_for(&owner.name)).await?;
+    let notice = change(desk, id, Control::CancelTask(id), Wish::Cancel(id)).await?;
+    Ok(desk.accepted(&notice))
+}
+
+pub(super) async fn assign(desk: &Desk<'_>, call: &Call) -> Done {
+    let (task, to) = (call.task.unwrap_or_default(), call.agent.clone());
+    let control = Control::HandBack { task, onward: Onward::To(to.clone()) };
+    let notice = change(desk, task, control, Wish::Assign { task, to }).await?;
+    Ok(desk.accepted(&notice))
+}
+
+pub(super) async fn split(desk: &Desk<'_>, call: &Call) -> Done {
+    let task = call.task.unwrap_or_default();
+    let texts = call.text.split([';', '；', '\n']).map(str::trim).filter(|text| !text.is_empty());
+    let texts: Vec<&str> = texts.collect();
+    if texts.len() > PARTS_MAX {
+        let (parts, max) = (u32::try_from(texts.len()).unwrap_or(u32::MAX), PARTS_MAX as u32);
+        return Err(Refusal::SplitParts { task, parts, max }.into());
+    }
+    let cut = |text: &str| Cut { id: desk.fleet.fresh(), text: text.to_owned() };
+    let cuts: Vec<Cut> = texts.into_iter().map(cut).collect();
+    let control = Control::HandBack { task, onward: Onward::Split(cuts.clone()) };
+    let notice = change(desk, task, control, Wish::Split { task, cuts }).await?;
     Ok(desk.accepted(&notice))
 }
 
 pub(super) fn list(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
-    let views = match &call.agent {
-        Some(_) => vec![desk.view(call)?],
-        None => desk.fleet.agents(),
+    let (views, board) = match &call.agent {
+        Some(_) => (vec![desk.view(call)?], None),
+        None => (desk.fleet.agents(), Some(desk.fleet.board())),
     };
-    let mut open = Vec::new();
-    let mut over = Vec::new();
-    for view in &views {
-        let agent = &view.agent;
-        let works = agent.current.iter().chain(&agent.queue).filter(|work| work.kind == WorkKind::Task);
-        open.extend(works.map(|work| Listed { agent: &view.name, place: Place::of(agent, work) }));
-        over.extend(agent.finished.iter().map(|done| Listed { agent: &view.name, place: Place::Over(done) }));
-    }
-    // What is open comes first, in the order it will be done; then what is over, the latest first.
-    over.sort_by_key(|listed| std::cmp::Reverse(listed.place.work().id));
-    let all: Vec<Listed<'_>> = open.into_iter().chain(over).collect();
+    let all = all_of(&views, board.as_deref());
     let mut lines = desk.first(all.iter().map(|listed| listed.line(voice)));
     if lines.is_empty() {
         lines.push(voice.text("cmd-task-none", &[]));
@@ -103,13 +186,13 @@ pub(super) fn list(desk: &Desk<'_>, call: &Call) -> Done {
 
 pub(super) async fn show(desk: &Desk<'_>, call: &Call) -> Done {
     let id = call.task.unwrap_or_default();
-    let views = desk.fleet.agents();
-    let there = views.iter().find_map(|view| Some((&view.name, find(&view.agent, id)?)));
-    if let Some((agent, place)) = there {
-        return Ok(shown(desk, &Listed { agent, place }));
+    let (views, board) = (desk.fleet.agents(), desk.fleet.board());
+    let there = || views.iter().find_map(|view| Listed::with(&view.name, find(&view.agent, id)?));
+    if let Some(listed) = on_board(&board, id).or_else(there) {
+        return Ok(listed.shown(desk, &views, &board));
     }
     let journal = desk.inner.journal.clone();
-    let living: Vec<AgentName> = views.into_iter().map(|view| view.name).collect();
+    let living: Vec<AgentName> = views.iter().map(|view| view.name.clone()).collect();
     let removed = desk.read(move || {
         for name in journal.agents()?.into_iter().filter(|name| !living.contains(name)) {
             let agent = journal.load::<Agent>(&Stream::Agent(name.clone()))?.state;
@@ -120,103 +203,7 @@ pub(super) async fn show(desk: &Desk<'_>, call: &Call) -> Done {
         Ok(None)
     });
     let (name, agent) = removed.await?.ok_or(Refusal::NoSuchTask { task: id })?;
-    let place = find(&agent, id).ok_or(Refusal::NoSuchTask { task: id })?;
-    Ok(shown(desk, &Listed { agent: &name, place }))
-}
-
-fn shown(desk: &Desk<'_>, listed: &Listed<'_>) -> Answer {
-    let voice = desk.voice();
-    let work = listed.place.work();
-    let mut lines = vec![listed.line(voice)];
-    lines.push(voice.text(
-        "cmd-task-given",
-        &[
-            ("name", person(&work.by).into()),
-            ("network", work.by.network.as_str().into()),
-            ("at", work.at.into()),
-            ("attempts", work.attempts.into()),
-        ],
-    ));
-    lines.push(voice.short(&work.text, desk.text_max()));
-    if let Place::Over(done) = &listed.place {
-        let note = voice.short(&done.note, desk.text_max());
-        if !note.is_empty() {
-            lines.push(voice.text("cmd-task-note", &[("note", note.into())]));
-        }
-    }
-    Answer::lines(lines).with(listed.data())
-}
-
-/// Where a task is.
-enum Place<'a> {
-    Current(&'a Work),
-    Queued(&'a Work),
-    Over(&'a FinishedTask),
-}
-
-impl<'a> Place<'a> {
-    fn of(agent: &Agent, work: &'a Work) -> Self {
-        let current = agent.current.as_ref().is_some_and(|current| current.id == work.id);
-        if current { Self::Current(work) } else { Self::Queued(work) }
-    }
-
-    fn work(&self) -> &'a Work {
-        match self {
-            Self::Current(work) | Self::Queued(work) => work,
-            Self::Over(done) => &done.work,
-        }
-    }
-
-    fn state(&self) -> &'static str {
-        match self {
-            Self::Current(_) => "running",
-            Self::Queued(_) => "queued",
-            Self::Over(done) => end_key(done.end),
-        }
-    }
-}
-
-/// A task as it is listed.
-struct Listed<'a> {
-    agent: &'a AgentName,
-    place: Place<'a>,
-}
-
-impl Listed<'_> {
-    fn line(&self, voice: Voice<'_>) -> String {
-        let work = self.place.work();
-        voice.text(
-            "cmd-task-line",
-            &[
-                ("task", task(work.id).into()),
-                ("agent", self.agent.as_str().into()),
-                ("state", self.state(voice).into()),
-                ("text", voice.short(&work.text, super::say::WORK_MAX).into()),
-            ],
-        )
-    }
-
-    fn state(&self, voice: Voice<'_>) -> String {
-        match &self.place {
-            Place::Current(_) => voice.text("cmd-task-running", &[]),
-            Place::Queued(_) => voice.text("cmd-task-queued", &[]),
-            Place::Over(done) => voice.locale.task_end(done.end),
-        }
-    }
-
-    fn data(&self) -> serde_json::Value {
-        let note = match &self.place {
-            Place::Over(done) => Some(&done.note),
-            Place::Current(_) | Place::Queued(_) => None,
-        };
-        json!({ "agent": self.agent, "state": self.place.state(), "work": self.place.work(), "note": note })
-    }
-}
-
-/// A task of one agent, wherever it is.
-fn find(agent: &Agent, id: WorkId) -> Option<Place<'_>> {
-    let open =
-        agent.current.iter().chain(&agent.queue).find(|work| work.id == id && work.kind == WorkKind::Task);
-    open.map(|work| Place::of(agent, work))
-        .or_else(|| agent.finished.iter().find(|done| done.work.id == id).map(Place::Over))
+    let listed = find(&agent, id).and_then(|place| Listed::with(&name, place));
+    let listed = listed.ok_or(Refusal::NoSuchTask { task: id })?;
+    Ok(listed.shown(desk, &views, &board))
 }

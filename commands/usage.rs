@@ -10,6 +10,7 @@ use crate::access::Role;
 use crate::core::ledger::Shared;
 use crate::core::outcome::Usage;
 use crate::core::usage::Standing;
+use crate::core::watch::Counts;
 use crate::supervisor::View;
 
 pub(super) const COMMAND: Command = Command {
@@ -76,7 +77,19 @@ fn of_agent(voice: Voice<'_>, view: &View) -> String {
     let books = &view.agent.books;
     let caps: Vec<Standing> = view.agent.caps(voice.now).collect();
     let (hour, today) = (books.this_hour(voice.now, None), books.today(voice.now, None));
-    line(voice, view.name.to_string(), hour, today, &caps)
+    let mut line = line(voice, view.name.to_string(), hour, today, &caps);
+    let Counts { right, wrong, unmetered, .. } = view.agent.watch.counts;
+    if unmetered > 0 {
+        line.push_str(DOT);
+        line.push_str(&voice.text("cmd-spent-unmetered", &[("count", unmetered.into())]));
+    }
+    if right + wrong > 0 {
+        line.push_str(DOT);
+        line.push_str(
+            &voice.text("cmd-spent-marks", &[("right", right.into()), ("all", (right + wrong).into())]),
+        );
+    }
+    line
 }
 
 fn data_of_caps(caps: &[Standing]) -> serde_json::Value {
@@ -107,5 +120,7 @@ fn data_of_agent(desk: &Desk<'_>, view: &View) -> serde_json::Value {
         "hours": agent.books.hours,
         "days": agent.books.days,
         "caps": data_of_caps(&agent.caps(desk.now).collect::<Vec<_>>()),
+        "unmetered_evaluations": agent.watch.counts.unmetered,
+        "whispers": { "right": agent.watch.counts.right, "wrong": agent.watch.counts.wrong },
     })
 }

@@ -37,6 +37,7 @@ words-attached = { $count ->
 ## Was ein Agent gerade tut
 
 phase-idle = ohne Arbeit
+phase-held = wartet, bis er an der Reihe ist
 phase-starting = startet
 phase-running = arbeitet
 phase-stopping = wird angehalten ({ $reason })
@@ -49,6 +50,12 @@ phase-removed = entfernt
 halt-waiting = in Wartezeit bis { $until }
 halt-needs-intervention = nach zu vielen Fehlschlägen angehalten (braucht Hilfe)
 halt-degraded = nach zu vielen Abstürzen angehalten (beeinträchtigt)
+hold-turn = wartet, bis er an der Reihe ist ({ $active } bei der Arbeit)
+hold-turn-of = wartet, bis er an der Reihe ist ({ $active } von { $max } bei der Arbeit)
+hold-exhausted = Konto { $account } ist erschöpft, bis jemand einen seiner Agenten mit `resume` weiterlässt
+hold-exhausted-until = Konto { $account } ist erschöpft bis { $until }
+hold-closed = Konto { $account } ist geschlossen ({ $category })
+hold-tried = wartet, bis { $agent } gezeigt hat, ob Konto { $account } geht
 
 stop-pause = Pause
 stop-abort = Abbruch
@@ -58,12 +65,15 @@ stop-cancel = Aufgabe zurückgezogen
 stop-remove = entfernt
 stop-account = Konto: { $category }
 stop-hung = hängt
+stop-escalation = ein Mensch wird gerufen
+stop-configured = der Befehl hat sich geändert
 stop-cap = Grenze: { $cap }
 
 pause-person = von { $name }
 pause-failure = { $category }
 pause-account = Konto: { $category }
 pause-survivors = übrig gebliebene Prozesse
+pause-escalation = ein Mensch wird gerufen
 pause-cap = Grenze erreicht: { $cap }
 # What a cap counts, and over what. $unit: usd | tokens; $per: the next message; $window: session | hour | day
 cap = { $unit ->
@@ -91,6 +101,106 @@ task-failed = gescheitert
 task-cancelled = zurückgezogen
 task-blocked = blockiert
 
+## herders eigene Gründe
+
+# $own: eine der Nachrichten darunter. $said: was ein Programm oder Server sagte, in dessen eigenen Worten.
+own-with-said = { $own }: { $said }
+own-exit-code = Exit-Code { $code }
+own-signal = durch Signal { $signal } beendet
+own-not-waited-for = auf den Prozess konnte nicht gewartet werden
+own-no-result = der Prozess endete ohne Ergebnis
+own-workspace-missing = den Arbeitsordner { $path } gibt es nicht: anlegen oder ändern
+own-workspace-no-folder = der Arbeitsordner { $path } ist kein Ordner: wegräumen, was dort liegt, oder ändern
+own-workspace-locked = in den Arbeitsordner { $path } kann nicht geschrieben werden: Besitzer, Rechte und Datenträger prüfen
+own-no-command = kein Kommando angegeben: `command` setzen
+own-empty-command = das erste Wort des Kommandos ist leer: ein Programm nennen
+own-program-missing = das Programm { $path } gibt es nicht
+own-not-installed = { $program } ist nicht installiert: kein solches Programm in { $path }
+own-arguments-too-long = { $program } lässt sich nicht starten: die Argumente sind zu lang; prompt = "stdin" verwenden
+own-not-started = { $program } lässt sich nicht starten
+own-state-folder = der eigene Ordner { $path } lässt sich nicht anlegen
+own-credential-missing = { $path } gibt es nicht: anmelden oder aus `credentials` streichen
+own-variable-unreadable = in { $path } steht keine Zeile, auf die eine Variable gesetzt werden könnte: das Geheimnis allein dort hineinschreiben
+# Was zu sehen war, als eine Uhr ablief: Dauern.
+own-silent = seit { $silent } kein Ereignis, kein Werkzeug offen, keine CPU-Zeit
+own-silent-since = seit { $silent } kein Ereignis, kein Werkzeug offen, seit { $cpu } keine CPU-Zeit
+own-nothing-yet = seit { $waited } nichts vom Prozess
+own-tool-open = Werkzeug { $tool } seit { $open } offen
+own-takes-long = die Sitzung dauert { $takes }, letztes Ereignis vor { $silent }
+own-takes-long-with-tool = die Sitzung dauert { $takes }, Werkzeug { $tool } seit { $open } offen
+own-no-heartbeat = seit { $silent } kein Lebenszeichen des Treibers
+own-no-sign-of-life = der Treiber gab kein Lebenszeichen
+own-driver-gone = der Treiber endete ohne ein Wort
+own-driver-failed = der Treiber ist abgestürzt
+own-driver-overdue = der Treiber beendete die Sitzung nicht rechtzeitig
+own-not-ended = die Prozesse ließen sich nicht beenden
+own-restarted = herder wurde neu gestartet
+own-supervisor-panicked = der Supervisor ist abgestürzt
+own-time-limit = es dauerte zweimal länger als erlaubt
+own-by = von { $name }
+own-turn-limit = die Höchstzahl der Runden ({ $turns }) ist erreicht
+own-agents-turn-limit = die eigene Höchstzahl der Runden des Agenten ist erreicht
+own-turn-interrupted = die Runde wurde unterbrochen
+own-turn-cancelled = die Runde wurde abgebrochen
+own-answer-too-long = die Antwort war länger, als das Modell antworten darf
+own-answer-broken-off = die Antwort des Modells brach ab
+own-model-refused = das Modell hat abgelehnt
+# $status: ein Wort aus dem Protokoll des Agenten.
+own-turn-ended-as = die Runde endete als „{ $status }“
+own-no-conversation = der Agent eröffnete kein Gespräch oder eines ohne Kennung: diese Version spricht ein anderes Protokoll als herder
+own-other-protocol = der Agent spricht Version { $spoken } seines Protokolls, herder Version { $ours }; eine passende Version des Agenten verwenden
+own-no-protocol = der Agent spricht keine Version seines Protokolls, herder Version { $ours }; eine passende Version des Agenten verwenden
+own-model-not-set = das Modell { $model } lässt sich nicht einstellen
+
+## Warum ein Netz nicht zu haben ist; was die Gegenseite dazu sagt, folgt
+link-not-found = { $server } ist nicht zu finden
+link-no-address = { $server } hat keine Adresse
+link-not-connected = keine Verbindung zu { $server }
+link-not-answered = { $server } hat { $within } lang nicht geantwortet
+link-no-tls-name = „{ $server }“ kann nicht der Name eines TLS-Servers sein
+link-tls-failed = TLS mit { $server } ist gescheitert
+link-tls-not-set-up = TLS lässt sich nicht einrichten
+link-not-let-in = der Server hat uns { $within } lang nicht hereingelassen
+link-login-not-answered = die Dienste haben { $within } lang nicht auf die SASL-Anmeldung geantwortet
+link-no-login-now = der Server bietet gerade kein SASL an; seine Dienste sind vielleicht weg
+link-let-in-without-login = der Server hat uns ohne die eingestellte Anmeldung hereingelassen
+link-login-refused = die Dienste haben die SASL-Anmeldung abgelehnt; bitte Konto, Passwort und Zertifikat prüfen
+# $offered: mechanisms, as the server lists them.
+link-login-refused-offering = die Dienste haben die SASL-Anmeldung abgelehnt (der Server bietet { $offered } an); bitte Konto, Passwort und Zertifikat prüfen
+link-login-broken-off = die SASL-Anmeldung wurde abgebrochen
+link-server-password = das Passwort des Servers ist falsch oder fehlt
+link-banned = gebannt
+link-no-nick = kein Nick, den der Server annimmt, ist frei
+link-closed = der Server hat die Verbindung geschlossen
+link-ended-by-server = der Server hat die Verbindung beendet
+link-broke = die Verbindung ist abgebrochen
+link-stopped-reading = der Server liest nicht mehr
+link-fell-silent = der Server ist verstummt
+link-lines-not-answered = der Server hat Zeilen angenommen und { $waited } lang nicht geantwortet
+link-kicked = hinausgeworfen
+discord-link-token = Discord kennt das Token nicht. Bitte das Token des Bots (Developer Portal, Bot, Reset Token) bei `token` unter [discord] eintragen, oder in die Variable oder Datei, die dort steht, und herder neu starten
+discord-link-shard = Discord lehnt den Shard ab, den herder verlangt (Code 4010). Vielleicht ist ein anderes Programm mit demselben Token und anderen Shards angemeldet; bitte beenden und herder neu starten
+discord-link-more-shards = Discord verlangt mehr Shards für diesen Bot (Code 4011): Er ist in zu vielen Servern für einen. Bitte herder neu starten, damit neu gefragt wird, wie viele es sein sollen
+discord-link-version = Discord spricht diese Fassung seines Gateways nicht mehr (Code 4012). Bitte ein neueres herder einrichten
+discord-link-intent-unknown = Discord kennt einen Intent nicht, den herder verlangt (Code 4013). Bitte ein neueres herder einrichten
+discord-link-intent-refused = Discord erlaubt einen Intent nicht, den herder verlangt (Code 4014). Bitte im Developer Portal unter Bot, Privileged Gateway Intents, den Message Content Intent einschalten und herder neu starten
+discord-link-client = für Discord ist kein Client möglich
+discord-link-no-content = der Message Content Intent ist nicht eingeschaltet; herder macht ohne ihn weiter
+discord-link-logins = Discord erlaubt diesem Bot keine Anmeldung mehr ({ $total } am Tag); die nächste geht in { $within }
+discord-link-outside = der Bot ist nicht in seinem Server; `herder check` zeigt den Link, der ihn einlädt
+discord-link-stuck = Discord hat die Verbindung beendet, und serenity ist dabei hängen geblieben
+discord-link-not-again = die Verbindung zu Discord ist abgebrochen, und serenity beginnt keine neue
+discord-link-not-let-in = Discord hat uns { $within } lang nicht hereingelassen
+discord-link-dead = die Verbindung zu Discord ist tot: { $silent } lang kein Ereignis und kein beantworteter Herzschlag
+discord-link-broke = die Verbindung zu Discord ist abgebrochen
+discord-link-thread = der Thread der Verbindung lässt sich nicht starten
+discord-link-thread-died = der Thread der Verbindung ist gestorben
+# $request: method and path. $code: Discord's own.
+discord-link-refused = Discord hat { $request } abgelehnt (Status { $status }, Code { $code })
+discord-link-not-answered = { $request } wurde nicht rechtzeitig beantwortet
+discord-link-unreadable = die Antwort auf { $request } ist nicht lesbar
+discord-link-unaskable = { $request } lässt sich nicht fragen
+
 ## Wie eine Sitzung endete
 
 category-success = Erfolg
@@ -110,6 +220,31 @@ category-crash = Absturz
 category-do-not-restart = will nicht neu gestartet werden
 category-interrupted = unterbrochen
 
+finding-same-approach = { $count ->
+    [one] Hat denselben Ansatz { $count }-mal versucht.
+   *[other] Hat denselben Ansatz { $count }-mal versucht.
+}
+finding-same-edit = { $count ->
+    [one] Hat dieselbe Änderung { $count }-mal gemacht.
+   *[other] Hat dieselbe Änderung { $count }-mal gemacht.
+}
+finding-same-error = { $count ->
+    [one] Ist { $count }-mal auf denselben Fehler gestoßen.
+   *[other] Ist { $count }-mal auf denselben Fehler gestoßen.
+}
+finding-same-words = { $count ->
+    [one] Hat { $count }-mal dasselbe gesagt, ohne etwas Neues zu tun.
+   *[other] Hat { $count }-mal dasselbe gesagt, ohne etwas Neues zu tun.
+}
+finding-no-change = { $count ->
+    [one] Hat in { $count } Runde keine Datei geändert und sich nur wiederholt oder ist gescheitert.
+   *[other] Hat in { $count } Runden keine Datei geändert und sich meist nur wiederholt oder ist gescheitert.
+}
+finding-long-gaps = { $count ->
+    [one] Hat { $count }-mal mitten in der Arbeit geschwiegen, { $longest } lang.
+   *[other] Hat { $count }-mal mitten in der Arbeit geschwiegen, einmal { $longest } lang.
+}
+
 clock-startup = ist nicht rechtzeitig gestartet
 clock-silence = schweigt zu lange
 clock-tool = hat einen Werkzeugaufruf zu lange offen
@@ -119,6 +254,20 @@ clock-heartbeat = antwortet herder nicht mehr
 ## Statusmeldungen
 
 notice-started = 🐜 **{ $agent }** hat angefangen: { $work }
+# $workspace: as `workspace` has it.
+notice-workspace-seen = 📂 **{ $agent }** findet den Arbeitsordner so vor: { $workspace }.
+# How a workspace stands. $on: branch | nothing; $changed: files; $under: the word after `git`, or nothing.
+workspace = { $on ->
+    [branch] Branch { $branch }
+   *[other] kein Branch
+}, { $changed ->
+    [0] nichts geändert
+    [one] 1 geänderte Datei
+   *[other] { $changed } geänderte Dateien
+}{ $under ->
+    [nothing] {""}
+   *[other] , { $under } nicht abgeschlossen
+}
 notice-completed = ✅ **{ $agent }** ist fertig nach { $duration }{ $turns ->
     [0] {""}
     [one] {" "}· { $turns } Runde
@@ -160,12 +309,42 @@ notice-do-not-restart = 🚫 **{ $agent }** will nicht neu gestartet werden: { $
 notice-paused-with-account = { $emoji } **{ $agent }** pausiert mit seinem Konto { $account } ({ $category }). Erst das Konto in Ordnung bringen, dann `@{ $agent } resume`.
 notice-account-blocked = 🚨 Konto **{ $account }**: { $category }, bemerkt bei **{ $agent }**. Alle seine Agenten pausieren. Erst das Konto in Ordnung bringen, dann `@{ $agent } resume`.
 notice-account-opened = ▶️ Konto **{ $account }** ist wieder offen, dank { $by }. Seine Agenten machen weiter.
+notice-quota-reached = ⏳ **{ $agent }** hat das Nutzungslimit des Kontos { $account } erreicht. Die Arbeit bleibt erhalten und geht weiter, sobald das Konto wieder geht.
+notice-account-exhausted = ⏳ Konto **{ $account }**: Nutzungslimit erreicht, bemerkt bei **{ $agent }**. Keiner seiner Agenten fängt etwas an; { $how ->
+    [reset] das Limit endet etwa um { $at }, dann versucht es einer von ihnen.
+    [probe] um { $at } versucht es einer von ihnen wieder.
+    [ask] um { $at } wird gefragt, ob es weitergeht.
+   *[never] mit `@{ $agent } resume` darf es einer von ihnen versuchen.
+}
+notice-account-asked = ⏳ Konto **{ $account }**: Das Nutzungslimit müsste vorbei sein. Mit `@{ $agent } resume` machen seine Agenten weiter.
+notice-account-tried = ▶️ { $by } lässt **{ $agent }** das Konto **{ $account }** versuchen; die anderen folgen, wenn es geht.
+notice-account-works = ▶️ Konto **{ $account }** geht wieder, wie **{ $agent }** zeigt. Seine Agenten machen weiter.
 notice-timed-out = ❌ **{ $agent }** brauchte länger als { $limit } und wurde angehalten. Noch ein Versuch in { $countdown }…
 notice-task-failed = ❌ **{ $agent }** hat Aufgabe { $task } aufgegeben: { $detail }
 notice-task-blocked = 🧱 **{ $agent }** kommt bei Aufgabe { $task } nicht weiter: { $detail }
+notice-task-taken = 👀 **{ $agent }** hat Aufgabe { $task } vom Brett: { $work }
+notice-task-released = **{ $agent }** kommt nicht weiter; Aufgabe { $task } liegt deshalb für einen anderen Agenten am Brett.
+notice-part-failed = 🧱 Aufgabe { $task } kann so nicht erledigt werden: ihr Teil { $part } ist { $end }. `!task assign { $part } auto` lässt ihn neu versuchen, `!task cancel { $task }` gibt alles auf.
 notice-notified = 🔔 **{ $agent }** meldet: { $detail }
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } Wird unterbrochen…
-notice-permission-denied = ⚙️ **{ $agent }** hat um Erlaubnis gebeten und ein Nein bekommen, weil von hier aus noch niemand gefragt werden kann: { $what } (autonomy = full würde es erlauben.)
+notice-permission-denied = ⚙️ **{ $agent }** hat um Erlaubnis gebeten und ein Nein bekommen, weil schon zu viele Antworten ausstehen: { $what }
+# Worum es geht, steht unverändert darunter. $tool: das Werkzeug; $within: so lange wird gewartet.
+notice-permission-asked = ⚙️ **{ $agent }** bittet um Erlaubnis { $ask }: { $tool }. `@{ $agent } approve { $ask }`, `@{ $agent } approve { $ask } always` oder `@{ $agent } deny { $ask }` innerhalb von { $within }; danach heißt es nein.
+# $danger: das Muster, wegen dem immer gefragt wird.
+notice-permission-asked-always = ⚙️ **{ $agent }** bittet um Erlaubnis { $ask }: { $tool } (wird immer gefragt: { $danger }). `@{ $agent } approve { $ask }`, `@{ $agent } approve { $ask } always` oder `@{ $agent } deny { $ask }` innerhalb von { $within }; danach heißt es nein.
+notice-permission-asked-cut = ⚙️ **{ $agent }** bittet um Erlaubnis { $ask }: { $tool }, zu lang, um ganz gezeigt zu werden. `@{ $agent } approve { $ask }` oder `@{ $agent } deny { $ask }` innerhalb von { $within }; danach heißt es nein.
+notice-permission-asked-vague = ⚙️ **{ $agent }** bittet um Erlaubnis { $ask }: { $tool }, ohne zu sagen, was genau geschehen würde. `@{ $agent } approve { $ask }` oder `@{ $agent } deny { $ask }` innerhalb von { $within }; danach heißt es nein.
+# Der Wortlaut steht darunter.
+notice-question-asked = ⚙️ **{ $agent }** stellt Frage { $ask }. Antwort im Kanal des Agenten oder mit `@{ $agent } answer { $ask } …` innerhalb von { $within }:
+# $by: eine Person; $network: wo.
+notice-permission-approved = ✅ **{ $agent }** darf: { $ask } erlaubt von { $by } ({ $network }).
+notice-permission-approved-always = ✅ **{ $agent }** darf, ab jetzt immer: { $ask } erlaubt von { $by } ({ $network }). `!rule remove { $ask }` nimmt das zurück.
+notice-permission-refused = ❌ **{ $agent }** darf nicht: { $ask } abgelehnt von { $by } ({ $network }).
+notice-question-answered = ✅ Frage { $ask } von **{ $agent }** beantwortet von { $by } ({ $network }): { $text }
+notice-permission-expired = ❌ **{ $agent }** darf nicht: niemand hat { $ask } rechtzeitig beantwortet.
+notice-question-expired = ❌ Niemand hat Frage { $ask } von **{ $agent }** rechtzeitig beantwortet.
+# $command: was erlaubt war.
+notice-rule-removed = ✅ **{ $agent }** fragt ab jetzt wieder (Regel { $rule } entfernt): { $command }
 notice-needs-intervention = 🧯 **{ $agent }** braucht Hilfe: { $failures ->
     [one] { $failures } Fehlschlag
    *[other] { $failures } Fehlschläge
@@ -205,7 +384,14 @@ notice-stopping-cancel = ⏸️ **{ $agent }** wird angehalten: Die Aufgabe wurd
 notice-stopping-remove = ⏸️ **{ $agent }** wird angehalten und entfernt. Die Geschichte bleibt erhalten.
 notice-stopping-account = ⏸️ **{ $agent }** wird angehalten: Mit dem Konto stimmt etwas nicht ({ $category }). Die Arbeit bleibt erhalten.
 notice-stopping-hung = ❌ **{ $agent }** hängt und wird angehalten. Die Arbeit wird noch einmal versucht.
+notice-stopping-escalation = 🚨 **{ $agent }** wird angehalten: Der Agent dreht sich im Kreis, ein Mensch wird gerufen. Seine Arbeit bleibt erhalten.
+notice-stopping-configured = 🔄 **{ $agent }** wird angehalten: Die Konfiguration nennt einen anderen Befehl. Damit geht seine Arbeit weiter.
 notice-stopping-cap = 💰 **{ $agent }** wird angehalten: Die Grenze ist erreicht ({ $cap }). Die Arbeit bleibt erhalten.
+# Nach abort, restart, pause now oder stop: dass die Sitzung weg ist. $ended, $left: Zahlen von Prozessen.
+notice-ended = **{ $agent }** ist beendet: { $ended ->
+    [one] { $ended } Prozess
+   *[other] { $ended } Prozesse
+} beendet, { $left } übrig.
 notice-restarting = ▶️ **{ $agent }** fängt frisch an, Zähler auf null.
 notice-aborted = ⏸️ **{ $agent }** hat verworfen: { $work }
 notice-accepted = 👀 { $kind ->
@@ -220,6 +406,10 @@ notice-queued-while-paused = 👀 { $kind ->
     [task] Aufgabe { $work } wartet bei **{ $agent }** auf Platz { $position }; Zustand: { $why }.
    *[other] Wartet bei **{ $agent }** auf Platz { $position }; Zustand: { $why }.
 } Mit `@{ $agent } resume` geht es weiter.
+notice-queued-held = 👀 { $kind ->
+    [task] Aufgabe { $work } wartet bei **{ $agent }** auf Platz { $position }: { $why }.
+   *[other] Wartet bei **{ $agent }** auf Platz { $position }: { $why }.
+}
 notice-queued-while-waiting = 👀 { $kind ->
     [task] Aufgabe { $work } wartet bei **{ $agent }** auf Platz { $position }; Zustand: { $why }.
    *[other] Wartet bei **{ $agent }** auf Platz { $position }; Zustand: { $why }.
@@ -233,12 +423,48 @@ notice-cleared = 👀 { $count ->
    *[other] { $count } wartende Nachrichten
 } an **{ $agent }** verworfen. Aufgaben bleiben.
 notice-task-ended = 👀 Aufgabe { $task } von **{ $agent }**: { $end }.
+notice-boarded = 👀 Aufgabe { $task } liegt am Brett. { $fits ->
+    [yes] Der nächste freie Agent, der dafür taugt, nimmt sie.
+   *[no] Keiner der Agenten taugt dafür: `!task assign { $task } agent` gibt sie trotzdem einem, `!agent edit` ändert einen.
+}
+notice-task-moved = 👀 Aufgabe { $task } geht von **{ $from }** an **{ $to }**.
+notice-task-moved-from = 👀 Aufgabe { $task } geht von **{ $from }** an den nächsten freien Agenten, der dafür taugt.
+notice-task-moved-to = 👀 Aufgabe { $task } geht an **{ $to }**.
+notice-task-moved-to-next = 👀 Aufgabe { $task } geht an den nächsten freien Agenten, der dafür taugt.
+notice-task-split = 👀 Aufgabe { $task } wird in Teilen erledigt: { $parts }. Sie ist erledigt, wenn die es sind.
+notice-board-cancelled = 👀 Aufgabe { $task } ist abgebrochen{ $parts ->
+    [0] {""}.
+    [one] , und mit ihr { $parts } Teil, sobald dessen Agent angehalten hat.
+   *[other] , und mit ihr { $parts } Teile, sobald deren Agenten angehalten haben.
+}
 notice-agent-added = 🐜 **{ $agent }** ist da und läuft mit { $runtime }. Ansprechbar im eigenen Kanal oder überall mit `@{ $agent } …`.
-notice-agent-edited = 👀 **{ $agent }** wurde geändert. Es gilt ab der nächsten Sitzung.
+notice-agent-edited = 👀 **{ $agent }** wurde geändert. Es gilt ab der nächsten Sitzung{ $anew ->
+    [yes] , die ein neues Gespräch beginnt
+   *[no] {""}
+}.
 notice-agent-removed = 👀 **{ $agent }** ist entfernt. Die Geschichte bleibt erhalten.{ $works ->
     [0] {""}
     [one] {" "}1 Arbeit, die noch nicht erledigt war, ist aufgegeben.
    *[other] {" "}{ $works } Arbeiten, die noch nicht erledigt waren, sind aufgegeben.
+}
+notice-reloaded = 🔄 Die Konfiguration wurde neu gelesen: { $what }.
+notice-reloaded-nothing = 🔄 Die Konfiguration wurde neu gelesen; nichts hat sich geändert.
+reload-added = neu: { $names }
+reload-changed = geändert: { $names } (ab der nächsten Sitzung)
+reload-restarted = neu gestartet, mit anderem Befehl: { $names }
+reload-removed = entfernt, Verlauf behalten: { $names }
+reload-sections = ab jetzt: { $names }
+reload-replaced = was per Befehl geändert war, gilt nicht mehr bei { $names }
+reload-stayed = per Befehl entfernt und so belassen: { $names } (`agent add` holt sie zurück)
+reload-failed = nicht übernommen: { $names } (das Log sagt, warum; noch einmal lesen)
+reload-later = ab dem nächsten Start: { $names }
+reload-more = { $count } weitere
+notice-not-reloaded = 🚫 Die Konfiguration wurde nicht übernommen, und nichts hat sich geändert; { $count ->
+    [one] sie hat einen Fehler
+   *[other] sie hat { $count } Fehler
+}: { $problems }{ $more ->
+    [0] {""}
+   *[other] {" "}· { $more } weitere; das Log und `herder check` haben alle
 }
 notice-stopped-all = ⏸️ { $agents ->
     [one] { $agents } Agent
@@ -265,6 +491,16 @@ notice-network-down = 🚨 Netz **{ $network }** ist nach { $attempts ->
 } nicht erreichbar: { $detail } Weitere Versuche folgen; die Agenten arbeiten weiter.
 notice-network-up = ▶️ Netz **{ $network }** ist nach { $duration } wieder da.
 notice-network-refused = 🚨 Netz **{ $network }** lässt herder nicht herein: { $detail } Keine weiteren Versuche. Bitte den Abschnitt in `bot.toml` berichtigen und herder neu starten.
+notice-webhook-down = 🚨 Webhook **{ $network }** hat in { $attempts ->
+    [one] { $attempts } Versuch
+   *[other] { $attempts } Versuchen
+} nicht angenommen, was ihm geschickt wird: { $detail } Weitere Versuche folgen; was inzwischen geschieht, wartet darauf, und die Agenten arbeiten weiter.
+notice-webhook-up = ▶️ Webhook **{ $network }** nimmt nach { $duration } wieder an, was ihm geschickt wird.
+notice-webhook-gone = 🚨 Webhook **{ $network }** gibt es nicht mehr: { $detail } Ihm wird nichts mehr geschickt. Bitte den Abschnitt in `bot.toml` berichtigen oder streichen und herder neu starten.
+notice-webhook-dropped = 🚨 Webhook **{ $network }** lehnt ab, was ihm geschickt wird: { $detail } Ein Ereignis ist nach { $attempts ->
+    [one] { $attempts } Versuch
+   *[other] { $attempts } Versuchen
+} aufgegeben; die nächsten werden geschickt. Das wird erst wieder gesagt, nachdem er eines angenommen hat.
 notice-channel-unavailable = 🚨 Kanal { $channel } auf **{ $network }** ist nicht zu betreten: { $detail } Was dort ansteht, kommt hierher.
 notice-topic-denied = herder darf in { $channel } auf **{ $network }** das Thema nicht setzen, in dem der Zustand des Agenten stünde. Mach herder dort zum Operator oder nimm den Modus +t weg: Sobald sich die Modi ändern, wird es wieder versucht. Dasselbe gilt für andere Kanäle, in denen herder kein Operator ist.
 # $by: a person on another network. $text: what they said, as they said it.
@@ -272,6 +508,8 @@ notice-mirrored = 💬 { $by } ({ $network }) sagt: { $text }
 # $permission: one of permission-name; the rest as Discord calls it.
 notice-permission-missing = 🚨 herder fehlt die Berechtigung **{ $permission }** auf **{ $network }**. Bitte in den Servereinstellungen → Rollen → Rolle des Bots → Berechtigungen einschalten. Ein Neustart ist nicht nötig.
 notice-permission-missing-in = 🚨 herder fehlt die Berechtigung **{ $permission }** für { $channel } auf **{ $network }**. Bitte Rechtsklick darauf → Bearbeiten → Berechtigungen, dort die Rolle des Bots hinzufügen und sie erlauben. Ein Neustart ist nicht nötig.
+notice-commands-refused = 🚨 **{ $network }** lässt herder keine Slash-Befehle haben: Der Scope `applications.commands` fehlt. Lade herder noch einmal ein mit { $invite }; vorher hinauswerfen muss es niemand. Bis dahin gehen @Erwähnungen und Knöpfe.
+notice-not-invited = 🚨 herder ist nicht auf seinem Server auf **{ $network }** oder wurde entfernt: Dort wird niemand gehört und nichts gesagt. Lass ihn herein mit { $invite } (oder berichtige `guild` in `bot.toml` und starte herder neu). Was dort ansteht, bleibt erhalten; die Agenten arbeiten weiter.
 notice-channels-full = 🚨 **{ $network }** hat { $max } Kanäle, mehr erlaubt Discord nicht: { $missing ->
     [one] { $missing } Kanal fehlt
    *[other] { $missing } Kanäle fehlen
@@ -291,11 +529,62 @@ notice-netsplit = { $nick }: Das Netz war geteilt. Dir { $count ->
     [one] entging { $count } Zeile:
    *[other] entgingen { $count } Zeilen:
 }
-notice-nobody-configured = 🚨 Niemand darf herder Befehle geben: bitte jemanden unter `[access]` in `bot.toml` eintragen, z. B. `admins = ["irc:NETZ:DEIN-KONTO"]`, und herder neu starten.
+notice-nobody-configured = 🚨 Niemand darf herder Befehle geben: bitte jemanden unter `[access]` in `bot.toml` eintragen, z. B. `admins = ["irc:NETZ:DEIN-KONTO"]`, und in einer Shell `herder reload` eingeben.
 notice-storage-failed = 🚨 herder kann sein Journal nicht mehr schreiben: { $detail } Es hält seine Agenten an und beendet sich. Nichts, was bestätigt wurde, ist verloren.
 notice-disk-low = 🚨 Auf dem Datenträger mit den Daten von herder sind nur noch { $free } frei. Bitte Platz schaffen; ist er voll, hält herder seine Agenten an und beendet sich.
 notice-revisions-missing = 🚨 Das Journal von { $stream } endet bei Revision { $found }, bestätigt war aber { $expected }. Was fehlt, ging auf dem Datenträger verloren; bitte mit dem letzten täglichen Export vergleichen.
 notice-shutting-down = herder wird beendet. Was wartet, bleibt erhalten.
+
+## Der Evaluator
+
+# For programs alone: what the evaluator said stays private. $times: findings in a row.
+notice-spiraling = **{ $agent }** scheint sich bei „{ $work }“ zu verrennen ({ $times ->
+    [one] { $times } Befund
+   *[other] { $times } Befunde
+} in Folge). Es wurde dem Agenten unter vier Augen gesagt.
+# The words up to the reason, and those after it, are known to machines and stay English. $why: one sentence.
+notice-escalated = 🚨 { $reminder ->
+    [0] {""}
+   *[other] (Erinnerung { $reminder }) {""}
+}[ESCALATION] Agent { $agent } appears stuck on task "{ $work }". { $why }{ $told ->
+    [no] {" "}Was ihm dazu gesagt wurde, hat ihn nicht erreicht.
+   *[yes] {""}
+}{ $times ->
+    [1] {""}
+   *[other] {" "}Das ist Ruf { $times } wegen derselben Arbeit.
+} Awaiting human guidance. Reply @{ $agent } resume/abort. (`!ack { $id }`: gesehen, keine Erinnerungen)
+# $answer: resume | abort | remove
+notice-escalation-answered = ✅ Ruf { $id } wegen **{ $agent }** ist beantwortet, von { $by }: { $answer ->
+    [resume] Es geht weiter.
+    [remove] Der Agent ist entfernt.
+   *[other] Die Arbeit ist verworfen.
+}
+notice-escalation-acked = 👀 { $by } kümmert sich um Ruf { $id } wegen **{ $agent }**. Der Agent bleibt angehalten bis `@{ $agent } resume` oder `@{ $agent } abort`.
+notice-whisper-marked = 👀 Hinweis { $id } an **{ $agent }** gilt als { $mark ->
+    [right] richtig
+   *[wrong] falsch
+}.
+notice-evaluator-lapsed = ⚠️ **{ $agent }** wurde { $times }-mal in Folge nicht beurteilt: { $why } Bis das behoben ist, achtet nur der eingebaute Detektor auf den Agenten.
+# $kind: timed-out | busy | missing | logged-out | limited | failed | unparsable | overtaken; $detail: what was said; $after: the limit.
+lapse = { $kind ->
+    [timed-out] der Evaluator hat nicht innerhalb von { $after } geantwortet
+    [busy] es liefen zu viele Beurteilungen zugleich
+    [missing] es gibt kein Programm { $detail }
+    [logged-out] der Evaluator ist nicht angemeldet: { $detail }
+    [limited] das Konto des Evaluators ist an seiner Grenze: { $detail }
+    [unparsable] die Antwort des Evaluators ist kein Urteil: { $detail }
+    [overtaken] niemand wartete mehr auf die Antwort des Evaluators: der Agent wurde angehalten oder hatte andere Arbeit, oder herder ging zu Ende
+   *[failed] der Evaluator ist gescheitert: { $detail }
+}
+refusal-escalation-answered = { $by } hat Ruf { $id } wegen **{ $agent }** schon beantwortet, um { $at }: { $answer ->
+    [resume] Es geht weiter.
+    [remove] Der Agent ist entfernt.
+   *[other] Die Arbeit wurde verworfen.
+}
+refusal-already-acked = { $by } kümmert sich schon um Ruf { $id } wegen **{ $agent }**.
+refusal-no-escalation = Für **{ $agent }** wird gerade kein Mensch gerufen.
+refusal-no-such-whisper = Der Evaluator hat **{ $agent }** nichts mit der Nummer { $id } gesagt, oder vor zu langer Zeit. `!history { $agent }` zeigt die Nummern.
+refusal-no-such-number = Nichts hat die Nummer { $id }: `!history` des Agenten zeigt die Nummern.
 
 ## Absagen
 
@@ -306,6 +595,13 @@ refusal-nothing-running = Bei **{ $agent }** gibt es nichts abzubrechen: Keine S
 refusal-already-stopping = **{ $agent }** wird schon angehalten. Bitte das Ende abwarten.
 refusal-no-such-task = Es gibt keine Aufgabe { $task }. `!task list` zeigt alle.
 refusal-task-over = Aufgabe { $task } ist schon vorbei: { $end }.
+refusal-task-running = **{ $agent }** arbeitet an Aufgabe { $task }. `@{ $agent } pause now` legt sie in die Schlange zurück, `@{ $agent } abort` gibt sie auf; danach noch einmal fragen.
+refusal-task-moving = Aufgabe { $task } ist gerade zwischen dem Brett und einem Agenten unterwegs. In einer Sekunde noch einmal fragen.
+refusal-task-kept = Aufgabe { $task } wartet schon auf **{ $agent }**.
+refusal-task-is-split = Aufgabe { $task } wird in Teilen erledigt. `!task show { $task }` nennt sie: diese zuweisen, teilen oder abbrechen, oder alles zusammen abbrechen.
+refusal-split-parts = Eine Aufgabe wird in 2 bis { $max } Teile geteilt, und Aufgabe { $task } sollte { $parts } haben. Zwischen die Teile gehören Strichpunkte, z. B. `!task split { $task } erstens; zweitens`.
+refusal-split-too-deep = Aufgabe { $task } ist Teil eines Teils und wird nicht noch einmal geteilt: es gibt höchstens { $max } Ebenen.
+refusal-board-full = Das Brett ist voll ({ $max } Aufgaben). Einige abbrechen, oder die Agenten abarbeiten lassen.
 refusal-work-running = **{ $agent }** arbeitet schon daran, so wie es da stand. Bitte sagen, was anders ist, oder `@{ $agent } abort` und neu sagen.
 refusal-work-over = **{ $agent }** ist damit fertig; die Änderung kommt zu spät. Bitte neu sagen.
 refusal-no-task = **{ $agent }** arbeitet gerade an keiner Aufgabe, sondern an einer Nachricht oder Runde; die endet mit der Antwort.
@@ -317,8 +613,31 @@ refusal-removed = **{ $agent }** wird gerade entfernt und nimmt nichts mehr an.
 refusal-agent-exists = Einen Agenten **{ $agent }** gibt es schon. Bitte einen anderen Namen wählen oder ihn mit `!agent edit { $agent }` ändern.
 refusal-no-such-agent = Es gibt keinen Agenten „{ $agent }“. `!agent list` zeigt alle.
 refusal-no-such-agent-but = Es gibt keinen Agenten „{ $agent }“. War **{ $nearest }** gemeint?
+refusal-no-such-ask = Unter der Nummer { $ask } wird nichts gefragt.
+# $by: wer zuerst da war; $network: wo; $at: wann.
+refusal-ask-approved = Zu spät: { $by } ({ $network }) hat { $ask } um { $at } erlaubt. Deine Antwort ändert nichts.
+refusal-ask-refused = Zu spät: { $by } ({ $network }) hat { $ask } um { $at } abgelehnt. Deine Antwort ändert nichts.
+refusal-ask-answered = Zu spät: { $by } ({ $network }) hat { $ask } um { $at } beantwortet. Deine Antwort ändert nichts.
+refusal-ask-expired = Zu spät: die Zeit für { $ask } war um { $at } abgelaufen, die Antwort war nein.
+refusal-ask-dropped = { $ask } braucht seit { $at } keine Antwort mehr: die Arbeit ist vorbei.
+refusal-wants-words = { $ask } ist eine Frage von **{ $agent }**: antworte in Worten, `@{ $agent } answer { $ask } …`.
+refusal-wants-yes-or-no = { $ask } bittet um Erlaubnis: `@{ $agent } approve { $ask }` oder `@{ $agent } deny { $ask }`.
+refusal-no-rule-for-cut = { $ask } war zu lang, um ganz gezeigt zu werden, und kann deshalb nicht auf Dauer erlaubt werden. `@{ $agent } approve { $ask }` erlaubt es dieses eine Mal.
+refusal-no-rule-for-vague = { $ask } hat nicht gesagt, was genau geschehen würde, und kann deshalb nicht auf Dauer erlaubt werden. `@{ $agent } approve { $ask }` erlaubt es dieses eine Mal.
+refusal-too-many-rules = **{ $agent }** hat so viele Regeln, wie aufbewahrt werden. `!rule list { $agent }` zeigt sie, `!rule remove` schafft Platz; `@{ $agent } approve { $ask }` erlaubt es dieses eine Mal.
+refusal-no-such-rule = Es gibt keine Regel { $rule }. `!rule list` zeigt die vorhandenen.
+refusal-too-many-asks = **{ $agent }** wartet schon auf { $max } Antworten und fragt nichts mehr, bis einige da sind.
+refusal-no-session = Die Sitzung von **{ $agent }**, die fragt, ist vorbei.
 refusal-fault = herder konnte das für **{ $agent }** nicht tun: Intern ist etwas fehlgeschlagen. Es wurde nichts geändert. Bitte noch einmal versuchen; der Grund steht im Protokoll von herder.
+refusal-work-too-long = Ein Text von { $bytes } Bytes ist zu lang: Ein Auftrag hat höchstens { $max }. Bitte den Rest in eine Datei legen und diese nennen.
+refusal-whisper-too-long = Ein Geflüster von { $bytes } Bytes ist zu lang: Es hat höchstens { $max }. Bitte den Rest als Auftrag geben.
+refusal-name-kept = Ein Agent behält seinen Namen. Bitte **{ $name }** neu anlegen, statt **{ $agent }** umzubenennen.
+refusal-history-unreadable = Die Vorgeschichte von **{ $agent }** ist nicht lesbar: { $detail }
+# $detail: in the words of the database.
+refusal-not-recorded = herder kann das gerade nicht festhalten, und nichts wurde getan: { $detail }
 refusal-invalid = { $what }: { $why }
+refusal-no-configuration = Dieser herder wurde ohne Konfigurationsdatei gestartet; es gibt nichts neu zu lesen.
+refusal-going-down = herder beendet sich gerade; der nächste Start liest die Konfiguration.
 
 ## Befehle: was sie tun, in der Hilfe
 
@@ -329,16 +648,26 @@ cmd-about-restart = saubere neue Sitzung, Zähler auf null; überspringt einen C
 cmd-about-stop-all = alle Agenten sofort stoppen; antwortet mit der Zahl der übrigen Prozesse
 cmd-about-status = Phase, Arbeit, Werkzeug, Leerlauf, Schritte, Token, Kosten, Abstürze, nächster Neustart
 cmd-about-usage = Token und Dollar dieser Stunde und von heute je Agent und Konto, gegen die Grenzen
-cmd-about-task-add = einem Agenten eine Aufgabe geben
+cmd-about-task-add = einem Agenten eine Aufgabe geben, oder dem nächsten freien, der dafür taugt
 cmd-about-task-list = die Aufgaben eines Agenten oder aller
 cmd-about-task-show = eine Aufgabe ganz
+cmd-about-task-assign = eine wartende, gescheiterte oder blockierte Aufgabe einem anderen Agenten geben
+cmd-about-task-split = eine wartende Aufgabe in 2 bis 5 Teilen erledigen lassen
 cmd-about-task-cancel = eine Aufgabe abbrechen, ob wartend oder laufend
+cmd-about-approve = einem Agenten erlauben, worum er bittet; `always`: ab jetzt ungefragt
+cmd-about-deny = einem Agenten nein sagen
+cmd-about-answer = die Frage eines Agenten beantworten
+cmd-about-rule-list = was Agenten ungefragt dürfen
+cmd-about-rule-remove = danach wieder fragen lassen
+cmd-about-ack = sagen, dass man sich um einen wartenden Agenten kümmert; keine Erinnerungen mehr
+cmd-about-mark = sagen, ob ein Hinweis des Evaluators angebracht war: right oder wrong
 cmd-about-queue = was auf einen Agenten wartet
 cmd-about-clear = die wartenden Nachrichten eines Agenten verwerfen; Aufgaben bleiben
 cmd-about-whisper = einem Agenten etwas unter vier Augen sagen
 cmd-about-log = die letzten Schritte eines Agenten; mit 1 oder einer Sitzung alles daraus
 cmd-about-history = was mit einem Agenten oder der Herde geschah
 cmd-about-audit = wer was befohlen hat
+cmd-about-reload = die Konfiguration neu lesen: Agenten, Grenzen und wer befehlen darf; was gleich bleibt, läuft weiter
 cmd-about-agent-add = einen Agenten hinzufügen
 cmd-about-agent-edit = einen Agenten ab seiner nächsten Sitzung ändern
 cmd-about-agent-remove = einen Agenten entfernen; fragt nach und behält seine Geschichte
@@ -394,10 +723,16 @@ cmd-link-failing = { $network } getrennt, { $attempts ->
     [one] { $attempts } Versuch
    *[other] { $attempts } Versuche
 }: { $reason }
+cmd-link-waiting = { $network } wartet: { $reason }
 cmd-link-refused = { $network } aufgegeben: { $reason }
 cmd-tokens = { $input } rein, { $output } raus
 cmd-spent = { $name }: diese Stunde { $hour }; heute { $today }
 cmd-spent-cap = { $used } von { $limit } { $per }
+cmd-spent-marks = { $right } von { $all } Hinweisen als richtig bezeichnet
+cmd-spent-unmetered = { $count ->
+    [one] eine Beurteilung, deren Kosten unbekannt sind
+   *[other] { $count } Beurteilungen, deren Kosten unbekannt sind
+}
 cmd-spent-fleet = Flotte
 cmd-spent-account = Konto { $account }
 cmd-spent-session = Sitzung { $session }; insgesamt { $total }
@@ -414,6 +749,7 @@ cmd-status-turns = { $count ->
 }
 cmd-status-queued = { $count } wartend
 cmd-status-since = seit { $since }
+cmd-status-workspace = Arbeitsordner: { $workspace }
 cmd-status-pause-pending = hält nach dieser Sitzung an
 cmd-status-totals = { $sessions ->
     [one] { $sessions } Sitzung
@@ -422,6 +758,10 @@ cmd-status-totals = { $sessions ->
     [one] { $turns } Schritt
    *[other] { $turns } Schritte
 } · { $usage }
+cmd-status-unknown = { $count ->
+    [one] { $count } Fehlschlag unbekannter Art, als vorübergehend gewertet
+   *[other] { $count } Fehlschläge unbekannter Art, als vorübergehend gewertet
+}
 cmd-status-today = heute { $usage }
 cmd-status-failures = { $count ->
     [one] { $count } Fehlschlag in Folge
@@ -434,6 +774,31 @@ cmd-status-crashes = { $count ->
 cmd-status-breaker-open = Sicherung offen
 cmd-status-breaker-half-open = Sicherung halb offen
 cmd-status-last = zuletzt: { $detail }
+cmd-status-evaluator = Evaluator: { $judged } beurteilt, { $findings } mit Befund, { $lapses } ausgefallen{ $named ->
+    [yes] {" "}({ $kinds })
+   *[no] {""}
+}; zuletzt vor { $ago }: { $last }
+# $kind: as for lapse.
+cmd-status-lapses = { $count } { $kind ->
+    [timed-out] zu langsam
+    [busy] zu viele zugleich
+    [missing] ohne Programm
+    [logged-out] nicht angemeldet
+    [limited] an einer Grenze
+    [unparsable] mit einer Antwort, die keine ist
+    [overtaken] überholt
+   *[failed] gescheitert
+}
+cmd-status-judged-ok = alles in Ordnung
+cmd-status-judged = { $count ->
+    [one] ein Befund
+   *[other] ein Befund, { $count } in Folge
+}
+# $acked: yes | no; $name: who takes care of it.
+cmd-status-called = ein Mensch wird gerufen ({ $id }, vor { $ago }){ $acked ->
+    [yes] , { $name } kümmert sich
+   *[no] {""}
+}: `resume` oder `abort`
 cmd-status-queue = es warten { $messages ->
     [one] { $messages } Nachricht
    *[other] { $messages } Nachrichten
@@ -447,10 +812,26 @@ cmd-attempts = { $count ->
     [one] { $count } gescheiterter Versuch
    *[other] { $count } gescheiterte Versuche
 }
-cmd-task-none = Es gibt keine Aufgaben. `!task add agent text` gibt eine.
+cmd-rule-none = Nichts ist auf Dauer erlaubt.
+# $rule: die Nummer; $tool, $command: was erlaubt ist; $name: von wem.
+cmd-rule-line = { $rule } { $agent }: { $tool } `{ $command }` ({ $name }, { $at })
+cmd-task-none = Es gibt keine Aufgaben. `!task add text` gibt eine.
 cmd-task-line = { $task } { $state } · **{ $agent }** · { $text }
 cmd-task-running = läuft
 cmd-task-queued = wartet
+cmd-task-board-line = { $task } { $state } · Brett · { $text }
+cmd-task-queued-for = wartet auf **{ $agent }**
+cmd-task-split = { $blocked ->
+    [yes] blockiert
+   *[no] in Teilen
+} ({ $over }/{ $parts })
+cmd-task-priority = { $priority ->
+    [high] dringend
+   *[low] nicht dringend
+}
+cmd-task-needs = braucht { $needs }
+cmd-task-part-of = Teil von { $task }
+cmd-task-attempt = versucht von **{ $agent }** in Sitzung { $session }, { $at }: { $category }{ $detail }
 cmd-task-given = gegeben von { $name } ({ $network }), { $at }{ $attempts ->
     [0] {""}
     [one] , { $attempts } gescheiterter Versuch
@@ -476,6 +857,18 @@ cmd-event = { $what ->
     [edited] geändert
     [removed] entfernt { $subject }
     [queued] eingereiht { $subject }
+    [taken] { $subject } vom Brett genommen, gegeben
+    [handed-back] { $subject } ans Brett zurückgegeben
+    [board-heard] das Brett kennt seine Neuigkeiten
+    [board-added] { $subject } ans Brett gehängt
+    [board-taken] { $subject } gibt sie ans Brett zurück,
+    [board-directed] { $subject } zugewiesen
+    [board-offered] { $subject } übergeben
+    [board-accepted] { $subject } angekommen
+    [board-returned] { $subject } zurück am Brett
+    [board-split] { $subject } geteilt
+    [board-part-over] Teil { $subject }
+    [board-cancelling] { $subject } mit ihren Teilen abgebrochen
     [cleared] { $subject } aus der Schlange verworfen
     [reworded] { $subject } umformuliert
     [withdrawn] { $subject } zurückgenommen
@@ -486,13 +879,39 @@ cmd-event = { $what ->
     [whispers-tool] Geflüster { $subject } mit einem Werkzeugaufruf übergeben
     [whispers-turn] Geflüster { $subject } in den laufenden Schritt gegeben
     [whispers-prompt] Geflüster { $subject } mit der Eingabe übergeben
+    [whispers-anew] Geflüster { $subject } mit dem nächsten Schritt übergeben, für den der laufende abgebrochen wurde
+    [whispers-dropped] Geflüster { $subject } zurückgenommen, nicht übergeben
     [discarded] { $subject } verworfen
     [session-started] Sitzung { $subject } begonnen
+    [workspace] Arbeitsordner angesehen: { $subject }
     [process-started] Prozess { $subject } gestartet
     [ready] Sitzung { $subject } bereit
     [conversation] Gespräch benannt
     [conversation-lost] Gespräch ist nicht mehr fortzusetzen
+    [asked] { $subject } gefragt
+    [asked-again] { $subject } noch einmal gefragt
+    [approved] { $subject } erlaubt
+    [denied] { $subject } abgelehnt
+    [answered] { $subject } beantwortet
+    [ask-expired] { $subject } nicht rechtzeitig beantwortet
+    [ask-dropped] { $subject } braucht keine Antwort mehr
+    [permission-given] Erlaubnis erteilt
+    [rule-added] Regel { $subject } gemacht
+    [rule-removed] Regel { $subject } entfernt
     [permission-denied] Erlaubnis verweigert
+    [turn-observed] Zug gesehen
+    [evaluation-begun] Beurteilung { $subject } begonnen
+    [judged-ok] Beurteilung { $subject }: alles in Ordnung
+    [judged] Beurteilung { $subject }
+    [not-judged] Beurteilung { $subject } kam nicht zustande
+    [stood-in] Beurteilung { $subject }: der eingebaute Detektor springt ein
+    [escalated] ein Mensch wird gerufen, { $subject }
+    [reminded] an Ruf { $subject } erinnert
+    [acked] Ruf { $subject } gesehen
+    [answered-resume] Ruf { $subject } beantwortet: weiter
+    [answered-abort] Ruf { $subject } beantwortet: abbrechen
+    [marked-right] Hinweis { $subject } als richtig bezeichnet
+    [marked-wrong] Hinweis { $subject } als falsch bezeichnet
     [usage] Verbrauch von Sitzung { $subject }
     [cap-near] Grenze { $subject } fast verbraucht
     [cap-waived] Grenze { $subject } angehoben
@@ -511,6 +930,10 @@ cmd-event = { $what ->
     [resumed] macht weiter
     [account-opened] Konto { $subject } geöffnet
     [account-blocked] Konto { $subject } gesperrt
+    [account-exhausted] Konto { $subject } erschöpft
+    [account-asked] nach Konto { $subject } gefragt
+    [account-tried] Konto { $subject } versucht
+    [account-proved] Konto { $subject } geht wieder
     [linked] { $subject } verbunden
     [unlinked] Verbindung von { $subject } aufgehoben
     [reset] Zähler auf null
@@ -520,6 +943,7 @@ cmd-event = { $what ->
     [panicked] Aufseher neu aufgebaut { $subject }
     [started] herder { $subject } gestartet
     [configured] { $subject } aus bot.toml gelesen
+    [left-out] { $subject } steht nicht mehr in bot.toml
     [stopped] herder beendet
    *[other] { $what } { $subject }
 }
@@ -552,10 +976,16 @@ cmd-setting-not-absolute = { $key }: muss ein Pfad von der Wurzel her sein, z. B
 cmd-setting-no-folder = { $key }: diesen Ordner gibt es auf diesem Rechner nicht; zuerst anlegen
 cmd-setting-needs-command = { $key }: ein Agent mit runtime command braucht einen, z. B. command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }: prompt=arg gehört zu {"{"}prompt{"}"} im Befehl, prompt=stdin zu einem ohne
+cmd-setting-needs-own-home = { $key }: eine Datei gehört in ein eigenes HOME: own_home=true dazu
 
 ## Discord
 
 discord-left-out = Nicht oder nur teilweise bei der Nachricht: { $files }. Ein Agent bekommt Textdateien, mit der Nachricht höchstens { $max } KiB; der Rest gehört in seinen Arbeitsordner.
+discord-unread = { $what ->
+    [poll] Eine Umfrage kann ein Agent nicht lesen.
+    [sticker] Einen Sticker kann ein Agent nicht lesen.
+   *[forward] In dem Weitergeleiteten ist nichts, was ein Agent lesen kann.
+} Sag es in Worten oder häng es als Textdatei an.
 discord-no-content = Der Message Content Intent ist aus, deshalb kann herder nicht lesen, was hier geschrieben wird. Slash-Befehle, Knöpfe, private Nachrichten und Nachrichten, die herder erwähnen, gehen; einfacher Text im Kanal eines Agenten nicht. Einschalten: Developer Portal, Bot, Privileged Gateway Intents, Message Content Intent; danach herder neu starten.
 discord-post-refused = 🚫 Hier war etwas zu sagen, das Discord in keiner Form annimmt. Was ein Agent sagt, steht in seinem `log`, der Grund im Protokoll von herder.
 ## Befehle von Netzen, die eigene haben
@@ -570,9 +1000,13 @@ slash-usage = verbrauch
 slash-queue = warteschlange
 slash-clear = leeren
 slash-whisper = flüstern
+slash-approve = erlauben
+slash-deny = ablehnen
+slash-answer = antworten
 slash-log = protokoll
 slash-history = verlauf
 slash-audit = nachweis
+slash-reload = neu-laden
 slash-help = hilfe
 slash-link = verbinden
 slash-agent = agent
@@ -585,9 +1019,17 @@ slash-task = aufgabe
 slash-task-add = geben
 slash-task-list = liste
 slash-task-show = zeigen
+slash-task-assign = zuweisen
+slash-task-split = teilen
 slash-task-cancel = abbrechen
+slash-rule = regel
+slash-rule-list = liste
+slash-rule-remove = entfernen
+slash-ack = gesehen
+slash-mark = bewerten
 slash-about-agent = welche Agenten es gibt und wie sie eingestellt sind
 slash-about-task = Agenten Aufgaben geben und nach ihnen sehen
+slash-about-rule = was Agenten ungefragt dürfen, und das zurücknehmen
 option-agent = agent
 option-about-agent = welcher Agent; in seinem eigenen Kanal nicht nötig
 option-name = name
@@ -604,6 +1046,18 @@ option-page = seite
 option-about-page = welche Seite davon
 option-task = aufgabe
 option-about-task = welche Aufgabe
+option-priority = dringlichkeit
+option-about-priority = wie dringend sie ist
+option-needs = braucht
+option-about-needs = was ein Agent sein muss: eine Berechtigung und Stichworte, z. B. full,rust
+option-parts = teile
+option-about-parts = die Teile, mit Strichpunkten dazwischen
+option-id = nummer
+option-about-id = die Nummer, mit der gefragt wurde
+option-as = als
+option-about-as = right: angebracht; wrong: nicht angebracht
+option-always = immer
+option-about-always = und ab jetzt ungefragt
 option-code = code
 option-about-code = der Code, der es bestätigt
 option-text = text
@@ -618,6 +1072,7 @@ option-about-command = ein Befehl
 ## Formulare
 
 form-task-add = Aufgabe für { $agent }
+form-task-add-auto = Aufgabe fürs Brett
 form-agent-add = Neuer Agent { $name }
 form-agent-edit = { $agent } ändern
 field-text = Was zu tun ist
@@ -638,6 +1093,11 @@ field-example-settings = max_turns=20
 button-resume = Fortsetzen
 button-abort = Abbrechen
 button-transcript = Protokoll
+button-approve = Erlauben
+button-deny = Ablehnen
+button-always = Immer
+button-answer = Antwort
+button-expired = nicht rechtzeitig beantwortet
 button-remove = Entfernen
 button-keep = Behalten
 button-answered = { $action } · { $name } ({ $network })
@@ -654,6 +1114,7 @@ form-unchanged = Nichts wurde geändert.
 
 cmd-link-code = Sag das innerhalb von 10 Minuten im IRC, bei den Diensten angemeldet, am besten privat: `!link { $code }`. Wer das sagt, hat ab dann deine Rollen und du dessen. `/link code:remove` hebt es auf.
 cmd-link-how = Gib `/link` auf Discord: die Antwort ist ein Code, der hier gesagt wird. `!link remove` hebt es auf.
+cmd-link-no-code = Für einen Code fehlt gerade der Zufall. Bitte noch einmal versuchen.
 cmd-link-private = Hier würden andere den Code lesen. Gib `/link` als Befehl oder sag es privat.
 cmd-link-elsewhere = Dieser Code wird im IRC gesagt, als `!link` und der Code.
 cmd-link-no-account = Nichts verbunden: du bist hier nicht bei den Diensten angemeldet. Der Code ist verbraucht; melde dich an und hol mit `/link` einen neuen.

@@ -46,6 +46,7 @@ words-attached = { $count ->
 ## What an agent is doing
 
 phase-idle = idle
+phase-held = waits for its turn
 phase-starting = starting
 phase-running = running
 # $reason: one of stop-…
@@ -62,6 +63,14 @@ phase-removed = removed
 halt-waiting = waiting until { $until }
 halt-needs-intervention = halted after too many failures (needs intervention)
 halt-degraded = halted after too many crashes (degraded)
+# In place of what an agent does, where it has work and does not begin with it.
+hold-turn = waits for its turn ({ $active } active)
+hold-turn-of = waits for its turn ({ $active } of { $max } active)
+hold-exhausted = account { $account } is exhausted until a person resumes one of its agents
+# $until: a moment.
+hold-exhausted-until = account { $account } is exhausted until { $until }
+hold-closed = account { $account } is closed ({ $category })
+hold-tried = waits until { $agent } has shown whether account { $account } works
 
 stop-pause = pause
 stop-abort = abort
@@ -71,12 +80,15 @@ stop-cancel = task cancelled
 stop-remove = removed
 stop-account = account: { $category }
 stop-hung = hung
+stop-escalation = a person is called
+stop-configured = its command has changed
 stop-cap = cap: { $cap }
 
 pause-person = by { $name }
 pause-failure = { $category }
 pause-account = account: { $category }
 pause-survivors = processes left over
+pause-escalation = a person is called
 pause-cap = cap reached: { $cap }
 # What a cap counts, and over what. $unit: usd | tokens; $per: the next message; $window: session | hour | day
 cap = { $unit ->
@@ -106,6 +118,106 @@ task-failed = failed
 task-cancelled = cancelled
 task-blocked = blocked
 
+## Reasons of herder's own
+
+# $own: one of the messages below. $said: what a program or a server said, in its own words.
+own-with-said = { $own }: { $said }
+own-exit-code = exit code { $code }
+own-signal = ended by signal { $signal }
+own-not-waited-for = the process could not be waited for
+own-no-result = the process left without a result
+own-workspace-missing = the workspace { $path } is not there: create it or change it
+own-workspace-no-folder = the workspace { $path } is no folder: move what is there or change it
+own-workspace-locked = the workspace { $path } cannot be written to: see to its owner, its rights and the disk
+own-no-command = it has no command to run: set `command`
+own-empty-command = the command's first word is empty: name a program
+own-program-missing = there is no program { $path }
+own-not-installed = { $program } is not installed: no such program in { $path }
+own-arguments-too-long = { $program } cannot be started: its arguments are too long; use prompt = "stdin"
+own-not-started = { $program } cannot be started
+own-state-folder = its own folder { $path } cannot be made
+own-credential-missing = there is no { $path } to give it: log in, or take it out of `credentials`
+own-variable-unreadable = { $path } holds no line that a variable could be set to: put the secret there, alone
+# What was seen when a clock ran out: durations.
+own-silent = no event for { $silent }, no tool open, no CPU time
+own-silent-since = no event for { $silent }, no tool open, no CPU time for { $cpu }
+own-nothing-yet = nothing from the process for { $waited }
+own-tool-open = tool { $tool } open for { $open }
+own-takes-long = the session takes { $takes }, last event { $silent } ago
+own-takes-long-with-tool = the session takes { $takes }, tool { $tool } open for { $open }
+own-no-heartbeat = no heartbeat for { $silent }
+own-no-sign-of-life = its driver gave no sign of life
+own-driver-gone = the driver stopped without a word
+own-driver-failed = the driver failed
+own-driver-overdue = the driver did not end its session in time
+own-not-ended = its processes could not be ended
+own-restarted = herder was restarted
+own-supervisor-panicked = its supervisor panicked
+own-time-limit = it took longer than it may, twice
+own-by = by { $name }
+own-turn-limit = reached the maximum number of turns ({ $turns })
+own-agents-turn-limit = reached the agent's own maximum number of turns
+own-turn-interrupted = the turn was interrupted
+own-turn-cancelled = the turn was cancelled
+own-answer-too-long = the answer was longer than the model may answer
+own-answer-broken-off = the model's answer broke off
+own-model-refused = the model refused
+# $status: a word of the runtime's protocol.
+own-turn-ended-as = the turn ended as "{ $status }"
+own-no-conversation = the agent opened no conversation, or one without an id: this version speaks another protocol than herder does
+own-other-protocol = the agent speaks version { $spoken } of its protocol and herder speaks version { $ours }; use a release of it that does
+own-no-protocol = the agent speaks no version of its protocol and herder speaks version { $ours }; use a release of it that does
+own-model-not-set = the model { $model } cannot be set
+
+## Why a network is not to be had; what the other side said of it follows
+link-not-found = cannot find { $server }
+link-no-address = { $server } has no address
+link-not-connected = cannot connect to { $server }
+link-not-answered = { $server } did not answer within { $within }
+link-no-tls-name = "{ $server }" cannot be a TLS server's name
+link-tls-failed = TLS with { $server } failed
+link-tls-not-set-up = TLS cannot be set up
+link-not-let-in = the server did not let us in within { $within }
+link-login-not-answered = the services did not answer the SASL login within { $within }
+link-no-login-now = the server offers no SASL at the moment; its services may be away
+link-let-in-without-login = the server let us in without the login that is configured
+link-login-refused = the services refused the SASL login; check account, password and certificate
+# $offered: mechanisms, as the server lists them.
+link-login-refused-offering = the services refused the SASL login (the server offers { $offered }); check account, password and certificate
+link-login-broken-off = the SASL login was broken off
+link-server-password = the server's password is wrong or missing
+link-banned = banned
+link-no-nick = no nick that the server accepts is free
+link-closed = the server closed the connection
+link-ended-by-server = the server ended the link
+link-broke = the connection broke
+link-stopped-reading = the server stopped reading
+link-fell-silent = the server fell silent
+link-lines-not-answered = the server took lines and did not answer for { $waited }
+link-kicked = kicked
+discord-link-token = Discord does not know the token. Put the bot's token (Developer Portal, Bot, Reset Token) into `token` of [discord], or into the variable or file that it names, and start herder again
+discord-link-shard = Discord refuses the shard that herder asked for (code 4010). Another program may be logged in with the same token and other shards; stop it and start herder again
+discord-link-more-shards = Discord wants this bot to use more shards (code 4011): it is in too many guilds for one. Start herder again, so that it asks anew how many
+discord-link-version = Discord does not speak this version of its gateway any more (code 4012). Install a newer herder
+discord-link-intent-unknown = Discord does not know an intent that herder asks for (code 4013). Install a newer herder
+discord-link-intent-refused = Discord does not allow an intent that herder asks for (code 4014). Switch on Message Content Intent in the Developer Portal under Bot, Privileged Gateway Intents, and start herder again
+discord-link-client = no client for Discord can be made
+discord-link-no-content = the Message Content intent is not switched on; herder goes on without it
+discord-link-logins = Discord allows this bot no more logins ({ $total } a day); the next one is in { $within }
+discord-link-outside = the bot is not in its server; `herder check` prints the link that invites it
+discord-link-stuck = Discord ended the link, and serenity hung over it
+discord-link-not-again = the connection to Discord broke, and serenity does not begin another one
+discord-link-not-let-in = Discord did not let us in within { $within }
+discord-link-dead = the connection to Discord is dead: no event and no answered heartbeat for { $silent }
+discord-link-broke = the connection to Discord broke
+discord-link-thread = the link's thread cannot be started
+discord-link-thread-died = the link's thread died
+# $request: method and path. $code: Discord's own.
+discord-link-refused = Discord refused { $request } (status { $status }, code { $code })
+discord-link-not-answered = { $request } was not answered in time
+discord-link-unreadable = the answer to { $request } cannot be read
+discord-link-unaskable = { $request } cannot be asked
+
 ## How a session ended
 
 category-success = success
@@ -125,6 +237,33 @@ category-crash = crash
 category-do-not-restart = asked not to be restarted
 category-interrupted = interrupted
 
+# What an agent is caught in, each a whole sentence about it.
+finding-same-approach = { $count ->
+    [one] Retried same approach { $count } time.
+   *[other] Retried same approach { $count } times.
+}
+finding-same-edit = { $count ->
+    [one] Made the same edit { $count } time.
+   *[other] Made the same edit { $count } times.
+}
+finding-same-error = { $count ->
+    [one] Ran into the same error { $count } time.
+   *[other] Ran into the same error { $count } times.
+}
+finding-same-words = { $count ->
+    [one] Said the same { $count } time without doing anything new.
+   *[other] Said the same { $count } times without doing anything new.
+}
+finding-no-change = { $count ->
+    [one] Changed no file in { $count } turn, only repeating itself or failing.
+   *[other] Changed no file in { $count } turns, mostly repeating itself or failing.
+}
+# $longest is a duration.
+finding-long-gaps = { $count ->
+    [one] Fell silent { $count } time in the middle of its work, for { $longest }.
+   *[other] Fell silent { $count } times in the middle of its work, once for { $longest }.
+}
+
 # Read after the agent's name: "spark did not start in time".
 clock-startup = did not start in time
 clock-silence = has been silent for too long
@@ -135,6 +274,20 @@ clock-heartbeat = stopped answering herder
 ## Status posts
 
 notice-started = 🐜 **{ $agent }** started: { $work }
+# $workspace: as `workspace` has it.
+notice-workspace-seen = 📂 **{ $agent }** finds its workspace so: { $workspace }.
+# How a workspace stands. $on: branch | nothing; $changed: files; $under: the word after `git`, or nothing.
+workspace = { $on ->
+    [branch] branch { $branch }
+   *[other] no branch
+}, { $changed ->
+    [0] nothing changed
+    [one] 1 changed file
+   *[other] { $changed } changed files
+}{ $under ->
+    [nothing] {""}
+   *[other] , a { $under } under way
+}
 # $priced: yes | no, whether the runtime named a price.
 notice-completed = ✅ **{ $agent }** completed in { $duration }{ $turns ->
     [0] {""}
@@ -182,13 +335,46 @@ notice-paused-with-account = { $emoji } **{ $agent }** is paused with its accoun
 notice-account-blocked = 🚨 Account **{ $account }**: { $category }, seen by **{ $agent }**. All its agents are paused. Fix the account, then `@{ $agent } resume`.
 # $by: who opened it.
 notice-account-opened = ▶️ Account **{ $account }** is open again, thanks to { $by }. Its agents go on.
+notice-quota-reached = ⏳ **{ $agent }** has reached the usage limit of account { $account }. Its work is kept and goes on when the account does.
+# $how: reset | probe | ask | never; $at: a moment, empty with never.
+notice-account-exhausted = ⏳ Account **{ $account }**: usage limit reached, seen by **{ $agent }**. None of its agents begins anything; { $how ->
+    [reset] the limit ends about { $at }, and one of them tries it then.
+    [probe] one of them tries again at { $at }.
+    [ask] people are asked at { $at } whether they go on.
+   *[never] `@{ $agent } resume` lets one of them try.
+}
+notice-account-asked = ⏳ Account **{ $account }**: its usage limit should be over. `@{ $agent } resume` lets its agents go on.
+notice-account-tried = ▶️ { $by } lets **{ $agent }** try account **{ $account }**; its other agents follow when it works.
+notice-account-works = ▶️ Account **{ $account }** works again, as **{ $agent }** shows. Its agents go on.
 notice-timed-out = ❌ **{ $agent }** took longer than { $limit } and was stopped. Trying once more in { $countdown }…
 notice-task-failed = ❌ **{ $agent }** gave up task { $task }: { $detail }
 notice-task-blocked = 🧱 **{ $agent }** is blocked on task { $task }: { $detail }
+# $work: an excerpt of the task.
+notice-task-taken = 👀 **{ $agent }** has task { $task } from the board: { $work }
+notice-task-released = **{ $agent }** cannot go on, so task { $task } is on the board for another agent.
+# $end: one of task-…
+notice-part-failed = 🧱 Task { $task } cannot be done as it is: its part { $part } is { $end }. `!task assign { $part } auto` has it tried anew, `!task cancel { $task }` gives it all up.
 notice-notified = 🔔 **{ $agent }** says: { $detail }
 # $clock: one of clock-…; $detail: what was seen.
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } Interrupting it…
-notice-permission-denied = ⚙️ **{ $agent }** asked for permission and was told no, since nobody can be asked from here yet: { $what } (autonomy = full would allow it.)
+notice-permission-denied = ⚙️ **{ $agent }** asked for permission and was told no, since it waits for too many answers already: { $what }
+# What is asked for stands under it, as it is. $tool: the tool; $within: how long an answer is waited for.
+notice-permission-asked = ⚙️ **{ $agent }** asks for permission { $ask }: { $tool }. `@{ $agent } approve { $ask }`, `@{ $agent } approve { $ask } always` or `@{ $agent } deny { $ask }` within { $within }; after that it is a no.
+# $danger: the pattern by which it is always asked.
+notice-permission-asked-always = ⚙️ **{ $agent }** asks for permission { $ask }: { $tool } (always asked: { $danger }). `@{ $agent } approve { $ask }`, `@{ $agent } approve { $ask } always` or `@{ $agent } deny { $ask }` within { $within }; after that it is a no.
+notice-permission-asked-cut = ⚙️ **{ $agent }** asks for permission { $ask }: { $tool }, too long to be shown whole. `@{ $agent } approve { $ask }` or `@{ $agent } deny { $ask }` within { $within }; after that it is a no.
+notice-permission-asked-vague = ⚙️ **{ $agent }** asks for permission { $ask }: { $tool }, without saying what exactly it would do. `@{ $agent } approve { $ask }` or `@{ $agent } deny { $ask }` within { $within }; after that it is a no.
+# Its words stand under it.
+notice-question-asked = ⚙️ **{ $agent }** asks question { $ask }. Answer in its channel, or with `@{ $agent } answer { $ask } …`, within { $within }:
+# $by: a person; $network: where.
+notice-permission-approved = ✅ **{ $agent }** may: { $ask } approved by { $by } ({ $network }).
+notice-permission-approved-always = ✅ **{ $agent }** may, from now on always: { $ask } approved by { $by } ({ $network }). `!rule remove { $ask }` takes that back.
+notice-permission-refused = ❌ **{ $agent }** may not: { $ask } denied by { $by } ({ $network }).
+notice-question-answered = ✅ Question { $ask } of **{ $agent }** answered by { $by } ({ $network }): { $text }
+notice-permission-expired = ❌ **{ $agent }** may not: nobody answered { $ask } in time.
+notice-question-expired = ❌ Nobody answered question { $ask } of **{ $agent }** in time.
+# $command: what was allowed.
+notice-rule-removed = ✅ **{ $agent }** asks again from now on (rule { $rule } removed): { $command }
 notice-needs-intervention = 🧯 **{ $agent }** needs intervention: { $failures ->
     [one] { $failures } failure
    *[other] { $failures } failures
@@ -232,7 +418,14 @@ notice-stopping-cancel = ⏸️ **{ $agent }** is being stopped: its task was ca
 notice-stopping-remove = ⏸️ **{ $agent }** is being stopped and removed. Its history is kept.
 notice-stopping-account = ⏸️ **{ $agent }** is being stopped: its account has a problem ({ $category }). Its work is kept.
 notice-stopping-hung = ❌ **{ $agent }** is being stopped: it hangs. Its work is tried again.
+notice-stopping-escalation = 🚨 **{ $agent }** is being stopped: it goes round in circles, and a person is called. Its work is kept.
+notice-stopping-configured = 🔄 **{ $agent }** is being stopped: the configuration runs it otherwise now. Its work goes on with that.
 notice-stopping-cap = 💰 **{ $agent }** is being stopped: its cap is reached ({ $cap }). Its work is kept.
+# After an abort, restart, pause now or stop: that the session is gone. $ended, $left: numbers of processes.
+notice-ended = **{ $agent }** ended: { $ended ->
+    [one] { $ended } process
+   *[other] { $ended } processes
+} ended, { $left } left.
 notice-restarting = ▶️ **{ $agent }** starts afresh, counters reset.
 notice-aborted = ⏸️ **{ $agent }** discarded: { $work }
 # $kind: message | task | round; $work: the number of the work.
@@ -249,6 +442,11 @@ notice-queued-while-paused = 👀 { $kind ->
     [task] Task { $work } is queued for **{ $agent }** at position { $position }, but it is { $why }.
    *[other] Queued for **{ $agent }** at position { $position }, but it is { $why }.
 } `@{ $agent } resume` lets it go on.
+# $why: one of hold-….
+notice-queued-held = 👀 { $kind ->
+    [task] Task { $work } is queued for **{ $agent }** at position { $position }: { $why }.
+   *[other] Queued for **{ $agent }** at position { $position }: { $why }.
+}
 notice-queued-while-waiting = 👀 { $kind ->
     [task] Task { $work } is queued for **{ $agent }** at position { $position }. It is { $why }.
    *[other] Queued for **{ $agent }** at position { $position }. It is { $why }.
@@ -263,12 +461,52 @@ notice-cleared = 👀 { $count ->
 } of **{ $agent }** dropped. Tasks stay.
 # $end: one of task-…
 notice-task-ended = 👀 Task { $task } of **{ $agent }**: { $end }.
+# $fits: yes: an agent suffices; no: none does.
+notice-boarded = 👀 Task { $task } is on the board. { $fits ->
+    [yes] The next idle agent that suffices takes it.
+   *[no] No agent that there is suffices: `!task assign { $task } agent` gives it to one all the same, `!agent edit` changes one.
+}
+# $from, $to: agents.
+notice-task-moved = 👀 Task { $task } goes from **{ $from }** to **{ $to }**.
+notice-task-moved-from = 👀 Task { $task } goes from **{ $from }** to the next idle agent that suffices.
+notice-task-moved-to = 👀 Task { $task } goes to **{ $to }**.
+notice-task-moved-to-next = 👀 Task { $task } goes to the next idle agent that suffices.
+# $parts: their numbers.
+notice-task-split = 👀 Task { $task } is done in parts: { $parts }. It is done when they are.
+# $parts: how many are not over yet.
+notice-board-cancelled = 👀 Task { $task } is cancelled{ $parts ->
+    [0] {""}.
+    [one] , and { $parts } part with it, as soon as its agent has stopped.
+   *[other] , and { $parts } parts with it, as soon as their agents have stopped.
+}
 notice-agent-added = 🐜 **{ $agent }** is here, running { $runtime }. Talk to it in its channel, or say `@{ $agent } …` anywhere.
-notice-agent-edited = 👀 **{ $agent }** changed. The next session uses it.
+notice-agent-edited = 👀 **{ $agent }** changed. The next session uses it{ $anew ->
+    [yes] {" "}and begins a new conversation
+   *[no] {""}
+}.
 notice-agent-removed = 👀 **{ $agent }** is removed. Its history is kept.{ $works ->
     [0] {""}
     [one] {" "}1 piece of work that it had not done is given up.
    *[other] {" "}{ $works } pieces of work that it had not done are given up.
+}
+notice-reloaded = 🔄 The configuration was read again: { $what }.
+notice-reloaded-nothing = 🔄 The configuration was read again; nothing has changed.
+reload-added = added { $names }
+reload-changed = changed { $names } (from the next session on)
+reload-restarted = restarted { $names } with another command
+reload-removed = removed { $names }, history kept
+reload-sections = from now on: { $names }
+reload-replaced = what was changed by command is gone in { $names }
+reload-stayed = removed by command and left so: { $names } (`agent add` brings them back)
+reload-failed = not brought in: { $names } (the log says why; read again)
+reload-later = from the next start on: { $names }
+reload-more = { $count } more
+notice-not-reloaded = 🚫 The configuration was not taken in, and nothing has changed; { $count ->
+    [one] it has a mistake
+   *[other] it has { $count } mistakes
+}: { $problems }{ $more ->
+    [0] {""}
+   *[other] {" "}· { $more } more; the log and `herder check` have all
 }
 notice-stopped-all = ⏸️ { $agents ->
     [one] { $agents } agent
@@ -295,6 +533,16 @@ notice-network-down = 🚨 Network **{ $network }** cannot be reached after { $a
 }: { $detail } Trying again; agents go on working.
 notice-network-up = ▶️ Network **{ $network }** is back after { $duration }.
 notice-network-refused = 🚨 Network **{ $network }** does not let herder in: { $detail } No more attempts. Correct its section in `bot.toml` and restart herder.
+notice-webhook-down = 🚨 Webhook **{ $network }** has not taken what it is sent in { $attempts ->
+    [one] { $attempts } attempt
+   *[other] { $attempts } attempts
+}: { $detail } Trying again; what happens meanwhile waits for it, and agents go on working.
+notice-webhook-up = ▶️ Webhook **{ $network }** takes what it is sent again, after { $duration }.
+notice-webhook-gone = 🚨 Webhook **{ $network }** is gone: { $detail } Nothing more is sent to it. Correct its section in `bot.toml` or take it out, and restart herder.
+notice-webhook-dropped = 🚨 Webhook **{ $network }** refuses what it is sent: { $detail } An event is given up after { $attempts ->
+    [one] { $attempts } attempt
+   *[other] { $attempts } attempts
+}; those after it are sent. This is not said again before it takes one.
 notice-channel-unavailable = 🚨 { $channel } on **{ $network }** cannot be joined: { $detail } What is owed there comes here.
 notice-topic-denied = herder may not set the topic of { $channel } on **{ $network }**, where the state of its agent would be shown. Make herder an operator there or take mode +t off: it is tried again as soon as the modes change. The same goes for other channels it is no operator in.
 # $by: a person on another network. $text: what they said, as they said it.
@@ -302,6 +550,8 @@ notice-mirrored = 💬 { $by } ({ $network }): { $text }
 # $permission: one of permission-name; the rest as Discord calls it.
 notice-permission-missing = 🚨 herder lacks the permission **{ $permission }** on **{ $network }**. Open Server Settings → Roles → the role of the bot → Permissions and switch it on. Nothing needs to be restarted.
 notice-permission-missing-in = 🚨 herder lacks the permission **{ $permission }** for { $channel } on **{ $network }**. Right-click it → Edit → Permissions → add the role of the bot and allow it. Nothing needs to be restarted.
+notice-commands-refused = 🚨 **{ $network }** refuses herder its slash commands: the scope `applications.commands` is missing. Invite it again with { $invite }; nobody has to throw it out before. Until then @mentions and buttons work.
+notice-not-invited = 🚨 herder is not in its server on **{ $network }**, or was thrown out: nobody is heard there and nothing is said. Let it in with { $invite } (or correct `guild` in `bot.toml` and restart herder). What waits there is kept; agents go on working.
 notice-channels-full = 🚨 **{ $network }** has { $max } channels, and Discord allows no more: { $missing ->
     [one] { $missing } channel is
    *[other] { $missing } channels are
@@ -321,11 +571,62 @@ notice-netsplit = { $nick }: the network was split. You missed { $count ->
     [one] { $count } line:
    *[other] { $count } lines:
 }
-notice-nobody-configured = 🚨 Nobody can command herder: name somebody under `[access]` in `bot.toml`, e.g. `admins = ["irc:NETWORK:YOUR-ACCOUNT"]`, and restart it.
+notice-nobody-configured = 🚨 Nobody can command herder: name somebody under `[access]` in `bot.toml`, e.g. `admins = ["irc:NETWORK:YOUR-ACCOUNT"]`, and type `herder reload` in a shell.
 notice-storage-failed = 🚨 herder cannot write its journal any more: { $detail } It stops its agents and ends. Nothing it acknowledged is lost.
 notice-disk-low = 🚨 Only { $free } are left on the disk with herder's data. Make room; when it is full, herder stops its agents and ends.
 notice-revisions-missing = 🚨 The journal of { $stream } ends at revision { $found }, but { $expected } had been acknowledged. What is missing was lost on the disk; compare with the last daily export.
 notice-shutting-down = herder is going down. What is queued is kept.
+
+## The evaluator
+
+# For programs alone: what the evaluator said stays private. $times: findings in a row.
+notice-spiraling = **{ $agent }** appears to go the wrong way on "{ $work }" ({ $times ->
+    [one] { $times } finding
+   *[other] { $times } findings
+} in a row). It was told so in private.
+# The words up to the reason, and those after it, are known to machines and stay English. $why: one sentence.
+notice-escalated = 🚨 { $reminder ->
+    [0] {""}
+   *[other] (reminder { $reminder }) {""}
+}[ESCALATION] Agent { $agent } appears stuck on task "{ $work }". { $why }{ $told ->
+    [no] {" "}What it was told about this has not reached it.
+   *[yes] {""}
+}{ $times ->
+    [1] {""}
+   *[other] {" "}This is call { $times } for the same work.
+} Awaiting human guidance. Reply @{ $agent } resume/abort. (`!ack { $id }`: seen, no reminders)
+# $answer: resume | abort | remove
+notice-escalation-answered = ✅ Call { $id } for **{ $agent }** is answered by { $by }: { $answer ->
+    [resume] it goes on.
+    [remove] it is removed.
+   *[other] its work is discarded.
+}
+notice-escalation-acked = 👀 { $by } takes care of call { $id } for **{ $agent }**. It stays paused until `@{ $agent } resume` or `@{ $agent } abort`.
+notice-whisper-marked = 👀 Whisper { $id } to **{ $agent }** counts as { $mark ->
+    [right] right
+   *[wrong] wrong
+}.
+notice-evaluator-lapsed = ⚠️ **{ $agent }** was not judged { $times } times in a row: { $why } Until that is mended nobody but the built-in detector looks after it.
+# $kind: timed-out | busy | missing | logged-out | limited | failed | unparsable | overtaken; $detail: what was said; $after: the limit.
+lapse = { $kind ->
+    [timed-out] the evaluator did not answer within { $after }
+    [busy] too many evaluations ran at once
+    [missing] there is no program { $detail }
+    [logged-out] the evaluator is not logged in: { $detail }
+    [limited] the evaluator's account is at its limit: { $detail }
+    [unparsable] the evaluator's answer is no verdict: { $detail }
+    [overtaken] nobody waited for the evaluator's answer any more: the agent was stopped or had other work, or herder ended
+   *[failed] the evaluator failed: { $detail }
+}
+refusal-escalation-answered = { $by } has answered call { $id } for **{ $agent }** before, at { $at }: { $answer ->
+    [resume] it goes on.
+    [remove] it is removed.
+   *[other] its work was discarded.
+}
+refusal-already-acked = { $by } takes care of call { $id } for **{ $agent }** already.
+refusal-no-escalation = No person is called for **{ $agent }** now.
+refusal-no-such-whisper = The evaluator has not told **{ $agent }** anything numbered { $id }, or too long ago. `!history { $agent }` shows the numbers.
+refusal-no-such-number = Nothing has the number { $id }: `!history` of the agent shows the numbers.
 
 ## Refusals
 
@@ -337,6 +638,14 @@ refusal-nothing-running = **{ $agent }** has nothing to abort: no session is run
 refusal-already-stopping = **{ $agent }** is already being stopped. Wait for it to end.
 refusal-no-such-task = There is no task { $task }. `!task list` shows those there are.
 refusal-task-over = Task { $task } is already over: { $end }.
+refusal-task-running = **{ $agent }** works on task { $task }. `@{ $agent } pause now` puts it back into the queue, `@{ $agent } abort` gives it up; then ask again.
+refusal-task-moving = Task { $task } is on its way between the board and an agent at this moment. Ask again in a second.
+refusal-task-kept = Task { $task } waits for **{ $agent }** already.
+refusal-task-is-split = Task { $task } is done in parts. `!task show { $task }` names them: assign, split or cancel those, or cancel it with all of them.
+# $parts: how many were given.
+refusal-split-parts = A task is split into 2 to { $max } parts, and task { $task } was to have { $parts }. Separate them with semicolons, e.g. `!task split { $task } first; second`.
+refusal-split-too-deep = Task { $task } is a part of a part, and is not split again: there are at most { $max } levels.
+refusal-board-full = The board is full ({ $max } tasks). Cancel some, or let agents work them off.
 refusal-work-running = **{ $agent }** has this already, as it was. Say what is different, or `@{ $agent } abort` and say it anew.
 refusal-work-over = **{ $agent }** is through with this; the change comes too late. Say it anew.
 refusal-no-task = **{ $agent }** works on no task now: what it has is a message or a round, which its answer ends.
@@ -348,9 +657,32 @@ refusal-removed = **{ $agent }** is being removed and takes nothing more.
 refusal-agent-exists = There is already an agent **{ $agent }**. Choose another name, or change it with `!agent edit { $agent }`.
 refusal-no-such-agent = There is no agent “{ $agent }”. `!agent list` shows those there are.
 refusal-no-such-agent-but = There is no agent “{ $agent }”. Did you mean **{ $nearest }**?
+refusal-no-such-ask = Nothing with the number { $ask } is being asked.
+# $by: who was first; $network: where; $at: when.
+refusal-ask-approved = Too late: { $by } ({ $network }) approved { $ask } at { $at }. Your answer changes nothing.
+refusal-ask-refused = Too late: { $by } ({ $network }) denied { $ask } at { $at }. Your answer changes nothing.
+refusal-ask-answered = Too late: { $by } ({ $network }) answered { $ask } at { $at }. Your answer changes nothing.
+refusal-ask-expired = Too late: the time for { $ask } ran out at { $at }, and the answer was no.
+refusal-ask-dropped = { $ask } needs no answer any more, since { $at }: its work is over.
+refusal-wants-words = { $ask } is a question of **{ $agent }**: answer it in words, `@{ $agent } answer { $ask } …`.
+refusal-wants-yes-or-no = { $ask } asks for permission: `@{ $agent } approve { $ask }` or `@{ $agent } deny { $ask }`.
+refusal-no-rule-for-cut = { $ask } was too long to be shown whole, so it cannot be allowed for good. `@{ $agent } approve { $ask }` allows it this once.
+refusal-no-rule-for-vague = { $ask } did not say what exactly it would do, so it cannot be allowed for good. `@{ $agent } approve { $ask }` allows it this once.
+refusal-too-many-rules = **{ $agent }** has as many rules as are kept. `!rule list { $agent }` shows them, `!rule remove` makes room; `@{ $agent } approve { $ask }` allows it this once.
+refusal-no-such-rule = There is no rule { $rule }. `!rule list` shows those there are.
+refusal-too-many-asks = **{ $agent }** waits for { $max } answers already and asks nothing more until some are given.
+refusal-no-session = The session of **{ $agent }** that asks is over.
 refusal-fault = herder could not do this for **{ $agent }**: something failed inside it. Nothing was changed. Try again; its log names the cause.
 # $what: the thing that was given; $why: what is wrong with it and what would do.
+refusal-work-too-long = A text of { $bytes } bytes is too long: one piece of work has at most { $max }. Put the rest into a file and name it.
+refusal-whisper-too-long = A whisper of { $bytes } bytes is too long: it has at most { $max }. Give the rest as work.
+refusal-name-kept = An agent keeps its name. Add **{ $name }** as a new one instead of renaming **{ $agent }**.
+refusal-history-unreadable = The history of **{ $agent }** cannot be read: { $detail }
+# $detail: in the words of the database.
+refusal-not-recorded = herder cannot record it at the moment, and nothing was done: { $detail }
 refusal-invalid = { $what }: { $why }
+refusal-no-configuration = This herder was started without a configuration file; there is nothing to read again.
+refusal-going-down = herder is going down; the next start reads the configuration.
 
 ## Commands: what they do, in help and in the README
 
@@ -361,16 +693,26 @@ cmd-about-restart = clean new session, counters reset; skips a countdown
 cmd-about-stop-all = stop every agent now; answers with the number of processes left
 cmd-about-status = phase, work, tool in use, idle time, turns, tokens, cost, crashes, next restart
 cmd-about-usage = tokens and dollars of this hour and of today by agent and account, against the caps
-cmd-about-task-add = give an agent a task
+cmd-about-task-add = give a task to an agent, or to the next idle one that suffices
 cmd-about-task-list = the tasks of an agent or of all
 cmd-about-task-show = one task in full
+cmd-about-task-assign = give a queued, failed or blocked task to another agent, or to the next idle one
+cmd-about-task-split = do a queued task in 2 to 5 parts
 cmd-about-task-cancel = cancel a task, queued or running
+cmd-about-approve = let an agent do what it asks for; `always`: the same unasked from now on
+cmd-about-deny = tell an agent no
+cmd-about-answer = answer an agent's question
+cmd-about-rule-list = what agents may do without asking
+cmd-about-rule-remove = have that asked again
+cmd-about-ack = say that you take care of an agent that waits for a person; no more reminders
+cmd-about-mark = say whether a whisper of the evaluator was called for: right or wrong
 cmd-about-queue = what waits for an agent
 cmd-about-clear = drop an agent's queued messages; tasks stay
 cmd-about-whisper = tell an agent something in private
 cmd-about-log = an agent's last turns; with 1 or a session all that was said in it
 cmd-about-history = what happened to an agent, or to the fleet
 cmd-about-audit = who commanded what
+cmd-about-reload = read the configuration again: agents, limits and who may command; runs that are not changed go on
 cmd-about-agent-add = add an agent
 cmd-about-agent-edit = change an agent from its next session on
 cmd-about-agent-remove = remove an agent; asks back, and keeps its history
@@ -434,12 +776,18 @@ cmd-link-failing = { $network } down, { $attempts ->
     [one] { $attempts } attempt
    *[other] { $attempts } attempts
 }: { $reason }
+cmd-link-waiting = { $network } waiting: { $reason }
 cmd-link-refused = { $network } given up: { $reason }
 # Numbers of tokens, short: 12.3k.
 cmd-tokens = { $input } in, { $output } out
 # $hour and $today: tokens and dollars. Hours and days are those of UTC.
 cmd-spent = { $name }: this hour { $hour }; today { $today }
 cmd-spent-cap = { $used } of { $limit } { $per }
+cmd-spent-marks = { $right } of { $all } whispers called right
+cmd-spent-unmetered = { $count ->
+    [one] one evaluation of unknown cost
+   *[other] { $count } evaluations of unknown cost
+}
 cmd-spent-fleet = fleet
 cmd-spent-account = account { $account }
 cmd-spent-session = session { $session }; in all { $total }
@@ -456,6 +804,7 @@ cmd-status-turns = { $count ->
 }
 cmd-status-queued = { $count } queued
 cmd-status-since = for { $since }
+cmd-status-workspace = workspace: { $workspace }
 cmd-status-pause-pending = pauses after this session
 cmd-status-totals = { $sessions ->
     [one] { $sessions } session
@@ -464,6 +813,10 @@ cmd-status-totals = { $sessions ->
     [one] { $turns } turn
    *[other] { $turns } turns
 } · { $usage }
+cmd-status-unknown = { $count ->
+    [one] { $count } failure of a kind that is not known, taken for transient
+   *[other] { $count } failures of a kind that is not known, taken for transient
+}
 cmd-status-today = today { $usage }
 cmd-status-failures = { $count ->
     [one] { $count } failure in a row
@@ -476,6 +829,31 @@ cmd-status-crashes = { $count ->
 cmd-status-breaker-open = breaker open
 cmd-status-breaker-half-open = breaker half-open
 cmd-status-last = last: { $detail }
+cmd-status-evaluator = evaluator: { $judged } judged, { $findings } with a finding, { $lapses } skipped{ $named ->
+    [yes] {" "}({ $kinds })
+   *[no] {""}
+}; last { $ago } ago: { $last }
+# $kind: as for lapse.
+cmd-status-lapses = { $count } { $kind ->
+    [timed-out] timed out
+    [busy] too many at once
+    [missing] without a program
+    [logged-out] not logged in
+    [limited] at a limit
+    [unparsable] with an answer that is none
+    [overtaken] overtaken
+   *[failed] failed
+}
+cmd-status-judged-ok = all is well
+cmd-status-judged = { $count ->
+    [one] a finding
+   *[other] a finding, { $count } in a row
+}
+# $acked: yes | no; $name: who takes care of it.
+cmd-status-called = a person is called ({ $id }, { $ago } ago){ $acked ->
+    [yes] , { $name } takes care of it
+   *[no] {""}
+}: `resume` or `abort`
 cmd-status-queue = queued: { $messages ->
     [one] { $messages } message
    *[other] { $messages } messages
@@ -489,11 +867,32 @@ cmd-attempts = { $count ->
     [one] { $count } failed attempt
    *[other] { $count } failed attempts
 }
-cmd-task-none = There are no tasks. `!task add agent text` adds one.
+cmd-rule-none = Nothing is allowed for good.
+# $rule: its number; $tool, $command: what is allowed; $name: who allowed it.
+cmd-rule-line = { $rule } { $agent }: { $tool } `{ $command }` ({ $name }, { $at })
+cmd-task-none = There are no tasks. `!task add text` adds one.
 # $task: #7. $state: running, queued, done …
 cmd-task-line = { $task } { $state } · **{ $agent }** · { $text }
 cmd-task-running = running
 cmd-task-queued = queued
+# As cmd-task-line, of a task that no agent has.
+cmd-task-board-line = { $task } { $state } · board · { $text }
+cmd-task-queued-for = queued for **{ $agent }**
+# $over of $parts parts are over. $blocked: yes: one of them went wrong.
+cmd-task-split = { $blocked ->
+    [yes] blocked
+   *[no] in parts
+} ({ $over }/{ $parts })
+# $priority: high | low
+cmd-task-priority = { $priority ->
+    [high] urgent
+   *[low] not urgent
+}
+# $needs: permission and tags.
+cmd-task-needs = needs { $needs }
+cmd-task-part-of = part of { $task }
+# $category: how the session ended; $detail: why, after a colon, or empty.
+cmd-task-attempt = tried by **{ $agent }** in session { $session } at { $at }: { $category }{ $detail }
 cmd-task-given = given by { $name } ({ $network }) at { $at }{ $attempts ->
     [0] {""}
     [one] , { $attempts } failed attempt
@@ -524,6 +923,18 @@ cmd-event = { $what ->
     [edited] changed
     [removed] removed { $subject }
     [queued] queued { $subject }
+    [taken] { $subject } taken from the board, given
+    [handed-back] { $subject } handed back to the board
+    [board-heard] the board knows its news
+    [board-added] { $subject } put on the board
+    [board-taken] { $subject } hands it back to the board,
+    [board-directed] { $subject } assigned
+    [board-offered] { $subject } handed over
+    [board-accepted] { $subject } arrived
+    [board-returned] { $subject } back on the board
+    [board-split] { $subject } split
+    [board-part-over] part { $subject }
+    [board-cancelling] { $subject } cancelled with its parts
     [cleared] dropped { $subject } from the queue
     [reworded] { $subject } reworded
     [withdrawn] { $subject } taken back
@@ -534,13 +945,39 @@ cmd-event = { $what ->
     [whispers-tool] whisper { $subject } handed over with a tool call
     [whispers-turn] whisper { $subject } put into the running turn
     [whispers-prompt] whisper { $subject } handed over with the prompt
+    [whispers-anew] whisper { $subject } handed over with the next turn, for which the running one was cut short
+    [whispers-dropped] whisper { $subject } taken back, not handed over
     [discarded] { $subject } discarded
     [session-started] session { $subject } started
+    [workspace] workspace looked at: { $subject }
     [process-started] process { $subject } started
     [ready] session { $subject } ready
     [conversation] conversation named
     [conversation-lost] conversation cannot be resumed any more
+    [asked] asked { $subject }
+    [asked-again] asked { $subject } again
+    [approved] { $subject } approved
+    [denied] { $subject } denied
+    [answered] { $subject } answered
+    [ask-expired] { $subject } not answered in time
+    [ask-dropped] { $subject } needs no answer any more
+    [permission-given] permission given
+    [rule-added] rule { $subject } made
+    [rule-removed] rule { $subject } removed
     [permission-denied] permission denied
+    [turn-observed] turn seen
+    [evaluation-begun] evaluation { $subject } begun
+    [judged-ok] evaluation { $subject }: all is well
+    [judged] evaluation { $subject }
+    [not-judged] evaluation { $subject } came to nothing
+    [stood-in] evaluation { $subject }: the built-in detector stands in
+    [escalated] a person is called, { $subject }
+    [reminded] reminded of call { $subject }
+    [acked] call { $subject } seen
+    [answered-resume] call { $subject } answered: resume
+    [answered-abort] call { $subject } answered: abort
+    [marked-right] whisper { $subject } called right
+    [marked-wrong] whisper { $subject } called wrong
     [usage] session { $subject } has used
     [cap-near] cap { $subject } nearly used up
     [cap-waived] cap { $subject } waived
@@ -559,6 +996,10 @@ cmd-event = { $what ->
     [resumed] resumed
     [account-opened] account { $subject } opened
     [account-blocked] account { $subject } blocked
+    [account-exhausted] account { $subject } exhausted
+    [account-asked] people asked about account { $subject }
+    [account-tried] account { $subject } tried
+    [account-proved] account { $subject } works again
     [linked] linked { $subject }
     [unlinked] unlinked { $subject }
     [reset] counters reset
@@ -568,6 +1009,7 @@ cmd-event = { $what ->
     [panicked] supervisor rebuilt { $subject }
     [started] herder { $subject } started
     [configured] { $subject } read from bot.toml
+    [left-out] { $subject } is not in bot.toml any more
     [stopped] herder stopped
    *[other] { $what } { $subject }
 }
@@ -601,11 +1043,18 @@ cmd-setting-not-absolute = { $key }: must be a path from the root, e.g. /srv/age
 cmd-setting-no-folder = { $key }: no such folder on this machine; make it first
 cmd-setting-needs-command = { $key }: an agent of runtime command needs one, e.g. command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }: prompt=arg goes with {"{"}prompt{"}"} in the command, prompt=stdin without
+cmd-setting-needs-own-home = { $key }: a file is for a HOME of its own: add own_home=true
 
 ## Discord
 
 # $files: names of files; $max: kilobytes.
 discord-left-out = Not with the message, or only in part: { $files }. An agent gets text files, { $max } KiB with the message at most; put the rest into its workspace.
+# $what: poll, sticker or forward.
+discord-unread = { $what ->
+    [poll] An agent cannot read a poll.
+    [sticker] An agent cannot read a sticker.
+   *[forward] There is nothing in what you forwarded that an agent can read.
+} Say it in words, or attach it as a text file.
 discord-no-content = The Message Content intent is switched off, so herder cannot read what is written here. Slash commands, buttons, private messages and messages that mention herder work; plain text in an agent's channel does not. To switch it on: Developer Portal, Bot, Privileged Gateway Intents, Message Content Intent; then start herder again.
 discord-post-refused = 🚫 Something was to be said here that Discord takes in no form. What an agent says is in its `log`, the reason in herder's own log.
 ## Commands of networks that have their own: names and descriptions
@@ -621,9 +1070,13 @@ slash-usage = usage
 slash-queue = queue
 slash-clear = clear
 slash-whisper = whisper
+slash-approve = approve
+slash-deny = deny
+slash-answer = answer
 slash-log = log
 slash-history = history
 slash-audit = audit
+slash-reload = reload
 slash-help = help
 slash-link = link
 slash-agent = agent
@@ -636,10 +1089,18 @@ slash-task = task
 slash-task-add = add
 slash-task-list = list
 slash-task-show = show
+slash-task-assign = assign
+slash-task-split = split
 slash-task-cancel = cancel
+slash-rule = rule
+slash-rule-list = list
+slash-rule-remove = remove
+slash-ack = ack
+slash-mark = mark
 # Descriptions, at most 100 characters, like all cmd-about-….
 slash-about-agent = which agents there are and what they are set to
 slash-about-task = give agents tasks and look after them
+slash-about-rule = what agents may do without asking, and taking that back
 option-agent = agent
 option-about-agent = which agent; in its own channel it can be left out
 option-name = name
@@ -656,6 +1117,18 @@ option-page = page
 option-about-page = which page of it
 option-task = task
 option-about-task = which task
+option-priority = priority
+option-about-priority = how urgent it is
+option-needs = needs
+option-about-needs = what an agent must be: a permission and tags, e.g. full,rust
+option-parts = parts
+option-about-parts = the parts, with semicolons between them
+option-id = id
+option-about-id = the number it was asked with
+option-as = as
+option-about-as = right: it was called for; wrong: it was not
+option-always = always
+option-about-always = and the same unasked from now on
 option-code = code
 option-about-code = the code that confirms it
 option-text = text
@@ -670,6 +1143,7 @@ option-about-command = one command
 ## Forms: titles and labels have at most 45 characters, examples 100
 
 form-task-add = A task for { $agent }
+form-task-add-auto = A task for the board
 form-agent-add = New agent { $name }
 form-agent-edit = Change { $agent }
 field-text = What to do
@@ -690,6 +1164,11 @@ field-example-settings = max_turns=20
 button-resume = Resume
 button-abort = Abort
 button-transcript = Transcript
+button-approve = Approve
+button-deny = Deny
+button-always = Always
+button-answer = Answer
+button-expired = not answered in time
 button-remove = Remove
 button-keep = Keep
 # On the button that takes the place of the others. $action: one of the above or a command. $name: who; $network: where.
@@ -709,6 +1188,7 @@ form-unchanged = Nothing was changed.
 # $code: to be said elsewhere.
 cmd-link-code = Say this on IRC within 10 minutes, logged in to services, best in private: `!link { $code }`. Whoever says it has your roles from then on, and you theirs. `/link code:remove` undoes it.
 cmd-link-how = Give `/link` on Discord: it answers with a code to say here. `!link remove` undoes it.
+cmd-link-no-code = There is no randomness for a code at the moment. Try again.
 cmd-link-private = Others would read the code here. Give `/link` as a command, or say it in private.
 cmd-link-elsewhere = This code is to be said on IRC, as `!link` and the code.
 cmd-link-no-account = Nothing tied: you are not logged in to services here. The code is used up; log in, then get a new one with `/link`.

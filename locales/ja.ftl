@@ -22,6 +22,7 @@ words-attached = … 全文({ $count }行)は添付ファイルと `@{ $agent } 
 ## エージェントの状態
 
 phase-idle = 待機中
+phase-held = 順番待ち
 phase-starting = 起動中
 phase-running = 作業中
 phase-stopping = 停止処理中（{ $reason }）
@@ -34,6 +35,12 @@ phase-removed = 削除済み
 halt-waiting = { $until }まで待機中
 halt-needs-intervention = 失敗が続いたため停止中（要対応）
 halt-degraded = クラッシュが続いたため停止中（不安定）
+hold-turn = 順番待ち（{ $active } 件作業中）
+hold-turn-of = 順番待ち（{ $max } 件中 { $active } 件作業中）
+hold-exhausted = アカウント { $account } は上限に達しており、エージェントのどれかが `resume` されるまで待機中
+hold-exhausted-until = アカウント { $account } は上限に達しており、{ $until }まで待機中
+hold-closed = アカウント { $account } は閉鎖中（{ $category }）
+hold-tried = アカウント { $account } が使えるかどうか { $agent } が確かめるまで待機中
 
 stop-pause = 一時停止
 stop-abort = 中止
@@ -43,12 +50,15 @@ stop-cancel = タスク取り消し
 stop-remove = 削除
 stop-account = アカウント: { $category }
 stop-hung = 応答なし
+stop-escalation = 人の判断待ち
+stop-configured = コマンドの変更
 stop-cap = 上限：{ $cap }
 
 pause-person = { $name }による
 pause-failure = { $category }
 pause-account = アカウント: { $category }
 pause-survivors = プロセスが残っている
+pause-escalation = 人の判断待ち
 pause-cap = 上限に到達：{ $cap }
 # What a cap counts, and over what. $unit: usd | tokens; $per: the next message; $window: session | hour | day
 cap = { $per }の{ $unit ->
@@ -76,6 +86,106 @@ task-failed = 失敗
 task-cancelled = 取り消し
 task-blocked = 行き詰まり
 
+## herder 自身の理由
+
+# $own: 下のメッセージのいずれか。$said: プログラムやサーバーの言葉そのまま。
+own-with-said = { $own }：{ $said }
+own-exit-code = 終了コード { $code }
+own-signal = シグナル { $signal } で終了
+own-not-waited-for = プロセスの終了を待てませんでした
+own-no-result = プロセスが結果を出さずに終了しました
+own-workspace-missing = 作業フォルダー { $path } がありません。作成するか変更してください
+own-workspace-no-folder = 作業フォルダー { $path } はフォルダーではありません。そこにあるものを移すか変更してください
+own-workspace-locked = 作業フォルダー { $path } に書き込めません。所有者、権限、ディスクを確認してください
+own-no-command = 実行するコマンドがありません。`command` を設定してください
+own-empty-command = コマンドの最初の語が空です。プログラムを指定してください
+own-program-missing = プログラム { $path } がありません
+own-not-installed = { $program } はインストールされていません。{ $path } にありません
+own-arguments-too-long = { $program } を起動できません。引数が長すぎます。prompt = "stdin" を使ってください
+own-not-started = { $program } を起動できません
+own-state-folder = 専用フォルダー { $path } を作成できません
+own-credential-missing = { $path } がありません。ログインするか `credentials` から外してください
+own-variable-unreadable = { $path } には変数に設定できる行がありません。そこに秘密の値だけを書いてください
+# 時計が切れたときに見えたもの。時間の長さ。
+own-silent = { $silent } イベントなし、実行中のツールなし、CPU 時間なし
+own-silent-since = { $silent } イベントなし、実行中のツールなし、{ $cpu } CPU 時間なし
+own-nothing-yet = { $waited } プロセスから何もありません
+own-tool-open = ツール { $tool } が { $open } 実行中
+own-takes-long = セッションは { $takes } 経過、最後のイベントは { $silent } 前
+own-takes-long-with-tool = セッションは { $takes } 経過、ツール { $tool } が { $open } 実行中
+own-no-heartbeat = { $silent } ハートビートなし
+own-no-sign-of-life = ドライバーの反応がありませんでした
+own-driver-gone = ドライバーが何も言わずに止まりました
+own-driver-failed = ドライバーが失敗しました
+own-driver-overdue = ドライバーが時間内にセッションを終えませんでした
+own-not-ended = プロセスを終了できませんでした
+own-restarted = herder が再起動されました
+own-supervisor-panicked = スーパーバイザーがパニックを起こしました
+own-time-limit = 許された時間を二度超えました
+own-by = { $name } による
+own-turn-limit = ターン数の上限（{ $turns }）に達しました
+own-agents-turn-limit = エージェント自身のターン数の上限に達しました
+own-turn-interrupted = ターンが中断されました
+own-turn-cancelled = ターンが取り消されました
+own-answer-too-long = 回答がモデルの上限を超えました
+own-answer-broken-off = モデルの回答が途中で切れました
+own-model-refused = モデルが拒否しました
+# $status: ランタイムのプロトコルの語。
+own-turn-ended-as = ターンは「{ $status }」で終わりました
+own-no-conversation = エージェントが会話を開かないか、ID のない会話を開きました。このバージョンは herder とは別のプロトコルを話します
+own-other-protocol = エージェントのプロトコルはバージョン { $spoken }、herder はバージョン { $ours } です。合うリリースを使ってください
+own-no-protocol = エージェントはプロトコルのバージョンを示さず、herder はバージョン { $ours } です。合うリリースを使ってください
+own-model-not-set = モデル { $model } を設定できません
+
+## ネットワークにつながらない理由。相手の言葉があれば後に続く
+link-not-found = { $server } が見つかりません
+link-no-address = { $server } にはアドレスがありません
+link-not-connected = { $server } に接続できません
+link-not-answered = { $server } が{ $within }応答しませんでした
+link-no-tls-name = 「{ $server }」は TLS サーバーの名前として使えません
+link-tls-failed = { $server } との TLS に失敗しました
+link-tls-not-set-up = TLS を準備できません
+link-not-let-in = サーバーが{ $within }たっても入れてくれませんでした
+link-login-not-answered = サービスが SASL ログインに{ $within }応答しませんでした
+link-no-login-now = サーバーは今 SASL を提供していません。サービスが停止中かもしれません
+link-let-in-without-login = 設定されたログインなしでサーバーに入れられました
+link-login-refused = サービスが SASL ログインを拒否しました。アカウント、パスワード、証明書を確認してください
+# $offered: mechanisms, as the server lists them.
+link-login-refused-offering = サービスが SASL ログインを拒否しました（サーバーの方式は { $offered }）。アカウント、パスワード、証明書を確認してください
+link-login-broken-off = SASL ログインが中断されました
+link-server-password = サーバーのパスワードが違うか、ありません
+link-banned = 禁止されています
+link-no-nick = サーバーが受け入れるニックに空きがありません
+link-closed = サーバーが接続を閉じました
+link-ended-by-server = サーバーが接続を終了しました
+link-broke = 接続が切れました
+link-stopped-reading = サーバーが読み取りをやめました
+link-fell-silent = サーバーが沈黙しました
+link-lines-not-answered = サーバーが行を受け取ったまま{ $waited }応答しませんでした
+link-kicked = キックされました
+discord-link-token = Discord がトークンを認識しません。ボットのトークン（Developer Portal の Bot、Reset Token）を [discord] の `token`、またはそこに書かれた変数かファイルに入れて、herder を再起動してください
+discord-link-shard = herder が求めたシャードを Discord が拒否しました（コード 4010）。同じトークンで別のシャードを使うプログラムがログインしているかもしれません。それを止めて herder を再起動してください
+discord-link-more-shards = Discord はこのボットにより多くのシャードを求めています（コード 4011）。一つには多すぎるサーバーに入っています。必要な数を問い直すため、herder を再起動してください
+discord-link-version = Discord はこの版のゲートウェイに対応しなくなりました（コード 4012）。新しい herder を入れてください
+discord-link-intent-unknown = herder が求めたインテントを Discord が認識しません（コード 4013）。新しい herder を入れてください
+discord-link-intent-refused = herder が求めたインテントを Discord が許可しません（コード 4014）。Developer Portal の Bot、Privileged Gateway Intents で Message Content Intent を有効にして、herder を再起動してください
+discord-link-client = Discord のクライアントを作れません
+discord-link-no-content = Message Content インテントが有効になっていません。herder はそれなしで続けます
+discord-link-logins = Discord はこのボットにこれ以上のログインを許していません（1日 { $total } 回）。次は{ $within }後です
+discord-link-outside = ボットがサーバーに入っていません。`herder check` で招待リンクを表示できます
+discord-link-stuck = Discord が接続を終了し、serenity がそこで固まりました
+discord-link-not-again = Discord との接続が切れ、serenity が次の接続を始めません
+discord-link-not-let-in = Discord が{ $within }たっても入れてくれませんでした
+discord-link-dead = Discord との接続が失われています。{ $silent }の間、イベントもハートビートの応答もありません
+discord-link-broke = Discord との接続が切れました
+discord-link-thread = 接続のスレッドを開始できません
+discord-link-thread-died = 接続のスレッドが異常終了しました
+# $request: method and path. $code: Discord's own.
+discord-link-refused = Discord が { $request } を拒否しました（ステータス { $status }、コード { $code }）
+discord-link-not-answered = { $request } に時間内の応答がありませんでした
+discord-link-unreadable = { $request } への応答を読み取れません
+discord-link-unaskable = { $request } を送れません
+
 ## セッションの終わり方
 
 category-success = 成功
@@ -95,6 +205,13 @@ category-crash = クラッシュ
 category-do-not-restart = 再起動を拒否
 category-interrupted = 中断
 
+finding-same-approach = 同じ方法を { $count } 回繰り返しました。
+finding-same-edit = 同じ編集を { $count } 回繰り返しました。
+finding-same-error = 同じエラーに { $count } 回突き当たりました。
+finding-same-words = 新しいことをせずに同じことを { $count } 回言いました。
+finding-no-change = { $count } ターンの間ファイルを変更せず、ほとんどが繰り返しか失敗でした。
+finding-long-gaps = 作業の途中で { $count } 回沈黙しました（最長 { $longest }）。
+
 clock-startup = は時間内に起動しませんでした
 clock-silence = から長い間反応がありません
 clock-tool = のツール呼び出しが長く終わりません
@@ -104,6 +221,19 @@ clock-heartbeat = が herder に応答しなくなりました
 ## 状態のお知らせ
 
 notice-started = 🐜 **{ $agent }** が開始しました: { $work }
+# $workspace: as `workspace` has it.
+notice-workspace-seen = 📂 **{ $agent }** の作業フォルダーの状態: { $workspace }。
+# How a workspace stands. $on: branch | nothing; $changed: files; $under: the word after `git`, or nothing.
+workspace = { $on ->
+    [branch] ブランチ { $branch }
+   *[other] ブランチなし
+}、{ $changed ->
+    [0] 変更なし
+   *[other] 変更されたファイル { $changed } 件
+}{ $under ->
+    [nothing] {""}
+   *[other] 、{ $under } の途中
+}
 notice-completed = ✅ **{ $agent }** が完了しました（{ $duration }{ $turns ->
     [0] {""}
    *[other] {" "}· { $turns }ターン
@@ -144,12 +274,42 @@ notice-do-not-restart = 🚫 **{ $agent }** は再起動しないよう求めて
 notice-paused-with-account = { $emoji } **{ $agent }** はアカウント { $account } とともに一時停止中です（{ $category }）。アカウントを直してから `@{ $agent } resume` と送ってください。
 notice-account-blocked = 🚨 アカウント **{ $account }**: { $category }（**{ $agent }** で検出）。このアカウントのエージェントはすべて一時停止中です。アカウントを直してから `@{ $agent } resume` と送ってください。
 notice-account-opened = ▶️ アカウント **{ $account }** は { $by } が再開しました。エージェントは作業を続けます。
+notice-quota-reached = ⏳ **{ $agent }** はアカウント { $account } の利用上限に達しました。作業は残り、アカウントが使えるようになれば続けます。
+notice-account-exhausted = ⏳ アカウント **{ $account }**: 利用上限に達しました（**{ $agent }** で検出）。このアカウントのエージェントは何も始めません。{ $how ->
+    [reset] 上限は { $at } ごろ解除され、そのとき一つが試します。
+    [probe] { $at } に一つがもう一度試します。
+    [ask] { $at } に、続けるかどうかお尋ねします。
+   *[never] `@{ $agent } resume` と送ると一つが試します。
+}
+notice-account-asked = ⏳ アカウント **{ $account }**: 利用上限は解除されたはずです。`@{ $agent } resume` と送るとエージェントが作業を続けます。
+notice-account-tried = ▶️ { $by } が **{ $agent }** にアカウント **{ $account }** を試させます。使えれば他のエージェントも続きます。
+notice-account-works = ▶️ アカウント **{ $account }** がまた使えることを **{ $agent }** が確かめました。エージェントは作業を続けます。
 notice-timed-out = ❌ **{ $agent }** は{ $limit }を超えたため停止しました。{ $countdown }後にもう一度だけ試します…
 notice-task-failed = ❌ **{ $agent }** はタスク { $task } を断念しました: { $detail }
 notice-task-blocked = 🧱 **{ $agent }** はタスク { $task } を先へ進められません: { $detail }
+notice-task-taken = 👀 **{ $agent }** がボードからタスク { $task } を受け取りました: { $work }
+notice-task-released = **{ $agent }** は続けられないため、タスク { $task } は他のエージェントのためにボードに戻りました。
+notice-part-failed = 🧱 タスク { $task } はこのままでは終えられません。部分 { $part } が「{ $end }」です。`!task assign { $part } auto` でやり直し、`!task cancel { $task }` で全体を取り消します。
 notice-notified = 🔔 **{ $agent }** からのお知らせ: { $detail }
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } 中断します…
-notice-permission-denied = ⚙️ **{ $agent }** が許可を求めましたが、まだここから人に尋ねられないため拒否しました: { $what } (autonomy = full なら許可されます。)
+notice-permission-denied = ⚙️ **{ $agent }** が許可を求めましたが、回答待ちが多すぎるため拒否しました: { $what }
+# 求めている内容はこの下にそのまま出る。$tool: ツール、$within: 回答を待つ時間。
+notice-permission-asked = ⚙️ **{ $agent }** が許可 { $ask } を求めています: { $tool }。{ $within }以内に `@{ $agent } approve { $ask }`、`@{ $agent } approve { $ask } always` または `@{ $agent } deny { $ask }`。それを過ぎると拒否になります。
+# $danger: 必ず確認するパターン。
+notice-permission-asked-always = ⚙️ **{ $agent }** が許可 { $ask } を求めています: { $tool } (必ず確認: { $danger })。{ $within }以内に `@{ $agent } approve { $ask }`、`@{ $agent } approve { $ask } always` または `@{ $agent } deny { $ask }`。それを過ぎると拒否になります。
+notice-permission-asked-cut = ⚙️ **{ $agent }** が許可 { $ask } を求めています: { $tool }。長すぎて全体は表示できません。{ $within }以内に `@{ $agent } approve { $ask }` または `@{ $agent } deny { $ask }`。それを過ぎると拒否になります。
+notice-permission-asked-vague = ⚙️ **{ $agent }** が許可 { $ask } を求めています: { $tool }。具体的に何をするかは示されていません。{ $within }以内に `@{ $agent } approve { $ask }` または `@{ $agent } deny { $ask }`。それを過ぎると拒否になります。
+# 質問の文はこの下に出る。
+notice-question-asked = ⚙️ **{ $agent }** からの質問 { $ask }。{ $within }以内に、このエージェントのチャンネルで、または `@{ $agent } answer { $ask } …` で答えてください:
+# $by: 人、$network: どこで。
+notice-permission-approved = ✅ **{ $agent }** に許可: { $ask } を { $by } ({ $network }) が承認しました。
+notice-permission-approved-always = ✅ **{ $agent }** に今後ずっと許可: { $ask } を { $by } ({ $network }) が承認しました。取り消しは `!rule remove { $ask }`。
+notice-permission-refused = ❌ **{ $agent }** は不許可: { $ask } を { $by } ({ $network }) が拒否しました。
+notice-question-answered = ✅ **{ $agent }** の質問 { $ask } に { $by } ({ $network }) が答えました: { $text }
+notice-permission-expired = ❌ **{ $agent }** は不許可: { $ask } に時間内の回答がありませんでした。
+notice-question-expired = ❌ **{ $agent }** の質問 { $ask } に時間内の回答がありませんでした。
+# $command: 許可されていたもの。
+notice-rule-removed = ✅ **{ $agent }** は今後また確認します (ルール { $rule } を削除): { $command }
 notice-needs-intervention = 🧯 **{ $agent }** は対応が必要です: { $window }以内に{ $failures }回失敗しました。最後の理由: { $detail } もう再起動しません。`@{ $agent } log` を読み、`@{ $agent } resume` で一度だけ試せます。
 notice-trial-failed = 🧯 **{ $agent }** は引き続き対応が必要です。試しのセッションが失敗しました: { $detail } もう再起動しません。`@{ $agent } log` を読み、`@{ $agent } resume` でもう一度試せます。
 notice-breaker-closed = ✅ **{ $agent }** は復旧しました。試しのセッションが成功しました。
@@ -180,7 +340,11 @@ notice-stopping-cancel = ⏸️ **{ $agent }** を停止します。タスクが
 notice-stopping-remove = ⏸️ **{ $agent }** を停止して削除します。履歴は残ります。
 notice-stopping-account = ⏸️ **{ $agent }** を停止します。アカウントに問題があります（{ $category }）。作業は残ります。
 notice-stopping-hung = ❌ **{ $agent }** は応答がないため停止します。作業はもう一度試します。
+notice-stopping-escalation = 🚨 **{ $agent }** を停止しています：同じことを繰り返しているため、人を呼びます。作業は残ります。
+notice-stopping-configured = 🔄 **{ $agent }** を停止しています：設定の実行方法が変わりました。作業は新しい方法で続けます。
 notice-stopping-cap = 💰 **{ $agent }** を停止します。上限に達しました（{ $cap }）。作業は残ります。
+# abort、restart、pause now、stop の後、セッションがなくなったこと。$ended、$left: プロセスの数。
+notice-ended = **{ $agent }** が終了しました：{ $ended } プロセスを終了、残り { $left }。
 notice-restarting = ▶️ **{ $agent }** はカウンターを戻して新しく始めます。
 notice-aborted = ⏸️ **{ $agent }** は次の作業を破棄しました: { $work }
 notice-accepted = 👀 { $kind ->
@@ -195,6 +359,10 @@ notice-queued-while-paused = 👀 { $kind ->
     [task] タスク { $work } は **{ $agent }** の待ち行列の{ $position }番目ですが、いまは{ $why }です。
    *[other] **{ $agent }** の待ち行列の{ $position }番目に入りましたが、いまは{ $why }です。
 }`@{ $agent } resume` で再開します。
+notice-queued-held = 👀 { $kind ->
+    [task] タスク { $work } は **{ $agent }** の待ち行列の{ $position }番目です：{ $why }。
+   *[other] **{ $agent }** の待ち行列の{ $position }番目に入りました：{ $why }。
+}
 notice-queued-while-waiting = 👀 { $kind ->
     [task] タスク { $work } は **{ $agent }** の待ち行列の{ $position }番目です。いまは{ $why }です。
    *[other] **{ $agent }** の待ち行列の{ $position }番目に入りました。いまは{ $why }です。
@@ -205,11 +373,43 @@ notice-reworded = 👀 **{ $agent }** は代わりにこれをします: { $work
 notice-withdrawn = 👀 **{ $agent }** の待ち行列から取り消しました: { $work }
 notice-cleared = 👀 **{ $agent }** の待ち行列からメッセージを{ $count }件破棄しました。タスクは残ります。
 notice-task-ended = 👀 **{ $agent }** のタスク { $task }: { $end }。
+notice-boarded = 👀 タスク { $task } をボードに載せました。{ $fits ->
+    [yes] 条件を満たす次の空きエージェントが引き受けます。
+   *[no] 条件を満たすエージェントがいません。`!task assign { $task } agent` で誰かに渡すか、`!agent edit` で変更してください。
+}
+notice-task-moved = 👀 タスク { $task } は **{ $from }** から **{ $to }** へ移ります。
+notice-task-moved-from = 👀 タスク { $task } は **{ $from }** から、条件を満たす次の空きエージェントへ移ります。
+notice-task-moved-to = 👀 タスク { $task } は **{ $to }** へ渡ります。
+notice-task-moved-to-next = 👀 タスク { $task } は条件を満たす次の空きエージェントへ渡ります。
+notice-task-split = 👀 タスク { $task } は分けて行います: { $parts }。すべて終われば完了です。
+notice-board-cancelled = 👀 タスク { $task } を取り消しました{ $parts ->
+    [0] {""}。
+   *[other] 。残る { $parts } 個の部分も、エージェントが止まり次第取り消します。
+}
 notice-agent-added = 🐜 **{ $agent }** が加わりました（{ $runtime }）。専用チャンネルで話しかけるか、どこからでも `@{ $agent } …` と送ってください。
-notice-agent-edited = 👀 **{ $agent }** を変更しました。次のセッションから有効です。
+notice-agent-edited = 👀 **{ $agent }** を変更しました。次のセッションから有効です。{ $anew ->
+    [yes] 次のセッションは新しい会話を始めます。
+   *[no] {""}
+}
 notice-agent-removed = 👀 **{ $agent }** を削除しました。履歴は残ります。{ $works ->
     [0] {""}
    *[other] 未完了の作業 { $works } 件は取りやめました。
+}
+notice-reloaded = 🔄 設定を読み直しました：{ $what }。
+notice-reloaded-nothing = 🔄 設定を読み直しました。変更はありません。
+reload-added = 追加: { $names }
+reload-changed = 変更: { $names }（次のセッションから）
+reload-restarted = 別のコマンドで再開: { $names }
+reload-removed = 削除（履歴は残ります）: { $names }
+reload-sections = 今から有効: { $names }
+reload-replaced = コマンドによる変更は取り消し: { $names }
+reload-stayed = コマンドで削除済みのまま: { $names }（`agent add` で戻せます）
+reload-failed = 反映できず: { $names }（理由はログに。もう一度読み直してください）
+reload-later = 次の起動から: { $names }
+reload-more = ほか{ $count }件
+notice-not-reloaded = 🚫 設定は反映されず、何も変わっていません。誤りが{ $count }件あります: { $problems }{ $more ->
+    [0] {""}
+   *[other] {" "}· ほか{ $more }件。すべてはログと `herder check` に
 }
 notice-stopped-all = ⏸️ エージェント{ $agents }体を停止しました。残りのプロセス: { $processes }
 
@@ -221,6 +421,10 @@ notice-collapsed-elsewhere = … 不在の間に{ $count }行。`!history` で�
 notice-network-down = 🚨 ネットワーク **{ $network }** に{ $attempts }回試してもつながりません: { $detail } 接続を続けて試します。エージェントは作業を続けます。
 notice-network-up = ▶️ ネットワーク **{ $network }** に{ $duration }ぶりに戻りました。
 notice-network-refused = 🚨 ネットワーク **{ $network }** に拒否されました: { $detail } もう接続しません。`bot.toml` の設定を直して herder を再起動してください。
+notice-webhook-down = 🚨 Webhook **{ $network }** は{ $attempts }回試しても通知を受け取りません: { $detail } 再送を続けます。その間の通知は待機し、エージェントは作業を続けます。
+notice-webhook-up = ▶️ Webhook **{ $network }** は{ $duration }ぶりに通知を受け取りました。
+notice-webhook-gone = 🚨 Webhook **{ $network }** はもうありません: { $detail } 今後は何も送りません。`bot.toml` の設定を直すか削除して、herder を再起動してください。
+notice-webhook-dropped = 🚨 Webhook **{ $network }** が通知を拒否しています: { $detail } { $attempts }回試した通知を1件あきらめ、次の通知へ進みます。次に受け取られるまで、この警告は繰り返しません。
 notice-channel-unavailable = 🚨 **{ $network }** の { $channel } に入れません: { $detail } そこへの投稿はここに届きます。
 notice-topic-denied = **{ $network }** の { $channel } では herder にトピックを変更する権限がなく、エージェントの状態を表示できません。herder をオペレーターにするか、モード +t を外してください。モードが変わりしだい再試行します。herder がオペレーターでないほかのチャンネルも同様です。
 # $by: a person on another network. $text: what they said, as they said it.
@@ -228,6 +432,8 @@ notice-mirrored = 💬 { $by }（{ $network }）: { $text }
 # $permission: one of permission-name; the rest as Discord calls it.
 notice-permission-missing = 🚨 herder には **{ $network }** で権限「**{ $permission }**」がありません。サーバー設定 → ロール → ボットのロール → 権限 で有効にしてください。再起動は不要です。
 notice-permission-missing-in = 🚨 herder には **{ $network }** の { $channel } で権限「**{ $permission }**」がありません。右クリック → 編集 → 権限 でボットのロールを追加し、許可してください。再起動は不要です。
+notice-commands-refused = 🚨 **{ $network }** では herder のスラッシュコマンドが拒否されています。スコープ `applications.commands` がありません。{ $invite } からもう一度招待してください（先に外す必要はありません）。それまでは @メンションとボタンが使えます。
+notice-not-invited = 🚨 herder は **{ $network }** のサーバーに参加していないか、外されました。そこでは何も聞けず、何も言えません。{ $invite } から招待してください（または `bot.toml` の `guild` を直して herder を再起動）。そこへの投稿は保持され、エージェントは作業を続けます。
 notice-channels-full = 🚨 **{ $network }** のチャンネルは Discord の上限の{ $max }個に達し、{ $missing }個が足りません。アーカイブなどの不要なチャンネルを削除してください。残りは自動で続きます。
 # As Discord's settings call it in this language.
 permission-name = { $permission ->
@@ -241,11 +447,59 @@ permission-name = { $permission ->
    *[other] { $permission }
 }
 notice-netsplit = { $nick }: ネットワークが分断されていました。届かなかった{ $count }行:
-notice-nobody-configured = 🚨 herder に指示できる人がいません。`bot.toml` の `[access]` に誰かを（例：`admins = ["irc:ネットワーク:アカウント"]`）書いて herder を再起動してください。
+notice-nobody-configured = 🚨 herder に指示できる人がいません。`bot.toml` の `[access]` に誰かを（例：`admins = ["irc:ネットワーク:アカウント"]`）書いて シェルで `herder reload` を実行してください。
 notice-storage-failed = 🚨 herder はジャーナルに書き込めなくなりました: { $detail } エージェントを止めて終了します。受け付け済みのものは失われません。
 notice-disk-low = 🚨 herder のデータがあるディスクの空きは残り { $free } です。空きを増やしてください。いっぱいになると、herder はエージェントを止めて終了します。
 notice-revisions-missing = 🚨 { $stream } のジャーナルはリビジョン { $found } で終わっていますが、{ $expected } まで確認済みでした。不足分はディスク上で失われています。最新の日次エクスポートと見比べてください。
 notice-shutting-down = herder を終了します。待っているものは残ります。
+
+## 評価器
+
+# For programs alone: what the evaluator said stays private. $times: findings in a row.
+notice-spiraling = **{ $agent }** は「{ $work }」で行き詰まっているようです（連続 { $times } 回の指摘）。本人だけに伝えました。
+# The words up to the reason, and those after it, are known to machines and stay English. $why: one sentence.
+notice-escalated = 🚨 { $reminder ->
+    [0] {""}
+   *[other] （再通知 { $reminder }）{""}
+}[ESCALATION] Agent { $agent } appears stuck on task "{ $work }". { $why }{ $told ->
+    [no] {" "}これについて伝えた内容は本人に届いていません。
+   *[yes] {""}
+}{ $times ->
+    [1] {""}
+   *[other] {" "}同じ作業での呼び出しは { $times } 回目です。
+} Awaiting human guidance. Reply @{ $agent } resume/abort. (`!ack { $id }`：確認済み、再通知なし)
+# $answer: resume | abort | remove
+notice-escalation-answered = ✅ **{ $agent }** の呼び出し { $id } に { $by } が答えました：{ $answer ->
+    [resume] 続行します。
+    [remove] 削除されます。
+   *[other] 作業は破棄されます。
+}
+notice-escalation-acked = 👀 { $by } が **{ $agent }** の呼び出し { $id } に対応しています。`@{ $agent } resume` または `@{ $agent } abort` まで停止したままです。
+notice-whisper-marked = 👀 **{ $agent }** へのささやき { $id } を{ $mark ->
+    [right] 正しい
+   *[wrong] 誤り
+}と記録しました。
+notice-evaluator-lapsed = ⚠️ **{ $agent }** は { $times } 回続けて評価されませんでした：{ $why }直るまでは内蔵の検出器だけが見ています。
+# $kind: timed-out | busy | missing | logged-out | limited | failed | unparsable | overtaken; $detail: what was said; $after: the limit.
+lapse = { $kind ->
+    [timed-out] 評価器が { $after } 以内に答えませんでした
+    [busy] 同時に動く評価が多すぎました
+    [missing] プログラム { $detail } がありません
+    [logged-out] 評価器がログインしていません：{ $detail }
+    [limited] 評価器のアカウントが上限に達しています：{ $detail }
+    [unparsable] 評価器の答えが判定になっていません：{ $detail }
+    [overtaken] 評価器の答えを待つ必要がなくなりました（エージェントが止められたか別の仕事に移ったか、herder が終わりました）
+   *[failed] 評価器が失敗しました：{ $detail }
+}
+refusal-escalation-answered = **{ $agent }** の呼び出し { $id } には { $by } が { $at } に答えています：{ $answer ->
+    [resume] 続行します。
+    [remove] 削除されます。
+   *[other] 作業は破棄されました。
+}
+refusal-already-acked = **{ $agent }** の呼び出し { $id } には { $by } が対応しています。
+refusal-no-escalation = **{ $agent }** について、いま人は呼ばれていません。
+refusal-no-such-whisper = 評価器は **{ $agent }** に番号 { $id } のことを伝えていないか、古すぎます。`!history { $agent }` で番号が分かります。
+refusal-no-such-number = 番号 { $id } のものはありません。エージェントの `!history` で番号が分かります。
 
 ## 断り
 
@@ -256,6 +510,13 @@ refusal-nothing-running = **{ $agent }** に中止するものはありません
 refusal-already-stopping = **{ $agent }** はすでに停止処理中です。終わるまで待ってください。
 refusal-no-such-task = タスク { $task } はありません。`!task list` で一覧を見られます。
 refusal-task-over = タスク { $task } はもう終わっています: { $end }。
+refusal-task-running = **{ $agent }** はタスク { $task } を実行中です。`@{ $agent } pause now` で待機列に戻すか、`@{ $agent } abort` で断念させてから、もう一度どうぞ。
+refusal-task-moving = タスク { $task } はいまボードとエージェントの間を移動中です。少し待ってもう一度どうぞ。
+refusal-task-kept = タスク { $task } はすでに **{ $agent }** を待っています。
+refusal-task-is-split = タスク { $task } は分けて行われています。`!task show { $task }` で部分が分かります。部分を割り当て・分割・取消するか、全体を取り消してください。
+refusal-split-parts = タスクは 2 から { $max } 個に分けられます。タスク { $task } には { $parts } 個ありました。セミコロンで区切ってください。例: `!task split { $task } 一つ目; 二つ目`
+refusal-split-too-deep = タスク { $task } は部分の部分なので、これ以上分けられません。最大 { $max } 段です。
+refusal-board-full = ボードがいっぱいです（{ $max } 件）。いくつか取り消すか、片付くのを待ってください。
 refusal-work-running = **{ $agent }** はもとの内容ですでに作業中です。違う点を伝えるか、`@{ $agent } abort` のあとで言い直してください。
 refusal-work-over = **{ $agent }** はもうこれを終えています。変更は間に合いません。言い直してください。
 refusal-no-task = **{ $agent }** は今タスクに取り組んでいません。メッセージや巡回は、その答えで終わります。
@@ -267,8 +528,31 @@ refusal-removed = **{ $agent }** は削除中で、もう何も受け付けま�
 refusal-agent-exists = エージェント **{ $agent }** はすでにいます。別の名前にするか、`!agent edit { $agent }` で変更してください。
 refusal-no-such-agent = エージェント「{ $agent }」はいません。`!agent list` で一覧を見られます。
 refusal-no-such-agent-but = エージェント「{ $agent }」はいません。**{ $nearest }** のことですか？
+refusal-no-such-ask = 番号 { $ask } の確認はありません。
+# $by: 先に答えた人、$network: どこで、$at: いつ。
+refusal-ask-approved = 遅すぎました: { $by } ({ $network }) が { $at } に { $ask } を承認済みです。この回答では何も変わりません。
+refusal-ask-refused = 遅すぎました: { $by } ({ $network }) が { $at } に { $ask } を拒否済みです。この回答では何も変わりません。
+refusal-ask-answered = 遅すぎました: { $by } ({ $network }) が { $at } に { $ask } に回答済みです。この回答では何も変わりません。
+refusal-ask-expired = 遅すぎました: { $ask } は { $at } に時間切れとなり、拒否されました。
+refusal-ask-dropped = { $ask } への回答は { $at } から不要です: その作業は終わりました。
+refusal-wants-words = { $ask } は **{ $agent }** の質問です。`@{ $agent } answer { $ask } …` と言葉で答えてください。
+refusal-wants-yes-or-no = { $ask } は許可の求めです: `@{ $agent } approve { $ask }` または `@{ $agent } deny { $ask }`。
+refusal-no-rule-for-cut = { $ask } は長すぎて全体を表示できなかったため、常に許可することはできません。`@{ $agent } approve { $ask }` で今回だけ許可できます。
+refusal-no-rule-for-vague = { $ask } は具体的に何をするかを示していないため、常に許可することはできません。`@{ $agent } approve { $ask }` で今回だけ許可できます。
+refusal-too-many-rules = **{ $agent }** のルールは上限に達しています。`!rule list { $agent }` で一覧、`!rule remove` で削除。`@{ $agent } approve { $ask }` で今回だけ許可できます。
+refusal-no-such-rule = ルール { $rule } はありません。`!rule list` で一覧を表示します。
+refusal-too-many-asks = **{ $agent }** はすでに { $max } 件の回答を待っており、回答があるまで新しい質問はできません。
+refusal-no-session = 質問している **{ $agent }** のセッションは終わっています。
 refusal-fault = herder は **{ $agent }** にこれを実行できませんでした。内部で何かが失敗しました。何も変わっていません。もう一度試してください。原因は herder のログにあります。
+refusal-work-too-long = { $bytes } バイトの文章は長すぎます。一件の作業は最大 { $max } バイトです。残りはファイルに入れて、その名前を書いてください。
+refusal-whisper-too-long = { $bytes } バイトのささやきは長すぎます。最大 { $max } バイトです。残りは作業として渡してください。
+refusal-name-kept = エージェントの名前は変えられません。**{ $agent }** を改名する代わりに、**{ $name }** を新しく追加してください。
+refusal-history-unreadable = **{ $agent }** の履歴を読み取れません: { $detail }
+# $detail: in the words of the database.
+refusal-not-recorded = herder は今それを記録できず、何も実行していません: { $detail }
 refusal-invalid = { $what }: { $why }
+refusal-no-configuration = この herder は設定ファイルなしで起動されました。読み直すものがありません。
+refusal-going-down = herder は終了中です。設定は次の起動で読み込まれます。
 
 ## コマンド：ヘルプに出る説明
 
@@ -279,16 +563,26 @@ cmd-about-restart = まっさらなセッションを始め、カウンターを
 cmd-about-stop-all = すべてのエージェントを今すぐ止め、残ったプロセスの数を答える
 cmd-about-status = 状態、作業、使用中のツール、無音の時間、ターン、トークン、費用、クラッシュ、次の再起動
 cmd-about-usage = この 1 時間と今日のトークンと費用を、エージェントとアカウントごとに上限と比べて表示
-cmd-about-task-add = エージェントにタスクを渡す
+cmd-about-task-add = エージェント、または条件を満たす次の空きエージェントにタスクを渡す
 cmd-about-task-list = エージェントの、または全員のタスク
 cmd-about-task-show = タスクの詳細
+cmd-about-task-assign = 待機中・失敗・中断したタスクを別のエージェントに渡す
+cmd-about-task-split = 待機中のタスクを 2 から 5 個に分ける
 cmd-about-task-cancel = 待機中または実行中のタスクを取り消す
+cmd-about-approve = エージェントの求めを許可する。`always` で今後は確認なし
+cmd-about-deny = エージェントの求めを拒否する
+cmd-about-answer = エージェントの質問に答える
+cmd-about-rule-list = 確認なしで許可されているもの
+cmd-about-rule-remove = また確認するように戻す
+cmd-about-ack = 人を待つエージェントに対応中だと伝える。再通知は止まる
+cmd-about-mark = 評価器のささやきが適切だったかを記録する（right または wrong）
 cmd-about-queue = エージェントを待っているもの
 cmd-about-clear = 待機中のメッセージを捨てる。タスクは残る
 cmd-about-whisper = エージェントだけに何かを伝える
 cmd-about-log = エージェントの最近のターン。1かセッション番号でその全文
 cmd-about-history = エージェントまたは全体に起きたこと
 cmd-about-audit = 誰が何を命じたか
+cmd-about-reload = 設定を読み直す：エージェント、上限、権限。変わらない実行は続く
 cmd-about-agent-add = エージェントを追加する
 cmd-about-agent-edit = エージェントの設定を変える（次のセッションから）
 cmd-about-agent-remove = エージェントを外す。確認を求め、履歴は残す
@@ -342,10 +636,13 @@ cmd-link-connecting = { $network } 接続中
 cmd-link-failing = { $network } 切断、{ $attempts ->
    *[other] { $attempts } 回試行
 }：{ $reason }
+cmd-link-waiting = { $network } 待機中：{ $reason }
 cmd-link-refused = { $network } 断念：{ $reason }
 cmd-tokens = 入力 { $input }、出力 { $output }
 cmd-spent = { $name }：この 1 時間 { $hour }、今日 { $today }
 cmd-spent-cap = { $per } { $limit } のうち { $used }
+cmd-spent-marks = ささやき { $all } 件のうち { $right } 件が正しいと記録
+cmd-spent-unmetered = 費用の分からない評価 { $count } 件
 cmd-spent-fleet = 全体
 cmd-spent-account = アカウント { $account }
 cmd-spent-session = セッション { $session }、合計 { $total }
@@ -360,12 +657,16 @@ cmd-status-turns = { $count ->
 }
 cmd-status-queued = 待機 { $count } 件
 cmd-status-since = { $since } 前から
+cmd-status-workspace = 作業フォルダー: { $workspace }
 cmd-status-pause-pending = このセッションの後で一時停止
 cmd-status-totals = セッション { $sessions ->
    *[other] { $sessions } 回
 }、成功 { $successes }、失敗 { $failures }、クラッシュ { $crashes } · { $turns ->
    *[other] { $turns } ターン
 } · { $usage }
+cmd-status-unknown = { $count ->
+   *[other] 種類の分からない失敗 { $count } 件（一時的なものとして扱いました）
+}
 cmd-status-today = 今日 { $usage }
 cmd-status-failures = { $count ->
    *[other] { $count } 回連続で失敗
@@ -376,6 +677,31 @@ cmd-status-crashes = { $count ->
 cmd-status-breaker-open = ブレーカー開
 cmd-status-breaker-half-open = ブレーカー半開
 cmd-status-last = 最後：{ $detail }
+cmd-status-evaluator = 評価器：評価 { $judged } 件、指摘 { $findings } 件、不成立 { $lapses } 件{ $named ->
+    [yes] （{ $kinds }）
+   *[no] {""}
+}、最後は { $ago } 前：{ $last }
+# $kind: as for lapse.
+cmd-status-lapses = { $kind ->
+    [timed-out] 時間切れ
+    [busy] 同時実行が多すぎ
+    [missing] プログラムなし
+    [logged-out] 未ログイン
+    [limited] 上限
+    [unparsable] 判定でない答え
+    [overtaken] 追い越し
+   *[failed] 失敗
+} { $count } 件
+cmd-status-judged-ok = 問題なし
+cmd-status-judged = { $count ->
+    [one] 指摘あり
+   *[other] 指摘あり、{ $count } 回連続
+}
+# $acked: yes | no; $name: who takes care of it.
+cmd-status-called = 人を呼んでいます（{ $id }、{ $ago } 前）{ $acked ->
+    [yes] 、{ $name } が対応中
+   *[no] {""}
+}：`resume` か `abort`
 cmd-status-queue = 待機：メッセージ { $messages ->
    *[other] { $messages } 件
 }、タスク { $tasks ->
@@ -386,10 +712,26 @@ cmd-queue-empty = **{ $agent }** を待つものはない。
 cmd-attempts = { $count ->
    *[other] 失敗 { $count } 回
 }
-cmd-task-none = タスクはない。`!task add agent text` で追加する。
+cmd-rule-none = 常に許可されているものはありません。
+# $rule: 番号、$tool と $command: 許可の内容、$name: 許可した人。
+cmd-rule-line = { $rule } { $agent }: { $tool } `{ $command }` ({ $name }, { $at })
+cmd-task-none = タスクはない。`!task add text` で追加する。
 cmd-task-line = { $task } { $state } · **{ $agent }** · { $text }
 cmd-task-running = 実行中
 cmd-task-queued = 待機中
+cmd-task-board-line = { $task } { $state } · ボード · { $text }
+cmd-task-queued-for = **{ $agent }** 待ち
+cmd-task-split = { $blocked ->
+    [yes] 中断
+   *[no] 分割
+} ({ $over }/{ $parts })
+cmd-task-priority = { $priority ->
+    [high] 急ぎ
+   *[low] 急がない
+}
+cmd-task-needs = 条件 { $needs }
+cmd-task-part-of = { $task } の一部
+cmd-task-attempt = **{ $agent }** が試行、セッション { $session }、{ $at }: { $category }{ $detail }
 cmd-task-given = { $name }（{ $network }）から、{ $at }{ $attempts ->
     [0] {""}
    *[other] 、失敗 { $attempts } 回
@@ -414,6 +756,18 @@ cmd-event = { $what ->
     [edited] 変更
     [removed] 削除 { $subject }
     [queued] 待機列へ { $subject }
+    [taken] { $subject } をボードから受け取り、依頼者
+    [handed-back] { $subject } をボードに返却
+    [board-heard] ボードが知らせを記録
+    [board-added] { $subject } をボードに追加
+    [board-taken] { $subject } がボードに返却、
+    [board-directed] { $subject } を割り当て
+    [board-offered] { $subject } を引き渡し
+    [board-accepted] { $subject } 到着
+    [board-returned] { $subject } がボードに戻る
+    [board-split] { $subject } を分割
+    [board-part-over] 部分 { $subject }
+    [board-cancelling] { $subject } を部分ごと取り消し
     [cleared] 待機列から { $subject } 件を破棄
     [reworded] { $subject } の言い直し
     [withdrawn] { $subject } を取り消し
@@ -424,13 +778,39 @@ cmd-event = { $what ->
     [whispers-tool] ささやき { $subject } をツール呼び出しで伝達
     [whispers-turn] ささやき { $subject } を実行中のターンへ
     [whispers-prompt] ささやき { $subject } をプロンプトで伝達
+    [whispers-anew] ささやき { $subject } を次のターンで伝達（実行中のターンは中断）
+    [whispers-dropped] ささやき { $subject } を取り下げ、未伝達
     [discarded] { $subject } を破棄
     [session-started] セッション { $subject } 開始
+    [workspace] 作業フォルダーを確認: { $subject }
     [process-started] プロセス { $subject } 起動
     [ready] セッション { $subject } 準備完了
     [conversation] 会話に名前
     [conversation-lost] 会話はもう再開できません
+    [asked] { $subject } を確認
+    [asked-again] { $subject } を再度確認
+    [approved] { $subject } を承認
+    [denied] { $subject } を拒否
+    [answered] { $subject } に回答
+    [ask-expired] { $subject } は時間切れ
+    [ask-dropped] { $subject } への回答は不要に
+    [permission-given] 許可
+    [rule-added] ルール { $subject } を作成
+    [rule-removed] ルール { $subject } を削除
     [permission-denied] 許可を拒否
+    [turn-observed] ターンを確認
+    [evaluation-begun] 評価 { $subject } を開始
+    [judged-ok] 評価 { $subject }：問題なし
+    [judged] 評価 { $subject }
+    [not-judged] 評価 { $subject } は成立せず
+    [stood-in] 評価 { $subject }：内蔵の検出器が代行
+    [escalated] 人を呼び出し { $subject }
+    [reminded] 呼び出し { $subject } を再通知
+    [acked] 呼び出し { $subject } を確認
+    [answered-resume] 呼び出し { $subject } に回答：続行
+    [answered-abort] 呼び出し { $subject } に回答：中止
+    [marked-right] ささやき { $subject } を正しいと記録
+    [marked-wrong] ささやき { $subject } を誤りと記録
     [usage] セッション { $subject } の使用量
     [cap-near] 上限 { $subject } に接近
     [cap-waived] 上限 { $subject } を引き上げ
@@ -449,6 +829,10 @@ cmd-event = { $what ->
     [resumed] 再開
     [account-opened] アカウント { $subject } を開放
     [account-blocked] アカウント { $subject } を閉鎖
+    [account-exhausted] アカウント { $subject } が上限に到達
+    [account-asked] アカウント { $subject } について質問
+    [account-tried] アカウント { $subject } を試行
+    [account-proved] アカウント { $subject } が復旧
     [linked] { $subject } を結んだ
     [unlinked] { $subject } の結びを解いた
     [reset] カウンターを戻した
@@ -458,6 +842,7 @@ cmd-event = { $what ->
     [panicked] スーパーバイザーを再構築 { $subject }
     [started] herder { $subject } 起動
     [configured] { $subject } を bot.toml から読み込み
+    [left-out] { $subject } は bot.toml から外れました
     [stopped] herder 終了
    *[other] { $what } { $subject }
 }
@@ -488,10 +873,16 @@ cmd-setting-not-absolute = { $key }：ルートからのパスで書く。例：
 cmd-setting-no-folder = { $key }：このマシンにそのフォルダーはない。先に作る
 cmd-setting-needs-command = { $key }：runtime command のエージェントには必要。例：command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }：prompt=arg はコマンドに {"{"}prompt{"}"} があるとき、prompt=stdin はないとき
+cmd-setting-needs-own-home = { $key }：ファイルは専用の HOME のためのもの。own_home=true を加えてください
 
 ## Discord
 
 discord-left-out = メッセージに含まれない、または一部だけのファイル: { $files }。エージェントに届くのはテキストファイルだけで、メッセージと合わせて { $max } KiB までです。残りは作業フォルダーに置いてください。
+discord-unread = { $what ->
+    [poll] エージェントはアンケートを読めません。
+    [sticker] エージェントはスタンプを読めません。
+   *[forward] 転送された内容には、エージェントが読めるものがありません。
+}言葉で書くか、テキストファイルとして添付してください。
 discord-no-content = Message Content Intent がオフのため、herder はここに書かれた内容を読めません。スラッシュコマンド、ボタン、個人メッセージ、herder へのメンション付きメッセージは使えますが、エージェントのチャンネルに書いたふつうの文は届きません。オンにするには: Developer Portal → Bot → Privileged Gateway Intents → Message Content Intent。そのあと herder を再起動してください。
 discord-post-refused = 🚫 ここに表示するはずの内容を Discord がどの形でも受け付けませんでした。エージェントの発言は `log` に、理由は herder 自身のログにあります。
 ## 独自のコマンドを持つネットワーク
@@ -506,9 +897,13 @@ slash-usage = 使用量
 slash-queue = 待ち行列
 slash-clear = 消去
 slash-whisper = ささやき
+slash-approve = 承認
+slash-deny = 拒否
+slash-answer = 回答
 slash-log = ログ
 slash-history = 履歴
 slash-audit = 監査
+slash-reload = 再読込
 slash-help = ヘルプ
 slash-link = 連携
 slash-agent = エージェント
@@ -521,9 +916,17 @@ slash-task = タスク
 slash-task-add = 追加
 slash-task-list = 一覧
 slash-task-show = 表示
+slash-task-assign = 割当
+slash-task-split = 分割
 slash-task-cancel = 取消
+slash-rule = ルール
+slash-rule-list = 一覧
+slash-rule-remove = 削除
+slash-ack = 対応
+slash-mark = 評価
 slash-about-agent = エージェントの一覧と設定
 slash-about-task = エージェントにタスクを渡し、様子を見る
+slash-about-rule = 確認なしで許可しているものの一覧と取り消し
 option-agent = エージェント
 option-about-agent = どのエージェントか。その専用チャンネルでは省ける
 option-name = 名前
@@ -540,6 +943,18 @@ option-page = ページ
 option-about-page = 何ページ目か
 option-task = タスク
 option-about-task = どのタスクか
+option-priority = 優先度
+option-about-priority = どれだけ急ぐか
+option-needs = 条件
+option-about-needs = エージェントの条件: 権限とタグ、例: full,rust
+option-parts = 部分
+option-about-parts = 部分をセミコロンで区切って
+option-id = 番号
+option-about-id = 確認の番号
+option-as = 判定
+option-about-as = right：適切だった、wrong：適切でなかった
+option-always = 常に
+option-about-always = 今後は確認なしで許可する
 option-code = コード
 option-about-code = 確認のコード
 option-text = 内容
@@ -554,6 +969,7 @@ option-about-command = コマンド一つ
 ## 入力欄
 
 form-task-add = { $agent } へのタスク
+form-task-add-auto = ボードへのタスク
 form-agent-add = 新しいエージェント { $name }
 form-agent-edit = { $agent } の変更
 field-text = やること
@@ -574,6 +990,11 @@ field-example-settings = max_turns=20
 button-resume = 再開
 button-abort = 中止
 button-transcript = ログ
+button-approve = 承認
+button-deny = 拒否
+button-always = 常に承認
+button-answer = 回答
+button-expired = 時間切れ
 button-remove = 削除
 button-keep = 残す
 button-answered = { $action } · { $name }（{ $network }）
@@ -590,6 +1011,7 @@ form-unchanged = 何も変わっていません。
 
 cmd-link-code = 10 分以内に、サービスにログインした IRC で、できれば個人宛に言ってください：`!link { $code }`。言った人はあなたの権限を、あなたはその人の権限を持ちます。`/link code:remove` で取り消せます。
 cmd-link-how = Discord で `/link` と入力すると、ここで言うコードが出ます。`!link remove` で取り消せます。
+cmd-link-no-code = 今はコードを作るための乱数がありません。もう一度試してください。
 cmd-link-private = ここではコードが他の人にも読まれます。コマンドの `/link` を使うか、個人宛に言ってください。
 cmd-link-elsewhere = このコードは IRC で `!link` に続けて言ってください。
 cmd-link-no-account = 結んでいません：ここでサービスにログインしていません。コードは使い切りました。ログインしてから `/link` で新しいものを。

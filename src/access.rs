@@ -23,8 +23,11 @@ mod role;
 mod tests;
 mod ties;
 
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
 use crate::chat::{Author, Origin};
 use crate::config::{AccessRules, Subject};
+use crate::core::id::NetworkName;
 use mask::mask_problem;
 use proof::{is_account, known_as, proof, vouched};
 
@@ -40,21 +43,26 @@ pub struct Standing {
     pub identity: Option<String>,
 }
 
-/// The people named in `[access]`, ready for comparing.
+/// The people named in `[access]`, ready for comparing. Cheap to clone; all clones say the same, also after the file was
+/// read again.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
+    named: Arc<RwLock<Named>>,
+    ties: Ties,
+}
+
+/// Who is named, as the file was read last.
+#[derive(Debug, Default)]
+struct Named {
     /// Highest role first.
     rules: Vec<(Role, Subject)>,
     /// Subjects that were left out because they would have named too many.
     left_out: Vec<(Role, Subject)>,
-    ties: Ties,
 }
 
-impl Access {
-    /// Takes the rules as they are configured. Subjects that name nobody in particular are left out: [`Access::left_out`].
-    #[must_use]
-    pub fn new(rules: &AccessRules) -> Self {
-        let mut access = Self::default();
+impl Named {
+    fn new(rules: &AccessRules) -> Self {
+        let mut named = Self::default();
         let lists = [
             (Role::Admin, &rules.admins),
             (Role::Operator, &rules.operators),
@@ -68,11 +76,36 @@ impl Access {
                     Subject::IrcAccount { account, .. } => is_account(account),
                     Subject::IrcMask { mask, .. } => mask_problem(mask).is_none(),
                 };
-                let list = if usable { &mut access.rules } else { &mut access.left_out };
+                let list = if usable { &mut named.rules } else { &mut named.left_out };
                 list.push((role, subject.clone()));
             }
         }
-        access
+        named
+    }
+}
+
+impl Access {
+    /// Takes the rules as they are configured. Subjects that name nobody in particular are left out: [`Access::left_out`].
+    #[must_use]
+    pub fn new(rules: &AccessRules) -> Self {
+        Self { named: Arc::new(RwLock::new(Named::new(rules))), ties: Ties::default() }
+    }
+
+    /// From now on these are all who are named: with this line somebody may, or may not any more.
+    pub fn set(&self, rules: &AccessRules) {
+        *self.named.write().unwrap_or_else(PoisonError::into_inner) = Named::new(rules);
+    }
+
+    fn named(&self) -> RwLockReadGuard<'_, Named> {
+        self.named.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether anybody on an IRC network is known by services account.
+    #[must_use]
+    pub fn names_accounts_of(&self, network: &NetworkName) -> bool {
+        let is_of =
+            |subject: &Subject| matches!(subject, Subject::IrcAccount { network: of, .. } if of == network);
+        self.named().rules.iter().any(|(_, subject)| is_of(subject))
     }
 
     /// With what people have shown to be elsewhere.
@@ -84,13 +117,13 @@ impl Access {
     /// Whether nobody at all can command: said at start. Viewers only look, so that they do not count.
     #[must_use]
     pub fn nobody(&self) -> bool {
-        !self.rules.iter().any(|(role, _)| *role >= Role::Operator)
+        !self.named().rules.iter().any(|(role, _)| *role >= Role::Operator)
     }
 
     /// Subjects that were left out, because they name nobody or everybody; said at start.
     #[must_use]
-    pub fn left_out(&self) -> &[(Role, Subject)] {
-        &self.left_out
+    pub fn left_out(&self) -> Vec<(Role, Subject)> {
+        self.named().left_out.clone()
     }
 
     /// The highest role of `author`, if they have one.
@@ -128,7 +161,7 @@ impl Access {
 
     /// The highest role that somebody has on the network where they speak.
     fn here(&self, author: &Author) -> Option<Standing> {
-        self.rules.iter().find_map(|(role, subject)| {
+        self.named().rules.iter().find_map(|(role, subject)| {
             let identity = proof(subject, author)?;
             Some(Standing { role: *role, identity })
         })

@@ -3,7 +3,7 @@
 //! # The map
 //!
 //! Pure state machines in the middle, tasks with channels around them, one journal under everything. Each agent has one
-//! supervisor task that alone owns that agent's state; a root supervisor owns the supervisors and the accounts. Whatever
+//! supervisor task that alone owns that agent's state; a root supervisor owns the supervisors, the accounts and the task board. Whatever
 //! happens arrives as an [`Input`](core::input::Input); a pure function decides which [`Event`](core::event::Event)s
 //! follow; they are committed together with the posts they owe; then they are applied to the state; then their
 //! [`Effect`](core::effect::Effect)s are performed. Nobody else writes state.
@@ -16,24 +16,27 @@
 //!                                    1 decide(&agent, input) ─► Err(Refusal): answered, nothing stored
 //!                                    2 journal.commit(events, posts)   one transaction, on disk, shared across agents
 //!                                    3 apply(event)
-//!                                    4 react(event) ─► Spawn | Go | Steer | Stop | …
+//!                                    4 react(event) ─► Spawn | Go | Steer | Answer | Stop | …
 //!                                    5 outbox ─► words of the locale ─► redact ─► split ─► pace ─► confirmed
 //! ```
 //!
 //! | room | what happens there |
 //! |---|---|
-//! | [`core`] | what follows from what: agents, events, effects, restarts, the breaker, usage and caps, notices; no I/O, no clock, no tasks |
+//! | [`core`] | what follows from what: agents, events, effects, restarts, the breaker, usage and caps, the task board ([`core::board`]), what agents ask and what is always asked, the ladder of the evaluator, notices, [`core::detector`] that tells who goes round in circles, [`core::promotion`] whose turn it is; no I/O, no clock, no tasks |
 //! | [`supervisor`] | the shell around the core: one task per agent, the root, one timer for all countdowns |
 //! | [`runtime`] | one child process for one session: protocols, clocks on evidence, the stop ladder, orphans |
-//! | [`tools`] | what agents get from herder over MCP: channels to speak and read in, word of their tasks, whispers |
+//! | [`evaluator`] | a second pair of eyes: transcript, prompt, a short-lived process in a home of its own, one line back |
+//! | [`tools`] | what agents get from herder over MCP: channels to speak and read in, questions to people, word of their tasks, whispers |
 //! | [`journal`] | everything herder knows, in sled: commit, replay, snapshots, archives, export and import |
 //! | [`outbox`] | posts on their way out: order, lanes, windows, redaction, splitting |
 //! | [`chat`] | networks in neutral terms; [`chat::irc`], [`chat::discord`], [`chat::embedded_ircd`], [`chat::console`] |
+//! | [`webhook`] | programs elsewhere that are told what happens to agents, and the dead man's switch |
 //! | [`commands`] | what people can ask for: one file per command, in the folder of that name beside `src` |
 //! | [`access`] | who may ask for what: the one place that answers that |
 //! | [`local`] | the same commands from the shell, over a socket |
 //! | [`l10n`] | every sentence herder says, from one Fluent file per language in `locales/` |
 //! | [`config`] | the file, checked, with every mistake in it at once |
+//! | [`reload`] | the file read again while herder runs: what of it counts at once, what is named for the next start |
 //! | [`cli`] | the command line and its exit codes; with the console the only room that prints |
 //! | [`run`] | `herder run`: what is started, in which order, and how it ends |
 //! | [`demo`] | `herder demo`: the same parts with an embedded server and scripted agents |
@@ -46,6 +49,8 @@
 //!   a crash after it is repaired at start: the core is told `Started` and decides what is owed.
 //! - **One writer per state.** An agent's state is written by `apply` in its own supervisor, nowhere else. `apply` takes
 //!   every event in any state; a replay runs `apply` and never `react`.
+//! - **At most `max_active` sessions are owed at once**, on disk as in memory: a place is taken before a session's start is
+//!   recorded and given back after its end is.
 //! - **At most one process tree per agent**, known on disk before it is given work, and verified gone before the next.
 //! - **One agent's failure is its own.** Counters, timers and queue live in its supervisor; a panic there rebuilds that
 //!   one from the journal.
@@ -61,7 +66,8 @@
 //!
 //! - No trait object for networks or runtimes: a network is a task with two channels, a driver is a task with two.
 //! - No shared map of agents behind a lock: whoever wants something of an agent sends its supervisor a message, and what
-//!   can be seen of it is published after every decision.
+//!   can be seen of it is published after every decision. Places at work are handed out under a lock, because a session
+//!   that may begin begins with the decision that calls for it; what they are handed out by follows from the agents.
 //! - No sleep as synchronisation: controls return when they were decided, tests wait for that or for protocol barriers.
 //! - No model is asked by herder itself: `status` is answered from state, at once.
 //! - No unbounded queue: where one is full, the sender is told or waits, and the bound argues for its number.
@@ -77,12 +83,15 @@ pub mod clock;
 pub mod config;
 pub mod core;
 pub mod demo;
+pub mod evaluator;
 pub mod journal;
 pub mod l10n;
 pub mod local;
 pub mod outbox;
+pub mod reload;
 pub mod run;
 pub mod runtime;
 pub mod supervisor;
 pub mod telemetry;
 pub mod tools;
+pub mod webhook;

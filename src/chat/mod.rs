@@ -9,6 +9,7 @@ pub mod embedded_ircd;
 pub mod irc;
 mod reconnect;
 
+use crate::core::detail::Detail;
 use crate::core::id::NetworkName;
 use crate::core::time::Timestamp;
 use crate::outbox::Target;
@@ -110,7 +111,7 @@ pub enum LinkState {
         /// Failed attempts in a row.
         attempts: u32,
         /// The last failure.
-        reason: Option<String>,
+        reason: Option<Detail>,
     },
     /// Registered and joined.
     Up {
@@ -119,8 +120,8 @@ pub enum LinkState {
     },
     /// Given up for good: bad password, ban.
     Refused {
-        /// Why, in words for people.
-        reason: String,
+        /// Why.
+        reason: Detail,
     },
 }
 

@@ -1,5 +1,6 @@
 //! `herder check`: the file first, then whether what it names is there. Everything is reported, whatever fails.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -12,9 +13,12 @@ use rustix::fs::Access;
 
 use super::{Global, MISCONFIGURED, say};
 use crate::chat::{discord, irc};
-use crate::config::{self, Config, IrcNetwork};
+use crate::config::{self, Config, Evaluator, IrcNetwork};
 use crate::core::spec::{AgentSpec, Permissions, Runtime};
-use crate::runtime::codex;
+use crate::evaluator::credential::Credential;
+use crate::runtime::isolation::PUSH;
+use crate::runtime::{codex, environment};
+use crate::webhook;
 
 /// How long a server may take to let herder in: some look up names for half a minute first.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -55,7 +59,7 @@ impl From<discord::Finding> for Finding {
 }
 
 /// Checks, reports, and says by the exit code how it went.
-pub(super) fn check(global: &Global, offline: bool) -> ExitCode {
+pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode {
     let file = global.config.display().to_string();
     let config = match config::load(&global.config) {
         Ok(config) => config,
@@ -79,12 +83,20 @@ pub(super) fn check(global: &Global, offline: bool) -> ExitCode {
     let mut findings = vec![folder("data folder", data_dir)];
     for agent in &config.agents {
         findings.push(program(agent));
+        findings.extend(sandbox(agent));
+        let home = env::var_os("HOME").map(PathBuf::from);
+        findings.extend(credentials(agent, home.as_deref()));
+        findings.extend(netrc(agent, home.as_deref()));
         if agent.permissions != Permissions::ReadOnly {
             findings.push(folder(&format!("{}: workspace", agent.name), &agent.workspace));
         }
     }
+    findings.extend(evaluator(&config.evaluator));
     if !offline {
         findings.extend(servers(&config));
+    }
+    if webhooks {
+        findings.extend(endpoints(&config));
     }
     for finding in &findings {
         let verdict = match finding.verdict {
@@ -136,35 +148,131 @@ fn program(agent: &AgentSpec) -> Finding {
         Runtime::Acp | Runtime::Command => "",
     };
     let program = agent.command.first().map_or(default, String::as_str);
-    let name = &agent.name;
-    if program.contains('/') {
-        let path = agent.workspace.join(program);
-        return if is_executable(&path) {
-            Finding::good(format!("{name}: {} can be run", path.display()))
+    let found = runnable(program, "command", &agent.workspace, &agent.env, &agent.inherit_env);
+    found.map_or_else(
+        |why| Finding::bad(format!("{}: {why}", agent.name)),
+        |path| Finding::good(format!("{}: {path}", agent.name)),
+    )
+}
+
+/// Whether what encloses an agent can be run.
+fn sandbox(agent: &AgentSpec) -> Option<Finding> {
+    let program = agent.sandbox.first()?;
+    let found = runnable(program, "sandbox", &agent.workspace, &agent.env, &agent.inherit_env);
+    Some(found.map_or_else(
+        |why| Finding::bad(format!("{}: sandbox: {why}", agent.name)),
+        |path| Finding::good(format!("{}: sandbox: {path}", agent.name)),
+    ))
+}
+
+/// Whether the files are there that are linked into an agent's own HOME.
+fn credentials(agent: &AgentSpec, home: Option<&Path>) -> Vec<Finding> {
+    let files = agent.credentials.iter().filter(|entry| !PUSH.contains(&entry.as_str()));
+    let look = |entry: &String| {
+        let name = &agent.name;
+        let Some(home) = home else {
+            return Finding::bad(format!("{name}: herder itself has no HOME to find {entry} in; set HOME"));
+        };
+        let path = home.join(entry);
+        if path.exists() {
+            Finding::good(format!("{name}: {} is linked into its own HOME", path.display()))
         } else {
             Finding::bad(format!(
-                "{name}: {} is no program that can be run; install it or correct command",
+                "{name}: {} is not there; log in first, or take it out of credentials",
                 path.display()
             ))
+        }
+    };
+    files.map(look).collect()
+}
+
+/// Whether the HOME that an agent shares has passwords that tools find in it by themselves.
+fn netrc(agent: &AgentSpec, home: Option<&Path>) -> Option<Finding> {
+    let inherited = || home.filter(|_| agent.inherit_env.iter().any(|name| name == "HOME"));
+    let home = agent.env.get("HOME").map(Path::new).or_else(inherited)?;
+    let file = home.join(".netrc");
+    let reachable = !agent.own_home && agent.sandbox.is_empty() && file.exists();
+    reachable.then(|| Finding {
+        verdict: Verdict::Note,
+        text: format!(
+            "{}: git and curl take passwords from {}, which credentials does not keep from it; own_home or a sandbox does",
+            agent.name,
+            file.display()
+        ),
+    })
+}
+
+/// Whether the evaluator's program can be run. Without the default one herder does with less.
+fn evaluator(settings: &Evaluator) -> Option<Finding> {
+    let program = settings.command.first().filter(|_| settings.asks())?;
+    let finding = match runnable(program, "command", Path::new("/"), &settings.env, &settings.inherit_env) {
+        Ok(path) => logged_in(settings, &path),
+        Err(why) if !settings.is_default() => Finding::bad(format!("evaluator: {why}")),
+        Err(why) => Finding {
+            verdict: Verdict::Note,
+            text: format!(
+                "evaluator: {why}; until then herder's own detector judges alone (kind = \"builtin\" under [evaluator] \
+                 says that this is meant)"
+            ),
+        },
+    };
+    Some(finding)
+}
+
+/// Whether the evaluator has a credential. Whether that is a good one is seen when it is used.
+fn logged_in(settings: &Evaluator, path: &str) -> Finding {
+    let own = environment::own_without(&BTreeSet::new());
+    let credential = Credential::find(settings, &own);
+    match (credential.missing(settings), credential.place()) {
+        (Some(how), _) => Finding { verdict: Verdict::Note, text: format!("evaluator: {path}, but {how}") },
+        (None, Some(place)) => Finding::good(format!("evaluator: {path}, logged in by {place}")),
+        (None, None) => Finding::good(format!("evaluator: {path}")),
+    }
+}
+
+/// Where a program is that is started in `folder` with this environment, or what is wrong with it. `setting` names it.
+fn runnable(
+    program: &str,
+    setting: &str,
+    folder: &Path,
+    env: &BTreeMap<String, String>,
+    inherit_env: &[String],
+) -> Result<String, String> {
+    if program.contains('/') {
+        let path = folder.join(program);
+        return if is_executable(&path) {
+            Ok(format!("{} can be run", path.display()))
+        } else {
+            Err(format!("{} is no program that can be run; install it or correct {setting}", path.display()))
         };
     }
-    let own = agent.env.get("PATH").map(OsString::from);
-    let inherited = || env::var_os("PATH").filter(|_| agent.inherit_env.iter().any(|name| name == "PATH"));
+    let own = env.get("PATH").map(OsString::from);
+    let inherited = || env::var_os("PATH").filter(|_| inherit_env.iter().any(|name| name == "PATH"));
     let Some(path) = own.or_else(inherited) else {
-        return Finding::bad(format!(
-            "{name}: the agent gets no PATH to find {program} on; add PATH to inherit_env"
-        ));
+        return Err(format!("it gets no PATH to find {program} on; add PATH to inherit_env"));
     };
     let found: Option<PathBuf> =
         env::split_paths(&path).map(|folder| folder.join(program)).find(|candidate| is_executable(candidate));
-    found.map_or_else(
-        || Finding::bad(format!("{name}: {program} is not on the PATH; install it or correct command")),
-        |found| Finding::good(format!("{name}: {program} is {}", found.display())),
-    )
+    let missing = || format!("{program} is not on the PATH; install it or correct {setting}");
+    found.map(|found| format!("{program} is {}", found.display())).ok_or_else(missing)
 }
 
 fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether the webhooks take a test event, all at the same time.
+fn endpoints(config: &Config) -> Vec<Finding> {
+    if config.webhooks.is_empty() {
+        return vec![Finding::bad("no [[webhook]] is configured, so that no test event was sent".to_owned())];
+    }
+    let runtime = match super::runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return vec![Finding::bad(format!("the webhooks could not be tried: {error}"))],
+    };
+    let tries = config.webhooks.iter().map(webhook::examine);
+    let tried = runtime.block_on(futures_util::future::join_all(tries));
+    tried.into_iter().map(|tried| tried.map_or_else(Finding::bad, Finding::good)).collect()
 }
 
 /// Whether the networks let herder in, all at the same time.

@@ -9,18 +9,22 @@ mod shell;
 mod transfer;
 
 use std::fmt::Display;
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{self, Config};
 use crate::demo;
 use crate::outbox::redact::Redactor;
+use crate::reload::Source;
 use crate::run::{self, Ended};
 use crate::telemetry::{self, LogFormat};
 
@@ -44,7 +48,7 @@ const BLOCKING_THREADS: usize = 16;
 
 /// A chat bot that runs AI coding agents and keeps them honest.
 #[derive(Debug, Parser)]
-#[command(name = "herder", version, disable_help_subcommand = true, after_help = AFTER_HELP)]
+#[command(name = "herder", version, after_help = AFTER_HELP)]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -74,6 +78,11 @@ struct Logs {
 }
 
 impl Global {
+    /// Where the configuration comes from.
+    fn source(&self) -> Source {
+        Source { file: self.config.clone(), data_dir: self.data_dir.clone() }
+    }
+
     /// The data folder, for what needs nothing else of the configuration.
     fn data_dir(&self) -> PathBuf {
         self.data_dir.clone().unwrap_or_else(|| config::data_dir(&self.config))
@@ -93,6 +102,9 @@ enum Own {
         /// Connect to no server
         #[arg(long)]
         offline: bool,
+        /// Send a test event to every webhook
+        #[arg(long, conflicts_with = "offline")]
+        webhooks: bool,
     },
     /// Ask a few questions and write the configuration file
     Init,
@@ -158,7 +170,7 @@ fn perform(cli: Cli) -> ExitCode {
     let global = cli.global;
     match cli.command {
         Own::Run { logs } => run(&global, &logs),
-        Own::Check { offline } => check::check(&global, offline),
+        Own::Check { offline, webhooks } => check::check(&global, offline, webhooks),
         Own::Init => init::init(&global.config),
         Own::Demo { port, no_tour, logs } => demo(&global, port, !no_tour, &logs),
         Own::Export { output } => transfer::export(&global.data_dir(), output.as_deref()),
@@ -185,14 +197,10 @@ fn failed(what: impl Display) -> ExitCode {
 }
 
 fn load(global: &Global) -> Result<Config, ExitCode> {
-    let mut config = config::load(&global.config).map_err(|problems| {
+    global.source().load().map_err(|problems| {
         complain(&problems);
         ExitCode::from(MISCONFIGURED)
-    })?;
-    if let Some(folder) = &global.data_dir {
-        config.data_dir.clone_from(folder);
-    }
-    Ok(config)
+    })
 }
 
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
@@ -219,7 +227,7 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
         Err(code) => return code,
     };
     let file = global.config.display().to_string();
-    if let Err(error) = telemetry::start(logs.log_format, Redactor::new(&config.secrets)) {
+    if let Err(error) = telemetry::start(logs.log_format, config.redactor.clone()) {
         complain(format_args!("herder: {error}"));
         return ExitCode::from(MISCONFIGURED);
     }
@@ -232,14 +240,15 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
         Err(error) => return failed(format_args!("threads cannot be started: {error}")),
     };
     let ended = runtime.block_on(async {
-        let shutdown = CancellationToken::new();
-        let signals = signals()?;
+        let (shutdown, reload) = (CancellationToken::new(), Arc::new(Notify::new()));
+        let (signals, terminal) = (signals()?, has_terminal());
         #[expect(
             clippy::disallowed_methods,
             reason = "it ends with the runtime, which lives as long as what it ends"
         )]
-        tokio::spawn(end_on(signals, shutdown.clone()));
-        let options = run::Options { welcome: Some(welcome), ..run::Options::default() };
+        tokio::spawn(heed(signals, terminal, shutdown.clone(), Arc::clone(&reload)));
+        let source = Some(global.source());
+        let options = run::Options { welcome: Some(welcome), source, reload, ..run::Options::default() };
         Box::pin(run::run(config, options, shutdown)).await.map_err(io::Error::other)
     });
     match ended {
@@ -259,19 +268,38 @@ fn welcome(how_to_join: &str) {
     say(format_args!("No network is configured; join herder's own IRC server:\n{how_to_join}"));
 }
 
-/// SIGTERM, SIGINT and SIGHUP (the terminal is closed), listened for before anything is started.
+/// SIGTERM, SIGINT and SIGHUP, listened for before anything is started.
 fn signals() -> io::Result<[Signal; 3]> {
     Ok([signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?])
 }
 
-/// Cancels `shutdown` at the first signal. A second one changes nothing: the drain has a bound of its own.
-async fn end_on([mut terminate, mut interrupt, mut hangup]: [Signal; 3], shutdown: CancellationToken) {
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-        _ = hangup.recv() => {}
+/// Cancels `shutdown` at SIGTERM, SIGINT, or when the terminal is closed; a second one changes nothing, because the drain has
+/// a bound of its own. Any other SIGHUP rings `reload`.
+async fn heed(
+    [mut terminate, mut interrupt, mut hangup]: [Signal; 3],
+    began_in_a_terminal: bool,
+    shutdown: CancellationToken,
+    reload: Arc<Notify>,
+) {
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+            _ = hangup.recv() => {
+                if began_in_a_terminal && !has_terminal() {
+                    break;
+                }
+                reload.notify_one();
+            }
+        }
     }
     shutdown.cancel();
+}
+
+/// Whether the process has a terminal that could be closed: the kernel takes it away from all its processes before it
+/// sends them SIGHUP for that.
+fn has_terminal() -> bool {
+    File::open("/dev/tty").is_ok()
 }
 
 fn demo(global: &Global, port: u16, tour: bool, logs: &Logs) -> ExitCode {

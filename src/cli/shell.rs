@@ -26,7 +26,7 @@ pub(super) struct Typed {
     json: bool,
 }
 
-/// The commands of the table that the shell has. `help` is its own.
+/// The commands of the table that the shell has. `help` is the command line's own: `herder help pause` needs no herder that runs.
 fn table() -> impl Iterator<Item = &'static commands::Command> {
     COMMANDS.iter().copied().filter(|command| command.name != "help")
 }

@@ -1,21 +1,21 @@
 //! `[[agent]]`: the agents that are written in the file.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use regex::Regex;
-use secrecy::SecretString;
 
+use crate::core::card::{TAGS_MAX, is_tag};
 use crate::core::id::{AccountName, AgentName};
 use crate::core::outcome::Category;
 use crate::core::spec::{AgentSpec, Autonomy, Pattern, Permissions, PromptMode, Relay, Runtime};
 
+use crate::runtime::isolation::{PUSH, is_credential};
 use crate::tools::places;
 
 use super::section::Section;
-use super::{IrcNetwork, spending, validate};
+use super::{IrcNetwork, environment, spending, validate};
 
 /// What stands for the prompt in a command line.
 const PROMPT: &str = "{prompt}";
@@ -33,12 +33,6 @@ const CATEGORIES: [(&str, Category); 10] = [
     ("context-overflow", Category::ContextOverflow),
     ("sandbox-denial", Category::SandboxDenial),
 ];
-
-/// Parts of the names of variables whose values are secrets: they are blacked out wherever herder speaks.
-const SECRET_WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
-
-/// Values shorter than this are no secrets, and blacking them out would make posts unreadable.
-const SECRET_MIN: usize = 8;
 
 /// Reads every `[[agent]]`.
 pub(super) fn agents(top: &Section<'_>, irc: &[IrcNetwork], data_dir: &Path) -> Vec<AgentSpec> {
@@ -129,9 +123,11 @@ fn agent(section: &Section<'_>, name: Option<AgentName>) -> Option<AgentSpec> {
     }
     choices(section, &mut spec);
     command(section, &mut spec, runtime);
-    environment(section, &mut spec);
+    variables(section, &mut spec);
+    isolation(section, &mut spec);
     spec.patterns = patterns(section, runtime);
     spec.channels = channels(section);
+    spec.tags = tags(section);
     known.then_some(spec)
 }
 
@@ -146,6 +142,25 @@ fn channels(section: &Section<'_>) -> Vec<String> {
         }
     }
     texts.into_iter().map(|text| text.value).collect()
+}
+
+/// What it is good for, as tasks can ask for it.
+fn tags(section: &Section<'_>) -> Vec<String> {
+    let texts = section.texts("tags").unwrap_or_default();
+    if texts.len() > TAGS_MAX {
+        section.problem("tags", format!("an agent has at most {TAGS_MAX}"));
+    }
+    for text in texts.iter().filter(|text| !is_tag(&text.value)) {
+        let why = format!(
+            "\"{}\" cannot be a tag; use small letters, digits and hyphens inside, e.g. tags = [\"rust\"]",
+            text.value
+        );
+        section.problem_at(text.line, "tags", why);
+    }
+    let mut tags: Vec<String> = texts.into_iter().map(|text| text.value).collect();
+    tags.sort();
+    tags.dedup();
+    tags
 }
 
 fn runtime(section: &Section<'_>) -> Option<Runtime> {
@@ -255,49 +270,41 @@ fn command(section: &Section<'_>, spec: &mut AgentSpec, runtime: Option<Runtime>
     }
 }
 
-fn environment(section: &Section<'_>, spec: &mut AgentSpec) {
-    let reading = section.reading;
-    for (name, text) in section.texts_by_name("env").unwrap_or_default() {
-        if let Err(why) = check_variable(&name) {
-            section.problem_at(text.line, "env", why);
-        } else if text.value.contains('\0') {
-            section.problem_at(text.line, "env", format!("the value of {name} has a NUL in it"));
-        }
-        keep_secret(section, &name, Some(OsString::from(&text.value)));
-        spec.env.insert(name, text.value);
+fn variables(section: &Section<'_>, spec: &mut AgentSpec) {
+    let variables = environment::variables(section);
+    spec.env = variables.env;
+    spec.env_files = variables.env_files;
+    if let Some(inherited) = variables.inherit_env {
+        spec.inherit_env = inherited;
     }
-    let Some(inherited) = section.texts("inherit_env") else { return };
-    for name in &inherited {
-        if let Err(why) = check_variable(&name.value) {
-            section.problem_at(name.line, "inherit_env", why);
-        } else if reading.secret_variables.borrow().contains(&name.value) {
-            let text = format!("{} is herder's own secret, which no agent is given; take it out", name.value);
-            section.problem_at(name.line, "inherit_env", text);
-        }
-        keep_secret(section, &name.value, (reading.around.variable)(&name.value));
-    }
-    spec.inherit_env = inherited.into_iter().map(|name| name.value).collect();
 }
 
-fn check_variable(name: &str) -> Result<(), String> {
-    let first = |c: char| c.is_ascii_alphabetic() || c == '_';
-    if !name.starts_with(first) || !name.chars().all(|c| first(c) || c.is_ascii_digit()) {
-        return Err(format!(
-            "\"{name}\" cannot be a variable; use letters, digits and _, not starting with a digit"
-        ));
+/// What is kept from it, and what of that it is given all the same.
+fn isolation(section: &Section<'_>, spec: &mut AgentSpec) {
+    spec.own_home = section.flag("own_home").unwrap_or(spec.own_home);
+    let credentials = section.texts("credentials").unwrap_or_default();
+    for text in &credentials {
+        if !is_credential(&text.value) {
+            let why = format!(
+                "\"{}\" is none; write git, ssh, gh, or a file below the HOME, e.g. \".codex/auth.json\"",
+                text.value
+            );
+            section.problem_at(text.line, "credentials", why);
+        } else if !spec.own_home && !PUSH.contains(&text.value.as_str()) {
+            let why = format!("{} is a file for a HOME of its own; write own_home = true", text.value);
+            section.problem_at(text.line, "credentials", why);
+        }
     }
-    if name.starts_with("HERDER_") {
-        return Err(format!("{name} is herder's own; variables that start with HERDER_ are not passed on"));
-    }
-    Ok(())
-}
-
-/// An agent may repeat what is in its environment: a value that looks like a secret is blacked out in what herder says.
-fn keep_secret(section: &Section<'_>, name: &str, value: Option<OsString>) {
-    let upper = name.to_ascii_uppercase();
-    let value = value.and_then(|value| value.into_string().ok()).filter(|value| value.len() >= SECRET_MIN);
-    if let Some(value) = value.filter(|_| SECRET_WORDS.iter().any(|word| upper.contains(word))) {
-        section.reading.secrets.borrow_mut().push(SecretString::from(value));
+    spec.credentials = credentials.into_iter().map(|text| text.value).collect();
+    let sandbox = section.texts("sandbox").unwrap_or_default();
+    spec.sandbox = sandbox.into_iter().map(|word| word.value).collect();
+    if spec.sandbox.first().is_some_and(String::is_empty)
+        || spec.sandbox.iter().any(|word| word.contains('\0'))
+    {
+        section.problem(
+            "sandbox",
+            "this cannot be run; write the program first, e.g. [\"bwrap\", \"--ro-bind\", \"/\", \"/\"]",
+        );
     }
 }
 

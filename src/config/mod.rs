@@ -1,19 +1,25 @@
 //! Configuration: a file becomes a checked [`Config`], or every problem in it at once, with line numbers.
 //!
 //! [`load`] reads the TOML with the place of every value ([`section`]), section by section ([`discord`],
-//! [`irc`], [`access`], [`agents`], [`spending`], the rest in [`validate`]). A mistake becomes a [`Problem`] and reading goes on. Whether servers answer and
-//! programs exist is not asked here but by `herder check`.
+//! [`irc`], [`access`], [`agents`], [`spending`], [`evaluator`], [`webhook`], [`quota`], the rest in [`validate`]). A mistake becomes a [`Problem`] and reading goes on. Whether servers answer and
+//! programs exist is not asked here but by `herder check`. What a file that is read again says otherwise, and what of that
+//! counts at once, is in [`changes`].
 
 mod access;
 mod agents;
+mod changes;
 mod discord;
+mod environment;
+mod evaluator;
 mod irc;
 mod problems;
+mod quota;
 mod secrets;
 mod section;
 mod spending;
 mod units;
 mod validate;
+mod webhook;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,10 +31,13 @@ use secrecy::SecretString;
 use crate::core::id::NetworkName;
 use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
+use crate::outbox::Redactor;
 
 pub use discord::{API_URL, Discord, Reach};
+pub use evaluator::{Evaluator, Judge};
 pub use problems::{Problem, Problems};
 pub use units::{duration, size};
+pub use webhook::{DeadMan, Webhook};
 
 /// The file that is read when no other is named.
 pub const FILE: &str = "bot.toml";
@@ -53,13 +62,31 @@ const FILE_MAX: u64 = 16 * 1024 * 1024;
 /// # Errors
 /// Every problem of the file at once.
 pub fn load(path: &Path) -> Result<Config, Problems> {
+    read_file(path, |_| None)
+}
+
+/// Reads and checks a file, unless there is something about its text as a whole.
+fn read_file(path: &Path, amiss: impl Fn(&str) -> Option<&'static str>) -> Result<Config, Problems> {
     let file = path.display().to_string();
-    let text = match text_of(path) {
+    let text = text_of(path).and_then(|text| match amiss(&text) {
+        Some(why) => Err(why.to_owned()),
+        None => Ok(text),
+    });
+    let text = match text {
         Ok(text) => text,
         Err(why) => return Err(Problems::whole_file(file, why)),
     };
     let around = section::Surroundings { folder: folder_of(path), variable: &|name| std::env::var_os(name) };
     validate::read(&text, &file, &around).map(|read| read.config)
+}
+
+/// [`load`] for a herder that runs: a file with nothing in it is one that is being written, and no wish to stop everything.
+///
+/// # Errors
+/// Every problem of the file at once.
+pub fn load_again(path: &Path) -> Result<Config, Problems> {
+    let empty = "the file is empty; while herder runs that would remove every agent";
+    read_file(path, |text| text.trim().is_empty().then_some(empty))
 }
 
 /// Checks a text that is to become a file in the current folder. Variables with secrets need not be set yet.
@@ -128,10 +155,18 @@ pub struct Config {
     pub history: History,
     /// The agents' own tools.
     pub tools: Tools,
+    /// Who judges their turns.
+    pub evaluator: Evaluator,
+    /// Who outside is told of agents.
+    pub webhooks: Vec<Webhook>,
+    /// Which page is asked for while herder is well.
+    pub deadman: Option<DeadMan>,
     /// Agents written in the file.
     pub agents: Vec<AgentSpec>,
     /// Every secret of the file, and every variable an agent gets that looks like one, for redaction.
     pub secrets: Vec<SecretString>,
+    /// Knows them, and what is learnt while herder runs.
+    pub redactor: Redactor,
     /// Variables of the environment that herder's own secrets come from: no agent ever inherits them.
     pub secret_variables: BTreeSet<String>,
     /// No network is configured: the embedded server on loopback is the only one.
@@ -300,6 +335,7 @@ mod tests {
         assert_eq!(config.policy, empty.policy);
         assert_eq!(config.history, empty.history);
         assert_eq!(config.tools, empty.tools);
+        assert_eq!(format!("{:?}", config.evaluator), format!("{:?}", empty.evaluator));
         assert_eq!(config.access, empty.access);
         assert_eq!((config.name, config.data_dir, config.locale), (empty.name, empty.data_dir, empty.locale));
         let short = "[[irc]]\nname = \"libera\"\nserver = \"irc.libera.chat\"";
@@ -317,7 +353,7 @@ mod tests {
         let all = format!(
             "{EXAMPLE}\n[[irc]]\nname = \"x\"\nserver = \"x\"\nserver_password = {{ env = \"PASSWORD\" }}\n{}\n{}",
             "sasl = { mechanism = \"plain\", account = \"a\", password = { env = \"PASSWORD\" } }",
-            "[[agent]]\nname = \"x\"\nruntime = \"command\"\ncommand = [\"cat\"]\nworkspace = \"/\"\npatterns = [{ match = \"x\", category = \"auth\" }]"
+            "[[webhook]]\nurl = \"https://example.org/\"\n[deadman]\nurl = \"https://example.org/\"\n[[agent]]\nname = \"x\"\nruntime = \"command\"\ncommand = [\"cat\"]\nworkspace = \"/\"\npatterns = [{ match = \"x\", category = \"auth\" }]"
         );
         let known = read(&all).expect("this has no problem").known;
         assert!(known.len() > 60, "the keys were not collected: {known:?}");

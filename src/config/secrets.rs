@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
 use secrecy::SecretString;
 
@@ -46,6 +47,16 @@ fn from_variable(source: &Section<'_>, name: &str) -> Option<SecretString> {
         return None;
     };
     usable(source, "env", &format!("the variable {name}"), &value)
+}
+
+/// Reads the secret that `{ file = … }` names, and where it is.
+pub(super) fn in_file(source: &Section<'_>) -> Option<(PathBuf, SecretString)> {
+    let Some(file) = source.filled("file") else {
+        source
+            .problem("", "it is not said where the value is; write a text in quotes or { file = \"path\" }");
+        return None;
+    };
+    Some((source.path(&file.value), from_file(source, &file.value)?))
 }
 
 fn from_file(source: &Section<'_>, name: &str) -> Option<SecretString> {

@@ -69,6 +69,12 @@ pub(super) struct At<T> {
     pub(super) line: usize,
 }
 
+/// A text, or the table that says in which file it is.
+pub(super) enum TextOrFile<'a> {
+    Text(String),
+    File(Section<'a>),
+}
+
 /// One table of the file.
 pub(super) struct Section<'a> {
     pub(super) reading: &'a Reading<'a>,
@@ -273,8 +279,8 @@ impl<'a> Section<'a> {
         Some(texts)
     }
 
-    /// A table of texts, e.g. `{ RUST_LOG = "warn" }`.
-    pub(super) fn texts_by_name(&self, key: &'static str) -> Option<BTreeMap<String, At<String>>> {
+    /// A table of texts or of files that hold one each, e.g. `{ RUST_LOG = "warn", API_KEY = { file = "key" } }`.
+    pub(super) fn texts_by_name(&self, key: &'static str) -> Option<BTreeMap<String, At<TextOrFile<'a>>>> {
         let value = self.value(key)?;
         let Some(table) = value.get_ref().as_table() else {
             self.wrong_type(key, value, "a table of texts, e.g. { RUST_LOG = \"warn\" }");
@@ -282,13 +288,24 @@ impl<'a> Section<'a> {
         };
         let mut texts = BTreeMap::new();
         for (name, item) in table {
-            match item.get_ref().as_str() {
-                Some(text) => {
-                    let line = self.reading.line(name.span().start);
-                    texts.insert(name.get_ref().to_string(), At { value: text.to_owned(), line });
+            let found = name.get_ref().to_string();
+            let value = match item.get_ref() {
+                DeValue::String(text) => TextOrFile::Text(text.to_string()),
+                DeValue::Table(table) => {
+                    let place = format!("{} {key} {found}", self.place);
+                    let path = format!("{}.{key}", self.path);
+                    TextOrFile::File(Self::new(self.reading, place, path, table, item.span()))
                 }
-                None => self.wrong_type(key, item, "a text in quotes"),
-            }
+                DeValue::Integer(_)
+                | DeValue::Float(_)
+                | DeValue::Boolean(_)
+                | DeValue::Datetime(_)
+                | DeValue::Array(_) => {
+                    self.wrong_type(key, item, "a text in quotes, or { file = \"path\" }");
+                    continue;
+                }
+            };
+            texts.insert(found, At { value, line: self.reading.line(name.span().start) });
         }
         Some(texts)
     }
@@ -315,6 +332,31 @@ impl<'a> Section<'a> {
         if let Some(secret) = &secret {
             self.reading.secrets.borrow_mut().push(secret.clone());
         }
+        secret
+    }
+
+    /// An address that may be a secret itself: a text, or where the secret is. What is longer than a host is blacked out
+    /// wherever herder speaks.
+    pub(super) fn address(&self, key: &'static str) -> Option<SecretString> {
+        /// A shorter path is nobody's password.
+        const PATH_MIN: usize = 8;
+        if self.value(key)?.get_ref().as_str().is_none() {
+            return self.secret(key);
+        }
+        let text = self.filled(key)?.value;
+        let secret = SecretString::from(text.clone());
+        let path = text.splitn(4, '/').nth(3).unwrap_or_default();
+        if path.len() >= PATH_MIN {
+            self.reading.secrets.borrow_mut().push(secret.clone());
+        }
+        Some(secret)
+    }
+
+    /// A secret that agents may be given as well, if they ask for the variable it comes from.
+    pub(super) fn shared_secret(&self, key: &'static str) -> Option<SecretString> {
+        let withheld = self.reading.secret_variables.borrow().clone();
+        let secret = self.secret(key);
+        *self.reading.secret_variables.borrow_mut() = withheld;
         secret
     }
 
@@ -471,7 +513,7 @@ pub(super) fn meant(found: &str, known: &[&str]) -> String {
 }
 
 /// `a, b or c`.
-fn listed(words: &[&str]) -> String {
+pub(super) fn listed(words: &[&str]) -> String {
     match words {
         [] => String::new(),
         [word] => (*word).to_owned(),

@@ -4,6 +4,7 @@ use crate::core::id::AccountName;
 use crate::core::policy::Policy;
 use crate::core::spec::{AgentSpec, Runtime};
 use crate::core::usage::{Caps, Price, Prices, SharedCaps};
+use crate::runtime::acp::quirks::Quirks;
 
 use super::section::Section;
 
@@ -66,6 +67,8 @@ pub(super) fn warn(top: &Section<'_>, policy: &Policy, agents: &[AgentSpec]) {
         let dollars = own || policy.caps.in_dollars(&agent.account);
         let capped = dollars || !agent.caps.is_none() || !policy.caps.fleet.is_none();
         let priced = !agent.model.is_empty() && policy.prices.of(&agent.model).is_some();
+        let tokens = agent.caps.in_tokens() || policy.caps.in_tokens(&agent.account);
+        let program = agent.command.first().map_or("", String::as_str);
         match agent.runtime {
             Runtime::Command if capped => top.warn(
                 "limits",
@@ -79,6 +82,14 @@ pub(super) fn warn(top: &Section<'_>, policy: &Policy, agents: &[AgentSpec]) {
                 format!(
                     "codex reports tokens and no dollars; without a price the caps in dollars of {} count its \
                      tokens at the price of the dearest models",
+                    agent.name
+                ),
+            ),
+            Runtime::Acp if tokens && Quirks::of_program(program).counts_last_call => top.warn(
+                "limits",
+                format!(
+                    "{program} names the tokens of a turn's last call of the model alone: the caps in tokens of {} let it \
+                     use more than they say; its dollars are of all of them",
                     agent.name
                 ),
             ),

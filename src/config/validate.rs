@@ -6,11 +6,17 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::core::policy::{Exponential, Intensity, Policy};
+use crate::core::danger::AskPattern;
+use crate::core::policy::{EscalationRules, Exponential, Intensity, Policy};
+use crate::core::quota::QuotaRules;
+use crate::outbox::Redactor;
 
 use super::problems::{Problem, Problems};
 use super::section::{Reading, Section, Surroundings};
-use super::{AccessRules, Config, History, Tools, access, agents, discord, irc, spending};
+use super::{
+    AccessRules, Config, Evaluator, History, Tools, access, agents, discord, evaluator, irc, quota, spending,
+    webhook,
+};
 
 /// What a file that was read leaves behind.
 #[derive(Debug)]
@@ -79,11 +85,23 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     }
     let agents = agents::agents(&top, &irc, &data_dir);
     let mut policy = top.table("supervisor").map_or_else(Policy::default, supervisor);
+    policy.quota = top.table("quota").map_or_else(QuotaRules::default, quota::quota);
     policy.caps = top.table("limits").map(spending::limits).unwrap_or_default();
     policy.prices = spending::prices(&top);
     spending::warn(&top, &policy, &agents);
+    if let Some(section) = top.table("approvals") {
+        approvals(section, &mut policy);
+    }
     let history = top.table("history").map_or_else(History::default, history);
     let tools = top.table("tools").map_or_else(Tools::default, tools);
+    let evaluator = top.table("evaluator").map_or_else(Evaluator::default, evaluator::evaluator);
+    evaluator::hide_credentials(&top, evaluator.judge);
+    policy.evaluator = evaluator.rules();
+    if let Some(section) = top.table("escalation") {
+        policy.escalation = escalation(section, policy.escalation);
+    }
+    let webhooks = webhook::webhooks(&top);
+    let deadman = top.table("deadman").and_then(webhook::deadman);
     let access = match top.table("access") {
         Some(section) => access::rules(section, discord.is_some(), &irc),
         None => AccessRules::default(),
@@ -100,6 +118,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         top.warn("access", text);
     }
     top.finish();
+    let secrets = reading.secrets.take();
     Config {
         embedded: irc.is_empty() && discord.is_none(),
         name,
@@ -111,8 +130,12 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         policy,
         history,
         tools,
+        evaluator,
+        webhooks,
+        deadman,
         agents,
-        secrets: reading.secrets.take(),
+        redactor: Redactor::new(&secrets),
+        secrets,
         secret_variables: reading.secret_variables.take(),
         warnings: reading.warnings.take(),
     }
@@ -124,15 +147,17 @@ fn later_parts(top: &Section<'_>) {
         table.is_empty() || table.iter().any(|(name, value)| name.get_ref() == key && word(value.get_ref()))
     };
     let disabled = |table: &DeTable<'_>| says(table, "enabled", &|value| value.as_bool() == Some(false));
-    let off = |table: &DeTable<'_>| says(table, "kind", &|value| value.as_str() == Some("off"));
-    let nothing = |table: &DeTable<'_>| table.is_empty();
     top.unsupported("web", "the web page and API are", disabled);
-    top.unsupported("evaluator", "the evaluator is", off);
-    top.unsupported("escalation", "escalations are", nothing);
-    top.unsupported("quota", "the account gate is", nothing);
-    top.unsupported("approvals", "confirmations are", nothing);
-    top.unsupported("webhook", "webhooks are", nothing);
 }
+
+/// Whoever is reminded more often than this has no time to answer.
+const REMIND_AFTER_MIN: Duration = Duration::from_secs(60);
+
+/// A call that is repeated more often than this is read by nobody.
+const REMIND_TIMES_MAX: u64 = 100;
+
+/// Nobody has so many agents; more is a slip of the hand.
+const ACTIVE_MAX: u64 = 100_000;
 
 fn supervisor(section: Section<'_>) -> Policy {
     let default = Policy::default();
@@ -154,19 +179,52 @@ fn supervisor(section: Section<'_>) -> Policy {
         tool_timeout: clock("tool_timeout", default.tool_timeout),
         max_task_duration: clock("max_task_duration", default.max_task_duration),
         stop_grace: section.duration("stop_grace", Duration::ZERO).unwrap_or(default.stop_grace),
+        max_active: section
+            .number("max_active", 0..=ACTIVE_MAX)
+            .and_then(|number| u32::try_from(number).ok())
+            .unwrap_or(default.max_active),
+        reassign_after: section.duration("reassign_after", Duration::ZERO).unwrap_or(default.reassign_after),
         // Sections of their own.
+        quota: default.quota,
         prices: default.prices,
         caps: default.caps,
+        confirm_timeout: default.confirm_timeout,
+        always_ask: default.always_ask,
+        evaluator: default.evaluator,
+        escalation: default.escalation,
     };
-    section.unsupported("max_active", "a limit on agents at work is", |_| false);
     section.finish();
     policy
 }
 
+fn approvals(section: Section<'_>, policy: &mut Policy) {
+    if let Some(timeout) = section.duration("timeout", SHORTEST_CLOCK) {
+        policy.confirm_timeout = timeout;
+    }
+    for pattern in section.texts("always_ask").unwrap_or_default() {
+        match AskPattern::new(&pattern.value) {
+            Ok(pattern) => policy.always_ask.push(pattern),
+            Err(reason) => section.problem_at(pattern.line, "always_ask", reason),
+        }
+    }
+    section.finish();
+}
+
+/// `[escalation]`: how people are called.
+fn escalation(section: Section<'_>, default: EscalationRules) -> EscalationRules {
+    let after = section.duration("remind_after", REMIND_AFTER_MIN).unwrap_or(default.after);
+    let times = section.number("remind_times", 0..=REMIND_TIMES_MAX);
+    section.finish();
+    EscalationRules {
+        after,
+        times: times.and_then(|times| u32::try_from(times).ok()).unwrap_or(default.times),
+    }
+}
+
 fn exponential(section: Section<'_>, default: Exponential) -> Exponential {
-    let shortest = Duration::from_millis(1);
-    let base = section.duration("base", shortest).unwrap_or(default.base);
-    let cap = section.duration("cap", shortest).unwrap_or(default.cap);
+    // Without any wait the breaker alone ends a crash loop.
+    let base = section.duration("base", Duration::ZERO).unwrap_or(default.base);
+    let cap = section.duration("cap", Duration::ZERO).unwrap_or(default.cap);
     if cap < base {
         section
             .problem("cap", "the longest wait is shorter than the first; make cap at least as long as base");

@@ -5,14 +5,19 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::ask::{Ask, Rule, Settled};
+use super::dealings::Dealings;
 use super::event::{PauseReason, StopReason, WaitReason};
-use super::id::{AgentName, SessionId, WorkId};
+use super::id::{AgentName, AskId, SessionId, WorkId};
 use super::outcome::{Outcome, Usage};
+use super::promotion::Standing;
 use super::spec::AgentSpec;
 use super::time::Timestamp;
 use super::usage::{Books, Waived, Warned};
+use super::watch::Watch;
 use super::whisper::Whisper;
 use super::work::{Actor, FinishedTask, TaskReport, Work};
+use super::workspace::Workspace;
 
 /// The most finished tasks an agent remembers for `task list`; older ones are in the history.
 pub const FINISHED_MAX: usize = 50;
@@ -34,7 +39,7 @@ pub const QUEUE_MAX: usize = 1000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "kebab-case")]
 pub enum Phase {
-    /// Nothing to do.
+    /// Nothing to do, or waiting for its turn to do it.
     Idle,
     /// A process is owed or not yet ready.
     Starting {
@@ -106,6 +111,9 @@ pub struct Totals {
     pub failures: u64,
     /// Process crashes.
     pub crashes: u64,
+    /// Failures that no row of the runtime's table knew.
+    #[serde(default)]
+    pub unknown: u64,
     /// Turns.
     pub turns: u64,
     /// Tokens and money.
@@ -121,6 +129,9 @@ pub struct Unfinished {
     pub tries: u32,
     /// What the agent said last about it, bounded.
     pub progress: String,
+    /// The turns of those sessions in a line each, oldest first.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub done: VecDeque<String>,
     /// Messages that were steered into those sessions: a new session must hear of them again.
     pub steered: VecDeque<String>,
     /// What the agent has said of it by its tools: it counts when the session is over.
@@ -148,12 +159,18 @@ pub struct Agent {
     /// Whispers that were not handed over yet, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub whispers: VecDeque<Whisper>,
+    /// What the evaluator has seen of it and said.
+    #[serde(default, skip_serializing_if = "Watch::is_new")]
+    pub watch: Watch,
     /// What is known of work that a session had and did not finish, for the next session's recap.
     #[serde(default)]
     pub unfinished: Option<Unfinished>,
-    /// The work whose last session ran into its time limit: it is tried once more, then given up.
+    /// The work whose last session ran into its time limit: it is tried once more, then a person is called.
     #[serde(default)]
     pub timed_out: Option<WorkId>,
+    /// How its workspace stood when that was last looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Workspace>,
     /// Who asked for the stop that runs, if a person did.
     #[serde(default)]
     pub stopped_by: Option<Actor>,
@@ -180,6 +197,9 @@ pub struct Agent {
     pub last_session: SessionId,
     /// How the last session ended.
     pub last_outcome: Option<Outcome>,
+    /// When it met the usage limit of its account, unless a session of it has succeeded since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exhausted: Option<Timestamp>,
     /// Sums.
     pub totals: Totals,
     /// What the current session has used, or the last one.
@@ -188,6 +208,9 @@ pub struct Agent {
     /// What was used in the conversation that the next session can resume.
     #[serde(default)]
     pub conversed: Usage,
+    /// The session whose conversation is not gone on with, because the agent was changed meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forgotten: Option<SessionId>,
     /// What it used by hour and day.
     #[serde(default)]
     pub books: Books,
@@ -206,6 +229,18 @@ pub struct Agent {
     /// What its tokens came to by the runtime's own word, as a part of [`super::usage::PROVISIONAL`].
     #[serde(default)]
     pub rate: Option<f64>,
+    /// Questions that are open, oldest first.
+    #[serde(default)]
+    pub asks: Vec<Ask>,
+    /// Questions that are over, oldest first.
+    #[serde(default)]
+    pub settled: VecDeque<Settled>,
+    /// What is allowed without asking, oldest first.
+    #[serde(default)]
+    pub rules: Vec<Rule>,
+    /// What it and the board have between them.
+    #[serde(default, skip_serializing_if = "Dealings::is_none")]
+    pub board: Box<Dealings>,
 }
 
 impl Default for Agent {
@@ -219,8 +254,10 @@ impl Default for Agent {
             current: None,
             finished: VecDeque::new(),
             whispers: VecDeque::new(),
+            watch: Watch::default(),
             unfinished: None,
             timed_out: None,
+            workspace: None,
             stopped_by: None,
             process: None,
             survivor: None,
@@ -233,15 +270,21 @@ impl Default for Agent {
             breaker: Breaker::default(),
             last_session: SessionId::default(),
             last_outcome: None,
+            exhausted: None,
             totals: Totals::default(),
             meter: Usage::default(),
             conversed: Usage::default(),
+            forgotten: None,
             books: Books::default(),
             waived: Vec::new(),
             warned: Vec::new(),
             spiked: None,
             unpriced: None,
             rate: None,
+            asks: Vec::new(),
+            settled: VecDeque::new(),
+            rules: Vec::new(),
+            board: Box::default(),
         }
     }
 }
@@ -266,9 +309,28 @@ impl Agent {
         u32::try_from(self.queue.len() + usize::from(self.current.is_some())).unwrap_or(u32::MAX)
     }
 
-    /// When `Input::Tick` is due, if a countdown runs.
+    /// A question that is open.
+    #[must_use]
+    pub fn open_ask(&self, id: AskId) -> Option<&Ask> {
+        self.asks.iter().find(|ask| ask.id == id)
+    }
+
+    /// A question that is over, as long as it is known.
+    #[must_use]
+    pub fn settled_ask(&self, id: AskId) -> Option<&Settled> {
+        self.settled.iter().rev().find(|settled| settled.ask.id == id)
+    }
+
+    /// When `Input::Tick` is due: a countdown or the time for an answer ends, or people are to be reminded.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
+        let asks = self.asks.iter().map(|ask| ask.until);
+        asks.chain(self.countdown()).chain(self.watch.remind_at()).min()
+    }
+
+    /// When the countdown to the next session ends, if one runs.
+    #[must_use]
+    pub fn countdown(&self) -> Option<Timestamp> {
         match self.phase {
             Phase::Waiting { until, .. } => Some(until),
             Phase::Idle
@@ -296,6 +358,25 @@ impl Agent {
             | Phase::Degraded
             | Phase::Removed => None,
         }
+    }
+
+    /// Since when it has work that it could begin with; `None`: it has none, or is in no state to.
+    #[must_use]
+    pub fn wants(&self) -> Option<Timestamp> {
+        let spec = self.spec.as_ref().filter(|_| self.phase == Phase::Idle)?;
+        match self.queue.front() {
+            Some(work) => Some(self.since.max(work.at)),
+            None => spec.looping.then_some(self.since),
+        }
+    }
+
+    /// How it stands in the line for a place at work.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        if self.session().is_some() {
+            return Standing::Active;
+        }
+        self.wants().map_or(Standing::Rests, Standing::Wants)
     }
 
     /// How long it has been in its phase.

@@ -1,17 +1,28 @@
 //! The only writer of an agent's state: total, so that every journal can be replayed, also one from a state that this
 //! version would not have reached.
 
+mod asks;
+mod board;
+pub(super) mod counters;
+mod watch;
+
+use std::sync::Arc;
+
 use super::agent::{Agent, Breaker, FINISHED_MAX, Phase, ProcessRecord, Unfinished};
-use super::breaker::remember;
+use super::ask::AskEnd;
+use super::card::Attempt;
+use super::context::{DONE_KEPT, brief};
 use super::cut::both_ends;
+use super::detail::Detail;
 use super::event::{Event, PauseReason, StopReason};
 use super::id::{SessionId, WorkId};
 use super::outcome::{Category, Outcome, Usage};
 use super::recap::{PROGRESS_MAX, bounded};
 use super::spec::AgentSpec;
 use super::time::Timestamp;
-use super::usage::{PROVISIONAL, Waived, Warned};
-use super::whisper::Whisper;
+use super::usage::{Waived, Warned};
+use super::watch::{Open, Told};
+use super::whisper::{Tone, Whisper};
 use super::work::{Actor, FinishedTask, TaskEnd, Work, WorkKind};
 
 /// The most steered messages that are kept for a recap; a turn that took more has long seen the first.
@@ -24,11 +35,14 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::Edited { spec, .. } => edited(agent, spec),
         Event::Removed { .. } => removed(agent, at),
         Event::Queued { work } => queued(agent, work),
+        Event::TaskTaken { number, work } => board::taken(agent, *number, work, at),
+        Event::TaskHandedBack { work, onward, by } => board::handed_back(agent, *work, onward, by),
+        Event::BoardHeard { up_to } => agent.board.heard(*up_to),
         Event::Cleared { works, .. } => cleared(agent, works),
         Event::Steered { work, .. } => steered(agent, *work),
         Event::TaskEnded { work, end, note } => task_ended(agent, *work, *end, note, at),
         Event::Whispered { whisper } => whispered(agent, whisper),
-        Event::WhispersDelivered { whispers, .. } => {
+        Event::WhispersDelivered { whispers, .. } | Event::WhispersDropped { whispers, .. } => {
             agent.whispers.retain(|waiting| !whispers.contains(&waiting.id));
         }
         Event::TaskReported { work, report, .. } => {
@@ -44,7 +58,7 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         }
         Event::UsageRecorded { session, usage } => {
             if agent.session() == Some(*session) {
-                spend(agent, *usage, at);
+                counters::spend(agent, *usage, at);
             }
         }
         Event::CapNear { cap, at, limit, percent, .. } => {
@@ -67,6 +81,7 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
             }
         }
         Event::Ready { session } => ready(agent, *session, at),
+        Event::WorkspaceSeen { workspace, .. } => agent.workspace = Some(workspace.clone()),
         Event::ConversationNamed { conversation, .. } => {
             agent.conversation = Some(conversation.clone());
             agent.conversed = agent.meter;
@@ -80,7 +95,7 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
             }
             session_ended(agent, *session, outcome, at);
         }
-        Event::Requeued { work } => requeued(agent, *work),
+        Event::Requeued { work } => requeued(agent, *work, at),
         Event::Waiting { until, reason } => {
             enter(agent, Phase::Waiting { until: *until, reason: *reason }, at)
         }
@@ -90,6 +105,20 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
             }
         }
         Event::PausePending { by } => agent.pause_pending = Some(by.clone()),
+        Event::TurnObserved { turn, keep } => agent.watch.see(Arc::clone(turn), *keep),
+        Event::EvaluationBegun { number, finding } => {
+            agent.watch.begin(Open { number: *number, finding: finding.clone() });
+        }
+        Event::Evaluated { number, judgement, usage, unmetered } => {
+            agent.watch.count_unmetered(*unmetered);
+            watch::evaluated(agent, *number, judgement, *usage, at);
+        }
+        Event::DetectorStoodIn { .. } => watch::stood_in(agent),
+        Event::Escalated { escalation } => watch::escalated(agent, escalation),
+        Event::EscalationReminded { id, next } => watch::reminded(agent, *id, *next),
+        Event::EscalationAcked { id, by } => watch::acked(agent, *id, by),
+        Event::EscalationAnswered { id, answer, by } => watch::answered(agent, *id, *answer, by, at),
+        Event::WhisperMarked { id, mark, .. } => agent.watch.mark(*id, *mark),
         Event::Paused { reason } => halt(agent, Phase::Paused { reason: reason.clone() }, at),
         Event::Resumed { .. } => resumed(agent, at),
         Event::AccountOpened { .. } => account_opened(agent, at),
@@ -104,8 +133,18 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         }
         Event::Degraded { .. } => halt(agent, Phase::Degraded, at),
         Event::SupervisorPanicked { message } => supervisor_panicked(agent, message, at),
+        Event::Asked { ask } => asks::asked(agent, ask),
+        Event::AskedAgain { ask, session, key } => asks::asked_again(agent, *ask, *session, *key),
+        Event::Answered { ask, answer, by } => {
+            let end = AskEnd::Answered { answer: answer.clone(), by: by.clone() };
+            asks::over(agent, *ask, end, at);
+        }
+        Event::AskExpired { ask } => asks::over(agent, *ask, AskEnd::Expired, at),
+        Event::AskDropped { ask } => asks::over(agent, *ask, AskEnd::Dropped, at),
+        Event::RuleAdded { rule } => asks::rule_added(agent, rule),
+        Event::RuleRemoved { rule, .. } => agent.rules.retain(|known| known.id != *rule),
         // For the log alone; what follows from it is recorded by the events after it.
-        Event::ClockRanOut { .. } | Event::PermissionDenied { .. } => {}
+        Event::ClockRanOut { .. } | Event::PermissionDenied { .. } | Event::PermissionDecided { .. } => {}
     }
 }
 
@@ -114,8 +153,9 @@ fn enter(agent: &mut Agent, phase: Phase, at: Timestamp) {
     agent.since = at;
 }
 
-/// A phase that only a person leaves; whoever wanted a pause has it.
+/// A phase that only a person leaves; whoever wanted a pause has it, and nobody is judged in it.
 fn halt(agent: &mut Agent, phase: Phase, at: Timestamp) {
+    agent.watch.start_afresh();
     agent.pause_pending = None;
     enter(agent, phase, at);
 }
@@ -123,12 +163,16 @@ fn halt(agent: &mut Agent, phase: Phase, at: Timestamp) {
 fn added(agent: &mut Agent, spec: &AgentSpec, at: Timestamp) {
     if agent.phase == Phase::Removed {
         // The numbers of its sessions go on: they are in the markers of processes and in the history. So do its tasks,
-        // whose numbers people know, and what it used: nobody gets past a cap by adding an agent anew.
+        // whose numbers people know, and what it used: nobody gets past a cap by adding an agent anew. What an evaluation
+        // of before says is nothing that one of now says.
         *agent = Agent {
             last_session: agent.last_session,
             finished: std::mem::take(&mut agent.finished),
             books: std::mem::take(&mut agent.books),
             waived: std::mem::take(&mut agent.waived),
+            watch: agent.watch.added_again(),
+            // What the board has numbered stays numbered.
+            board: std::mem::take(&mut agent.board),
             ..Agent::default()
         };
     }
@@ -137,11 +181,17 @@ fn added(agent: &mut Agent, spec: &AgentSpec, at: Timestamp) {
 }
 
 fn edited(agent: &mut Agent, spec: &AgentSpec) {
-    let elsewhere =
-        agent.spec.as_ref().is_some_and(|old| old.runtime != spec.runtime || old.workspace != spec.workspace);
-    if elsewhere {
-        // A conversation belongs to its runtime and its folder.
+    if let Some(old) = agent.spec.as_ref().filter(|old| !spec.goes_on_with(old)) {
+        if old.runtime != spec.runtime || old.workspace != spec.workspace {
+            agent.workspace = None;
+        }
         agent.conversation = None;
+        // What the running session says of its conversation comes too late.
+        agent.forgotten = agent.session();
+    }
+    if agent.spec.as_ref().is_some_and(|old| old.account != spec.account) {
+        // What it met was another account's.
+        agent.exhausted = None;
     }
     agent.spec = Some(spec.clone());
 }
@@ -155,13 +205,18 @@ fn queued(agent: &mut Agent, work: &Work) {
     let known = agent.current.as_ref().is_some_and(|current| current.id == work.id)
         || agent.queue.iter().any(|queued| queued.id == work.id);
     if !known {
-        agent.queue.push_back(work.clone());
+        board::enqueue(agent, work.clone());
     }
 }
 
 fn whispered(agent: &mut Agent, whisper: &Whisper) {
-    if !agent.whispers.iter().any(|known| known.id == whisper.id) {
-        agent.whispers.push_back(whisper.clone());
+    if agent.whispers.iter().any(|known| known.id == whisper.id) {
+        return;
+    }
+    agent.whispers.push_back(whisper.clone());
+    if whisper.tone != Tone::Person {
+        let Whisper { id, at, text, .. } = whisper.clone();
+        agent.watch.tell(Told { id, at, text, mark: None });
     }
 }
 
@@ -196,15 +251,25 @@ fn steered(agent: &mut Agent, id: WorkId) {
     }
 }
 
-fn task_ended(agent: &mut Agent, id: WorkId, end: TaskEnd, note: &str, at: Timestamp) {
+fn task_ended(agent: &mut Agent, id: WorkId, end: TaskEnd, note: &Detail, at: Timestamp) {
     let Some(work) = take(agent, id) else { return };
+    board::part_over(agent, &work, end);
     while agent.finished.len() >= FINISHED_MAX {
         agent.finished.pop_front();
     }
-    agent.finished.push_back(FinishedTask { work, end, at, note: note.to_owned() });
+    agent.finished.push_back(FinishedTask { work, end, at, note: note.clone() });
+}
+
+/// What the turns of a session are about: its work, but for the rounds of a loop, which have one name together.
+pub(super) fn subject(work: &Work) -> Option<WorkId> {
+    (work.kind != WorkKind::Round).then_some(work.id)
 }
 
 fn session_started(agent: &mut Agent, session: SessionId, work: &Work, at: Timestamp) {
+    // Other work is judged by itself; the rounds of a loop are one and the same.
+    if agent.watch.window.back().is_some_and(|turn| turn.work != subject(work)) {
+        agent.watch.start_afresh();
+    }
     agent.queue.retain(|queued| queued.id != work.id);
     agent.current = Some(work.clone());
     for whisper in &mut agent.whispers {
@@ -216,6 +281,7 @@ fn session_started(agent: &mut Agent, session: SessionId, work: &Work, at: Times
             work: work.id,
             tries: 0,
             progress: String::new(),
+            done: Default::default(),
             steered: Default::default(),
             report: None,
         });
@@ -255,16 +321,22 @@ fn stop_requested(
 }
 
 fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: Timestamp) {
+    asks::session_ended(agent, session);
     if agent.session() != Some(session) {
         return;
     }
     agent.process = None;
     agent.stopped_by = None;
-    count(agent, outcome, at);
+    counters::count(agent, outcome, at);
     agent.totals.turns = agent.totals.turns.saturating_add(outcome.turns.into());
-    spend(agent, outcome.usage, at);
+    counters::spend(agent, outcome.usage, at);
     if let Some(unfinished) = &mut agent.unfinished {
         unfinished.tries = unfinished.tries.saturating_add(1);
+        let turns = agent.watch.window.iter().filter(|turn| turn.session == session);
+        unfinished.done.extend(turns.filter_map(|turn| brief(turn)));
+        while unfinished.done.len() > DONE_KEPT {
+            unfinished.done.pop_front();
+        }
         if let Some(text) = outcome.text.as_ref().filter(|text| !text.trim().is_empty()) {
             unfinished.progress = both_ends(text, PROGRESS_MAX);
         }
@@ -282,127 +354,24 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
     enter(agent, Phase::Idle, at);
 }
 
-/// Takes in what the session has used by now. Less than before is no reading of the same meter, and counts nothing.
-fn spend(agent: &mut Agent, usage: Usage, at: Timestamp) {
-    let usage = usage.sane();
-    if usage.tokens() < agent.meter.tokens() || usage == agent.meter {
-        return;
-    }
-    let account = agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
-    let step = usage.since(agent.meter);
-    agent.meter = usage;
-    agent.totals.usage.add(step);
-    agent.conversed.add(step);
-    agent.books.enter(&account, step, at);
-    let provisional = PROVISIONAL.of(usage);
-    if usage.cost_usd > 0.0 && usage.estimated_usd == 0.0 && provisional > 0.0 {
-        agent.rate = Some((usage.cost_usd / provisional).clamp(0.01, 10.0));
-    }
-}
-
-/// What a session's end does to the counters.
-fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
-    match outcome.category {
-        Category::Success => {
-            agent.totals.successes = agent.totals.successes.saturating_add(1);
-            clear_counters(agent);
-        }
-        Category::MaxTurns => clear_counters(agent),
-        Category::RateLimit | Category::Quota => count_limit(agent, outcome, at),
-        Category::Transient | Category::TaskTimeout => count_failure(agent, at),
-        Category::Permanent | Category::ContextOverflow | Category::SandboxDenial | Category::Hung => {
-            // The next session starts clean: what was refused or hung would only be resumed.
-            agent.conversation = None;
-            count_failure(agent, at);
-        }
-        Category::Crash => count_crash(agent, at),
-        // Nobody's fault, the account's, or the runtime's own wish: no restart follows from them.
-        Category::Billing
-        | Category::Auth
-        | Category::Budget
-        | Category::DoNotRestart
-        | Category::Interrupted => {}
-    }
-    let same_again = agent.current.as_ref().filter(|_| outcome.category == Category::TaskTimeout);
-    if let Some(work) = same_again {
-        agent.timed_out = Some(work.id);
-    }
-}
-
-fn clear_counters(agent: &mut Agent) {
-    agent.failures = 0;
-    agent.crashes = 0;
-    agent.past_resets = 0;
-}
-
-fn count_failure(agent: &mut Agent, at: Timestamp) {
-    agent.past_resets = 0;
-    agent.failures = agent.failures.saturating_add(1);
-    agent.totals.failures = agent.totals.failures.saturating_add(1);
-    remember(&mut agent.failure_times, at);
-}
-
-fn count_crash(agent: &mut Agent, at: Timestamp) {
-    agent.past_resets = 0;
-    agent.crashes = agent.crashes.saturating_add(1);
-    agent.totals.failures = agent.totals.failures.saturating_add(1);
-    agent.totals.crashes = agent.totals.crashes.saturating_add(1);
-    remember(&mut agent.failure_times, at);
-    remember(&mut agent.crash_times, at);
-}
-
-/// Consecutive limits whose reset was already past that are believed; from the next one on the schedule is used.
-pub(super) const PAST_RESETS_BELIEVED: u32 = 2;
-
-fn count_limit(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
-    match outcome.resets_at {
-        Some(reset) if reset > at => agent.past_resets = 0,
-        Some(_) => {
-            let past = agent.past_resets.saturating_add(1);
-            if past > PAST_RESETS_BELIEVED {
-                count_failure(agent, at);
-            }
-            agent.past_resets = past;
-        }
-        None => count_failure(agent, at),
-    }
-}
-
-fn requeued(agent: &mut Agent, id: WorkId) {
+fn requeued(agent: &mut Agent, id: WorkId, at: Timestamp) {
     if agent.current.as_ref().is_none_or(|work| work.id != id) {
         return;
     }
     let Some(mut work) = agent.current.take() else { return };
-    if agent.last_outcome.as_ref().is_some_and(|outcome| failed(outcome.category)) {
+    if let Some(outcome) = agent.last_outcome.as_ref().filter(|outcome| counters::failed(outcome.category)) {
         work.attempts = work.attempts.saturating_add(1);
+        if let Some(name) = agent.name().cloned().filter(|_| work.kind == WorkKind::Task) {
+            let (session, category, detail) = (agent.last_session, outcome.category, outcome.detail.clone());
+            work.card_mut().tried(Attempt { agent: name, session, category, detail, at });
+        }
     }
     agent.queue.push_front(work);
 }
 
-/// Whether a session that ended so has tried its work and failed.
-fn failed(category: Category) -> bool {
-    match category {
-        Category::Transient
-        | Category::RateLimit
-        | Category::Quota
-        | Category::Permanent
-        | Category::ContextOverflow
-        | Category::TaskTimeout
-        | Category::SandboxDenial
-        | Category::Hung
-        | Category::Crash
-        | Category::DoNotRestart => true,
-        Category::Success
-        | Category::MaxTurns
-        | Category::Billing
-        | Category::Auth
-        | Category::Budget
-        | Category::Interrupted => false,
-    }
-}
-
 fn resumed(agent: &mut Agent, at: Timestamp) {
     agent.pause_pending = None;
+    agent.watch.start_afresh();
     if agent.breaker == Breaker::Open {
         agent.breaker = Breaker::HalfOpen;
     }
@@ -416,7 +385,12 @@ fn resumed(agent: &mut Agent, at: Timestamp) {
         }
         Phase::Stopping {
             session,
-            reason: StopReason::Pause | StopReason::StopAll | StopReason::Account(_) | StopReason::Cap(_),
+            reason:
+                StopReason::Pause
+                | StopReason::StopAll
+                | StopReason::Account(_)
+                | StopReason::Cap(_)
+                | StopReason::Escalation,
         } => {
             agent.phase = Phase::Stopping { session, reason: StopReason::Restart };
         }
@@ -450,7 +424,7 @@ fn account_opened(agent: &mut Agent, at: Timestamp) {
 }
 
 fn reset(agent: &mut Agent) {
-    clear_counters(agent);
+    counters::clear_counters(agent);
     agent.failure_times.clear();
     agent.crash_times.clear();
     agent.conversation = None;
@@ -459,6 +433,7 @@ fn reset(agent: &mut Agent) {
         // A clean session is told nothing of the one before, but for what people said meanwhile.
         unfinished.tries = 0;
         unfinished.progress.clear();
+        unfinished.done.clear();
     }
     if let Phase::Stopping { session, reason: StopReason::Hung } = agent.phase {
         agent.phase = Phase::Stopping { session, reason: StopReason::Restart };
@@ -466,6 +441,6 @@ fn reset(agent: &mut Agent) {
 }
 
 fn supervisor_panicked(agent: &mut Agent, message: &str, at: Timestamp) {
-    count_crash(agent, at);
+    counters::count_crash(agent, at);
     agent.last_outcome = Some(Outcome::new(Category::Interrupted, message));
 }

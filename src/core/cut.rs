@@ -1,4 +1,4 @@
-//! Long texts: both ends are kept, and a line of its own says how much is missing between them.
+//! Long texts: both ends are kept, and a line of its own says how much is missing between them; or the beginning alone.
 //!
 //! The line is part of the text, in English like the text around it may be anything. Where people read the text,
 //! [`Cut::of`] knows the line again, so that it is counted, and said in their language.
@@ -70,6 +70,35 @@ pub fn both_ends(text: &str, max: usize) -> String {
             format!("{}\n{}\n{}", &text[..head], Cut::Bytes(tail - head).mark(), &text[tail..])
         }
     }
+}
+
+/// Cuts `text` to at most `max` bytes at a character's border.
+#[must_use]
+pub fn bounded(text: &str, max: usize) -> &str {
+    if text.len() <= max {
+        return text;
+    }
+    let end = (0..=max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    &text[..end]
+}
+
+/// `text` as one line: every run of white space is one blank, control characters are gone, at most `max` bytes.
+#[must_use]
+pub fn one_line(text: &str, max: usize) -> String {
+    let mut line = String::with_capacity(text.len().min(max));
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > max {
+            let keep = bounded(&line, max.saturating_sub('…'.len_utf8())).len();
+            line.truncate(keep);
+            line.push('…');
+            break;
+        }
+    }
+    line
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! What has to be done once an event is on disk.
 
+use super::ask::AskKey;
 use super::id::{SessionId, WorkId};
 use super::outcome::Category;
+use super::time::Timestamp;
 use super::work::{Actor, Work};
 
 /// Something to do. Effects are derived from events by `react`, never stored: a replay must not run them.
@@ -20,6 +22,11 @@ pub enum Effect {
         /// Whispers for the head of its prompt, as the agent reads them.
         whispers: Vec<String>,
     },
+    /// Keep what is known of work that is not done where the agent and people can read it; none: there is nothing to keep.
+    Keep {
+        /// The whole text of `context.md`.
+        context: Option<String>,
+    },
     /// Hand a whisper over while the session runs, if there is a way. It waits until it is said that it was.
     Whisper {
         /// The session.
@@ -28,6 +35,11 @@ pub enum Effect {
         whisper: WorkId,
         /// As the agent reads it.
         text: String,
+    },
+    /// Ask the evaluator about the last turns.
+    Evaluate {
+        /// The evaluation's number.
+        number: u32,
     },
     /// The process's record is on disk: the driver may give it its work.
     Go {
@@ -43,6 +55,15 @@ pub enum Effect {
         /// Its text.
         text: String,
     },
+    /// Tell the runtime whether the agent may do what it asked for.
+    Answer {
+        /// The session.
+        session: SessionId,
+        /// What its driver calls the question.
+        key: AskKey,
+        /// Yes or no.
+        allow: bool,
+    },
     /// Run the stop ladder over the session's process tree.
     Stop {
         /// The session.
@@ -50,6 +71,13 @@ pub enum Effect {
     },
     /// The account's gate closes: the root tells the other agents.
     BlockAccount(Category),
+    /// The usage limit of the account is reached: nothing of it begins until one agent has shown that it works again.
+    Exhausted {
+        /// When the limit ends, if the runtime said so.
+        resets_at: Option<Timestamp>,
+    },
+    /// A session has shown that its account works.
+    Proved,
     /// The account's gate opens.
     OpenAccount {
         /// Who resumed an agent of it.

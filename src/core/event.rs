@@ -3,16 +3,25 @@
 //! The names and fields are on disk for good. A change of shape needs a new version of the journal's encoding and a
 //! golden file of the old one (see `journal::encoding`).
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use super::id::{SessionId, WorkId};
+use super::ask::{Ask, AskAnswer, AskKey, DecidedBy, Rule};
+use super::dealings::Onward;
+use super::detail::Detail;
+use super::detector::Finding;
+use super::id::{AskId, SessionId, WorkId};
 use super::input::Clock;
 use super::outcome::{Category, Outcome, Usage};
 use super::spec::AgentSpec;
 use super::time::Timestamp;
+use super::turn::Turn;
 use super::usage::{Cap, Unit};
+use super::watch::{Answer, Escalation, Judgement, Mark};
 use super::whisper::{Way, Whisper};
 use super::work::{Actor, TaskEnd, TaskReport, Work};
+use super::workspace::Workspace;
 
 /// Why a session is being stopped, which decides what follows when it is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +45,10 @@ pub enum StopReason {
     Hung,
     /// One of the agent's own caps is reached: its work goes back to the head of the queue; paused.
     Cap(Cap),
+    /// A person is called: its work goes back to the head of the queue; paused.
+    Escalation,
+    /// The configuration says otherwise how it is run: its work is tried again by the new command.
+    Configured,
 }
 
 /// Why an agent is paused.
@@ -52,6 +65,8 @@ pub enum PauseReason {
     Survivors,
     /// One of its own caps is reached.
     Cap(Cap),
+    /// It cannot get further by itself, and a person was called.
+    Escalation,
 }
 
 /// Why an agent waits.
@@ -94,6 +109,27 @@ pub enum Event {
         /// Which.
         work: Work,
     },
+    /// The board has handed a task over: it waits in the queue from now on.
+    TaskTaken {
+        /// The number of the hand-over: each is taken once.
+        number: u64,
+        /// The task.
+        work: Work,
+    },
+    /// A task that waited, failed or was blocked is the agent's no more: it goes to the board.
+    TaskHandedBack {
+        /// Which.
+        work: WorkId,
+        /// What becomes of it there.
+        onward: Onward,
+        /// Who wanted it.
+        by: Actor,
+    },
+    /// The board has the agent's news on record.
+    BoardHeard {
+        /// The number of the last of them.
+        up_to: u64,
+    },
     /// Messages were dropped from the queue.
     Cleared {
         /// Which.
@@ -131,7 +167,7 @@ pub enum Event {
         /// How.
         end: TaskEnd,
         /// The result or the reason, bounded.
-        note: String,
+        note: Detail,
     },
     /// The agent said of its own task how it stands; that counts when its session is over.
     TaskReported {
@@ -142,7 +178,77 @@ pub enum Event {
         /// What it said.
         report: TaskReport,
     },
-    /// A person said something for the agent alone.
+    /// A turn was seen, for the evaluator.
+    TurnObserved {
+        /// The turn.
+        turn: Arc<Turn>,
+        /// How many of the last turns are kept.
+        keep: usize,
+    },
+    /// The last turns are being judged.
+    EvaluationBegun {
+        /// The evaluation's number.
+        number: u32,
+        /// What the built-in detector has found before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        finding: Option<Finding>,
+    },
+    /// They were judged, or could not be.
+    Evaluated {
+        /// The evaluation's number.
+        number: u32,
+        /// What it came to.
+        judgement: Box<Judgement>,
+        /// What it cost, as far as it is known.
+        #[serde(default)]
+        usage: Usage,
+        /// Nobody can say what it cost, or what more.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unmetered: bool,
+    },
+    /// The evaluator has not judged, and what the built-in detector had found counts instead.
+    DetectorStoodIn {
+        /// The evaluation's number.
+        number: u32,
+    },
+    /// A person is called.
+    Escalated {
+        /// The call.
+        escalation: Box<Escalation>,
+    },
+    /// Nobody answered for a while: people are reminded.
+    EscalationReminded {
+        /// Which call.
+        id: WorkId,
+        /// When they are reminded next.
+        next: Option<Timestamp>,
+    },
+    /// A person has seen it.
+    EscalationAcked {
+        /// Which call.
+        id: WorkId,
+        /// Who.
+        by: Actor,
+    },
+    /// A person has answered it.
+    EscalationAnswered {
+        /// Which call.
+        id: WorkId,
+        /// What.
+        answer: Answer,
+        /// Who.
+        by: Actor,
+    },
+    /// An operator said whether a whisper of the evaluator was called for.
+    WhisperMarked {
+        /// Which.
+        id: WorkId,
+        /// Whether.
+        mark: Mark,
+        /// Who.
+        by: Actor,
+    },
+    /// Something was said for the agent alone, by a person or the evaluator.
     Whispered {
         /// What.
         whisper: Box<Whisper>,
@@ -155,6 +261,13 @@ pub enum Event {
         whispers: Vec<WorkId>,
         /// How.
         way: Way,
+    },
+    /// Whispers of the evaluator that the agent has not got are not handed over any more: they are about work that is given up.
+    WhispersDropped {
+        /// Which.
+        whispers: Vec<WorkId>,
+        /// Who gave the work up.
+        by: Actor,
     },
     /// Work that a session had is given up (abort). Messages have no state of their own, so this is their end.
     Discarded {
@@ -171,6 +284,13 @@ pub enum Event {
         work: Work,
         /// Whether it is the breaker's trial.
         trial: bool,
+    },
+    /// Before its process is started, the workspace was looked at.
+    WorkspaceSeen {
+        /// The session.
+        session: SessionId,
+        /// How it stands.
+        workspace: Workspace,
     },
     /// The process runs.
     ProcessStarted {
@@ -214,9 +334,9 @@ pub enum Event {
         /// Which clock.
         clock: Clock,
         /// What was seen.
-        evidence: String,
+        evidence: Detail,
     },
-    /// The agent asked for permission and was told no, because a person was to answer and none could be asked.
+    /// The agent asked for permission and was told no, because there was nobody who could be asked. Not recorded any more.
     PermissionDenied {
         /// The session.
         session: SessionId,
@@ -271,6 +391,66 @@ pub enum Event {
         model: String,
         /// Whether they are counted at the dearest price, since a cap in dollars holds.
         assumed: bool,
+    },
+    /// The agent asks people something.
+    Asked {
+        /// What.
+        ask: Ask,
+    },
+    /// Another session for the same work asks the same: one question, one answer.
+    AskedAgain {
+        /// Which; it is open, or was answered while nobody waited.
+        ask: AskId,
+        /// The session that waits for the answer now.
+        session: SessionId,
+        /// What its driver calls the question.
+        key: Option<AskKey>,
+    },
+    /// A person answered.
+    Answered {
+        /// Which question.
+        ask: AskId,
+        /// What.
+        answer: AskAnswer,
+        /// Who.
+        by: Actor,
+    },
+    /// Nobody answered in time: a no.
+    AskExpired {
+        /// Which question.
+        ask: AskId,
+    },
+    /// Nobody needs the answer any more.
+    AskDropped {
+        /// Which question.
+        ask: AskId,
+    },
+    /// The agent asked for permission, and no person had to be asked.
+    PermissionDecided {
+        /// The session.
+        session: SessionId,
+        /// What its driver calls the question.
+        key: AskKey,
+        /// The tool.
+        tool: String,
+        /// The command, bounded.
+        command: String,
+        /// Yes or no.
+        allowed: bool,
+        /// Who decided.
+        by: DecidedBy,
+    },
+    /// A person allowed something for good.
+    RuleAdded {
+        /// What.
+        rule: Rule,
+    },
+    /// A person took that back.
+    RuleRemoved {
+        /// Which rule.
+        rule: AskId,
+        /// Who.
+        by: Actor,
     },
     /// The session is being stopped.
     StopRequested {

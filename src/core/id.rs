@@ -145,6 +145,10 @@ number_id!(
     WorkId
 );
 number_id!(
+    /// A question of an agent's, unique in the fleet and never the number of a piece of work.
+    AskId
+);
+number_id!(
     /// A session, counted per agent from 1.
     SessionId
 );
@@ -152,3 +156,14 @@ number_id!(
     /// A post in the outbox, unique in the journal and in the order of commits.
     PostId
 );
+
+impl NetworkName {
+    /// What a webhook is called among the networks begins so.
+    pub const WEBHOOK: &str = "webhook:";
+
+    /// The name of a webhook, if it is one.
+    #[must_use]
+    pub fn webhook(&self) -> Option<&str> {
+        self.0.strip_prefix(Self::WEBHOOK)
+    }
+}

@@ -2,11 +2,18 @@
 
 use std::time::Duration;
 
-use super::id::{SessionId, WorkId};
-use super::outcome::{Category, Outcome};
+use super::ask::{AskAnswer, AskKey};
+use super::card::Card;
+use super::dealings::Onward;
+use super::detail::Own;
+use super::id::{AskId, SessionId, WorkId};
+use super::outcome::{Category, Outcome, Usage};
 use super::spec::AgentSpec;
+use super::turn::Turn;
 use super::usage::Reading;
-use super::work::{Actor, TaskReport, WorkKind};
+use super::watch::{Judgement, Mark};
+use super::work::{Actor, TaskReport, Work, WorkKind};
+use super::workspace::Workspace;
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +24,8 @@ pub enum Input {
     /// Before [`Input::Started`]: processes of earlier sessions, whose ends are recorded, are still there and cannot be
     /// ended, so that nothing may start beside them.
     SurvivorsFound,
+    /// It may be its turn now: whatever it waited for is to be tried again.
+    Promoted,
     /// A deadline that [`super::agent::Agent::deadline`] named has passed.
     Tick,
     /// A person commands. Authorised before it gets here.
@@ -36,6 +45,18 @@ pub enum Input {
         /// Who.
         by: Actor,
     },
+    /// The board hands a task over. Said again until the agent has it on record; a number that it knows is ignored.
+    HandedOver {
+        /// The number of the hand-over.
+        number: u64,
+        /// The task.
+        work: Box<Work>,
+    },
+    /// The board has the agent's news on record.
+    BoardHeard {
+        /// The number of the last of them.
+        up_to: u64,
+    },
     /// The driver of a session reports. Signals of any session but the current one are ignored.
     Driver {
         /// Which session.
@@ -43,8 +64,8 @@ pub enum Input {
         /// What.
         signal: Signal,
     },
-    /// As [`Signal::Ended`], while herder goes down: what came of the session is recorded, and nothing is begun before
-    /// [`Input::Started`].
+    /// As [`Signal::Ended`], while herder goes down or before it is up: what came of the session is recorded, and nothing is
+    /// begun before [`Input::Started`].
     EndedAtShutdown {
         /// Which session.
         session: SessionId,
@@ -73,6 +94,22 @@ pub enum Input {
         session: SessionId,
         /// Which.
         whispers: Vec<WorkId>,
+    },
+    /// The agent asks people something of its own accord, and comes back for the answer. Refused unless its session runs.
+    Question {
+        /// Which session.
+        session: SessionId,
+        /// What.
+        text: String,
+    },
+    /// The evaluator has judged the agent's last turns, or could not.
+    Evaluated {
+        /// The evaluation's number.
+        number: u32,
+        /// What it came to.
+        judgement: Judgement,
+        /// What it cost; `None`: nobody can say.
+        usage: Option<Usage>,
     },
     /// The supervisor panicked and was rebuilt from the journal; its process tree, if any, has been ended.
     Panicked {
@@ -105,6 +142,8 @@ pub enum Control {
         kind: WorkKind,
         /// What to do.
         text: String,
+        /// What is written on it.
+        card: Option<Box<Card>>,
     },
     /// Other words for work that waits.
     Reword {
@@ -117,6 +156,13 @@ pub enum Control {
     Withdraw(WorkId),
     /// Cancels a task, queued or running.
     CancelTask(WorkId),
+    /// Hands a task back that waits, failed or was blocked: for another agent, or in parts.
+    HandBack {
+        /// Which.
+        task: WorkId,
+        /// What becomes of it.
+        onward: Onward,
+    },
     /// Words for the agent alone.
     Whisper {
         /// The id that was drawn for them.
@@ -124,10 +170,30 @@ pub enum Control {
         /// What they say.
         text: String,
     },
+    /// The call for a person has been seen by one; `None`: whichever stands.
+    Ack(Option<WorkId>),
+    /// A whisper of the evaluator was called for, or was not.
+    Mark {
+        /// Which.
+        id: WorkId,
+        /// Whether.
+        mark: Mark,
+    },
     /// Drops queued messages; tasks stay.
     Clear,
+    /// Answers a question; the first answer counts.
+    Answer {
+        /// Which.
+        ask: AskId,
+        /// What.
+        answer: AskAnswer,
+    },
+    /// Takes a rule back: from now on it is asked again.
+    RemoveRule(AskId),
     /// A changed spec, used from the next session on.
     Edit(Box<AgentSpec>),
+    /// The same by the configuration: a session whose own command is another one now is cut, and its work goes on with that.
+    Configure(Box<AgentSpec>),
     /// The agent is removed: its session stopped, its supervisor ended, its history kept.
     Remove,
 }
@@ -151,6 +217,11 @@ pub enum Clock {
 /// What a driver reports of its session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Signal {
+    /// Before the process is started: how the workspace stands.
+    Workspace {
+        /// What was seen.
+        seen: Workspace,
+    },
     /// The process runs. Its record must be on disk before it is given work: the supervisor answers with `Go`.
     Spawned {
         /// Process id.
@@ -175,17 +246,35 @@ pub enum Signal {
         /// Names of the tools it used, in order, bounded by the driver.
         tools: Vec<String>,
     },
+    /// The agent's model gave an answer, and its tool calls are over: what the evaluator is to see of that.
+    Observed {
+        /// The turn; whose work it was about, the state knows.
+        turn: Box<Turn>,
+    },
     /// A clock ran out; the driver interrupts, then ends the process tree, then reports `Ended`.
     ClockRanOut {
         /// Which.
         clock: Clock,
-        /// What was seen, for people, e.g. "no event for 5m, no tool open, no CPU time".
-        evidence: String,
+        /// What was seen.
+        evidence: Own,
     },
-    /// The agent asked for permission and was told no, because a person was to answer and none could be asked.
-    Denied {
-        /// What it asked for, in its own words.
-        what: String,
+    /// The runtime asks whether the agent may do something, and waits.
+    Asked {
+        /// What the driver calls the question.
+        key: AskKey,
+        /// The tool.
+        tool: String,
+        /// The exact command, or what stands for it.
+        command: String,
+        /// Whether the command is one for a shell or the like, so that what is always asked is looked for in it.
+        shell: bool,
+        /// Whether it is known by a name alone, and may be anything of that name.
+        vague: bool,
+    },
+    /// The runtime does not wait for an answer any more.
+    AskWithdrawn {
+        /// What the driver calls the question.
+        key: AskKey,
     },
     /// What the session has used by now.
     Usage {

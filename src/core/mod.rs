@@ -11,11 +11,20 @@
 
 pub mod agent;
 mod apply;
+pub mod ask;
+pub mod board;
 pub mod breaker;
+pub mod card;
+pub mod context;
 pub mod cut;
+pub mod danger;
+pub mod dealings;
 mod decide;
+pub mod detail;
+pub mod detector;
 pub mod effect;
 pub mod event;
+pub mod hook;
 pub mod id;
 pub mod input;
 pub mod ledger;
@@ -23,14 +32,20 @@ pub mod notice;
 pub mod outcome;
 pub mod policy;
 mod posts;
+pub mod promotion;
+pub mod quota;
 mod react;
 mod recap;
 pub mod restart;
 pub mod spec;
 pub mod time;
+pub mod turn;
 pub mod usage;
+pub mod verdict;
+pub mod watch;
 pub mod whisper;
 pub mod work;
+pub mod workspace;
 
 pub use apply::apply;
 pub use decide::decide;
@@ -41,6 +56,7 @@ use std::time::Duration;
 
 use id::WorkId;
 use policy::Policy;
+use promotion::Hold;
 use time::Timestamp;
 
 /// What `decide` may know beside the state.
@@ -52,7 +68,10 @@ pub struct Context<'a> {
     pub policy: &'a Policy,
     /// Added to restart countdowns, so that many agents of one fault do not come back in one instant. Zero for one agent.
     pub jitter: Duration,
-    /// An unused id for work that herder itself gives (rounds of a loop).
+    /// Why no session may begin now; `None`: one may. Whoever carries the decision out asks for a place, and decides anew
+    /// with the answer if there is none.
+    pub hold: Option<&'a Hold>,
+    /// An unused number, for work that herder itself gives (rounds of a loop) or for a question that an agent asks.
     pub fresh: WorkId,
 }
 

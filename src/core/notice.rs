@@ -10,14 +10,20 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::ask::AskEnd;
+use super::detail::Detail;
 use super::event::{PauseReason, StopReason};
-use super::id::{AccountName, AgentName, NetworkName, WorkId};
+use super::id::{AccountName, AgentName, AskId, NetworkName, WorkId};
 use super::input::Clock;
 use super::outcome::Category;
+use super::promotion::Hold;
 use super::spec::Runtime;
 use super::time::Timestamp;
 use super::usage::{Cap, Unit};
+use super::verdict::Lapse;
+use super::watch::{Answer, Mark, Why};
 use super::work::{TaskEnd, WorkKind};
+use super::workspace::Workspace;
 
 /// Who a notice is for, before networks are known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +37,8 @@ pub enum Audience {
     Work,
     /// The control channel on every network.
     Control,
+    /// Programs outside alone, and no channel.
+    Hooks,
 }
 
 /// Something herder says on its own account, or in answer to an accepted command.
@@ -40,14 +48,16 @@ pub enum Notice {
     // ── status posts (contract, sections 4 and 10) ──
     /// 🐜 A session started.
     Started { agent: AgentName, work: String },
+    /// 📂 How the workspace stands before a session, where there is something to say of it.
+    WorkspaceSeen { agent: AgentName, workspace: Workspace },
     /// ✅ A session completed.
     Completed { agent: AgentName, duration: Duration, turns: u32, cost_usd: f64 },
     /// ❌ Transient failure, crash or hang, with the countdown to the restart.
-    Crashed { agent: AgentName, detail: String, restart_in: Duration },
+    Crashed { agent: AgentName, detail: Detail, restart_in: Duration },
     /// ⏳ Rate limited, with the countdown.
     RateLimited { agent: AgentName, resume_in: Duration },
     /// 🚫 Permanent error, with the countdown.
-    Permanent { agent: AgentName, detail: String, restart_in: Duration },
+    Permanent { agent: AgentName, detail: Detail, restart_in: Duration },
     /// 💳 Billing error; paused.
     Billing { agent: AgentName, account: AccountName },
     /// 🔐 Authentication failed; paused.
@@ -71,25 +81,100 @@ pub enum Notice {
     /// 💰 A person lets them go on past it, up to the next limit.
     SharedCapWaived { account: Option<AccountName>, cap: Cap, limit: f64 },
     /// 🚫 Exit code 2; paused.
-    DoNotRestart { agent: AgentName, detail: String },
+    DoNotRestart { agent: AgentName, detail: Detail },
     /// 🔐💳💰 Paused because another agent of its account failed so.
     PausedWithAccount { agent: AgentName, account: AccountName, category: Category },
     /// 🚨 The one alert for an account whose agents are paused.
     AccountBlocked { account: AccountName, category: Category, agent: AgentName },
     /// ▶️ The account is open again.
     AccountOpened { account: AccountName, by: String },
+    /// ⏳ Its session ended at the usage limit of its account; its work is kept.
+    QuotaReached { agent: AgentName, account: AccountName },
+    /// ⏳ The one alert for an account whose usage limit is reached, and how it goes on: when the limit ends, when one agent
+    /// tries again by itself, when people are asked whether one may; none of the last two: when a person says so.
+    AccountExhausted {
+        account: AccountName,
+        agent: AgentName,
+        #[serde(default)]
+        resets_at: Option<Timestamp>,
+        #[serde(default)]
+        probe_at: Option<Timestamp>,
+        #[serde(default)]
+        ask_at: Option<Timestamp>,
+    },
+    /// ⏳ The limit should be over: may the agents of the account go on?
+    AccountAsked { account: AccountName, agent: AgentName },
+    /// ▶️ A person lets an agent show whether its account works again.
+    AccountTried { account: AccountName, agent: AgentName, by: String },
+    /// ▶️ An agent has shown that its account works again.
+    AccountWorks { account: AccountName, agent: AgentName },
     /// ❌ Longer than its limit; the work is tried once more after the countdown.
     TimedOut { agent: AgentName, limit: Duration, restart_in: Duration },
     /// ❌ The task was given up.
-    TaskFailed { agent: AgentName, task: WorkId, detail: String },
+    TaskFailed { agent: AgentName, task: WorkId, detail: Detail },
     /// ❌ The agent says that it cannot go on with its task without somebody else.
-    TaskBlocked { agent: AgentName, task: WorkId, detail: String },
+    TaskBlocked { agent: AgentName, task: WorkId, detail: Detail },
+    /// 👀 A task of the board is in the agent's queue.
+    TaskTaken { agent: AgentName, task: WorkId, work: String },
+    /// A task has waited for too long with an agent that cannot go on: it is on the board for another one.
+    TaskReleased { agent: AgentName, task: WorkId },
+    /// 🧱 A part of a task went wrong: the whole cannot be done without a person.
+    PartFailed { task: WorkId, part: WorkId, end: TaskEnd },
+    /// It goes the wrong way, and was told so in private: for programs alone. `times` counts findings in a row.
+    Spiraling { agent: AgentName, work: String, times: u32 },
+    /// 🚨 It cannot get further by itself and is paused: a person is called. `reminder` counts from 0; `untold`: what it was
+    /// told has not reached it.
+    Escalated {
+        agent: AgentName,
+        id: WorkId,
+        work: String,
+        why: Why,
+        times: u32,
+        reminder: u32,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        untold: bool,
+    },
+    /// What a person answered to that.
+    EscalationAnswered { agent: AgentName, id: WorkId, answer: Answer, by: String },
+    /// A person has seen it and takes care of it.
+    EscalationAcked { agent: AgentName, id: WorkId, by: String },
+    /// An operator said whether a whisper of the evaluator was called for.
+    WhisperMarked { agent: AgentName, id: WorkId, mark: Mark },
+    /// ⚠️ The evaluator has not judged an agent so many times in a row.
+    EvaluatorLapsed { agent: AgentName, times: u32, lapse: Lapse },
     /// 🔔 The agent calls for people's attention, in its own words.
-    Notified { agent: AgentName, detail: String },
+    Notified { agent: AgentName, detail: Detail },
     /// ❌ A clock ran out: which, with the evidence; the interrupt follows.
-    ClockRanOut { agent: AgentName, clock: Clock, evidence: String },
-    /// ⚙️ It asked for permission and was told no, because nobody can be asked yet.
+    ClockRanOut { agent: AgentName, clock: Clock, evidence: Detail },
+    /// ⚙️ It asked for permission and was told no without anybody being asked.
     PermissionDenied { agent: AgentName, what: String },
+    /// ⚙️ It asks for permission: for what exactly, and why it is asked whatever else was said.
+    PermissionAsked {
+        agent: AgentName,
+        ask: AskId,
+        tool: String,
+        command: String,
+        cut: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        vague: bool,
+        danger: Option<String>,
+        within: Duration,
+    },
+    /// ❓ It asks a question.
+    QuestionAsked { agent: AgentName, ask: AskId, text: String, within: Duration },
+    /// ✅❌🔁 A request for permission was answered.
+    PermissionAnswered {
+        agent: AgentName,
+        ask: AskId,
+        allowed: bool,
+        always: bool,
+        by: String,
+        network: NetworkName,
+    },
+    /// ✅ A question was answered.
+    QuestionAnswered { agent: AgentName, ask: AskId, text: String, by: String, network: NetworkName },
+    /// ⌛ Nobody answered in time.
+    AskExpired { agent: AgentName, ask: AskId, question: bool },
     /// 🧯 The breaker opened.
     NeedsIntervention {
         agent: AgentName,
@@ -97,8 +182,8 @@ pub enum Notice {
         window: Duration,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         trial: bool,
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        detail: String,
+        #[serde(default, skip_serializing_if = "Detail::is_empty")]
+        detail: Detail,
     },
     /// ✅ The breaker's trial succeeded.
     BreakerClosed { agent: AgentName },
@@ -124,6 +209,8 @@ pub enum Notice {
     Resuming { agent: AgentName, trial: bool },
     /// Stopping for this reason.
     Stopping { agent: AgentName, reason: StopReason },
+    /// A session that somebody wanted ended is over: how many of its processes were ended, how many are left.
+    Ended { agent: AgentName, ended: u32, left: u32 },
     /// Counters reset, a clean session follows.
     Restarting { agent: AgentName },
     /// Work is discarded; nothing was running.
@@ -146,16 +233,44 @@ pub enum Notice {
     Cleared { agent: AgentName, count: u32 },
     /// Task ended by a person.
     TaskEnded { agent: AgentName, task: WorkId, end: TaskEnd },
+    /// A task is on the board. `fits`: there is an agent that suffices, idle or not.
+    Boarded { task: WorkId, fits: bool },
+    /// A task goes from an agent or the board to an agent or the board.
+    TaskMoved { task: WorkId, from: Option<AgentName>, to: Option<AgentName> },
+    /// A task is done in parts from now on.
+    TaskSplit { task: WorkId, parts: Vec<WorkId> },
+    /// A task of the board is cancelled; so many of its parts are being ended with it.
+    BoardCancelled { task: WorkId, parts: u32 },
+    /// What was allowed for good is asked again.
+    RuleRemoved { agent: AgentName, rule: AskId, command: String },
     /// Agent added.
     AgentAdded { agent: AgentName, runtime: Runtime },
     /// Agent changed; from the next session on.
-    AgentEdited { agent: AgentName },
+    AgentEdited {
+        agent: AgentName,
+        /// Whether the next session begins a conversation of its own because of it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        anew: bool,
+    },
     /// Agent removed; its history is kept.
     AgentRemoved {
         agent: AgentName,
         /// Messages and tasks that waited and will not be done.
         #[serde(default, skip_serializing_if = "is_zero")]
         works: u32,
+    },
+    /// The configuration was read again: what changed of the agents, which sections count from now on, and which from the
+    /// next start on.
+    Reloaded {
+        added: Vec<AgentName>,
+        changed: Vec<AgentName>,
+        restarted: Vec<AgentName>,
+        removed: Vec<AgentName>,
+        replaced: Vec<AgentName>,
+        stayed: Vec<AgentName>,
+        failed: Vec<AgentName>,
+        sections: Vec<String>,
+        later: Vec<String>,
     },
     /// Everything stopped: how many processes are left.
     StoppedAll { agents: u32, processes: u32 },
@@ -166,13 +281,15 @@ pub enum Notice {
     /// A backlog was collapsed.
     Collapsed { agent: Option<AgentName>, count: u32 },
     /// A network has failed `attempts` times; said on the others.
-    NetworkDown { network: NetworkName, attempts: u32, reason: String },
+    NetworkDown { network: NetworkName, attempts: u32, reason: Detail },
     /// A network is back.
     NetworkUp { network: NetworkName, down_for: Duration },
     /// A network is given up for good: bad password, ban.
-    NetworkRefused { network: NetworkName, reason: String },
+    NetworkRefused { network: NetworkName, reason: Detail },
+    /// 🚨 A webhook refuses an event, which is given up. Not said again before it takes one.
+    WebhookDropped { webhook: NetworkName, attempts: u32, reason: Detail },
     /// A channel cannot be joined.
-    ChannelUnavailable { network: NetworkName, channel: String, reason: String },
+    ChannelUnavailable { network: NetworkName, channel: String, reason: Detail },
     /// A network does not let herder set the topic of this channel, and maybe of others.
     TopicDenied { network: NetworkName, channel: String },
     /// 💬 What somebody asked for on another network.
@@ -180,6 +297,10 @@ pub enum Notice {
     /// 🚨 A network does not let herder do something that it needs to do; everywhere, or in one channel. The permission is
     /// named as `manage-channels`.
     PermissionMissing { network: NetworkName, permission: String, channel: Option<String> },
+    /// 🚨 herder is not in its server on a network, or not any more; the link lets it in.
+    NotInvited { network: NetworkName, invite: String },
+    /// 🚨 A network takes herder's commands no more: it was let in without the right to have any. The link gives it that.
+    CommandsRefused { network: NetworkName, invite: String },
     /// 🚨 A network has no room for more channels.
     ChannelsFull { network: NetworkName, missing: u32, max: u32 },
     /// Lines a known operator missed in a netsplit follow.
@@ -192,6 +313,8 @@ pub enum Notice {
     DiskLow { free_bytes: u64 },
     /// Acknowledged revisions are missing from the journal.
     RevisionsMissing { stream: String, expected: u64, found: u64 },
+    /// 🚫 The configuration was to be read again and has mistakes: the first of so many. Nothing changed.
+    NotReloaded { problems: Vec<String>, count: u32 },
     /// herder is going down on purpose.
     ShuttingDown,
 }
@@ -213,6 +336,8 @@ pub enum Halt {
     Degraded,
     /// A countdown runs.
     Waiting(Timestamp),
+    /// It is not its turn.
+    Held(Hold),
 }
 
 /// A command that cannot be carried out as things are. Nothing was stored.
@@ -235,10 +360,34 @@ pub enum Refusal {
     NoSuchTask { task: WorkId },
     /// The task is already over.
     TaskOver { task: WorkId, end: TaskEnd },
+    /// The agent works on the task: it can be neither moved nor split.
+    TaskRunning { agent: AgentName, task: WorkId },
+    /// The task is on its way between the board and an agent.
+    TaskMoving { task: WorkId },
+    /// The task is in that agent's queue already.
+    TaskKept { agent: AgentName, task: WorkId },
+    /// The task is split: its parts can be moved, and split, not itself.
+    TaskIsSplit { task: WorkId },
+    /// A task is split into two parts at least and so many at most, none of them empty.
+    SplitParts { task: WorkId, parts: u32, max: u32 },
+    /// A part of a part is not split.
+    SplitTooDeep { task: WorkId, max: u32 },
+    /// The board is full.
+    BoardFull { max: u32 },
     /// The agent has the work already.
     WorkRunning { agent: AgentName },
     /// The agent is through with the work.
     WorkOver { agent: AgentName },
+    /// The call for a person was answered by somebody else before.
+    EscalationAnswered { agent: AgentName, id: WorkId, answer: Answer, by: String, at: Timestamp },
+    /// Somebody else has seen it before.
+    AlreadyAcked { agent: AgentName, id: WorkId, by: String },
+    /// No person is called for this agent.
+    NoEscalation { agent: AgentName },
+    /// The evaluator has said nothing of this number.
+    NoSuchWhisper { agent: AgentName, id: WorkId },
+    /// Nothing that the evaluator has to do with has this number, with any agent.
+    NoSuchNumber { id: WorkId },
     /// The agent works on no task.
     NoTask { agent: AgentName },
     /// The queue is full.
@@ -257,6 +406,42 @@ pub enum Refusal {
     NoSuchAgent { agent: String, nearest: Option<AgentName> },
     /// The supervisor or the journal failed while it was handled; logged with the cause.
     Fault { agent: AgentName },
-    /// The value given is not usable; what, and what would be.
+    /// No such question, or one that is forgotten.
+    NoSuchAsk { ask: AskId },
+    /// The question is over: how, and when.
+    AskOver { ask: AskId, end: AskEnd, at: Timestamp },
+    /// The question wants words, or does not.
+    WrongAnswer { agent: AgentName, ask: AskId, question: bool },
+    /// What was cut cannot be allowed for good, and only so many rules are kept: why.
+    NoRule {
+        agent: AgentName,
+        ask: AskId,
+        cut: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        vague: bool,
+    },
+    /// No such rule.
+    NoSuchRule { rule: AskId },
+    /// As many questions are open as can be.
+    TooManyAsks { agent: AgentName, max: u32 },
+    /// The session that asks is over.
+    NoSession { agent: AgentName },
+    /// A text is too long for one piece of work.
+    WorkTooLong { bytes: u64, max: u64 },
+    /// A text is too long for a whisper.
+    WhisperTooLong { bytes: u64, max: u64 },
+    /// An agent is not renamed.
+    NameKept { agent: AgentName, name: AgentName },
+    /// What is known of an agent of this name cannot be read.
+    HistoryUnreadable { agent: AgentName, said: String },
+    /// The journal does not take it.
+    NotRecorded { said: String },
+    /// The configuration has mistakes: the first of so many.
+    NotReloaded { problems: Vec<String>, count: u32 },
+    /// herder was started without a configuration file.
+    NoConfiguration,
+    /// herder goes down.
+    GoingDown,
+    /// The value given is not usable; what, and what would be: as older journals have it.
     Invalid { what: String, why: String },
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::detail::Detail;
 use super::time::Timestamp;
 
 /// What a session's end means for what follows.
@@ -26,7 +27,7 @@ pub enum Category {
     Auth,
     /// A dollar cap was reached.
     Budget,
-    /// The account's usage limit. Until the account gate is built it follows [`Category::RateLimit`].
+    /// The account's usage limit: its gate closes ([`super::promotion`]).
     Quota,
     /// The context window is full. Until the fleet's recovery is built it follows [`Category::Permanent`].
     ContextOverflow,
@@ -85,6 +86,11 @@ fn is_zero(tokens: &u64) -> bool {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 fn is_nothing(dollars: &f64) -> bool {
     *dollars == 0.0
 }
@@ -130,15 +136,22 @@ impl Usage {
 pub struct Outcome {
     /// The class.
     pub category: Category,
-    /// The runtime's own words, one line, for people. Empty on success.
+    /// Why, for people: in the runtime's own words, where it has said any. Empty on success.
     #[serde(default)]
-    pub detail: String,
+    pub detail: Detail,
+    /// No row of the runtime's table of failures knows it: it is taken for transient, and somebody should add a row.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unknown: bool,
     /// When a limit ends, if the runtime said so.
     #[serde(default)]
     pub resets_at: Option<Timestamp>,
     /// How the process left, if it was started at all.
     #[serde(default)]
     pub exit: Option<Exit>,
+    /// Its processes that were ended from here, those that left when they were asked to among them; 0: none, or nobody
+    /// counted.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub ended: u32,
     /// The final text of the session.
     #[serde(default)]
     pub text: Option<String>,
@@ -154,14 +167,22 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// A failure of a class, if it is known. What nobody knows is transient, and counted.
+    #[must_use]
+    pub fn failed(known: Option<Category>, detail: impl Into<Detail>) -> Self {
+        Self { unknown: known.is_none(), ..Self::new(known.unwrap_or(Category::Transient), detail) }
+    }
+
     /// An outcome with nothing but its class and the reason.
     #[must_use]
-    pub fn new(category: Category, detail: impl Into<String>) -> Self {
+    pub fn new(category: Category, detail: impl Into<Detail>) -> Self {
         Self {
             category,
             detail: detail.into(),
+            unknown: false,
             resets_at: None,
             exit: None,
+            ended: 0,
             text: None,
             turns: 0,
             usage: Usage::default(),

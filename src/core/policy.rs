@@ -1,8 +1,10 @@
-//! The constants of the contract, as one value that `decide` is given. Every one is a key of `[supervisor]`, `[limits]` or
-//! `[prices]`.
+//! The constants of the contract, as one value that `decide` is given. Every one is a key of `[supervisor]`, `[quota]`,
+//! `[limits]` or `[prices]`.
 
 use std::time::Duration;
 
+use super::danger::AskPattern;
+use super::quota::QuotaRules;
 use super::usage::{Prices, SharedCaps};
 
 /// More than `count` in a sliding `window` is too many (OTP's intensity and period).
@@ -46,10 +48,57 @@ pub struct Policy {
     pub max_task_duration: Duration,
     /// Between asking a process to end and killing it.
     pub stop_grace: Duration,
+    /// How many agents may be at work at once; 0: no limit (contract, section 6).
+    pub max_active: u32,
+    /// How accounts that have reached their usage limit go on.
+    pub quota: QuotaRules,
+    /// After so long the queued tasks of an agent that is paused or halted go to another one; zero: never.
+    pub reassign_after: Duration,
     /// What models cost whose runtimes do not say.
     pub prices: Prices,
     /// What agents may use together.
     pub caps: SharedCaps,
+    /// How long a question waits for a person; then the answer is no (contract, section 9).
+    pub confirm_timeout: Duration,
+    /// What is always asked, beside what is built in.
+    pub always_ask: Vec<AskPattern>,
+    /// Who looks at what agents do, and when.
+    pub evaluator: EvaluatorRules,
+    /// How people are called.
+    pub escalation: EscalationRules,
+}
+
+/// Who looks at what agents do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judge {
+    /// Nobody: nothing is seen.
+    Off,
+    /// The built-in detector alone.
+    Builtin,
+    /// A program is asked.
+    Asked,
+}
+
+/// The evaluator's rhythm (contract, section 7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EvaluatorRules {
+    /// Who judges.
+    pub judge: Judge,
+    /// How many of the last turns are looked at.
+    pub window: usize,
+    /// After how many turns.
+    pub interval: u32,
+    /// The finding that calls a person, counted from 1; never the first.
+    pub threshold: u32,
+}
+
+/// How people are called (contract, section 8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EscalationRules {
+    /// After how long without an answer they are reminded.
+    pub after: Duration,
+    /// How often at most.
+    pub times: u32,
 }
 
 impl Default for Policy {
@@ -66,8 +115,15 @@ impl Default for Policy {
             tool_timeout: seconds(30 * 60),
             max_task_duration: seconds(30 * 60),
             stop_grace: seconds(10),
+            max_active: 5,
+            quota: QuotaRules::default(),
+            reassign_after: Duration::ZERO,
             prices: Prices::default(),
             caps: SharedCaps::default(),
+            confirm_timeout: seconds(30 * 60),
+            always_ask: Vec::new(),
+            evaluator: EvaluatorRules { judge: Judge::Off, window: 20, interval: 5, threshold: 3 },
+            escalation: EscalationRules { after: seconds(4 * 3600), times: 2 },
         }
     }
 }

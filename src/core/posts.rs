@@ -5,8 +5,11 @@
 
 use super::Context;
 use super::agent::{Agent, Breaker, Phase};
+use super::ask::{About, Ask, DecidedBy};
 use super::breaker;
-use super::decide::{CUT, TIMEOUT, excerpt};
+use super::dealings::Onward;
+use super::decide::{answered, excerpt};
+use super::detail::{Detail, Own};
 use super::event::{Event, PauseReason, StopReason, WaitReason};
 use super::id::{AgentName, WorkId};
 use super::notice::{Audience, Notice};
@@ -15,6 +18,9 @@ use super::restart::process_backoff;
 use super::spec::Relay;
 use super::time::Timestamp;
 use super::usage::{self, Cap, Window};
+use super::verdict::Lapse;
+use super::watch::{Escalation, Judgement, LAPSES_SAID_AT};
+use super::whisper::{Tone, Whisper};
 use super::work::{Actor, TaskEnd, Work, WorkKind};
 
 /// Something that is owed to an audience.
@@ -41,6 +47,9 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
     let Some(name) = agent.name().cloned() else { return Vec::new() };
     match event {
         Event::SessionStarted { work, .. } => session_started(agent, name, work),
+        Event::WorkspaceSeen { workspace, .. } if workspace.is_dirty() => {
+            said(Notice::WorkspaceSeen { agent: name, workspace: workspace.clone() })
+        }
         Event::ClockRanOut { clock, evidence, .. } => {
             said(Notice::ClockRanOut { agent: name, clock: *clock, evidence: evidence.clone() })
         }
@@ -65,12 +74,34 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         Event::PriceUnknown { model, assumed } => {
             said(Notice::PriceUnknown { agent: name, model: model.clone(), assumed: *assumed })
         }
+        Event::Asked { ask } => said(asked(name, ask)),
+        Event::Answered { ask, answer, by } => said(answered(name, *ask, answer, by)),
+        Event::AskExpired { ask } => {
+            let question = agent.settled_ask(*ask).is_some_and(|settled| settled.ask.about.is_question());
+            said(Notice::AskExpired { agent: name, ask: *ask, question })
+        }
+        Event::PermissionDecided { by: DecidedBy::TooMany, command, .. } => {
+            said(Notice::PermissionDenied { agent: name, what: excerpt(command) })
+        }
+        Event::Evaluated { judgement, .. } => lapsed(agent, name, judgement, context),
+        Event::Whispered { whisper } => spiraling(agent, name, whisper),
+        Event::Escalated { escalation } => alerted(call(name, escalation)),
+        Event::EscalationReminded { id, .. } => {
+            let standing = agent.watch.escalation.iter().filter(|call| call.id == *id);
+            standing.flat_map(|standing| alerted(call(name.clone(), standing))).collect()
+        }
+        Event::EscalationAcked { id, by } => {
+            alerted(Notice::EscalationAcked { agent: name, id: *id, by: by.name.clone() })
+        }
+        Event::EscalationAnswered { id, answer, by } => vec![to(
+            Audience::Alerts,
+            Notice::EscalationAnswered { agent: name, id: *id, answer: *answer, by: by.name.clone() },
+        )],
         Event::SessionEnded { outcome, survivors, .. } => session_ended(agent, name, outcome, survivors),
         Event::Requeued { work } => requeued(agent, *work),
         // The post about the removal says how many.
         Event::TaskEnded { .. } if agent.phase == Phase::Removed => Vec::new(),
-        Event::TaskEnded { work, end, note } => task_ended(agent, name, *work, *end, note),
-        Event::Discarded { work, by } => discarded(agent, name, *work, by),
+        Event::TaskEnded { work, end, note } => task_ended(name, *work, *end, note),
         Event::Waiting { until, reason } => waiting(agent, name, *until, *reason, context),
         Event::PausePending { .. } => said(Notice::Pausing { agent: name }),
         Event::Paused { reason: PauseReason::Cap(cap) } => capped(agent, name, *cap, context.now),
@@ -91,19 +122,33 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         }
         Event::SupervisorPanicked { .. } => supervisor_panicked(agent, name, context),
         Event::Removed { .. } => said(Notice::AgentRemoved { agent: name, works: agent.works() }),
+        Event::TaskTaken { work, .. } => task_taken(name, work),
+        Event::TaskHandedBack { work, onward, by } => handed_back(name, *work, onward, by),
         // Answered where they were asked, or kept for the log.
         Event::StopRequested { .. }
+        | Event::AskedAgain { .. }
+        | Event::AskDropped { .. }
+        | Event::PermissionDecided { .. }
+        | Event::RuleAdded { .. }
+        | Event::RuleRemoved { .. }
         | Event::Added { .. }
         | Event::Edited { .. }
         | Event::Queued { .. }
+        | Event::BoardHeard { .. }
         | Event::Cleared { .. }
         | Event::Reworded { .. }
         | Event::Withdrawn { .. }
+        | Event::Discarded { .. }
         | Event::Steered { .. }
         | Event::TaskReported { .. }
+        | Event::TurnObserved { .. }
+        | Event::EvaluationBegun { .. }
+        | Event::DetectorStoodIn { .. }
+        | Event::WhisperMarked { .. }
         // For the agent alone.
-        | Event::Whispered { .. }
         | Event::WhispersDelivered { .. }
+        | Event::WhispersDropped { .. }
+        | Event::WorkspaceSeen { .. }
         | Event::ProcessStarted { .. }
         | Event::Ready { .. }
         | Event::ConversationNamed { .. }
@@ -111,6 +156,24 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         | Event::TurnEnded { .. }
         | Event::UsageRecorded { .. }
         | Event::WaitOver => Vec::new(),
+    }
+}
+
+/// The question as people are asked it.
+fn asked(agent: AgentName, ask: &Ask) -> Notice {
+    let within = ask.until.since(ask.at);
+    match &ask.about {
+        About::Permission { tool, command, cut, vague, danger } => Notice::PermissionAsked {
+            agent,
+            ask: ask.id,
+            tool: tool.clone(),
+            command: command.clone(),
+            cut: *cut,
+            vague: *vague,
+            danger: danger.clone(),
+            within,
+        },
+        About::Question { text } => Notice::QuestionAsked { agent, ask: ask.id, text: text.clone(), within },
     }
 }
 
@@ -157,8 +220,16 @@ fn session_ended(agent: &Agent, name: AgentName, outcome: &Outcome, survivors: &
             },
         ));
     }
-    if outcome.category == Category::Interrupted && outcome.detail == CUT {
+    if outcome.category == Category::Quota {
+        let account = agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
+        owed.extend(said(Notice::QuotaReached { agent: name.clone(), account }));
+    }
+    if outcome.category == Category::Interrupted && outcome.detail.is(&Own::Restarted) {
         owed.extend(said(Notice::Interrupted { agent: name.clone() }));
+    }
+    if outcome.category == Category::Interrupted && outcome.ended > 0 {
+        let left = u32::try_from(survivors.len()).unwrap_or(u32::MAX);
+        owed.extend(said(Notice::Ended { agent: name.clone(), ended: outcome.ended, left }));
     }
     if !survivors.is_empty() {
         owed.extend(alerted(Notice::Survivors { agent: name, pids: survivors.to_vec() }));
@@ -177,34 +248,41 @@ fn requeued(agent: &Agent, work: WorkId) -> Vec<Owed> {
     if timed_out && task { vec![work_line(format!("FAIL {work} timeout"))] } else { Vec::new() }
 }
 
-fn task_ended(agent: &Agent, name: AgentName, task: WorkId, end: TaskEnd, note: &str) -> Vec<Owed> {
+fn task_ended(name: AgentName, task: WorkId, end: TaskEnd, note: &Detail) -> Vec<Owed> {
     match end {
         TaskEnd::Done => vec![work_line(format!("DONE {task}"))],
         // What the agent says of it is for people; machines get a word that it cannot choose.
-        TaskEnd::Failed if note != TIMEOUT => {
+        TaskEnd::Failed => {
             let mut owed = vec![work_line(format!("FAIL {task} reported"))];
-            owed.extend(alerted(Notice::TaskFailed { agent: name, task, detail: note.to_owned() }));
+            owed.extend(alerted(Notice::TaskFailed { agent: name, task, detail: note.clone() }));
             owed
         }
         TaskEnd::Blocked => {
             let mut owed = vec![work_line(format!("BLOCKED {task} reported"))];
-            owed.extend(alerted(Notice::TaskBlocked { agent: name, task, detail: note.to_owned() }));
+            owed.extend(alerted(Notice::TaskBlocked { agent: name, task, detail: note.clone() }));
             owed
         }
-        TaskEnd::Failed => {
-            let mut owed = vec![work_line(format!("FAIL {task} timeout"))];
-            owed.extend(alerted(Notice::TaskFailed { agent: name, task, detail: last_detail(agent) }));
-            owed
+        TaskEnd::Cancelled => {
+            let line = work_line(format!("TASK {task} cancelled"));
+            vec![line, to(Audience::Agent, Notice::TaskEnded { agent: name, task, end })]
         }
-        TaskEnd::Cancelled => said(Notice::TaskEnded { agent: name, task, end }),
     }
 }
 
-fn discarded(agent: &Agent, name: AgentName, work: WorkId, by: &Actor) -> Vec<Owed> {
-    if by.is_herder() && last_category(agent) == Some(Category::TaskTimeout) {
-        return alerted(Notice::TaskFailed { agent: name, task: work, detail: last_detail(agent) });
+fn task_taken(agent: AgentName, work: &Work) -> Vec<Owed> {
+    let task = work.id;
+    let line = work_line(format!("TASK {task} assigned {agent}"));
+    vec![line, to(Audience::Agent, Notice::TaskTaken { agent, task, work: excerpt(&work.text) })]
+}
+
+fn handed_back(agent: AgentName, task: WorkId, onward: &Onward, by: &Actor) -> Vec<Owed> {
+    match onward {
+        Onward::To(None) if by.is_herder() => said(Notice::TaskReleased { agent, task }),
+        Onward::To(to) => said(Notice::TaskMoved { task, from: Some(agent), to: to.clone() }),
+        Onward::Split(cuts) => {
+            said(Notice::TaskSplit { task, parts: cuts.iter().map(|cut| cut.id).collect() })
+        }
     }
-    Vec::new()
 }
 
 fn waiting(
@@ -259,7 +337,7 @@ fn paused(agent: &Agent, name: AgentName, reason: &PauseReason) -> Vec<Owed> {
             said(Notice::PausedWithAccount { agent: name, account: account(), category: *category })
         }
         // Said with their numbers elsewhere: when the session ended, and below.
-        PauseReason::Survivors | PauseReason::Cap(_) => Vec::new(),
+        PauseReason::Survivors | PauseReason::Cap(_) | PauseReason::Escalation => Vec::new(),
     }
 }
 
@@ -275,11 +353,50 @@ fn capped(agent: &Agent, name: AgentName, cap: Cap, now: Timestamp) -> Vec<Owed>
     alerted(Notice::CapReached { agent: name, cap, limit, used: usage::amount(cap.unit, used) })
 }
 
+/// Programs are told that the evaluator has found something; its words are the agent's alone, and no channel hears of it.
+fn spiraling(agent: &Agent, name: AgentName, whisper: &Whisper) -> Vec<Owed> {
+    match whisper.tone {
+        Tone::Correction | Tone::ThinkDeeper => {
+            let work = agent.current.as_ref().map(|work| excerpt(&work.text)).unwrap_or_default();
+            let notice = Notice::Spiraling { agent: name, work, times: agent.watch.findings.max(1) };
+            vec![to(Audience::Hooks, notice)]
+        }
+        Tone::Person | Tone::Escalation => Vec::new(),
+    }
+}
+
+/// A call for a person, or the reminder of one.
+fn call(name: AgentName, call: &Escalation) -> Notice {
+    Notice::Escalated {
+        agent: name,
+        id: call.id,
+        work: call.text.clone(),
+        why: call.why.clone(),
+        times: call.times,
+        reminder: call.reminded,
+        untold: call.untold,
+    }
+}
+
+/// The evaluator could not judge the agent for the so manieth time in a row: that is said once.
+fn lapsed(agent: &Agent, name: AgentName, judgement: &Judgement, context: &Context<'_>) -> Vec<Owed> {
+    let counted = agent.watch.judged.as_ref().is_some_and(|judged| judged.at == context.now);
+    match judgement {
+        // One that was overtaken is nobody's failure.
+        Judgement::Lapse(Lapse::Overtaken) => Vec::new(),
+        Judgement::Lapse(lapse) if counted && agent.watch.lapses == LAPSES_SAID_AT => {
+            alerted(Notice::EvaluatorLapsed { agent: name, times: LAPSES_SAID_AT, lapse: lapse.hushed() })
+        }
+        Judgement::Lapse(_) | Judgement::Verdict(_) => Vec::new(),
+    }
+}
+
 fn supervisor_panicked(agent: &Agent, name: AgentName, context: &Context<'_>) -> Vec<Owed> {
     let waits = matches!(agent.phase, Phase::Idle | Phase::Waiting { .. })
         && !agent.queue.is_empty()
         && breaker::opens(agent, context.policy, context.now).is_none();
-    let wait = process_backoff(context.policy, agent.crashes).saturating_add(context.jitter);
+    let wait = process_backoff(context.policy, agent.crashes);
+    let wait = wait.saturating_add(context.jitter.min(wait));
     let restart_in = if waits { wait } else { std::time::Duration::ZERO };
     alerted(Notice::SupervisorPanicked { agent: name, restart_in })
 }
@@ -288,6 +405,6 @@ fn last_category(agent: &Agent) -> Option<Category> {
     agent.last_outcome.as_ref().map(|outcome| outcome.category)
 }
 
-fn last_detail(agent: &Agent) -> String {
+fn last_detail(agent: &Agent) -> Detail {
     agent.last_outcome.as_ref().map(|outcome| outcome.detail.clone()).unwrap_or_default()
 }

@@ -1,9 +1,12 @@
 //! What has to be done once an event is on disk and applied. Never run on a replay.
 
 use super::agent::{Agent, Phase};
+use super::ask::{AskEnd, Asker};
+use super::context::context;
 use super::effect::Effect;
 use super::event::{Event, PauseReason};
-use super::outcome::Usage;
+use super::id::AskId;
+use super::outcome::{Category, Outcome, Usage};
 use super::recap::recap;
 use super::spec::Runtime;
 use super::whisper::Whisper;
@@ -13,13 +16,19 @@ use super::work::{Work, WorkKind};
 #[must_use]
 pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
     match event {
-        Event::SessionStarted { session, work, .. } => vec![Effect::Spawn {
-            session: *session,
-            work: work.clone(),
-            conversation: agent.conversation.clone(),
-            recap: recap(agent, work),
-            whispers: agent.whispers.iter().map(Whisper::words).collect(),
-        }],
+        Event::SessionStarted { session, work, .. } => {
+            let recap = recap(agent, work);
+            // What is known of other work is nothing to this.
+            let stale = recap.is_none().then_some(Effect::Keep { context: None });
+            let spawn = Effect::Spawn {
+                session: *session,
+                work: work.clone(),
+                conversation: agent.conversation.clone(),
+                recap,
+                whispers: agent.whispers.iter().map(Whisper::words).collect(),
+            };
+            stale.into_iter().chain([spawn]).collect()
+        }
         Event::Whispered { whisper } => hand_over(agent, whisper).into_iter().collect(),
         // What was whispered while it came up is in no prompt.
         Event::Ready { session } => {
@@ -34,14 +43,29 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         Event::Paused { reason: PauseReason::Failure(category) } if category.is_of_account() => {
             vec![Effect::BlockAccount(*category)]
         }
+        Event::PermissionDecided { session, key, allowed, .. } => {
+            vec![Effect::Answer { session: *session, key: *key, allow: *allowed }]
+        }
+        // Asked again: it may have been answered while nobody waited.
+        Event::AskedAgain { ask, .. }
+        | Event::Answered { ask, .. }
+        | Event::AskExpired { ask }
+        | Event::AskDropped { ask } => answer(agent, *ask).into_iter().collect(),
         Event::Resumed { by } => vec![Effect::OpenAccount { by: by.clone() }],
+        Event::EvaluationBegun { number, .. } => vec![Effect::Evaluate { number: *number }],
+        Event::Evaluated { usage, .. } if *usage != Usage::default() => vec![Effect::Spent],
         Event::Removed { .. } => vec![Effect::Retire],
+        // A model that was asked costs tokens; what a runtime says of a limit in its name does not.
+        Event::UsageRecorded { usage, .. } if usage.tokens() > 0 => vec![Effect::Spent, Effect::Proved],
         Event::UsageRecorded { .. } => vec![Effect::Spent],
-        Event::SessionEnded { outcome, .. } if outcome.usage != Usage::default() => vec![Effect::Spent],
+        Event::SessionEnded { outcome, .. } => ended(agent, outcome),
         Event::ProcessStarted { .. }
         | Event::Paused { .. }
         | Event::Added { .. }
         | Event::Edited { .. }
+        | Event::TaskTaken { .. }
+        | Event::TaskHandedBack { .. }
+        | Event::BoardHeard { .. }
         | Event::Cleared { .. }
         | Event::Reworded { .. }
         | Event::Withdrawn { .. }
@@ -50,16 +74,28 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::TaskReported { .. }
         | Event::Discarded { .. }
         | Event::WhispersDelivered { .. }
+        | Event::WhispersDropped { .. }
         | Event::ConversationNamed { .. }
         | Event::ConversationLost { .. }
         | Event::TurnEnded { .. }
         | Event::ClockRanOut { .. }
         | Event::PermissionDenied { .. }
+        | Event::TurnObserved { .. }
+        | Event::Evaluated { .. }
+        | Event::DetectorStoodIn { .. }
+        | Event::Escalated { .. }
+        | Event::EscalationReminded { .. }
+        | Event::EscalationAcked { .. }
+        | Event::EscalationAnswered { .. }
+        | Event::WhisperMarked { .. }
+        | Event::Asked { .. }
         | Event::CapNear { .. }
         | Event::CapWaived { .. }
         | Event::Spiked { .. }
         | Event::PriceUnknown { .. }
-        | Event::SessionEnded { .. }
+        | Event::RuleAdded { .. }
+        | Event::RuleRemoved { .. }
+        | Event::WorkspaceSeen { .. }
         | Event::Requeued { .. }
         | Event::Waiting { .. }
         | Event::WaitOver
@@ -73,9 +109,45 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
     }
 }
 
+fn ended(agent: &Agent, outcome: &Outcome) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    match outcome.category {
+        Category::Quota => effects.push(Effect::Exhausted { resets_at: outcome.resets_at }),
+        Category::Success | Category::MaxTurns => effects.push(Effect::Proved),
+        Category::Transient
+        | Category::RateLimit
+        | Category::Permanent
+        | Category::Billing
+        | Category::Auth
+        | Category::Budget
+        | Category::ContextOverflow
+        | Category::TaskTimeout
+        | Category::SandboxDenial
+        | Category::Hung
+        | Category::Crash
+        | Category::DoNotRestart
+        | Category::Interrupted => {}
+    }
+    if outcome.usage != Usage::default() {
+        effects.push(Effect::Spent);
+    }
+    let context = context(agent).filter(|_| outcome.category != Category::Success);
+    effects.push(Effect::Keep { context });
+    effects
+}
+
 fn hand_over(agent: &Agent, whisper: &Whisper) -> Option<Effect> {
     let Phase::Running { session } = agent.phase else { return None };
     Some(Effect::Whisper { session, whisper: whisper.id, text: whisper.words() })
+}
+
+/// What the session that asked is told, if it still waits. Whoever asked with a tool looks for the answer itself.
+fn answer(agent: &Agent, id: AskId) -> Option<Effect> {
+    let settled = agent.settled_ask(id).filter(|_| agent.open_ask(id).is_none())?;
+    // Whoever does not need the answer any more gets none.
+    let Some(Asker { session, key: Some(key) }) = settled.ask.asker else { return None };
+    let waits = agent.session() == Some(session) && settled.end != AskEnd::Dropped;
+    waits.then(|| Effect::Answer { session, key, allow: settled.end.allows() })
 }
 
 /// Whether a message that arrives now is offered to the running turn.

@@ -1,7 +1,9 @@
 //! What a new session is told about the one before it, and how texts are bounded.
 
 use super::agent::Agent;
-use super::outcome::Category;
+use super::context::{FILE, FOLDER};
+use super::cut::both_ends;
+use super::outcome::{Category, Outcome};
 use super::work::Work;
 
 /// The most of the work's own text that the recap repeats: the whole text follows it in the prompt.
@@ -13,34 +15,42 @@ pub(super) const PROGRESS_MAX: usize = 2000;
 /// The most of the messages that had been steered into the lost session.
 const STEERED_MAX: usize = 4000;
 
+/// The most of what is said of earlier turns.
+const DONE_MAX: usize = 2000;
+
 /// Words for a session that takes up work which an earlier one left unfinished; `None` for new work.
 #[must_use]
 pub(super) fn recap(agent: &Agent, work: &Work) -> Option<String> {
     let unfinished = agent.unfinished.as_ref().filter(|unfinished| unfinished.work == work.id)?;
     let mut parts = Vec::new();
     if unfinished.tries > 0 {
-        let ended = agent.last_outcome.as_ref().map_or_else(String::new, |outcome| {
-            let why = reason(outcome.category);
-            if outcome.detail.is_empty() {
-                format!(" It ended because {why}.")
-            } else {
-                format!(" It ended because {why}: {}", outcome.detail)
-            }
-        });
+        let last = agent.last_outcome.as_ref();
         parts.push(format!(
-            "You were working on this before, in a session that did not finish it: \"{}\".{ended}",
-            bounded(one_line(&work.text).trim(), WORK_MAX)
+            "You were working on this before, in a session that did not finish it: \"{}\".{}",
+            bounded(one_line(&work.text).trim(), WORK_MAX),
+            last.map(ended).unwrap_or_default()
         ));
+        if !unfinished.done.is_empty() {
+            let done: Vec<String> = unfinished.done.iter().map(|line| format!("- {line}")).collect();
+            let done = both_ends(&done.join("\n"), DONE_MAX);
+            parts.push(format!("What was done so far, the latest last:\n{done}"));
+        }
         if !unfinished.progress.is_empty() {
             parts.push(format!(
                 "The last thing you said about it:\n{}",
                 bounded(&unfinished.progress, PROGRESS_MAX)
             ));
         }
+        if let Some(name) = agent.name() {
+            parts.push(format!(
+                "herder keeps this in {FOLDER}/{name}/{FILE}, if the workspace can be written to."
+            ));
+        }
         parts.push(
             "Look at what is already there in the workspace before you go on; do not start from nothing."
                 .to_owned(),
         );
+        parts.extend(last.and_then(|outcome| advice(outcome.category)).map(str::to_owned));
     }
     if !unfinished.steered.is_empty() {
         let messages: Vec<String> = unfinished.steered.iter().map(|text| format!("- {text}")).collect();
@@ -50,6 +60,47 @@ pub(super) fn recap(agent: &Agent, work: &Work) -> Option<String> {
         ));
     }
     (!parts.is_empty()).then(|| parts.join("\n\n"))
+}
+
+/// Why a session ended, as a sentence with a space before it.
+pub(super) fn ended(outcome: &Outcome) -> String {
+    let why = reason(outcome.category);
+    if outcome.detail.is_empty() {
+        format!(" It ended because {why}.")
+    } else {
+        format!(" It ended because {why}: {}", outcome.detail)
+    }
+}
+
+/// What a session does better that follows one which ended so.
+fn advice(category: Category) -> Option<&'static str> {
+    match category {
+        Category::TaskTimeout => Some(
+            "This time be focused: choose the smallest step that brings the work to a result that can be used, take it, and \
+             stop there. Do not repeat what is named above. Let no single command run for long. If it cannot be done in the \
+             time, say what is done and what is missing.",
+        ),
+        Category::ContextOverflow => Some(
+            "This is a new conversation. Read files in parts, let no command print more than you need, and write down in the \
+             workspace what you find out.",
+        ),
+        Category::SandboxDenial => Some(
+            "Do not try again what was denied. Find a way within what you may do; if there is none, say exactly what you need.",
+        ),
+        Category::Success
+        | Category::Transient
+        | Category::RateLimit
+        | Category::Quota
+        | Category::Permanent
+        | Category::MaxTurns
+        | Category::Billing
+        | Category::Auth
+        | Category::Budget
+        | Category::Hung
+        | Category::Crash
+        | Category::DoNotRestart
+        | Category::Interrupted => None,
+    }
 }
 
 fn reason(category: Category) -> &'static str {
@@ -63,7 +114,7 @@ fn reason(category: Category) -> &'static str {
         Category::Auth => "the credentials were refused",
         Category::Budget => "its budget was used up",
         Category::ContextOverflow => "the context window was full",
-        Category::TaskTimeout => "it took longer than it may; choose a more focused way",
+        Category::TaskTimeout => "it took longer than it may",
         Category::SandboxDenial => "a tool it needed was denied",
         Category::Hung => "it hung",
         Category::Crash => "its process died",

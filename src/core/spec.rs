@@ -61,6 +61,24 @@ pub enum Permissions {
     Full,
 }
 
+impl Permissions {
+    /// The permissions of a word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        [Self::ReadOnly, Self::WorkspaceWrite, Self::Full].into_iter().find(|known| known.word() == word)
+    }
+
+    /// Their word, as in `bot.toml`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read-only",
+            Self::WorkspaceWrite => "workspace-write",
+            Self::Full => "full",
+        }
+    }
+}
+
 /// Who answers when an agent asks for permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -137,18 +155,85 @@ pub struct AgentSpec {
     /// Variables set for it.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// Variables whose values are read from files when a session starts: only the path is stored.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env_files: BTreeMap<String, PathBuf>,
     /// Variables it gets from herder's own environment; nothing else is inherited.
     #[serde(default)]
     pub inherit_env: Vec<String>,
+    /// A HOME of its own, with nothing in it but what [`AgentSpec::credentials`] names.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_home: bool,
+    /// What of the user's it may use: `git`, `ssh` and `gh` to push with, and files below the user's HOME for its own one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credentials: Vec<String>,
+    /// What is put before its command to enclose it; `{workspace}`, `{home}`, `{state}` and `{tools}` are its folders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sandbox: Vec<String>,
     /// stderr to category, for commands.
     #[serde(default)]
     pub patterns: Vec<Pattern>,
     /// Channels it may speak and read in beside its own and the work channel: `#dev`, `libera/#dev`, `discord/<id>`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<String>,
+    /// What it is good for: a task of the board can ask for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
 }
 
 impl AgentSpec {
+    /// Whether an agent that was `old` can go on with its conversation. That belongs to its runtime and its folder, and with
+    /// Claude Code, which takes up the instructions that it began with, to those.
+    #[must_use]
+    pub fn goes_on_with(&self, old: &Self) -> bool {
+        let told = match self.runtime {
+            Runtime::Claude => self.instructions == old.instructions,
+            // They are told their instructions anew each time.
+            Runtime::Codex | Runtime::Acp | Runtime::Command => true,
+        };
+        told && self.runtime == old.runtime && self.workspace == old.workspace
+    }
+
+    /// Whether a process that was started for this spec is the one that `other` asks for: the same program with the same
+    /// model, in the same folder, with the same reach. What else it says is used at once or from the next session on.
+    #[must_use]
+    pub fn runs_as(&self, other: &Self) -> bool {
+        // By name, so that whoever adds a setting decides what it is.
+        let Self {
+            name: _,
+            runtime,
+            command,
+            prompt,
+            workspace,
+            model,
+            account: _,
+            permissions,
+            autonomy: _,
+            instructions: _,
+            looping: _,
+            rest: _,
+            max_turns: _,
+            max_budget_usd: _,
+            caps: _,
+            max_task_duration: _,
+            relay: _,
+            env,
+            env_files,
+            inherit_env,
+            own_home,
+            credentials,
+            sandbox,
+            patterns: _,
+            channels: _,
+            tags: _,
+        } = other;
+        (self.runtime, self.prompt, self.permissions, self.own_home)
+            == (*runtime, *prompt, *permissions, *own_home)
+            && (&self.command, &self.workspace, &self.model) == (command, workspace, model)
+            && (&self.env, &self.env_files, &self.inherit_env) == (env, env_files, inherit_env)
+            && (&self.credentials, &self.sandbox) == (credentials, sandbox)
+    }
+
     /// A spec with the defaults of `bot.toml.example`: inherits `PATH`, `HOME` and `LANG`, billed to `default`.
     #[must_use]
     pub fn new(name: AgentName, runtime: Runtime, workspace: PathBuf) -> Self {
@@ -171,9 +256,14 @@ impl AgentSpec {
             max_task_duration: None,
             relay: Relay::default(),
             env: BTreeMap::new(),
+            env_files: BTreeMap::new(),
             inherit_env: ["PATH", "HOME", "LANG"].map(str::to_owned).to_vec(),
+            own_home: false,
+            credentials: Vec::new(),
+            sandbox: Vec::new(),
             patterns: Vec::new(),
             channels: Vec::new(),
+            tags: Vec::new(),
         }
     }
 }

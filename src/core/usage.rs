@@ -162,6 +162,12 @@ impl Caps {
         self.list().any(|(cap, _)| cap.unit == Unit::Usd)
     }
 
+    /// Whether one of them counts tokens.
+    #[must_use]
+    pub fn in_tokens(&self) -> bool {
+        self.list().any(|(cap, _)| cap.unit == Unit::Tokens)
+    }
+
     /// Those that are set, with their limits.
     pub fn list(&self) -> impl Iterator<Item = (Cap, f64)> + use<> {
         #[expect(clippy::cast_precision_loss, reason = "tokens are far below where it matters")]
@@ -193,6 +199,12 @@ impl SharedCaps {
     #[must_use]
     pub fn in_dollars(&self, account: &AccountName) -> bool {
         self.fleet.in_dollars() || self.accounts.get(account).is_some_and(Caps::in_dollars)
+    }
+
+    /// Whether what an agent of `account` uses is capped in tokens.
+    #[must_use]
+    pub fn in_tokens(&self, account: &AccountName) -> bool {
+        self.fleet.in_tokens() || self.accounts.get(account).is_some_and(Caps::in_tokens)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::card::Card;
+use super::detail::Detail;
 use super::id::{NetworkName, WorkId};
 use super::time::Timestamp;
 
@@ -62,6 +64,23 @@ pub struct Work {
     /// Sessions that tried it and failed.
     #[serde(default)]
     pub attempts: u32,
+    /// What is written on it, if anything is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<Box<Card>>,
+}
+
+impl Work {
+    /// What is written on it.
+    #[must_use]
+    pub fn card(&self) -> &Card {
+        static PLAIN: Card = Card::PLAIN;
+        self.card.as_deref().unwrap_or(&PLAIN)
+    }
+
+    /// The same, to write on.
+    pub fn card_mut(&mut self) -> &mut Card {
+        self.card.get_or_insert_default()
+    }
 }
 
 /// How a task ended.
@@ -97,5 +116,5 @@ pub struct FinishedTask {
     /// When.
     pub at: Timestamp,
     /// Its result or the reason, bounded.
-    pub note: String,
+    pub note: Detail,
 }

@@ -19,6 +19,7 @@ pub(super) enum Act {
     NoExit,
     Flood,
     Fork,
+    Spiral,
     Lost,
 }
 
@@ -39,6 +40,7 @@ impl Act {
             "no-exit" => Self::NoExit,
             "flood" => Self::Flood,
             "fork" => Self::Fork,
+            "spiral" => Self::Spiral,
             "lost" => Self::Lost,
             _ => return None,
         })
@@ -47,7 +49,14 @@ impl Act {
     /// A failure that came once in this workspace comes no second time: then the work succeeds. A file remembers it.
     pub(super) fn once(self) -> io::Result<Self> {
         match self {
-            Self::Crash | Self::RateLimit | Self::Auth | Self::Billing | Self::Budget | Self::Hang => {
+            Self::Crash
+            | Self::RateLimit
+            | Self::Auth
+            | Self::Billing
+            | Self::Budget
+            | Self::Hang
+            | Self::MaxTurns
+            | Self::Spiral => {
                 let memory = format!(".{self:?}").to_lowercase();
                 if std::fs::remove_file(&memory).is_ok() {
                     return Ok(Self::Ok);
@@ -58,7 +67,6 @@ impl Act {
             Self::Ok
             | Self::Obey
             | Self::ServerError
-            | Self::MaxTurns
             | Self::Tool
             | Self::NoExit
             | Self::Flood
@@ -77,10 +85,12 @@ impl Act {
             ("auth", Self::Auth),
             ("billing", Self::Billing),
             ("budget", Self::Budget),
+            ("turns", Self::MaxTurns),
             ("hang", Self::Hang),
             ("tool", Self::Tool),
             ("flood", Self::Flood),
             ("fork", Self::Fork),
+            ("spiral", Self::Spiral),
         ];
         known.into_iter().find(|(word, _)| words.contains(word)).map_or(Self::Ok, |(_, act)| act)
     }

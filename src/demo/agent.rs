@@ -6,14 +6,15 @@
 //! | script | speaks | does |
 //! |---|---|---|
 //! | `claude-ok [--seconds S] [--say TEXT]` | claude | a tool call, an answer, a result |
-//! | `claude-obey [--once x]` | claude | what a word of the prompt says: crash, limit, auth, billing, hang, fork, tool, else as `claude-ok`; with `--once` a failure comes once, and the next session succeeds |
+//! | `claude-obey [--once x]` | claude | what a word of the prompt says: crash, limit, auth, billing, budget, turns, hang, tool, flood, fork, spiral, else as `claude-ok`; with `--once` a failure comes once, and the next session succeeds |
 //! | `claude-crash` | claude | dies in the middle of an answer |
 //! | `claude-rate-limit [--reset-in S]` | claude | a limit with its reset time |
 //! | `claude-auth`, `claude-billing`, `claude-budget`, `claude-server-error`, `claude-max-turns` | claude | that failure |
 //! | `claude-hang` | claude | begins and falls silent, deaf to interrupts |
 //! | `claude-tool [--seconds S]` | claude | one long tool call |
+//! | `claude-spiral [--seconds S]` | claude | one command that fails, again and again, whatever it is told |
 //! | `claude-no-exit` | claude | a result, and then it neither leaves nor listens to SIGTERM |
-//! | `claude-flood [--lines N]` | claude | that many lines as fast as they are read |
+//! | `claude-flood [--lines N] [--every S]` | claude | that many lines, as fast as they are read or one in so many seconds |
 //! | `claude-lost` | claude | does not know the conversation it is to resume |
 //! | `fork` | lines | children in sessions of their own and daemons, all deaf to SIGTERM |
 //! | `echo` | lines | the prompt |
@@ -48,6 +49,9 @@ pub(super) const LIFE: Duration = Duration::from_secs(600);
 
 /// How long a forking claude goes on, so that somebody can look at it.
 const FORK_WORK: Duration = Duration::from_secs(30);
+
+/// How often a spiralling claude tries before it gives up by itself: far more often than anybody should let it.
+const SPIRAL_TURNS: u32 = 200;
 
 /// Runs one script. `arguments` are the script's name, its options, and whatever the runtime appends.
 #[must_use]
@@ -192,12 +196,13 @@ impl Claude {
             }
             Act::Hang => thread::sleep(LIFE),
             Act::Tool => self.work(options.seconds("seconds", 5.0), options)?,
+            Act::Spiral => self.spiral(options.seconds("pace", 0.5))?,
             Act::NoExit => {
                 forks::ignore_sigterm()?;
                 self.succeed("Done, but I stay.")?;
                 thread::sleep(LIFE);
             }
-            Act::Flood => self.flood(options.number("lines", 10_000))?,
+            Act::Flood => self.flood(options.number("lines", 10_000), options.seconds("every", 0.0))?,
             Act::Fork => {
                 forks::begin()?;
                 self.work(options.seconds("seconds", 0.0).max(FORK_WORK), options)?;
@@ -209,7 +214,7 @@ impl Claude {
     /// A tool call of `seconds`, then an answer that repeats what was asked, and what came in meanwhile.
     fn work(&mut self, seconds: Duration, options: &Options<'_>) -> io::Result<()> {
         self.says("I will look at it.")?;
-        if self.tool("Bash", seconds)? == Waited::Interrupted {
+        if self.tool("cargo test", seconds, Ok("ok"))? == Waited::Interrupted {
             return Ok(());
         }
         let asked =
@@ -244,16 +249,35 @@ impl Claude {
         }
     }
 
-    fn tool(&mut self, name: &str, takes: Duration) -> io::Result<Waited> {
+    /// One approach, again and again, until somebody ends it.
+    fn spiral(&mut self, pace: Duration) -> io::Result<()> {
+        for _ in 0..SPIRAL_TURNS {
+            self.says("The benchmark did not build. I will run it again.")?;
+            let failed = Err("make: *** No rule to make target 'bench'.  Stop.");
+            if self.tool("make bench", pace, failed)? == Waited::Interrupted {
+                return Ok(());
+            }
+            // It is told, and goes on all the same.
+            self.steered.clear();
+        }
+        self.succeed("I give up.")
+    }
+
+    /// A call of the shell that takes its time and then says this, as a success or a failure.
+    fn tool(&mut self, command: &str, takes: Duration, said: Result<&str, &str>) -> io::Result<Waited> {
         let id = format!("toolu_{:012x}", self.messages + 1);
-        self.message(&json!([{ "type": "tool_use", "id": id, "name": name, "input": { "command": "cargo test", "description": "d" } }]))?;
+        self.message(&json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command, "description": "d" } }]))?;
         if self.wait(takes)? == Waited::Interrupted {
             self.failed("error_during_execution", "aborted_tools", &["[ede_diagnostic] aborted"])?;
             return Ok(Waited::Interrupted);
         }
+        let (text, failed) = match said {
+            Ok(text) => (text, false),
+            Err(text) => (text, true),
+        };
         self.line(&json!({
             "type": "user",
-            "message": { "role": "user", "content": [{ "tool_use_id": id, "type": "tool_result", "content": "ok", "is_error": false }] },
+            "message": { "role": "user", "content": [{ "tool_use_id": id, "type": "tool_result", "content": text, "is_error": failed }] },
             "parent_tool_use_id": null,
         }))?;
         Ok(Waited::ForAll)
@@ -318,7 +342,7 @@ impl Claude {
         }))
     }
 
-    fn flood(&mut self, lines: u32) -> io::Result<()> {
+    fn flood(&mut self, lines: u32, every: Duration) -> io::Result<()> {
         let padding = "x".repeat(800);
         for n in 0..lines {
             self.messages += 1;
@@ -326,6 +350,10 @@ impl Claude {
             let line = self.message_line(&json!([{ "type": "text", "text": text }]));
             serde_json::to_writer(&mut self.out, &line)?;
             self.out.write_all(b"\n")?;
+            if !every.is_zero() {
+                self.out.flush()?;
+                thread::sleep(every);
+            }
         }
         self.succeed(&format!("{lines} lines"))
     }

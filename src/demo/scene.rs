@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::chat::embedded_ircd::home::Home;
-use crate::config::{Config, History, Tools};
+use crate::config::{Config, Evaluator, History, Tools};
 use crate::core::id::{AccountName, AgentName};
 use crate::core::policy::{Exponential, Policy};
 use crate::core::spec::{AgentSpec, Runtime};
+use crate::outbox::Redactor;
 
 /// The agents. Each does what a word of its work says, see [`super::agent`].
 pub(super) const AGENTS: [&str; 3] = ["spark", "nova", "ember"];
@@ -36,7 +37,12 @@ pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<
         policy: policy(),
         history: History { daily_export: false, warn_free: 0, ..History::default() },
         tools: Tools::default(),
+        // No account and no cost: the detector that needs no model.
+        evaluator: Evaluator::builtin(),
+        webhooks: Vec::new(),
+        deadman: None,
         agents,
+        redactor: Redactor::default(),
         secrets: home.accounts().iter().filter_map(|(_, password)| password.clone()).collect(),
         secret_variables: BTreeSet::new(),
         embedded: false,
@@ -78,6 +84,7 @@ fn policy() -> Policy {
         tool_timeout: seconds(120),
         max_task_duration: seconds(300),
         stop_grace: seconds(2),
+        evaluator: Evaluator::builtin().rules(),
         ..Policy::default()
     }
 }

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use tokio::io::DuplexStream;
-use tokio::sync::mpsc;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader, DuplexStream};
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::chat::console::{self, Settings, Style, Typed};
@@ -14,7 +14,7 @@ use crate::chat::console::{self, Settings, Style, Typed};
 const NICK: &str = "tour";
 
 /// Seconds after the one before, the channel without `#`, and what is typed there.
-const STEPS: [(f64, &str, &str); 20] = [
+const STEPS: [(f64, &str, &str); 24] = [
     (0.2, "herder", "Welcome. I am a script that types like a person; you can type at the same time."),
     (0.3, "spark", "write a haiku about pipes"),
     (1.0, "nova", "refactor the parser, and crash in the middle"),
@@ -42,13 +42,21 @@ const STEPS: [(f64, &str, &str); 20] = [
     (
         6.0,
         "herder",
-        "ember forks children and daemons that are deaf to SIGTERM, and is aborted. All of them are ended before it goes on:",
+        "ember forks children and daemons that are deaf to SIGTERM, and is aborted. All of them are ended; its channel says how many:",
     ),
     (0.5, "ember", "fork a few daemons"),
     (5.0, "herder", "@ember status"),
     (2.0, "herder", "@ember abort"),
-    (6.0, "herder", "!status"),
-    (2.0, "herder", "@spark history 5"),
+    (
+        4.0,
+        "herder",
+        "spark runs one failing command again and again. herder's detector tells it so, twice, and nobody else:",
+    ),
+    (0.5, "spark", "run the benchmark in a spiral"),
+    (1.0, "herder", AFTER_THE_CALL),
+    (0.5, "herder", "@spark resume"),
+    (3.0, "herder", "!status"),
+    (1.0, "herder", "@spark history 5"),
     (
         3.0,
         "herder",
@@ -57,9 +65,23 @@ const STEPS: [(f64, &str, &str); 20] = [
     (
         0.0,
         "herder",
-        "Any of these words in its work decides how a session ends: crash, limit, auth, billing, budget, hang, fork, tool.",
+        "Any of these words in its work decides how a session ends: crash, limit, auth, billing, budget, hang, fork, spiral, tool.",
     ),
 ];
+
+/// What is typed only after a person was called. How long that takes depends on the machine, and typed too early the answer
+/// that follows would mean something else.
+const AFTER_THE_CALL: &str =
+    "It did not help, so a person is called in #alerts and spark waits. Somebody answers, from anywhere:";
+
+/// How a call for a person begins.
+const CALL: &str = "[ESCALATION]";
+
+/// What is waited for so long does not come any more, and the tour goes on without it.
+const WAITED: Duration = Duration::from_secs(60);
+
+/// What the tour's terminal may hold before it is read: a burst of posts.
+const SHOWN: usize = 64 * 1024;
 
 /// Types until the list is at its end, then leaves.
 pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
@@ -74,8 +96,14 @@ pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
         echo: false,
     };
     let (keyboard, mut typed) = mpsc::channel(STEPS.len() * 2);
+    let (terminal, shown) = tokio::io::duplex(SHOWN);
+    let (seen, mut called) = watch::channel(false);
     let typing = async {
         for (after, channel, text) in STEPS {
+            if text == AFTER_THE_CALL {
+                // It never comes where nobody judges; what follows is harmless then.
+                let _ = tokio::time::timeout(WAITED, called.wait_for(|called| *called)).await;
+            }
             tokio::time::sleep(Duration::from_secs_f64(after)).await;
             for line in [format!("/channel {channel}"), text.to_owned()] {
                 if keyboard.send(Typed::Line(line)).await.is_err() {
@@ -87,11 +115,22 @@ pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
         tokio::time::sleep(Duration::from_secs(1)).await;
         let _ = keyboard.send(Typed::Line("/quit".to_owned())).await;
     };
-    let showing = console::run(settings, stream, &mut typed, tokio::io::sink(), stop);
+    let showing = console::run(settings, stream, &mut typed, terminal, stop);
     // Whoever ends the demo ends the tour in the middle of a pause.
     tokio::select! {
         _ = showing => {}
+        () = watch_for_the_call(shown, &seen) => {}
         () = async { typing.await; std::future::pending().await } => {}
+    }
+}
+
+/// Reads what the terminal shows until it is closed.
+async fn watch_for_the_call(shown: impl AsyncRead + Unpin, seen: &watch::Sender<bool>) {
+    let mut lines = BufReader::new(shown).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        if line.contains(CALL) {
+            seen.send_replace(true);
+        }
     }
 }
 

@@ -9,11 +9,13 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::core::board::BoardEvent;
+use crate::core::dealings::Onward;
 use crate::core::event::Event;
 use crate::core::time::Timestamp;
 use crate::outbox::Post;
 
-use super::{Entry, Recorded, Stream};
+use super::{Entry, FleetEvent, Recorded, Stream};
 
 /// The version that is written.
 pub const VERSION: u32 = 1;
@@ -138,7 +140,22 @@ pub(super) fn versioned<T: DeserializeOwned>(text: &[u8]) -> Result<T, DecodeErr
 /// The greatest work id an entry names, so that ids are not drawn twice.
 pub(super) fn work_id(entry: &Entry) -> u64 {
     match entry {
-        Entry::Agent(Event::Queued { work } | Event::SessionStarted { work, .. }) => work.id.0,
+        Entry::Agent(
+            Event::Queued { work } | Event::SessionStarted { work, .. } | Event::TaskTaken { work, .. },
+        ) => work.id.0,
+        Entry::Agent(Event::TaskHandedBack { onward: Onward::Split(cuts), .. }) => {
+            cuts.iter().map(|cut| cut.id.0).max().unwrap_or_default()
+        }
+        Entry::Fleet(FleetEvent::Board {
+            event: BoardEvent::Added { work } | BoardEvent::Taken { work, .. },
+        }) => work.id.0,
+        Entry::Fleet(FleetEvent::Board { event: BoardEvent::Split { parts, .. } }) => {
+            parts.iter().map(|part| part.id.0).max().unwrap_or_default()
+        }
+        // One sequence for both: people name either by its number alone.
+        Entry::Agent(Event::Asked { ask }) => ask.id.0,
+        Entry::Agent(Event::Whispered { whisper }) => whisper.id.0,
+        Entry::Agent(Event::Escalated { escalation }) => escalation.id.0,
         Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => 0,
     }
 }

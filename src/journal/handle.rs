@@ -283,6 +283,12 @@ impl Journal {
         &self.0.reader
     }
 
+    /// The data folder.
+    #[must_use]
+    pub fn data_dir(&self) -> &std::path::Path {
+        &self.paths().dir
+    }
+
     pub(super) fn paths(&self) -> &Paths {
         &self.0.paths
     }
@@ -361,7 +367,7 @@ fn post_text(post: &Post) -> Result<Option<Vec<u8>>, CommitError> {
     match &post.body {
         // Answers to read-only commands are worth nothing after a restart.
         Body::Lines(_) => Ok(None),
-        Body::Notice(_) | Body::Refusal(_) | Body::Agent { .. } | Body::Said { .. } => {
+        Body::Notice(_) | Body::Refusal(_) | Body::Agent { .. } | Body::Said { .. } | Body::Hook(_) => {
             if post.network.as_str().contains('\0') {
                 return Err(CommitError::Invalid("a network's name with a NUL in it".to_owned()));
             }

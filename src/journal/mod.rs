@@ -53,6 +53,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::config;
+use crate::core::board::BoardEvent;
 use crate::core::event::Event;
 use crate::core::id::{AccountName, AgentName, NetworkName, PostId, WorkId};
 use crate::core::outcome::Category;
@@ -325,7 +326,7 @@ pub enum FleetEvent {
         /// Which.
         agent: AgentName,
     },
-    /// An agent was removed by a person; `bot.toml` does not bring it back.
+    /// An agent was removed. As long as `bot.toml` names it, that does not bring it back.
     AgentRemoved {
         /// Which.
         agent: AgentName,
@@ -334,6 +335,11 @@ pub enum FleetEvent {
     Configured {
         /// The agent as the file has it.
         spec: Box<AgentSpec>,
+    },
+    /// `bot.toml` does not name an agent any more that it named when it was read before.
+    LeftOut {
+        /// Which.
+        agent: AgentName,
     },
     /// An agent was removed: what it used is used.
     BooksKept {
@@ -371,6 +377,47 @@ pub enum FleetEvent {
         account: AccountName,
         /// Who.
         by: Actor,
+    },
+    /// The usage limit of an account is reached, or still is: nothing of it begins.
+    AccountExhausted {
+        /// Which account.
+        account: AccountName,
+        /// Whose failure showed it.
+        agent: AgentName,
+        /// When the limit ends, if the runtime said so.
+        resets_at: Option<Timestamp>,
+        /// From when on one agent is let through.
+        probe_at: Option<Timestamp>,
+        /// When people are asked whether one is.
+        ask_at: Option<Timestamp>,
+    },
+    /// People were asked whether an account goes on.
+    AccountAsked {
+        /// Which account.
+        account: AccountName,
+    },
+    /// A person let one agent of a closed account through, which is to show whether it works.
+    AccountTried {
+        /// Which account.
+        account: AccountName,
+        /// Why it was closed.
+        category: Category,
+        /// Which agent goes first.
+        agent: AgentName,
+        /// Who.
+        by: Actor,
+    },
+    /// An agent has shown that its account works: the others go on.
+    AccountProved {
+        /// Which account.
+        account: AccountName,
+        /// Which agent.
+        agent: AgentName,
+    },
+    /// Something happened on the task board.
+    Board {
+        /// What.
+        event: BoardEvent,
     },
     /// A supervisor panicked.
     SupervisorPanicked {

@@ -4,14 +4,17 @@
 //! and the state is built from the stream's first entry, out of the archives if need be.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::core::agent::Agent;
+use crate::core::board::Board;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::ledger::Ledger;
 use crate::core::outcome::Category;
+use crate::core::promotion::Gate;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
 
@@ -50,19 +53,28 @@ pub struct Blocked {
 pub struct FleetState {
     /// The agents that exist.
     pub roster: BTreeSet<AgentName>,
-    /// Those a person removed: `bot.toml` does not bring them back.
+    /// Those that a person removed while `bot.toml` names them: it does not bring them back.
     pub removed: BTreeSet<AgentName>,
     /// What `bot.toml` said of its agents when it was last read.
     #[serde(default)]
     pub configured: BTreeMap<AgentName, AgentSpec>,
     /// Accounts whose agents are paused.
     pub blocked: BTreeMap<AccountName, Blocked>,
+    /// Gates that one agent goes through first.
+    #[serde(default)]
+    pub gates: BTreeMap<AccountName, Gate>,
+    /// When an account was last shown to work after its gate was closed.
+    #[serde(default)]
+    pub proved: BTreeMap<AccountName, Timestamp>,
     /// Who is who on Discord and elsewhere.
     #[serde(default)]
     pub ties: BTreeSet<Tie>,
     /// What agents use together.
     #[serde(default)]
     pub ledger: Ledger,
+    /// The task board.
+    #[serde(default)]
+    pub board: Arc<Board>,
     /// When herder last started.
     pub started: Option<Timestamp>,
     /// Whether it went down on purpose since.
@@ -84,14 +96,54 @@ impl Aggregate for FleetState {
             }
             FleetEvent::AgentRemoved { agent } => {
                 self.roster.remove(agent);
-                self.removed.insert(agent.clone());
+                // A section that is written later asks for it anew.
+                if self.configured.contains_key(agent) {
+                    self.removed.insert(agent.clone());
+                }
             }
             FleetEvent::Configured { spec } => {
                 self.configured.insert(spec.name.clone(), (**spec).clone());
             }
+            FleetEvent::LeftOut { agent } => {
+                self.configured.remove(agent);
+                self.removed.remove(agent);
+            }
             FleetEvent::AccountBlocked { account, category, agent } => {
                 let blocked = Blocked { category: *category, agent: agent.clone(), since: at };
                 self.blocked.entry(account.clone()).or_insert(blocked);
+                // Whoever was to show whether it works has shown that it does not.
+                if self.gates.get(account).is_some_and(|gate| gate.category.is_of_account()) {
+                    self.gates.remove(account);
+                }
+            }
+            FleetEvent::AccountExhausted { account, agent, resets_at, probe_at, ask_at } => {
+                let closed = || Gate::closed(Category::Quota, agent.clone(), at);
+                let gate = self.gates.entry(account.clone()).or_insert_with(closed);
+                let (resets_at, probe_at, ask_at) = (*resets_at, *probe_at, *ask_at);
+                *gate = Gate {
+                    category: Category::Quota,
+                    resets_at,
+                    probe_at,
+                    ask_at,
+                    first: None,
+                    ..gate.clone()
+                };
+            }
+            FleetEvent::AccountAsked { account } => {
+                if let Some(gate) = self.gates.get_mut(account) {
+                    gate.ask_at = None;
+                }
+            }
+            FleetEvent::AccountTried { account, category, agent, .. } => {
+                let closed = || Gate::closed(*category, agent.clone(), at);
+                let gate = self.gates.entry(account.clone()).or_insert_with(closed);
+                gate.first = Some(agent.clone());
+                gate.probe_at = Some(at);
+                gate.ask_at = None;
+            }
+            FleetEvent::AccountProved { account, .. } => {
+                self.gates.remove(account);
+                self.proved.insert(account.clone(), at);
             }
             FleetEvent::AccountOpened { account, .. } => {
                 self.blocked.remove(account);
@@ -107,6 +159,7 @@ impl Aggregate for FleetState {
             FleetEvent::Unlinked { tie, .. } => {
                 self.ties.remove(tie);
             }
+            FleetEvent::Board { event } => Arc::make_mut(&mut self.board).apply(event, at),
             FleetEvent::SupervisorPanicked { .. } => {}
             FleetEvent::Started { .. } => {
                 self.started = Some(at);

@@ -4,16 +4,20 @@ use std::time::Duration;
 
 use jiff::Timestamp as Instant;
 
+use super::message::{NAME_MAX, one_line};
 use super::{Locale, Value};
 use crate::core::agent::Phase;
+use crate::core::detector::Finding;
 use crate::core::event::{PauseReason, StopReason, WaitReason};
 use crate::core::input::Clock;
 use crate::core::notice::Halt;
 use crate::core::outcome::Category;
+use crate::core::promotion::Hold;
 use crate::core::spec::Runtime;
 use crate::core::time::Timestamp;
 use crate::core::usage::{Cap, Unit, Window};
 use crate::core::work::{TaskEnd, WorkKind};
+use crate::core::workspace::Workspace;
 
 /// Up to here a duration is shown in seconds alone: the countdowns of the usual backoff are read as one number.
 const SECONDS_UP_TO: u64 = 100;
@@ -149,6 +153,70 @@ impl Locale {
             Halt::NeedsIntervention => self.text("halt-needs-intervention", &[]),
             Halt::Degraded => self.text("halt-degraded", &[]),
             Halt::Waiting(until) => self.text("halt-waiting", &[("until", self.clock_time(*until).into())]),
+            Halt::Held(hold) => self.hold(hold),
+        }
+    }
+
+    /// Why an agent with work does not begin with it, to be read in place of what it does.
+    #[must_use]
+    pub fn hold(&self, hold: &Hold) -> String {
+        match hold {
+            Hold::Turn { active, max: 0 } => self.text("hold-turn", &[("active", (*active).into())]),
+            Hold::Turn { active, max } => {
+                self.text("hold-turn-of", &[("active", (*active).into()), ("max", (*max).into())])
+            }
+            Hold::Closed { account, category, until } => {
+                let mut variables = vec![("account", one_line(account.as_str(), NAME_MAX).into())];
+                match (category, until) {
+                    (Category::Quota, Some(until)) => {
+                        variables.push(("until", self.time(*until).into()));
+                        self.text("hold-exhausted-until", &variables)
+                    }
+                    (Category::Quota, None) => self.text("hold-exhausted", &variables),
+                    (category, _) => {
+                        variables.push(("category", self.category(*category).into()));
+                        self.text("hold-closed", &variables)
+                    }
+                }
+            }
+            Hold::Tried { account, agent } => {
+                let account = ("account", one_line(account.as_str(), NAME_MAX).into());
+                self.text("hold-tried", &[account, ("agent", agent.as_str().into())])
+            }
+        }
+    }
+
+    /// How a workspace stands, in a few words.
+    #[must_use]
+    pub fn workspace(&self, workspace: &Workspace) -> String {
+        let branch = workspace.branch.as_deref();
+        self.text(
+            "workspace",
+            &[
+                ("on", if branch.is_some() { "branch" } else { "nothing" }.into()),
+                ("branch", branch.unwrap_or_default().to_owned().into()),
+                ("changed", workspace.changed.into()),
+                ("under", workspace.unfinished.map_or("nothing", |unfinished| unfinished.word()).into()),
+            ],
+        )
+    }
+
+    /// What an agent is caught in, as one whole sentence.
+    #[must_use]
+    pub fn finding(&self, finding: &Finding) -> String {
+        let count = |id, count: u32| self.text(id, &[("count", count.into())]);
+        match finding {
+            Finding::SameCommand { times, .. } | Finding::SameCall { times, .. } => {
+                count("finding-same-approach", *times)
+            }
+            Finding::SameEdit { times, .. } => count("finding-same-edit", *times),
+            Finding::SameError { times, .. } => count("finding-same-error", *times),
+            Finding::SameWords { times, .. } => count("finding-same-words", *times),
+            Finding::NoChange { turns, .. } => count("finding-no-change", *turns),
+            Finding::LongGaps { times, longest_ms } => {
+                let longest = Duration::from_millis(*longest_ms).into();
+                self.text("finding-long-gaps", &[("count", (*times).into()), ("longest", longest)])
+            }
         }
     }
 
@@ -188,6 +256,7 @@ impl Locale {
                 self.text("pause-account", &[("category", self.category(*category).into())])
             }
             PauseReason::Survivors => self.text("pause-survivors", &[]),
+            PauseReason::Escalation => self.text("pause-escalation", &[]),
             PauseReason::Cap(cap) => self.text("pause-cap", &[("cap", self.cap(*cap).into())]),
         }
     }
@@ -206,6 +275,8 @@ impl Locale {
                 return self.text("stop-account", &[("category", self.category(category).into())]);
             }
             StopReason::Hung => "stop-hung",
+            StopReason::Escalation => "stop-escalation",
+            StopReason::Configured => "stop-configured",
             StopReason::Cap(cap) => return self.text("stop-cap", &[("cap", self.cap(cap).into())]),
         };
         self.text(id, &[])

@@ -3,24 +3,31 @@
 //! The id is `notice-` or `refusal-` and the variant's name. Free text from people, agents and networks is made one line and
 //! bounded here, since a sentence is built around it.
 
+mod board;
+mod refusal;
+mod reloaded;
+
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{Locale, Value};
+use super::{Locale, Value, watching};
+use crate::core::detail::Detail;
 use crate::core::event::StopReason;
 use crate::core::id::{AccountName, AgentName};
-use crate::core::notice::{Halt, Notice, Refusal};
+use crate::core::notice::{Halt, Notice};
 use crate::core::outcome::Category;
 use crate::core::usage::Cap;
 use crate::core::work::WorkKind;
+pub(super) use refusal::refusal;
+use reloaded::{not_reloaded, reloaded};
 
 /// The longest reason that is put into a sentence, in characters as a person counts them: about one IRC line.
-const DETAIL_MAX: usize = 280;
+pub(super) const DETAIL_MAX: usize = 280;
 /// The longest quotation of a work.
-const WORK_MAX: usize = 120;
+pub(super) const WORK_MAX: usize = 120;
 /// The most of what somebody said on another network.
 const TEXT_MAX: usize = 400;
 /// The longest name of a person or a channel.
-const NAME_MAX: usize = 40;
+pub(super) const NAME_MAX: usize = 40;
 
 /// A message and its variables.
 pub(super) struct Message<'a> {
@@ -30,11 +37,11 @@ pub(super) struct Message<'a> {
     pub(super) args: Vec<(&'static str, Value<'a>)>,
 }
 
-fn say<'a, const N: usize>(id: &'static str, args: [(&'static str, Value<'a>); N]) -> Message<'a> {
+pub(super) fn say<'a, const N: usize>(id: &'static str, args: [(&'static str, Value<'a>); N]) -> Message<'a> {
     Message { id, args: args.into() }
 }
 
-fn of(agent: &AgentName) -> (&'static str, Value<'_>) {
+pub(super) fn of(agent: &AgentName) -> (&'static str, Value<'_>) {
     ("agent", agent.into())
 }
 
@@ -42,10 +49,14 @@ fn of(agent: &AgentName) -> (&'static str, Value<'_>) {
 pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
     use Notice as N;
     let sentence = |text: &str| ("detail", Value::from(sentence(locale, text)));
+    let reason = |detail: &Detail| ("detail", Value::from(self::sentence(locale, &locale.detail(detail))));
     let category = |category: Category| ("category", Value::from(locale.category(category)));
     match notice {
         N::Started { agent, work } => {
             say("notice-started", [of(agent), ("work", one_line(work, WORK_MAX).into())])
+        }
+        N::WorkspaceSeen { agent, workspace } => {
+            say("notice-workspace-seen", [of(agent), ("workspace", locale.workspace(workspace).into())])
         }
         N::Completed { agent, duration, turns, cost_usd } => {
             let priced = if *cost_usd > 0.0 { "yes" } else { "no" };
@@ -62,13 +73,13 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             )
         }
         N::Crashed { agent, detail, restart_in } => {
-            say("notice-crashed", [of(agent), sentence(detail), ("countdown", (*restart_in).into())])
+            say("notice-crashed", [of(agent), reason(detail), ("countdown", (*restart_in).into())])
         }
         N::RateLimited { agent, resume_in } => {
             say("notice-rate-limited", [of(agent), ("countdown", (*resume_in).into())])
         }
         N::Permanent { agent, detail, restart_in } => {
-            say("notice-permanent", [of(agent), sentence(detail), ("countdown", (*restart_in).into())])
+            say("notice-permanent", [of(agent), reason(detail), ("countdown", (*restart_in).into())])
         }
         N::Billing { agent, account } => {
             say("notice-billing", [of(agent), ("account", account.as_str().into())])
@@ -108,7 +119,7 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let [scope, account, per, limit, _] = shared(locale, account.as_ref(), *cap, *limit, 0.0);
             say("notice-shared-cap-waived", [scope, account, per, limit])
         }
-        N::DoNotRestart { agent, detail } => say("notice-do-not-restart", [of(agent), sentence(detail)]),
+        N::DoNotRestart { agent, detail } => say("notice-do-not-restart", [of(agent), reason(detail)]),
         N::PausedWithAccount { agent, account, category: why } => {
             let account = ("account", account.as_str().into());
             say(
@@ -122,31 +133,105 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::AccountOpened { account, by } => {
             say("notice-account-opened", [("account", account.as_str().into()), ("by", by.into())])
         }
+        N::QuotaReached { agent, account } => {
+            say("notice-quota-reached", [of(agent), ("account", account.as_str().into())])
+        }
+        N::AccountExhausted { account, agent, resets_at, probe_at, ask_at } => {
+            // What people wait for, if anything comes by itself.
+            let (how, at) = match (probe_at, ask_at) {
+                (Some(at), _) if resets_at.is_some() => ("reset", Some(*at)),
+                (Some(at), _) => ("probe", Some(*at)),
+                (None, Some(at)) => ("ask", Some(*at)),
+                (None, None) => ("never", None),
+            };
+            let at = at.map(|at| locale.time(at)).unwrap_or_default();
+            let account = ("account", account.as_str().into());
+            say("notice-account-exhausted", [account, of(agent), ("how", how.into()), ("at", at.into())])
+        }
+        N::AccountAsked { account, agent } => {
+            say("notice-account-asked", [("account", account.as_str().into()), of(agent)])
+        }
+        N::AccountTried { account, agent, by } => {
+            say("notice-account-tried", [("account", account.as_str().into()), of(agent), ("by", by.into())])
+        }
+        N::AccountWorks { account, agent } => {
+            say("notice-account-works", [("account", account.as_str().into()), of(agent)])
+        }
         N::TimedOut { agent, limit, restart_in } => {
             let countdown = ("countdown", (*restart_in).into());
             say("notice-timed-out", [of(agent), ("limit", (*limit).into()), countdown])
         }
         N::TaskBlocked { agent, task, detail } => {
-            say("notice-task-blocked", [of(agent), ("task", task.to_string().into()), sentence(detail)])
+            say("notice-task-blocked", [of(agent), ("task", task.to_string().into()), reason(detail)])
         }
+        N::Escalated { agent, id, work, why, times, reminder, untold } => {
+            watching::escalated(locale, agent, *id, (work, why, *untold), (*times, *reminder))
+        }
+        N::EscalationAnswered { agent, id, answer, by } => watching::answered(agent, *id, *answer, by),
+        N::EscalationAcked { agent, id, by } => watching::acked(agent, *id, by),
+        N::WhisperMarked { agent, id, mark } => watching::marked(agent, *id, *mark),
+        N::Spiraling { agent, work, times } => say(
+            "notice-spiraling",
+            [of(agent), ("work", one_line(work, WORK_MAX).into()), ("times", (*times).into())],
+        ),
+        N::EvaluatorLapsed { agent, times, lapse } => watching::lapsed(locale, agent, *times, lapse),
         N::Whispered { agent } => say("notice-whispered", [of(agent)]),
-        N::Notified { agent, detail } => say("notice-notified", [of(agent), sentence(detail)]),
+        N::Notified { agent, detail } => say("notice-notified", [of(agent), reason(detail)]),
         N::TaskFailed { agent, task, detail } => {
-            say("notice-task-failed", [of(agent), ("task", task.to_string().into()), sentence(detail)])
+            say("notice-task-failed", [of(agent), ("task", task.to_string().into()), reason(detail)])
         }
         N::ClockRanOut { agent, clock, evidence } => {
             let clock = ("clock", locale.clock(*clock).into());
-            say("notice-clock-ran-out", [of(agent), clock, sentence(evidence)])
+            say("notice-clock-ran-out", [of(agent), clock, reason(evidence)])
         }
         N::PermissionDenied { agent, what } => {
             say("notice-permission-denied", [of(agent), ("what", what.as_str().into())])
         }
+        N::PermissionAsked { agent, ask, tool, cut, vague, danger, within, .. } => {
+            let (number, within) = (("ask", ask.to_string().into()), ("within", (*within).into()));
+            let tool = ("tool", bare_name(tool).into());
+            match danger {
+                _ if *cut => say("notice-permission-asked-cut", [of(agent), number, tool, within]),
+                _ if *vague => say("notice-permission-asked-vague", [of(agent), number, tool, within]),
+                Some(danger) => {
+                    let danger = ("danger", one_line(danger, WORK_MAX).into());
+                    say("notice-permission-asked-always", [of(agent), number, tool, danger, within])
+                }
+                None => say("notice-permission-asked", [of(agent), number, tool, within]),
+            }
+        }
+        N::QuestionAsked { agent, ask, within, .. } => say(
+            "notice-question-asked",
+            [of(agent), ("ask", ask.to_string().into()), ("within", (*within).into())],
+        ),
+        N::PermissionAnswered { agent, ask, allowed, always, by, network } => {
+            let id = match (allowed, always) {
+                (true, false) => "notice-permission-approved",
+                (true, true) => "notice-permission-approved-always",
+                (false, _) => "notice-permission-refused",
+            };
+            let (by, network) = (("by", bare_name(by).into()), ("network", network.as_str().into()));
+            say(id, [of(agent), ("ask", ask.to_string().into()), by, network])
+        }
+        N::QuestionAnswered { agent, ask, text, by, network } => {
+            let (by, network) = (("by", bare_name(by).into()), ("network", network.as_str().into()));
+            let text = ("text", one_line(text, WORK_MAX).into());
+            say("notice-question-answered", [of(agent), ("ask", ask.to_string().into()), by, network, text])
+        }
+        N::AskExpired { agent, ask, question } => {
+            let id = if *question { "notice-question-expired" } else { "notice-permission-expired" };
+            say(id, [of(agent), ("ask", ask.to_string().into())])
+        }
+        N::RuleRemoved { agent, rule, command } => {
+            let command = ("command", one_line(command, WORK_MAX).into());
+            say("notice-rule-removed", [of(agent), ("rule", rule.to_string().into()), command])
+        }
         N::NeedsIntervention { agent, trial: true, detail, .. } => {
-            say("notice-trial-failed", [of(agent), sentence(detail)])
+            say("notice-trial-failed", [of(agent), reason(detail)])
         }
         N::NeedsIntervention { agent, failures, window, trial: false, detail } => {
             let (failures, window) = (("failures", (*failures).into()), ("window", (*window).into()));
-            say("notice-needs-intervention", [of(agent), failures, window, sentence(detail)])
+            say("notice-needs-intervention", [of(agent), failures, window, reason(detail)])
         }
         N::BreakerClosed { agent } => say("notice-breaker-closed", [of(agent)]),
         N::Degraded { agent, crashes, window } => {
@@ -170,6 +255,9 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             say(if *trial { "notice-resuming-trial" } else { "notice-resuming" }, [of(agent)])
         }
         N::Stopping { agent, reason } => stopping(locale, agent, *reason),
+        N::Ended { agent, ended, left } => {
+            say("notice-ended", [of(agent), ("ended", (*ended).into()), ("left", (*left).into())])
+        }
         N::Restarting { agent } => say("notice-restarting", [of(agent)]),
         N::Aborted { agent, work } => {
             say("notice-aborted", [of(agent), ("work", one_line(work, WORK_MAX).into())])
@@ -186,6 +274,7 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             // A countdown can be skipped; the others need a person to let the agent go on.
             let id = match why {
                 Halt::Waiting(_) => "notice-queued-while-waiting",
+                Halt::Held(_) => "notice-queued-held",
                 Halt::Paused(_) | Halt::NeedsIntervention | Halt::Degraded => "notice-queued-while-paused",
             };
             let why = ("why", locale.halt(why).into());
@@ -203,13 +292,38 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let end = ("end", locale.task_end(*end).into());
             say("notice-task-ended", [of(agent), ("task", task.to_string().into()), end])
         }
+        N::Boarded { task, fits } => {
+            let fits = ("fits", if *fits { "yes" } else { "no" }.into());
+            say("notice-boarded", [("task", task.to_string().into()), fits])
+        }
+        N::TaskMoved { task, from, to } => board::moved(*task, from.as_ref(), to.as_ref()),
+        N::TaskSplit { task, parts } => board::split(*task, parts),
+        N::BoardCancelled { task, parts } => {
+            say("notice-board-cancelled", [("task", task.to_string().into()), ("parts", (*parts).into())])
+        }
+        N::TaskTaken { agent, task, work } => {
+            let work = ("work", one_line(work, WORK_MAX).into());
+            say("notice-task-taken", [of(agent), ("task", task.to_string().into()), work])
+        }
+        N::TaskReleased { agent, task } => {
+            say("notice-task-released", [of(agent), ("task", task.to_string().into())])
+        }
+        N::PartFailed { task, part, end } => {
+            let (task, part) = (("task", task.to_string().into()), ("part", part.to_string().into()));
+            say("notice-part-failed", [task, part, ("end", locale.task_end(*end).into())])
+        }
         N::AgentAdded { agent, runtime } => {
             say("notice-agent-added", [of(agent), ("runtime", locale.runtime(*runtime).into())])
         }
-        N::AgentEdited { agent } => say("notice-agent-edited", [of(agent)]),
+        N::AgentEdited { agent, anew } => {
+            let anew = ("anew", if *anew { "yes" } else { "no" }.into());
+            say("notice-agent-edited", [of(agent), anew])
+        }
         N::AgentRemoved { agent, works } => {
             say("notice-agent-removed", [of(agent), ("works", (*works).into())])
         }
+        N::Reloaded { .. } => reloaded(locale, notice),
+        N::NotReloaded { problems, count } => not_reloaded(problems, *count),
         N::StoppedAll { agents, processes } => {
             say("notice-stopped-all", [("agents", (*agents).into()), ("processes", (*processes).into())])
         }
@@ -223,19 +337,35 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::Collapsed { agent: None, count } => {
             say("notice-collapsed-elsewhere", [("count", (*count).into())])
         }
-        N::NetworkDown { network, attempts, reason } => {
-            let network = ("network", network.as_str().into());
-            say("notice-network-down", [network, ("attempts", (*attempts).into()), sentence(reason)])
+        N::NetworkDown { network, attempts, reason: why } => {
+            let (id, name) = match network.webhook() {
+                Some(webhook) => ("notice-webhook-down", webhook),
+                None => ("notice-network-down", network.as_str()),
+            };
+            say(id, [("network", name.into()), ("attempts", (*attempts).into()), reason(why)])
         }
         N::NetworkUp { network, down_for } => {
-            say("notice-network-up", [("network", network.as_str().into()), ("duration", (*down_for).into())])
+            let (id, name) = match network.webhook() {
+                Some(webhook) => ("notice-webhook-up", webhook),
+                None => ("notice-network-up", network.as_str()),
+            };
+            say(id, [("network", name.into()), ("duration", (*down_for).into())])
         }
-        N::NetworkRefused { network, reason } => {
-            say("notice-network-refused", [("network", network.as_str().into()), sentence(reason)])
+        N::NetworkRefused { network, reason: why } => {
+            let (id, name) = match network.webhook() {
+                Some(webhook) => ("notice-webhook-gone", webhook),
+                None => ("notice-network-refused", network.as_str()),
+            };
+            say(id, [("network", name.into()), reason(why)])
         }
-        N::ChannelUnavailable { network, channel, reason } => {
+        N::WebhookDropped { webhook, attempts, reason: why } => {
+            let name = webhook.webhook().unwrap_or(webhook.as_str());
+            let attempts = ("attempts", (*attempts).into());
+            say("notice-webhook-dropped", [("network", name.into()), attempts, reason(why)])
+        }
+        N::ChannelUnavailable { network, channel, reason: why } => {
             let network = ("network", network.as_str().into());
-            say("notice-channel-unavailable", [network, ("channel", channel.into()), sentence(reason)])
+            say("notice-channel-unavailable", [network, ("channel", channel.into()), reason(why)])
         }
         N::TopicDenied { network, channel } => {
             let channel = ("channel", one_line(channel, NAME_MAX).into());
@@ -259,6 +389,14 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
                     say("notice-permission-missing-in", [network, permission, channel])
                 }
             }
+        }
+        N::CommandsRefused { network, invite } => {
+            let invite = ("invite", one_line(invite, TEXT_MAX).into());
+            say("notice-commands-refused", [("network", network.as_str().into()), invite])
+        }
+        N::NotInvited { network, invite } => {
+            let invite = ("invite", one_line(invite, TEXT_MAX).into());
+            say("notice-not-invited", [("network", network.as_str().into()), invite])
         }
         N::ChannelsFull { network, missing, max } => {
             let missing = ("missing", (*missing).into());
@@ -324,47 +462,9 @@ fn stopping<'a>(locale: &Locale, agent: &'a AgentName, reason: StopReason) -> Me
             say("notice-stopping-account", [of(agent), ("category", locale.category(why).into())])
         }
         StopReason::Hung => say("notice-stopping-hung", [of(agent)]),
+        StopReason::Escalation => say("notice-stopping-escalation", [of(agent)]),
+        StopReason::Configured => say("notice-stopping-configured", [of(agent)]),
         StopReason::Cap(cap) => say("notice-stopping-cap", [of(agent), ("cap", locale.cap(cap).into())]),
-    }
-}
-
-/// The message of a refusal.
-pub(super) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Message<'a> {
-    use Refusal as R;
-    match refusal {
-        R::AlreadyPaused { agent, why: None } => say("refusal-already-paused", [of(agent)]),
-        R::AlreadyPaused { agent, why: Some(why) } => {
-            say("refusal-already-halted", [of(agent), ("why", locale.halt(why).into())])
-        }
-        R::NotPaused { agent } => say("refusal-not-paused", [of(agent)]),
-        R::NothingRunning { agent } => say("refusal-nothing-running", [of(agent)]),
-        R::AlreadyStopping { agent } => say("refusal-already-stopping", [of(agent)]),
-        R::NoSuchTask { task } => say("refusal-no-such-task", [("task", task.to_string().into())]),
-        R::TaskOver { task, end } => {
-            let end = ("end", locale.task_end(*end).into());
-            say("refusal-task-over", [("task", task.to_string().into()), end])
-        }
-        R::WorkRunning { agent } => say("refusal-work-running", [of(agent)]),
-        R::WorkOver { agent } => say("refusal-work-over", [of(agent)]),
-        R::WhispersFull { agent, max } => say("refusal-whispers-full", [of(agent), ("max", (*max).into())]),
-        R::NoTask { agent } => say("refusal-no-task", [of(agent)]),
-        R::QueueFull { agent, max } => say("refusal-queue-full", [of(agent), ("max", (*max).into())]),
-        R::QueueEmpty { agent } => say("refusal-queue-empty", [of(agent)]),
-        R::EmptyWork { agent } => say("refusal-empty-work", [of(agent)]),
-        R::Removed { agent } => say("refusal-removed", [of(agent)]),
-        R::AgentExists { agent } => say("refusal-agent-exists", [of(agent)]),
-        R::NoSuchAgent { agent, nearest: None } => {
-            say("refusal-no-such-agent", [("agent", one_line(agent, WORK_MAX).into())])
-        }
-        R::NoSuchAgent { agent, nearest: Some(nearest) } => {
-            let agent = ("agent", one_line(agent, WORK_MAX).into());
-            say("refusal-no-such-agent-but", [agent, ("nearest", nearest.into())])
-        }
-        R::Fault { agent } => say("refusal-fault", [of(agent)]),
-        R::Invalid { what, why } => {
-            let what = ("what", one_line(what, WORK_MAX).into());
-            say("refusal-invalid", [what, ("why", sentence(locale, why).into())])
-        }
     }
 }
 
@@ -428,7 +528,7 @@ fn bare_name(name: &str) -> String {
 }
 
 /// Free text as a sentence: one line that ends with a full stop, or says that nothing was given.
-fn sentence(locale: &Locale, text: &str) -> String {
+pub(super) fn sentence(locale: &Locale, text: &str) -> String {
     let mut line = one_line(text, DETAIL_MAX);
     if line.is_empty() {
         line = locale.text("no-reason", &[]);

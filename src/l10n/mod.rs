@@ -7,6 +7,8 @@
 
 mod format;
 mod message;
+mod reason;
+mod watching;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -148,9 +148,12 @@ fn away_with(item: &Item) -> u32 {
         Body::Agent { text, .. } if !item.is_trimmed() => {
             u32::try_from(render::whole(text)).unwrap_or(u32::MAX).max(1)
         }
-        Body::Agent { .. } | Body::Said { .. } | Body::Notice(_) | Body::Refusal(_) | Body::Lines(_) => {
-            item.lines()
-        }
+        Body::Agent { .. }
+        | Body::Said { .. }
+        | Body::Notice(_)
+        | Body::Refusal(_)
+        | Body::Hook(_)
+        | Body::Lines(_) => item.lines(),
     }
 }
 

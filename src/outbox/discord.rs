@@ -53,6 +53,22 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
     composer.finish()
 }
 
+/// herder's sentence and what an agent asks, as it is. Both are clean and hold no secrets.
+pub(super) fn asked(head: &str, asked: &str, code: bool) -> Vec<String> {
+    let mut composer = Composer::new(MESSAGE_MAX);
+    for line in compose::tame(head).lines() {
+        composer.line(line, Voice::Own);
+    }
+    let asked = compose::tame(asked);
+    if code {
+        composer.open_code("");
+    }
+    for line in asked.lines() {
+        if code { composer.code(line) } else { composer.line(line, Voice::Agent) }
+    }
+    composer.finish()
+}
+
 /// An agent's words. The text is clean and holds no secrets.
 pub(super) fn words(text: &str) -> Vec<String> {
     compose(text, MESSAGE_MAX)

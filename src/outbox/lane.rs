@@ -134,9 +134,12 @@ impl Item {
                 let whole = u32::try_from(render::whole(text)).unwrap_or(u32::MAX).max(lines);
                 whole - (lines - out)
             }
-            Body::Agent { .. } | Body::Said { .. } | Body::Notice(_) | Body::Refusal(_) | Body::Lines(_) => {
-                out
-            }
+            Body::Agent { .. }
+            | Body::Said { .. }
+            | Body::Notice(_)
+            | Body::Refusal(_)
+            | Body::Hook(_)
+            | Body::Lines(_) => out,
         }
     }
 

@@ -26,6 +26,7 @@ use std::sync::{Arc, Weak};
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::hook::Hook;
 use crate::core::id::{AgentName, NetworkName, PostId};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
@@ -89,6 +90,8 @@ pub enum Body {
         /// Its words.
         text: String,
     },
+    /// What a program is told: one line, whatever its length. See [`crate::webhook`].
+    Hook(Box<Hook>),
     /// Lines that are already in the reader's language (read-only commands' answers); never stored.
     Lines(Vec<String>),
 }

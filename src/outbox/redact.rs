@@ -7,7 +7,8 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::ops::Range;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -89,13 +90,42 @@ static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     ]
 });
 
-/// Finds and replaces secrets. Cheap to clone.
+/// Finds and replaces secrets. Cheap to clone; what one clone learns all of them know.
 #[derive(Clone, Default)]
-pub struct Redactor(Arc<[String]>);
+pub struct Redactor(Arc<RwLock<Arc<[String]>>>);
+
+/// Characters of Markdown that are not seen where they are marks.
+const MARKS: [char; 6] = ['*', '_', '~', '|', '`', '\\'];
+
+/// A text as it may be read once its marks are gone.
+struct Read {
+    text: String,
+    /// Where each byte of it, and its end, was.
+    from: Vec<usize>,
+}
+
+impl Read {
+    fn without(text: &str, marks: &[char]) -> Self {
+        let mut read =
+            Self { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
+        for (at, c) in text.char_indices().filter(|(_, c)| !marks.contains(c)) {
+            read.text.push(c);
+            read.from.extend((0..c.len_utf8()).map(|byte| at + byte));
+        }
+        read.from.push(text.len());
+        read
+    }
+
+    /// Where that stands which is read here, from its first character to its last.
+    fn origin(&self, read: Range<usize>) -> Range<usize> {
+        let last = self.from[read.end - 1];
+        self.from[read.start]..last + 1
+    }
+}
 
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Redactor({} forms)", self.0.len())
+        write!(f, "Redactor({} forms)", self.forms().len())
     }
 }
 
@@ -103,21 +133,37 @@ impl Redactor {
     /// Knows `secrets`, beside the shapes of tokens.
     #[must_use]
     pub fn new(secrets: &[SecretString]) -> Self {
-        let mut forms = Vec::new();
+        let redactor = Self::default();
+        redactor.learn(secrets);
+        redactor
+    }
+
+    /// Knows these as well from now on: what was read while herder runs.
+    pub fn learn(&self, secrets: &[SecretString]) {
+        let mut added = Vec::new();
         for secret in secrets {
-            add_forms(secret.expose_secret().trim(), &mut forms);
+            add_forms(secret.expose_secret().trim(), &mut added);
         }
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if added.iter().all(|form| known.contains(form)) {
+            return;
+        }
+        let mut forms: Vec<String> = known.iter().cloned().chain(added).collect();
         // The longest first: a secret that contains another one goes as a whole.
         forms.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         forms.dedup();
-        Self(forms.into())
+        *known = forms.into();
+    }
+
+    fn forms(&self) -> Arc<[String]> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The text without secrets.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
-        for form in self.0.iter() {
+        for form in self.forms().iter() {
             if text.contains(form.as_str()) {
                 text = Cow::Owned(text.replace(form.as_str(), REDACTED));
             }
@@ -131,6 +177,55 @@ impl Redactor {
         }
         text
     }
+
+    /// The text of a network that shows Markdown: also without secrets that are whole only once their marks are not seen, as
+    /// in `**h**unter2`. For a text that holds no others any more.
+    #[must_use]
+    pub fn redact_shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if !text.contains(MARKS) {
+            return Cow::Borrowed(text);
+        }
+        let bare = Read::without(text, &MARKS);
+        let mut found = Vec::new();
+        for form in self.forms().iter() {
+            let form: String = form.chars().filter(|c| !MARKS.contains(c)).collect();
+            if form.len() >= SECRET_MIN {
+                let found_at = bare.text.match_indices(&form).map(|(at, form)| at..at + form.len());
+                found.extend(found_at.map(|read| bare.origin(read)));
+            }
+        }
+        // Within a word Discord shows `_`, and tokens have it.
+        for read in [&bare, &Read::without(text, &['*', '~', '|', '`', '\\'])] {
+            for Shape { pattern, .. } in SHAPES.iter().filter(|shape| read.text.contains(shape.hint)) {
+                for captures in pattern.captures_iter(&read.text) {
+                    let (Some(whole), kept) = (captures.get(0), captures.get(1)) else { continue };
+                    let start = kept.map_or(whole.start(), |kept| kept.end());
+                    found.extend((start < whole.end()).then(|| read.origin(start..whole.end())));
+                }
+            }
+        }
+        // What stands there as it is read was looked at before.
+        found.retain(|range| text[range.clone()].contains(MARKS));
+        if found.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(masked(text, found))
+    }
+}
+
+/// The text with all of `ranges` masked.
+fn masked(text: &str, mut ranges: Vec<Range<usize>>) -> String {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let (mut masked, mut end) = (String::with_capacity(text.len()), 0);
+    for range in ranges {
+        if range.start >= end {
+            masked.push_str(&text[end..range.start]);
+            masked.push_str(REDACTED);
+        }
+        end = end.max(range.end);
+    }
+    masked.push_str(&text[end..]);
+    masked
 }
 
 /// Adds the forms in which `secret` may turn up.
@@ -256,6 +351,41 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_secret_does_not_become_whole_when_marks_are_not_seen() {
+        let redactor = knowing(&[
+            "hunter2",
+            "my_secret_key",
+            "ümlaut*stern",
+            "longer line of a secret\nand another one of it",
+        ]);
+        let token = format!("ghp_{}", "a1".repeat(12));
+        let table = [
+            ("it is **h**unter2.".to_owned(), "it is **[redacted].".to_owned()),
+            (
+                "h_unter2_ and hun`ter`2 and hun||te||r2".to_owned(),
+                "[redacted]_ and [redacted] and [redacted]".to_owned(),
+            ),
+            ("my\\_sec**ret**\\_key".to_owned(), "[redacted]".to_owned()),
+            ("üml**aut**\\*stern".to_owned(), "[redacted]".to_owned()),
+            ("~~longer line~~ of a *secret*".to_owned(), "~~[redacted]*".to_owned()),
+            (format!("**{}**{}", &token[..7], &token[7..]), "**[redacted]".to_owned()),
+            (
+                "https://bob:s3*c*ret@git.example/x".to_owned(),
+                "https://bob:[redacted]git.example/x".to_owned(),
+            ),
+            ("-----BEGIN **RSA** PRIVATE KEY-----\nMII`x`".to_owned(), "[redacted]`".to_owned()),
+        ];
+        for (text, expected) in table {
+            assert_eq!(redactor.redact_shown(&text), expected, "{text}");
+        }
+        for innocent in
+            ["**bold** and `code`", "hunt*er*s", "mysecret key", "snake_case_word", "a | b | c", "hunter2"]
+        {
+            assert!(matches!(redactor.redact_shown(innocent), Cow::Borrowed(_)), "{innocent}");
+        }
+    }
+
     /// A backtracking or rescanning search takes minutes for these; a linear one takes milliseconds. The bound is wide
     /// because debug builds on busy machines are slow.
     #[test]
@@ -273,6 +403,7 @@ mod tests {
         let start = Instant::now();
         for text in &hostile {
             let _ = redactor.redact(text);
+            let _ = redactor.redact_shown(&text.replace("00", "0*"));
         }
         assert!(start.elapsed() < Duration::from_secs(30), "took {:?}", start.elapsed());
     }

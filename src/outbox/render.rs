@@ -12,11 +12,12 @@ use std::borrow::Cow;
 use super::clean::clean;
 use super::discord::{self, Attachment};
 use super::markup::{self, CODE_BAR, Markup};
-use super::redact::Redactor;
+use super::redact::{REDACTED, Redactor};
 use super::split;
 use super::{Body, Post, Target};
 use crate::core::cut::{Cut, stands_for};
 use crate::core::id::AgentName;
+use crate::core::notice::Notice;
 use crate::l10n::Locale;
 
 /// The longest piece, in bytes. An IRC line has 512, less the prefix of the sender (94 with a nick of 16, a user of 11 and a
@@ -51,7 +52,7 @@ impl Renderer {
         let lines = self.laid_out(post);
         match self.markup {
             Markup::Irc | Markup::Plain => lines.into_iter().map(|line| self.concealed(line)).collect(),
-            Markup::Discord => lines,
+            Markup::Discord => lines.into_iter().map(|line| self.shown(line)).collect(),
         }
     }
 
@@ -64,9 +65,23 @@ impl Renderer {
         }
     }
 
+    /// The same of a whole message, which may not become longer than Discord takes.
+    fn shown(&self, message: String) -> String {
+        match self.redactor.redact_shown(&message) {
+            Cow::Borrowed(_) => message,
+            Cow::Owned(redacted) if discord::units(&redacted) <= discord::MESSAGE_MAX => redacted,
+            Cow::Owned(redacted) => redacted.replace(REDACTED, "…"),
+        }
+    }
+
     fn laid_out(&self, post: &Post) -> Vec<String> {
         match &post.body {
+            Body::Notice(Notice::PermissionAsked { agent, command, .. }) => {
+                self.asked(post, agent, command, true)
+            }
+            Body::Notice(Notice::QuestionAsked { agent, text, .. }) => self.asked(post, agent, text, false),
             Body::Notice(notice) => self.sentences(&self.locale.notice(notice), post),
+            Body::Hook(hook) => self.told(&hook.notice),
             Body::Refusal(refusal) => self.sentences(&self.locale.refusal(refusal), post),
             Body::Lines(lines) => self.sentences(&lines.join("\n"), post),
             Body::Said { agent, text } => {
@@ -142,6 +157,50 @@ impl Renderer {
         vec![discord::head(text, &note)]
     }
 
+    /// What an agent asks of people: herder's sentence, and under it what is asked, as it is.
+    fn asked(&self, post: &Post, agent: &AgentName, asked: &str, code: bool) -> Vec<String> {
+        let Body::Notice(notice) = &post.body else { return Vec::new() };
+        let (head, asked) = (clean(&self.locale.notice(notice)), clean(asked));
+        let (head, asked) = (self.redactor.redact(&head), self.redactor.redact(&asked));
+        if self.markup == Markup::Discord {
+            return discord::asked(&head, &asked, code);
+        }
+        let mut lines: Vec<String> =
+            head.lines().flat_map(|line| cut(&markup::sentence(line, self.markup), "")).collect();
+        if code {
+            let shown = asked.lines().filter(|line| !line.trim().is_empty());
+            lines.extend(shown.flat_map(|line| cut(line, CODE_BAR)));
+        } else {
+            lines.extend(self.words(agent, &asked));
+        }
+        lines
+    }
+
+    /// What a program is told: the whole of it in one piece, for Discord as much as a message holds.
+    fn told(&self, notice: &Notice) -> Vec<String> {
+        let head = clean(&self.locale.notice(notice));
+        let head = self.redactor.redact(&head);
+        let (asked, code) = if let Notice::PermissionAsked { command, .. } = notice {
+            (clean(command), true)
+        } else if let Notice::QuestionAsked { text, .. } = notice {
+            (clean(text), false)
+        } else {
+            (String::new(), false)
+        };
+        let asked = self.redactor.redact(&asked);
+        if self.markup == Markup::Discord {
+            let messages = if asked.is_empty() {
+                discord::sentences(&head)
+            } else {
+                discord::asked(&head, &asked, code)
+            };
+            return messages.into_iter().take(1).collect();
+        }
+        let sentences = head.lines().map(|line| markup::sentence(line, self.markup));
+        let lines: Vec<String> = sentences.chain(asked.lines().map(str::to_owned)).collect();
+        vec![lines.join("\n")]
+    }
+
     fn sentences(&self, text: &str, post: &Post) -> Vec<String> {
         let text = clean(text);
         let redacted = self.redactor.redact(&text);
@@ -187,7 +246,7 @@ fn cut(line: &str, bar: &str) -> Vec<String> {
 /// About how many lines a post will have, without rendering it: enough to see that a backlog is long.
 pub(super) fn estimate(post: &Post) -> u32 {
     let count = match &post.body {
-        Body::Notice(_) | Body::Refusal(_) => 1,
+        Body::Notice(_) | Body::Refusal(_) | Body::Hook(_) => 1,
         Body::Lines(texts) => texts.iter().map(|text| whole(text)).sum(),
         Body::Agent { text, .. } | Body::Said { text, .. } => whole(text).min(WORDS_LINES_MAX + 1),
     };

@@ -6,6 +6,7 @@ use tokio::sync::watch;
 
 use crate::chat::ChannelWanted;
 use crate::core::agent::{Agent, Phase};
+use crate::core::promotion::Hold;
 use crate::l10n::Locale;
 use crate::outbox::clean::clean;
 use crate::outbox::{Redactor, Target};
@@ -15,13 +16,18 @@ use crate::tools::{Rooms, places};
 /// Topics follow the fleet at most so often: people read them, servers limit them.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// The agents' channels as they should be now.
-pub(super) fn wanted(around: &Around) -> Vec<ChannelWanted> {
+/// The agents' channels as they should be now, given what was wanted `before`.
+pub(super) fn wanted(around: &Around, before: &[ChannelWanted]) -> Vec<ChannelWanted> {
     let agents = around.fleet.agents();
-    let own = agents.iter().map(|view| ChannelWanted {
-        target: Target::Agent(view.name.clone()),
-        topic: Some(topic(&view.agent, &around.locale, &around.redactor)),
-        network: None,
+    let own = agents.iter().map(|view| {
+        let target = Target::Agent(view.name.clone());
+        // A session that is being stopped is gone in a moment: what follows it is worth a topic, the moment is not.
+        let stopping = matches!(view.agent.phase, Phase::Stopping { .. });
+        let kept = before.iter().find(|channel| stopping && channel.target == target);
+        let topic = kept.and_then(|channel| channel.topic.clone());
+        let topic = topic
+            .unwrap_or_else(|| topic_of(&view.agent, view.hold.as_ref(), &around.locale, &around.redactor));
+        ChannelWanted { target, topic: Some(topic), network: None }
     });
     // Channels of an agent's list, as long as it has joined them and they are on the list.
     let extra = agents.iter().flat_map(|view| {
@@ -44,11 +50,15 @@ pub(super) struct Around {
 }
 
 /// `<phase> · <task> · <since>`.
-fn topic(agent: &Agent, locale: &Locale, redactor: &Redactor) -> String {
+fn topic_of(agent: &Agent, hold: Option<&Hold>, locale: &Locale, redactor: &Redactor) -> String {
     /// A topic has some hundred bytes on every server.
     const WORK_MAX: usize = 80;
     // Nobody renews a topic by the second: a moment stays true, what is left until then does not.
+    let hold = hold.filter(|_| agent.wants().is_some());
     let phase = match &agent.phase {
+        // Neither how many are at work: others come and go.
+        Phase::Idle if matches!(hold, Some(Hold::Turn { .. })) => locale.text("phase-held", &[]),
+        Phase::Idle if hold.is_some() => hold.map(|hold| locale.hold(hold)).unwrap_or_default(),
         Phase::Waiting { until, reason } => locale.waiting_until(*until, *reason),
         phase => locale.phase(phase, agent.since),
     };
@@ -73,7 +83,7 @@ pub(super) async fn follow(around: Around, channels: watch::Sender<Vec<ChannelWa
         if wished.is_err() {
             return;
         }
-        let now = wanted(&around);
+        let now = wanted(&around, &channels.borrow());
         channels.send_if_modified(|channels| {
             let changed = *channels != now;
             *channels = now;
@@ -100,7 +110,7 @@ mod tests {
         let (since, until) = (Timestamp::from_millis(1_000), Timestamp::from_millis(41_000));
         let phase = Phase::Waiting { until, reason: WaitReason::Backoff(Category::Permanent) };
         let agent = Agent { phase, since, ..Agent::default() };
-        let topic = topic(&agent, &locale, &Redactor::default());
+        let topic = topic_of(&agent, None, &locale, &Redactor::default());
         assert_eq!(topic, "restarting after: permanent error, until 00:00:41 · - · 00:00:01");
     }
 }

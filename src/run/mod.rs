@@ -9,6 +9,7 @@
 //! people are told why first.
 
 mod channels;
+mod hooks;
 mod networks;
 mod speech;
 mod upkeep;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
@@ -34,10 +35,12 @@ use crate::commands::dispatch::{Dispatcher, Setup};
 use crate::config::{Config, DISCORD_NETWORK};
 use crate::core::id::{NetworkName, PostId};
 use crate::core::notice::Notice;
+use crate::evaluator::{self, Evaluator};
 use crate::journal::{self, Journal, OpenError, Opening, ReadError};
 use crate::l10n::{Locale, UnknownLocale};
 use crate::local::{BindError, Bound};
 use crate::outbox::{Body, Lane, Markup, NetworkQueue, Outbox, Post, Redactor, Renderer, Target, absent};
+use crate::reload::{self, Reloader, Source};
 use crate::runtime::ProcessTrees;
 use crate::supervisor::{self, FaultInjection, Fleet, StartError};
 use crate::tools::host::{self, Host};
@@ -69,6 +72,10 @@ pub struct Options {
     pub welcome: Option<fn(&str)>,
     /// The program that agents' CLIs start as their tool server; `None`: this one.
     pub program: Option<PathBuf>,
+    /// Where the configuration came from, so that it can be read again.
+    pub source: Option<Source>,
+    /// Rings when it is to be.
+    pub reload: Arc<Notify>,
     /// A seam for tests.
     pub fault: FaultInjection,
 }
@@ -117,6 +124,8 @@ pub struct Herder {
     fleet: Fleet,
     journal: Journal,
     queues: BTreeMap<NetworkName, Arc<NetworkQueue>>,
+    /// What programs outside are owed: nothing is ever said there but events.
+    hooks: BTreeMap<NetworkName, Arc<NetworkQueue>>,
     tasks: TaskTracker,
     /// Cancelled first: no more speech is taken in.
     hearing: CancellationToken,
@@ -145,6 +154,7 @@ impl Herder {
         let trees = ProcessTrees::new().map_err(RunError::Trees)?;
         // First, because only one herder has the folder from here on.
         let (journal, opening) = open_journal(&config).await?;
+        let read = config.clone();
         let home = Home::of(&mut config).await?;
         if let Some(home) = &home {
             options.connectors.insert(home.network.name.clone(), home.connector());
@@ -154,42 +164,60 @@ impl Herder {
         }
         let config = Arc::new(config);
         let locale = Locale::load(&config.locale)?;
-        let redactor = Redactor::new(&config.secrets);
+        // The server of its own has brought passwords along.
+        config.redactor.learn(&config.secrets);
+        let redactor = config.redactor.clone();
         let networks = networks::all(&config);
-        let named: Vec<NetworkName> = networks.iter().map(|(name, _)| name.clone()).collect();
+        let mut named: Vec<NetworkName> = networks.iter().map(|(name, _)| name.clone()).collect();
+        named.extend(config.webhooks.iter().map(|webhook| webhook.name.clone()));
         if let Err(reason) = absent::let_go(&journal, &named, config.history.keep, clock::now()).await {
             warn!(%reason, "posts owed to networks that are gone stay");
         }
-        let queues = open_queues(&journal, &networks, &locale, &redactor).await?;
+        let all: Vec<(NetworkName, Markup)> = networks.iter().cloned().chain(hooks::all(&config)).collect();
+        let mut queues = open_queues(&journal, &all, &locale, &redactor).await?;
+        let hooks = config.webhooks.iter().filter_map(|webhook| queues.remove_entry(&webhook.name)).collect();
 
         let calls = tool_server(&config, &options).await;
         let settings = supervisor::Settings {
             journal: journal.clone(),
             policy: config.policy.clone(),
             networks: networks.into_iter().map(|(name, _)| name).collect(),
+            listeners: hooks::listeners(&config),
             trees: trees.clone(),
             agents: config.agents.clone(),
             withheld: config.secret_variables.clone(),
+            redactor: redactor.clone(),
             tools: calls.as_ref().map(|(_, grants)| grants.clone()),
+            evaluator: Some(evaluator(&config, &trees, &redactor)),
             fault: options.fault.clone(),
         };
         // Made before any process is started: nothing after this can fail.
         let socket = crate::local::bind(&config.data_dir.join(crate::local::FILE_NAME)).await?;
         let fleet = supervisor::start(settings).await?;
         let rooms = Rooms::default();
+        let access = Access::new(&config.access).with(fleet.ties().clone());
+        let reloader = Reloader::new(reload::Setup {
+            source: options.source.clone(),
+            config: read,
+            fleet: fleet.clone(),
+            access: access.clone(),
+            redactor: redactor.clone(),
+        });
         let dispatcher = Dispatcher::new(Setup {
             fleet: fleet.clone(),
             journal: journal.clone(),
-            access: Access::new(&config.access).with(fleet.ties().clone()),
+            access: access.clone(),
             locale: locale.clone(),
             redactor: redactor.clone(),
             control: networks::control_channels(&config),
             bots: networks::bots(&config),
+            reloader: Some(reloader.clone()),
         });
         let herder = Self {
             fleet,
             journal,
             queues,
+            hooks,
             tasks: TaskTracker::new(),
             hearing: CancellationToken::new(),
             speaking: CancellationToken::new(),
@@ -203,7 +231,8 @@ impl Herder {
             rooms,
             networks: networks::places(&config),
         };
-        let doors = Doors { socket, calls };
+        let doors = Doors { socket, calls, access };
+        herder.reload_on(Arc::clone(&options.reload), reloader);
         herder.start_edges(&config, options, around, doors, dispatcher);
         herder.say_first(&config, &opening).await;
         Ok(herder)
@@ -225,13 +254,13 @@ impl Herder {
         dispatcher: Dispatcher,
     ) {
         let (inbound, heard) = mpsc::channel(INBOUND_CAPACITY);
-        let (channels, wanted) = watch::channel(channels::wanted(&around));
+        let (channels, wanted) = watch::channel(channels::wanted(&around, &[]));
         let (locale, redactor) = (&around.locale, &around.redactor);
-        let access = Arc::new(Access::new(&config.access).with(self.fleet.ties().clone()));
+        let redactor_of_hooks = redactor.clone();
         for network in &config.irc {
             let Some(queue) = self.queues.get(&network.name) else { continue };
             let irc = networks::Irc {
-                settings: networks::settings(network, config, &access, options.patience, &around.rooms),
+                settings: networks::settings(network, config, &doors.access, options.patience, &around.rooms),
                 queue: Arc::clone(queue),
                 inbound: inbound.clone(),
                 channels: wanted.clone(),
@@ -284,6 +313,38 @@ impl Herder {
         let upkeep = keep_up("upkeep", move || upkeep::run(journal.clone(), fleet.clone()));
         self.tasks.spawn(stop_with(self.hearing.clone(), upkeep));
         self.tasks.spawn(doors.socket.serve(dispatcher, self.hearing.clone()));
+        self.start_hooks(config, redactor_of_hooks);
+    }
+
+    /// Reads the configuration again whenever somebody sends a signal.
+    fn reload_on(&self, rings: Arc<Notify>, reloader: Reloader) {
+        let rung = async move {
+            loop {
+                rings.notified().await;
+                reloader.reload_for_signal().await;
+            }
+        };
+        self.tasks.spawn(stop_with(self.hearing.clone(), rung));
+    }
+
+    /// Programs outside.
+    fn start_hooks(&self, config: &Config, redactor: Redactor) {
+        let around = hooks::Around {
+            fleet: self.fleet.clone(),
+            journal: self.journal.clone(),
+            redactor,
+            speaking: self.speaking.clone(),
+        };
+        for (webhook, queue) in
+            config.webhooks.iter().filter_map(|webhook| Some((webhook, self.hooks.get(&webhook.name)?)))
+        {
+            self.tasks.spawn(hooks::keep(webhook.clone(), Arc::clone(queue), around.clone()));
+        }
+        if let Some(deadman) = &config.deadman {
+            let networks = self.queues.keys().cloned().collect();
+            let watch = hooks::watch(deadman.clone(), networks, around);
+            self.tasks.spawn(stop_with(self.hearing.clone(), watch));
+        }
     }
 
     fn keep(&self, network: NetworkName, adapter: networks::Adapter, anew: Duration) {
@@ -362,7 +423,7 @@ impl Herder {
         self.trees.end_marked(&prefix, Duration::ZERO).await;
         let processes_left = self.trees.count_marked(&prefix).await;
         let flushed = tokio::time::timeout(DRAIN_POSTS, async {
-            for queue in self.queues.values() {
+            for queue in self.queues.values().chain(self.hooks.values()) {
                 queue.drained().await;
             }
         });
@@ -385,10 +446,11 @@ impl Herder {
     }
 }
 
-/// Where others come in: the shell, and the agents' tool servers.
+/// Where others come in: the shell, and the agents' tool servers; and who may, on the networks.
 struct Doors {
     socket: Bound,
     calls: Option<(Bound, Grants)>,
+    access: Access,
 }
 
 /// The socket of the agents' tool servers and the right to call; without it agents work as before, and the log says why.
@@ -445,4 +507,16 @@ async fn stop_with(token: CancellationToken, task: impl Future<Output = ()>) {
         () = token.cancelled() => {}
         () = task => {}
     }
+}
+
+/// Who judges the agents' turns, where a program is asked; what is left of it is removed in any case.
+fn evaluator(config: &Config, trees: &ProcessTrees, redactor: &Redactor) -> Evaluator {
+    Evaluator::new(evaluator::Setup {
+        settings: config.evaluator.clone(),
+        prices: config.policy.prices.clone(),
+        redactor: redactor.clone(),
+        trees: trees.clone(),
+        data_dir: config.data_dir.clone(),
+        withheld: config.secret_variables.clone(),
+    })
 }

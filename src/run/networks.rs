@@ -12,7 +12,7 @@ use tracing::{error, warn};
 use crate::access::{Access, Role};
 use crate::chat::irc::{self, Connector, Patience};
 use crate::chat::{ChannelWanted, Inbound, LinkReport, LinkState, discord};
-use crate::config::{Config, DISCORD_NETWORK, IrcNetwork, Subject};
+use crate::config::{Config, DISCORD_NETWORK, IrcNetwork};
 use crate::core::id::NetworkName;
 use crate::outbox::{Markup, NetworkQueue};
 use crate::supervisor::Fleet;
@@ -118,21 +118,17 @@ pub(super) fn bots(config: &Config) -> Vec<(NetworkName, String)> {
 pub(super) fn settings(
     network: &IrcNetwork,
     config: &Config,
-    access: &Arc<Access>,
+    access: &Access,
     patience: Patience,
     rooms: &Rooms,
 ) -> irc::Settings {
-    let rules = &config.access;
-    let mut named = rules.admins.iter().chain(&rules.operators).chain(&rules.viewers);
-    let access = Arc::clone(access);
+    let (known, access) = (access.clone(), access.clone());
+    let (name, on_discord) = (network.name.clone(), config.discord.is_some());
     irc::Settings {
         network: network.clone(),
         name: config.name.clone(),
         // An account may also be tied to somebody on Discord.
-        needs_account: config.discord.is_some()
-            || named.any(
-                |subject| matches!(subject, Subject::IrcAccount { network: of, .. } if *of == network.name),
-            ),
+        needs_account: Arc::new(move || on_discord || known.names_accounts_of(&name)),
         is_operator: Arc::new(move |author| access.role(author) >= Some(Role::Operator)),
         patience,
         memory: irc::Memory::default(),

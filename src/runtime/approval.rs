@@ -1,35 +1,335 @@
-//! Who answers when an agent asks for permission, until people can be asked from chat.
+//! Requests for permission: what the driver answers itself, because the agent's permissions cover it, and what waits for
+//! the supervisor's answer.
 
-use crate::core::spec::Autonomy;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
 
-/// The answer to a question for permission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Yes.
-    Allow,
-    /// No, as it was decided for this agent.
-    Deny,
-    /// No, because a person was to be asked and none can be: said where people read it, so that nobody waits for nothing.
-    DenyUnasked,
+use serde_json::Value;
+
+use super::protocol::Happening;
+use crate::core::ask::AskKey;
+use crate::core::danger::{AskPattern, of_command, of_text};
+
+/// Requests of one session that wait at once: far above what runtimes ask in parallel. One more is denied.
+const WAITING_MAX: usize = 64;
+
+/// The longest text of a request that is passed on, in bytes: the core bounds what is shown; what lies beyond this is only
+/// known to be there.
+const TEXT_MAX: usize = 32 * 1024;
+
+/// Parts of a path whose change changes what the agent or its tools may do, so that it is asked about.
+const GUARDED: [&str; 9] =
+    [".git", ".claude", ".codex", ".gemini", ".opencode", ".mcp.json", ".husky", ".vscode", ".idea"];
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// The tool.
+    pub tool: String,
+    /// The exact command, or what stands for it.
+    pub command: String,
+    /// Whether what is always asked is looked for in it.
+    pub shell: bool,
+    /// It is known by a name alone: what exactly would be done is not said.
+    pub vague: bool,
 }
 
-impl Verdict {
-    /// What an agent with this autonomy is told.
+impl Wish {
+    /// Whether it is asked about even where permissions cover it.
     #[must_use]
-    pub const fn of(autonomy: Autonomy) -> Self {
-        match autonomy {
-            Autonomy::Full => Self::Allow,
-            Autonomy::Strict => Self::Deny,
-            Autonomy::Human => Self::DenyUnasked,
+    pub fn is_dangerous(&self, patterns: &[AskPattern]) -> bool {
+        let found =
+            if self.shell { of_command(&self.command, patterns) } else { of_text(&self.command, patterns) };
+        found.is_some()
+    }
+
+    /// As it is noted in the log.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        super::text::one_line(&self.command, super::text::LINE_MAX)
+    }
+}
+
+/// A request in the terms of its runtime.
+pub trait Request {
+    /// The line that answers it.
+    fn answer(self, allow: bool) -> Vec<u8>;
+}
+
+/// Whether the agent's permissions cover what is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cover {
+    /// Whatever the command: it is a tool of herder's own.
+    Always,
+    /// Unless the command is one that is always asked about.
+    Usually,
+    /// No: a person is asked.
+    No,
+    /// No, and nobody can say yes in the terms of the request.
+    Never,
+}
+
+/// The requests of one session: what is covered is answered at once, the rest waits.
+#[derive(Debug)]
+pub struct Requests<T> {
+    always_ask: Vec<AskPattern>,
+    next: u64,
+    waiting: BTreeMap<AskKey, T>,
+}
+
+impl<T: Request> Requests<T> {
+    /// None so far. What fits one of the patterns is asked about even where permissions cover it.
+    #[must_use]
+    pub fn new(always_ask: Vec<AskPattern>) -> Self {
+        Self { always_ask, next: 1, waiting: BTreeMap::new() }
+    }
+
+    /// Answers a request, or keeps it and tells of it: whether it is allowed, if that is decided. One more than can wait
+    /// is denied.
+    pub fn decide(
+        &mut self,
+        request: T,
+        wish: Wish,
+        cover: Cover,
+        happened: &mut Vec<Happening>,
+    ) -> Option<bool> {
+        let allow = match cover {
+            Cover::Always => Some(true),
+            Cover::Usually if !wish.is_dangerous(&self.always_ask) => Some(true),
+            Cover::Usually | Cover::No if self.waiting.len() < WAITING_MAX => None,
+            Cover::Usually | Cover::No | Cover::Never => Some(false),
+        };
+        if let Some(allow) = allow {
+            let what = if allow { "allowed" } else { "denied" };
+            happened.push(Happening::Note(format!("{what}: {}", wish.brief())));
+            happened.push(Happening::Reply(request.answer(allow)));
+            return Some(allow);
+        }
+        let key = AskKey(self.next);
+        self.next += 1;
+        self.waiting.insert(key, request);
+        let Wish { tool, mut command, shell, vague } = wish;
+        if command.len() > TEXT_MAX {
+            command.truncate(super::text::bounded(&command, TEXT_MAX).len());
+        }
+        happened.push(Happening::Asked { key, tool, command, shell, vague });
+        None
+    }
+
+    /// Whether any waits.
+    #[must_use]
+    pub fn are_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// A request that still waits and is answered now.
+    pub fn take(&mut self, key: AskKey) -> Option<T> {
+        self.waiting.remove(&key)
+    }
+
+    /// A request that the runtime has taken back.
+    pub fn withdraw(&mut self, is_it: impl Fn(&T) -> bool, happened: &mut Vec<Happening>) {
+        let found = self.waiting.iter().find(|(_, request)| is_it(request)).map(|(key, _)| *key);
+        if let Some(key) = found {
+            self.waiting.remove(&key);
+            happened.push(Happening::AskWithdrawn { key });
+        }
+    }
+}
+
+/// Words as a shell would be given them.
+#[must_use]
+pub fn quoted(words: &[Value]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    let quote = |word: &str| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word.to_owned()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    };
+    words.iter().filter_map(Value::as_str).map(quote).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a path lies in a folder, and changing it changes nothing but work: as it is written, and as it is once every link
+/// in it is followed. What cannot be followed does not.
+#[must_use]
+pub fn is_plain_file_below(path: &str, folder: &Path) -> bool {
+    let path = Path::new(path);
+    let Ok(real) = fs::canonicalize(folder) else { return false };
+    let Ok(written) = path.strip_prefix(folder).or_else(|_| path.strip_prefix(&real)) else { return false };
+    is_plain(written)
+        && resolved(path)
+            .is_some_and(|path| path.strip_prefix(&real).is_ok_and(|inside| is_plain(inside) && inside != ""))
+}
+
+/// Where a path leads that may not be there yet: its deepest folder that is there, links followed, and the rest below it.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    let missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let (mut there, mut rest) = (path, Vec::new());
+    loop {
+        match fs::canonicalize(there) {
+            Ok(found) => return Some(rest.iter().rev().fold(found, |path, part| path.join(part))),
+            // A link that leads nowhere is there, and what is written to it is made wherever it leads.
+            Err(error)
+                if missing(&error) && fs::symlink_metadata(there).is_err_and(|error| missing(&error)) =>
+            {
+                rest.push(there.file_name()?);
+                there = there.parent()?;
+            }
+            Err(_) => return None,
+        }
+    }
+}
+
+fn is_plain(inside: &Path) -> bool {
+    inside.components().all(|part| match part {
+        Component::Normal(name) => !GUARDED.iter().any(|guarded| name.eq_ignore_ascii_case(guarded)),
+        Component::CurDir => true,
+        Component::ParentDir | Component::RootDir | Component::Prefix(_) => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_guards_the_agent_is_no_plain_file() {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = place.path().join("spark");
+        fs::create_dir_all(folder.join("src")).expect("a folder");
+        for (path, plain) in [
+            ("spark/a.rs", true),
+            ("spark/src/./a.rs", true),
+            ("spark/new/folder/a.rs", true),
+            ("spark/.github/x.yml", true),
+            ("spark/../else/a.rs", false),
+            ("spark/src/../a.rs", false),
+            ("spark", false),
+            ("sparkle/a.rs", false),
+            ("spark/.git/hooks/pre-commit", false),
+            ("spark/.claude/settings.json", false),
+            ("spark/sub/.GIT/config", false),
+            ("spark/.mcp.json", false),
+        ] {
+            let path = place.path().join(path);
+            assert_eq!(is_plain_file_below(&path.display().to_string(), &folder), plain, "{path:?}");
+        }
+        assert!(!is_plain_file_below("a.rs", &folder) && !is_plain_file_below("/etc/passwd", &folder));
+        assert!(
+            !is_plain_file_below("/nowhere/at/all/a.rs", Path::new("/nowhere/at/all")),
+            "it cannot be followed"
+        );
+    }
+
+    #[test]
+    fn a_link_lies_where_it_leads() {
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().expect("a folder");
+        let (folder, theirs) = (place.path().join("spark"), place.path().join("ssh"));
+        for folder in [&folder.join("src"), &folder.join(".git/hooks"), &folder.join("gitdir"), &theirs] {
+            fs::create_dir_all(folder).expect("a folder");
+        }
+        fs::write(theirs.join("config"), "theirs").expect("written");
+        for (link, target) in [
+            ("docs", "../ssh"),
+            ("deep/../docs2", "../ssh"),
+            ("file", "../ssh/config"),
+            ("new", "../ssh/not-there-yet"),
+            ("hooks", ".git/hooks"),
+            ("round", "round"),
+            ("lib", "src"),
+            ("sub", "../spark/src"),
+        ] {
+            fs::create_dir_all(folder.join("deep")).expect("a folder");
+            symlink(target, folder.join(link)).expect("linked");
+        }
+        symlink(&folder, place.path().join("same")).expect("linked");
+        let plain = |path: &str, folder: &Path| {
+            is_plain_file_below(&place.path().join(path).display().to_string(), folder)
+        };
+        for (path, expected) in [
+            ("spark/docs/authorized_keys", false),
+            ("spark/docs2/new/authorized_keys", false),
+            ("spark/file", false),
+            ("spark/new", false),
+            ("spark/new/below", false),
+            ("spark/hooks/pre-push", false),
+            ("spark/round/a", false),
+            ("spark/lib/a.rs", true),
+            ("spark/sub/new/a.rs", true),
+        ] {
+            assert_eq!(plain(path, &folder), expected, "{path}");
+        }
+        // The workspace itself may be a link, and an agent may name its files either way.
+        let same = place.path().join("same");
+        assert!(plain("same/src/a.rs", &same) && plain("spark/src/a.rs", &same));
+        assert!(!plain("same/docs/a", &same) && !plain("spark/.git/config", &same));
+        // A guarded name is guarded wherever it leads.
+        fs::remove_dir_all(folder.join(".git")).expect("removed");
+        symlink("gitdir", folder.join(".git")).expect("linked");
+        assert!(!plain("spark/.git/config", &folder));
+    }
+
+    /// Answers with its number, and with what was said.
+    #[derive(Debug)]
+    struct Numbered(usize);
+
+    impl Request for Numbered {
+        fn answer(self, allow: bool) -> Vec<u8> {
+            format!("{} {allow}", self.0).into_bytes()
         }
     }
 
-    /// Whether it is a yes.
-    #[must_use]
-    pub const fn allows(self) -> bool {
-        match self {
-            Self::Allow => true,
-            Self::Deny | Self::DenyUnasked => false,
+    fn wish(command: &str) -> Wish {
+        Wish { tool: "Bash".to_owned(), command: command.to_owned(), shell: true, vague: false }
+    }
+
+    #[test]
+    fn what_is_covered_is_answered_at_once_unless_it_is_always_asked_about() {
+        let yes = Some(Happening::Reply(b"0 true".to_vec()));
+        let no = Some(Happening::Reply(b"0 false".to_vec()));
+        for (command, cover, reply) in [
+            ("git push", Cover::Always, &yes),
+            ("ls", Cover::Usually, &yes),
+            ("git push", Cover::Usually, &None),
+            ("ls", Cover::No, &None),
+            ("ls", Cover::Never, &no),
+        ] {
+            let mut requests = Requests::new(Vec::new());
+            let mut happened = Vec::new();
+            requests.decide(Numbered(0), wish(command), cover, &mut happened);
+            let said = happened.pop();
+            match reply {
+                Some(_) => assert_eq!(&said, reply, "{command}, {cover:?}"),
+                None => {
+                    assert!(matches!(said, Some(Happening::Asked { .. })), "{command}, {cover:?}: {said:?}")
+                }
+            }
         }
+    }
+
+    #[test]
+    fn requests_are_kept_until_they_are_answered_or_taken_back_and_only_so_many() {
+        let mut requests = Requests::new(Vec::new());
+        let mut happened = Vec::new();
+        let long = "x".repeat(2 * TEXT_MAX);
+        for n in 0..WAITING_MAX {
+            requests.decide(Numbered(n), wish(&long), Cover::No, &mut happened);
+        }
+        assert!(happened.iter().all(|it| matches!(it, Happening::Asked { .. })));
+        let Some(Happening::Asked { key, command, .. }) = happened.first() else { panic!("{happened:?}") };
+        assert_eq!((*key, command.len()), (AskKey(1), TEXT_MAX));
+        requests.decide(Numbered(99), wish("ls"), Cover::No, &mut happened);
+        assert_eq!(happened.pop(), Some(Happening::Reply(b"99 false".to_vec())));
+        assert_eq!(requests.take(AskKey(1)).map(|it| it.answer(true)), Some(b"0 true".to_vec()));
+        assert!(requests.take(AskKey(1)).is_none());
+        happened.clear();
+        requests.withdraw(|numbered| numbered.0 == 1, &mut happened);
+        assert_eq!(happened, [Happening::AskWithdrawn { key: AskKey(2) }]);
+        assert!(requests.take(AskKey(2)).is_none());
     }
 }

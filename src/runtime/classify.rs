@@ -3,6 +3,7 @@
 
 use super::command::died;
 use super::text::Tail;
+use crate::core::detail::Own;
 use crate::core::outcome::{Category, Exit, Outcome};
 
 /// A row of a table: where it looks, what stands there, and what that means.
@@ -29,7 +30,7 @@ pub fn last_known(stderr: &Tail, category: impl Fn(&str) -> Option<Category>) ->
 pub fn left(exit: Option<Exit>, known: Option<Outcome>, stderr: &Tail) -> Outcome {
     match (known, exit) {
         (Some(outcome), _) => outcome,
-        (None, Some(Exit::Code(0))) => Outcome::new(Category::Crash, "the process left without a result"),
+        (None, Some(Exit::Code(0))) => Outcome::new(Category::Crash, Own::NoResult),
         (None, exit) => died(exit, stderr),
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Clocks;
+use crate::core::detail::Own;
 use crate::core::input::Clock;
 
 /// A tree that uses less than this share of one core is not working: a runtime that hangs in a model call still turns its
@@ -91,7 +92,7 @@ impl Vitals {
 
     /// The clock that has run out, with what was seen.
     #[must_use]
-    pub fn ran_out(&self, clocks: &Clocks, now: Duration) -> Option<(Clock, String)> {
+    pub fn ran_out(&self, clocks: &Clocks, now: Duration) -> Option<(Clock, Own)> {
         let (clock, at) = self.next(clocks);
         (now >= at).then(|| (clock, self.evidence(clock, now)))
     }
@@ -102,46 +103,22 @@ impl Vitals {
         self.ready && self.tools.is_empty() && now.saturating_sub(self.last_sign()) >= clocks.silence / 2
     }
 
-    fn evidence(&self, clock: Clock, now: Duration) -> String {
-        let silent = brief(now.saturating_sub(self.last_event));
-        let quiet = match self.last_cpu {
-            None => format!("no event for {silent}, no tool open, no CPU time"),
-            Some(cpu) => format!(
-                "no event for {silent}, no tool open, no CPU time for {}",
-                brief(now.saturating_sub(cpu))
-            ),
-        };
+    fn evidence(&self, clock: Clock, now: Duration) -> Own {
+        let since = |then: Duration| now.saturating_sub(then);
+        let silent = since(self.last_event);
         match (clock, self.oldest_tool()) {
-            (Clock::Startup, _) => format!("nothing from the process for {}", brief(now)),
-            (Clock::Tool, Some(tool)) => {
-                format!("tool {} open for {}", tool.name, brief(now.saturating_sub(tool.since)))
+            (Clock::Startup, _) => Own::NothingYet { waited: now },
+            (Clock::Tool, Some(OpenTool { name, since: began })) => {
+                Own::ToolOpen { tool: name.clone(), open: since(*began) }
             }
-            (Clock::Task, Some(tool)) => format!(
-                "the session takes {}, tool {} open for {}",
-                brief(now),
-                tool.name,
-                brief(now.saturating_sub(tool.since))
-            ),
-            (Clock::Task, None) => {
-                format!("the session takes {}, last event {silent} ago", brief(now))
+            (Clock::Task, Some(OpenTool { name, since: began })) => {
+                Own::TakesLongWithTool { takes: now, tool: name.clone(), open: since(*began) }
             }
-            (Clock::Silence | Clock::Tool | Clock::Heartbeat, _) => quiet,
+            (Clock::Task, None) => Own::TakesLong { takes: now, silent },
+            (Clock::Silence | Clock::Tool | Clock::Heartbeat, _) => {
+                Own::Silent { silent, cpu: self.last_cpu.map(since) }
+            }
         }
-    }
-}
-
-/// A duration for people, in its two largest units, written as [`crate::l10n::Locale::duration`] writes it in English:
-/// what is observed is not translated.
-#[must_use]
-pub fn brief(duration: Duration) -> String {
-    let rounded = duration.saturating_add(Duration::from_millis(500)).as_secs();
-    let seconds = rounded.max(u64::from(!duration.is_zero()));
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, s) => format!("{s}s"),
-        (0, m, 0) => format!("{m}m"),
-        (0, m, s) => format!("{m}m {s}s"),
-        (h, 0, _) => format!("{h}h"),
-        (h, m, _) => format!("{h}h {m}m"),
     }
 }
 
@@ -198,7 +175,7 @@ mod tests {
             vitals
         };
         let table = [
-            (Vitals::default(), Clock::Startup, minutes(1), "nothing from the process for 1m"),
+            (Vitals::default(), Clock::Startup, minutes(1), "nothing from the process for 60s"),
             (ready(), Clock::Silence, minutes(5), "no event for 5m, no tool open, no CPU time"),
             (spoke(minutes(3)), Clock::Silence, minutes(8), "no event for 5m, no tool open, no CPU time"),
             (
@@ -215,7 +192,8 @@ mod tests {
         for (vitals, clock, at, evidence) in table {
             assert_eq!(vitals.next(&CLOCKS), (clock, at), "{evidence}");
             assert_eq!(vitals.ran_out(&CLOCKS, at - Duration::from_millis(1)), None, "{evidence}");
-            assert_eq!(vitals.ran_out(&CLOCKS, at), Some((clock, evidence.to_owned())));
+            let seen = vitals.ran_out(&CLOCKS, at).map(|(clock, seen)| (clock, seen.to_string()));
+            assert_eq!(seen, Some((clock, evidence.to_owned())));
         }
     }
 

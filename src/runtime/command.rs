@@ -8,6 +8,7 @@ use super::Launch;
 use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
 use super::text::{HeadTail, LINE_MAX, Tail, one_line};
 use crate::core::cut::both_ends;
+use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome};
 use crate::core::spec::{Pattern, PromptMode};
@@ -37,14 +38,14 @@ impl Command {
     /// What to run for `launch`.
     ///
     /// # Errors
-    /// A sentence, if the agent has no command.
+    /// If the agent has no command.
     pub fn prepare(
         launch: &Launch,
         environment: BTreeMap<String, String>,
-    ) -> Result<(Invocation, Self), String> {
+    ) -> Result<(Invocation, Self), Detail> {
         let spec = &launch.spec;
         let Some((program, arguments)) = spec.command.split_first() else {
-            return Err(format!("agent {} has no command to run: set `command`", launch.agent));
+            return Err(Own::NoCommand.into());
         };
         let arguments = match spec.prompt {
             PromptMode::Stdin => arguments.to_vec(),
@@ -131,14 +132,11 @@ impl Protocol for Command {
 #[must_use]
 pub fn died(exit: Option<Exit>, stderr: &Tail) -> Outcome {
     let how = match exit {
-        Some(Exit::Code(code)) => format!("exit code {code}"),
-        Some(Exit::Signal(signal)) => format!("ended by signal {signal}"),
-        None => "the process could not be waited for".to_owned(),
+        Some(Exit::Code(code)) => Own::ExitCode { code },
+        Some(Exit::Signal(signal)) => Own::Signal { signal },
+        None => Own::NotWaitedFor,
     };
-    let detail = match stderr.last() {
-        Some(line) => one_line(&format!("{how}: {line}"), LINE_MAX),
-        None => how,
-    };
+    let detail = how.with(stderr.last().map(|line| one_line(line, LINE_MAX)).unwrap_or_default());
     let category = match exit {
         Some(Exit::Code(EXIT_DO_NOT_RESTART)) => Category::DoNotRestart,
         Some(Exit::Code(_) | Exit::Signal(_)) | None => Category::Crash,

@@ -1,9 +1,12 @@
 //! A child's environment: an allow-list, then what its spec sets, then what herder must have there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
+use std::path::PathBuf;
 
 use super::Launch;
-use crate::core::spec::Runtime;
+use crate::core::detail::{Detail, Own};
+use crate::core::spec::{AgentSpec, Runtime};
 
 /// The variable by which a process is known to belong to a session, whatever its parent, group or session.
 pub const MARKER: &str = "HERDER_SESSION";
@@ -25,18 +28,55 @@ pub fn own_without(withheld: &BTreeSet<String>) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The whole environment of the child that `launch` asks for.
+/// What a child is given of `own`, herder's environment: the variables that are passed on, then those that are set for it.
 #[must_use]
-pub fn of(launch: &Launch) -> BTreeMap<String, String> {
+pub fn chosen(
+    inherit: &[String],
+    set: &BTreeMap<String, String>,
+    own: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
     let mut environment = BTreeMap::new();
-    for name in launch.spec.inherit_env.iter().filter(|name| !is_herders_own(name)) {
-        if let Some(value) = launch.environment.get(name) {
+    for name in inherit.iter().filter(|name| !is_herders_own(name)) {
+        if let Some(value) = own.get(name) {
             environment.insert(name.clone(), value.clone());
         }
     }
-    for (name, value) in &launch.spec.env {
+    for (name, value) in set {
         environment.insert(name.clone(), value.clone());
     }
+    // A NUL or an equals sign in the wrong place would make the whole spawn fail.
+    environment
+        .retain(|name, value| !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0'));
+    environment
+}
+
+/// The longest value that is read from a file, in bytes: a private token, not a data set.
+const FILE_MAX: u64 = 64 * 1024;
+
+/// What stands in the files that a spec names for variables: read anew for each session, so that a secret that was replaced
+/// needs nothing but the next one.
+///
+/// # Errors
+/// Which file holds no line that a variable could be set to.
+pub fn from_files(spec: &AgentSpec) -> Result<BTreeMap<String, String>, Detail> {
+    let read = |(name, path): (&String, &PathBuf)| {
+        let unreadable = || Own::VariableUnreadable { path: path.display().to_string() };
+        let mut text = String::new();
+        let read =
+            std::fs::File::open(path).and_then(|file| file.take(FILE_MAX + 1).read_to_string(&mut text));
+        read.map_err(|error| unreadable().with(error.to_string()))?;
+        let line = text.trim_end_matches(['\r', '\n']);
+        let usable =
+            text.len() as u64 <= FILE_MAX && !line.trim().is_empty() && !line.contains(['\r', '\n', '\0']);
+        if usable { Ok((name.clone(), line.to_owned())) } else { Err(Detail::from(unreadable())) }
+    };
+    spec.env_files.iter().map(read).collect()
+}
+
+/// The whole environment of the child that `launch` asks for.
+#[must_use]
+pub fn of(launch: &Launch) -> BTreeMap<String, String> {
+    let mut environment = chosen(&launch.spec.inherit_env, &launch.spec.env, &launch.environment);
     environment.insert(MARKER.to_owned(), launch.marker.clone());
     environment.insert(AGENT.to_owned(), launch.agent.to_string());
     if let Some(access) = launch.tools.as_ref().filter(|_| launch.spec.runtime == Runtime::Command) {

@@ -1,12 +1,15 @@
 //! JSON that comes from programs of others: a field that changes its type costs that field and not the line.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// A scalar of any type, or nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -232,6 +235,139 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
     }
 }
 
+/// An object, or the objects of a list: some write one as it is, and several in a list.
+#[derive(Debug, Clone)]
+pub struct Few<T>(pub Vec<T>);
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+struct FewVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
+    type Value = Few<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+    fn visit_str<E>(self, _: &str) -> Result<Few<T>, E> {
+        Ok(Few(Vec::new()))
+    }
+    fn visit_bool<E>(self, _: bool) -> Result<Few<T>, E> {
+        Ok(Few(Vec::new()))
+    }
+    fn visit_i64<E>(self, _: i64) -> Result<Few<T>, E> {
+        Ok(Few(Vec::new()))
+    }
+    fn visit_u64<E>(self, _: u64) -> Result<Few<T>, E> {
+        Ok(Few(Vec::new()))
+    }
+    fn visit_f64<E>(self, _: f64) -> Result<Few<T>, E> {
+        Ok(Few(Vec::new()))
+    }
+    fn visit_unit<E>(self) -> Result<Few<T>, E> {
+        Ok(Few(Vec::new()))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Few<T>, A::Error> {
+        ManyVisitor(PhantomData).visit_seq(list).map(|Many(objects)| Few(objects))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Few<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(|object| Few(vec![object]))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FewVisitor(PhantomData))
+    }
+}
+
+/// A value of any shape, as it was written: what only sometimes matters is not taken apart each time.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Raw<'a>(Option<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Option::<&'a RawValue>::deserialize(deserializer).map(Self)
+    }
+}
+
+impl Raw<'_> {
+    /// As it was written; nothing if it was null or absent.
+    #[must_use]
+    pub fn json(&self) -> &str {
+        self.0.map(RawValue::get).unwrap_or_default()
+    }
+
+    /// The first of these members that is a text, or a list of texts, which then stand beside each other; nothing if it
+    /// is no object, or has none of them.
+    #[must_use]
+    pub fn member(&self, names: &[&str]) -> Option<String> {
+        let object: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(self.0?.get()).ok()?;
+        names.iter().find_map(|name| words(object.get(*name)?))
+    }
+
+    /// Itself if it is a text, else the texts that it lists.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        match self.0.map(|raw| serde_json::from_str(raw.get())) {
+            Some(Ok(Value::String(text))) => vec![text],
+            Some(Ok(Value::Array(list))) => {
+                list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+            }
+            Some(Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | Err(_)) | None => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// Its texts: its own, or those of its members called `text`, at any depth up to a few.
+    #[must_use]
+    pub fn texts(&self) -> String {
+        let mut texts = Vec::new();
+        if let Some(Ok(value)) = self.0.map(|raw| serde_json::from_str::<Value>(raw.get())) {
+            gather(&value, &mut texts, TEXTS_DEPTH);
+        }
+        texts.join("\n")
+    }
+}
+
+/// How deep texts lie in what tools answer, with room to spare.
+const TEXTS_DEPTH: u8 = 6;
+
+fn words(raw: &RawValue) -> Option<String> {
+    match serde_json::from_str(raw.get()).ok()? {
+        Value::String(text) => Some(text),
+        Value::Array(list) => {
+            let words: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+            (!words.is_empty()).then(|| words.join(" "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
+fn gather(value: &Value, texts: &mut Vec<String>, depth: u8) {
+    match value {
+        Value::String(text) => texts.push(text.clone()),
+        Value::Array(list) if depth > 0 => list.iter().for_each(|value| {
+            if !value.is_string() {
+                gather(value, texts, depth - 1);
+            }
+        }),
+        Value::Object(object) if depth > 0 => {
+            for (name, value) in object {
+                if value.is_array() || value.is_object() || name == "text" {
+                    gather(value, texts, depth - 1);
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {}
+    }
+}
+
 /// Parses a line that has to hold an object.
 ///
 /// # Errors
@@ -254,19 +390,50 @@ mod tests {
         inner: Loose<Box<Line<'a>>>,
         #[serde(borrow)]
         list: Many<Line<'a>>,
+        #[serde(borrow)]
+        few: Few<Line<'a>>,
     }
 
     #[test]
     fn a_field_of_another_type_costs_itself_alone() {
         for odd in ["null", "1", "-1.5", "true", r#""text""#, "[1,{}]", r#"{"a":[{}]}"#] {
-            let text = format!(r#"{{"word":"kept","inner":{odd},"list":{odd}}}"#);
+            let text = format!(r#"{{"word":"kept","inner":{odd},"list":{odd},"few":{odd}}}"#);
             let line: Line<'_> = serde_json::from_str(&text).expect(odd);
             assert_eq!(line.word.text(), Some("kept"), "{odd}");
-            assert!(line.list.0.iter().all(|line| line.word.text().is_none()), "{odd}");
+            assert!(line.list.0.iter().chain(&line.few.0).all(|line| line.word.text().is_none()), "{odd}");
+            for few in [r#"{"word":"one"}"#.to_owned(), format!(r#"[{odd},{{"word":"one"}}]"#)] {
+                let text = format!(r#"{{"few":{few}}}"#);
+                let line: Line<'_> = serde_json::from_str(&text).expect(odd);
+                assert_eq!(line.few.0.last().and_then(|line| line.word.text()), Some("one"), "{odd}");
+            }
             let text = format!(r#"{{"word":{odd},"inner":{{"word":"in"}},"list":[{odd},{{"word":"li"}}]}}"#);
             let line: Line<'_> = serde_json::from_str(&text).expect(odd);
             assert_eq!(line.inner.0.expect("it is an object").word.text(), Some("in"), "{odd}");
             assert_eq!(line.list.0.last().and_then(|line| line.word.text()), Some("li"), "{odd}");
         }
+    }
+
+    #[test]
+    fn a_raw_value_is_taken_apart_when_it_is_asked() {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Call<'a> {
+            #[serde(borrow)]
+            input: Raw<'a>,
+        }
+        let of = |json: &'static str| serde_json::from_str::<Call<'_>>(json).expect(json).input;
+        let call = of(r#"{"input":{"n":1,"command":["git","status"],"file_path":"a\u0062c"}}"#);
+        assert_eq!(call.member(&["cmd", "command"]).as_deref(), Some("git status"));
+        assert_eq!(call.member(&["n", "file_path"]).as_deref(), Some("abc"), "a number is no text");
+        assert_eq!(call.member(&["nothing"]), None);
+        let answer =
+            of(r#"{"input":[{"type":"text","text":"one"},{"type":"content","content":{"text":"two"}}]}"#);
+        assert_eq!(answer.texts(), "one\ntwo");
+        assert_eq!(of(r#"{"input":[1,"x",null,["y"]]}"#).words(), ["x"]);
+        assert_eq!(of(r#"{"input":"plain"}"#).words(), ["plain"]);
+        for odd in [r#"{"input":null}"#, "{}", r#"{"input":7}"#, r#"{"input":[1,"x",null]}"#] {
+            assert_eq!((of(odd).texts().as_str(), of(odd).member(&["text"])), ("", None), "{odd}");
+        }
+        assert_eq!(of(r#"{"input":"plain"}"#).texts(), "plain");
     }
 }

@@ -14,7 +14,7 @@
 //!
 //! The rooms: `session` is the loop; [`protocol`] the seam to a runtime's own language, which [`claude`], [`codex`],
 //! [`acp`] and [`command`] fill, with [`rpc`], [`loose`] and [`classify`] for what they have in common; [`clocks`] the pure part of hangs; [`process`] the process trees and the stop ladder; [`orphans`] what a killed
-//! herder left; [`environment`] what a child is given.
+//! herder left; [`environment`] what a child is given; [`isolation`] what is kept from it; `workspace` a look at where it is to work.
 
 pub mod acp;
 pub mod approval;
@@ -25,8 +25,10 @@ pub mod codex;
 pub mod command;
 pub mod environment;
 mod feed;
+pub mod isolation;
 pub mod lines;
 pub mod loose;
+pub mod observing;
 pub mod orphans;
 mod outgoing;
 pub mod process;
@@ -34,13 +36,17 @@ pub mod protocol;
 pub mod rpc;
 mod session;
 pub mod text;
+mod workspace;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
+use crate::core::ask::AskKey;
+use crate::core::danger::AskPattern;
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
 use crate::core::outcome::Usage;
@@ -71,8 +77,14 @@ pub struct Launch {
     pub environment: BTreeMap<String, String>,
     /// The clocks.
     pub clocks: Clocks,
+    /// Whether to look how the workspace stands, and to say so.
+    pub look: bool,
+    /// The agent's own folder, made when it is not there; none: it has none, and no HOME of its own.
+    pub state: Option<PathBuf>,
     /// The way to herder's tools, if they are served.
     pub tools: Option<Access>,
+    /// What is asked about even where the agent's permissions cover it.
+    pub always_ask: Vec<AskPattern>,
 }
 
 /// The clocks a driver keeps (contract, section 5).
@@ -97,12 +109,33 @@ pub struct Clocks {
 pub enum Order {
     /// The process's record is on disk: give it its work.
     Go,
-    /// Put a message into the running turn. Answered by `Signal::Steered` if the runtime can; else nothing happens.
+    /// Put a message into the running turn. Answered by `Signal::Steered` once the runtime has it, else by
+    /// [`Report::NotTaken`], unless the session ends before.
     Steer {
         /// Which.
         work: WorkId,
         /// Its text.
         text: String,
+    },
+    /// The same for a message that has waited for long enough: where the running turn takes nothing, it is cut short for it,
+    /// if the runtime can be asked for another one in the same session.
+    Insist {
+        /// Which.
+        work: WorkId,
+        /// Its text.
+        text: String,
+    },
+    /// Whether the agent may do what the runtime asked for.
+    Answer {
+        /// What [`Signal::Asked`] called the question.
+        key: AskKey,
+        /// Yes or no.
+        allow: bool,
+    },
+    /// Whether the agent waits for people in a call of herder's tools: meanwhile no clock runs out.
+    Hold {
+        /// Whether it does.
+        waits: bool,
     },
     /// Interrupt, then SIGTERM, grace, SIGKILL, to the whole tree.
     Stop,
@@ -117,6 +150,11 @@ pub enum Report {
     Signal(Signal),
     /// Words of the agent for its channel while the session runs (`relay = "all"`).
     Words(String),
+    /// The runtime does not take this message, or not now. Never stored.
+    NotTaken {
+        /// Which.
+        work: WorkId,
+    },
 }
 
 /// What can be seen of a running session without asking it: for `status`, never stored.

@@ -27,8 +27,17 @@ pub struct Ended {
     pub ended: Vec<u32>,
     /// Processes that could not be ended.
     pub survivors: Vec<u32>,
-    /// The survivors that an agent must not be started beside.
-    pub beside: BTreeMap<AgentName, Vec<u32>>,
+    /// The same by agent.
+    pub by_agent: BTreeMap<AgentName, Remains>,
+}
+
+/// What became of an agent's processes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Remains {
+    /// How many of its own are gone.
+    pub ended: u32,
+    /// Those that it must not be started beside.
+    pub survivors: Vec<u32>,
 }
 
 /// A process that could not be ended.
@@ -51,6 +60,7 @@ pub async fn end(trees: &ProcessTrees, prefix: &str, agents: &[Bereft], grace: D
         .map(|record| Identity { pid: record.pid, started: record.started })
         .collect();
     let prefixes: Vec<&str> = Some(prefix).filter(|prefix| !prefix.is_empty()).into_iter().collect();
+    let owned = owned(trees, prefix, agents).await;
     let (found, survivors) = trees.end_all(Meant::Marked(&prefixes), seen, grace).await;
     let mut ended: Vec<u32> =
         found.into_iter().map(|process| process.pid).filter(|pid| !survivors.contains(pid)).collect();
@@ -61,8 +71,34 @@ pub async fn end(trees: &ProcessTrees, prefix: &str, agents: &[Bereft], grace: D
         marker: trees.marker(*pid),
         folder: table::workspace(*pid),
     });
-    let beside = beside(&looked.collect::<Vec<_>>(), prefix, agents);
-    Ended { ended, survivors, beside }
+    let mut by_agent: BTreeMap<AgentName, Remains> = BTreeMap::new();
+    for (agent, members) in owned {
+        let gone = members.iter().filter(|member| ended.binary_search(&member.pid).is_ok()).count();
+        by_agent.entry(agent).or_default().ended = u32::try_from(gone).unwrap_or(u32::MAX);
+    }
+    for (agent, survivors) in beside(&looked.collect::<Vec<_>>(), prefix, agents) {
+        by_agent.entry(agent).or_default().survivors = survivors;
+    }
+    Ended { ended, survivors, by_agent }
+}
+
+/// Whose the processes are that are there now: once they are gone nothing says so any more.
+async fn owned(trees: &ProcessTrees, prefix: &str, agents: &[Bereft]) -> BTreeMap<AgentName, Vec<Identity>> {
+    let mut owned = BTreeMap::new();
+    if agents.iter().all(|agent| agent.recorded.is_empty()) {
+        return owned;
+    }
+    let table = trees.table().await;
+    for Bereft { agent, recorded, .. } in agents {
+        let roots = recorded.iter().map(|record| Identity { pid: record.pid, started: record.started });
+        let own = format!("{prefix}{agent}/");
+        let members =
+            table.members(&roots.collect(), |marker| !prefix.is_empty() && marker.starts_with(&own));
+        if !members.is_empty() {
+            owned.insert(agent.clone(), members);
+        }
+    }
+    owned
 }
 
 /// Which survivors are in whose way: an agent's are those that carry its marker, that were recorded as its own, or that

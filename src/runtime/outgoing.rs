@@ -10,7 +10,9 @@ use tokio::time::Instant;
 
 use super::Report;
 use super::text::HeadTail;
+use crate::core::id::WorkId;
 use crate::core::input::Signal;
+use crate::core::turn::Turn;
 use crate::core::usage::Reading;
 
 /// Signals that may wait before the driver stops reading: a supervisor that is this far behind has a slow disk.
@@ -91,6 +93,16 @@ impl Outgoing {
     pub(super) fn signal(&mut self, signal: Signal) {
         self.flush();
         self.queue.push_back(Report::Signal(signal));
+    }
+
+    /// A message that the runtime does not take.
+    pub(super) fn not_taken(&mut self, work: WorkId) {
+        self.queue.push_back(Report::NotTaken { work });
+    }
+
+    /// A turn, as the evaluator sees it. What was gathered for people is not hurried by it.
+    pub(super) fn observed(&mut self, turn: Turn) {
+        self.queue.push_back(Report::Signal(Signal::Observed { turn: Box::new(turn) }));
     }
 
     /// Everything that was gathered may go now.

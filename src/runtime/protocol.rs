@@ -11,11 +11,15 @@ use super::acp::Acp;
 use super::claude::Claude;
 use super::codex::Codex;
 use super::command::Command;
+use super::observing::Call;
 use super::text::Tail;
-use super::{Launch, environment};
+use super::{Launch, environment, isolation};
+use crate::core::ask::AskKey;
+use crate::core::detail::Detail;
 use crate::core::id::WorkId;
 use crate::core::outcome::{Exit, Outcome};
 use crate::core::spec::Runtime;
+use crate::core::turn::End;
 use crate::core::usage::Reading;
 
 /// What a line on the stream meant, in the terms that all runtimes share. Any line at all is proof of life as well.
@@ -38,11 +42,22 @@ pub enum Happening {
         id: String,
         /// The tool's name.
         name: String,
+        /// What it is to do.
+        call: Box<Call>,
+    },
+    /// More is known of a tool call that began.
+    ToolDescribed {
+        /// The runtime's id of the call.
+        id: String,
+        /// What it is to do.
+        call: Box<Call>,
     },
     /// A tool call ended.
     ToolEnded {
         /// The runtime's id of the call.
         id: String,
+        /// What came of it.
+        end: Box<End>,
     },
     /// Turns and usage of the session so far.
     Progress {
@@ -62,10 +77,30 @@ pub enum Happening {
         /// Which.
         work: WorkId,
     },
-    /// The agent asked for permission, a person was to answer, and none could be asked.
-    Denied {
-        /// What it asked for, in its own words.
-        what: String,
+    /// The runtime did not take a message after all.
+    NotTaken {
+        /// Which.
+        work: WorkId,
+    },
+    /// The turn was cut short so that the agent hears of something, and another one follows.
+    TurnCut,
+    /// The agent asks whether it may do something, and waits for [`Protocol::answer`].
+    Asked {
+        /// What the answer is given to.
+        key: AskKey,
+        /// The tool.
+        tool: String,
+        /// The exact command, or what stands for it.
+        command: String,
+        /// Whether what is always asked is looked for in it.
+        shell: bool,
+        /// Whether it is known by a name alone.
+        vague: bool,
+    },
+    /// The agent does not wait for the answer any more.
+    AskWithdrawn {
+        /// Which.
+        key: AskKey,
     },
     /// The line could not be understood.
     Malformed,
@@ -85,7 +120,7 @@ pub struct Feed {
 pub enum Steering {
     /// The runtime cannot take it: it stays queued.
     Refused,
-    /// These bytes hand it over: once they are written it is delivered.
+    /// These bytes hand it over: [`Protocol::written`] follows, and it is delivered when [`Happening::Steered`] says so.
     Written(Vec<u8>),
     /// These bytes, if any, ask for it: it is delivered when [`Happening::Steered`] says so.
     Asked(Vec<u8>),
@@ -113,8 +148,22 @@ pub trait Protocol: Send {
     /// A message for the running turn.
     fn steer(&mut self, work: WorkId, text: &str) -> Steering;
 
+    /// A message that has waited for long enough: where the running turn takes nothing, it is cut short for it, if the runtime
+    /// can be asked for another one in the same session.
+    fn insist(&mut self, work: WorkId, text: &str) -> Steering {
+        self.steer(work, text)
+    }
+
+    /// The bytes of [`Steering::Written`] are where the runtime can read them.
+    fn written(&mut self, _work: WorkId) {}
+
     /// Asks the runtime to end its turn; `None` if there is no way to ask.
     fn interrupt(&mut self) -> Option<Vec<u8>>;
+
+    /// The answer to [`Happening::Asked`]; `None` if nothing waits for it.
+    fn answer(&mut self, _key: AskKey, _allow: bool) -> Option<Vec<u8>> {
+        None
+    }
 
     /// One line of standard output, without its end.
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>);
@@ -126,6 +175,11 @@ pub trait Protocol: Send {
     /// What the runtime said last that it waits for, if that is why it is silent: a limit whose end it sleeps through is no
     /// hang.
     fn stalled(&self, _stderr: &Tail) -> Option<Outcome> {
+        None
+    }
+
+    /// The limit that the runtime was silent over, if it told of it only when it left.
+    fn was_stalled(&self, _stderr: &Tail) -> Option<Outcome> {
         None
     }
 
@@ -159,25 +213,29 @@ pub(super) fn read<'line, L, E>(
 /// What to run for `launch`, and the language to speak with it.
 ///
 /// # Errors
-/// A sentence that says what is missing.
-pub fn prepare(launch: &Launch) -> Result<(Invocation, Box<dyn Protocol>), String> {
-    let environment = environment::of(launch);
-    match launch.spec.runtime {
+/// What is missing.
+pub fn prepare(launch: &Launch) -> Result<(Invocation, Box<dyn Protocol>), Detail> {
+    let mut environment = environment::of(launch);
+    environment.extend(environment::from_files(&launch.spec)?);
+    isolation::furnish(launch, &mut environment)?;
+    let (mut invocation, protocol): (Invocation, Box<dyn Protocol>) = match launch.spec.runtime {
         Runtime::Claude => {
             let (invocation, claude) = Claude::prepare(launch, environment);
-            Ok((invocation, Box::new(claude)))
+            (invocation, Box::new(claude))
         }
         Runtime::Codex => {
             let (invocation, codex) = Codex::prepare(launch, environment);
-            Ok((invocation, Box::new(codex)))
+            (invocation, Box::new(codex))
         }
         Runtime::Acp => {
             let (invocation, acp) = Acp::prepare(launch, environment)?;
-            Ok((invocation, Box::new(acp)))
+            (invocation, Box::new(acp))
         }
         Runtime::Command => {
             let (invocation, command) = Command::prepare(launch, environment)?;
-            Ok((invocation, Box::new(command)))
+            (invocation, Box::new(command))
         }
-    }
+    };
+    isolation::enclose(launch, &mut invocation);
+    Ok((invocation, protocol))
 }

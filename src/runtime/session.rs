@@ -16,11 +16,15 @@ use tokio::time::{Instant, sleep_until};
 use super::clocks::Vitals;
 use super::feed::Stdin;
 use super::lines::Lines;
+use super::observing::Observer;
 use super::outgoing::Outgoing;
+use super::process::stop::Gone;
 use super::process::{Owned, ProcessTrees, Tree, spawn};
 use super::protocol::{Protocol, prepare};
 use super::text::Tail;
-use super::{Clocks, Launch, Live, Order, Report};
+use super::{Clocks, Launch, Live, Order, Report, workspace};
+use crate::core::ask::AskKey;
+use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
 use crate::core::input::{Clock, Signal};
 use crate::core::outcome::{Category, Exit, Outcome};
@@ -37,9 +41,6 @@ const DRAIN_WAIT: Duration = Duration::from_secs(2);
 
 /// Longer than any stop ladder takes; a ladder that takes longer has no heartbeat, so that the supervisor notices.
 const LADDER_MAX: Duration = Duration::from_secs(30);
-
-/// Different things that one session asks permission for in vain before the channel is spared the rest.
-const DENIALS_SAID: usize = 10;
 
 /// The driver's ends of its channels.
 pub(super) struct Ends {
@@ -59,13 +60,22 @@ pub(super) async fn guarded(launch: Launch, trees: ProcessTrees, ends: Ends) {
     )]
     let Err(error) = tokio::spawn(run(launch, trees.clone(), ends)).await else { return };
     let survivors = trees.end(&tree, grace).await;
-    let outcome = Outcome::new(Category::Crash, format!("the driver failed: {error}"));
+    let outcome = Outcome::new(Category::Crash, Own::DriverFailed.with(error.to_string()));
     // A supervisor that is gone has nothing to be told.
     let _ = reports.send(Report::Signal(Signal::Ended { outcome: Box::new(outcome), survivors })).await;
 }
 
 async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
     let began = Instant::now();
+    match workspace::look(&launch, &trees).await {
+        Ok(None) => {}
+        Ok(Some(seen)) => {
+            launch.prompt = format!("{}\n\n{}", seen.words(), launch.prompt);
+            // A supervisor that is gone has nothing to be told.
+            let _ = ends.reports.send(Report::Signal(Signal::Workspace { seen })).await;
+        }
+        Err(broken) => return cannot_begin(&ends, broken).await,
+    }
     loop {
         let prepared = prepare(&launch).and_then(|(invocation, protocol)| {
             spawn::spawn(&trees, &invocation, &launch.spec.workspace, &launch.marker)
@@ -73,13 +83,7 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
         });
         let (owned, protocol) = match prepared {
             Ok(prepared) => prepared,
-            Err(missing) => {
-                let outcome = Box::new(Outcome::new(Category::Permanent, missing));
-                let ended = Signal::Ended { outcome, survivors: Vec::new() };
-                // A supervisor that is gone has nothing to be told.
-                let _ = ends.reports.send(Report::Signal(ended)).await;
-                return;
-            }
+            Err(missing) => return cannot_begin(&ends, missing).await,
         };
         let session = Session::new(launch, trees.clone(), ends, owned, protocol, began);
         let Some((again, same_ends)) = session.drive().await else { return };
@@ -89,6 +93,13 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
     }
 }
 
+async fn cannot_begin(ends: &Ends, why: Detail) {
+    let outcome = Box::new(Outcome::new(Category::Permanent, why));
+    let ended = Signal::Ended { outcome, survivors: Vec::new() };
+    // A supervisor that is gone has nothing to be told.
+    let _ = ends.reports.send(Report::Signal(ended)).await;
+}
+
 /// Where a session is; see the picture in the parent module.
 #[derive(Debug)]
 enum Stage {
@@ -96,15 +107,15 @@ enum Stage {
     Working,
     Leaving { until: Instant },
     Interrupting { until: Instant },
-    Ending { ladder: JoinHandle<Vec<u32>>, until: Instant },
-    Draining { survivors: Vec<u32>, until: Instant },
+    Ending { ladder: JoinHandle<Gone>, until: Instant },
+    Draining { gone: Gone, until: Instant },
 }
 
 /// Why a session is ended from here.
 #[derive(Debug)]
 enum Cause {
     Ordered,
-    Clock(Clock, String),
+    Clock(Clock, Own),
 }
 
 /// What [`Session::next`] waited for.
@@ -116,7 +127,7 @@ enum Happened {
     Stderr(io::Result<bool>),
     Fed(Option<WorkId>),
     Exited(io::Result<ExitStatus>),
-    LadderDone(Vec<u32>),
+    LadderDone(Gone),
     Sampled(u64),
     Time,
 }
@@ -151,11 +162,19 @@ struct Session {
     sampled: Option<(u64, Instant)>,
     tail: Tail,
     outgoing: Outgoing,
+    /// What the evaluator is shown.
+    observer: Observer,
     /// The last words, which are the session's text if nothing follows them, and else belong in the log.
     last_words: Option<String>,
     malformed: u64,
-    /// What was asked for in vain and said so.
-    denied: BTreeSet<String>,
+    /// What the runtime has asked and waits for.
+    asked: BTreeSet<AskKey>,
+    /// The agent waits for people by itself.
+    waits: bool,
+    /// For how long people were waited for: no clock counts that.
+    held: Duration,
+    /// Since when they are waited for now.
+    held_since: Option<Instant>,
 }
 
 impl Session {
@@ -200,9 +219,13 @@ impl Session {
             sampled: None,
             tail: Tail::default(),
             outgoing,
+            observer: Observer::default(),
             last_words: None,
             malformed: 0,
-            denied: BTreeSet::new(),
+            asked: BTreeSet::new(),
+            waits: false,
+            held: Duration::ZERO,
+            held_since: None,
             launch,
         }
     }
@@ -219,7 +242,7 @@ impl Session {
                 Happened::Stderr(more) => self.on_stderr(more),
                 Happened::Fed(work) => self.on_fed(work),
                 Happened::Exited(status) => self.on_exit(status),
-                Happened::LadderDone(survivors) => self.drain(survivors),
+                Happened::LadderDone(gone) => self.drain(gone),
                 Happened::Sampled(ticks) => self.on_sample(ticks),
                 Happened::Time => self.on_time(),
             }
@@ -233,7 +256,7 @@ impl Session {
     }
 
     fn conversation_is_lost(&self) -> bool {
-        let clean = matches!(&self.stage, Stage::Draining { survivors, .. } if survivors.is_empty());
+        let clean = matches!(&self.stage, Stage::Draining { gone, .. } if gone.survivors.is_empty());
         clean && self.cause.is_none() && self.protocol.conversation_lost(&self.tail)
     }
 
@@ -258,7 +281,7 @@ impl Session {
             more = fill(stderr), if stderr.is_some() => Happened::Stderr(more),
             work = stdin.feed(), if stdin.has_work() => Happened::Fed(work),
             status = exited(child), if child.is_some() => Happened::Exited(status),
-            survivors = ladder_done(stage) => Happened::LadderDone(survivors),
+            gone = ladder_done(stage) => Happened::LadderDone(gone),
             ticks = sample_done(sampling) => Happened::Sampled(ticks),
             () = sleep_until(deadline) => Happened::Time,
         }
@@ -267,7 +290,8 @@ impl Session {
     fn deadline(&self) -> Instant {
         let stage = match &self.stage {
             Stage::Held => None,
-            Stage::Working => Some(self.given + self.vitals.next(&self.clocks).1),
+            Stage::Working if self.held_since.is_some() => None,
+            Stage::Working => Some(self.given + self.held + self.vitals.next(&self.clocks).1),
             Stage::Leaving { until }
             | Stage::Interrupting { until }
             | Stage::Ending { until, .. }
@@ -282,9 +306,23 @@ impl Session {
         drained || Instant::now() >= *until
     }
 
-    /// The time since the process was given its work.
+    /// The time since the process was given its work, but for what people took to answer.
     fn elapsed(&self) -> Duration {
-        self.given.elapsed()
+        let until = self.held_since.unwrap_or_else(Instant::now);
+        until.saturating_duration_since(self.given).saturating_sub(self.held)
+    }
+
+    /// Stops the clocks while people are waited for.
+    fn hold(&mut self) {
+        let waits = self.waits || !self.asked.is_empty();
+        match self.held_since {
+            None if waits => self.held_since = Some(Instant::now()),
+            Some(since) if !waits => {
+                self.held += since.elapsed();
+                self.held_since = None;
+            }
+            Some(_) | None => {}
+        }
     }
 }
 
@@ -302,7 +340,7 @@ async fn exited(child: &mut Option<Owned>) -> io::Result<ExitStatus> {
     }
 }
 
-async fn ladder_done(stage: &mut Stage) -> Vec<u32> {
+async fn ladder_done(stage: &mut Stage) -> Gone {
     match stage {
         Stage::Ending { ladder, .. } => ladder.await.unwrap_or_default(),
         Stage::Held

@@ -4,40 +4,13 @@ use std::collections::VecDeque;
 
 use crate::core::cut::{Cut, both_ends, stands_for};
 
+pub use crate::core::cut::{bounded, one_line};
+
 /// The most bytes of one line that is kept for people.
 pub const LINE_MAX: usize = 2 * 1024;
 
 /// Lines of standard error that are kept: enough for a stack trace's end, which is where the reason is.
 const TAIL_LINES: usize = 30;
-
-/// Cuts `text` to at most `max` bytes at a character's border.
-#[must_use]
-pub fn bounded(text: &str, max: usize) -> &str {
-    if text.len() <= max {
-        return text;
-    }
-    let end = (0..=max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    &text[..end]
-}
-
-/// `text` as one line: every run of white space is one blank, control characters are gone, at most `max` bytes.
-#[must_use]
-pub fn one_line(text: &str, max: usize) -> String {
-    let mut line = String::with_capacity(text.len().min(max));
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-        if line.len() > max {
-            let keep = bounded(&line, max.saturating_sub('…'.len_utf8())).len();
-            line.truncate(keep);
-            line.push('…');
-            break;
-        }
-    }
-    line
-}
 
 /// The last lines of standard error.
 #[derive(Debug, Default)]

@@ -9,18 +9,21 @@ use tracing::{error, warn};
 
 use super::root::ToRoot;
 use super::shared::Shared;
-use super::task::{Note, Request};
+use super::task::{Note, Question, Request};
 use super::{Asked, View, posting};
 use crate::access::Ties;
 use crate::chat::LinkReport;
 use crate::clock;
 use crate::core::agent::Phase;
-use crate::core::id::{AgentName, NetworkName};
+use crate::core::ask::Settled;
+use crate::core::card::Card;
+use crate::core::detail::Detail;
+use crate::core::id::{AgentName, AskId, NetworkName, SessionId};
 use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::spec::AgentSpec;
 use crate::core::work::WorkKind;
-use crate::journal::{Batch, Entry, FleetEvent, Journal, Stream, Tie, Write};
+use crate::journal::{Batch, CommitError, Entry, FleetEvent, Journal, Stream, Tie, Write};
 use crate::outbox::{Post, Target};
 
 /// Added to twice the grace before `stop-all` answers with what is left.
@@ -77,6 +80,12 @@ impl Fleet {
         self.owe(posts).await;
     }
 
+    /// Says something in the control channel of every network, durably.
+    pub async fn announce(&self, notice: Notice) {
+        let posts = self.shared.posting.announced(notice, clock::now());
+        self.owe(posts).await;
+    }
+
     async fn owe(&self, posts: Vec<Post>) {
         let batch = Batch { at: clock::now(), posts, ..Batch::default() };
         if let Err(reason) = self.shared.journal.commit(batch).await {
@@ -93,6 +102,11 @@ impl Fleet {
     /// A network's task says how it stands.
     pub fn report_link(&self, report: LinkReport) {
         self.shared.tell_root(ToRoot::Link(report));
+    }
+
+    /// A webhook has refused an event so often that it is given up.
+    pub fn report_dropped(&self, webhook: NetworkName, attempts: u32, reason: Detail) {
+        self.shared.tell_root(ToRoot::Dropped { webhook, attempts, reason });
     }
 
     /// Resolves when `agent` satisfies `condition`, with what it looked like then.
@@ -152,8 +166,62 @@ impl Fleet {
         text: String,
         asked: Asked,
     ) -> Result<Notice, Refusal> {
-        let id = self.shared.journal.fresh_work_id();
-        self.control(agent, Control::Give { id, kind, text }, asked).await
+        self.control(agent, Control::Give { id: self.fresh(), kind, text, card: None }, asked).await
+    }
+
+    /// Gives an agent a task that something is written on.
+    ///
+    /// # Errors
+    /// A refusal: nothing was stored.
+    pub async fn give_task(
+        &self,
+        agent: &AgentName,
+        text: String,
+        card: Option<Box<Card>>,
+        asked: Asked,
+    ) -> Result<Notice, Refusal> {
+        let (id, kind) = (self.fresh(), WorkKind::Task);
+        self.control(agent, Control::Give { id, kind, text, card }, asked).await
+    }
+
+    /// A running session's agent asks people something; resolves with the question's number when it is on disk. What became
+    /// of it is in the agent's view ([`Fleet::answer_to`]). The same question of the same work is one question: an answer
+    /// that came while nobody waited is there at once.
+    ///
+    /// # Errors
+    /// A refusal: nothing was stored.
+    pub async fn question(
+        &self,
+        agent: &AgentName,
+        session: SessionId,
+        text: String,
+    ) -> Result<AskId, Refusal> {
+        let fault = || Refusal::Fault { agent: agent.clone() };
+        let handle = self
+            .shared
+            .handle(agent)
+            .ok_or_else(|| Refusal::NoSuchAgent { agent: agent.to_string(), nearest: None })?;
+        let (ticket, asked) = oneshot::channel();
+        handle
+            .notes
+            .send(Note::Question(Box::new(Question { session, text, ticket })))
+            .await
+            .map_err(|_| fault())?;
+        asked.await.map_err(|_| fault())?
+    }
+
+    /// How a question ended, as soon as it has; `None` if it is open still after `patience`, or not known.
+    pub async fn answer_to(&self, agent: &AgentName, ask: AskId, patience: Duration) -> Option<Settled> {
+        let over = self.wait_for(agent, |view| view.agent.open_ask(ask).is_none());
+        let view = tokio::time::timeout(patience, over).await.ok()??;
+        view.agent.settled_ask(ask).cloned()
+    }
+
+    /// The agent that asked a question which is open, or over and still known.
+    #[must_use]
+    pub fn asked_by(&self, ask: AskId) -> Option<View> {
+        let known = |view: &View| view.agent.open_ask(ask).is_some() || view.agent.settled_ask(ask).is_some();
+        self.agents().into_iter().find(known)
     }
 
     /// Adds an agent.
@@ -194,9 +262,7 @@ impl Fleet {
     async fn tie(&self, event: FleetEvent, asked: Asked) -> Result<(), Refusal> {
         let (ticket, done) = oneshot::channel();
         self.shared.tell_root(ToRoot::Tie { event, asked, ticket });
-        let lost =
-            |_| Refusal::Invalid { what: "journal".to_owned(), why: "it cannot be written".to_owned() };
-        done.await.map_err(lost)
+        done.await.map_err(|_| Refusal::NotRecorded { said: CommitError::Closed.to_string() })
     }
 
     /// Removes an agent: its session is stopped, its history kept.
@@ -220,7 +286,7 @@ impl Fleet {
         });
         // An agent that refuses is paused or stopping already, which is what was asked for.
         futures_util::future::join_all(stops).await;
-        let patience = self.shared.policy.stop_grace * 2 + STOP_ALL_SLACK;
+        let patience = self.shared.policy().stop_grace * 2 + STOP_ALL_SLACK;
         let gone = agents.iter().map(|view| self.wait_for(&view.name, |view| view.agent.session().is_none()));
         if tokio::time::timeout(patience, futures_util::future::join_all(gone)).await.is_err() {
             warn!("stop-all: some sessions did not end in time");
@@ -230,15 +296,24 @@ impl Fleet {
             agents: u32::try_from(agents.len()).unwrap_or(u32::MAX),
             processes: u32::try_from(left).unwrap_or(u32::MAX),
         };
-        let (said, now) = (posting::summary(&asked), clock::now());
-        let mut posts = self.shared.posting.mirrored(&asked, said, &Target::Control, Some(&reply), now);
+        self.owe_answer(&asked, &Target::Control, &reply).await?;
+        Ok(reply)
+    }
+
+    /// Owes the answer to a command that was recorded before and took its time, and what the other networks are shown of it.
+    ///
+    /// # Errors
+    /// A refusal if the journal cannot be written.
+    pub async fn owe_answer(&self, asked: &Asked, to: &Target, reply: &Notice) -> Result<(), Refusal> {
+        let (said, now) = (posting::summary(asked), clock::now());
+        let mut posts = self.shared.posting.mirrored(asked, said, to, Some(reply), now);
         let answer = asked.answer.as_ref().filter(|answer| answer.posted);
         posts.extend(answer.map(|answer| posting::answer(answer, asked.message.clone(), reply.clone(), now)));
         if !posts.is_empty() {
             let batch = Batch { at: now, posts, ..Batch::default() };
             self.shared.journal.commit(batch).await.map_err(storage_refusal)?;
         }
-        Ok(reply)
+        Ok(())
     }
 
     /// Records an accepted read-only command; resolves when it is on disk.
@@ -284,12 +359,16 @@ impl Fleet {
     ///
     /// Answers the number of processes that are left.
     pub async fn drain(&self, patience: Duration) -> usize {
+        self.shared.draining.cancel();
         for (agent, _) in self.shared.all_handles() {
             self.shared.note(&agent, Note::Drain);
         }
         self.shared.tasks.close();
         if tokio::time::timeout(patience, self.shared.tasks.wait()).await.is_err() {
             warn!("some supervisors did not end in time");
+        }
+        if let Some(evaluator) = &self.shared.evaluator {
+            evaluator.stop().await;
         }
         self.shared.ended.cancel();
         self.shared.services.close();
@@ -299,7 +378,7 @@ impl Fleet {
     }
 }
 
-fn storage_refusal(reason: crate::journal::CommitError) -> Refusal {
+fn storage_refusal(reason: CommitError) -> Refusal {
     error!(%reason, "a command could not be recorded");
-    Refusal::Invalid { what: "journal".to_owned(), why: reason.to_string() }
+    Refusal::NotRecorded { said: reason.to_string() }
 }

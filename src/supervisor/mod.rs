@@ -4,7 +4,11 @@
 //! [`Fleet`] is the handle that commands and networks use. The rules live in [`crate::core`], the processes in
 //! [`crate::runtime`], the texts in [`crate::l10n`].
 
+mod board;
+mod configure;
+mod context;
 mod fleet;
+mod gates;
 mod posting;
 mod restart;
 mod root;
@@ -15,12 +19,15 @@ mod spending;
 mod start;
 mod task;
 mod timers;
+mod turns;
 mod whispers;
 
 use std::fmt;
 use std::sync::Arc;
 
+pub use configure::Configured;
 pub use fleet::Fleet;
+pub use posting::Listener;
 pub use start::{Settings, StartError, start};
 pub use whispers::Offered;
 
@@ -28,6 +35,7 @@ use crate::chat::Inbound;
 use crate::core::agent::Agent;
 use crate::core::id::{AgentName, NetworkName, WorkId};
 use crate::core::input::Input;
+use crate::core::promotion::Hold;
 use crate::journal::{AuditEntry, Heard, Memo};
 use crate::outbox::Target;
 use crate::runtime::Live;
@@ -79,6 +87,8 @@ pub struct View {
     pub agent: Arc<Agent>,
     /// Its running session.
     pub live: Live,
+    /// Why it does not begin with the work that it has, where the whole fleet was looked at.
+    pub hold: Option<Hold>,
 }
 
 /// A seam for tests, so that they can make one task panic.

@@ -1,36 +1,91 @@
-//! From what the core owes to posts on networks: one per network, urgent when somebody may be waiting.
+//! From what the core owes to posts on networks: one per network, urgent when somebody may be waiting; and one for every
+//! program outside that is told of such an event.
 
+use std::collections::BTreeSet;
+
+use crate::core::hook::{Hook, HookEvent, HookTask};
 use crate::core::id::{AgentName, NetworkName, PostId};
 use crate::core::input::Control;
 use crate::core::notice::{Audience, Notice};
 use crate::core::time::Timestamp;
+use crate::core::work::Work;
 use crate::core::{Owed, OwedBody};
 use crate::outbox::{Body, Lane, Post, Target};
 
 use super::{AnswerTo, Asked};
 
-/// The networks that posts go to.
+/// A program outside that is told of events, as if it were a network of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listener {
+    /// What it is called in the outbox.
+    pub name: NetworkName,
+    /// Of what it is told.
+    pub events: BTreeSet<HookEvent>,
+}
+
+/// Where posts go to.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Posting {
     networks: Vec<NetworkName>,
+    listeners: Vec<Listener>,
 }
 
 impl Posting {
-    pub(super) fn new(networks: Vec<NetworkName>) -> Self {
-        Self { networks }
+    pub(super) fn new(networks: Vec<NetworkName>, listeners: Vec<Listener>) -> Self {
+        Self { networks, listeners }
     }
 
-    /// One post per network for everything that `agent`'s event owes.
-    pub(super) fn owed(&self, agent: &AgentName, owed: Vec<Owed>, at: Timestamp) -> Vec<Post> {
+    /// One post per network for everything that `agent`'s event owes, and one per listener; `work` is what it is about.
+    pub(super) fn owed(
+        &self,
+        agent: &AgentName,
+        work: Option<&Work>,
+        owed: Vec<Owed>,
+        at: Timestamp,
+    ) -> Vec<Post> {
         owed.into_iter()
             .flat_map(|owed| {
+                let mut posts = self.told(agent, work, &owed, at);
                 let body = match owed.body {
                     OwedBody::Notice(notice) => Body::Notice(notice),
                     OwedBody::Words(text) => Body::Agent { agent: agent.clone(), text },
                 };
-                self.everywhere(target(&owed.audience, agent), &body, at, None)
+                if let Some(target) = target(&owed.audience, agent) {
+                    posts.extend(self.everywhere(target, &body, at, None));
+                }
+                posts
             })
             .collect()
+    }
+
+    /// What listeners are told. The agent's channel is owed everything that happens to it, once; what is owed to the
+    /// alerts channel beside that is the same event.
+    fn told(&self, agent: &AgentName, work: Option<&Work>, owed: &Owed, at: Timestamp) -> Vec<Post> {
+        let (Audience::Agent | Audience::Hooks, OwedBody::Notice(notice)) = (&owed.audience, &owed.body)
+        else {
+            return Vec::new();
+        };
+        let Some(event) = HookEvent::of(notice) else { return Vec::new() };
+        let task = work.map(HookTask::from);
+        let hook = Hook { event, agent: agent.clone(), task, notice: notice.clone() };
+        let body = Body::Hook(Box::new(hook));
+        let told = self.listeners.iter().filter(|listener| listener.events.contains(&event));
+        told.map(|listener| post(listener.name.clone(), Target::Alerts, body.clone(), at)).collect()
+    }
+
+    /// What is owed for what happens to the fleet.
+    pub(super) fn of_fleet(&self, owed: Vec<Owed>, at: Timestamp) -> Vec<Post> {
+        let place = |audience: &Audience| match audience {
+            Audience::Alerts => Some(Target::Alerts),
+            Audience::Work => Some(Target::Work),
+            Audience::Control => Some(Target::Control),
+            Audience::Agent | Audience::Hooks => None,
+        };
+        let posts = owed.into_iter().filter_map(|owed| match owed.body {
+            OwedBody::Notice(notice) => Some((place(&owed.audience)?, Body::Notice(notice))),
+            OwedBody::Words(_) => None,
+        });
+        posts.flat_map(|(to, body)| self.everywhere(to, &body, at, None)).collect()
     }
 
     /// Words of the agent itself while its session runs.
@@ -70,32 +125,43 @@ impl Posting {
             .collect()
     }
 
+    /// A word on every network where people talk with herder itself.
+    pub(super) fn announced(&self, notice: Notice, at: Timestamp) -> Vec<Post> {
+        self.everywhere(Target::Control, &Body::Notice(notice), at, None)
+    }
+
     fn everywhere(&self, to: Target, body: &Body, at: Timestamp, but: Option<&NetworkName>) -> Vec<Post> {
-        let lane = if to == Target::Alerts { Lane::Urgent } else { Lane::Normal };
         self.networks
             .iter()
             .filter(|network| Some(*network) != but)
-            .map(|network| Post {
-                id: PostId::default(),
-                network: network.clone(),
-                to: to.clone(),
-                lane,
-                at,
-                body: body.clone(),
-                answers: None,
-                quotes: None,
-                confirmed_lines: 0,
-            })
+            .map(|network| post(network.clone(), to.clone(), body.clone(), at))
             .collect()
     }
 }
 
-fn target(audience: &Audience, agent: &AgentName) -> Target {
+fn post(network: NetworkName, to: Target, body: Body, at: Timestamp) -> Post {
+    let lane = if to == Target::Alerts { Lane::Urgent } else { Lane::Normal };
+    Post {
+        id: PostId::default(),
+        network,
+        to,
+        lane,
+        at,
+        body,
+        answers: None,
+        quotes: None,
+        confirmed_lines: 0,
+    }
+}
+
+/// Where on a network; `None`: nowhere.
+fn target(audience: &Audience, agent: &AgentName) -> Option<Target> {
     match audience {
-        Audience::Agent => Target::Agent(agent.clone()),
-        Audience::Alerts => Target::Alerts,
-        Audience::Work => Target::Work,
-        Audience::Control => Target::Control,
+        Audience::Agent => Some(Target::Agent(agent.clone())),
+        Audience::Alerts => Some(Target::Alerts),
+        Audience::Work => Some(Target::Work),
+        Audience::Control => Some(Target::Control),
+        Audience::Hooks => None,
     }
 }
 
@@ -117,7 +183,11 @@ pub(super) fn answer(answer: &AnswerTo, quoted: Option<String>, reply: Notice, a
 /// What the other networks are shown of a command to one agent.
 pub(super) fn said(control: &Control, asked: &Asked) -> String {
     // Settings are for those who asked to see them.
-    if matches!(control, Control::Edit(_)) { summary(asked) } else { asked.audit.text.clone() }
+    if matches!(control, Control::Edit(_) | Control::Configure(_)) {
+        summary(asked)
+    } else {
+        asked.audit.text.clone()
+    }
 }
 
 /// Whether the other networks are owed the answer too, beside what the decision says there anyway.
@@ -162,4 +232,51 @@ pub(super) fn leave_out_echo(
         index += 1;
         index <= first || !echo(post)
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::id::WorkId;
+
+    fn spark() -> AgentName {
+        AgentName::new("spark").expect("a good name")
+    }
+
+    /// What is owed for notices: network, place and what it is, `*` for the alerts channel.
+    fn owed(listener: &[HookEvent], owed: &[(Audience, Notice)]) -> Vec<String> {
+        let listener = Listener { name: "webhook:it".into(), events: listener.iter().copied().collect() };
+        let posting = Posting::new(vec!["demo".into()], vec![listener]);
+        let owed = owed
+            .iter()
+            .map(|(audience, notice)| Owed {
+                audience: audience.clone(),
+                body: OwedBody::Notice(notice.clone()),
+            })
+            .collect();
+        let posts = posting.owed(&spark(), None, owed, Timestamp::default());
+        let shown = |post: &Post| match &post.body {
+            Body::Hook(hook) => format!("{}: {}", post.network, hook.event.word()),
+            _ => format!("{}{}", post.network, if post.to == Target::Alerts { "*" } else { "" }),
+        };
+        posts.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn an_event_is_told_once_wherever_else_it_is_said() {
+        let notice = Notice::TaskFailed { agent: spark(), task: WorkId(7), detail: "gave up".into() };
+        let both = [(Audience::Agent, notice.clone()), (Audience::Alerts, notice)];
+        assert_eq!(owed(&HookEvent::ALL, &both), ["webhook:it: agent_error", "demo", "demo*"]);
+        assert_eq!(owed(&[HookEvent::Complete], &both), ["demo", "demo*"]);
+    }
+
+    #[test]
+    fn what_is_for_programs_alone_is_said_in_no_channel() {
+        let notice = Notice::Spiraling { agent: spark(), work: "benchmark".into(), times: 1 };
+        assert_eq!(
+            owed(&HookEvent::ALL, &[(Audience::Hooks, notice.clone())]),
+            ["webhook:it: agent_spiraling"]
+        );
+        assert_eq!(owed(&[HookEvent::Error], &[(Audience::Hooks, notice)]), [] as [&str; 0]);
+    }
 }

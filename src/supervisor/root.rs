@@ -11,11 +11,14 @@ use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{error, info, warn};
 
-use super::task::{self, Mailbox, NOTES_CAPACITY, REQUESTS_CAPACITY};
-use super::{Asked, Handle, Shared, posting};
+use super::board::Wished;
+use super::configure::{self, Plan, bot_toml};
+use super::task::{self, Mailbox, NOTES_CAPACITY, REQUESTS_CAPACITY, Request};
+use super::{Asked, Handle, Shared, gates, posting};
 use crate::chat::{LinkReport, LinkState};
 use crate::clock;
 use crate::core::agent::{Agent, Phase};
+use crate::core::detail::Detail;
 use crate::core::event::{Event, PauseReason};
 use crate::core::id::{AccountName, AgentName, NetworkName};
 use crate::core::input::Input;
@@ -26,8 +29,11 @@ use crate::core::time::Timestamp;
 use crate::core::usage::Books;
 use crate::core::work::Actor;
 use crate::core::{Owed, OwedBody};
-use crate::journal::{Aggregate as _, Batch, CommitError, Entry, FleetEvent, FleetState, Stream, Write};
+use crate::journal::{
+    Aggregate as _, Batch, CommitError, Entry, FleetEvent, FleetState, Memo, Stream, Write,
+};
 use crate::outbox::{Post, Target};
+use crate::runtime::orphans::Remains;
 
 /// Failed attempts in a row after which the other networks are told (contract, section 6).
 const ATTEMPTS_BEFORE_ALERT: u32 = 5;
@@ -41,8 +47,16 @@ pub(super) enum ToRoot {
     AccountBlocked { agent: AgentName, account: AccountName, category: Category },
     /// A person resumed an agent of the account.
     AccountOpened { agent: AgentName, account: AccountName, by: Actor },
+    /// An agent has met the usage limit of its account; `probed`: it was to show whether the account works.
+    Exhausted { agent: AgentName, account: AccountName, resets_at: Option<Timestamp>, probed: bool },
+    /// A session has shown that its account works.
+    Proved { agent: AgentName, account: AccountName },
     /// A person is somebody elsewhere too, or is no more.
     Tie { event: FleetEvent, asked: Asked, ticket: oneshot::Sender<()> },
+    /// A person asks something of the task board.
+    Wish(Box<Wished>),
+    /// What the board goes by of an agent has changed.
+    Look { agent: AgentName },
     /// An agent has used something on an account.
     Spent { agent: AgentName, account: AccountName },
     /// A supervisor panicked and is being rebuilt.
@@ -53,6 +67,14 @@ pub(super) enum ToRoot {
     Retired { agent: AgentName },
     /// A network reports.
     Link(LinkReport),
+    /// A webhook has refused an event for good.
+    Dropped { webhook: NetworkName, attempts: u32, reason: Detail },
+    /// The configuration was read again: what does it ask for?
+    Compare { file: Vec<AgentSpec>, ticket: oneshot::Sender<Plan> },
+    /// It names an agent that is not there; answers whether it is now.
+    Create { spec: Box<AgentSpec>, ticket: oneshot::Sender<bool> },
+    /// What it says of the others was brought in.
+    Read { events: Vec<FleetEvent>, ticket: oneshot::Sender<()> },
 }
 
 /// The root's own state.
@@ -63,17 +85,33 @@ pub(super) struct Root {
     /// Networks that the others were told are down, and since when.
     down: BTreeMap<NetworkName, Timestamp>,
     refused: BTreeSet<NetworkName>,
+    /// Webhooks that have refused an event for good, and taken none since.
+    refusing: BTreeSet<NetworkName>,
 }
 
 impl Root {
     pub(super) fn new(shared: Arc<Shared>, fleet: FleetState, rev: u64) -> Self {
-        Self { shared, fleet, rev, down: BTreeMap::new(), refused: BTreeSet::new() }
+        Self {
+            shared,
+            fleet,
+            rev,
+            down: BTreeMap::new(),
+            refused: BTreeSet::new(),
+            refusing: BTreeSet::new(),
+        }
     }
 
     /// Works until everybody who could tell it something is gone, or the journal is.
     pub(super) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<ToRoot>) {
-        while let Some(told) = inbox.recv().await {
-            let handled = AssertUnwindSafe(self.handle(told)).catch_unwind().await;
+        loop {
+            let due = self.gates_due();
+            let told = tokio::select! {
+                biased;
+                told = inbox.recv() => told.map(Some),
+                () = self.shared.turns.ring(due) => Some(None),
+            };
+            let Some(told) = told else { return };
+            let handled = AssertUnwindSafe(self.woken(told)).catch_unwind().await;
             match handled {
                 Ok(Ok(())) => {}
                 Ok(Err(reason @ (CommitError::Failed(_) | CommitError::Closed))) => {
@@ -89,12 +127,23 @@ impl Root {
         }
     }
 
+    async fn woken(&mut self, told: Option<ToRoot>) -> Result<(), CommitError> {
+        match told {
+            Some(told) => self.handle(told).await,
+            None => self.let_through().await,
+        }
+    }
+
     async fn handle(&mut self, told: ToRoot) -> Result<(), CommitError> {
         self.shared.fault.before_root();
         match told {
             ToRoot::Add { spec, asked, ticket } => self.add(*spec, asked, ticket).await,
             ToRoot::AccountBlocked { agent, account, category } => self.block(agent, account, category).await,
             ToRoot::AccountOpened { agent, account, by } => self.open(&agent, account, by).await,
+            ToRoot::Exhausted { agent, account, resets_at, probed } => {
+                self.exhausted(agent, account, resets_at, probed).await
+            }
+            ToRoot::Proved { agent, account } => self.proved(agent, account).await,
             ToRoot::Tie { event, asked, ticket } => {
                 let entries = vec![Entry::Audit(asked.audit)];
                 let audit = Write { stream: Stream::Audit, expected_rev: None, entries };
@@ -114,15 +163,43 @@ impl Root {
                 let posts = self.shared.posting.alert(notice, clock::now(), None);
                 self.record(Vec::new(), posts).await
             }
+            ToRoot::Wish(wished) => self.wish(*wished).await,
+            ToRoot::Look { agent } => self.look(&agent).await,
             ToRoot::Spent { agent, account } => self.spent(&agent, &account).await,
             ToRoot::Retired { agent } => {
                 let handle = self.shared.handle(&agent);
-                let books = handle.map(|handle| handle.view.borrow().agent.books.clone());
+                let last = handle.map(|handle| Arc::clone(&handle.view.borrow().agent));
+                if let Some(agent_now) = &last {
+                    self.look_at(&agent, agent_now).await?;
+                }
+                let books = last.map(|agent| agent.books.clone());
                 self.shared.forget(&agent);
                 self.shared.timers.arm(&agent, None);
-                self.strike(agent, books.unwrap_or_default()).await
+                self.strike(agent, books.unwrap_or_default()).await?;
+                self.deal().await
             }
             ToRoot::Link(report) => self.link(report).await,
+            ToRoot::Dropped { webhook, attempts, reason } => self.dropped(webhook, attempts, reason).await,
+            ToRoot::Compare { file, ticket } => {
+                // Whoever asked may be gone; nothing is done yet.
+                drop(ticket.send(self.compare(file)));
+                Ok(())
+            }
+            ToRoot::Create { spec, ticket } => {
+                let free = self.shared.handle(&spec.name).is_none();
+                if free {
+                    self.create(*spec, true, bot_toml(), Vec::new(), Vec::new()).await?;
+                }
+                let _ = ticket.send(free);
+                Ok(())
+            }
+            ToRoot::Read { events, ticket } => {
+                self.record(events, Vec::new()).await?;
+                // What agents may use together may be less now.
+                self.look_at_the_books().await?;
+                let _ = ticket.send(());
+                Ok(())
+            }
         }
     }
 
@@ -135,26 +212,21 @@ impl Root {
         self.record(events, Vec::new()).await
     }
 
-    /// Whether a person removed the agent, so that the configuration does not bring it back.
-    pub(super) fn is_removed(&self, agent: &AgentName) -> bool {
-        self.fleet.removed.contains(agent)
-    }
-
     pub(super) fn blocked(&self, account: &AccountName) -> Option<Category> {
         self.fleet.blocked.get(account).map(|blocked| blocked.category)
     }
 
-    /// Agents that an earlier configuration named, and this one does not.
-    pub(super) fn left_out(&self, agents: &[AgentSpec]) -> Vec<AgentName> {
-        let known = self.fleet.configured.keys();
-        let gone =
-            |name: &&AgentName| !self.is_removed(name) && !agents.iter().any(|spec| spec.name == **name);
-        known.filter(gone).cloned().collect()
-    }
-
-    /// What the configuration said of an agent when it was last read.
-    pub(super) fn configured(&self, agent: &AgentName) -> Option<&AgentSpec> {
-        self.fleet.configured.get(agent)
+    /// What the agents of a file that was read ask for.
+    fn compare(&self, file: Vec<AgentSpec>) -> Plan {
+        let mut known = BTreeMap::new();
+        for view in self.shared.views() {
+            if view.agent.phase != Phase::Removed
+                && let Some(spec) = &view.agent.spec
+            {
+                known.insert(view.name.clone(), spec.clone());
+            }
+        }
+        configure::plan(&self.fleet, |agent| known.get(agent), file)
     }
 
     pub(super) async fn record(
@@ -168,8 +240,18 @@ impl Root {
     async fn commit(
         &mut self,
         events: Vec<FleetEvent>,
+        writes: Vec<Write>,
+        posts: Vec<Post>,
+    ) -> Result<(), CommitError> {
+        self.commit_with(events, writes, posts, Vec::new()).await
+    }
+
+    pub(super) async fn commit_with(
+        &mut self,
+        events: Vec<FleetEvent>,
         mut writes: Vec<Write>,
         posts: Vec<Post>,
+        memos: Vec<Memo>,
     ) -> Result<(), CommitError> {
         let at = clock::now();
         let added = events.len() as u64;
@@ -183,11 +265,8 @@ impl Root {
         if writes.is_empty() && posts.is_empty() {
             return Ok(());
         }
-        let receipt = self
-            .shared
-            .journal
-            .commit(Batch { at, writes, posts, snapshots: Vec::new(), memos: Vec::new() })
-            .await?;
+        let receipt =
+            self.shared.journal.commit(Batch { at, writes, posts, snapshots: Vec::new(), memos }).await?;
         self.rev += added;
         for event in &events {
             self.fleet.apply_entry(&Entry::Fleet(event.clone()), at);
@@ -195,6 +274,12 @@ impl Root {
         if !events.is_empty() {
             let mut ledger = self.shared.ledger.write().unwrap_or_else(PoisonError::into_inner);
             ledger.clone_from(&self.fleet.ledger);
+            drop(ledger);
+            let mut board = self.shared.board.write().unwrap_or_else(PoisonError::into_inner);
+            *board = Arc::clone(&self.fleet.board);
+        }
+        if events.iter().any(gates::moves) {
+            self.shared.set_gates(gates::of(&self.fleet));
         }
         if receipt.snapshot_due {
             self.shared.snapshot(Stream::Fleet, self.rev, &self.fleet).await?;
@@ -215,8 +300,7 @@ impl Root {
         }
         if let Err(reason) = task::reload(&name, &self.shared).await {
             error!(agent = %name, reason, "the history of an agent that is added again cannot be read");
-            let refusal = Refusal::Invalid { what: name.to_string(), why: reason };
-            drop(ticket.send(Err(refusal)));
+            drop(ticket.send(Err(Refusal::HistoryUnreadable { agent: name, said: reason })));
             return Ok(());
         }
         let reply = Notice::AgentAdded { agent: name.clone(), runtime: spec.runtime };
@@ -228,15 +312,16 @@ impl Root {
         let by = asked.audit.by.clone();
         let audit =
             Write { stream: Stream::Audit, expected_rev: None, entries: vec![Entry::Audit(asked.audit)] };
-        self.create(spec, by, vec![audit], posts).await?;
+        self.create(spec, false, by, vec![audit], posts).await?;
         drop(ticket.send(Ok(reply)));
         Ok(())
     }
 
-    /// Records a new agent and starts its supervisor.
+    /// Records a new agent, and that the configuration names it, and starts its supervisor.
     pub(super) async fn create(
         &mut self,
         spec: AgentSpec,
+        configured: bool,
         by: Actor,
         mut writes: Vec<Write>,
         posts: Vec<Post>,
@@ -248,20 +333,30 @@ impl Root {
             Ok(loaded) => loaded,
             Err(reason) => return Err(CommitError::Failed(reason)),
         };
-        let added = Event::Added { spec: Box::new(spec), by };
-        crate::core::apply(&mut agent, &added, clock::now());
+        let mut events = vec![FleetEvent::AgentAdded { agent: name.clone() }];
+        let spec = Box::new(spec);
+        events.extend(configured.then(|| FleetEvent::Configured { spec: spec.clone() }));
+        let added = Event::Added { spec, by };
+        crate::core::apply(Arc::make_mut(&mut agent), &added, clock::now());
         writes.push(Write { stream, expected_rev: Some(rev), entries: vec![Entry::Agent(added)] });
-        self.commit(vec![FleetEvent::AgentAdded { agent: name.clone() }], writes, posts).await?;
+        self.commit(events, writes, posts).await?;
         let blocked = self.blocked(&account_of(&agent));
-        self.start(name.clone(), agent, rev + 1, Vec::new());
+        self.start(name.clone(), (agent, rev + 1), Remains::default(), None);
         if let Some(category) = blocked {
             self.shared.input(&name, Input::AccountBlocked { category });
         }
         Ok(())
     }
 
-    /// Starts the supervisor of an agent whose state is `agent` at `rev`, and whose last session left `survivors`.
-    pub(super) fn start(&self, name: AgentName, agent: Agent, rev: u64, survivors: Vec<u32>) {
+    /// Starts the supervisor of an agent whose state is `agent` at `rev`, and whose last session left `remains`. It does what
+    /// the configuration asks for before anything else: the session that follows is to be of that spec.
+    pub(super) fn start(
+        &self,
+        name: AgentName,
+        (agent, rev): (Arc<Agent>, u64),
+        remains: Remains,
+        configured: Option<Box<Request>>,
+    ) {
         let (requests, requests_rx) = mpsc::channel(REQUESTS_CAPACITY);
         let (notes, notes_rx) = mpsc::channel(NOTES_CAPACITY);
         let (view_tx, view) = watch::channel(task::first_view(&name, &agent));
@@ -273,7 +368,7 @@ impl Root {
             shared,
             mailbox,
             (agent, rev),
-            survivors,
+            (remains, configured),
             view_tx,
         )));
         self.shared.changed.send_replace(());
@@ -288,7 +383,7 @@ impl Root {
         let notice = Notice::Survivors { agent: agent.clone(), pids: pids.to_vec() };
         let owed = [Audience::Agent, Audience::Alerts]
             .map(|audience| Owed { audience, body: OwedBody::Notice(notice.clone()) });
-        let posts = self.shared.posting.owed(agent, owed.into(), clock::now());
+        let posts = self.shared.posting.owed(agent, None, owed.into(), clock::now());
         self.record(Vec::new(), posts).await
     }
 
@@ -311,11 +406,16 @@ impl Root {
     }
 
     async fn open(&mut self, agent: &AgentName, account: AccountName, by: Actor) -> Result<(), CommitError> {
-        if self.blocked(&account).is_some() {
+        if let Some(category) = self.blocked(&account) {
             let notice = Notice::AccountOpened { account: account.clone(), by: by.name.clone() };
             let posts = self.shared.posting.alert(notice, clock::now(), None);
-            self.record(vec![FleetEvent::AccountOpened { account: account.clone(), by: by.clone() }], posts)
-                .await?;
+            let opened = FleetEvent::AccountOpened { account: account.clone(), by: by.clone() };
+            // Whoever was resumed shows whether it works now, before the others begin.
+            let (account, agent, by) = (account.clone(), agent.clone(), by.clone());
+            let tried = FleetEvent::AccountTried { account, category, agent, by };
+            self.record(vec![opened, tried], posts).await?;
+        } else if let Some(category) = self.fleet.gates.get(&account).map(|gate| gate.category) {
+            self.try_account(agent, &account, category, &by).await?;
         }
         self.go_on(&account, &by).await?;
         self.tell_siblings(agent, &account, || Input::AccountOpened { by: by.clone() });
@@ -327,6 +427,10 @@ impl Root {
         let account = self.shared.handle(agent).map(|handle| account_of(&handle.view.borrow().agent));
         if let Some(category) = account.and_then(|account| self.blocked(&account)) {
             self.shared.input(agent, Input::AccountBlocked { category });
+        }
+        if let Some(handle) = self.shared.handle(agent) {
+            let state = Arc::clone(&handle.view.borrow().agent);
+            self.run_errands(agent, &state);
         }
     }
 
@@ -362,7 +466,7 @@ impl Root {
         let notice = match &state {
             LinkState::Connecting { attempts, reason } if *attempts >= ATTEMPTS_BEFORE_ALERT => {
                 let reason = reason.clone().unwrap_or_default();
-                warn!(%network, attempts, reason, "a network stays away");
+                warn!(%network, attempts, %reason, "a network stays away");
                 let first = !self.down.contains_key(&network);
                 self.down.entry(network.clone()).or_insert(now);
                 first.then(|| Notice::NetworkDown { network: network.clone(), attempts: *attempts, reason })
@@ -371,12 +475,13 @@ impl Root {
             LinkState::Up { .. } => {
                 info!(%network, "a network is up");
                 self.refused.remove(&network);
+                self.refusing.remove(&network);
                 self.down
                     .remove(&network)
                     .map(|since| Notice::NetworkUp { network: network.clone(), down_for: now.since(since) })
             }
             LinkState::Refused { reason } => {
-                error!(%network, reason, "a network is given up");
+                error!(%network, %reason, "a network is given up");
                 let first = self.refused.insert(network.clone());
                 first.then(|| Notice::NetworkRefused { network: network.clone(), reason: reason.clone() })
             }
@@ -389,6 +494,23 @@ impl Root {
             }
             None => Ok(()),
         }
+    }
+}
+
+impl Root {
+    /// A webhook has refused an event for good: said once, until it takes one.
+    async fn dropped(
+        &mut self,
+        webhook: NetworkName,
+        attempts: u32,
+        reason: Detail,
+    ) -> Result<(), CommitError> {
+        if !self.refusing.insert(webhook.clone()) {
+            return Ok(());
+        }
+        let notice = Notice::WebhookDropped { webhook: webhook.clone(), attempts, reason };
+        let posts = self.shared.posting.alert(notice, clock::now(), Some(&webhook));
+        self.record(Vec::new(), posts).await
     }
 }
 

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use secrecy::SecretString;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -12,6 +14,7 @@ use super::Shared;
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
 use crate::core::outcome::Usage;
+use crate::core::policy::Policy;
 use crate::core::spec::{AgentSpec, Runtime};
 use crate::core::work::Work;
 use crate::runtime::process::Tree;
@@ -48,6 +51,8 @@ pub(super) struct Session {
     overdue: Option<Instant>,
     /// Its right to herder's tools, which ends with it.
     pass: Option<Pass>,
+    /// How many of its calls wait for a person.
+    asking: Option<watch::Receiver<usize>>,
     /// Whispers that are on their way to the agent.
     pub(super) offered: BTreeSet<WorkId>,
 }
@@ -62,6 +67,8 @@ pub(super) struct Before {
     pub(super) recap: Option<String>,
     /// What was whispered meanwhile.
     pub(super) whispers: Vec<String>,
+    /// Whether to look how the workspace stands.
+    pub(super) look: bool,
 }
 
 impl Session {
@@ -73,7 +80,7 @@ impl Session {
         work: &Work,
         before: Before,
     ) -> Self {
-        let Before { conversation, conversed, recap, whispers } = before;
+        let Before { conversation, conversed, recap, whispers, look } = before;
         let agent = spec.name.clone();
         let pass = shared.tools.as_ref().and_then(|tools| match tools.issue(&agent, id) {
             Ok(pass) => Some(pass),
@@ -83,18 +90,28 @@ impl Session {
             }
         });
         let marker = format!("{}/{agent}/{id}", shared.journal.id());
+        let folder = shared.journal.data_dir().join(runtime::isolation::FOLDER).join(agent.as_str());
+        let policy = shared.policy();
         let launch = Launch {
             agent: agent.clone(),
             session: id,
             prompt: prompt(&spec, work, recap, whispers),
-            clocks: clocks(shared, &spec),
+            clocks: clocks(&policy, &spec),
+            look,
+            always_ask: policy.always_ask.clone(),
             spec: Arc::new(spec),
             conversation,
             conversed,
             marker: marker.clone(),
-            environment: runtime::environment::own_without(&shared.withheld),
+            // A relative one means something else where the agent works.
+            state: std::path::absolute(folder).ok(),
+            environment: runtime::environment::own_without(&shared.withheld()),
             tools: pass.as_ref().map(Pass::access),
         };
+        // Before anything can repeat it. That a file cannot be read the driver finds and says.
+        if let Ok(read) = runtime::environment::from_files(&launch.spec) {
+            shared.redactor.learn(&read.into_values().map(SecretString::from).collect::<Vec<_>>());
+        }
         let driver = runtime::launch(launch, shared.trees.clone());
         shared.watch_live(agent.clone(), driver.live.clone());
         Self {
@@ -105,6 +122,7 @@ impl Session {
             heard: Instant::now(),
             silence_reported: false,
             overdue: None,
+            asking: pass.as_ref().map(Pass::asking),
             pass,
             offered: BTreeSet::new(),
         }
@@ -143,6 +161,7 @@ impl Session {
                         None => return Heard::Gone,
                     }
                 }
+                waits = asked(&mut self.asking) => self.order(Order::Hold { waits }).await,
                 () = tokio::time::sleep_until(deadline) => {
                     if self.overdue.is_some() {
                         return Heard::Overdue;
@@ -165,7 +184,7 @@ impl Session {
 
     /// From here on the session has to end within the ladder's own time.
     pub(super) fn expect_end(&mut self, shared: &Shared) {
-        self.overdue.get_or_insert(Instant::now() + shared.policy.stop_grace * 2 + STOP_SLACK);
+        self.overdue.get_or_insert(Instant::now() + shared.policy().stop_grace * 2 + STOP_SLACK);
     }
 
     /// Ends the session without the core: the driver is asked to stop by dropping its orders; if it does not, its process
@@ -174,12 +193,12 @@ impl Session {
         let Self { agent, marker, driver, .. } = self;
         let Driver { orders, mut reports, .. } = driver;
         drop(orders);
-        let patience = shared.policy.stop_grace * 2 + STOP_SLACK;
+        let patience = shared.policy().stop_grace * 2 + STOP_SLACK;
         let ended = tokio::time::timeout(patience, async {
             while let Some(report) = reports.recv().await {
                 let survivors = match &report {
                     Report::Signal(Signal::Ended { survivors, .. }) => Some(survivors.clone()),
-                    Report::Signal(_) | Report::Beat | Report::Words(_) => None,
+                    Report::Signal(_) | Report::Beat | Report::Words(_) | Report::NotTaken { .. } => None,
                 };
                 heard(report);
                 if survivors.is_some() {
@@ -194,10 +213,19 @@ impl Session {
             Ok(None) | Err(_) => {
                 warn!(%agent, "the driver did not end its session; its processes are ended without it");
                 let tree = Tree::marked(marker);
-                shared.trees.end(&tree, shared.policy.stop_grace).await
+                shared.trees.end(&tree, shared.policy().stop_grace).await
             }
         }
     }
+}
+
+/// Whether a call waits for a person, whenever that may have changed.
+async fn asked(asking: &mut Option<watch::Receiver<usize>>) -> bool {
+    let Some(asking) = asking else { return std::future::pending().await };
+    if asking.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+    *asking.borrow_and_update() > 0
 }
 
 /// What the process is told: what it was doing, standing instructions where the runtime has no place of its own for
@@ -216,8 +244,8 @@ fn prompt(spec: &AgentSpec, work: &Work, recap: Option<String>, whispers: Vec<St
         .join("\n\n")
 }
 
-fn clocks(shared: &Shared, spec: &AgentSpec) -> Clocks {
-    let policy = &shared.policy;
+/// They stay what they are until the session ends, whatever the configuration says meanwhile.
+fn clocks(policy: &Policy, spec: &AgentSpec) -> Clocks {
     Clocks {
         startup: policy.startup_timeout,
         silence: policy.silence_timeout,

@@ -2,7 +2,7 @@
 //! agent.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -15,15 +15,19 @@ use super::posting::Posting;
 use super::root::ToRoot;
 use super::task::{Note, Request};
 use super::timers::Timers;
+use super::turns::Turns;
 use super::{FaultInjection, View};
 use crate::access::Ties;
 use crate::chat::LinkReport;
 use crate::clock;
+use crate::core::board::Board;
 use crate::core::id::{AgentName, NetworkName};
 use crate::core::input::Input;
 use crate::core::ledger::Ledger;
 use crate::core::policy::Policy;
+use crate::evaluator::Evaluator;
 use crate::journal::{Batch, CommitError, Journal, Snapshot, Stream};
+use crate::outbox::redact::Redactor;
 use crate::runtime::{Live, ProcessTrees};
 use crate::tools::Grants;
 
@@ -44,13 +48,21 @@ pub(super) struct Handle {
 /// See the module.
 pub(super) struct Shared {
     pub(super) journal: Journal,
-    pub(super) policy: Policy,
+    /// Swapped as a whole when the configuration is read again; see [`Shared::policy`].
+    pub(super) policy: RwLock<Arc<Policy>>,
     pub(super) posting: Posting,
     pub(super) trees: ProcessTrees,
-    pub(super) withheld: BTreeSet<String>,
+    /// Takes secrets out of what is written into workspaces, and is told of those that are read while herder runs.
+    pub(super) redactor: Redactor,
+    /// Grows when the configuration names more secrets.
+    pub(super) withheld: RwLock<BTreeSet<String>>,
     /// The right to herder's tools, where they are served.
     pub(super) tools: Option<Grants>,
+    /// Who judges, where a program is asked.
+    pub(super) evaluator: Option<Evaluator>,
     pub(super) timers: Timers,
+    /// Whose turn it is.
+    pub(super) turns: Turns,
     pub(super) fault: FaultInjection,
     /// Rings after every published view, for topics and pages.
     pub(super) changed: watch::Sender<()>,
@@ -58,6 +70,8 @@ pub(super) struct Shared {
     pub(super) tasks: TaskTracker,
     /// The root and the timer, which outlive the supervisors.
     pub(super) services: TaskTracker,
+    /// herder goes down: what is cut short by that says nothing.
+    pub(super) draining: CancellationToken,
     /// Ends the services.
     pub(super) ended: CancellationToken,
     /// Unbounded, because a supervisor must never wait for the root, which waits for the journal; what goes through it
@@ -68,12 +82,33 @@ pub(super) struct Shared {
     pub(super) ties: Ties,
     /// What the root knows of what agents use together, beside their own books.
     pub(super) ledger: RwLock<Ledger>,
+    /// The task board, as it is on disk.
+    pub(super) board: RwLock<Arc<Board>>,
     pub(super) links: RwLock<BTreeMap<NetworkName, LinkReport>>,
     /// What can be seen of each agent's last session between two decisions.
     pub(super) lives: RwLock<BTreeMap<AgentName, watch::Receiver<Live>>>,
 }
 
 impl Shared {
+    /// The limits as they are now. Whoever decides something takes them once for all of it.
+    pub(super) fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn set_policy(&self, policy: Policy) {
+        self.limit_turns(policy.max_active, policy.quota.probe_interval);
+        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+    }
+
+    /// Variables of herder's environment that no agent gets.
+    pub(super) fn withheld(&self) -> BTreeSet<String> {
+        self.withheld.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn withhold(&self, more: &BTreeSet<String>) {
+        self.withheld.write().unwrap_or_else(PoisonError::into_inner).extend(more.iter().cloned());
+    }
+
     pub(super) fn handle(&self, agent: &AgentName) -> Option<Handle> {
         self.handles.read().unwrap_or_else(PoisonError::into_inner).get(agent).cloned()
     }
@@ -113,6 +148,7 @@ impl Shared {
         {
             view.live = live.borrow().clone();
         }
+        view.hold = self.turns.hold(&view.name);
         view
     }
 

@@ -39,10 +39,11 @@ impl Fleet {
     /// # Errors
     /// A sentence, if it cannot be recorded.
     pub async fn notify(&self, agent: &AgentName, text: String) -> Result<(), String> {
-        let notice = Notice::Notified { agent: agent.clone(), detail: text };
+        let work = self.view(agent).and_then(|view| view.agent.current.clone());
+        let notice = Notice::Notified { agent: agent.clone(), detail: text.into() };
         let owed = [Audience::Agent, Audience::Alerts]
             .map(|audience| Owed { audience, body: OwedBody::Notice(notice.clone()) });
-        self.post(self.shared.posting.owed(agent, owed.to_vec(), clock::now())).await
+        self.post(self.shared.posting.owed(agent, work.as_ref(), owed.to_vec(), clock::now())).await
     }
 
     async fn post(&self, posts: Vec<Post>) -> Result<(), String> {

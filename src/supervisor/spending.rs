@@ -22,7 +22,7 @@ impl Shared {
         let views = self.views();
         let ledger = self.ledger.read().unwrap_or_else(PoisonError::into_inner);
         let books = views.iter().map(|view| &view.agent.books);
-        ledger.shared(books, &self.policy.caps, scope, clock::now())
+        ledger.shared(books, &self.policy().caps, scope, clock::now())
     }
 
     fn accounts(&self) -> BTreeSet<AccountName> {
@@ -121,7 +121,7 @@ impl Root {
     pub(super) async fn go_on(&mut self, account: &AccountName, by: &Actor) -> Result<(), CommitError> {
         for scope in [Some(account.clone()), None] {
             let now = clock::now();
-            let waivers = self.shared.together(scope.clone()).waivers(&self.shared.policy.caps, now);
+            let waivers = self.shared.together(scope.clone()).waivers(&self.shared.policy().caps, now);
             let of_the_fleet = scope.is_none() && !waivers.is_empty();
             for waived in waivers {
                 let notice =

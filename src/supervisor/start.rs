@@ -3,27 +3,29 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-use super::posting::Posting;
+use super::configure::{self, Configured, Plan, bot_toml};
+use super::posting::{Listener, Posting};
 use super::root::Root;
 use super::shared::Shared;
-use super::task::Request;
 use super::timers::Timers;
-use super::{Asked, FaultInjection, Fleet, Handle};
+use super::turns::Turns;
+use super::{FaultInjection, Fleet};
 use crate::access::Ties;
 use crate::core::agent::{Agent, Phase};
 use crate::core::id::{AgentName, NetworkName};
-use crate::core::input::{Control, Input};
+use crate::core::input::Input;
 use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
-use crate::core::work::Actor;
-use crate::journal::{AuditEntry, CommitError, FleetEvent, FleetState, Journal, ReadError, Stream};
+use crate::evaluator::Evaluator;
+use crate::journal::{CommitError, FleetEvent, FleetState, Journal, ReadError, Stream};
+use crate::outbox::redact::Redactor;
 use crate::runtime::ProcessTrees;
-use crate::runtime::orphans::{self, Bereft};
+use crate::runtime::orphans::{self, Bereft, Remains};
 use crate::tools::Grants;
 
 /// What a fleet is started with.
@@ -35,6 +37,8 @@ pub struct Settings {
     pub policy: Policy,
     /// The networks that posts go to.
     pub networks: Vec<NetworkName>,
+    /// Programs outside that are told of events.
+    pub listeners: Vec<Listener>,
     /// The process-tree service.
     pub trees: ProcessTrees,
     /// Agents written in the configuration.
@@ -43,6 +47,10 @@ pub struct Settings {
     pub withheld: BTreeSet<String>,
     /// The right to herder's tools, where they are served: every session is given it.
     pub tools: Option<Grants>,
+    /// Takes secrets out of what is written into workspaces, and is told of those that are read while herder runs.
+    pub redactor: Redactor,
+    /// Who judges the agents' turns, where a program is asked.
+    pub evaluator: Option<Evaluator>,
     /// A seam for tests.
     pub fault: FaultInjection,
 }
@@ -65,7 +73,7 @@ pub enum StartError {
 struct Recalled {
     fleet: FleetState,
     rev: u64,
-    agents: BTreeMap<AgentName, (Agent, u64)>,
+    agents: BTreeMap<AgentName, (Arc<Agent>, u64)>,
 }
 
 /// Reads the journal, ends what an earlier herder left running, starts a supervisor for every agent.
@@ -73,51 +81,95 @@ struct Recalled {
 /// # Errors
 /// If the journal cannot be read or written.
 pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
-    let Settings { journal, policy, networks, trees, agents, withheld, tools, fault } = settings;
+    let Settings {
+        journal,
+        policy,
+        networks,
+        listeners,
+        trees,
+        agents,
+        withheld,
+        tools,
+        redactor,
+        evaluator,
+        fault,
+    } = settings;
     let reading = journal.clone();
     let recalled = tokio::task::spawn_blocking(move || recall(&reading)).await??;
     let (root_tx, root_rx) = mpsc::unbounded_channel();
+    let (max_active, probe_interval) = (policy.max_active, policy.quota.probe_interval);
     let shared = Arc::new(Shared {
         journal,
-        policy,
-        posting: Posting::new(networks),
+        policy: RwLock::new(Arc::new(policy)),
+        posting: Posting::new(networks, listeners),
         trees,
-        withheld,
+        redactor,
+        withheld: RwLock::new(withheld),
         tools,
+        evaluator,
         timers: Timers::default(),
+        turns: Turns::new(max_active, probe_interval),
         fault,
         changed: watch::Sender::new(()),
         tasks: TaskTracker::new(),
         services: TaskTracker::new(),
+        draining: CancellationToken::new(),
         ended: CancellationToken::new(),
         root: root_tx,
         handles: RwLock::default(),
         ties: Ties::default(),
         ledger: RwLock::new(recalled.fleet.ledger.clone()),
+        board: RwLock::new(Arc::clone(&recalled.fleet.board)),
         links: RwLock::default(),
         lives: RwLock::default(),
     });
-    let mut survivors = end_orphans(&shared, &recalled).await;
+    let mut remains = end_orphans(&shared, &recalled).await;
+    if let Some(evaluator) = &shared.evaluator {
+        // Not before whoever may still have worked in them is ended.
+        evaluator.sweep().await;
+    }
 
     let Recalled { fleet, rev, agents: known } = recalled;
     shared.ties.set(fleet.ties.clone());
     let mut root = Root::new(Arc::clone(&shared), fleet, rev);
+    // herder ended between their removal and its mention on the roster.
+    let (gone, known): (Vec<_>, Vec<_>) =
+        known.into_iter().partition(|(_, (agent, _))| agent.phase == Phase::Removed);
+    for (name, (agent, _)) in gone {
+        root.look_at(&name, &agent).await?;
+        root.strike(name, agent.books.clone()).await?;
+    }
+    let specs: BTreeMap<&AgentName, &AgentSpec> =
+        known.iter().filter_map(|(name, (agent, _))| Some((name, agent.spec.as_ref()?))).collect();
+    let plan = configure::plan(&root.fleet, |agent| specs.get(agent).copied(), agents);
+    let Plan { added, mut steps, mut read, stayed } = plan;
+    let mut configured = Configured::default();
+    configured.stay(stayed);
+    let mut under_way = Vec::new();
+    // Before anybody begins: who was at work, who waits, and what nobody gets past.
+    known.iter().for_each(|(name, (agent, _))| shared.turns.enter(name, agent));
+    root.recall_exhausted(known.iter().map(|(name, (agent, _))| (name, agent))).await?;
     for (name, (agent, rev)) in known {
-        if agent.phase == Phase::Removed {
-            // herder ended between the removal and its mention on the roster.
-            root.strike(name, agent.books).await?;
-            continue;
-        }
-        let left = survivors.remove(&name).unwrap_or_default();
-        if !left.is_empty() && agent.session().is_none() {
+        let left = remains.remove(&name).unwrap_or_default();
+        if !left.survivors.is_empty() && agent.session().is_none() {
             // The end of a session that is still open says so itself.
-            root.alert_survivors(&name, &left).await?;
+            root.alert_survivors(&name, &left.survivors).await?;
         }
-        root.start(name, agent, rev, left);
+        let (request, step) = steps.remove(&name).map(|step| step.request(&name)).unzip();
+        under_way.extend(step);
+        root.start(name, (agent, rev), left, request);
     }
     root.reconcile_accounts().await?;
-    configure(&mut root, &shared, agents).await?;
+    for spec in added {
+        let agent = spec.name.clone();
+        root.create(spec, true, bot_toml(), Vec::new(), Vec::new()).await?;
+        configured.add(agent);
+    }
+    read.push(FleetEvent::Started { version: env!("CARGO_PKG_VERSION").to_owned() });
+    configured.settle(under_way, &mut read).await;
+    root.record(read, Vec::new()).await?;
     root.look_at_the_books().await?;
+    root.look_at_the_board().await?;
 
     let ringing = Arc::clone(&shared);
     shared.services.spawn(async move {
@@ -125,7 +177,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         ringing.ended.run_until_cancelled(ringing.timers.run(due)).await;
     });
     let ended = shared.ended.clone();
-    shared.services.spawn(async move { ended.run_until_cancelled(root.run(root_rx)).await });
+    shared.services.spawn(async move { ended.run_until_cancelled(Box::pin(root.run(root_rx))).await });
     Ok(Fleet { shared })
 }
 
@@ -134,15 +186,16 @@ fn recall(journal: &Journal) -> Result<Recalled, ReadError> {
     let mut agents = BTreeMap::new();
     for name in &loaded.state.roster {
         let agent = journal.load::<Agent>(&Stream::Agent(name.clone()))?;
-        agents.insert(name.clone(), (agent.state, agent.rev));
+        agents.insert(name.clone(), (Arc::new(agent.state), agent.rev));
     }
     Ok(Recalled { fleet: loaded.state, rev: loaded.rev, agents })
 }
 
-/// Ends what a killed herder left, before anything starts in those workspaces. Answers what could not be ended, by agent.
-async fn end_orphans(shared: &Arc<Shared>, recalled: &Recalled) -> BTreeMap<AgentName, Vec<u32>> {
-    // The first start of all has nothing to look for.
-    if recalled.agents.is_empty() {
+/// Ends what a killed herder left, before anything starts in those workspaces. Answers what came of it, by agent.
+async fn end_orphans(shared: &Arc<Shared>, recalled: &Recalled) -> BTreeMap<AgentName, Remains> {
+    // The first start of all has nothing to look for. An evaluation may have outlived the last agent.
+    let littered = shared.evaluator.as_ref().is_some_and(Evaluator::is_littered);
+    if recalled.agents.is_empty() && !littered {
         return BTreeMap::new();
     }
     let bereft: Vec<Bereft> = recalled
@@ -155,70 +208,12 @@ async fn end_orphans(shared: &Arc<Shared>, recalled: &Recalled) -> BTreeMap<Agen
         })
         .collect();
     let prefix = format!("{}/", shared.journal.id());
-    let ended = orphans::end(&shared.trees, &prefix, &bereft, shared.policy.stop_grace).await;
+    let ended = orphans::end(&shared.trees, &prefix, &bereft, shared.policy().stop_grace).await;
     if !ended.ended.is_empty() {
         info!(processes = ?ended.ended, "ended what an earlier herder left running");
     }
     if !ended.survivors.is_empty() {
         warn!(processes = ?ended.survivors, "processes of an earlier herder could not be ended");
     }
-    ended.beside
-}
-
-/// Brings agents of the configuration in: new ones are added, and of the known ones those whose section has changed since
-/// it was last read are edited. What a person changed by command stays otherwise, and removed ones stay removed.
-async fn configure(root: &mut Root, shared: &Arc<Shared>, agents: Vec<AgentSpec>) -> Result<(), StartError> {
-    let mut read = vec![FleetEvent::Started { version: env!("CARGO_PKG_VERSION").to_owned() }];
-    for agent in root.left_out(&agents) {
-        info!(%agent, "is not in the configuration any more and lives on as it was; `agent remove` ends it");
-    }
-    for spec in agents {
-        if root.is_removed(&spec.name) {
-            warn!(agent = %spec.name, "is in the configuration but was removed by command; `agent add` brings it back");
-            continue;
-        }
-        if root.configured(&spec.name) == Some(&spec) {
-            continue;
-        }
-        let known = shared.handle(&spec.name);
-        let taken = match known {
-            None => {
-                root.create(spec.clone(), bot_toml(), Vec::new(), Vec::new()).await?;
-                true
-            }
-            Some(handle) if handle.view.borrow().agent.spec.as_ref() == Some(&spec) => true,
-            Some(handle) => edit(&handle, spec.clone()).await,
-        };
-        // An edit that is not on disk must be tried again by the next start.
-        if taken {
-            read.push(FleetEvent::Configured { spec: Box::new(spec) });
-        }
-    }
-    Ok(root.record(read, Vec::new()).await?)
-}
-
-fn bot_toml() -> Actor {
-    Actor { network: NetworkName::from("herder"), name: "bot.toml".to_owned(), identity: None }
-}
-
-/// Edits an agent for the file. Whether that is on disk.
-async fn edit(handle: &Handle, spec: AgentSpec) -> bool {
-    let name = spec.name.clone();
-    let audit = AuditEntry {
-        by: bot_toml(),
-        place: "bot.toml".to_owned(),
-        agent: Some(name.clone()),
-        verb: "agent edit".to_owned(),
-        text: String::new(),
-    };
-    let (ticket, answer) = oneshot::channel();
-    let control = Control::Edit(Box::new(spec));
-    let request =
-        Request { control, asked: Asked { audit, answer: None, message: None }, audited: true, ticket };
-    let sent = handle.requests.send(Box::new(request)).await.is_ok();
-    let taken = sent && matches!(answer.await, Ok(Ok(_)));
-    if !taken {
-        warn!(agent = %name, "what the configuration says of it could not be recorded; the next start tries again");
-    }
-    taken
+    ended.by_agent
 }

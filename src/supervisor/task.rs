@@ -13,9 +13,12 @@
 
 mod deciding;
 mod handing;
+mod keeping;
 mod pending;
+mod questions;
 mod settling;
 mod supervisor;
+mod watching;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -25,17 +28,22 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tracing::{error, warn};
 
+use super::board::Stand;
 use super::restart::Rebuilds;
 use super::session::Session;
+use super::turns::Leaving;
 use super::whispers::FromTools;
 use super::{Asked, Shared, ToRoot, View};
-use crate::core::agent::Agent;
-use crate::core::id::{AgentName, SessionId};
+use crate::core::agent::{Agent, Phase};
+use crate::core::detail::Own;
+use crate::core::id::{AgentName, AskId, SessionId};
 use crate::core::input::{Control, Input, Signal};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::outcome::{Category, Outcome};
 use crate::journal::{CommitError, Stream};
 use crate::runtime::Live;
+use crate::runtime::orphans::Remains;
+use keeping::Keeping;
 use supervisor::Supervisor;
 
 /// Requests of people wait here; a group of people cannot type more than this while one batch is committed.
@@ -66,15 +74,26 @@ pub(super) enum Note {
     /// Something for the core.
     Input(Box<Input>),
     /// Something of a session's tool server.
-    Tools(FromTools),
+    Tools(Box<FromTools>),
+    /// The agent itself asks people something.
+    Question(Box<Question>),
     /// herder goes down: end the process tree, decide nothing more.
     Drain,
+}
+
+/// What an agent itself asks people.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) session: SessionId,
+    pub(super) text: String,
+    /// Resolved when it is on disk.
+    pub(super) ticket: oneshot::Sender<Result<AskId, Refusal>>,
 }
 
 /// The two lanes into a supervisor; people overtake the rest.
 #[derive(Debug)]
 pub(super) struct Mailbox {
-    /// Boxed, like the notes, because a channel reserves room for a block of values and most supervisors are idle.
+    /// Boxed, as is what notes hold, because a channel reserves room for a block of values and most supervisors are idle.
     pub(super) requests: mpsc::Receiver<Box<Request>>,
     pub(super) notes: mpsc::Receiver<Note>,
 }
@@ -95,18 +114,19 @@ pub(super) async fn supervise(
     name: AgentName,
     shared: Arc<Shared>,
     mut mailbox: Mailbox,
-    loaded: (Agent, u64),
-    survivors: Vec<u32>,
+    loaded: (Arc<Agent>, u64),
+    (remains, mut configured): (Remains, Option<Box<Request>>),
     view: watch::Sender<View>,
 ) {
+    let _leaving = Leaving { agent: name.clone(), shared: Arc::clone(&shared) };
     let mut rebuilds = Rebuilds::default();
-    let mut first = came_up(loaded.0.session(), survivors, Input::Started);
+    let mut first = cut_short(&loaded.0, remains);
     let mut state = Some(loaded);
     let mut session = None;
     loop {
         let (agent, rev) = match state.take() {
             Some(state) => state,
-            None => match reload(&name, &shared).await {
+            None => match Box::pin(reload(&name, &shared)).await {
                 Ok(state) => state,
                 Err(reason) => {
                     shared.tell_root(ToRoot::GaveUp { agent: name, reason });
@@ -117,13 +137,19 @@ pub(super) async fn supervise(
         let mut supervisor = Supervisor {
             name: &name,
             shared: &shared,
-            agent: Arc::new(agent),
+            policy: shared.policy(),
+            agent,
             rev,
             session: &mut session,
             view: &view,
             fresh: None,
+            evaluation: None,
+            looked: false,
+            keeping: Keeping::default(),
+            stand: Stand::default(),
         };
-        let run = AssertUnwindSafe(supervisor.run(&mut mailbox, first)).catch_unwind().await;
+        let run =
+            AssertUnwindSafe(supervisor.run(&mut mailbox, configured.take(), first)).catch_unwind().await;
         match run {
             Ok(End::Retired) => {
                 shared.tell_root(ToRoot::Retired { agent: name });
@@ -132,7 +158,7 @@ pub(super) async fn supervise(
             Ok(End::Drained) => return,
             Ok(End::Storage(reason)) => {
                 error!(agent = %name, %reason, "the supervisor stops: the journal cannot be written");
-                end_session(&name, &shared, session).await;
+                Box::pin(end_session(&name, &shared, session)).await;
                 // When the journal itself has failed everybody is told so; this one stops alone.
                 if matches!(reason, CommitError::Conflict { .. } | CommitError::Invalid(_)) {
                     shared.tell_root(ToRoot::GaveUp { agent: name, reason: reason.to_string() });
@@ -143,7 +169,7 @@ pub(super) async fn supervise(
                 let message = panic_message(panic.as_ref());
                 error!(agent = %name, message, "the supervisor panicked; it is rebuilt from the journal");
                 let id = session.as_ref().map(Session::id);
-                let survivors = end_session(&name, &shared, session.take()).await;
+                let survivors = Box::pin(end_session(&name, &shared, session.take())).await;
                 shared.tell_root(ToRoot::Panicked { agent: name.clone(), message: message.clone() });
                 if !rebuilds.allow(Instant::now()) {
                     shared.tell_root(ToRoot::GaveUp { agent: name, reason: message });
@@ -155,25 +181,46 @@ pub(super) async fn supervise(
     }
 }
 
+/// What a supervisor decides first after herder's start. A stop that was under way when an earlier herder was killed is
+/// over, and how many of the processes it was for were ended now is its end like any other.
+fn cut_short(agent: &Agent, remains: Remains) -> Vec<Input> {
+    let Remains { ended, survivors } = remains;
+    match agent.phase {
+        Phase::Stopping { session, .. } if ended > 0 && survivors.is_empty() => {
+            let outcome = Box::new(Outcome { ended, ..Outcome::new(Category::Interrupted, "") });
+            vec![Input::EndedAtShutdown { session, outcome, survivors }, Input::Started]
+        }
+        Phase::Stopping { .. }
+        | Phase::Idle
+        | Phase::Starting { .. }
+        | Phase::Running { .. }
+        | Phase::Waiting { .. }
+        | Phase::Paused { .. }
+        | Phase::NeedsIntervention
+        | Phase::Degraded
+        | Phase::Removed => came_up(agent.session(), survivors, Input::Started),
+    }
+}
+
 /// What a supervisor decides first: that it came up, after what is left of its last session, beside which nothing may start.
 fn came_up(session: Option<SessionId>, survivors: Vec<u32>, how: Input) -> Vec<Input> {
     if survivors.is_empty() {
         return vec![how];
     }
     let ended = session.map_or(Input::SurvivorsFound, |session| {
-        let outcome = Outcome::new(Category::Interrupted, "its processes could not be ended");
+        let outcome = Outcome::new(Category::Interrupted, Own::NotEnded);
         Input::Driver { session, signal: Signal::Ended { outcome: Box::new(outcome), survivors } }
     });
     vec![ended, how]
 }
 
 /// Reads the agent's state back from the journal.
-pub(super) async fn reload(name: &AgentName, shared: &Arc<Shared>) -> Result<(Agent, u64), String> {
+pub(super) async fn reload(name: &AgentName, shared: &Arc<Shared>) -> Result<(Arc<Agent>, u64), String> {
     let journal = shared.journal.clone();
     let stream = Stream::Agent(name.clone());
     let loaded = tokio::task::spawn_blocking(move || journal.load::<Agent>(&stream)).await;
     match loaded {
-        Ok(Ok(loaded)) => Ok((loaded.state, loaded.rev)),
+        Ok(Ok(loaded)) => Ok((Arc::new(loaded.state), loaded.rev)),
         Ok(Err(reason)) => Err(reason.to_string()),
         Err(join) => Err(join.to_string()),
     }
@@ -199,6 +246,22 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 /// A view of an agent before its supervisor has decided anything.
-pub(super) fn first_view(name: &AgentName, agent: &Agent) -> View {
-    View { name: name.clone(), agent: Arc::new(agent.clone()), live: Live::default() }
+pub(super) fn first_view(name: &AgentName, agent: &Arc<Agent>) -> View {
+    View { name: name.clone(), agent: Arc::clone(agent), live: Live::default(), hold: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a future needs, without one being made.
+    fn room<A, B, C, D, E, F, O>(_: impl Fn(A, B, C, D, E, F) -> O) -> usize {
+        size_of::<O>()
+    }
+
+    #[test]
+    fn an_agent_that_rests_needs_little_room() {
+        let (task, state) = (room(supervise), size_of::<Agent>());
+        assert!(task <= 1600 && state <= 3072, "{task} {state}");
+    }
 }

@@ -76,5 +76,5 @@ impl Fleet {
 }
 
 fn tell(shared: &Shared, agent: &AgentName, told: FromTools) {
-    shared.note(agent, Note::Tools(told));
+    shared.note(agent, Note::Tools(Box::new(told)));
 }

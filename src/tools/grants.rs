@@ -1,4 +1,4 @@
-//! Who may call herder's tools: one token per session, in a file of mode 0600, gone with the session.
+//! Who may call herder's tools: one token per session, in the agent's file of mode 0600, gone with the session.
 //!
 //! Agents of one herder run as the same user, so a file's mode alone does not keep one from another's key. Whoever calls must
 //! also be a process below that session's own ([`is_below`]).
@@ -72,6 +72,8 @@ struct Calls {
     open: AtomicUsize,
     /// Rings for calls that wait: there is something to be told.
     wake: watch::Sender<()>,
+    /// How many of them wait for a person.
+    asking: watch::Sender<usize>,
 }
 
 /// A session's right to the tools: dropped with the session, and nothing is left of it then.
@@ -90,6 +92,10 @@ pub struct Admitted {
     calls: Arc<Calls>,
     wake: watch::Receiver<()>,
 }
+
+/// While it lives a call waits for a person.
+#[derive(Debug)]
+pub struct Waits(Arc<Calls>);
 
 /// Why a call is not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -134,13 +140,16 @@ impl Grants {
         let mut bytes = [0; TOKEN_BYTES];
         getrandom::fill(&mut bytes).map_err(|reason| io::Error::other(reason.to_string()))?;
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let file = self.0.folder.join(format!("{agent}-{session}.json"));
+        // One for all sessions of an agent: to make and remove one each time costs more than all else at a start.
+        let file = self.0.folder.join(format!("{agent}.json"));
         let key = Key { socket: self.socket(), agent: agent.clone(), session, token: token.clone() };
+        let calls = Arc::<Calls>::default();
+        let mut open = self.open();
         let mut written =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file)?;
         written.write_all(&serde_json::to_vec(&key)?)?;
-        let calls = Arc::<Calls>::default();
-        self.open().insert(agent.clone(), Open { session, token, calls: Arc::clone(&calls) });
+        open.insert(agent.clone(), Open { session, token, calls: Arc::clone(&calls) });
+        drop(open);
         Ok(Pass { grants: self.clone(), agent: agent.clone(), session, file, calls })
     }
 
@@ -186,6 +195,12 @@ impl Pass {
         }
         open
     }
+
+    /// How many calls wait for a person. A question that is open without one is nothing that the agent waits for.
+    #[must_use]
+    pub fn asking(&self) -> watch::Receiver<usize> {
+        self.calls.asking.subscribe()
+    }
 }
 
 impl Drop for Pass {
@@ -193,21 +208,35 @@ impl Drop for Pass {
         let mut open = self.grants.open();
         if open.get(&self.agent).is_some_and(|known| known.session == self.session) {
             open.remove(&self.agent);
+            // Emptied while nobody can be given another one.
+            if let Err(reason) = OpenOptions::new().write(true).truncate(true).open(&self.file) {
+                debug!(agent = %self.agent, %reason, "a session's key could not be taken away");
+            }
         }
         drop(open);
         self.calls.wake.send_replace(());
-        if let Err(reason) = fs::remove_file(&self.file) {
-            debug!(agent = %self.agent, %reason, "a session's key could not be taken away");
-        }
     }
 }
 
 impl Admitted {
+    /// The call waits for a person from here on.
+    #[must_use]
+    pub fn waits(&self) -> Waits {
+        self.calls.asking.send_modify(|asking| *asking += 1);
+        Waits(Arc::clone(&self.calls))
+    }
+
     /// Resolves when there is something to be told, so that a call that only waits need not wait longer.
     pub async fn woken(&mut self) {
         if self.wake.changed().await.is_err() {
             std::future::pending().await
         }
+    }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.asking.send_modify(|asking| *asking -= 1);
     }
 }
 
@@ -275,7 +304,14 @@ mod tests {
             let refused = grants.admit(name, SessionId(session), token).err();
             assert_eq!(refused, Some(NotAdmitted::Token), "{name} {session}");
         }
-        let file = pass.file.clone();
+        let (file, asking) = (pass.file.clone(), pass.asking());
+        let call = grants.admit(&spark, SessionId(1), &key.token).expect("there is room");
+        assert_eq!(*asking.borrow(), 0, "a call alone asks nobody");
+        let waits = [call.waits(), call.waits()];
+        assert_eq!((*asking.borrow(), *other.asking().borrow()), (2, 0));
+        drop(waits);
+        assert_eq!(*asking.borrow(), 0);
+        drop(call);
         let open: Vec<Admitted> = (0..CALLS_MAX)
             .map(|_| grants.admit(&spark, SessionId(1), &key.token).expect("there is room"))
             .collect();
@@ -285,7 +321,7 @@ mod tests {
         assert!(!pass.call_is_open());
         drop(pass);
         assert_eq!(grants.admit(&spark, SessionId(1), &key.token).err(), Some(NotAdmitted::Token));
-        assert!(!file.exists());
+        assert_eq!(fs::read(&file).expect("it is there"), [0_u8; 0]);
     }
 
     #[test]

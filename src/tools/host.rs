@@ -2,6 +2,8 @@
 //!
 //! Everything here answers in words for a model. A refusal says what to do instead, because nobody else reads it.
 
+mod asking;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -108,6 +110,7 @@ impl Host {
         match known {
             Tool::Send => self.send(caller, arguments).await,
             Tool::Read => self.read(caller, arguments, admitted).await,
+            Tool::Ask => asking::ask(self, caller, arguments, admitted).await,
             Tool::Join => self.join(caller, arguments).await,
             Tool::Part => self.part(caller, arguments),
             Tool::Channels => Ok(self.channels(caller)),

@@ -10,7 +10,7 @@
 //! - [`grants`]: who may call. A session gets a token of its own, in a file that only the user herder runs as can read, and a
 //!   caller must descend from that session's process beside. Both end with the session.
 //! - [`places`]: where an agent may speak and read, as a pure function. [`rooms`]: what is said there, and who is there.
-//! - [`host`] does what is asked, within [`rate`].
+//! - [`host`] does what is asked, within [`rate`]; a question to people waits in slices that no CLI runs out of patience with.
 //!
 //! What an agent says is attributed to it ([`crate::outbox::Body::Said`]), is never heard as a command (herder does not hear
 //! itself), and passes the outbox like everything else: cleaned, redacted, without mentions, paced.

@@ -8,6 +8,7 @@
 
 #[path = "../sim/model_api.rs"]
 pub(crate) mod model_api;
+mod stories;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -18,18 +19,23 @@ use std::time::Duration;
 
 use herder::clock;
 use herder::core::agent::{Agent, Phase};
+use herder::core::ask::AskAnswer;
 use herder::core::effect::Effect;
 use herder::core::event::{Event, PauseReason, WaitReason};
 use herder::core::id::{NetworkName, SessionId, WorkId};
 use herder::core::input::{Control, Input, Signal};
 use herder::core::outcome::{Category, Outcome};
 use herder::core::policy::Policy;
-use herder::core::spec::{AgentSpec, Permissions};
+use herder::core::spec::AgentSpec;
 use herder::core::work::{Actor, WorkKind};
 use herder::core::{self, Context, OwedBody};
 use herder::l10n::Locale;
 use herder::runtime::{Clocks, Driver, Launch, Order, ProcessTrees, Report, launch};
 use model_api::{ModelApi, Scenario};
+pub(crate) use stories::{
+    DANGEROUS, asks_what_is_dangerous, goes_on_after_it_was_killed_in_mid_tool,
+    leaves_nothing_when_it_is_stopped_in_mid_tool, takes_a_message_in_mid_turn, told_while_a_tool_runs,
+};
 
 /// Set for the run inside the namespace.
 const ALONE: &str = "HERDER_TEST_ALONE";
@@ -74,7 +80,14 @@ pub(crate) fn assert_pinned(cli: &Path, variable: &str) {
     let script = include_str!("../../scripts/test");
     let pinned = script.lines().find_map(|line| line.strip_prefix(variable)?.strip_prefix('='));
     let pinned = pinned.expect("it is pinned");
-    let output = Command::new(cli).arg("--version").env_clear().output().expect("the CLI runs");
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let mut asked = Command::new(cli);
+    asked
+        .arg("--version")
+        .env_clear()
+        .env("HOME", home.path())
+        .env("PATH", env::var("PATH").expect("a PATH"));
+    let output = asked.output().expect("the CLI runs");
     let version = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(version.contains(pinned), "{version} is not {pinned}");
 }
@@ -86,6 +99,8 @@ pub(crate) struct Supervised {
     pub(crate) locale: Locale,
     pub(crate) posts: Vec<String>,
     pub(crate) effects: Vec<Effect>,
+    /// What alice answers to whatever is asked of people.
+    pub(crate) answers: Option<AskAnswer>,
 }
 
 impl Supervised {
@@ -93,13 +108,21 @@ impl Supervised {
         let mut agent = Agent::default();
         core::apply(&mut agent, &Event::Added { spec: Box::new(spec), by: alice() }, clock::now());
         let locale = Locale::load("en-US").expect("English is complete");
-        Self { agent, policy: Policy::default(), locale, posts: Vec::new(), effects: Vec::new() }
+        Self {
+            agent,
+            policy: Policy::default(),
+            locale,
+            posts: Vec::new(),
+            effects: Vec::new(),
+            answers: None,
+        }
     }
 
     /// Decides, applies and collects what follows, as a supervisor does.
     pub(crate) fn feed(&mut self, input: &Input) -> Vec<Effect> {
         let now = clock::now();
-        let context = Context { now, policy: &self.policy, jitter: Duration::ZERO, fresh: WorkId(99) };
+        let context =
+            Context { now, policy: &self.policy, jitter: Duration::ZERO, hold: None, fresh: WorkId(99) };
         let decision = core::decide(&self.agent, input, &context).expect("nothing here is refused");
         let mut effects = Vec::new();
         for event in &decision.events {
@@ -114,6 +137,16 @@ impl Supervised {
         }
         self.effects.extend(effects.iter().cloned());
         effects
+    }
+
+    /// The answers to what is open, as orders of alice's.
+    fn answered(&mut self) -> Vec<Effect> {
+        let Some(answer) = self.answers.clone() else { return Vec::new() };
+        let open: Vec<_> = self.agent.asks.iter().map(|ask| ask.id).collect();
+        let control = |ask| Control::Answer { ask, answer: answer.clone() };
+        open.into_iter()
+            .flat_map(|ask| self.feed(&Input::Control { by: alice(), control: control(ask) }))
+            .collect()
     }
 
     pub(crate) fn posted(&self, words: &[&str]) -> bool {
@@ -168,9 +201,16 @@ impl Went {
 
 /// Gives an agent of `spec` a task against `api`, and sees one session through.
 pub(crate) async fn session(api: &ModelApi, spec: AgentSpec) -> Went {
-    let mut supervised = Supervised::new(spec.clone());
-    let task = Control::Give { id: WorkId(1), kind: WorkKind::Task, text: "Say hello.".to_owned() };
-    let effects = supervised.feed(&Input::Control { by: alice(), control: task });
+    session_answered(api, spec, None).await
+}
+
+/// The same with somebody who answers whatever is asked.
+pub(crate) async fn session_answered(api: &ModelApi, spec: AgentSpec, answers: Option<AskAnswer>) -> Went {
+    let mut supervised = Supervised { answers, ..Supervised::new(spec.clone()) };
+    let task =
+        Control::Give { id: WorkId(1), kind: WorkKind::Task, text: "Say hello.".to_owned(), card: None };
+    let mut effects = supervised.feed(&Input::Control { by: alice(), control: task });
+    effects.retain(|effect| !matches!(effect, Effect::Keep { .. }));
     let [Effect::Spawn { session, work, .. }] = &effects[..] else { panic!("one spawn, not {effects:?}") };
     let (session, prompt) = (*session, work.text.clone());
     let trees = ProcessTrees::new().expect("this process can adopt");
@@ -191,56 +231,6 @@ pub(crate) async fn session_against(
     session(&api, spec).await
 }
 
-/// What an agent that may do everything reports of a session in which `command` runs, and in which it is given `order`
-/// meanwhile.
-async fn told_while_a_tool_runs(
-    api: &ModelApi,
-    trees: &ProcessTrees,
-    agent: impl FnOnce(&ModelApi, &Path) -> AgentSpec,
-    order: Order,
-) -> Vec<Signal> {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let spec = AgentSpec { permissions: Permissions::Full, ..agent(api, folder.path()) };
-    let mut order = Some(order);
-    signals(a_launch(spec), trees, |signal, driver| {
-        if matches!(signal, Signal::Ready { .. })
-            && let Some(order) = order.take()
-        {
-            once_a_tool_runs(driver, order);
-        }
-    })
-    .await
-}
-
-/// A message that comes while `command` runs reaches the model in the same turn.
-pub(crate) async fn takes_a_message_in_mid_turn(
-    command: &'static str,
-    agent: impl FnOnce(&ModelApi, &Path) -> AgentSpec,
-) {
-    let api = ModelApi::start(Scenario::OneTool { command }).await;
-    let trees = ProcessTrees::new().expect("this process can adopt");
-    let order = Order::Steer { work: WorkId(7), text: "look left first".to_owned() };
-    let said = told_while_a_tool_runs(&api, &trees, agent, order).await;
-    let (outcome, survivors) = ended(&said);
-    assert_eq!((outcome.category, survivors.len()), (Category::Success, 0), "{said:#?}");
-    assert!(said.contains(&Signal::Steered { work: WorkId(7) }), "{said:#?}");
-    assert!(api.last().contains("look left first"), "the model was told");
-    assert_eq!(api.messages(), 2, "in the same turn");
-}
-
-/// A stop while `command` runs, which leaves its process group, leaves no process.
-pub(crate) async fn leaves_nothing_when_it_is_stopped_in_mid_tool(
-    command: &'static str,
-    agent: impl FnOnce(&ModelApi, &Path) -> AgentSpec,
-) {
-    let api = ModelApi::start(Scenario::OneTool { command }).await;
-    let trees = ProcessTrees::without_cgroups().expect("this process can adopt");
-    let said = told_while_a_tool_runs(&api, &trees, agent, Order::Stop).await;
-    let (outcome, survivors) = ended(&said);
-    assert_eq!((outcome.category, survivors.len()), (Category::Interrupted, 0), "{said:#?}");
-    assert_eq!(trees.count_marked(&format!("test-{}/", std::process::id())).await, 0);
-}
-
 /// The conversation that a session named.
 pub(crate) fn conversation_of(said: &[Signal]) -> String {
     let named = said.iter().find_map(|signal| match signal {
@@ -253,11 +243,14 @@ pub(crate) fn conversation_of(said: &[Signal]) -> String {
 /// A launch of it.
 pub(crate) fn a_launch(spec: AgentSpec) -> Launch {
     Launch {
+        always_ask: Vec::new(),
         agent: spec.name.clone(),
         session: SessionId(1),
         spec: Arc::new(spec),
         prompt: "Say hello.".to_owned(),
         conversation: None,
+        look: false,
+        state: None,
         conversed: herder::core::outcome::Usage::default(),
         marker: format!("test-{}/spark/1", std::process::id()),
         tools: None,
@@ -284,20 +277,28 @@ pub(crate) async fn see_through(
         let report = tokio::time::timeout(PATIENCE, driver.reports.recv()).await;
         let report = report.expect("the session ends in time").expect("a session ends with its outcome");
         let Report::Signal(signal) = report else { continue };
-        for effect in supervised.feed(&Input::Driver { session, signal: signal.clone() }) {
-            if effect == (Effect::Go { session }) {
-                driver.orders.send(Order::Go).await.expect("the driver listens");
-            }
+        let mut effects = supervised.feed(&Input::Driver { session, signal: signal.clone() });
+        effects.extend(supervised.answered());
+        for effect in effects {
+            let order = match effect {
+                Effect::Go { .. } => Order::Go,
+                Effect::Answer { key, allow, .. } => Order::Answer { key, allow },
+                _ => continue,
+            };
+            driver.orders.send(order).await.expect("the driver listens");
         }
         match signal {
             Signal::Ended { outcome, survivors } => return (*outcome, survivors, clock_ran_out),
             Signal::ClockRanOut { .. } => clock_ran_out = true,
-            Signal::Spawned { .. }
+            Signal::Workspace { .. }
+            | Signal::Spawned { .. }
             | Signal::Ready { .. }
             | Signal::Steered { .. }
             | Signal::Turn { .. }
+            | Signal::Observed { .. }
             | Signal::Usage { .. }
-            | Signal::Denied { .. } => {}
+            | Signal::Asked { .. }
+            | Signal::AskWithdrawn { .. } => {}
         }
     }
 }

@@ -4,19 +4,21 @@ use std::path::{Path, PathBuf};
 
 use herder::clock;
 use herder::core::agent::Phase;
+use herder::core::ask::AskAnswer;
 use herder::core::event::WaitReason;
 use herder::core::id::{AgentName, SessionId};
 use herder::core::input::Signal;
 use herder::core::outcome::Category;
-use herder::core::spec::{AgentSpec, Permissions, Runtime};
+use herder::core::spec::{AgentSpec, Autonomy, Permissions, Runtime};
 use herder::core::time::Timestamp;
 use herder::core::work::TaskEnd;
 use herder::runtime::{Launch, ProcessTrees};
 
 use crate::agent_rig::model_api::{ANSWER, ModelApi, Scenario};
 use crate::agent_rig::{
-    Went, a_launch, assert_pinned, conversation_of, ended, leaves_nothing_when_it_is_stopped_in_mid_tool,
-    refuses, session_against, signals, takes_a_message_in_mid_turn, tools,
+    DANGEROUS, Went, a_launch, asks_what_is_dangerous, assert_pinned, conversation_of, ended,
+    leaves_nothing_when_it_is_stopped_in_mid_tool, refuses, session_against, session_answered, signals,
+    takes_a_message_in_mid_turn, tools,
 };
 
 fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
@@ -24,7 +26,7 @@ fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
 }
 
 /// The CLI's native binary, as `scripts/test` installs it.
-fn cli() -> PathBuf {
+pub(crate) fn cli() -> PathBuf {
     let packages = tools().join("claude/node_modules/@anthropic-ai");
     let platform = |name: &str| name.starts_with("claude-code-linux-") && !name.ends_with("-musl");
     let found = std::fs::read_dir(&packages).into_iter().flatten().flatten();
@@ -137,8 +139,8 @@ fn usage_limit_of_a_subscription() {
         went.assert_category(Category::Quota);
         assert_eq!(went.outcome.resets_at, Some(Timestamp::from_seconds(resets_at)), "{}", went.story());
         assert!(went.supervised.posted(&["⏳", "spark"]), "{}", went.story());
-        let until = Timestamp::from_seconds(resets_at);
-        assert_eq!(*went.phase(), Phase::Waiting { until, reason: WaitReason::RateLimit });
+        // Its account is closed until then, and its work waits for its turn.
+        assert!(went.supervised.agent.wants().is_some(), "{}", went.story());
     });
 }
 
@@ -210,6 +212,102 @@ fn stream_that_hangs() {
         assert!(went.supervised.posted(&["❌", "spark", "10s"]), "{}", went.story());
         went.assert_backs_off(WaitReason::Backoff(Category::Hung));
     });
+}
+
+#[test]
+fn unknown_model() {
+    alone("unknown_model", || async {
+        let went = session(refuses(404, "not_found_error", "model: nope"), |_| {}).await;
+        went.assert_category(Category::Permanent);
+        assert!(went.supervised.posted(&["🚫", "spark", "10s"]), "{}", went.story());
+    });
+}
+
+#[test]
+fn context_overflow() {
+    alone("context_overflow", || async {
+        let message = "prompt is too long: 210000 tokens > 200000 maximum";
+        let went = session(refuses(400, "invalid_request_error", message), |_| {}).await;
+        went.assert_category(Category::ContextOverflow);
+    });
+}
+
+#[test]
+fn answer_that_never_begins() {
+    alone("answer_that_never_begins", || async {
+        let went = session(Scenario::Silent, |_| {}).await;
+        went.assert_category(Category::Hung);
+        assert!(went.clock_ran_out, "{}", went.story());
+        went.assert_backs_off(WaitReason::Backoff(Category::Hung));
+    });
+}
+
+#[test]
+fn permission_is_asked_for_and_answered() {
+    alone("permission_is_asked_for_and_answered", || async {
+        let (yes, no) = (AskAnswer::Allow { always: false }, AskAnswer::Deny);
+        for (autonomy, answer, made) in [
+            (Autonomy::Human, Some(yes), true),
+            (Autonomy::Human, Some(no), false),
+            (Autonomy::Strict, None, false),
+            (Autonomy::Full, None, true),
+        ] {
+            let api = ModelApi::start(Scenario::Asks { command: "touch made" }).await;
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let mut spec = agent(&api, folder.path());
+            (spec.permissions, spec.autonomy) = (Permissions::ReadOnly, autonomy);
+            let (file, asked) = (spec.workspace.join("made"), answer.is_some());
+            let went = session_answered(&api, spec, answer).await;
+            went.assert_category(Category::Success);
+            assert_eq!(file.exists(), made, "{autonomy:?}: {}", went.story());
+            assert_eq!(went.supervised.posted(&["⚙️", "asks for permission"]), asked, "{}", went.story());
+        }
+    });
+}
+
+/// Not even what the user's own settings allow passes.
+#[test]
+fn what_is_dangerous_is_asked_whatever_the_autonomy() {
+    alone("what_is_dangerous_is_asked_whatever_the_autonomy", || {
+        asks_what_is_dangerous(|api, folder| {
+            let spec = agent(api, folder);
+            allows_every_command(folder);
+            spec
+        })
+    });
+}
+
+/// What no prefix of a command finds, so that the CLI's own rules would let it pass.
+const DISGUISED: [&str; 3] = [
+    "git -C . push origin main; touch made",
+    "mkdir -p gone && /bin/rm -r gone; touch made",
+    "env -u X git push origin main; touch made",
+];
+
+/// Where the CLI itself lets files be removed, and the user every command pass, what is dangerous is asked about.
+#[test]
+fn what_is_dangerous_is_asked_where_edits_are_accepted() {
+    alone("what_is_dangerous_is_asked_where_edits_are_accepted", || async {
+        for command in DANGEROUS.into_iter().chain(DISGUISED) {
+            let api = ModelApi::start(Scenario::Asks { command }).await;
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let spec = agent(&api, folder.path());
+            allows_every_command(folder.path());
+            let file = spec.workspace.join("made");
+            let went = session_answered(&api, spec, Some(AskAnswer::Deny)).await;
+            went.assert_category(Category::Success);
+            assert!(went.supervised.posted(&["⚙️", "always asked"]), "{command}: {}", went.story());
+            assert!(!file.exists(), "{command}: {}", went.story());
+        }
+    });
+}
+
+/// The user's own settings, in their home.
+fn allows_every_command(folder: &Path) {
+    let settings = folder.join("home/.claude");
+    std::fs::create_dir_all(&settings).expect("a folder is made");
+    let allowed = r#"{"permissions":{"allow":["Bash"]}}"#;
+    std::fs::write(settings.join("settings.json"), allowed).expect("a file can be written");
 }
 
 #[test]

@@ -72,7 +72,13 @@ fn the_example_passes_check() {
     fs::copy(example, folder.path("bot.toml")).expect("the example is copied");
     let run = folder.herder(&["check", "--offline"]);
     assert_eq!(run.code, Some(0), "{run:?}");
-    insta::assert_snapshot!(run.said.replace("/bin/cat", "…").replace("/usr…", "…"), @r#"
+    // Whether the evaluator's program is there is another thing on every machine.
+    let (evaluator, rest): (Vec<&str>, Vec<&str>) =
+        run.said.lines().partition(|line| line.contains("evaluator: "));
+    assert_eq!(evaluator.len(), 1, "{run:?}");
+    // So is whether there are passwords in the HOME.
+    let rest: Vec<&str> = rest.into_iter().filter(|line| !line.contains(".netrc")).collect();
+    insta::assert_snapshot!(rest.join("\n").replace("/bin/cat", "…").replace("/usr…", "…"), @r#"
     note  bot.toml:42: access: nobody is named, so nobody can command from chat; name yourself under [access], e.g. admins = ["irc:libera:YOUR-ACCOUNT"]
     ok    bot.toml: 1 agent, 1 network
     ok    data folder data is writable
@@ -113,22 +119,64 @@ fn check_looks_at_programs_folders_and_servers() {
     fs::write(folder.path("file"), "").expect("the file is written");
     let text = format!(
         "data_dir = \"file/data\"\n{GOOD}[[irc]]\nname = \"here\"\nserver = \"127.0.0.1\"\nport = {port}\ntls = false\n{}{}{}",
-        "[[agent]]\nname = \"a\"\nruntime = \"command\"\ncommand = [\"no-such-program\"]\nworkspace = \"/\"\npermissions = \"read-only\"\n",
+        "[[agent]]\nname = \"a\"\nruntime = \"command\"\ncommand = [\"no-such-program\"]\nworkspace = \"/\"\npermissions = \"read-only\"\nown_home = true\ncredentials = [\"git\", \".no-such/login\"]\nsandbox = [\"no-such-box\"]\n",
         "[[agent]]\nname = \"b\"\nruntime = \"command\"\ncommand = [\"./run\"]\nworkspace = \"/\"\npermissions = \"read-only\"\n",
-        "[[agent]]\nname = \"c\"\nruntime = \"claude\"\nworkspace = \"/\"\npermissions = \"read-only\"\ninherit_env = []\n",
+        "[[agent]]\nname = \"c\"\nruntime = \"claude\"\nworkspace = \"/\"\npermissions = \"read-only\"\ninherit_env = []\n[evaluator]\nkind = \"command\"\ncommand = [\"no-such-judge\"]\n",
     );
     fs::write(folder.path("bot.toml"), text).expect("the file is written");
     let run = folder.herder(&["check"]);
     assert_eq!(run.code, Some(1), "{run:?}");
-    insta::assert_snapshot!(run.said.replace(&port.to_string(), "<port>"), @r"
+    let home = format!("{}/", std::env::var("HOME").expect("a HOME"));
+    insta::assert_snapshot!(run.said.replace(&port.to_string(), "<port>").replace(&home, "<home>/"), @r"
     ok    bot.toml: 3 agents, 1 network
     FAIL  data folder file/data: file is not a folder
     FAIL  a: no-such-program is not on the PATH; install it or correct command
+    FAIL  a: sandbox: no-such-box is not on the PATH; install it or correct sandbox
+    FAIL  a: <home>/.no-such/login is not there; log in first, or take it out of credentials
     FAIL  b: /./run is no program that can be run; install it or correct command
-    FAIL  c: the agent gets no PATH to find claude on; add PATH to inherit_env
+    FAIL  c: it gets no PATH to find claude on; add PATH to inherit_env
+    FAIL  evaluator: no-such-judge is not on the PATH; install it or correct command
     FAIL  here: 127.0.0.1 port <port>: cannot connect to 127.0.0.1:<port> (127.0.0.1:<port>): Connection refused (os error 111)
-    5 of 5 checks failed
+    8 of 8 checks failed
     ");
+}
+
+/// Nobody has chosen an evaluator and its default is not installed: herder works without, and says so.
+#[test]
+fn check_notes_that_the_default_evaluator_is_not_there() {
+    let folder = Folder::new();
+    fs::write(folder.path("bot.toml"), format!("{GOOD}[evaluator]\nenv = {{ PATH = \"/nowhere\" }}\n"))
+        .expect("the file is written");
+    let run = folder.herder(&["check", "--offline"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    insta::assert_snapshot!(run.said, @r#"
+    ok    bot.toml: 0 agents, no network, so that herder opens an IRC server of its own on loopback
+    ok    data folder data is writable
+    note  evaluator: codex is not on the PATH; install it or correct command; until then herder's own detector judges alone (kind = "builtin" under [evaluator] says that this is meant)
+    "#);
+}
+
+/// No setting keeps git from that file: what does is another HOME, or a sandbox.
+#[test]
+fn check_names_passwords_that_agents_can_reach() {
+    let folder = Folder::new();
+    fs::write(folder.path(".netrc"), "machine example.org login me password x\n").expect("written");
+    let home = folder.path("");
+    let home = format!("env = {{ HOME = \"{}\" }}\n", home.display());
+    let agent = |name: &str, more: &str| {
+        let workspace =
+            "runtime = \"command\"\ncommand = [\"cat\"]\nworkspace = \"/\"\npermissions = \"read-only\"\n";
+        format!("[[agent]]\nname = \"{name}\"\n{workspace}{more}")
+    };
+    let boxed = format!("sandbox = [\"env\"]\n{home}");
+    let agents =
+        [agent("shares", &home), agent("owns", "own_home = true\n"), agent("boxed", &boxed)].concat();
+    fs::write(folder.path("bot.toml"), format!("{GOOD}{agents}[evaluator]\nkind = \"builtin\"\n"))
+        .expect("the file is written");
+    let run = folder.herder(&["check", "--offline"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let named: Vec<&str> = run.said.lines().filter(|line| line.contains("netrc")).collect();
+    insta::assert_snapshot!(named.join("\n"), @"note  shares: git and curl take passwords from <folder>/.netrc, which credentials does not keep from it; own_home or a sandbox does");
 }
 
 #[test]
@@ -153,7 +201,7 @@ fn check_logs_in_to_every_network() {
         if code == 0 {
             insta::assert_snapshot!(line, @"ok    here: 127.0.0.1 port <port> lets bot in");
         } else {
-            insta::assert_snapshot!(line, @r#"FAIL  here: 127.0.0.1 port <port>: the server's password is wrong or missing: "Wrong password: use the one that herder printed at its first start""#);
+            insta::assert_snapshot!(line, @"FAIL  here: 127.0.0.1 port <port>: the server's password is wrong or missing: Wrong password: use the one that herder printed at its first start");
         }
     }
     runtime.block_on(server.stop());
@@ -277,8 +325,8 @@ fn an_agent_that_could_take_herders_own_folder_away_is_warned_of() {
     assert!(run.said.contains("herder's own folder <folder>/data lies in it"), "{run:?}");
 }
 
-/// Starts `herder run` and reads how to join its own server; ends it as a closed terminal would.
-fn run_until_the_terminal_is_closed(folder: &Folder) -> String {
+/// Starts `herder run`, reads how to join its own server, and ends it.
+fn run_until_it_is_ended(folder: &Folder) -> String {
     let mut child = Command::new(env!("CARGO_BIN_EXE_herder"))
         .arg("run")
         .current_dir(folder.0.path())
@@ -293,7 +341,7 @@ fn run_until_the_terminal_is_closed(folder: &Folder) -> String {
         assert_ne!(said.read_line(&mut text).expect("it speaks"), 0, "{text}");
     }
     let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::HUP).expect("it is there");
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it is there");
     said.read_to_string(&mut text).expect("it speaks to its end");
     let status = child.wait().expect("it ends");
     assert_eq!(status.code(), Some(0), "{status}: {text}");
@@ -301,16 +349,45 @@ fn run_until_the_terminal_is_closed(folder: &Folder) -> String {
 }
 
 #[test]
-fn a_closed_terminal_ends_a_run_in_order_and_the_next_one_keeps_the_password() {
+fn the_next_run_keeps_the_password() {
     let folder = Folder::new();
     fs::write(folder.path("bot.toml"), "[access]\nadmins = [\"irc:embedded:ann\"]\n").expect("it is written");
-    let first = run_until_the_terminal_is_closed(&folder);
+    let first = run_until_it_is_ended(&folder);
     assert!(first.contains(" -n ann -w ") && !first.contains("PASSWORD"), "{first}");
-    let second = run_until_the_terminal_is_closed(&folder);
+    let second = run_until_it_is_ended(&folder);
     assert!(second.contains(" -n ann -w PASSWORD "), "{second}");
     let port =
         |text: &str| text.split(" -p ").nth(1).and_then(|rest| rest.split(' ').next().map(str::to_owned));
     assert_eq!(port(&first), port(&second));
+}
+
+/// SIGHUP asks for the configuration to be read again, but not where it says that the terminal is gone.
+#[test]
+fn a_closed_terminal_ends_a_run_in_order() {
+    let folder = Folder::new();
+    fs::write(folder.path("bot.toml"), "[access]\nadmins = [\"irc:embedded:ann\"]\n").expect("it is written");
+    let herder = env!("CARGO_BIN_EXE_herder");
+    let mut terminal = Command::new("script")
+        .args(["--quiet", "--flush", "--command", &format!("exec {herder} run 2> log"), "/dev/null"])
+        .current_dir(folder.0.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("script(1) of util-linux is there");
+    let mut said = std::io::BufReader::new(terminal.stdout.take().expect("it is piped"));
+    let mut text = String::new();
+    while !text.contains("/connect ") {
+        assert_ne!(said.read_line(&mut text).expect("it speaks"), 0, "{text}");
+    }
+    // As an emulator that is closed: nobody holds the other end of the terminal any more.
+    terminal.kill().expect("it is there");
+    terminal.wait().expect("it ends");
+    let started = std::time::Instant::now();
+    let log = || fs::read_to_string(folder.path("log")).unwrap_or_default();
+    while !log().contains("going down") && started.elapsed().as_secs() < 60 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(log().contains("going down") && !log().contains("read again"), "{}", log());
 }
 
 #[test]
@@ -371,7 +448,8 @@ fn help_names_everything() {
       import       Restore an export into an empty data folder
       completions  Print what a shell needs to complete herder's commands
       agent        Agent: add, edit, remove, list, show
-      task         Task: add, list, show, cancel
+      task         Task: add, list, show, assign, split, cancel
+      rule         Rule: list, remove
       pause        Pause after the current session; `now` interrupts it
       resume       Leave any pause, close the breaker half-open, start again
       abort        Stop the session, discard its work, go on with the next
@@ -379,13 +457,21 @@ fn help_names_everything() {
       stop-all     Stop every agent now; answers with the number of processes left
       status       Phase, work, tool in use, idle time, turns, tokens, cost, crashes, next restart
       usage        Tokens and dollars of this hour and of today by agent and account, against the caps
+      approve      Let an agent do what it asks for; `always`: the same unasked from now on
+      deny         Tell an agent no
+      answer       Answer an agent's question
+      ack          Say that you take care of an agent that waits for a person; no more reminders
       queue        What waits for an agent
       clear        Drop an agent's queued messages; tasks stay
       whisper      Tell an agent something in private
+      mark         Say whether a whisper of the evaluator was called for: right or wrong
       log          An agent's last turns; with 1 or a session all that was said in it
       history      What happened to an agent, or to the fleet
       audit        Who commanded what
+      reload       Read the configuration again: agents, limits and who may command; runs that are not
+                   changed go on
       link         Tie your Discord user to your IRC account: a code is given there and said here
+      help         Print this message or the help of the given subcommand(s)
 
     Options:
           --config <FILE>      The configuration file [default: bot.toml]
@@ -398,6 +484,19 @@ fn help_names_everything() {
     Exit codes: 0 done, 1 it did not work, 2 wrong usage, 69 herder is not running, 78 the configuration
     is wrong.
     ");
+}
+
+#[test]
+fn help_of_one_command_is_asked_for_in_either_way() {
+    let folder = Folder::new();
+    for command in COMMANDS.iter().filter(|command| command.name != "help") {
+        let words: Vec<&str> = command.name.split(' ').collect();
+        let run = folder.herder(&[&["help"], &words[..]].concat());
+        assert_eq!(run.code, Some(0), "{}: {run:?}", command.name);
+        let same = folder.herder(&[&words[..], &["--help"]].concat());
+        assert_eq!(run.said, same.said);
+        assert!(run.said.contains(&format!("Usage: herder {}", command.name)), "{}", run.said);
+    }
 }
 
 #[test]

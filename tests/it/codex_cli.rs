@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use herder::clock;
 use herder::core::agent::Phase;
+use herder::core::ask::AskAnswer;
 use herder::core::event::WaitReason;
 use herder::core::id::{AgentName, SessionId};
-use herder::core::input::Signal;
 use herder::core::outcome::{Category, Exit};
 use herder::core::spec::{AgentSpec, Autonomy, Permissions, Runtime};
 use herder::core::time::Timestamp;
@@ -15,8 +15,9 @@ use herder::runtime::{Launch, ProcessTrees};
 
 use crate::agent_rig::model_api::{ANSWER, ModelApi, Scenario};
 use crate::agent_rig::{
-    Went, a_launch, assert_pinned, conversation_of, ended, leaves_nothing_when_it_is_stopped_in_mid_tool,
-    refuses, session_against, signals, takes_a_message_in_mid_turn, tools,
+    Went, a_launch, asks_what_is_dangerous, assert_pinned, conversation_of, ended,
+    leaves_nothing_when_it_is_stopped_in_mid_tool, refuses, session_against, session_answered, signals,
+    takes_a_message_in_mid_turn, tools,
 };
 
 fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
@@ -24,7 +25,7 @@ fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
 }
 
 /// The CLI's native binary, as `scripts/test` installs it.
-fn cli() -> PathBuf {
+pub(crate) fn cli() -> PathBuf {
     let packages = tools().join("codex/node_modules/@openai");
     let found = std::fs::read_dir(&packages).into_iter().flatten().flatten();
     let platforms = found.filter(|entry| entry.file_name().to_string_lossy().starts_with("codex-linux-"));
@@ -113,7 +114,7 @@ fn a_key_that_is_not_there() {
     alone("a_key_that_is_not_there", || async {
         let went = session(Scenario::Success, |spec| drop(spec.env.remove("TESTS_KEY"))).await;
         went.assert_category(Category::Auth);
-        assert!(went.outcome.detail.contains("TESTS_KEY"), "{}", went.story());
+        assert!(went.outcome.detail.to_string().contains("TESTS_KEY"), "{}", went.story());
         assert_eq!(went.requests, 0);
     });
 }
@@ -192,7 +193,8 @@ fn usage_limit_of_a_subscription() {
         went.assert_category(Category::Quota);
         let until = Timestamp::from_seconds(resets_at);
         assert_eq!(went.outcome.resets_at, Some(until), "{}", went.story());
-        assert_eq!(*went.phase(), Phase::Waiting { until, reason: WaitReason::RateLimit });
+        // Its account is closed until then, and its work waits for its turn.
+        assert!(went.supervised.agent.wants().is_some(), "{}", went.story());
     });
 }
 
@@ -242,6 +244,16 @@ fn stream_that_hangs() {
 }
 
 #[test]
+fn answer_that_never_begins() {
+    alone("answer_that_never_begins", || async {
+        let went = session(Scenario::Silent, |_| {}).await;
+        went.assert_category(Category::Hung);
+        assert!(went.clock_ran_out, "{}", went.story());
+        went.assert_backs_off(WaitReason::Backoff(Category::Hung));
+    });
+}
+
+#[test]
 fn too_many_turns() {
     alone("too_many_turns", || async {
         let went = session(Scenario::EndlessTools, |spec| {
@@ -257,20 +269,29 @@ fn too_many_turns() {
 #[test]
 fn permission_is_asked_for_and_answered() {
     alone("permission_is_asked_for_and_answered", || async {
-        for (autonomy, made, told) in
-            [(Autonomy::Human, false, true), (Autonomy::Strict, false, false), (Autonomy::Full, true, false)]
-        {
+        let (yes, no) = (AskAnswer::Allow { always: false }, AskAnswer::Deny);
+        for (autonomy, answer, made) in [
+            (Autonomy::Human, Some(yes), true),
+            (Autonomy::Human, Some(no), false),
+            (Autonomy::Strict, None, false),
+            (Autonomy::Full, None, true),
+        ] {
             let api = ModelApi::start(Scenario::Asks { command: "touch made" }).await;
             let folder = tempfile::tempdir().expect("a temporary folder");
             let mut spec = agent(&api, folder.path());
             (spec.permissions, spec.autonomy) = (Permissions::ReadOnly, autonomy);
-            let file = spec.workspace.join("made");
-            let went = crate::agent_rig::session(&api, spec).await;
+            let (file, asked) = (spec.workspace.join("made"), answer.is_some());
+            let went = session_answered(&api, spec, answer).await;
             went.assert_category(Category::Success);
             assert_eq!(file.exists(), made, "{autonomy:?}: {}", went.story());
-            assert_eq!(went.supervised.posted(&["⚙️", "touch made"]), told, "{autonomy:?}: {}", went.story());
+            assert_eq!(went.supervised.posted(&["⚙️", "asks for permission"]), asked, "{}", went.story());
         }
     });
+}
+
+#[test]
+fn what_is_dangerous_is_asked_whatever_the_autonomy() {
+    alone("what_is_dangerous_is_asked_whatever_the_autonomy", || asks_what_is_dangerous(agent));
 }
 
 #[test]
@@ -317,40 +338,6 @@ fn conversation_that_goes_on_and_one_that_is_gone() {
 #[test]
 fn killed_in_mid_tool_and_resumed() {
     alone("killed_in_mid_tool_and_resumed", || async {
-        let api = ModelApi::start(Scenario::OneTool { command: "sleep 600" }).await;
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut spec = agent(&api, folder.path());
-        spec.permissions = Permissions::Full;
-        let trees = ProcessTrees::new().expect("this process can adopt");
-        let prompt = "The word is heron.".to_owned();
-        let mut process = None;
-        let said =
-            signals(Launch { prompt, ..a_launch(spec.clone()) }, &trees, |signal, driver| match signal {
-                Signal::Spawned { pid, .. } => {
-                    process = i32::try_from(*pid).ok().and_then(rustix::process::Pid::from_raw)
-                }
-                Signal::Ready { .. } => {
-                    let (mut live, process) = (driver.live.clone(), process.expect("it was spawned first"));
-                    tokio::spawn(async move {
-                        live.wait_for(|live| live.tool.is_some()).await.expect("the session runs");
-                        rustix::process::kill_process(process, rustix::process::Signal::KILL)
-                            .expect("it runs");
-                    });
-                }
-                _ => {}
-            })
-            .await;
-        let (outcome, survivors) = ended(&said);
-        assert_eq!((outcome.category, survivors.len()), (Category::Crash, 0), "{said:#?}");
-        assert_eq!(trees.count_marked(&format!("test-{}/", std::process::id())).await, 0);
-        let conversation = Some(conversation_of(&said));
-        let prompt = "Go on.".to_owned();
-        let said = signals(Launch { conversation, prompt, ..a_launch(spec) }, &trees, |_, _| ()).await;
-        assert_eq!(ended(&said).0.category, Category::Success, "{said:#?}");
-        let asked = api.last();
-        assert!(
-            asked.contains("The word is heron.") && asked.contains("Go on."),
-            "what was said is still known"
-        );
+        crate::agent_rig::goes_on_after_it_was_killed_in_mid_tool("sleep 600", agent, |_| ()).await;
     });
 }

@@ -3,8 +3,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use herder::config::{self, Config, Problems, Reach, Sasl, Subject, Tls};
+use herder::config::{self, Config, Judge, Problems, Reach, Sasl, Subject, Tls};
 use secrecy::ExposeSecret as _;
 use tempfile::TempDir;
 
@@ -65,7 +66,7 @@ backoff = ["10x", 5]
 breaker = { failures = 0, windw = "1m" }
 process_backoff = { base = "1m", cap = "1s" }
 startup_timeout = "1ms"
-max_active = 5
+max_active = -1
 [history]
 export = "dayly"
 warn_free = "lots"
@@ -74,7 +75,7 @@ enabled = true
 [web]
 enabled = false
 [evaluator]
-kind = "codex"
+kind = "claud"
 [[agent]]
 name = "Spark Codex"
 runtime = "acp"
@@ -128,12 +129,12 @@ url = "x"
     bot.toml:21: [supervisor] breaker windw: there is no such key; did you mean "window"?
     bot.toml:22: [supervisor] process_backoff cap: the longest wait is shorter than the first; make cap at least as long as base
     bot.toml:23: [supervisor] startup_timeout: "1ms" is too short; use at least 1s
-    bot.toml:24: [supervisor] max_active: a limit on agents at work is not supported by this version; take this out
+    bot.toml:24: [supervisor] max_active: -1 is out of bounds; use a number from 0 to 100000
     bot.toml:26: [history] export: "dayly" is not one of daily or off; did you mean "daily"?
     bot.toml:27: [history] warn_free: "lots" is not a size; write a number and B, KB, MB, GB or TB, e.g. "1GB"
     bot.toml:28: [discord] token: the bot needs its token, e.g. token = { env = "DISCORD_TOKEN" }
     bot.toml:28: [discord] guild: the guild's id is missing; in Discord switch on Developer Mode, right-click the server, Copy Server ID
-    bot.toml:32: [evaluator]: the evaluator is not supported by this version; take this out
+    bot.toml:33: [evaluator] kind: "claud" is not one of codex, claude, command, builtin or off; did you mean "claude"?
     bot.toml:34: [agent.Spark Codex] command: runtime acp needs one, e.g. command = ["gemini", "--acp"]
     bot.toml:35: [agent.Spark Codex] name: "spark codex" cannot name an agent: use small letters, digits and hyphens inside, starting with a letter, e.g. spark-codex
     bot.toml:37: [agent.Spark Codex] workspace: "rel" is relative; write the whole path, from /
@@ -144,12 +145,12 @@ url = "x"
     bot.toml:41: [agent.herder] name: "herder" cannot name an agent: herder uses that word itself
     bot.toml:43: [agent.herder] workspace: /nowhere/at/all cannot be used: No such file or directory (os error 2); create it first (mkdir -p)
     bot.toml:44: [agent.spark] prompt: the command has "{prompt}" in it, so write prompt = "arg"
-    bot.toml:49: [agent.spark] env: this is a number; write a text in quotes
+    bot.toml:49: [agent.spark] env: this is a number; write a text in quotes, or { file = "path" }
     bot.toml:49: [agent.spark] env: "A-B" cannot be a variable; use letters, digits and _, not starting with a digit
     bot.toml:50: [agent.spark] inherit_env: HERDER_WEB_TOKEN is herder's own; variables that start with HERDER_ are not passed on
     bot.toml:52: [agent.spark] name: the agent "spark" is already in line 44; give this one another name
     bot.toml:53: [agent.spark] runtime: there is no runtime "cloud"; use claude, codex, acp or command
-    bot.toml:56: [webhook]: webhooks are not supported by this version; take this out
+    bot.toml:57: [[webhook]] url: this is no address; write one that starts with https:// or http://
     "##);
 }
 
@@ -180,6 +181,40 @@ fn a_missing_or_unreadable_file_is_said() {
     let path = folder.path("latin1.toml");
     fs::write(&path, b"name = \"a\"\n# caf\xe9\n").expect("the file is written");
     insta::assert_snapshot!(said(&path), @"line 2 is not UTF-8 text; save the file as UTF-8");
+}
+
+#[test]
+fn an_agents_variable_can_be_read_from_a_file() {
+    let folder = Folder::new();
+    folder.file("key", "s3cret-word\n", 0o600);
+    let workspace = folder.path("work");
+    fs::create_dir(&workspace).expect("a workspace");
+    let with = |env: &str| {
+        format!(
+            "[access]\nviewers = [\"*\"]\n[[agent]]\nname = \"spark\"\nruntime = \"claude\"\nworkspace = \"{}\"\nenv = {env}\n",
+            workspace.display()
+        )
+    };
+    let config = folder.load(&with(r#"{ API_KEY = { file = "key" }, A = "b" }"#)).expect("the file is there");
+    let spec = &config.agents[0];
+    assert_eq!(spec.env_files.get("API_KEY"), Some(&folder.path("key")));
+    assert_eq!(spec.env.keys().collect::<Vec<_>>(), ["A"]);
+    assert_eq!(config.redactor.redact("it is s3cret-word"), "it is [redacted]");
+    assert!(config.warnings.is_empty(), "{:?}", config.warnings);
+
+    let config = folder.load(&with(r#"{ API_KEY = "s3cret-word" }"#)).expect("it is allowed");
+    let warnings: Vec<String> = config.warnings.iter().map(|warning| warning.sentence("bot.toml")).collect();
+    insta::assert_snapshot!(warnings.join("\n"), @r#"bot.toml:7: [agent.spark] env: API_KEY looks like a secret, and what is written here is stored with the agent; put it into a file of mode 0600 and write API_KEY = { file = "path" }"#);
+    let wrong =
+        r#"{ A = { env = "B" }, C = { file = "none" }, D = 1, E = { fil = "key" }, F = { file = "key" } }"#;
+    insta::assert_snapshot!(folder.sentences(&with(wrong)), @r#"
+    bot.toml:7: [agent.spark] env: this is a number; write a text in quotes, or { file = "path" }
+    bot.toml:7: [agent.spark] env A: it is not said where the value is; write a text in quotes or { file = "path" }
+    bot.toml:7: [agent.spark] env A env: there is no such key; known here: file
+    bot.toml:7: [agent.spark] env C file: none cannot be read: No such file or directory (os error 2); put the secret there, alone
+    bot.toml:7: [agent.spark] env E: it is not said where the value is; write a text in quotes or { file = "path" }
+    bot.toml:7: [agent.spark] env E fil: there is no such key; did you mean "file"?
+    "#);
 }
 
 #[test]
@@ -285,10 +320,48 @@ patterns = [{{ match = "usage limit", category = "quota" }}]
     let warnings: Vec<String> = config.warnings.iter().map(|warning| warning.sentence("bot.toml")).collect();
     let warnings = warnings.join("\n").replace(&folder.path("").display().to_string(), "<folder>/");
     insta::assert_snapshot!(warnings, @r#"
+    bot.toml:31: [agent.Spark] env: SOME_TOKEN looks like a secret, and what is written here is stored with the agent; put it into a file of mode 0600 and write SOME_TOKEN = { file = "path" }
     bot.toml:30: [agent.Spark] workspace: herder's own folder <folder>/data lies in it, and an agent that cleans up would take it away; give the agent a folder of its own
     bot.toml:16: [access] operators: "*!bob@bob.example.org" is whoever comes from that host; a services account, irc:home:NAME, proves who it is
     bot.toml:16: [access] operators: "discord-role:998877665544332211" is nobody here: there is no [discord] section that is enabled
     "#);
+}
+
+#[test]
+fn caps_that_cannot_hold_as_they_are_meant_are_warned_of() {
+    let folder = Folder::new();
+    let warned = |limits: &str, agent: &str| {
+        let text = format!(
+            "[access]\nadmins = [\"irc:embedded:alice\"]\n{limits}\n[[agent]]\nname = \"spark\"\nworkspace = \"/\"\n{agent}\n"
+        );
+        let config = folder.load(&text).expect("this file is right");
+        let warnings = config.warnings.iter().map(|warning| warning.sentence("bot.toml"));
+        warnings.filter(|warning| !warning.contains("herder's own folder")).collect::<Vec<_>>().join("\n")
+    };
+    let opencode = "runtime = \"acp\"\ncommand = [\"/opt/opencode\", \"acp\"]";
+    insta::assert_snapshot!(warned("[limits]\ntokens_per_day = 1000000", opencode), @"bot.toml:3: limits: /opt/opencode names the tokens of a turn's last call of the model alone: the caps in tokens of spark let it use more than they say; its dollars are of all of them");
+    for (limits, agent) in [
+        ("", format!("{opencode}\ntokens_per_session = 1000")),
+        ("[limits.accounts.default]\ntokens_per_hour = 1000", opencode.to_owned()),
+    ] {
+        assert!(warned(limits, &agent).contains("last call of the model"), "{limits} {agent}");
+    }
+    // Its dollars are right, and others name all of their tokens.
+    let gemini = opencode.replace("opencode", "gemini");
+    for (limits, agent) in [
+        ("", format!("{opencode}\nusd_per_day = 5")),
+        ("[limits]\nusd_per_day = 5", opencode.to_owned()),
+        ("", opencode.to_owned()),
+        ("", format!("{gemini}\ntokens_per_session = 1000")),
+    ] {
+        assert_eq!(warned(limits, &agent), "", "{limits} {agent}");
+    }
+    for (agent, said) in [
+        ("runtime = \"codex\"", "codex reports tokens and no dollars"),
+        ("runtime = \"command\"\ncommand = [\"cat\"]", "which reports no tokens: no cap can hold for it"),
+    ] {
+        assert!(warned("[limits]\nusd_per_day = 5", agent).contains(said), "{agent}");
+    }
 }
 
 #[test]
@@ -346,4 +419,85 @@ fn discord_is_read_with_how_it_is_reached() {
         let problems = folder.load(&text(more)).expect_err(more).to_string();
         assert!(problems.contains(why), "{more}: {problems}");
     }
+}
+
+#[test]
+fn the_evaluator_is_read_with_defaults_that_fit_its_kind() {
+    let folder = Folder::new();
+    let read = |text: &str| folder.load(text).expect("this has no mistake").evaluator;
+    let default = read("");
+    assert!(default.is_default() && default.asks());
+    assert_eq!(
+        (default.judge, default.model.as_str(), &default.command[..]),
+        (Judge::Codex, "gpt-5.4", &["codex".to_owned()][..])
+    );
+    assert_eq!((default.window, default.interval, default.threshold, default.at_once), (20, 5, 3, 4));
+    assert_eq!(default.timeout, Duration::from_secs(30));
+    let claude = read("[evaluator]\nkind = \"claude\"\ntimeout = \"1m\"\nlogin = \"judge.json\"");
+    assert!(!claude.is_default() && claude.asks());
+    assert_eq!((claude.model.as_str(), &claude.command[..]), ("sonnet", &["claude".to_owned()][..]));
+    assert_eq!(claude.login, Some(folder.path("judge.json")));
+    let command = read("[evaluator]\nkind = \"command\"\ncommand = [\"judge\", \"-q\"]\nenv = { A = \"b\" }");
+    assert_eq!((command.model.as_str(), command.command.len(), command.env.len()), ("", 2, 1));
+    for (kind, judge) in [("builtin", Judge::Builtin), ("off", Judge::Off)] {
+        let quiet = read(&format!("[evaluator]\nkind = \"{kind}\""));
+        assert_eq!((quiet.judge, quiet.asks(), quiet.command.len()), (judge, false, 0));
+    }
+}
+
+/// The evaluator's key may be one that agents have, too: no agent is refused its variable for that.
+#[test]
+fn the_key_of_the_evaluator_is_hidden_and_may_be_shared() {
+    let folder = Folder::new();
+    folder.file("evaluator.secret", "a-key-of-its-own\n", 0o600);
+    let config =
+        folder.load("[evaluator]\nkey = { file = \"evaluator.secret\" }").expect("this has no mistake");
+    assert_eq!(config.evaluator.key.expect("there is one").expose_secret(), "a-key-of-its-own");
+    assert!(config.secrets.iter().any(|secret| secret.expose_secret() == "a-key-of-its-own"));
+    let path = folder.load("[evaluator]\nkey = { env = \"PATH\" }").expect("this has no mistake");
+    assert!(path.evaluator.key.is_some() && path.secret_variables.is_empty());
+}
+
+#[test]
+fn mistakes_about_the_evaluator_are_reported() {
+    let folder = Folder::new();
+    let sentences = folder.sentences(
+        r#"[evaluator]
+kind = "claude"
+model = "gpt-5.4"
+command = ["", "x"]
+window_size = 2
+eval_interval = 0
+escalation_threshold = 1
+timeout = "11m"
+at_once = 0
+key = "sk-literal"
+login = "x.json"
+inherit_env = ["HERDER_X"]
+modle = "x"
+"#,
+    );
+    insta::assert_snapshot!(sentences, @r#"
+    bot.toml:3: [evaluator] model: Claude Code has no model of this name; take it out for "sonnet"
+    bot.toml:4: [evaluator] command: this cannot be run; write the program first, then its arguments
+    bot.toml:5: [evaluator] window_size: 2 is out of bounds; use a number from 3 to 50
+    bot.toml:6: [evaluator] eval_interval: 0 is out of bounds; use a number from 1 to 1000
+    bot.toml:7: [evaluator] escalation_threshold: 1 is out of bounds; use a number from 2 to 100
+    bot.toml:8: [evaluator] timeout: this is too long for a word about the last turns; use at most 10m
+    bot.toml:9: [evaluator] at_once: 0 is out of bounds; use a number from 1 to 64
+    bot.toml:10: [evaluator] key: a secret does not belong in this file; put it into a variable of the environment or a file of mode 0600, and write { env = "NAME" } or { file = "path" } here
+    bot.toml:11: [evaluator] login: both key and login are given; take one of them out
+    bot.toml:12: [evaluator] inherit_env: HERDER_X is herder's own; variables that start with HERDER_ are not passed on
+    bot.toml:13: [evaluator] modle: there is no such key; did you mean "model"?
+    "#);
+    let sentences =
+        folder.sentences("[evaluator]\nkind = \"command\"\nlogin = \"x\"\nkey = { env = \"HOME\" }\n");
+    insta::assert_snapshot!(sentences, @r#"
+    bot.toml:1: [evaluator] command: kind command needs one, e.g. command = ["my-judge"]: prompt and transcript on its standard input, one line back
+    bot.toml:3: [evaluator] login: both key and login are given; take one of them out
+    bot.toml:3: [evaluator] login: a program of your own finds its login by itself; take this out
+    bot.toml:4: [evaluator] key: a program of your own gets its variables by env and inherit_env; take this out
+    "#);
+    let sentences = folder.sentences("[evaluator]\nmodel = \"claude-opus\"\n");
+    insta::assert_snapshot!(sentences, @r#"bot.toml:2: [evaluator] model: codex has no model of this name; take it out for "gpt-5.4""#);
 }

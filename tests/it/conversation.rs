@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use herder::core::outcome::Category;
+use herder::core::spec::Pattern;
 use herder::run::Options;
 use herder::supervisor::FaultInjection;
 
@@ -88,13 +90,15 @@ async fn abort_discards_the_work_and_goes_on_with_the_next() {
     alice.say("#spark", "short work").await;
     alice.hears("#spark", "👀").await;
     alice.say("#herder", "@spark abort").await;
+    // The shell, and the `sleep` if it had come to that.
+    let ended = alice.hears("#spark", "ended:").await;
+    assert!(ended.ends_with(" ended, 0 left.") && !ended.contains(" 0 processes ended"), "{ended}");
     alice.hears("#spark", "did short work").await;
     alice.say("#herder", "spark: task list").await;
-    assert_eq!(
-        std::fs::read_dir(scene.dir.path()).unwrap().count(),
-        1,
-        "nothing but the data folder is left"
-    );
+    let mut left: Vec<_> =
+        std::fs::read_dir(scene.dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, [".herder", "data"], "nothing but herder's own folders is left");
     scene.close().await;
 }
 
@@ -115,18 +119,43 @@ async fn an_unknown_command_gets_the_nearest_one_and_never_reaches_the_agent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_was_replaced_is_read_by_the_next_session_and_never_said() {
+    let script = "read -r line; case $API_KEY in second-*) echo \"$line with $API_KEY\";; *) echo 401 >&2; exit 1;; esac";
+    let key = |dir: &Path| dir.join("key");
+    let mut scene = Scene::open("alice", &ROOMS, |dir| {
+        std::fs::write(key(dir), "first-key-value\n").expect("the file is written");
+        let mut spec = stage::shell("spark", dir, script);
+        spec.env_files = [("API_KEY".to_owned(), key(dir))].into();
+        spec.patterns = vec![Pattern { matches: "401".to_owned(), category: Category::Auth }];
+        vec![spec]
+    })
+    .await;
+    let alice = &mut scene.person;
+    alice.say("#spark", "well done").await;
+    alice.hears("#spark", "🔐").await;
+    std::fs::write(key(scene.dir.path()), "second-key-value\n").expect("the file is written");
+    alice.say("#spark", "resume").await;
+    alice.hears("#spark", "with [redacted]").await;
+    std::fs::remove_file(key(scene.dir.path())).expect("it was there");
+    alice.say("#spark", "once more").await;
+    let failed = alice.hears("#spark", "🚫").await;
+    assert!(failed.contains("holds no line that a variable could be set to"), "{failed}");
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failed_credentials_pause_every_agent_of_the_account_with_one_alert() {
     let mut scene = Scene::open("alice", &["#spark", "#flint", "#alerts", "#herder"], |dir| {
         vec![
             // Refused once; the account is mended when it is opened again.
-            stage::scripted("spark", dir, &["claude-auth", "--once"]),
+            stage::scripted("spark", dir, &["claude-obey", "--once", "yes"]),
             stage::scripted("flint", dir, &["claude-ok"]),
         ]
     })
     .await;
     let alice = &mut scene.person;
     alice.reaches("herder", "#flint").await;
-    alice.say("#spark", "hello").await;
+    alice.say("#spark", "auth").await;
     let mut heard = Vec::new();
     for (channel, wanted) in [("#spark", "🔐"), ("#alerts", "default"), ("#flint", "flint")] {
         heard.push(alice.hears_in_any_order(channel, wanted).await);
@@ -143,7 +172,7 @@ async fn failed_credentials_pause_every_agent_of_the_account_with_one_alert() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rate_limit_is_waited_out_to_its_reset() {
+async fn a_usage_limit_is_waited_out_to_its_reset() {
     let mut scene = Scene::open("alice", &ROOMS, |dir| {
         vec![stage::scripted("spark", dir, &["claude-rate-limit", "--reset-in", "3"])]
     })
@@ -151,7 +180,7 @@ async fn a_rate_limit_is_waited_out_to_its_reset() {
     let alice = &mut scene.person;
     alice.say("#spark", "hello").await;
     let limited = alice.hears("#spark", "⏳").await;
-    assert!(limited.contains("spark is rate limited. Resuming in"), "{limited}");
+    assert!(limited.contains("spark has reached the usage limit of account default"), "{limited}");
     // The reset was the truth: the next session is started by itself.
     alice.hears("#spark", "🐜").await;
     scene.close().await;
@@ -227,5 +256,46 @@ async fn a_line_that_herder_trips_over_is_answered_and_the_next_one_is_heard() {
     assert!(answer.starts_with("alice: ") && answer.ends_with("Nothing was done."), "{answer}");
     alice.hears("#spark", "🐜 spark started: walk on").await;
     alice.hears("#spark", "✅").await;
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_agent_asks_is_answered_from_its_channel_and_remembered_by_rule() {
+    let mut scene =
+        Scene::open("alice", &ROOMS, |dir| vec![stage::asking("spark", dir, "git push origin main")]).await;
+    let alice = &mut scene.person;
+    alice.say("#spark", "publish it").await;
+    let asked = alice.hears("#spark", "asks for permission").await;
+    assert!(asked.contains("⚙️") && asked.contains("always asked: git push"), "{asked}");
+    alice.hears("#spark", "git push origin main").await;
+    let first = stage::number_of(&asked);
+    alice.say("#spark", &format!("deny {first}")).await;
+    alice.hears("#spark", "was told no").await;
+    alice.hears("#spark", "✅ spark completed").await;
+    alice.say("#herder", &format!("@spark approve {first}")).await;
+    let late = alice.hears("#herder", "Too late").await;
+    assert!(late.contains(&format!("alice (demo) denied {first}")), "{late}");
+
+    alice.say("#spark", "publish it").await;
+    let asked = alice.hears("#spark", "asks for permission").await;
+    let second = stage::number_of(&asked);
+    assert_ne!(first, second);
+    alice.say("#herder", &format!("@spark approve {second} always")).await;
+    alice.hears("#spark", "was told yes").await;
+    alice.hears("#spark", "✅ spark completed").await;
+    // From now on it is not asked, until the rule is taken back.
+    alice.say("#spark", "publish it").await;
+    alice.hears("#spark", "was told yes").await;
+    alice.hears("#spark", "✅ spark completed").await;
+    assert_eq!(
+        alice.heard_in("#spark").iter().filter(|line| line.contains("asks for permission")).count(),
+        2
+    );
+    alice.say("#herder", "!rule list spark").await;
+    alice.hears("#herder", "git push origin main").await;
+    alice.say("#herder", &format!("!rule remove {second}")).await;
+    alice.hears("#herder", "asks again").await;
+    alice.say("#spark", "publish it").await;
+    alice.hears("#spark", "asks for permission").await;
     scene.close().await;
 }

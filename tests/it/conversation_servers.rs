@@ -1,15 +1,20 @@
-//! The whole conversation on real servers: ngircd, InspIRCd with Anope, agentirc.
+//! The whole conversation on real servers: ngircd, InspIRCd with Anope, agentirc, and herder's own one.
 //!
 //! One script for all: what differs is how people prove who they are, and what nicks they may have.
 
+mod minutes;
 mod outages;
+mod scenes;
 mod wire;
 
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use herder::chat::embedded_ircd::Server;
+use herder::chat::irc::Connector;
 use herder::config::{AccessRules, Config, IrcNetwork, Subject};
+use herder::core::context::FOLDER;
 use herder::core::id::NetworkName;
 use herder::core::spec::Relay;
 use herder::run::Options;
@@ -40,6 +45,8 @@ struct Ground {
     herder: &'static str,
     alice: Person,
     mallory: Person,
+    /// How herder comes to the server.
+    options: Options,
 }
 
 impl Ground {
@@ -54,6 +61,7 @@ impl Ground {
             herder,
             alice: Person::join(address, &nick("alice"), None, &[]).await,
             mallory: Person::join(address, &nick("mallory"), None, &[]).await,
+            options: Options::default(),
         }
     }
 
@@ -68,6 +76,24 @@ impl Ground {
             herder: "herder",
             alice,
             mallory: Person::join(address, "mallory", None, &[]).await,
+            options: Options::default(),
+        }
+    }
+
+    /// On herder's own server, where people are known by the accounts of their passwords.
+    async fn embedded(server: &Server) -> Self {
+        let (address, streams) = (server.address(), server.connector());
+        let connector = Connector::factory(move || Ok(streams.connect("herder")));
+        Self {
+            network: stage::network("real", address),
+            admin: Subject::IrcAccount { network: NetworkName::from("real"), account: "alice".to_owned() },
+            herder: "herder",
+            alice: stage::server_person(server, "alice", &[]).await,
+            mallory: stage::server_person(server, "mallory", &[]).await,
+            options: Options {
+                connectors: [(NetworkName::from("real"), connector)].into(),
+                ..Options::default()
+            },
         }
     }
 
@@ -101,9 +127,13 @@ async fn log_in(person: &mut Person) {
 }
 
 /// Comes into all the rooms.
-/// herder is there first: on many servers who comes first is the one who may change the topic.
 async fn enter(person: &mut Person, herder: &str) {
-    for room in ROOMS {
+    come_into(person, herder, &ROOMS).await;
+}
+
+/// Comes into some rooms. herder is there first: on many servers who comes first is the one who may change the topic.
+async fn come_into(person: &mut Person, herder: &str, rooms: &[&str]) {
+    for room in rooms {
         waits_outside(person, herder, room).await;
         person.send(&format!("JOIN {room}")).await;
         person.expect("to have joined", |line| line.contains(" 366 ") && line.contains(room)).await;
@@ -140,22 +170,31 @@ async fn topic_tells(person: &mut Person, wanted: &str) {
     while !person.expect(wanted, answers).await.contains(wanted) {}
 }
 
-/// The script: everything a person does with one agent.
+/// The script: everything a person does with agents.
 async fn whole_conversation(ground: Ground) {
-    let dir = tempfile::tempdir().unwrap();
-    let config = ground.config(dir.path(), SPARK, Relay::Final);
-    let Ground { mut alice, mut mallory, herder, .. } = ground;
-    let stage = Stage::open(config, Options::default()).await;
+    let (dir, claudes) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut config = ground.config(dir.path(), SPARK, Relay::Final);
+    config.agents.push(scenes::flint(claudes.path()));
+    let Ground { mut alice, mut mallory, herder, options, .. } = ground;
+    let stage = Stage::open(config, options).await;
     enter(&mut alice, herder).await;
     enter(&mut mallory, herder).await;
-    alice.reaches(herder, "#spark").await;
-    alice.reaches(herder, "#herder").await;
+    come_into(&mut alice, herder, &["#flint"]).await;
+    for room in ["#spark", "#flint", "#herder"] {
+        alice.reaches(herder, room).await;
+    }
 
     work_crash_and_recovery(&mut alice).await;
     a_stranger_is_refused(&mut mallory, &mut alice).await;
     pause_and_resume(&mut alice).await;
     abort_and_the_next(&mut alice).await;
     tasks(&mut alice).await;
+    scenes::failures_of_the_account(&mut alice).await;
+    scenes::a_usage_limit_and_a_turn_limit(&mut alice).await;
+    scenes::restart(&mut alice).await;
+    scenes::queue_and_clear(&mut alice).await;
+    scenes::what_is_on_record(&mut alice).await;
+    scenes::agents_come_change_and_go(&mut alice, herder, claudes.path()).await;
 
     alice.say("#spark", "!resum").await;
     alice.hears("#spark", "Did you mean `!resume`?").await;
@@ -165,9 +204,10 @@ async fn whole_conversation(ground: Ground) {
     alice.say("#spark", "long last work").await;
     alice.hears("#spark", "🐜").await;
     alice.say("#herder", "!stop-all").await;
-    alice.hears("#herder", "Stopping 1 agent").await;
-    alice.hears("#herder", "1 agent stopped, 0 processes left.").await;
-    let marks = std::fs::read_dir(dir.path()).unwrap().count();
+    alice.hears("#herder", "Stopping 2 agents").await;
+    alice.hears("#herder", "2 agents stopped, 0 processes left.").await;
+    let names = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let marks = names.filter(|name| name != FOLDER).count();
     assert_eq!(marks, 2, "the data folder and the mark of the failure: nothing else reached the agent");
     stage.close().await;
 }
@@ -253,4 +293,10 @@ async fn the_whole_conversation_on_inspircd_with_accounts_of_anope() {
 async fn the_whole_conversation_on_agentirc() {
     let server = Agentirc::start();
     whole_conversation(Ground::by_mask(server.port, "desk-", "desk-herder").await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_whole_conversation_on_herders_own_server() {
+    let server = stage::server().await;
+    whole_conversation(Ground::embedded(&server).await).await;
 }

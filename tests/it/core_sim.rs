@@ -6,6 +6,7 @@
 
 mod invariants;
 mod totality;
+mod turns;
 mod world;
 
 use herder::core::input::Clock;
@@ -30,6 +31,10 @@ enum Happening {
     AccountBlocked(Category),
     /// The account's gate opens.
     AccountOpened,
+    /// All places are taken, from now on.
+    Held,
+    /// It is its turn.
+    Promoted,
     /// The process was started and its runtime is up.
     Comes { conversation: bool },
     /// A message reached the turn: one that waits, or one that never did.
@@ -46,12 +51,22 @@ enum Happening {
     Spends(u32),
     /// A clock ran out.
     ClockRanOut(Clock),
+    /// The runtime asks for permission; some of it is always asked.
+    Wants { what: u8 },
+    /// The runtime does not wait for an answer any more.
+    Unasks(Index),
+    /// The agent asks a question of its own.
+    Questions { what: u8 },
     /// The session ended.
     Ends { category: Category, resets_in: Option<i64>, survivors: bool },
     /// The driver of an earlier session speaks up.
     Stale(Category),
     /// The driver says nothing.
     DriverSilent,
+    /// The agent's model answers, and does one of a few things.
+    Observed(u8),
+    /// The evaluation that runs comes to something, or one before it does.
+    Judged { how: u8, late: bool },
     /// The supervisor panics and is rebuilt.
     Panic,
     /// herder goes down in order, the session finishes meanwhile, and herder is started again.
@@ -99,6 +114,8 @@ fn ask() -> impl Strategy<Value = Ask> {
         1 => any::<Index>().prop_map(Ask::Withdraw),
         1 => Just(Ask::Clear),
         2 => Just(Ask::Whisper),
+        3 => (any::<Index>(), 0u8..4).prop_map(|(which, how)| Ask::Answer { which, how }),
+        1 => any::<Index>().prop_map(Ask::RemoveRule),
         1 => (any::<bool>(), any::<bool>()).prop_map(|(looping, claude)| Ask::Edit { looping, claude }),
     ]
 }
@@ -116,9 +133,13 @@ fn happening() -> impl Strategy<Value = Happening> {
         8 => ask().prop_map(Happening::Asks),
         1 => account_category().prop_map(Happening::AccountBlocked),
         1 => Just(Happening::AccountOpened),
+        1 => Just(Happening::Held),
+        3 => Just(Happening::Promoted),
         6 => any::<bool>().prop_map(|conversation| Happening::Comes { conversation }),
         1 => any::<Index>().prop_map(Happening::Steered),
         1 => Just(Happening::Turn),
+        12 => (0u8..4).prop_map(Happening::Observed),
+        8 => (0u8..10, prop::bool::weighted(0.1)).prop_map(|(how, late)| Happening::Judged { how, late }),
         4 => (1u32..12).prop_map(Happening::Spends),
         1 => Just(Happening::Reports(TaskEnd::Done)),
         1 => Just(Happening::Reports(TaskEnd::Blocked)),
@@ -126,6 +147,9 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => Just(Happening::WhisperSteered),
         1 => Just(Happening::ClockRanOut(Clock::Silence)),
         10 => ends.prop_map(|(category, resets_in, survivors)| Happening::Ends { category, resets_in, survivors }),
+        4 => (0u8..4).prop_map(|what| Happening::Wants { what }),
+        1 => any::<Index>().prop_map(Happening::Unasks),
+        1 => (0u8..3).prop_map(|what| Happening::Questions { what }),
         1 => category().prop_map(Happening::Stale),
         1 => Just(Happening::DriverSilent),
         1 => Just(Happening::Panic),

@@ -1,6 +1,7 @@
 //! herder on a simulated Discord: the link and its faults, messages and what becomes of them.
 
 mod link;
+mod load;
 mod messages;
 mod missed;
 
@@ -50,6 +51,10 @@ impl Rig {
 
     async fn started(mut self) -> Self {
         self.start().await;
+        self.sees_ready().await
+    }
+
+    async fn sees_ready(self) -> Self {
         self.sim.ready().await;
         self
     }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use herder::config::{Config, DISCORD_NETWORK, Discord as Settings, Reach};
+use herder::config::{Config, DISCORD_NETWORK, Discord as Settings, Reach, Subject};
 use herder::core::id::{AgentName, NetworkName};
 use herder::core::input::Control;
 use herder::core::spec::AgentSpec;
@@ -13,7 +13,7 @@ use herder::journal::AuditEntry;
 use herder::run::Options;
 use herder::supervisor::Asked;
 
-use crate::simulated_discord::{Discord, Effect, Fault, permission};
+use crate::simulated_discord::{Discord, Effect, Fault, Gate, permission};
 use crate::stage::{self, ALICE, Person, Stage};
 
 /// The channels of a herder with one agent.
@@ -260,6 +260,20 @@ async fn check_says_what_is_missing_and_what_to_click() {
     assert_eq!(code, Some(1));
     assert_eq!(sim.expects_violation("GET /users/@me: 401").len(), 1);
 
+    sim.inject(
+        Fault::refused(403, 50001, "Missing Access")
+            .on("GET /applications/{application_id}/guilds/{guild_id}/commands"),
+    );
+    let (code, said) = check(dir.path(), &sim, &sim.token()).await;
+    let failed: Vec<&str> = said.lines().filter(|line| line.starts_with("FAIL")).collect();
+    insta::assert_snapshot!(failed.join("\n"), @"FAIL  discord: slash commands cannot be registered; let the bot in again with https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=101456&guild_id=ID, which has the scope applications.commands");
+    assert_eq!(code, Some(1));
+    sim.throws_bot_out();
+    let (code, said) = check(dir.path(), &sim, &sim.token()).await;
+    let failed: Vec<&str> = said.lines().filter(|line| line.starts_with("FAIL")).collect();
+    insta::assert_snapshot!(failed.join("\n"), @"FAIL  discord: the bot is not in the server ID; correct `guild`, or open https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=101456&guild_id=ID and let it in");
+    assert_eq!(code, Some(1));
+
     let bare =
         Discord::builder().bot_permissions(permission::EVERYONE).without_message_content().start().await;
     let (code, said) = check(dir.path(), &bare, &bare.token()).await;
@@ -271,4 +285,42 @@ async fn check_says_what_is_missing_and_what_to_click() {
     FAIL  discord: the permission Manage Channels is missing (no channels are made, no topics set, nothing is archived); open Server Settings, Roles, the role of herder, Permissions and switch it on, or let the bot in again with https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=101456&guild_id=ID
     ");
     assert_eq!(code, Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_in_a_channel_that_was_just_made_is_heard() {
+    let (sim, dir) = (Discord::start().await, tempfile::tempdir().unwrap());
+    let alice = sim.user("alice");
+    let mut config = config(dir.path(), &sim);
+    config.access.admins = vec![Subject::DiscordUser(alice.id.to_string())];
+    let route = "POST /guilds/{guild_id}/channels";
+    // Messages are looked at in the order in which they come, whatever their channel.
+    let has_heard = async || {
+        let asked = alice.says("#herder", "status");
+        sim.message_in("herder", |message| message.reply_to == Some(asked)).await;
+    };
+
+    // herder learns of the channel long after everybody can write there,
+    let made = Gate::default();
+    sim.inject(Fault::held(&made).on(route).skip(4));
+    let stage = Stage::open(config, Options::default()).await;
+    sim.channel("#spark").await;
+    let said = alice.says("#spark", "early");
+    has_heard().await;
+    made.opens();
+    sim.reaction(said, "✅").await;
+    sim.message_in("spark", |message| message.content.contains("early")).await;
+
+    // or is never told.
+    let lost = Gate::default();
+    sim.inject(Fault::dropped(Effect::After).until(&lost).on(route));
+    alice.deletes_channel("#spark");
+    sim.until("another channel", |state| state.channel("#spark").is_some()).await;
+    let (wrong, right) = (alice.says("#spark", "erly again"), alice.says("#spark", "and again"));
+    alice.edits(wrong, "early again");
+    has_heard().await;
+    lost.opens();
+    sim.reaction(right, "✅").await;
+    sim.message_in("spark", |message| message.content.contains("early again")).await;
+    stage.close().await;
 }

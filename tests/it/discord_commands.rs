@@ -1,5 +1,7 @@
 //! Slash commands, completion, forms and buttons: a whole herder and a simulated Discord.
 
+use std::time::Duration;
+
 use herder::config::{Config, Discord as Settings, Reach, Subject};
 use herder::core::agent::Phase;
 use herder::core::id::AgentName;
@@ -174,6 +176,30 @@ async fn long_texts_are_asked_for_in_a_form() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_task_is_put_on_the_board_completed_by_its_words_and_assigned() {
+    let mut rig = Rig::open().await;
+    let olga = manager(&rig.sim, "olga");
+    for agent in ["spark", "quick"] {
+        olga.slash("general", "pause", json!({ "agent": agent })).answer().await;
+    }
+    let form = olga.slash("general", "task add", json!({})).modal().await;
+    assert_eq!(form.title, "A task for the board");
+    let options = json!({ "text": "fix the build", "priority": "high", "needs": "workspace-write" });
+    let told = plain(&olga.slash("general", "task add", options).answer().await);
+    assert!(told.contains("is on the board. The next idle agent that suffices takes it."), "{told}");
+    let choices = olga.autocompletes("general", "task assign", "task", "fix", json!({})).choices().await;
+    let [(shown, _)] = &choices[..] else { panic!("one task, not {choices:?}") };
+    let number = shown.trim_start_matches('#').split(' ').next().expect("its number");
+    assert_eq!(*shown, format!("#{number} board: fix the build"));
+    let options = json!({ "task": number, "agent": "quick" });
+    let told = plain(&olga.slash("general", "task assign", options).answer().await);
+    assert_eq!(told, format!("👀 Task {number} goes to quick."));
+    let view = rig.until("quick", |view| !view.agent.queue.is_empty()).await;
+    assert_eq!(view.agent.queue[0].text, "fix the build");
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_agent_is_added_by_a_form_and_removed_with_a_button() {
     let mut rig = Rig::open().await;
     let alice = manager(&rig.sim, "alice");
@@ -280,6 +306,10 @@ async fn commands_are_registered_once_and_as_often_as_it_takes() {
     rig.sim.ready().await;
     let olga = manager(&rig.sim, "olga");
     assert!(olga.slash("general", "status", json!({})).answer().await.content.contains("2 agents"));
+    let looks = "GET /applications/{application_id}/guilds/{guild_id}/commands";
+    rig.sim
+        .until("a look at them", |state| state.requests.iter().filter(|it| it.route == looks).count() > 1)
+        .await;
     assert_eq!(rig.sim.requests(route).len(), sent, "what has not changed is not registered again");
     rig.stop().await;
 }
@@ -380,5 +410,74 @@ async fn what_is_answered_on_irc_is_shown_by_the_button() {
     let mallory = manager(&rig.sim, "mallory");
     let paused = mallory.slash("general", "pause", json!({ "agent": "spark" })).answer().await;
     assert!(!paused.is_ephemeral(), "{}", paused.content);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_that_comes_late_is_for_whoever_asked_alone() {
+    // What is asked is so old when it comes that it is announced before anything is done.
+    let sim = Discord::builder().clock_behind(Duration::from_millis(2300)).start().await;
+    let mut rig = Rig::on(sim).await;
+    let (olga, vera) = (manager(&rig.sim, "olga"), manager(&rig.sim, "vera"));
+    let paused = olga.slash("general", "pause", json!({ "agent": "spark" }));
+    assert_eq!(paused.acknowledged().await.kind, 5);
+    assert!(!paused.answer().await.is_ephemeral());
+    // Refused for what the agent does: nobody knows before it is tried.
+    let again = olga.slash("general", "pause", json!({ "agent": "spark" }));
+    let told = again.followups(1).await;
+    assert!(told[0].is_ephemeral() && told[0].content.contains("already paused"), "{told:?}");
+    let announced = again.now().original.expect("it was announced");
+    rig.sim.message(announced, |message| message.deleted).await;
+    // Refused for who asks: that is known at once.
+    let refused = vera.slash("general", "pause", json!({ "agent": "quick" }));
+    assert!(refused.acknowledged().await.ephemeral);
+    assert!(refused.answer().await.content.contains("operator"));
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_agents_are_completed_in_time_and_the_best_first() {
+    const AGENTS: usize = 1_000;
+    /// Discord waits for three seconds; a machine that does much else at once is given the most of them.
+    const IN_TIME: Duration = Duration::from_secs(2);
+    // It may make no channels: a thousand of them are not what is looked at.
+    let sim =
+        Discord::builder().bot_permissions(permission::BOT & !permission::MANAGE_CHANNELS).start().await;
+    let mut rig = Rig { sim, dir: tempfile::tempdir().expect("a folder"), stage: None };
+    let mut config = rig.config();
+    let mut spec = config.agents.remove(0);
+    config.agents = (0..AGENTS)
+        .map(|number| {
+            spec.name = AgentName::new(&format!("worker-{number:04}")).expect("a good name");
+            spec.clone()
+        })
+        .collect();
+    rig.stage = Some(Stage::open(config, Options::default()).await);
+    rig.listens().await;
+    let olga = manager(&rig.sim, "olga");
+    let typed = |text: &str| olga.autocompletes("general", "pause", "agent", text, json!({}));
+    for (text, count, first) in [
+        ("", 25, "worker-0000"),
+        ("worker-07", 25, "worker-0700"),
+        ("worker-0742", 1, "worker-0742"),
+        ("742", 1, "worker-0742"),
+        ("wrk99", 19, "worker-0099"),
+        ("wroker-0742", 1, "worker-0742"),
+        ("nothing-like-it", 0, ""),
+    ] {
+        let asked = typed(text);
+        let names: Vec<String> = asked.choices().await.into_iter().map(|(name, _)| name).collect();
+        assert!(asked.latency().await < IN_TIME, "{text}");
+        assert_eq!(names.first().map_or("", String::as_str), first, "{text}: {names:?}");
+        assert!(
+            names.len() == count || (text.starts_with("wr") && (1..=25).contains(&names.len())),
+            "{text}: {names:?}"
+        );
+    }
+    // All at once, as people type.
+    let asked: Vec<_> = "worker-0742".char_indices().map(|(end, _)| typed(&"worker-0742"[..=end])).collect();
+    for asked in asked {
+        assert!(asked.latency().await < IN_TIME && asked.choices().await.len() <= 25);
+    }
     rig.stop().await;
 }

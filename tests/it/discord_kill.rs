@@ -125,14 +125,14 @@ impl Field {
 }
 
 /// What a worker is told to have done, in the order of its posts. What was deleted counts: it was seen.
-fn done<'a>(state: &'a State, worker: &str) -> impl Iterator<Item = &'a str> {
+pub(crate) fn done<'a>(state: &'a State, worker: &str) -> impl Iterator<Item = &'a str> {
     let channel = state.channel(worker).map(|channel| channel.id);
     let posts = state.messages.values().filter(move |message| Some(message.channel) == channel);
     posts.flat_map(|message| message.content.lines()).filter(|line| line.starts_with("done "))
 }
 
 /// Posts with buttons in the calm one's channel.
-fn prompts(state: &State) -> impl Iterator<Item = &Message> {
+pub(crate) fn prompts(state: &State) -> impl Iterator<Item = &Message> {
     state
         .posts("calm")
         .filter(|message| message.buttons().iter().any(|button| button.label.contains("Resume")))

@@ -69,7 +69,7 @@ pub(crate) fn settings(network: IrcNetwork) -> Settings {
     Settings {
         network,
         name: "herder".to_owned(),
-        needs_account: true,
+        needs_account: Arc::new(|| true),
         is_operator,
         patience: Patience::default(),
         memory: Memory::default(),

@@ -41,8 +41,15 @@ fn added(name: &str) -> Entry {
 
 fn queued(id: u64, text: &str) -> Entry {
     let at = Timestamp::from_millis(7);
-    let work =
-        Work { id: WorkId(id), kind: WorkKind::Message, text: text.into(), by: ann(), at, attempts: 0 };
+    let work = Work {
+        id: WorkId(id),
+        kind: WorkKind::Message,
+        text: text.into(),
+        by: ann(),
+        at,
+        attempts: 0,
+        card: None,
+    };
     Entry::Agent(Event::Queued { work })
 }
 

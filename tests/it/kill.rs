@@ -1,14 +1,17 @@
-//! A counting test: herder is killed with -9 at random moments under load, again and again, and at the end everything
-//! that was acknowledged is accounted for.
+//! A counting test: herder is killed with -9 at random moments under load, again and again, while somebody commands an agent
+//! over IRC whose sessions do not end by themselves and leave children in sessions of their own. After every kill what was
+//! acknowledged holds, and before every spawn nothing is left of the session before; at the end everything is accounted for.
 //!
 //! `HERDER_KILLS` sets how often (200); `HERDER_SEED` repeats a run.
+
+mod accounts;
+mod commanding;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use herder::chat::embedded_ircd::{self, Server};
@@ -19,16 +22,41 @@ use herder::journal::{self, Journal, Stream};
 use herder::local::{self, Request};
 use tokio::sync::Semaphore;
 
-use crate::stage::{PATIENCE, Person, said};
+use accounts::{Ledger, everything_is_heard, is_accounted_for, listen};
+use commanding::{command, is_paused, number_of, tasks_are_as_told};
 
-/// Lines that one window holds: what may be seen twice after a kill.
-const WINDOW: usize = 4;
+use crate::stage::{PATIENCE, Person};
 
 /// Jobs of one worker that are under way at once: few enough that what is owed to its channel is never collapsed.
 const UNDER_WAY: usize = 3;
 
 /// Kills after which herder may catch up.
 const KILLS_IN_A_ROW: u64 = 4;
+
+/// The agent that is commanded over IRC.
+const LONG: &str = "long";
+
+/// Notes what is left of earlier sessions of the same agent, by their marker, before it does anything else. A process of
+/// its own that begins or ends meanwhile shows an empty environment for a moment, so the marker is read once more.
+const ALONE: &str = r#"
+ours="^HERDER_SESSION=${HERDER_SESSION%/*}/"
+found=$(grep -lszE "$ours" /proc/[0-9]*/environ | xargs -r grep -Lsz "^HERDER_SESSION=$HERDER_SESSION\$")
+for file in $found; do
+    marker=$(tr '\0' '\n' 2>/dev/null < "$file" | grep '^HERDER_SESSION=')
+    case $marker in
+        "" | "HERDER_SESSION=$HERDER_SESSION") ;;
+        *) echo "$1 has company: $file, $marker" >> violations ;;
+    esac
+done
+"#;
+
+/// Works until it is ended, with a child in a session of its own that has the lock as well.
+const LONG_WORKER: &str = r#"
+exec 9>"lock.$1"
+flock -n 9 || echo "$1 runs twice" >> violations
+setsid sleep 600 &
+sleep 600
+"#;
 
 const WORKERS: [&str; 2] = ["worker-a", "worker-b"];
 
@@ -89,7 +117,8 @@ impl Field {
         };
         let server = Server::start(options).await.unwrap();
         let config = dir.path().join("bot.toml");
-        std::fs::write(dir.path().join("worker.sh"), WORKER).unwrap();
+        std::fs::write(dir.path().join("worker.sh"), format!("{ALONE}{WORKER}")).unwrap();
+        std::fs::write(dir.path().join("long.sh"), format!("{ALONE}{LONG_WORKER}")).unwrap();
         std::fs::write(&config, configuration(dir.path(), server.address().port())).unwrap();
         let socket = dir.path().join("data").join(local::FILE_NAME);
         Self { dir, server, config, socket }
@@ -128,55 +157,21 @@ fn configuration(dir: &Path, port: u16) -> String {
     };
     let mut text = format!(
         "name = \"herder\"\ndata_dir = \"data\"\n[[irc]]\nname = \"test\"\nserver = \"127.0.0.1\"\nport = {port}\ntls = false\n\
-         [supervisor]\nstop_grace = \"1s\"\nprocess_backoff = {{ base = \"1h\", cap = \"1h\" }}\n"
+         [access]\noperators = [\"irc-mask:test:boss!*@localhost\"]\n[supervisor]\nstop_grace = \"1s\"\nprocess_backoff = {{ base = \"1h\", cap = \"1h\" }}\n"
     );
     for worker in WORKERS {
         text += &agent(worker, &format!("[\"sh\", \"worker.sh\", \"{worker}\"]"));
     }
+    text += &agent(LONG, &format!("[\"sh\", \"long.sh\", \"{LONG}\"]"));
     text += &agent("calm", "[\"sh\", \"-c\", \"echo calm ran >> violations\"]");
     text += &agent("waiter", "[\"sh\", \"-c\", \"exit 3\"]");
     text
 }
 
-/// What everybody writes down.
-#[derive(Default)]
-struct Ledger {
-    /// Jobs that herder acknowledged.
-    acknowledged: Mutex<BTreeSet<String>>,
-    /// What was said, in order, in which life of herder.
-    heard: Mutex<Vec<(u64, String)>>,
-    /// Jobs that take up room until they are heard to be done.
-    owed: Mutex<BTreeSet<String>>,
-    over: AtomicBool,
-}
-
-impl Ledger {
-    /// Gives back the room that a job took up, once.
-    fn settle(&self, job: &str, room: &Semaphore) {
-        if self.owed.lock().unwrap().remove(job) {
-            room.add_permits(1);
-        }
-    }
-
-    /// Acknowledged jobs that nobody was told about, whether they ran, and what was heard last.
-    fn unheard(&self, field: &Field) -> String {
-        let heard = self.heard.lock().unwrap();
-        let done: BTreeSet<&str> = heard.iter().filter_map(|(_, text)| text.strip_prefix("done ")).collect();
-        let acknowledged = self.acknowledged.lock().unwrap();
-        let missing: Vec<_> = acknowledged.iter().filter(|job| !done.contains(job.as_str())).collect();
-        let runs: Vec<_> = field.lines("runs").into_iter().filter(|run| missing.contains(&run)).collect();
-        let last = &heard[heard.len().saturating_sub(60)..];
-        let collapsed: Vec<_> = heard.iter().filter(|(_, text)| text.contains("while away")).collect();
-        format!(
-            "posts are missing for {missing:?}; collapsed {collapsed:?}; runs {runs:?}; heard last: {last:#?}"
-        )
-    }
-}
-
 /// Gives one worker jobs until it is told that it is over.
 async fn load(field: Arc<Field>, ledger: Arc<Ledger>, worker: &'static str, room: Arc<Semaphore>) {
     let mut number = 0;
-    while !ledger.over.load(Ordering::SeqCst) {
+    while !ledger.is_over() {
         let Ok(Ok(permit)) = tokio::time::timeout(Duration::from_millis(100), room.acquire()).await else {
             continue;
         };
@@ -187,45 +182,34 @@ async fn load(field: Arc<Field>, ledger: Arc<Ledger>, worker: &'static str, room
         ledger.owed.lock().unwrap().insert(job.clone());
         match field.ask("task add", &[worker, &job]).await {
             Some(answer) if answer.ok => {
-                ledger.acknowledged.lock().unwrap().insert(job);
+                let task = number_of(&answer.lines.join(" ")).expect("an answer names the task");
+                ledger.acknowledged.lock().unwrap().insert(job, task);
             }
             Some(answer) => panic!("{job} was refused: {:?}", answer.lines),
             // herder may have it all the same: then its lines come, and take part in what may be owed.
-            None if has(&field, worker, &job).await => {}
-            None => ledger.settle(&job, &room),
+            None => match task_of(&field, worker, &job).await {
+                Some(task) => {
+                    ledger.acknowledged.lock().unwrap().insert(job, task);
+                }
+                None => ledger.settle(&job, &room),
+            },
         }
     }
 }
 
-/// Whether herder, which went away before it answered, knows of the job.
-async fn has(field: &Field, worker: &str, job: &str) -> bool {
+/// The task that a herder which went away before it answered has made of the job, if it has.
+async fn task_of(field: &Field, worker: &str, job: &str) -> Option<u64> {
     let started = std::time::Instant::now();
     while started.elapsed() < PATIENCE {
         if let Some(answer) = field.ask("task list", &[worker]).await {
-            return answer.data.is_some_and(|data| data.to_string().contains(job));
+            let tasks = answer.data.as_ref().and_then(serde_json::Value::as_array).cloned();
+            let mut works = tasks.into_iter().flatten().map(|task| task["work"].clone());
+            let work = works.find(|work| work["text"] == job);
+            return work.map(|work| work["id"].as_u64().expect("a task has a number"));
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     panic!("herder never came back\n{}", field.log());
-}
-
-/// Writes down what herder says about finished jobs, and gives their room back.
-async fn listen(mut person: Person, ledger: Arc<Ledger>, rooms: BTreeMap<&'static str, Arc<Semaphore>>) {
-    // The server says when a life is over, behind the last line of it.
-    let mut life = 0;
-    loop {
-        let line = person.expect_forever(|line| said(line).is_some() || line.contains(" QUIT ")).await;
-        let Some((_, to, text)) = said(&line) else {
-            life += 1;
-            continue;
-        };
-        ledger.heard.lock().unwrap().push((life, text.to_owned()));
-        if let Some(job) = text.strip_prefix("done ")
-            && let Some(room) = rooms.get(to.trim_start_matches('#'))
-        {
-            ledger.settle(job, room);
-        }
-    }
 }
 
 /// A small generator, so that a seed repeats the moments.
@@ -264,7 +248,7 @@ async fn nothing_acknowledged_is_lost_by_kills() {
     let mut moments = Moments::new(seed);
     let field = Arc::new(Field::new().await);
     let ledger = Arc::new(Ledger::default());
-    let channels = ["#worker-a", "#worker-b", "#calm"];
+    let channels = ["#worker-a", "#worker-b", "#calm", "#work"];
     let mut watcher = Person::join(field.server.address(), "watcher", None, &["#worker-a"]).await;
     let listener = Person::join(field.server.address(), "listener", None, &channels).await;
     let rooms: BTreeMap<_, _> = WORKERS.map(|worker| (worker, Arc::new(Semaphore::new(UNDER_WAY)))).into();
@@ -283,6 +267,8 @@ async fn nothing_acknowledged_is_lost_by_kills() {
             tokio::spawn(load(Arc::clone(&field), Arc::clone(&ledger), worker, Arc::clone(room)))
         })
         .collect();
+    let commanding =
+        tokio::spawn(command(Arc::clone(&field), Arc::clone(&ledger), Moments::new(seed.wrapping_add(1))));
     let mut herder = first;
     for kill in 0..kills {
         // What is owed after many kills in a row is collapsed, as it should be; here every line is counted.
@@ -304,10 +290,12 @@ async fn nothing_acknowledged_is_lost_by_kills() {
         );
         herder = field.start();
     }
-    ledger.over.store(true, Ordering::SeqCst);
+    ledger.over.send_replace(true);
     for load in loads {
         load.await.unwrap();
     }
+    let told = commanding.await.unwrap();
+    assert_eq!(Some(is_paused(&field).await), told.paused, "seed {seed}");
     let acknowledged = ledger.acknowledged.lock().unwrap().clone();
     everything_is_heard(&ledger, &acknowledged, &field).await;
     let after = countdown(&field).await;
@@ -319,11 +307,15 @@ async fn nothing_acknowledged_is_lost_by_kills() {
     assert_eq!(after, deadline, "seed {seed}: a countdown did not go on");
     assert_eq!(field.lines("violations"), Vec::<String>::new(), "seed {seed}");
     let runs: BTreeSet<String> = field.lines("runs").into_iter().collect();
-    let lost: Vec<_> = acknowledged.difference(&runs).collect();
+    let lost: Vec<_> = acknowledged.keys().filter(|job| !runs.contains(*job)).collect();
     assert!(lost.is_empty(), "seed {seed}: acknowledged and never run: {lost:?}");
-    only_windows_are_repeated(&ledger.heard.lock().unwrap(), seed);
+    is_accounted_for(&ledger.heard.lock().unwrap(), &acknowledged, seed);
     let journal = check_journal(&field).await;
     assert_eq!(left(&journal), Vec::<u32>::new(), "seed {seed}: orphans");
+    let long = journal.load::<Agent>(&Stream::Agent(AgentName::new(LONG).unwrap())).unwrap().state;
+    tasks_are_as_told(&told, &long, seed);
+    let kinds = &told.acknowledged;
+    assert!(kinds.len() == 4 && told.compared > 0, "seed {seed}: {kinds:?}, {} compared", told.compared);
     // A run that did next to nothing would prove next to nothing.
     assert!(acknowledged.len() as u64 > kills / 2, "only {} jobs were acknowledged", acknowledged.len());
 }
@@ -367,39 +359,6 @@ fn find<'a>(value: &'a serde_json::Value, key: &str) -> Option<&'a serde_json::V
     }
 }
 
-/// Waits until every acknowledged job was said to be done.
-async fn everything_is_heard(ledger: &Ledger, acknowledged: &BTreeSet<String>, field: &Field) {
-    let started = std::time::Instant::now();
-    loop {
-        let all_heard = {
-            let heard = ledger.heard.lock().unwrap();
-            let done: BTreeSet<&str> =
-                heard.iter().filter_map(|(_, text)| text.strip_prefix("done ")).collect();
-            acknowledged.iter().all(|job| done.contains(job.as_str()))
-        };
-        if all_heard {
-            return;
-        }
-        assert!(started.elapsed() < 3 * PATIENCE, "{}\n{}", ledger.unheard(field), field.log());
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
-/// A job is done once, so it is said once; a repeat must be among the last lines of the life that said it before.
-fn only_windows_are_repeated(heard: &[(u64, String)], seed: u64) {
-    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
-    for (index, (life, text)) in heard.iter().enumerate() {
-        if !text.starts_with("done ") {
-            continue;
-        }
-        let Some(before) = first.insert(text, index) else { continue };
-        let said_in = heard[before].0;
-        let later = heard[before + 1..].iter().take_while(|(life, _)| *life == said_in).count();
-        assert!(said_in < *life, "seed {seed}: {text} was said twice in one life");
-        assert!(later < WINDOW, "seed {seed}: {text} was repeated though {later} lines followed it");
-    }
-}
-
 /// The journal opens, misses nothing, and the paused agent is as it was.
 async fn check_journal(field: &Field) -> Journal {
     let settings = journal::Settings {
@@ -425,7 +384,7 @@ async fn check_journal(field: &Field) -> Journal {
 }
 
 /// Processes that carry this journal's marker.
-fn left(journal: &Journal) -> Vec<u32> {
+pub(crate) fn left(journal: &Journal) -> Vec<u32> {
     let marker = format!("HERDER_SESSION={}/", journal.id());
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     processes

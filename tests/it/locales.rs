@@ -1,21 +1,25 @@
 //! Every locale has the same messages with the same variables, and every notice and refusal reads well in each.
 
+mod board;
+mod reloads;
+mod samples;
+mod watching;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use herder::core::agent::Phase;
-use herder::core::event::{PauseReason, StopReason, WaitReason};
-use herder::core::id::{AccountName, AgentName, NetworkName, SessionId, WorkId};
-use herder::core::input::Clock;
-use herder::core::notice::{Halt, Notice, Refusal};
+use herder::core::detector::{Finding, Pattern};
+use herder::core::id::{AccountName, AgentName, NetworkName};
+use herder::core::notice::{Notice, Refusal};
 use herder::core::outcome::Category;
-use herder::core::spec::Runtime;
 use herder::core::time::Timestamp;
 use herder::core::usage::{Cap, Unit, Window};
-use herder::core::work::{Actor, TaskEnd, WorkKind};
+use herder::core::work::Actor;
 use herder::l10n::{LOCALES, Locale, Value};
 use jiff::tz::TimeZone;
 use regex::Regex;
+
+use samples::{notices, phases, refusals};
 
 /// 2026-03-01 10:20:30 UTC.
 const MORNING: Timestamp = Timestamp::from_millis(1_772_360_430_000);
@@ -36,18 +40,22 @@ macro_rules! variants {
 }
 
 variants!(every_notice, Notice:
-    Started Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
+    Started WorkspaceSeen Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
     DoNotRestart PausedWithAccount AccountBlocked
-    AccountOpened TimedOut TaskFailed TaskBlocked Notified Whispered ClockRanOut PermissionDenied NeedsIntervention BreakerClosed Degraded Survivors SupervisorPanicked
-    SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping Restarting Aborted Accepted Queued
-    QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved StoppedAll Away Collapsed NetworkDown
-    NetworkUp NetworkRefused ChannelUnavailable TopicDenied Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured StorageFailed DiskLow RevisionsMissing
+    AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased PartFailed Boarded TaskMoved TaskSplit BoardCancelled Notified Whispered ClockRanOut PermissionDenied PermissionAsked QuestionAsked
+    PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention BreakerClosed Degraded Survivors SupervisorPanicked
+    SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping Ended Restarting Aborted Accepted Queued
+    Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
+    QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved Reloaded NotReloaded StoppedAll Away Collapsed NetworkDown
+    NetworkUp NetworkRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured StorageFailed DiskLow RevisionsMissing
     ShuttingDown
 );
 
 variants!(every_refusal, Refusal:
-    AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed
-    AgentExists NoSuchAgent Fault Invalid
+    AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver TaskRunning TaskMoving TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed
+    AgentExists NoSuchAgent Fault NoSuchAsk AskOver WrongAnswer NoRule NoSuchRule TooManyAsks NoSession Invalid
+    WorkTooLong WhisperTooLong NameKept HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown
+    EscalationAnswered AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber
 );
 
 fn spark() -> AgentName {
@@ -68,254 +76,6 @@ fn cap(window: Window, unit: Unit) -> Cap {
 
 fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
-}
-
-/// How sessions end, in status posts.
-fn status_notices() -> Vec<Notice> {
-    use Notice as N;
-    let (agent, account, detail) = (spark(), openai(), "API error 500".to_owned());
-    let completed = |turns, cost_usd, duration| N::Completed { agent: spark(), duration, turns, cost_usd };
-    let by_account = |category| N::PausedWithAccount { agent: spark(), account: openai(), category };
-    let clock = |clock| N::ClockRanOut {
-        agent: spark(),
-        clock,
-        evidence: "no event for 5m, no tool open".to_owned(),
-    };
-    vec![
-        N::Started { agent: agent.clone(), work: "benchmark nemotron\non every driver".to_owned() },
-        completed(0, 0.0, seconds(45)),
-        completed(1, 0.0, seconds(119)),
-        completed(3, 0.1234, seconds(3780)),
-        completed(1200, 1234.5, seconds(100_000)),
-        N::Crashed { agent: agent.clone(), detail: detail.clone(), restart_in: seconds(10) },
-        N::Crashed { agent: agent.clone(), detail: String::new(), restart_in: seconds(300) },
-        N::RateLimited { agent: agent.clone(), resume_in: seconds(42) },
-        N::Permanent { agent: agent.clone(), detail: "no such model!".to_owned(), restart_in: seconds(10) },
-        N::Billing { agent: agent.clone(), account: account.clone() },
-        N::Auth { agent: agent.clone() },
-        N::Budget { agent: agent.clone() },
-        N::CapReached { agent: agent.clone(), cap: cap(Window::Day, Unit::Usd), limit: 5.0, used: 5.25 },
-        N::CapReached {
-            agent: agent.clone(),
-            cap: cap(Window::Session, Unit::Tokens),
-            limit: 2_000_000.0,
-            used: 2_000_017.0,
-        },
-        N::CapNear {
-            agent: agent.clone(),
-            cap: cap(Window::Hour, Unit::Usd),
-            limit: 5.0,
-            used: 4.2,
-            percent: 80,
-        },
-        N::CapWaived { agent: agent.clone(), cap: cap(Window::Day, Unit::Tokens), limit: 10_000.0 },
-        N::SharedCapReached {
-            account: Some(openai()),
-            cap: cap(Window::Day, Unit::Usd),
-            limit: 50.0,
-            used: 50.5,
-        },
-        N::SharedCapReached { account: None, cap: cap(Window::Hour, Unit::Usd), limit: 50.0, used: 50.5 },
-        N::SharedCapNear {
-            account: None,
-            cap: cap(Window::Day, Unit::Tokens),
-            limit: 50_000.0,
-            used: 42_000.0,
-            percent: 80,
-        },
-        N::SharedCapWaived { account: Some(openai()), cap: cap(Window::Day, Unit::Usd), limit: 100.0 },
-        N::Spiked { agent: agent.clone(), unit: Unit::Usd, used: 4.5, usual: 1.25 },
-        N::PriceUnknown { agent: agent.clone(), model: "gpt-5.4".to_owned(), assumed: true },
-        N::PriceUnknown { agent: agent.clone(), model: String::new(), assumed: false },
-        N::DoNotRestart { agent: agent.clone(), detail: "exit code 2".to_owned() },
-        by_account(Category::Billing),
-        by_account(Category::Auth),
-        by_account(Category::Budget),
-        N::AccountBlocked { account: account.clone(), category: Category::Billing, agent: agent.clone() },
-        N::AccountOpened { account, by: "alice".to_owned() },
-        N::TimedOut { agent: agent.clone(), limit: seconds(1800), restart_in: seconds(10) },
-        N::TaskFailed { agent: agent.clone(), task: WorkId(7), detail },
-        N::TaskBlocked {
-            agent: agent.clone(),
-            task: WorkId(7),
-            detail: "no access to the registry".to_owned(),
-        },
-        N::Notified { agent: agent.clone(), detail: "the disk of the test machine is full".to_owned() },
-        clock(Clock::Startup),
-        clock(Clock::Silence),
-        clock(Clock::Tool),
-        clock(Clock::Task),
-        clock(Clock::Heartbeat),
-        N::PermissionDenied { agent: agent.clone(), what: "/bin/bash -lc 'touch made'".to_owned() },
-        intervention(false),
-        intervention(true),
-        N::BreakerClosed { agent: agent.clone() },
-        N::Degraded { agent: agent.clone(), crashes: 1, window: seconds(1800) },
-        N::Degraded { agent: agent.clone(), crashes: 6, window: seconds(1800) },
-        N::Survivors { agent: agent.clone(), pids: vec![4711] },
-        N::Survivors { agent: agent.clone(), pids: vec![4711, 4712] },
-        N::SupervisorPanicked { agent: agent.clone(), restart_in: seconds(2) },
-        N::SupervisorGaveUp { agent: agent.clone(), reason: "revision 12 is damaged".to_owned() },
-        N::Paused { agent: agent.clone() },
-        N::Interrupted { agent },
-        N::WorkLine { line: "FAIL 7 timeout".to_owned() },
-    ]
-}
-
-/// Answers to accepted commands.
-fn answer_notices() -> Vec<Notice> {
-    use Notice as N;
-    let (agent, work) = (spark(), WorkId(7));
-    let stopping = |reason| N::Stopping { agent: spark(), reason };
-    let queued = |kind, why| N::QueuedWhilePaused { agent: spark(), work: WorkId(7), kind, position: 3, why };
-    vec![
-        N::Whispered { agent: agent.clone() },
-        N::Pausing { agent: agent.clone() },
-        N::Resuming { agent: agent.clone(), trial: false },
-        N::Resuming { agent: agent.clone(), trial: true },
-        stopping(StopReason::Pause),
-        stopping(StopReason::Abort),
-        stopping(StopReason::Restart),
-        stopping(StopReason::StopAll),
-        stopping(StopReason::Cancel),
-        stopping(StopReason::Remove),
-        stopping(StopReason::Account(Category::Auth)),
-        stopping(StopReason::Hung),
-        stopping(StopReason::Cap(cap(Window::Day, Unit::Usd))),
-        N::Restarting { agent: agent.clone() },
-        N::Aborted { agent: agent.clone(), work: "benchmark nemotron".to_owned() },
-        N::Accepted { agent: agent.clone(), work, kind: WorkKind::Message },
-        N::Accepted { agent: agent.clone(), work, kind: WorkKind::Task },
-        N::Queued { agent: agent.clone(), work, kind: WorkKind::Message, position: 1 },
-        N::Queued { agent: agent.clone(), work, kind: WorkKind::Task, position: 2 },
-        queued(WorkKind::Message, Halt::Paused(PauseReason::Person(alice()))),
-        queued(WorkKind::Task, Halt::Paused(PauseReason::Failure(Category::Auth))),
-        queued(WorkKind::Message, Halt::NeedsIntervention),
-        queued(WorkKind::Message, Halt::Degraded),
-        queued(WorkKind::Task, Halt::Waiting(MORNING)),
-        queued(WorkKind::Message, Halt::Waiting(MORNING)),
-        N::Steering { agent: agent.clone(), work },
-        N::Reworded { agent: agent.clone(), work: "fix the *other* tests".to_owned() },
-        N::Withdrawn { agent: agent.clone(), work: "fix the tests".to_owned() },
-        N::Cleared { agent: agent.clone(), count: 1 },
-        N::Cleared { agent: agent.clone(), count: 4 },
-        N::TaskEnded { agent: agent.clone(), task: work, end: TaskEnd::Done },
-        N::TaskEnded { agent: agent.clone(), task: work, end: TaskEnd::Failed },
-        N::TaskEnded { agent: agent.clone(), task: work, end: TaskEnd::Cancelled },
-        N::TaskEnded { agent: agent.clone(), task: work, end: TaskEnd::Blocked },
-        N::AgentAdded { agent: agent.clone(), runtime: Runtime::Claude },
-        N::AgentEdited { agent: agent.clone() },
-        N::AgentRemoved { agent: agent.clone(), works: 0 },
-        N::AgentRemoved { agent: agent.clone(), works: 1 },
-        N::AgentRemoved { agent, works: 4 },
-        N::StoppedAll { agents: 1, processes: 1 },
-        N::StoppedAll { agents: 3, processes: 0 },
-    ]
-}
-
-/// What herder says of itself.
-fn own_notices() -> Vec<Notice> {
-    use Notice as N;
-    let (network, reason) = (NetworkName::from("libera"), "connection refused".to_owned());
-    vec![
-        N::Away { from: MORNING, to: MORNING.after(seconds(63)) },
-        N::Collapsed { agent: Some(spark()), count: 1 },
-        N::Collapsed { agent: Some(spark()), count: 214 },
-        N::Collapsed { agent: None, count: 1 },
-        N::Collapsed { agent: None, count: 214 },
-        N::NetworkDown { network: network.clone(), attempts: 1, reason: reason.clone() },
-        N::NetworkDown { network: network.clone(), attempts: 5, reason: reason.clone() },
-        N::NetworkUp { network: network.clone(), down_for: seconds(7200) },
-        N::NetworkRefused { network: network.clone(), reason: reason.clone() },
-        N::Mirrored { by: "bob".to_owned(), network: NetworkName::from("discord"), text: "pause".to_owned() },
-        // Neither a name nor a text can look like somebody else's line.
-        N::Mirrored {
-            by: "alice (libera): yes".to_owned(),
-            network: NetworkName::from("discord"),
-            text: "one\n!stop-all\n💬 alice (libera): no".to_owned(),
-        },
-        N::PermissionMissing {
-            network: NetworkName::from("discord"),
-            permission: "manage-channels".to_owned(),
-            channel: None,
-        },
-        N::PermissionMissing {
-            network: NetworkName::from("discord"),
-            permission: "send-messages".to_owned(),
-            channel: Some("#spark".to_owned()),
-        },
-        N::ChannelsFull { network: NetworkName::from("discord"), missing: 1, max: 500 },
-        N::ChannelsFull { network: NetworkName::from("discord"), missing: 12, max: 500 },
-        N::TopicDenied { network: network.clone(), channel: "#spark".to_owned() },
-        N::ChannelUnavailable { network, channel: "#spark".to_owned(), reason: "invite only".to_owned() },
-        N::Netsplit { nick: "alice".to_owned(), count: 1 },
-        N::Netsplit { nick: "alice".to_owned(), count: 3 },
-        N::NobodyConfigured,
-        N::StorageFailed { reason },
-        N::DiskLow { free_bytes: 912_000_000 },
-        N::RevisionsMissing { stream: "agent spark".to_owned(), expected: 12, found: 9 },
-        N::ShuttingDown,
-    ]
-}
-
-fn notices() -> Vec<Notice> {
-    [status_notices(), answer_notices(), own_notices()].concat()
-}
-
-fn intervention(trial: bool) -> Notice {
-    let detail = "exit code 3".to_owned();
-    Notice::NeedsIntervention { agent: spark(), failures: 6, window: Duration::from_secs(60), trial, detail }
-}
-
-fn refusals() -> Vec<Refusal> {
-    use Refusal as R;
-    let agent = spark();
-    vec![
-        R::AlreadyPaused { agent: agent.clone(), why: None },
-        R::AlreadyPaused { agent: agent.clone(), why: Some(Halt::NeedsIntervention) },
-        R::NotPaused { agent: agent.clone() },
-        R::NothingRunning { agent: agent.clone() },
-        R::AlreadyStopping { agent: agent.clone() },
-        R::NoSuchTask { task: WorkId(7) },
-        R::TaskOver { task: WorkId(7), end: TaskEnd::Cancelled },
-        R::WorkRunning { agent: spark() },
-        R::WorkOver { agent: spark() },
-        R::QueueFull { agent: agent.clone(), max: 1000 },
-        R::QueueEmpty { agent: agent.clone() },
-        R::EmptyWork { agent: agent.clone() },
-        R::NoTask { agent: agent.clone() },
-        R::WhispersFull { agent: agent.clone(), max: 50 },
-        R::Removed { agent: agent.clone() },
-        R::AgentExists { agent: agent.clone() },
-        R::NoSuchAgent { agent: "sparc".to_owned(), nearest: None },
-        R::NoSuchAgent { agent: "sparc".to_owned(), nearest: Some(agent.clone()) },
-        R::Fault { agent },
-        R::Invalid { what: "workspace".to_owned(), why: "there is no folder /srv/spark".to_owned() },
-    ]
-}
-
-fn phases() -> Vec<Phase> {
-    let session = SessionId(1);
-    let until = MORNING.after(seconds(42));
-    let paused = |reason| Phase::Paused { reason };
-    vec![
-        Phase::Idle,
-        Phase::Starting { session },
-        Phase::Running { session },
-        Phase::Stopping { session, reason: StopReason::Abort },
-        Phase::Stopping { session, reason: StopReason::Account(Category::Budget) },
-        Phase::Waiting { until, reason: WaitReason::Backoff(Category::Transient) },
-        Phase::Waiting { until, reason: WaitReason::RateLimit },
-        Phase::Waiting { until, reason: WaitReason::Rest },
-        paused(PauseReason::Person(alice())),
-        paused(PauseReason::Failure(Category::Billing)),
-        paused(PauseReason::Account(Category::Auth)),
-        paused(PauseReason::Survivors),
-        paused(PauseReason::Cap(cap(Window::Hour, Unit::Tokens))),
-        Phase::NeedsIntervention,
-        Phase::Degraded,
-        Phase::Removed,
-    ]
 }
 
 const CATEGORIES: [Category; 16] = [
@@ -412,21 +172,88 @@ fn every_message_formats_without_a_hole() {
 #[test]
 fn every_notice_and_refusal_in_every_locale() {
     every_notice(&notices());
-    every_refusal(&refusals());
+    every_refusal(&[refusals(), watching::refusals()].concat());
     for (name, _) in LOCALES {
         let locale = locale(name);
         let mut said: Vec<String> = notices().iter().map(|notice| locale.notice(notice)).collect();
         said.push(String::new());
-        said.extend(refusals().iter().map(|refusal| locale.refusal(refusal)));
+        let refusals = [refusals(), watching::refusals()].concat();
+        said.extend(refusals.iter().map(|refusal| locale.refusal(refusal)));
         said.push(String::new());
         said.extend(phases().iter().map(|phase| locale.phase(phase, MORNING)));
         said.push(String::new());
         said.extend(CATEGORIES.map(|category| locale.category(category)));
+        said.push(String::new());
+        said.extend(crate::reasons::every().into_iter().map(|own| locale.detail(&own.into())));
         for text in &said {
             assert!(!text.contains("{$"), "a hole in {name}: {text}");
         }
         insta::assert_snapshot!(format!("said-in-{name}"), said.join("\n"));
     }
+}
+
+fn one_finding_each() -> [Finding; 7] {
+    let command = "cargo bench --bench nemotron".to_owned();
+    [
+        Finding::SameCommand { command, times: 4, failed: true },
+        Finding::SameCall { tool: "Read".to_owned(), what: "src/lib.rs".to_owned(), times: 5 },
+        Finding::SameEdit { file: "src/lib.rs".to_owned(), times: 3, failed: true },
+        Finding::SameError { error: "error: linker `cc` not found".to_owned(), times: 5, edited: true },
+        Finding::SameWords { words: "Let me run the tests once more.".to_owned(), times: 4 },
+        Finding::NoChange { turns: 14, idle: 10 },
+        Finding::LongGaps { times: 3, longest_ms: 840_000 },
+    ]
+}
+
+#[test]
+fn every_finding_in_every_locale() {
+    assert_eq!(one_finding_each().map(|finding| finding.pattern()), Pattern::ALL);
+    let said = |name: &str| {
+        let locale = locale(name);
+        one_finding_each().map(|finding| locale.finding(&finding)).join("\n")
+    };
+    insta::assert_snapshot!(said("en-US"), @r"
+    Retried same approach 4 times.
+    Retried same approach 5 times.
+    Made the same edit 3 times.
+    Ran into the same error 5 times.
+    Said the same 4 times without doing anything new.
+    Changed no file in 14 turns, mostly repeating itself or failing.
+    Fell silent 3 times in the middle of its work, once for 14m.
+    ");
+    insta::assert_snapshot!(said("de"), @r"
+    Hat denselben Ansatz 4-mal versucht.
+    Hat denselben Ansatz 5-mal versucht.
+    Hat dieselbe Änderung 3-mal gemacht.
+    Ist 5-mal auf denselben Fehler gestoßen.
+    Hat 4-mal dasselbe gesagt, ohne etwas Neues zu tun.
+    Hat in 14 Runden keine Datei geändert und sich meist nur wiederholt oder ist gescheitert.
+    Hat 3-mal mitten in der Arbeit geschwiegen, einmal 14 min lang.
+    ");
+    insta::assert_snapshot!(said("ja"), @r"
+    同じ方法を 4 回繰り返しました。
+    同じ方法を 5 回繰り返しました。
+    同じ編集を 3 回繰り返しました。
+    同じエラーに 5 回突き当たりました。
+    新しいことをせずに同じことを 4 回言いました。
+    14 ターンの間ファイルを変更せず、ほとんどが繰り返しか失敗でした。
+    作業の途中で 3 回沈黙しました（最長 14分）。
+    ");
+}
+
+/// What the agent itself is told: in English, the language of the tools it works with.
+#[test]
+fn every_finding_as_its_agent_is_told() {
+    insta::assert_snapshot!(one_finding_each().map(|finding| finding.correction()).join("\n"), @r#"
+    You ran `cargo bench --bench nemotron` 4 times with the same failure and changed nothing between. It will not come out differently: find out why it does what it does, or try something else.
+    You called Read with `src/lib.rs` 5 times, got the same result and changed nothing between. You have that answer already: use it, or ask another question; if you cannot go on, say what you lack.
+    You tried the same edit of `src/lib.rs` 3 times, and it failed each time. Read the file as it is now, then decide once what it shall say.
+    In spite of your changes the same error came 5 times: `error: linker 'cc' not found`. Step back: read the error word by word, and check the assumption that all your attempts share.
+    You said nearly the same 4 times and did nothing new: "Let me run the tests once more". Do the next step now, or say plainly what keeps you from it.
+    No file has changed in your last 14 turns, and 10 of them only failed or repeated what you had done. Say what you know by now and what is still open, then do the smallest step that brings you on.
+    You fell silent 3 times in the middle of your work, once for 14 minutes, and no file has changed since. If something keeps you waiting, say what it is; otherwise go on.
+    "#);
+    insta::assert_snapshot!(one_finding_each()[0].stronger(), @"You were told, and it goes on. You ran `cargo bench --bench nemotron` 4 times with the same failure and changed nothing between. Do not do it once more: write down what you expected, what you saw instead and what could explain the difference, then take another way, or report that you are blocked. If this goes on, you are paused and a person is called.");
 }
 
 #[test]
@@ -439,13 +266,17 @@ fn the_words_of_the_contract_are_said_to_the_letter() {
             "⏳ **spark** is rate limited. Resuming in 42s…",
         ),
         (
-            Notice::Crashed { agent: agent.clone(), detail: "boom".to_owned(), restart_in: seconds(80) },
+            Notice::Crashed {
+                agent: agent.clone(),
+                detail: "boom".to_owned().into(),
+                restart_in: seconds(80),
+            },
             "❌ **spark** crashed: boom. Restarting in 80s…",
         ),
         (
             Notice::Permanent {
                 agent: agent.clone(),
-                detail: "bad model.".to_owned(),
+                detail: "bad model.".to_owned().into(),
                 restart_in: seconds(10),
             },
             "🚫 **spark** encountered a permanent error: bad model. Restarting in 10s…",
@@ -530,7 +361,7 @@ fn what_is_missing_never_panics() {
 #[test]
 fn free_text_cannot_break_out_of_its_sentence() {
     let hostile = format!("line\r\nQUIT :bye \u{1b}[31m{}", "x".repeat(1000));
-    let notice = Notice::Crashed { agent: spark(), detail: hostile, restart_in: seconds(10) };
+    let notice = Notice::Crashed { agent: spark(), detail: hostile.into(), restart_in: seconds(10) };
     let said = locale("en-US").notice(&notice);
     assert!(!said.contains(['\r', '\n', '\u{1b}']));
     assert!(said.ends_with("… Restarting in 10s…") && said.len() < 400, "{said}");

@@ -5,7 +5,9 @@
     reason = "a test's tasks end with its runtime and its clock is its own; the bans are for herder itself"
 )]
 
+mod acp_cli;
 mod agent_rig;
+mod board;
 mod claude_cli;
 mod cli;
 mod codex_cli;
@@ -15,32 +17,46 @@ mod conversation;
 mod conversation_servers;
 mod core_sim;
 mod demo;
+mod detector;
 mod discord;
+mod discord_asks;
+mod discord_beside_irc;
 mod discord_channels;
 mod discord_commands;
 mod discord_conversation;
 mod discord_delivery;
 mod discord_kill;
+
 mod discord_sim;
 mod drain;
 mod embedded_ircd;
+mod escalation;
+mod evaluator;
+mod evaluator_cli;
 mod irc;
 mod irc_rig;
 mod irc_servers;
 mod journal;
 mod kill;
 mod locales;
+mod matrix;
 mod mirrors;
 mod networks;
 mod outbox;
+mod reasons;
+mod recovery;
+mod reload;
 mod runtime;
 mod servers;
 #[expect(dead_code, reason = "a toolbox: what one theme does not need, another does")]
 #[path = "../sim/discord/mod.rs"]
 mod simulated_discord;
 mod spending;
+mod spending_cli;
 mod stage;
 mod storage_failure;
 mod supervisor;
 mod tidy;
 mod tools;
+mod turns;
+mod webhooks;

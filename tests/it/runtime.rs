@@ -8,6 +8,7 @@ mod codex;
 mod codex_wire;
 mod command;
 mod hangs;
+mod isolation;
 mod processes;
 mod replayed;
 
@@ -46,11 +47,14 @@ fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
     let mut spec = AgentSpec::new(agent.clone(), runtime, workspace.to_owned());
     spec.command = command.iter().map(|&word| word.to_owned()).collect();
     Launch {
+        always_ask: Vec::new(),
         agent,
         session: SessionId(1),
         spec: Arc::new(spec),
         prompt: "do it".to_owned(),
         conversation: None,
+        look: false,
+        state: None,
         conversed: herder::core::outcome::Usage::default(),
         marker: marker(),
         tools: None,
@@ -77,6 +81,7 @@ struct Running {
     marker: String,
     signals: Vec<Signal>,
     words: Vec<String>,
+    not_taken: Vec<WorkId>,
     beats: usize,
 }
 
@@ -88,22 +93,57 @@ impl Running {
     fn start_in(what: Launch, trees: ProcessTrees) -> Self {
         let marker = what.marker.clone();
         let driver = launch(what, trees.clone());
-        Self { driver, trees, marker, signals: Vec::new(), words: Vec::new(), beats: 0 }
+        Self {
+            driver,
+            trees,
+            marker,
+            signals: Vec::new(),
+            words: Vec::new(),
+            not_taken: Vec::new(),
+            beats: 0,
+        }
     }
 
     async fn order(&self, order: Order) {
         self.driver.orders.send(order).await.expect("the driver listens");
     }
 
-    async fn first_words(&mut self) {
-        while self.words.is_empty() {
-            let report = tokio::time::timeout(PATIENCE, self.driver.reports.recv());
-            match report.await.expect("the driver reports in time").expect("the driver runs") {
-                Report::Words(words) => self.words.push(words),
-                Report::Beat => self.beats += 1,
-                Report::Signal(signal) => self.signals.push(signal),
+    /// Takes in the next report; `None`: it was the last. A signal is answered as well.
+    async fn report(&mut self) -> Option<Option<Signal>> {
+        let report = tokio::time::timeout(PATIENCE, self.driver.reports.recv());
+        match report.await.expect("the driver reports in time")? {
+            Report::Beat => self.beats += 1,
+            Report::Words(words) => self.words.push(words),
+            Report::NotTaken { work } => self.not_taken.push(work),
+            Report::Signal(signal) => {
+                self.signals.push(signal.clone());
+                return Some(Some(signal));
             }
         }
+        Some(None)
+    }
+
+    async fn first_words(&mut self) {
+        while self.words.is_empty() {
+            self.report().await.expect("the driver runs");
+        }
+    }
+
+    /// Returns when everything ordered so far was looked at. Only for runtimes that take no message into a running turn: one
+    /// that is refused comes behind it.
+    async fn has_taken_orders(&mut self) {
+        let barrier = WorkId(u64::MAX);
+        self.order(Order::Steer { work: barrier, text: "is this taken?".to_owned() }).await;
+        while !self.not_taken.contains(&barrier) {
+            self.report().await.expect("the driver runs");
+        }
+        self.not_taken.retain(|work| *work != barrier);
+    }
+
+    async fn has_a_tool_open(&self) -> String {
+        let mut live = self.driver.live.clone();
+        let open = tokio::time::timeout(PATIENCE, live.wait_for(|live| live.tool.is_some()));
+        open.await.expect("in time").expect("it runs").tool.clone().unwrap_or_default()
     }
 
     async fn members(&self) -> Vec<Identity> {
@@ -114,14 +154,8 @@ impl Running {
     /// The next signal, and everything before it.
     async fn signal(&mut self) -> Option<Signal> {
         loop {
-            let report = tokio::time::timeout(PATIENCE, self.driver.reports.recv());
-            match report.await.expect("the driver reports in time")? {
-                Report::Beat => self.beats += 1,
-                Report::Words(words) => self.words.push(words),
-                Report::Signal(signal) => {
-                    self.signals.push(signal.clone());
-                    return Some(signal);
-                }
+            if let Some(signal) = self.report().await? {
+                return Some(signal);
             }
         }
     }
@@ -153,6 +187,27 @@ impl Running {
     }
 }
 
+/// Runs a session to its end and gives every request for permission this answer. What was asked for.
+async fn run_answering(what: Launch, allow: bool) -> (Outcome, Vec<String>) {
+    let mut running = Running::start(what);
+    running.spawned().await;
+    running.order(Order::Go).await;
+    let mut asked = Vec::new();
+    loop {
+        match running.signal().await.expect("it ends with its outcome") {
+            Signal::Asked { key, command, .. } => {
+                asked.push(command);
+                running.order(Order::Answer { key, allow }).await;
+            }
+            Signal::Ended { outcome, survivors } => {
+                assert!(survivors.is_empty(), "nothing survives: {survivors:?}");
+                return (*outcome, asked);
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Runs a session to its end.
 async fn run(what: Launch) -> (Outcome, Vec<Signal>, Vec<String>) {
     let mut running = Running::start(what);
@@ -173,8 +228,9 @@ def init(): say(type="system", subtype="init", session_id="c-1", model="m")
 def text(words): say(type="assistant", message=dict(id="m1", model="m", content=[dict(type="text", text=words)]))
 def result(words, **more): say(**(dict(type="result", subtype="success", is_error=False, num_turns=1, result=words, session_id="c-1", total_cost_usd=0.5) | more))
 def read():
-    line = sys.stdin.readline()
-    return json.loads(line) if line else None
+    for line in sys.stdin:
+        line = json.loads(line)
+        if line.get("request", dict()).get("subtype") != "initialize": return line
 first = read()
 {body}
 "#

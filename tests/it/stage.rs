@@ -114,8 +114,12 @@ pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpe
         policy: Policy { stop_grace: Duration::from_secs(1), ..Policy::default() },
         history: History::default(),
         tools: herder::config::Tools::default(),
+        evaluator: herder::config::Evaluator::builtin(),
+        webhooks: Vec::new(),
+        deadman: None,
         agents,
         secrets: Vec::new(),
+        redactor: herder::outbox::Redactor::default(),
         secret_variables: std::collections::BTreeSet::new(),
         embedded: false,
         warnings: Vec::new(),
@@ -143,6 +147,36 @@ pub(crate) fn scripted(agent: &str, dir: &Path, script: &[&str]) -> AgentSpec {
     spec
 }
 
+/// An agent that speaks claude's wire format and asks whether it may run `command`; then it says what it was told.
+pub(crate) fn asking(agent: &str, dir: &Path, command: &str) -> AgentSpec {
+    let script = r#"
+read -r work
+echo '{"type":"system","subtype":"init","session_id":"s"}'
+echo '{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"COMMAND"}}}'
+answer=none
+while [ $answer = none ] && read -r line; do
+  case $line in *'"allow"'*) answer=yes ;; *'"deny"'*) answer=no ;; esac
+done
+echo '{"type":"assistant","message":{"id":"m","model":"x","content":[{"type":"text","text":"was told '$answer'"}]}}'
+echo '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"was told '$answer'","session_id":"s","terminal_reason":"completed"}'
+while read -r line; do :; done
+"#;
+    let file = dir.join(format!("{agent}.sh"));
+    std::fs::write(&file, script.replace("COMMAND", command)).expect("a file can be written");
+    let name = AgentName::new(agent).expect("a good name");
+    let mut spec = AgentSpec::new(name, Runtime::Claude, dir.to_owned());
+    spec.command = vec!["sh".to_owned(), file.display().to_string()];
+    spec
+}
+
+/// The number in a post about what an agent asks.
+pub(crate) fn number_of(post: &str) -> String {
+    let words: Vec<&str> = post.split_whitespace().collect();
+    let named = words.windows(2).find(|pair| matches!(pair[0], "permission" | "question"));
+    let number = named.map(|pair| pair[1].trim_matches(|c: char| !c.is_ascii_digit()).to_owned());
+    number.unwrap_or_else(|| panic!("{post} names no number"))
+}
+
 /// A running herder.
 pub(crate) struct Stage {
     pub(crate) herder: Herder,
@@ -150,7 +184,8 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) async fn open(config: Config, options: Options) -> Self {
-        Self { herder: Herder::start(config, options).await.expect("herder starts") }
+        // Boxed, because what it is started with is large and every test holds it.
+        Self { herder: Box::pin(Herder::start(config, options)).await.expect("herder starts") }
     }
 
     /// Waits until a network stands as `wanted`, and says how. Links are shown, not announced: they are looked at.
@@ -207,9 +242,21 @@ impl Scene {
         agents: impl FnOnce(&Path) -> Vec<AgentSpec>,
         options: Options,
     ) -> Self {
+        Self::open_configured((server, options), nick, rooms, agents, |_| ()).await
+    }
+
+    /// As [`Scene::open_with`], with a configuration that `change` has the last word on.
+    pub(crate) async fn open_configured(
+        (server, options): (Server, Options),
+        nick: &str,
+        rooms: &[&str],
+        agents: impl FnOnce(&Path) -> Vec<AgentSpec>,
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let mut person = server_person(&server, nick, rooms).await;
-        let config = config(dir.path(), vec![embedded_network(&server)], agents(dir.path()));
+        let mut config = config(dir.path(), vec![embedded_network(&server)], agents(dir.path()));
+        change(&mut config);
         let stage = Stage::open(config, options).await;
         person.reaches("herder", rooms[0]).await;
         Self { dir, server, person, stage }

@@ -13,7 +13,8 @@ use herder::core::id::AgentName;
 use herder::journal::{self, Journal, Stream};
 use tokio_util::sync::CancellationToken;
 
-use crate::stage::{self, ALICE, PATIENCE, Person, Stage};
+use crate::simulated_discord::Discord;
+use crate::stage::{self, ALICE, Door, PATIENCE, Person, Stage};
 
 /// Set in the child that sees a small disk: the folder on it.
 const DISK: &str = "HERDER_TEST_SMALL_DISK";
@@ -72,8 +73,13 @@ async fn run_out_of_room(disk: PathBuf) {
     let mut alice =
         Person::join(server.address(), "alice", Some(ALICE), &["#spark", "#alerts", "#herder"]).await;
     let agents = vec![stage::shell("spark", &disk, "sleep 300"), stage::shell("flint", &disk, "cat")];
-    let config = stage::config(&disk, vec![stage::embedded_network(&server)], agents);
+    let sim = Discord::start().await;
+    let mut config = stage::config(&disk, vec![stage::embedded_network(&server)], agents);
+    config.discord = Some(stage::discord(&sim, Door::Plain));
     let stage = Stage::open(config, stage::inside(&server)).await;
+    for channel in ["spark", "alerts", "herder"] {
+        sim.channel(channel).await;
+    }
     alice.reaches("herder", "#spark").await;
     alice.say("#spark", "run").await;
     alice.hears("#spark", "🐜").await;
@@ -100,6 +106,12 @@ async fn run_out_of_room(disk: PathBuf) {
     let ended = tokio::time::timeout(PATIENCE, herder).await.expect("herder ends by itself").unwrap();
     assert!(ended.storage_failure.is_some(), "{ended:?}");
     assert_eq!(ended.processes_left, 0, "the agents are ended");
+    // On the other network too, where those who answer for it look.
+    for channel in ["alerts", "herder"] {
+        let posts = sim.posts(channel);
+        let told = posts.iter().filter(|post| post.contains("cannot write its journal")).count();
+        assert_eq!(told, 1, "told once in #{channel}: {posts:#?}");
+    }
 
     std::fs::remove_file(disk.join("rest")).unwrap();
     std::fs::write(disk.join("acknowledged"), acknowledged.join("\n")).unwrap();

@@ -8,15 +8,17 @@ use std::time::Duration;
 
 use herder::config::History;
 use herder::core::agent::Phase;
-use herder::core::event::{Event, WaitReason};
-use herder::core::id::{AgentName, NetworkName};
+use herder::core::event::{Event, StopReason, WaitReason};
+use herder::core::id::{AgentName, NetworkName, SessionId, WorkId};
 use herder::core::input::{Control, Input};
 use herder::core::notice::{Notice, Refusal};
 use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Runtime};
-use herder::core::work::{Actor, WorkKind};
-use herder::journal::{self, AuditEntry, Entry, FleetEvent, Journal, Stream};
+use herder::core::work::{Actor, Work, WorkKind};
+use herder::journal::{self, AuditEntry, Batch, Entry, FleetEvent, Journal, Stream, Write};
+use herder::outbox::Body;
 use herder::runtime::ProcessTrees;
+use herder::runtime::process::look;
 use herder::supervisor::{self, Asked, FaultInjection, Fleet, Settings, View};
 
 /// Long enough for a loaded machine; reached only when the test has failed.
@@ -34,13 +36,16 @@ impl House {
         let (journal, _) =
             tokio::task::spawn_blocking(move || Journal::open(&settings)).await.unwrap().unwrap();
         let fleet = supervisor::start(Settings {
+            redactor: herder::outbox::redact::Redactor::new(&[]),
             journal: journal.clone(),
             policy: Policy { stop_grace: Duration::from_secs(1), ..Policy::default() },
             networks: vec![NetworkName::from("test")],
+            listeners: Vec::new(),
             trees: ProcessTrees::new().unwrap(),
             agents,
             withheld: BTreeSet::new(),
             tools: None,
+            evaluator: None,
             fault,
         })
         .await
@@ -221,6 +226,72 @@ async fn stop_all_answers_with_no_process_left() {
         assert!(matches!(view.agent.phase, Phase::Paused { .. }), "{:?}", view.agent.phase);
         assert_eq!(view.agent.queue.len(), 1, "the work is kept");
     }
+    house.close().await;
+}
+
+/// What an earlier herder was at when it was killed: a session that was asked to stop, and its processes.
+async fn killed_while_stopping(dir: &Path, script: &str) -> tokio::process::Child {
+    let settings =
+        journal::Settings { ballast: 0, ..journal::Settings::new(dir.join("data"), History::default()) };
+    let (journal, _) = tokio::task::spawn_blocking(move || Journal::open(&settings)).await.unwrap().unwrap();
+    let mut left = tokio::process::Command::new("sh");
+    left.args(["-c", script]).env("HERDER_SESSION", format!("{}/spark/1", journal.id()));
+    let mut left = left.stdout(std::process::Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+    let mut told = String::new();
+    tokio::io::AsyncBufReadExt::read_line(
+        &mut tokio::io::BufReader::new(left.stdout.as_mut().unwrap()),
+        &mut told,
+    )
+    .await
+    .unwrap();
+    let process = look(left.id().unwrap()).unwrap().identity;
+    let (by, session) = (asked("test").audit.by, SessionId(1));
+    let work = Work {
+        id: WorkId(1),
+        kind: WorkKind::Message,
+        text: "run".to_owned(),
+        by: by.clone(),
+        at: herder::clock::now(),
+        attempts: 0,
+        card: None,
+    };
+    let events = vec![
+        Event::Added { spec: Box::new(shell("spark", dir, script)), by: by.clone() },
+        Event::Queued { work: work.clone() },
+        Event::SessionStarted { session, work, trial: false },
+        Event::ProcessStarted { session, pid: process.pid, started: process.started },
+        Event::StopRequested { session, reason: StopReason::Pause, by: Some(by) },
+    ];
+    let write = |stream, entries| Write { stream, expected_rev: None, entries };
+    let writes = vec![
+        write(Stream::Fleet, vec![Entry::Fleet(FleetEvent::AgentAdded { agent: name("spark") })]),
+        write(Stream::Agent(name("spark")), events.into_iter().map(Entry::Agent).collect()),
+    ];
+    let batch = Batch { at: herder::clock::now(), writes, ..Batch::default() };
+    journal.commit(batch).await.unwrap();
+    journal.close().await;
+    left
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_that_a_kill_of_herder_cut_short_is_over_and_said_after_the_next_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut left = killed_while_stopping(dir.path(), "sleep 300 & echo up; wait").await;
+    let house = House::open(dir.path(), Vec::new(), FaultInjection::default()).await;
+    // herder may have waited for it, as it does for what it adopts.
+    drop(left.wait().await);
+    let view = house.until("spark", |view| matches!(view.agent.phase, Phase::Paused { .. })).await;
+    assert_eq!((view.agent.queue.len(), view.agent.totals.failures), (1, 0), "the work is kept");
+    let owed = house.journal.undelivered(&NetworkName::from("test")).unwrap();
+    let said: Vec<String> = owed
+        .into_iter()
+        .filter_map(|post| match post.body {
+            Body::Notice(Notice::Ended { ended, left, .. }) => Some(format!("ended {ended}, {left} left")),
+            Body::Notice(Notice::Paused { .. }) => Some("paused".to_owned()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(said, ["ended 2, 0 left", "paused"]);
     house.close().await;
 }
 

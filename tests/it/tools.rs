@@ -3,7 +3,9 @@
 //! The agent is a shell that starts `herder mcp` as an agent's CLI would; the test is the CLI: it writes to the server's
 //! standard input and reads what it answers.
 
+mod asking;
 mod clis;
+mod killed;
 mod whispers;
 
 use std::fs::{File, OpenOptions};
@@ -123,7 +125,8 @@ async fn at_work(change: impl FnOnce(&mut AgentSpec)) -> (Scene, Client) {
         change(&mut spark);
         vec![spark, agent("flint", dir)]
     };
-    let mut scene = Scene::open("alice", &["#spark", "#flint", "#work", "#alerts", "#dev"], agents).await;
+    let mut scene =
+        Scene::open("alice", &["#spark", "#flint", "#work", "#alerts", "#dev", "#herder"], agents).await;
     scene.person.say("#spark", "look around").await;
     let client = Client::meet(scene.dir.path(), "spark").await;
     (scene, client)
@@ -155,9 +158,19 @@ async fn an_agent_speaks_and_reads_in_its_own_channels_alone() {
     client.does("irc_send", json!({ "text": "!stop-all" })).await;
     scene.person.hears("#spark", "<spark> !stop-all").await;
 
+    let heard = client.does("irc_read", json!({ "channel": "#work" })).await;
+    assert!(heard.contains("<spark (agent)>") && heard.contains("QUIT :bye"), "{heard}");
+    let last =
+        heard.lines().filter_map(|line| line.strip_prefix('[')?.split(']').next()?.parse::<u64>().ok()).max();
+    let last = last.expect("every line has its id");
+    let waits = json!({ "channel": "#work", "wait_seconds": 25, "after": last });
+    let waits = client.ask("tools/call", &json!({ "name": "irc_read", "arguments": waits }));
     scene.person.say("#work", "who has the cache?").await;
-    let heard = client.does("irc_read", json!({ "channel": "#work", "wait_seconds": 25, "after": 0 })).await;
-    assert!(heard.contains("<alice> who has the cache?") || heard.contains("spark (agent)"), "{heard}");
+    let (done, heard) = told(&client.answer(waits).await);
+    assert!(
+        done && heard.contains("<alice> who has the cache?") && !heard.contains("spark (agent)"),
+        "{heard}"
+    );
     let who = client.does("irc_who", json!({ "channel": "#work" })).await;
     assert!(who.contains("alice") && who.contains("herder"), "{who}");
     let topic = client.does("irc_topic", json!({})).await;
@@ -263,7 +276,7 @@ async fn nobody_calls_with_a_token_that_is_not_theirs() {
     let mut flints = Client::meet(scene.dir.path(), "flint").await;
     let tools = scene.dir.path().join("data/tools");
     let key = |agent: &str| -> Value {
-        let file = tools.join(format!("{agent}-1.json"));
+        let file = tools.join(format!("{agent}.json"));
         serde_json::from_slice(&std::fs::read(file).expect("a key")).expect("JSON")
     };
     let (spark, flint) = (key("spark"), key("flint"));
@@ -288,7 +301,7 @@ async fn nobody_calls_with_a_token_that_is_not_theirs() {
         assert!(answer["text"].as_str().is_some_and(|text| text.contains(why)), "{call}: {answer}");
     }
     // Another agent's key in an agent's own process.
-    std::fs::copy(tools.join("spark-1.json"), tools.join("flint-1.json")).expect("flint may write there");
+    std::fs::copy(tools.join("spark.json"), tools.join("flint.json")).expect("flint may write there");
     let why = flints.is_refused("irc_send", json!({ "text": "forged" })).await;
     assert!(why.contains("this key is not yours"), "{why}");
     client.does("irc_send", json!({ "text": "it is me" })).await;
@@ -296,7 +309,8 @@ async fn nobody_calls_with_a_token_that_is_not_theirs() {
     assert!(!scene.person.heard_in("#spark").iter().any(|line| line.contains("forged")));
     drop((client, flints));
     scene.person.hears("#spark", "completed").await;
-    assert!(!tools.join("spark-1.json").exists(), "a key outlives its session");
+    let left = std::fs::read(tools.join("spark.json")).expect("the file stays");
+    assert!(left.is_empty(), "a key outlives its session");
     scene.close().await;
 }
 
@@ -316,7 +330,7 @@ async fn the_tool_server_knows_nothing_of_the_agents_secrets() {
     let environment = String::from_utf8_lossy(&environment);
     assert!(!environment.contains("a-model-key"), "{environment}");
     assert!(environment.contains("HERDER_SESSION="), "{environment}");
-    let key = std::fs::read_to_string(scene.dir.path().join("data/tools/spark-1.json")).expect("a key");
+    let key = std::fs::read_to_string(scene.dir.path().join("data/tools/spark.json")).expect("a key");
     let key: Value = serde_json::from_str(&key).expect("JSON");
     let token = key["token"].as_str().expect("a token");
     assert!(!environment.contains(token) && !command.contains(token));

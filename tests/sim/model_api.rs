@@ -1,8 +1,13 @@
-//! A model API of the tests' own: as much of Anthropic's Messages API, streaming and not, as Claude Code asks for, and of
-//! OpenAI's Responses API (`responses`) as the Codex CLI does.
+//! A model API of the tests' own: as much of Anthropic's Messages API, streaming and not, as Claude Code asks for, of
+//! OpenAI's Responses API (`responses`) as the Codex CLI does, of Google's `generateContent` (`generate`) as Gemini CLI
+//! does, and of OpenAI's Chat Completions (`chat`) as opencode does.
 //!
 //! One scenario per server. The bodies follow the public documentation; nothing here is recorded from the service.
 
+#[path = "chat_api.rs"]
+mod chat;
+#[path = "generate_api.rs"]
+mod generate;
 #[path = "plain_http.rs"]
 mod http;
 #[path = "responses_api.rs"]
@@ -22,8 +27,28 @@ use http::{Request, read, respond};
 pub(crate) enum Scenario {
     /// An answer.
     Success,
+    /// This answer.
+    Says {
+        /// What the model says.
+        text: &'static str,
+    },
+    /// These answers, one after the other; the last one again and again.
+    SaysInTurn {
+        /// What the model says.
+        texts: &'static [&'static str],
+    },
+    /// Always one more call of the shell, each of another command in turn.
+    Wanders {
+        /// What the shell is to do.
+        commands: &'static [&'static str],
+    },
     /// Always one more call of a tool, so that the turns never end.
     EndlessTools,
+    /// Always the same call of the shell, whatever comes of it.
+    Spiral {
+        /// What the shell is to do.
+        command: &'static str,
+    },
     /// One call of the shell, then an answer.
     OneTool {
         /// What the shell is to do.
@@ -41,21 +66,124 @@ pub(crate) enum Scenario {
         /// Its arguments, as JSON.
         arguments: &'static str,
     },
+    /// So many calls of the shell, one call of a tool of herder's own, then an answer.
+    Turns {
+        /// How many.
+        count: u32,
+        /// What the shell is to do.
+        command: &'static str,
+        /// Which tool.
+        tool: &'static str,
+        /// Its arguments, as JSON.
+        arguments: &'static str,
+    },
     /// An error with this status, headers and type.
     Refuses { status: u16, headers: Vec<(String, String)>, kind: &'static str, message: &'static str },
     /// The stream begins and the connection is cut.
     Cut,
     /// The stream begins and nothing follows.
     Hang,
+    /// The request is taken and never answered.
+    Silent,
+}
+
+/// What the model does in a turn.
+#[derive(Debug)]
+enum Turn {
+    /// Has the shell do something.
+    Shell { command: String },
+    /// Calls a tool of herder's own.
+    Herder { tool: &'static str, arguments: Value },
+    /// Speaks.
+    Says { text: &'static str },
+}
+
+impl Scenario {
+    /// What the model says in the end, in the answer of this number.
+    pub(crate) fn text(&self, number: u32) -> &'static str {
+        match self {
+            Self::Says { text } => text,
+            Self::SaysInTurn { texts } => {
+                let number = usize::try_from(number).unwrap_or(usize::MAX);
+                texts.get(number).or(texts.last()).copied().unwrap_or(ANSWER)
+            }
+            Self::Success
+            | Self::Wanders { .. }
+            | Self::EndlessTools
+            | Self::Spiral { .. }
+            | Self::OneTool { .. }
+            | Self::Asks { .. }
+            | Self::Herder { .. }
+            | Self::Turns { .. }
+            | Self::Refuses { .. }
+            | Self::Cut
+            | Self::Hang
+            | Self::Silent => ANSWER,
+        }
+    }
+
+    /// What the model does when it is asked for the message of this number, after a tool had its result or before.
+    fn turn(&self, number: u32, has_result: bool) -> Turn {
+        match self {
+            Self::EndlessTools => Turn::Shell { command: format!("echo {number}") },
+            Self::Spiral { command } => Turn::Shell { command: (*command).to_owned() },
+            Self::Wanders { commands } => {
+                let number = usize::try_from(number).unwrap_or_default();
+                let command = commands.get(number % commands.len().max(1)).copied().unwrap_or_default();
+                Turn::Shell { command: command.to_owned() }
+            }
+            Self::OneTool { command } | Self::Asks { command } if !has_result => {
+                Turn::Shell { command: (*command).to_owned() }
+            }
+            Self::Turns { count, command, .. } if number < *count => {
+                Turn::Shell { command: (*command).to_owned() }
+            }
+            Self::Turns { count, tool, arguments, .. } if number == *count => {
+                Turn::Herder { tool, arguments: serde_json::from_str(arguments).expect("a test's own JSON") }
+            }
+            Self::Herder { tool, arguments } if !has_result => {
+                Turn::Herder { tool, arguments: serde_json::from_str(arguments).expect("a test's own JSON") }
+            }
+            Self::Success
+            | Self::Says { .. }
+            | Self::SaysInTurn { .. }
+            | Self::OneTool { .. }
+            | Self::Asks { .. }
+            | Self::Herder { .. }
+            | Self::Turns { .. }
+            | Self::Refuses { .. }
+            | Self::Cut
+            | Self::Hang
+            | Self::Silent => Turn::Says { text: self.text(number) },
+        }
+    }
 }
 
 /// A running server; it ends with the runtime it was started on.
 #[derive(Debug)]
 pub(crate) struct ModelApi {
-    /// What `ANTHROPIC_BASE_URL` is to be; OpenAI's is `/v1` below it.
+    /// What `ANTHROPIC_BASE_URL` and `GOOGLE_GEMINI_BASE_URL` are to be; OpenAI's is `/v1` below it.
     pub(crate) url: String,
-    messages: Arc<AtomicU32>,
-    last: Arc<Mutex<String>>,
+    heard: Arc<Heard>,
+}
+
+/// What the model was asked.
+#[derive(Debug, Default)]
+struct Heard {
+    messages: AtomicU32,
+    last: Mutex<String>,
+    credential: Mutex<String>,
+}
+
+impl Heard {
+    /// Takes in a request for a message: its number.
+    fn take(&self, request: &Request) -> u32 {
+        String::from_utf8_lossy(&request.body)
+            .as_ref()
+            .clone_into(&mut self.last.lock().expect("nobody panics with it"));
+        request.credential.clone_into(&mut self.credential.lock().expect("nobody panics with it"));
+        self.messages.fetch_add(1, Ordering::SeqCst)
+    }
 }
 
 /// What the model says when all is well.
@@ -66,58 +194,101 @@ impl ModelApi {
     pub(crate) async fn start(scenario: Scenario) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback is up");
         let url = format!("http://{}", listener.local_addr().expect("a bound socket has an address"));
-        let messages = Arc::new(AtomicU32::new(0));
-        let last = Arc::new(Mutex::new(String::new()));
-        let (counter, heard) = (Arc::clone(&messages), Arc::clone(&last));
+        let heard = Arc::new(Heard::default());
+        let hears = Arc::clone(&heard);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (scenario, counter, heard) = (scenario.clone(), Arc::clone(&counter), Arc::clone(&heard));
+                let (scenario, heard) = (scenario.clone(), Arc::clone(&hears));
                 // A client that goes away in mid-answer is its own business.
-                tokio::spawn(async move { drop(connection(stream, &scenario, &counter, &heard).await) });
+                tokio::spawn(async move { drop(connection(stream, &scenario, &heard).await) });
             }
         });
-        Self { url, messages, last }
+        Self { url, heard }
     }
 
     /// The last request for a message.
     pub(crate) fn last(&self) -> String {
-        self.last.lock().expect("nobody panics with it").clone()
+        self.heard.last.lock().expect("nobody panics with it").clone()
+    }
+
+    /// The credential that came with it, as the header has it.
+    pub(crate) fn credential(&self) -> String {
+        self.heard.credential.lock().expect("nobody panics with it").clone()
     }
 
     /// How many messages were asked for.
     pub(crate) fn messages(&self) -> u32 {
-        self.messages.load(Ordering::SeqCst)
+        self.heard.messages.load(Ordering::SeqCst)
     }
 }
 
-async fn connection(
-    stream: TcpStream,
-    scenario: &Scenario,
-    messages: &AtomicU32,
-    last: &Mutex<String>,
-) -> std::io::Result<()> {
+/// The kinds of API, by where they are asked for a message.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Messages,
+    Responses,
+    Chat,
+    Generate { streaming: bool },
+}
+
+impl Kind {
+    fn of(path: &str) -> Option<Self> {
+        match path {
+            "/v1/messages" => Some(Self::Messages),
+            "/v1/responses" => Some(Self::Responses),
+            "/v1/chat/completions" => Some(Self::Chat),
+            _ if path.ends_with(":streamGenerateContent") => Some(Self::Generate { streaming: true }),
+            _ if path.ends_with(":generateContent") => Some(Self::Generate { streaming: false }),
+            _ => None,
+        }
+    }
+
+    /// Whether it is the agent that asks: these CLIs let models name and route their conversations, too.
+    fn is_work(self, asked: &Value) -> bool {
+        match self {
+            Self::Messages | Self::Responses => true,
+            Self::Chat | Self::Generate { .. } => {
+                asked["tools"].as_array().is_some_and(|tools| !tools.is_empty())
+            }
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, scenario: &Scenario, heard: &Heard) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     while let Some(request) = read(&mut stream).await? {
         let path = request.target.split('?').next().unwrap_or_default();
-        match path {
-            "/v1/messages" | "/v1/responses" => {
-                let number = messages.fetch_add(1, Ordering::SeqCst);
-                String::from_utf8_lossy(&request.body)
-                    .as_ref()
-                    .clone_into(&mut last.lock().expect("nobody panics with it"));
-                let answered = if path == "/v1/responses" {
-                    responses::answer(&mut stream, &request, scenario, number).await?
-                } else {
-                    message(&mut stream, &request, scenario, number).await?
-                };
-                if answered.is_none() {
-                    return Ok(());
-                }
-            }
-            "/v1/messages/count_tokens" => {
+        let Some(kind) = Kind::of(path) else {
+            if path == "/v1/messages/count_tokens" {
                 respond(&mut stream, 200, &[], &json!({ "input_tokens": 1200 })).await?;
+            } else {
+                let nothing = error("not_found_error", "there is no such thing");
+                respond(&mut stream, 404, &[], &nothing).await?;
             }
-            _ => respond(&mut stream, 404, &[], &error("not_found_error", "there is no such thing")).await?,
+            continue;
+        };
+        let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let work = kind.is_work(&asked);
+        let number = if work { heard.take(&request) } else { heard.messages.load(Ordering::SeqCst) };
+        // What is beside the work is answered whatever happens to the work, unless it is refused like it.
+        let scenario = match scenario {
+            Scenario::Refuses { .. } => scenario,
+            _ if work => scenario,
+            _ => &Scenario::Success,
+        };
+        if *scenario == Scenario::Silent {
+            std::future::pending::<()>().await;
+        }
+        let answered = match kind {
+            Kind::Messages => message(&mut stream, &asked, scenario, number).await?,
+            Kind::Responses => responses::answer(&mut stream, &asked, scenario, number).await?,
+            Kind::Chat => chat::answer(&mut stream, &asked, scenario, number).await?,
+            Kind::Generate { streaming } => {
+                generate::answer(&mut stream, &asked, streaming, scenario, number).await?
+            }
+        };
+        if answered.is_none() {
+            return Ok(());
         }
     }
     Ok(())
@@ -130,97 +301,78 @@ fn error(kind: &str, message: &str) -> Value {
 /// Answers a request for a message; `None`: the connection is not to be used any more.
 async fn message(
     stream: &mut BufReader<TcpStream>,
-    request: &Request,
+    asked: &Value,
     scenario: &Scenario,
     number: u32,
 ) -> std::io::Result<Option<()>> {
-    let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let streaming = asked["stream"] == true;
-    let block = match scenario {
-        Scenario::Refuses { status, headers, kind, message } => {
-            respond(stream, *status, headers, &error(kind, message)).await?;
-            return Ok(Some(()));
+    if let Scenario::Refuses { status, headers, kind, message } = scenario {
+        respond(stream, *status, headers, &error(kind, message)).await?;
+        return Ok(Some(()));
+    }
+    let has_result = asked["messages"].to_string().contains("tool_result") && !is_told_anew(asked);
+    let call = |name: String, input: Value| json!({ "type": "tool_use", "id": format!("toolu_{number}"), "name": name, "input": input });
+    let block = match scenario.turn(number, has_result) {
+        Turn::Shell { command } => {
+            call("Bash".to_owned(), json!({ "command": command, "description": "does something" }))
         }
-        Scenario::EndlessTools => json!({
-            "type": "tool_use", "id": format!("toolu_{number}"), "name": "Bash",
-            "input": { "command": format!("echo {number}"), "description": "says a number" },
-        }),
-        Scenario::OneTool { command } | Scenario::Asks { command }
-            if !asked["messages"].to_string().contains("tool_result") =>
-        {
-            json!({
-                "type": "tool_use", "id": format!("toolu_{number}"), "name": "Bash",
-                "input": { "command": command, "description": "takes a while" },
-            })
-        }
-        Scenario::Herder { tool, arguments } if !asked["messages"].to_string().contains("tool_result") => {
-            json!({
-                "type": "tool_use", "id": format!("toolu_{number}"), "name": format!("mcp__herder__{tool}"),
-                "input": serde_json::from_str::<Value>(arguments).expect("a test's own JSON"),
-            })
-        }
-        Scenario::Success
-        | Scenario::OneTool { .. }
-        | Scenario::Asks { .. }
-        | Scenario::Herder { .. }
-        | Scenario::Cut
-        | Scenario::Hang => {
-            json!({ "type": "text", "text": ANSWER })
-        }
+        Turn::Herder { tool, arguments } => call(format!("mcp__herder__{tool}"), arguments),
+        Turn::Says { text } => json!({ "type": "text", "text": text }),
     };
     let model = asked["model"].as_str().unwrap_or("model");
     if !streaming {
-        match scenario {
-            Scenario::Cut => return Ok(None),
-            Scenario::Hang => std::future::pending().await,
-            Scenario::Success
-            | Scenario::EndlessTools
-            | Scenario::OneTool { .. }
-            | Scenario::Asks { .. }
-            | Scenario::Herder { .. }
-            | Scenario::Refuses { .. } => {}
+        if *scenario == Scenario::Cut {
+            return Ok(None);
+        }
+        if *scenario == Scenario::Hang {
+            std::future::pending::<()>().await;
         }
         respond(stream, 200, &[], &whole(model, &block, number)).await?;
         return Ok(Some(()));
     }
-    stream_events(stream, scenario, &events(model, &block, number), 3).await?;
+    stream_events(stream, scenario, &named(&events(model, &block, number)), 3).await?;
     Ok(None)
 }
 
-/// Streams `events`; where the stream is to break, the first few of them.
+/// Whether the last message says more than what a tool had for a result: a session that goes on after it was cut off.
+fn is_told_anew(asked: &Value) -> bool {
+    let last = asked["messages"].as_array().and_then(|messages| messages.last());
+    let blocks = last.and_then(|message| message["content"].as_array()).into_iter().flatten();
+    let mut texts = blocks.filter_map(|block| block["text"].as_str());
+    texts.any(|text| text.contains("make it"))
+}
+
+/// Events as they are streamed where each has a name.
+fn named(events: &[Value]) -> Vec<String> {
+    let frame = |event: &Value| {
+        let name = event["type"].as_str().unwrap_or_default();
+        format!("event: {name}\ndata: {event}\n\n")
+    };
+    events.iter().map(frame).collect()
+}
+
+/// Streams `frames`; where the stream is to break, the first few of them.
 async fn stream_events(
     stream: &mut BufReader<TcpStream>,
     scenario: &Scenario,
-    events: &[Value],
+    frames: &[String],
     before_the_break: usize,
 ) -> std::io::Result<()> {
     stream
         .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
         .await?;
-    let kept = match scenario {
-        Scenario::Cut | Scenario::Hang => before_the_break,
-        Scenario::Success
-        | Scenario::EndlessTools
-        | Scenario::OneTool { .. }
-        | Scenario::Asks { .. }
-        | Scenario::Herder { .. }
-        | Scenario::Refuses { .. } => events.len(),
-    };
-    for event in &events[..kept] {
-        let name = event["type"].as_str().unwrap_or_default();
-        stream.write_all(format!("event: {name}\ndata: {event}\n\n").as_bytes()).await?;
+    let breaks = matches!(scenario, Scenario::Cut | Scenario::Hang);
+    let kept = if breaks { before_the_break } else { frames.len() };
+    for frame in &frames[..kept] {
+        stream.write_all(frame.as_bytes()).await?;
     }
     stream.flush().await?;
-    match scenario {
-        Scenario::Hang => std::future::pending().await,
+    if *scenario == Scenario::Hang {
+        std::future::pending::<()>().await;
+    }
+    if *scenario == Scenario::Cut {
         // A reset instead of an orderly end: what a crashed proxy looks like.
-        Scenario::Cut => stream.get_ref().set_zero_linger()?,
-        Scenario::Success
-        | Scenario::EndlessTools
-        | Scenario::OneTool { .. }
-        | Scenario::Asks { .. }
-        | Scenario::Herder { .. }
-        | Scenario::Refuses { .. } => {}
+        stream.get_ref().set_zero_linger()?;
     }
     Ok(())
 }

@@ -8,6 +8,8 @@ use tokio::net::TcpStream;
 pub(super) struct Request {
     pub(super) target: String,
     pub(super) body: Vec<u8>,
+    /// What `Authorization` or `X-Api-Key` says.
+    pub(super) credential: String,
 }
 
 /// The next request; `None`: the client is gone.
@@ -17,15 +19,22 @@ pub(super) async fn read(stream: &mut BufReader<TcpStream>) -> std::io::Result<O
         return Ok(None);
     }
     let (mut length, mut chunked, mut expects) = (0, false, false);
+    let mut credential = String::new();
     loop {
         let mut header = String::new();
         if stream.read_line(&mut header).await? == 0 {
             return Ok(None);
         }
-        let header = header.trim().to_ascii_lowercase();
+        let header = header.trim();
         if header.is_empty() {
             break;
         }
+        if let Some((name, value)) = header.split_once(':')
+            && ["authorization", "x-api-key"].contains(&name.to_ascii_lowercase().as_str())
+        {
+            value.trim().clone_into(&mut credential);
+        }
+        let header = header.to_ascii_lowercase();
         match header.split_once(':').map(|(name, value)| (name, value.trim())) {
             Some(("content-length", value)) => length = value.parse().unwrap_or(0),
             Some(("transfer-encoding", value)) => chunked = value == "chunked",
@@ -37,7 +46,7 @@ pub(super) async fn read(stream: &mut BufReader<TcpStream>) -> std::io::Result<O
         stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
     }
     let body = if chunked { read_chunks(stream).await? } else { read_exactly(stream, length).await? };
-    Ok(Some(Request { target: first.split(' ').nth(1).unwrap_or_default().to_owned(), body }))
+    Ok(Some(Request { target: first.split(' ').nth(1).unwrap_or_default().to_owned(), body, credential }))
 }
 
 async fn read_exactly(stream: &mut BufReader<TcpStream>, length: usize) -> std::io::Result<Vec<u8>> {

@@ -4,52 +4,49 @@ use serde_json::{Value, json};
 use tokio::io::BufReader;
 use tokio::net::TcpStream;
 
-use super::http::{Request, respond};
-use super::{ANSWER, Scenario, stream_events};
+use super::http::respond;
+use super::{Scenario, Turn, named, stream_events};
 
 /// Answers a request for a response; `None`: the connection is not to be used any more.
 pub(super) async fn answer(
     stream: &mut BufReader<TcpStream>,
-    request: &Request,
+    asked: &Value,
     scenario: &Scenario,
     number: u32,
 ) -> std::io::Result<Option<()>> {
-    let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-    let item = match scenario {
-        Scenario::Refuses { status, headers, kind, message } => {
-            let error = json!({ "error": { "message": message, "type": kind, "code": kind, "param": null } });
-            respond(stream, *status, headers, &error).await?;
-            return Ok(Some(()));
-        }
-        Scenario::EndlessTools => call(number, &json!({ "cmd": format!("echo {number}") })),
-        Scenario::OneTool { command } if !has_result(&asked) => call(number, &json!({ "cmd": command })),
-        Scenario::Asks { command } if !has_result(&asked) => {
+    if let Scenario::Refuses { status, headers, kind, message } = scenario {
+        let error = json!({ "error": { "message": message, "type": kind, "code": kind, "param": null } });
+        respond(stream, *status, headers, &error).await?;
+        return Ok(Some(()));
+    }
+    let item = match scenario.turn(number, has_result(asked)) {
+        Turn::Shell { command } if matches!(scenario, Scenario::Asks { .. }) => {
             let escalated = "require_escalated";
             call(
                 number,
                 &json!({ "cmd": command, "sandbox_permissions": escalated, "justification": "May I?" }),
             )
         }
-        Scenario::Herder { tool, arguments } if !has_result(&asked) => json!({
+        Turn::Shell { command } => call(number, &json!({ "cmd": command })),
+        Turn::Herder { tool, arguments } => json!({
             "type": "function_call", "id": format!("fc_{number}"), "call_id": format!("call_{number}"),
-            "name": tool, "namespace": "mcp__herder", "arguments": arguments,
+            "name": tool, "namespace": "mcp__herder", "arguments": arguments.to_string(),
         }),
-        Scenario::Success
-        | Scenario::OneTool { .. }
-        | Scenario::Asks { .. }
-        | Scenario::Herder { .. }
-        | Scenario::Cut
-        | Scenario::Hang => json!({
+        Turn::Says { text } => json!({
             "type": "message", "id": format!("msg_{number}"), "role": "assistant",
-            "content": [{ "type": "output_text", "text": ANSWER }],
+            "content": [{ "type": "output_text", "text": text }],
         }),
     };
-    stream_events(stream, scenario, &events(&item, number), 2).await?;
+    stream_events(stream, scenario, &named(&events(&item, number)), 2).await?;
     Ok(None)
 }
 
+/// Whether a tool had a result, and nobody has asked anew after it was cut off.
 fn has_result(asked: &Value) -> bool {
-    asked["input"].to_string().contains("function_call_output")
+    let last = asked["input"].as_array().and_then(|items| items.last());
+    let is_told_anew =
+        last.is_some_and(|item| item["role"] == "user" && item.to_string().contains("make it"));
+    asked["input"].to_string().contains("function_call_output") && !is_told_anew
 }
 
 fn call(number: u32, arguments: &Value) -> Value {

@@ -23,6 +23,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::directory::{Doubt, Purpose};
+use super::membership::{self, Membership};
 use super::permission::Standing;
 use super::rest::{Rest, RestError, code};
 use super::{Bot, network};
@@ -63,6 +64,7 @@ pub(super) async fn keep(
             requests.push(set_topic(bot.rest.within(TOPIC_PATIENCE), edit));
         }
         remember(&bot, &mut plan).await;
+        bot.directory.makes(plan.is_making());
         say(&bot, &mut plan).await;
         let due = [plan.deadline(now), plan.topic_deadline()].into_iter().flatten().min();
         let due = async {
@@ -120,7 +122,10 @@ fn doubted(plan: &mut Plan, doubts: BTreeMap<ChannelId, Doubt>) {
 
 /// What the gateway tells.
 fn heard(plan: &mut Plan, event: &Event, bot: &Bot) {
-    let (guild, now) = (GuildId::new(bot.ports.settings.guild), Instant::now());
+    let (guild, now) = (bot.guild(), Instant::now());
+    if membership::told(event, guild) == Some(Membership::Outside) {
+        return plan.left();
+    }
     match event {
         Event::GuildCreate(created) if created.guild.id == guild => {
             let seen = &created.guild;
@@ -204,7 +209,7 @@ async fn say(bot: &Bot, plan: &mut Plan) {
 
 /// Asks Discord for a step.
 fn change(bot: Arc<Bot>, step: Step) -> BoxFuture<'static, Done> {
-    let guild = GuildId::new(bot.ports.settings.guild);
+    let guild = bot.guild();
     Box::pin(async move {
         match &step {
             Step::Look => Done::Look(look(&bot.rest, guild, bot.me).await.map(Box::new).map_err(|e| why(&e))),

@@ -2,6 +2,10 @@
 
 use crate::commands::COMMANDS;
 use crate::commands::options::Kind;
+use crate::core::ask::About;
+use crate::core::board::Board;
+use crate::core::id::WorkId;
+use crate::core::watch::Watch;
 use crate::core::work::{Work, WorkKind};
 use crate::outbox::Redactor;
 use crate::outbox::clean::clean;
@@ -29,7 +33,13 @@ pub(super) struct Choice {
 }
 
 /// What can be chosen for an option of that kind.
-pub(super) fn choices(kind: Kind, typed: &str, agents: &[View], redactor: &Redactor) -> Vec<Choice> {
+pub(super) fn choices(
+    kind: Kind,
+    typed: &str,
+    agents: &[View],
+    board: &Board,
+    redactor: &Redactor,
+) -> Vec<Choice> {
     let plain = |name: &str| Choice { shown: name.to_owned(), value: name.to_owned() };
     match kind {
         Kind::Agent => {
@@ -39,45 +49,59 @@ pub(super) fn choices(kind: Kind, typed: &str, agents: &[View], redactor: &Redac
             let names = agents.iter().map(|view| view.name.as_str()).chain(["all"]);
             best(typed, names).into_iter().map(plain).collect()
         }
+        Kind::AgentOrAuto => {
+            let names = agents.iter().map(|view| view.name.as_str()).chain(["auto"]);
+            best(typed, names).into_iter().map(plain).collect()
+        }
         Kind::Command => {
             best(typed, COMMANDS.iter().map(|command| command.name)).into_iter().map(plain).collect()
         }
-        Kind::Task => tasks(typed, agents, redactor),
+        Kind::Task => tasks(typed, agents, board, redactor),
+        Kind::Ask => asks(typed, agents, redactor),
+        Kind::Call => numbered(typed, agents, redactor, |watch| {
+            watch.escalation.iter().map(|call| (call.id, call.text.as_str())).collect()
+        }),
+        Kind::Told => numbered(typed, agents, redactor, |watch| {
+            watch.told.iter().rev().map(|told| (told.id, told.text.as_str())).collect()
+        }),
         Kind::Choice(_) | Kind::Flag | Kind::Count | Kind::Number | Kind::Word | Kind::Text => Vec::new(),
     }
 }
 
-/// Tasks by number, agent or words: open ones first, then those that are over, the latest first.
-fn tasks(typed: &str, agents: &[View], redactor: &Redactor) -> Vec<Choice> {
+/// Tasks by number, agent or words: open ones first, the board's ahead, then those that are over, the latest first.
+fn tasks(typed: &str, agents: &[View], board: &Board, redactor: &Redactor) -> Vec<Choice> {
     let typed = typed.trim().trim_start_matches('#').to_lowercase();
     let open = agents.iter().flat_map(|view| {
         let works = view.agent.current.iter().chain(&view.agent.queue);
-        works.filter(|work| work.kind == WorkKind::Task).map(move |work| (view, work))
+        let tasks = works.filter(|work| work.kind == WorkKind::Task);
+        tasks.map(move |work| (view.name.as_str(), work))
     });
-    let over =
-        agents.iter().flat_map(|view| view.agent.finished.iter().rev().map(move |done| (view, &done.work)));
-    let mut found: Vec<(u8, &View, &Work)> = Vec::new();
-    for (view, work) in open.chain(over) {
+    let over = agents
+        .iter()
+        .flat_map(|view| view.agent.finished.iter().rev().map(move |done| (view.name.as_str(), &done.work)));
+    let boarded = board.tasks.values().map(|boarded| ("board", &*boarded.work));
+    let mut found: Vec<(u8, &str, &Work)> = Vec::new();
+    for (holder, work) in boarded.chain(open).chain(over) {
         let id = work.id.to_string();
         let class = if id == typed {
             0
         } else if id.starts_with(&typed) {
             1
-        } else if view.name.as_str().contains(&typed) {
+        } else if holder.contains(&typed) {
             2
         } else if beginning(&work.text).contains(&typed) {
             3
         } else {
             continue;
         };
-        found.push((class, view, work));
+        found.push((class, holder, work));
     }
     // Stable: within a class what is open comes before what is over.
     found.sort_by_key(|(class, _, _)| *class);
     // Only what is shown is made ready for it: there may be ten thousands.
-    let choice = |(_, view, work): (u8, &View, &Work)| {
+    let choice = |(_, holder, work): (u8, &str, &Work)| {
         let text = redactor.redact(&clean(&work.text)).replace('\n', " ");
-        let shown = format!("#{} {}: {text}", work.id, view.name).chars().take(CHOICE_MAX).collect();
+        let shown = format!("#{} {holder}: {text}", work.id).chars().take(CHOICE_MAX).collect();
         Choice { shown, value: work.id.to_string() }
     };
     found.into_iter().take(CHOICES_MAX).map(choice).collect()
@@ -86,6 +110,54 @@ fn tasks(typed: &str, agents: &[View], redactor: &Redactor) -> Vec<Choice> {
 /// As much of a text as is compared: about what is shown of it.
 fn beginning(text: &str) -> String {
     text.chars().take(COMPARED_MAX).collect::<String>().to_lowercase()
+}
+
+/// What the evaluator has to do with, by number or agent.
+fn numbered(
+    typed: &str,
+    agents: &[View],
+    redactor: &Redactor,
+    of: impl Fn(&Watch) -> Vec<(WorkId, &str)>,
+) -> Vec<Choice> {
+    let found = agents.iter().flat_map(|view| {
+        of(&view.agent.watch).into_iter().map(move |(id, text)| (view, id.to_string(), text))
+    });
+    offered(typed, found, redactor)
+}
+
+/// Those whose number or agent fits, each with the beginning of its text.
+fn offered<'a>(
+    typed: &str,
+    found: impl Iterator<Item = (&'a View, String, &'a str)>,
+    redactor: &Redactor,
+) -> Vec<Choice> {
+    let typed = typed.trim().trim_start_matches('#').to_lowercase();
+    found
+        .filter(|(view, id, _)| id.starts_with(&typed) || view.name.as_str().contains(&typed))
+        .map(|(view, id, text)| {
+            let text = redactor.redact(&clean(text)).replace('\n', " ");
+            let shown = format!("{id} {}: {text}", view.name).chars().take(CHOICE_MAX).collect();
+            Choice { shown, value: id }
+        })
+        .take(CHOICES_MAX)
+        .collect()
+}
+
+/// What is asked and open, by number or agent, and what is allowed for good.
+fn asks(typed: &str, agents: &[View], redactor: &Redactor) -> Vec<Choice> {
+    let asked = agents.iter().flat_map(|view| {
+        view.agent.asks.iter().map(move |ask| {
+            let text = match &ask.about {
+                About::Permission { command, .. } => command,
+                About::Question { text } => text,
+            };
+            (view, ask.id.to_string(), text.as_str())
+        })
+    });
+    let rules = agents.iter().flat_map(|view| {
+        view.agent.rules.iter().map(move |rule| (view, rule.id.to_string(), rule.command.as_str()))
+    });
+    offered(typed, asked.chain(rules), redactor)
 }
 
 /// How well a name fits what was typed; smaller is better.
@@ -240,19 +312,25 @@ mod tests {
             by: Actor { network: NetworkName::from("net"), name: "alice".to_owned(), identity: None },
             at: Timestamp::default(),
             attempts: 0,
+            card: None,
         };
         let finished = over.iter().map(|over| FinishedTask {
             work: work(over),
             end: TaskEnd::Done,
             at: Timestamp::default(),
-            note: String::new(),
+            note: String::new().into(),
         });
         let agent = Agent {
             queue: open.iter().map(work).collect(),
             finished: finished.collect(),
             ..Agent::default()
         };
-        View { name: AgentName::new(name).expect("a name"), agent: Arc::new(agent), live: Live::default() }
+        View {
+            name: AgentName::new(name).expect("a name"),
+            agent: Arc::new(agent),
+            live: Live::default(),
+            hold: None,
+        }
     }
 
     #[test]
@@ -267,23 +345,32 @@ mod tests {
         ];
         let redactor = Redactor::new(&["hunter2-hunter2".to_owned().into()]);
         let ids = |typed: &str| -> Vec<String> {
-            choices(Kind::Task, typed, &views, &redactor).into_iter().map(|choice| choice.value).collect()
+            choices(Kind::Task, typed, &views, &Board::default(), &redactor)
+                .into_iter()
+                .map(|choice| choice.value)
+                .collect()
         };
         assert_eq!(ids("1"), ["1", "12"]);
         assert_eq!(ids("#12"), ["12"]);
         assert_eq!(ids("PARSER"), ["12", "1"]);
         assert_eq!(ids("quick"), ["4"]);
         assert_eq!(ids(""), ["12", "3", "4", "2", "1"]);
-        let shown = choices(Kind::Task, "12", &views, &redactor);
+        let shown = choices(Kind::Task, "12", &views, &Board::default(), &redactor);
         assert_eq!(shown[0].shown, "#12 spark: Fix the parser, not [redacted]");
-        assert!(choices(Kind::Task, "4", &views, &redactor)[0].shown.chars().count() <= CHOICE_MAX);
+        assert!(
+            choices(Kind::Task, "4", &views, &Board::default(), &redactor)[0].shown.chars().count()
+                <= CHOICE_MAX
+        );
         // What is compared of a text is bounded; a secret is taken out of the whole, wherever the choice ends.
         let deep = format!("{} hunter2-hunter2 {} needle", "a".repeat(80), "b".repeat(4000));
         let deep = [view("spark", &[(1, &deep)], &[])];
-        assert_eq!(choices(Kind::Task, "needle", &deep, &redactor), [] as [Choice; 0]);
-        let shown = choices(Kind::Task, "1", &deep, &redactor);
+        assert_eq!(choices(Kind::Task, "needle", &deep, &Board::default(), &redactor), [] as [Choice; 0]);
+        let shown = choices(Kind::Task, "1", &deep, &Board::default(), &redactor);
         assert!(shown[0].shown.contains("[redact") && !shown[0].shown.contains("hunter"), "{shown:?}");
-        assert_eq!(choices(Kind::AgentOrAll, "al", &views, &redactor)[0].value, "all");
-        assert_eq!(choices(Kind::Command, "agent a", &views, &redactor)[0].value, "agent add");
+        assert_eq!(choices(Kind::AgentOrAll, "al", &views, &Board::default(), &redactor)[0].value, "all");
+        assert_eq!(
+            choices(Kind::Command, "agent a", &views, &Board::default(), &redactor)[0].value,
+            "agent add"
+        );
     }
 }

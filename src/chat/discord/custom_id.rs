@@ -4,6 +4,7 @@
 //! ```text
 //! v1:resume:spark:1772360430000         a button under a post of that moment
 //! v1:remove:spark:ab12                  a button that confirms, with the code
+//! v1:approve:spark:12                   a button under what an agent asks, with its number
 //! v1:form:agent add:name=new;runtime=claude
 //! v1:form:agent edit:agent=spark;before=00000000-1b2c3d4e-00000000-00000000
 //! ```
@@ -15,7 +16,7 @@ use std::str::FromStr;
 
 use crate::commands::options::Given;
 use crate::commands::{COMMANDS, Command};
-use crate::core::id::AgentName;
+use crate::core::id::{AgentName, AskId};
 use crate::core::time::Timestamp;
 
 /// The longest id that Discord takes, in characters.
@@ -44,6 +45,15 @@ pub(super) enum CustomId {
         agent: AgentName,
         /// The code.
         code: String,
+    },
+    /// A button under what an agent asks.
+    Ask {
+        /// What it answers.
+        choice: Choice,
+        /// The agent that asks.
+        agent: AgentName,
+        /// The number of what it asks.
+        ask: AskId,
     },
     /// A form that was filled in.
     Form {
@@ -98,6 +108,29 @@ impl Confirm {
     }
 }
 
+/// Answers to an agent that asks for permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// ✅
+    Approve,
+    /// ❌
+    Deny,
+    /// 🔁
+    Always,
+}
+
+impl Choice {
+    pub(super) const ALL: [Self; 3] = [Self::Approve, Self::Deny, Self::Always];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Deny => "deny",
+            Self::Always => "always",
+        }
+    }
+}
+
 /// No id of this version of herder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no id of a button or form that this herder makes")]
@@ -110,6 +143,7 @@ impl fmt::Display for CustomId {
                 write!(f, "v1:{}:{agent}:{}", answer.command(), at.as_millis())
             }
             Self::Confirm { confirm, agent, code } => write!(f, "v1:{}:{agent}:{code}", confirm.word()),
+            Self::Ask { choice, agent, ask } => write!(f, "v1:{}:{agent}:{ask}", choice.word()),
             Self::Form { command, given } => {
                 write!(f, "v1:form:{}:", command.name)?;
                 for (at, (name, value)) in given.0.iter().enumerate() {
@@ -139,10 +173,10 @@ impl FromStr for CustomId {
         // Ids have one way to be written, names in chat have two.
         let agent = AgentName::new(about).ok().filter(|agent| agent.as_str() == about).ok_or(Foreign)?;
         if let Some(answer) = Answer::ALL.into_iter().find(|answer| answer.command() == word) {
-            // As it is written: digits alone, so that there is one way to write an id.
-            let digits = rest.bytes().all(|c| c.is_ascii_digit()) && !rest.starts_with('0');
-            let millis = rest.parse().ok().filter(|_| digits).ok_or(Foreign)?;
-            return Ok(Self::Answer { answer, agent, at: Timestamp::from_millis(millis) });
+            return Ok(Self::Answer { answer, agent, at: Timestamp::from_millis(number(rest)?) });
+        }
+        if let Some(choice) = Choice::ALL.into_iter().find(|choice| choice.word() == word) {
+            return Ok(Self::Ask { choice, agent, ask: AskId(number(rest)?) });
         }
         let confirm = Confirm::ALL.into_iter().find(|confirm| confirm.word() == word).ok_or(Foreign)?;
         let plain = rest.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -151,6 +185,12 @@ impl FromStr for CustomId {
         }
         Ok(Self::Confirm { confirm, agent, code: rest.to_owned() })
     }
+}
+
+/// A number as it is written: digits alone, so that there is one way to write an id.
+fn number<T: FromStr>(text: &str) -> Result<T, Foreign> {
+    let digits = text.bytes().all(|c| c.is_ascii_digit()) && !text.starts_with('0');
+    text.parse().ok().filter(|_| digits).ok_or(Foreign)
 }
 
 fn form(name: &str, rest: &str) -> Result<CustomId, Foreign> {
@@ -247,6 +287,12 @@ mod tests {
                 CustomId::Confirm { confirm: Confirm::Keep, agent: spark(), code: "ab12".to_owned() },
                 "v1:keep:spark:ab12",
             ),
+            (
+                CustomId::Ask { choice: Choice::Approve, agent: spark(), ask: AskId(12) },
+                "v1:approve:spark:12",
+            ),
+            (CustomId::Ask { choice: Choice::Deny, agent: spark(), ask: AskId(12) }, "v1:deny:spark:12"),
+            (CustomId::Ask { choice: Choice::Always, agent: spark(), ask: AskId(12) }, "v1:always:spark:12"),
             (form(Verb::TaskAdd, &[("agent", "spark")]), "v1:form:task add:agent=spark"),
             (form(Verb::TaskAdd, &[]), "v1:form:task add:"),
             (
@@ -261,6 +307,10 @@ mod tests {
         }
         for answer in Answer::ALL {
             let id = CustomId::Answer { answer, agent: longest.clone(), at };
+            assert!(id.to_string().len() <= ID_MAX, "{id}");
+        }
+        for choice in Choice::ALL {
+            let id = CustomId::Ask { choice, agent: longest.clone(), ask: AskId(u64::MAX) };
             assert!(id.to_string().len() <= ID_MAX, "{id}");
         }
         let both = form(Verb::AgentAdd, &[("name", longest.as_str()), ("runtime", "command")]);
@@ -281,6 +331,10 @@ mod tests {
             "v1:resume:spark:1:2",
             "v1:resume:Spark:1",
             "v1:resume::1",
+            "v1:approve:spark:",
+            "v1:approve:spark:012",
+            "v1:always:spark:-1",
+            "v1:deny:spark:18446744073709551616",
             "v1:stop-all:spark:1",
             "v1:remove:spark:",
             "v1:remove:spark:AB12",
@@ -308,7 +362,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reading_never_panics_and_there_is_one_way_to_write_an_id(text in "(v1:)?(resume|abort|log|remove|keep|form)?:?\\PC{0,40}") {
+        fn reading_never_panics_and_there_is_one_way_to_write_an_id(text in "(v1:)?(resume|abort|log|remove|keep|approve|deny|always|form)?:?\\PC{0,40}") {
             if let Ok(id) = text.parse::<CustomId>() {
                 let same = id.to_string();
                 prop_assert_eq!(same, text);

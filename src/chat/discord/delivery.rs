@@ -406,6 +406,7 @@ fn changes_permissions(event: &Event) -> bool {
             | Event::GuildRoleCreate(_)
             | Event::GuildMemberUpdate(_)
             | Event::GuildUpdate(_)
+            | Event::GuildCreate(_)
             | Event::Ready(_)
     )
 }
@@ -445,4 +446,16 @@ async fn salt(bot: &Arc<Bot>) -> String {
         warn!(%error, "the salt of nonces could not be remembered; after a restart a message may be seen twice");
     }
     salt
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An adapter that takes the place of another sends what that may have sent already: it must be known again.
+    #[test]
+    fn what_is_in_no_journal_keeps_its_nonce_as_long_as_the_process_lives() {
+        assert_eq!(run_of_process(), run_of_process());
+        assert_ne!(message::run(1), message::run(2), "another process has another one");
+    }
 }

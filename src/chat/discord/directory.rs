@@ -4,6 +4,7 @@
 //! one. What is here is what posts can be sent to now; making channels is [`super::channels`]'s.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,8 @@ pub(super) struct Directory {
     /// so it is no longer than what is known.
     doubts: Mutex<BTreeMap<ChannelId, Doubt>>,
     doubted: Notify,
+    /// Channels are being made: one that nobody knows may be one of them.
+    making: AtomicBool,
 }
 
 /// What is wrong with a channel, as whoever posts there found out.
@@ -130,7 +133,7 @@ impl Directory {
         known.by_purpose.iter().map(|(purpose, id)| (purpose.clone(), *id)).collect()
     }
 
-    /// Changes whenever a channel is learnt or forgotten: posts that waited for one can go.
+    /// Changes whenever a channel is learnt or forgotten, or being made: posts that waited for one can go.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
@@ -140,6 +143,19 @@ impl Directory {
     pub(super) fn doubt(&self, channel: ChannelId, doubt: Doubt) {
         self.doubts.lock().unwrap_or_else(PoisonError::into_inner).insert(channel, doubt);
         self.doubted.notify_one();
+    }
+
+    /// Whether channels are being made.
+    pub(super) fn makes(&self, making: bool) {
+        if self.making.swap(making, Ordering::AcqRel) != making {
+            self.changes.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Whether a channel that is not known may be one that was just made: Discord lets people write there before it has
+    /// answered.
+    pub(super) fn may_be_new(&self, channel: ChannelId) -> bool {
+        self.making.load(Ordering::Acquire) && self.purpose(channel).is_none()
     }
 
     /// Waits for doubts. One waiter at a time.

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use serenity::all::{ApplicationFlags, CurrentApplicationInfo, CurrentUser, GuildId, Permissions};
+use serenity::all::{
+    ApplicationFlags, ApplicationId, CurrentApplicationInfo, CurrentUser, GuildId, Permissions,
+};
 
 use super::channels;
 use super::permission::{self, Needed};
@@ -47,7 +49,7 @@ pub async fn examine(settings: &config::Discord) -> Vec<Finding> {
     let invite = permission::invite(application.id.get(), settings.guild);
     findings.push(Finding::Good(format!("discord: the bot is invited with {invite}")));
     findings.push(intents(&application));
-    findings.extend(server(&rest, settings, &me, &invite).await);
+    findings.extend(server(&rest, settings, (&me, application.id), &invite).await);
     findings
 }
 
@@ -58,6 +60,16 @@ fn of_token(error: &RestError) -> String {
             .to_owned();
     }
     format!("discord: Discord cannot be asked: {error}")
+}
+
+fn of_commands(error: &RestError, invite: &str) -> Finding {
+    if error.code() == Some(code::MISSING_ACCESS) {
+        return Finding::Bad(format!(
+            "discord: slash commands cannot be registered; let the bot in again with {invite}, which has the scope \
+             applications.commands"
+        ));
+    }
+    Finding::Note(format!("discord: the slash commands cannot be asked for: {error}"))
 }
 
 fn intents(application: &CurrentApplicationInfo) -> Finding {
@@ -75,7 +87,12 @@ fn intents(application: &CurrentApplicationInfo) -> Finding {
     ))
 }
 
-async fn server(rest: &Rest, settings: &config::Discord, me: &CurrentUser, invite: &str) -> Vec<Finding> {
+async fn server(
+    rest: &Rest,
+    settings: &config::Discord,
+    (me, application): (&CurrentUser, ApplicationId),
+    invite: &str,
+) -> Vec<Finding> {
     let id = GuildId::new(settings.guild);
     let guild = match rest.guild(id).await {
         Ok(guild) => guild,
@@ -89,6 +106,8 @@ async fn server(rest: &Rest, settings: &config::Discord, me: &CurrentUser, invit
         }
     };
     let mut findings = vec![Finding::Good(format!("discord: the bot is in the server {}", guild.name))];
+    let commands = rest.guild_commands(application, id).await;
+    findings.extend(commands.err().map(|error| of_commands(&error, invite)));
     let standing = match channels::standing(rest, id, me.id).await {
         Ok(standing) => standing,
         Err(error) => {

@@ -16,19 +16,23 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 use serenity::all::{ApplicationFlags, ApplicationId, BotGateway, GatewayIntents, UserId};
+use tokio::sync::watch::Receiver;
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::inbound::Heard;
+use super::membership::Membership;
 use super::rest::{Rest, RestError};
-use super::{Bot, network, report};
+use super::{Bot, network, permission, report};
 use crate::chat::reconnect::{Backoff, FIRST};
 use crate::chat::{LinkReport, LinkState};
 use crate::clock;
+use crate::core::detail::{Detail, DiscordReason};
 use crate::core::id::PostId;
 use crate::core::notice::Notice;
+use crate::core::time::Timestamp;
 use crate::journal::Memo;
 use crate::outbox::{Body, Lane, Post, Target};
 use events::{Fanout, Up};
@@ -73,15 +77,15 @@ pub(super) async fn introduce(
         let reason = match asked {
             Ok(introduced) => return Some(introduced),
             Err(error) if error.status() == Some(401) => {
-                let reason = refusal::sentence(4004).unwrap_or_default().to_owned();
-                error!(reason, "Discord is given up for good");
+                let reason = Detail::from(DiscordReason::Token);
+                error!(%reason, "Discord is given up for good");
                 report(reports, LinkState::Refused { reason }).await;
                 return None;
             }
-            Err(error) => error.to_string(),
+            Err(error) => Detail::from(error),
         };
         let wait = backoff.failed(None, false, jitter(), Instant::now());
-        warn!(reason, ?wait, "Discord cannot be asked");
+        warn!(%reason, ?wait, "Discord cannot be asked");
         let attempts = backoff.attempts();
         report(reports, LinkState::Connecting { attempts, reason: Some(reason) }).await;
         if !pause(wait, shutdown).await {
@@ -107,7 +111,7 @@ async fn ask(rest: &Rest) -> Result<Introduced, RestError> {
 enum End {
     Shutdown,
     /// Another one may do better.
-    Lost(String),
+    Lost(Detail),
     /// Discord ended it with this code, for good.
     Refused(u16),
     /// serenity hangs in a loop.
@@ -122,8 +126,17 @@ pub(super) async fn keep(
     shutdown: CancellationToken,
 ) {
     let (fanout, ups) = Fanout::new(Arc::clone(&bot), events);
-    let mut keeper =
-        Keeper { bot, gateway: introduced.gateway, fanout, ups, pace: Pace::default(), was_up: false };
+    let membership = bot.membership.subscribe();
+    let mut keeper = Keeper {
+        bot,
+        gateway: introduced.gateway,
+        fanout,
+        ups,
+        pace: Pace::default(),
+        membership,
+        outside: None,
+        was_up: false,
+    };
     keeper.tell_of_content().await;
     loop {
         if !keeper.may_start(&shutdown).await {
@@ -136,7 +149,7 @@ pub(super) async fn keep(
         };
         let Some(reason) = judged else { return };
         let wait = keeper.pace.failed(Instant::now(), jitter());
-        warn!(reason, ?wait, "not connected to Discord");
+        warn!(%reason, ?wait, "not connected to Discord");
         keeper.connecting(reason).await;
         if !pause(wait, &shutdown).await || !keeper.ask_anew(&shutdown).await {
             return;
@@ -150,6 +163,9 @@ struct Keeper {
     fanout: Arc<Fanout>,
     ups: mpsc::Receiver<Up>,
     pace: Pace,
+    membership: Receiver<Membership>,
+    /// Since when we are not in our server.
+    outside: Option<Timestamp>,
     was_up: bool,
 }
 
@@ -164,7 +180,7 @@ impl Keeper {
         GatewayIntents::GUILDS | GatewayIntents::GUILD_MESSAGES | GatewayIntents::DIRECT_MESSAGES | content
     }
 
-    async fn connecting(&self, reason: String) {
+    async fn connecting(&self, reason: Detail) {
         let attempts = self.pace.attempts();
         self.bot.report(LinkState::Connecting { attempts, reason: Some(reason) }).await;
     }
@@ -176,12 +192,8 @@ impl Keeper {
             return true;
         }
         let wait = Duration::from_millis(limit.reset_after);
-        let minutes = wait.as_secs().div_ceil(60);
-        let reason = format!(
-            "Discord allows this bot no more logins ({} a day); the next one is in {minutes} min",
-            limit.total
-        );
-        error!(reason, "Discord has to be waited for");
+        let reason = Detail::from(DiscordReason::Logins { total: limit.total, within: wait });
+        error!(%reason, "Discord has to be waited for");
         self.connecting(reason).await;
         pause(wait, shutdown).await && self.ask_anew(shutdown).await
     }
@@ -201,7 +213,7 @@ impl Keeper {
                 Err(error) => {
                     let wait = self.pace.failed(Instant::now(), jitter());
                     warn!(%error, ?wait, "Discord does not say where its gateway is");
-                    self.connecting(error.to_string()).await;
+                    self.connecting(error.into()).await;
                     if !pause(wait, shutdown).await {
                         return false;
                     }
@@ -211,28 +223,24 @@ impl Keeper {
     }
 
     /// What follows from the end of a session: the reason to try again, or `None` if there is nothing to try.
-    async fn judge(&mut self, end: End) -> Option<String> {
+    async fn judge(&mut self, end: End) -> Option<Detail> {
         let (code, reason) = match end {
             End::Shutdown => return None,
-            End::Refused(code) => (Some(code), String::new()),
-            End::Stuck => {
-                (self.ask_why().await, "Discord ended the link, and serenity hung over it".to_owned())
-            }
+            End::Refused(code) => (Some(code), Detail::default()),
+            End::Stuck => (self.ask_why().await, DiscordReason::Stuck.into()),
             End::Lost(reason) => {
                 let why = if self.pace.fruitless() >= ASK_WHY_AFTER { self.ask_why().await } else { None };
                 (why, reason)
             }
         };
-        let Some(sentence) = code.and_then(refusal::sentence) else { return Some(reason) };
+        let Some(for_good) = code.and_then(refusal::reason) else { return Some(reason) };
         if code == Some(refusal::DISALLOWED_INTENTS) && self.bot.sees_content() {
             self.bot.content.store(false, std::sync::atomic::Ordering::Relaxed);
             self.tell_of_content().await;
-            return Some(
-                "the Message Content intent is not switched on; herder goes on without it".to_owned(),
-            );
+            return Some(DiscordReason::NoContent.into());
         }
-        error!(reason = sentence, "Discord is given up for good");
-        self.bot.report(LinkState::Refused { reason: sentence.to_owned() }).await;
+        error!(reason = %for_good, "Discord is given up for good");
+        self.bot.report(LinkState::Refused { reason: for_good.into() }).await;
         None
     }
 
@@ -253,7 +261,7 @@ impl Keeper {
         let started = Session::start(&self.bot.rest, self.shards(), address, intents, fanout);
         let mut session = match started.await {
             Ok(session) => session,
-            Err(reason) => return End::Lost(format!("the link's thread cannot be started: {reason}")),
+            Err(reason) => return End::Lost(DiscordReason::Thread.with(reason.to_string())),
         };
         self.pace.begin(self.shards());
         while self.ups.try_recv().is_ok() {}
@@ -282,12 +290,19 @@ impl Keeper {
                 () = shutdown.cancelled() => return End::Shutdown,
                 ended = session.ended() => {
                     let code = ended.as_ref().and_then(refusal::code);
-                    let reason = ended.map_or_else(|| "its thread died".to_owned(), |error| error.to_string());
+                    let died = || DiscordReason::ThreadDied.into();
+                    let reason = ended.map_or_else(died, |error| error.to_string().into());
                     return code.map_or(End::Lost(reason), End::Refused);
                 }
                 up = self.ups.recv() => {
                     if let Some(up) = up && watch.up(up.shard, Instant::now()) {
                         self.pace.up(Instant::now());
+                        info!(shards = self.shards(), "connected to Discord");
+                        self.up().await;
+                    }
+                }
+                Ok(()) = self.membership.changed() => {
+                    if watch.is_up() {
                         self.up().await;
                     }
                 }
@@ -298,14 +313,14 @@ impl Keeper {
                             code = self.ask_why() => code,
                             () = shutdown.cancelled() => return End::Shutdown,
                         };
-                        if let Some(code) = code.filter(|code| refusal::sentence(*code).is_some()) {
+                        if let Some(code) = code.filter(|code| refusal::reason(*code).is_some()) {
                             return End::Refused(code);
                         }
                     } else if turnstile.turn(is_open) {
                         let now = Instant::now();
                         watch.tried(now);
                         if self.pace.tried(now, jitter()) {
-                            self.connecting("the connection to Discord broke".to_owned()).await;
+                            self.connecting(DiscordReason::Broke.into()).await;
                         }
                     }
                 }
@@ -315,21 +330,44 @@ impl Keeper {
                     }
                     let (pulse, now) = (session.pulse().await, Instant::now());
                     if let Some(reason) = watch.look(self.fanout.seen(), pulse, self.pace.is_open(now), now) {
-                        return End::Lost(reason.to_owned());
+                        return End::Lost(reason.into());
                     }
                 }
             }
         }
     }
 
-    /// All shards are connected.
+    /// All shards are connected, and whether we are in our server may be known anew.
     async fn up(&mut self) {
-        info!(shards = self.shards(), "connected to Discord");
+        let membership = *self.membership.borrow_and_update();
+        if membership == Membership::Outside {
+            return self.outside().await;
+        }
+        if let Some(since) = self.outside.take() {
+            info!("the bot is in its server again");
+            let down_for = clock::now().since(since);
+            let back = Notice::NetworkUp { network: network(), down_for };
+            self.bot.ports.fleet.alert_elsewhere(back, &network()).await;
+        }
         if std::mem::replace(&mut self.was_up, true) {
             let line = format!("HEARTBEAT {}", self.bot.ports.name);
             self.say(Target::Work, Body::Notice(Notice::WorkLine { line }));
         }
         self.bot.report(LinkState::Up { since: clock::now() }).await;
+    }
+
+    /// We are connected, but not in our server: nothing is heard or said until somebody invites us.
+    async fn outside(&mut self) {
+        if self.outside.is_none() {
+            self.outside = Some(clock::now());
+            let (application, guild) = (self.bot.application.get(), self.bot.guild().get());
+            let invite = permission::invite(application, guild);
+            error!(guild, invite, "the bot is not in its server on Discord; let it in with this link");
+            let notice = Notice::NotInvited { network: network(), invite };
+            self.bot.ports.fleet.alert_elsewhere(notice, &network()).await;
+        }
+        let reason = Some(DiscordReason::Outside.into());
+        self.bot.report(LinkState::Connecting { attempts: 0, reason }).await;
     }
 
     /// Says once what does not work without the Message Content intent.

@@ -41,7 +41,8 @@ use tracing::{debug, warn};
 use super::Bot;
 use super::reactions::{self, Marks};
 use super::rest::{Page, RestError};
-use crate::journal;
+use crate::core::time::Timestamp;
+use crate::{clock, journal};
 pub(super) use intake::millis_of;
 use intake::{Id, Intake};
 use memory::Memory;
@@ -58,6 +59,8 @@ pub(super) const EVENTS_CAPACITY: usize = 1024;
 const UNDER_WAY: usize = 64;
 /// How long the guild is waited for after READY; it says which channels have anything new.
 const GUILD_WITHIN: Duration = Duration::from_secs(5);
+/// A channel that is older is none that was just made.
+const YOUNG: Duration = Duration::from_secs(300);
 /// How often it is noted how far channels are done.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
 
@@ -131,6 +134,8 @@ struct Reader {
     /// Messages that became work which still waits: they may have been changed unheard.
     to_look: VecDeque<(Id, Id)>,
     looking: usize,
+    /// Channels that may be herder's own, just made: what is said there waits until that is known.
+    unsure: HashSet<Id>,
     /// Until when the guild is waited for.
     guild_by: Option<Instant>,
     /// What was changed while it was worked on.
@@ -160,6 +165,7 @@ impl Reader {
             fetched: HashMap::new(),
             to_look: VecDeque::new(),
             looking: 0,
+            unsure: HashSet::new(),
             guild_by: None,
             revisions: Vec::new(),
         }
@@ -168,6 +174,7 @@ impl Reader {
     async fn run(&mut self, mut heard: mpsc::Receiver<Heard>, hearing: &tokio_util::sync::CancellationToken) {
         let mut notes = tokio::time::interval(NOTE_EVERY);
         notes.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut channels = self.bot.directory.changes();
         loop {
             self.begin();
             let guild_by = self.guild_by;
@@ -179,6 +186,7 @@ impl Reader {
                     Some(event) => self.heard(event),
                     None => break,
                 },
+                Ok(()) = channels.changed() => self.sure_of_channels(),
                 _ = notes.tick() => self.note().await,
                 () = until(guild_by) => {
                     debug!("the guild did not come; all channels are fetched");
@@ -220,10 +228,13 @@ impl Reader {
     }
 
     fn said(&mut self, message: Message) {
-        let (channel, id) = (message.channel_id.get(), message.id.get());
+        let message_channel = message.channel_id;
+        let (channel, id) = (message_channel.get(), message.id.get());
         let Some(said) = self.ears.message(message, None) else { return self.intake.passed(channel, id) };
         if said.direct {
             self.memory.is_direct(channel);
+        } else if is_young(channel) && self.bot.directory.may_be_new(message_channel) {
+            self.wait_for_its_purpose(channel);
         }
         self.intake.heard(channel, id, said);
     }
@@ -238,6 +249,26 @@ impl Reader {
         let newest =
             newest.map(|channel| (channel.id.get(), channel.last_message_id.map_or(0, MessageId::get)));
         self.fetch_all(&newest.collect());
+    }
+
+    /// What is said in a channel that may be one of herder's is not worked on before that is known.
+    fn wait_for_its_purpose(&mut self, channel: Id) {
+        if self.unsure.insert(channel) {
+            self.intake.follow(channel, channel, 0);
+            self.intake.missed(channel, None);
+        }
+    }
+
+    /// Channels were learnt, or none is being made any more.
+    fn sure_of_channels(&mut self) {
+        let directory = &self.bot.directory;
+        let sure = self.unsure.extract_if(|channel| !directory.may_be_new(ChannelId::new(*channel)));
+        for channel in Vec::from_iter(sure) {
+            // One that is being fetched goes on with what is fetched.
+            if !self.fetched.contains_key(&channel) {
+                self.intake.unfetchable(channel);
+            }
+        }
     }
 
     /// Channels that were made or found are followed from then on.
@@ -346,6 +377,12 @@ impl Reader {
             warn!(%reason, "how far channels are done could not be noted");
         }
     }
+}
+
+/// Whether a channel was made only now, by Discord's clock, which need not be ours.
+fn is_young(channel: Id) -> bool {
+    let age = clock::now().since(Timestamp::from_millis(millis_of(channel)));
+    age < YOUNG
 }
 
 async fn until(time: Option<Instant>) {

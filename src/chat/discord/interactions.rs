@@ -250,14 +250,16 @@ fn lacks_form(command: &Command, given: &Given) -> bool {
 
 async fn carry_out(bot: &Arc<Bot>, asker: &Asker, name: &str, given: Given) {
     let structured = asker.structured(name, given);
-    let private = known(name).is_some_and(Command::is_private);
     let dispatcher = &bot.ports.dispatcher;
+    let private = known(name).is_some_and(Command::is_private);
+    // What is refused to this person anyway is announced to them alone.
+    let announced_privately = private || dispatcher.may(&structured).is_err();
     let answering = async {
         let answered = dispatcher.interact(&structured).await;
         let rows = buttons::confirming(locale(bot, asker), known(name), &answered);
         Reply { private: private || answered.refused, rows, ..Reply::of(answered) }
     };
-    reply::answer(bot, asker, private, answering).await;
+    reply::answer(bot, asker, announced_privately, answering).await;
 }
 
 /// Opens the form of a command for somebody who may have it done.
@@ -334,8 +336,10 @@ fn form(
     let locale = locale(bot, asker);
     let agent = agent(asker, given);
     let name = given.get("name").or(agent.as_ref().map(AgentName::as_str)).unwrap_or_default();
+    // A task that is for no agent by name.
+    let boarded = command.verb == Verb::TaskAdd && name.is_empty();
     let title = locale.text(
-        &format!("form-{}", command.name.replace(' ', "-")),
+        &format!("form-{}{}", command.name.replace(' ', "-"), if boarded { "-auto" } else { "" }),
         &[("agent", name.into()), ("name", name.into())],
     );
     let fields = command.form().iter().filter_map(|field| {
@@ -430,7 +434,8 @@ async fn complete(bot: &Bot, typing: &CommandInteraction) {
     let looks = bot.ports.dispatcher.role(&asker.author) >= Some(Role::Viewer);
     let choices = match (focused, kind.filter(|_| looks)) {
         (Some(focused), Some(kind)) => {
-            completion::choices(kind, focused.value, &bot.ports.fleet.agents(), &bot.ports.redactor)
+            let (agents, board) = (bot.ports.fleet.agents(), bot.ports.fleet.board());
+            completion::choices(kind, focused.value, &agents, &board, &bot.ports.redactor)
         }
         (Some(_) | None, _) => Vec::new(),
     };

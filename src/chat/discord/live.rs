@@ -88,7 +88,7 @@ fn seen(bot: &Bot, view: &View) -> Seen {
 /// What the message says.
 fn text(bot: &Bot, agent: &AgentName, view: Option<&View>, step: Step, now: Timestamp) -> String {
     let voice = Voice { locale: &bot.ports.locale, now, redactor: &bot.ports.redactor };
-    match (step, view) {
+    let text = match (step, view) {
         (Step::Post { since, .. } | Step::Change(Message { since, .. }), Some(view)) => {
             working(voice, view, since)
         }
@@ -100,7 +100,8 @@ fn text(bot: &Bot, agent: &AgentName, view: Option<&View>, step: Step, now: Time
             let last = view.map(|view| &*view.agent).filter(|agent| agent.last_session == message.session);
             ended(voice, agent, last, message.since)
         }
-    }
+    };
+    bot.ports.redactor.redact_shown(&text).into_owned()
 }
 
 /// Every piece is herder's own but for what it is given, and that has no marks any more.
@@ -193,16 +194,15 @@ async fn carry_out(bot: Arc<Bot>, agent: AgentName, step: Step, text: String) ->
     (agent, stepped)
 }
 
-/// What is refused is refused for this session; the channels are another part's business.
+/// What Discord refuses is refused for this session; the channels are another part's business. What a proxy or a guard says
+/// is over sooner or later.
 fn failed(agent: &AgentName, error: &RestError) -> Stepped {
-    match error {
-        RestError::Unanswered { .. } | RestError::Refused { status: 401, .. } => Stepped::Failed,
-        RestError::Refused { code: code::UNKNOWN_MESSAGE, .. } => Stepped::Gone,
-        RestError::Refused { .. } | RestError::Unreadable { .. } | RestError::Unaskable { .. } => {
-            debug!(%agent, %error, "a running session cannot be shown");
-            Stepped::Gone
-        }
+    let gone = error.code() == Some(code::UNKNOWN_MESSAGE);
+    if !gone && error.is_worth_another_try() {
+        return Stepped::Failed;
     }
+    debug!(%agent, %error, "a running session cannot be shown");
+    Stepped::Gone
 }
 
 /// A post that is repeated is shown once, also across a restart.
@@ -234,4 +234,33 @@ async fn known(bot: &Arc<Bot>) -> Vec<(AgentName, Message)> {
         Some((AgentName::new(key.strip_prefix(PREFIX)?).ok()?, serde_json::from_str(&value).ok()?))
     };
     memos.into_iter().filter_map(message).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_discord_itself_refuses_ends_the_message_of_a_session() {
+        let refused = |status, code| RestError::Refused {
+            request: "PATCH".to_owned(),
+            status,
+            code,
+            message: "no".to_owned(),
+        };
+        let table = [
+            (refused(403, 0), Stepped::Failed),
+            (refused(404, 0), Stepped::Failed),
+            (refused(401, 0), Stepped::Failed),
+            (refused(404, code::UNKNOWN_MESSAGE), Stepped::Gone),
+            (refused(404, code::UNKNOWN_CHANNEL), Stepped::Gone),
+            (refused(403, code::MISSING_PERMISSIONS), Stepped::Gone),
+            (refused(403, code::MISSING_ACCESS), Stepped::Gone),
+            (refused(400, 50035), Stepped::Gone),
+        ];
+        let agent = AgentName::new("spark").expect("a good name");
+        for (error, expected) in table {
+            assert_eq!(failed(&agent, &error), expected, "{error}");
+        }
+    }
 }

@@ -15,6 +15,7 @@
 //! | `directory` | which channel is which, remembered by id |
 //! | `channels` | the channels as they should be: made, found again, given topics, archived |
 //! | `permission` | what herder must be allowed to do, and whether it is |
+//! | `membership` | whether the bot is in its server |
 //! | `examine` | what `herder check` asks Discord |
 //! | `rest` | the one way out: limits, retries, one function per request |
 //! | `delivery` | what is owed to Discord |
@@ -26,10 +27,12 @@
 //! | `custom_id` | what buttons and forms say about themselves |
 //! | `linking` | roles of people who are somebody elsewhere too |
 //! | `buttons` | what stands under posts |
+//! | `asks` | ✅ ❌ 🔁 under what an agent asks |
 //!
 //! What somebody may do, what a line means and what is said in which words is not known here: `crate::access`,
 //! `crate::commands`, `crate::outbox`, `crate::l10n`.
 
+mod asks;
 mod buttons;
 mod channels;
 mod completion;
@@ -42,6 +45,7 @@ mod inbound;
 mod interactions;
 mod linking;
 mod live;
+mod membership;
 mod permission;
 mod reactions;
 mod registration;
@@ -51,7 +55,7 @@ mod rest;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serenity::all::{ApplicationId, Event, UserId};
+use serenity::all::{ApplicationId, Event, GuildId, UserId};
 use tokio::sync::{Mutex, broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -61,6 +65,7 @@ use tracing::{debug, error};
 use crate::chat::{ChannelWanted, LinkReport, LinkState};
 use crate::commands::Dispatcher;
 use crate::config::{self, DISCORD_NETWORK};
+use crate::core::detail::DiscordReason;
 use crate::core::id::NetworkName;
 use crate::journal::Journal;
 use crate::l10n::Locale;
@@ -69,6 +74,7 @@ use crate::supervisor::Fleet;
 use crate::tools::Rooms;
 use directory::Directory;
 pub use examine::{Finding, examine};
+use membership::Membership;
 use rest::Rest;
 
 /// Events of the guild that wait for those who follow them. Who falls behind is told and looks at everything anew.
@@ -111,6 +117,8 @@ struct Bot {
     application: ApplicationId,
     /// Whether we see what messages say; without it only those that mention us, and those in private.
     content: AtomicBool,
+    /// Whether we are in our server.
+    membership: watch::Sender<Membership>,
     /// How the link stands is told to whoever keeps the adapter.
     reports: mpsc::Sender<LinkReport>,
     /// Events of the guild: channels, roles, members, READY. No messages, no interactions.
@@ -128,6 +136,11 @@ struct Bot {
 impl Bot {
     fn network(&self) -> NetworkName {
         network()
+    }
+
+    /// The server.
+    fn guild(&self) -> GuildId {
+        GuildId::new(self.ports.settings.guild)
     }
 
     /// Whether messages come with what they say.
@@ -159,7 +172,10 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
     report(&reports, LinkState::Connecting { attempts: 0, reason: None }).await;
     let rest = match Rest::new(&ports.settings).await {
         Ok(rest) => rest,
-        Err(reason) => return report(&reports, LinkState::Refused { reason: reason.to_string() }).await,
+        Err(error) => {
+            let reason = DiscordReason::Client.with(error.to_string());
+            return report(&reports, LinkState::Refused { reason }).await;
+        }
     };
     let reading = ports.journal.clone();
     let directory = match tokio::task::spawn_blocking(move || Directory::load(&reading)).await {
@@ -176,6 +192,7 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
         me: introduced.me,
         application: introduced.application,
         content: AtomicBool::new(introduced.content),
+        membership: watch::Sender::default(),
         reports,
         changes: broadcast::channel(CHANGES_CAPACITY).0,
         tasks: TaskTracker::new(),
@@ -201,7 +218,7 @@ async fn work(
     parts.spawn(delivery::run(Arc::clone(bot), shutdown.clone()));
     parts.spawn(live::run(Arc::clone(bot)));
     parts.spawn(channels::keep(Arc::clone(bot), bot.ports.channels.clone(), bot.changes.subscribe()));
-    parts.spawn(registration::keep(Arc::clone(bot)));
+    parts.spawn(registration::keep(Arc::clone(bot), bot.changes.subscribe()));
     parts.spawn(buttons::keep(Arc::clone(bot), prompts));
     parts.spawn(linking::keep(Arc::clone(bot)));
     let mut link = std::pin::pin!(gateway::keep(Arc::clone(bot), introduced, events, shutdown.clone()));

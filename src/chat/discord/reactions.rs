@@ -14,7 +14,6 @@ use tokio::sync::watch;
 use tracing::{debug, warn};
 
 use super::Bot;
-use super::rest::{RestError, code};
 use crate::core::event::Event;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::outcome::Category;
@@ -243,6 +242,7 @@ fn fate(entries: &[Recorded], work: WorkId) -> Mark {
         let Entry::Agent(event) = &entry.entry else { continue };
         match event {
             Event::Queued { work: queued } if queued.id == work => (mark, at_it) = (Mark::Queued, false),
+            Event::TaskTaken { work: taken, .. } if taken.id == work => (mark, at_it) = (Mark::Queued, false),
             Event::SessionStarted { work: started, .. } if started.id == work => {
                 (mark, at_it) = (Mark::Running, true);
             }
@@ -273,7 +273,7 @@ async fn show(bot: &Bot, message: u64, followed: &Followed, mark: Mark) -> bool 
         && let Err(error) = bot.rest.add_reaction(channel, message, emoji).await
     {
         debug!(%error, %message, "a message could not be marked");
-        if is_worth_another_try(&error) {
+        if error.is_worth_another_try() {
             return false;
         }
     }
@@ -285,17 +285,12 @@ async fn show(bot: &Bot, message: u64, followed: &Followed, mark: Mark) -> bool 
     for emoji in before.into_iter().filter(|before| *before != mark).filter_map(Mark::emoji) {
         if let Err(error) = bot.rest.remove_own_reaction(channel, message, emoji).await {
             debug!(%error, %message, "a mark could not be taken back");
-            if is_worth_another_try(&error) {
+            if error.is_worth_another_try() {
                 return false;
             }
         }
     }
     true
-}
-
-/// A permission that is missing is said elsewhere; asking on for it would count towards a ban.
-fn is_worth_another_try(error: &RestError) -> bool {
-    !error.is_final() && !matches!(error.code(), Some(code::MISSING_ACCESS | code::MISSING_PERMISSIONS))
 }
 
 #[cfg(test)]
@@ -315,7 +310,7 @@ mod tests {
 
     fn work() -> Work {
         let (kind, text) = (WorkKind::Message, "fix it".to_owned());
-        Work { id: WORK, kind, text, by: alice(), at: Timestamp::default(), attempts: 0 }
+        Work { id: WORK, kind, text, by: alice(), at: Timestamp::default(), attempts: 0, card: None }
     }
 
     fn ended(category: Category) -> Event {
@@ -332,7 +327,7 @@ mod tests {
         let other = Work { id: WorkId(8), ..work() };
         let queued = || Event::Queued { work: work() };
         let steered = || Event::Steered { session: SESSION, work: WORK };
-        let task = |end| Event::TaskEnded { work: WORK, end, note: String::new() };
+        let task = |end| Event::TaskEnded { work: WORK, end, note: String::new().into() };
         let cases = [
             (vec![], Mark::Dropped),
             (vec![queued()], Mark::Queued),

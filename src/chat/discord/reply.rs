@@ -4,6 +4,9 @@
 //! the announcement's place. If Discord took the first answer and its acknowledgement was lost, what follows still
 //! reaches it; if Discord did not take it in time, what was done is said in the channel, so that it does not go unanswered.
 //!
+//! A refusal is for whoever asked alone, also when it was announced to all that there would be an answer: then the
+//! announcement goes, and the refusal follows it.
+//!
 //! What comes late, as after a link that was cut off, is announced before anything is done: Discord may have told whoever
 //! asked that it failed, and then nothing is done.
 
@@ -137,7 +140,7 @@ pub(super) async fn answer(
                     in_channel(bot, asker, &reply);
                 }
                 // Whether a lost acknowledgement was one is seen by whether its answer can be changed.
-                Ok(()) | Err(_) => later(bot, asker, &reply, true).await,
+                Ok(()) | Err(_) => later(bot, asker, &reply, There::Announced { private }).await,
             }
         }
     }
@@ -152,12 +155,12 @@ async fn announce(bot: &Bot, asker: &Asker, private: bool) -> Result<(), RestErr
 /// Answers what comes late, if Discord still waits for it. Nothing is done before that is known.
 async fn late(bot: &Arc<Bot>, asker: &Asker, private: bool, answering: impl Future<Output = Reply>) {
     match announce(bot, asker, private).await {
-        Ok(()) => later(bot, asker, &answering.await, true).await,
+        Ok(()) => later(bot, asker, &answering.await, There::Announced { private }).await,
         // It may be announced; then it is told that nothing comes.
         Err(reason) if reason.maybe_done() => {
             warn!(%reason, "an interaction came late and its acknowledgement was lost; nothing was done");
             let told = Reply::to_them(locale(bot, asker).text("answer-failed", &[]));
-            later(bot, asker, &told, true).await;
+            later(bot, asker, &told, There::Announced { private }).await;
         }
         Err(reason) => warn!(%reason, "an interaction came too late; nothing was done"),
     }
@@ -173,8 +176,8 @@ pub(super) async fn at_once(bot: &Bot, asker: &Asker, reply: &Reply) {
     }
     let response = json!({ "type": 4, "data": data });
     match bot.rest.respond(asker.id, &asker.token, &response).await {
-        Ok(()) => follow(bot, asker, reply, &laid).await,
-        Err(reason) if reason.maybe_done() => later(bot, asker, reply, false).await,
+        Ok(()) => follow(bot, asker, reply, &laid, 1).await,
+        Err(reason) if reason.maybe_done() => later(bot, asker, reply, There::Answer).await,
         Err(reason) => {
             warn!(%reason, "an interaction could not be answered");
             in_channel(bot, asker, reply);
@@ -182,26 +185,46 @@ pub(super) async fn at_once(bot: &Bot, asker: &Asker, reply: &Reply) {
     }
 }
 
-/// Puts the answer in place of the one that is there. `announced`: there is nothing to see yet.
-async fn later(bot: &Bot, asker: &Asker, reply: &Reply, announced: bool) {
+/// What stands there before the answer is brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum There {
+    /// That there will be one, for whoever asked or for all.
+    Announced { private: bool },
+    /// Perhaps the answer itself.
+    Answer,
+}
+
+/// Puts the answer in place of what is there.
+async fn later(bot: &Bot, asker: &Asker, reply: &Reply, there: There) {
     let laid = lay(bot, asker, reply);
+    // What was announced to all can only be answered to all: a refusal is nobody else's business.
+    if reply.private && there == (There::Announced { private: false }) {
+        match bot.rest.delete_response(asker.application, &asker.token).await {
+            Ok(()) => follow(bot, asker, reply, &laid, 0).await,
+            Err(reason) => warn!(%reason, "what is for one person could not be told to them alone"),
+        }
+        return;
+    }
     let first = laid.messages.first().cloned().unwrap_or_default();
     let change = json!({ "content": first, "components": reply.rows });
     match bot.rest.edit_response(asker.application, &asker.token, &change).await {
-        Ok(()) => follow(bot, asker, reply, &laid).await,
+        Ok(()) => follow(bot, asker, reply, &laid, 1).await,
         Err(reason) => {
-            warn!(%reason, announced, "an answer could not be brought");
+            warn!(%reason, ?there, "an answer could not be brought");
             in_channel(bot, asker, reply);
         }
     }
 }
 
-/// What does not fit into the first message.
-async fn follow(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid) {
+/// The messages of an answer from `from` on.
+async fn follow(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: usize) {
     let last = laid.messages.len().saturating_sub(1);
-    for (at, message) in laid.messages.iter().enumerate().skip(1) {
+    for (at, message) in laid.messages.iter().enumerate().skip(from) {
         let files = laid.file.as_ref().filter(|_| at == last).map(std::slice::from_ref).unwrap_or_default();
-        let body = json!({ "content": message, "flags": reply.flags() });
+        let mut body = json!({ "content": message, "flags": reply.flags() });
+        if at == 0 && !reply.rows.is_empty() {
+            body["components"] = json!(reply.rows);
+        }
         if let Err(reason) = bot.rest.follow_up(asker.application, &asker.token, &body, files).await {
             warn!(%reason, "the rest of an answer could not be brought");
             return;

@@ -22,6 +22,7 @@ use super::isupport::ISupport;
 use super::wire::Outgoing;
 use crate::chat::ChannelWanted;
 use crate::config::IrcNetwork;
+use crate::core::detail::Detail;
 use crate::core::id::NetworkName;
 use crate::outbox::Target;
 use channel::{Channel, Live, State};
@@ -30,7 +31,7 @@ use channel::{Channel, Live, State};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Trouble {
     pub(crate) channel: String,
-    pub(crate) reason: String,
+    pub(crate) reason: Detail,
 }
 
 /// Where a post goes.

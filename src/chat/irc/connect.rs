@@ -16,6 +16,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::tls;
 use crate::config::{IrcNetwork, Tls};
+use crate::core::detail::{Detail, LinkReason};
 
 /// From the name's lookup to the end of the TLS handshake: a frozen server accepts and then says nothing for ever.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -58,60 +59,66 @@ impl fmt::Debug for Connector {
 /// Connects; `attempt` chooses among the addresses of a name, so that a dead one is not tried for ever.
 ///
 /// # Errors
-/// A sentence for people.
+/// Why it is not to be had.
 pub(crate) async fn connect(
     connector: &Connector,
     network: &IrcNetwork,
     attempt: u32,
-) -> Result<Box<dyn Stream>, String> {
+) -> Result<Box<dyn Stream>, Detail> {
     let connecting = async {
         match connector {
             Connector::Network => open(network, attempt).await,
-            Connector::Factory(make) => make().await.map_err(|error| error.to_string()),
+            Connector::Factory(make) => make().await.map_err(|error| error.to_string().into()),
         }
     };
     match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
         Ok(result) => result,
-        Err(_) => Err(format!("{}:{} did not answer within 15 s", network.server, network.port)),
+        Err(_) => Err(LinkReason::NotAnswered { server: place(network), within: CONNECT_TIMEOUT }.into()),
     }
 }
 
-async fn open(network: &IrcNetwork, attempt: u32) -> Result<Box<dyn Stream>, String> {
+/// A server as people write it.
+fn place(network: &IrcNetwork) -> String {
+    format!("{}:{}", network.server, network.port)
+}
+
+async fn open(network: &IrcNetwork, attempt: u32) -> Result<Box<dyn Stream>, Detail> {
     let address = resolve(network, attempt).await?;
     let stream = TcpStream::connect(address).await.map_err(|error| {
-        format!("cannot connect to {}:{} ({address}): {error}", network.server, network.port)
+        LinkReason::NotConnected { server: format!("{} ({address})", place(network)) }.with(error.to_string())
     })?;
     // Answers are short lines; each should leave at once.
-    stream.set_nodelay(true).map_err(|error| error.to_string())?;
+    stream.set_nodelay(true).map_err(|error| LinkReason::Broke.with(error.to_string()))?;
     if network.tls == Tls::Off {
         return Ok(Box::new(stream));
     }
     let config = tls_config(network).await?;
     let name = ServerName::try_from(network.server.clone())
-        .map_err(|_| format!("\"{}\" cannot be a TLS server's name", network.server))?;
+        .map_err(|_| LinkReason::NoTlsName { server: network.server.clone() })?;
     let stream = TlsConnector::from(config)
         .connect(name, stream)
         .await
-        .map_err(|error| format!("TLS with {}:{} failed: {error}", network.server, network.port))?;
+        .map_err(|error| LinkReason::TlsFailed { server: place(network) }.with(error.to_string()))?;
     Ok(Box::new(stream))
 }
 
-async fn resolve(network: &IrcNetwork, attempt: u32) -> Result<SocketAddr, String> {
+async fn resolve(network: &IrcNetwork, attempt: u32) -> Result<SocketAddr, Detail> {
     let found = lookup_host((network.server.as_str(), network.port))
         .await
-        .map_err(|error| format!("cannot find {}: {error}", network.server))?;
+        .map_err(|error| LinkReason::NotFound { server: network.server.clone() }.with(error.to_string()))?;
     let addresses: Vec<SocketAddr> = found.collect();
     let index = attempt as usize % addresses.len().max(1);
-    addresses.get(index).copied().ok_or_else(|| format!("{} has no address", network.server))
+    let found = addresses.get(index).copied();
+    found.ok_or_else(|| LinkReason::NoAddress { server: network.server.clone() }.into())
 }
 
-async fn tls_config(network: &IrcNetwork) -> Result<Arc<ClientConfig>, String> {
+async fn tls_config(network: &IrcNetwork) -> Result<Arc<ClientConfig>, Detail> {
     let (tls, sasl) = (network.tls.clone(), network.sasl.clone());
     // Reading the system's authorities takes long enough to be felt by everything else on this thread.
     let built = tokio::task::spawn_blocking(move || tls::client_config(&tls, sasl.as_ref())).await;
     match built {
         Ok(Ok(config)) => Ok(Arc::new(config)),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err("setting up TLS panicked".to_owned()),
+        Ok(Err(error)) => Err(LinkReason::TlsNotSetUp.with(error.to_string())),
+        Err(_) => Err(LinkReason::TlsNotSetUp.into()),
     }
 }

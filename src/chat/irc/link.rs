@@ -27,6 +27,7 @@ use super::wire::{Outgoing, Received};
 use super::{Closing, Settings};
 use crate::chat::{ChannelWanted, Inbound, LinkReport, LinkState};
 use crate::clock;
+use crate::core::detail::LinkReason;
 use crate::outbox::{NetworkQueue, Window};
 
 /// What may wait to be written: a window, its fence and a burst of JOINs fit many times over.
@@ -156,12 +157,12 @@ fn read(line: Option<io::Result<Received>>) -> Result<Received, Closing> {
     match line {
         Some(Ok(line)) => Ok(line),
         Some(Err(error)) => Err(lost(error)),
-        None => Err(Closing::Lost("the server closed the connection".to_owned())),
+        None => Err(Closing::Lost(LinkReason::Closed.into())),
     }
 }
 
 fn lost(error: io::Error) -> Closing {
-    Closing::Lost(format!("the connection broke: {error}"))
+    Closing::Lost(LinkReason::Broke.with(error.to_string()))
 }
 
 struct Link<'a> {
@@ -266,7 +267,7 @@ impl Link<'_> {
             }
         }
         let stuck = self.wire.unwritten.len() > UNWRITTEN_MAX;
-        stuck.then(|| Closing::Lost("the server stopped reading".to_owned()))
+        stuck.then(|| Closing::Lost(LinkReason::StoppedReading.into()))
     }
 
     fn hear(&mut self) {

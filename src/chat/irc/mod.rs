@@ -52,6 +52,7 @@ pub use probe::{Login, log_in};
 
 use crate::chat::{Author, ChannelWanted, Inbound, LinkReport, LinkState};
 use crate::config::IrcNetwork;
+use crate::core::detail::{Detail, LinkReason};
 use crate::outbox::NetworkQueue;
 use crate::tools::Rooms;
 use link::Ports;
@@ -64,8 +65,8 @@ pub struct Settings {
     pub network: IrcNetwork,
     /// The display name: real name, and what follows `HEARTBEAT`.
     pub name: String,
-    /// Whether anybody on this network is known by services account: without that no server is asked for accounts.
-    pub needs_account: bool,
+    /// Whether anybody on this network is known by services account now: without that no server is asked for accounts.
+    pub needs_account: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Whether somebody may command, so that alerts they missed in a netsplit are repeated.
     pub is_operator: Arc<dyn Fn(&Author) -> bool + Send + Sync>,
     /// How long it is waited for.
@@ -111,11 +112,11 @@ impl fmt::Debug for Settings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Closing {
     /// It broke, or was of no use; another try may help.
-    Lost(String),
+    Lost(Detail),
     /// The server says that we come too often.
-    Throttled(String),
+    Throttled(Detail),
     /// Another try cannot help: a wrong password, a ban.
-    Refused(String),
+    Refused(Detail),
     /// We were told to end.
     Shutdown,
 }
@@ -125,7 +126,7 @@ impl Closing {
     pub(crate) fn from_error(reason: &str) -> Self {
         let lower = reason.to_ascii_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-        let text = format!("the server ended the link: \"{reason}\"");
+        let text = LinkReason::EndedByServer.with(reason);
         if says(&["throttl", "too fast", "too many connections", "reconnect too", "trying to reconnect"]) {
             Self::Throttled(text)
         } else if says(&[
@@ -197,7 +198,7 @@ pub async fn run(
             Closing::Lost(reason) => (reason, false),
             Closing::Throttled(reason) => (reason, true),
             Closing::Refused(reason) => {
-                tracing::error!(network = %settings.network.name, reason, "given up for good");
+                tracing::error!(network = %settings.network.name, %reason, "given up for good");
                 report(&reports, &settings, LinkState::Refused { reason }).await;
                 return;
             }
@@ -210,7 +211,7 @@ pub async fn run(
             before = 0;
         }
         let attempts = backoff.attempts().saturating_sub(before);
-        tracing::warn!(network = %settings.network.name, reason, ?wait, "not connected");
+        tracing::warn!(network = %settings.network.name, %reason, ?wait, "not connected");
         report(&reports, &settings, LinkState::Connecting { attempts, reason: Some(reason) }).await;
     }
 }

@@ -1,5 +1,7 @@
 //! Whether the far side is still there. Any traffic from it counts.
 
+use std::time::Duration;
+
 use tokio::time::Instant;
 
 use super::patience::Patience;
@@ -33,6 +35,11 @@ impl Idle {
         self.asked = None;
     }
 
+    /// How long nothing has come.
+    pub(crate) fn silent_for(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.heard)
+    }
+
     /// A PING of another kind is on its way: silence from now on is counted against it.
     pub(crate) fn asked(&mut self, now: Instant) {
         self.asked.get_or_insert(now);
@@ -62,8 +69,6 @@ impl Idle {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

@@ -11,6 +11,7 @@ use super::connect::{self, Connector};
 use super::registration::{Registration, Step};
 use super::wire::Outgoing;
 use crate::config::IrcNetwork;
+use crate::core::detail::LinkReason;
 
 /// What a login came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +27,8 @@ pub struct Login {
 /// # Errors
 /// A sentence for people that says why the network does not let herder in.
 pub async fn log_in(network: &IrcNetwork) -> Result<Login, String> {
-    let stream = connect::connect(&Connector::Network, network, 0).await?;
+    let connected = connect::connect(&Connector::Network, network, 0).await;
+    let stream = connected.map_err(|reason| reason.to_string())?;
     let (reader, mut writer) = tokio::io::split(stream);
     let mut lines = FramedRead::new(reader, LineCodec::default());
     let (mut registration, mut owed) = Registration::start(network, "herder", Instant::now());
@@ -38,8 +40,8 @@ pub async fn log_in(network: &IrcNetwork) -> Result<Login, String> {
         let step = tokio::select! {
             line = lines.next() => match line {
                 Some(Ok(line)) => registration.receive(&line, Instant::now()),
-                Some(Err(error)) => return Err(format!("the connection broke: {error}")),
-                None => return Err("the server closed the connection".to_owned()),
+                Some(Err(error)) => return Err(LinkReason::Broke.with(error.to_string()).to_string()),
+                None => return Err(LinkReason::Closed.to_string()),
             },
             () = tokio::time::sleep_until(registration.deadline()) => {
                 registration.expired(Instant::now()).map_or_else(|| Step::Send(Vec::new()), Step::End)
@@ -55,7 +57,7 @@ pub async fn log_in(network: &IrcNetwork) -> Result<Login, String> {
                 return Ok(Login { nick: registered.nick, logged_in: registered.logged_in });
             }
             Step::End(Closing::Lost(why) | Closing::Throttled(why) | Closing::Refused(why)) => {
-                return Err(why);
+                return Err(why.to_string());
             }
             Step::End(Closing::Shutdown) => return Err("the login was given up".to_owned()),
         }

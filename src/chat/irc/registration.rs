@@ -23,6 +23,7 @@ use super::Closing;
 use super::nick::NickChoice;
 use super::wire::{Cap, Outgoing, Received, Said};
 use crate::config::{IrcNetwork, Sasl};
+use crate::core::detail::LinkReason;
 
 /// The whole of it; servers give up at 20 to 60 s.
 const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(30);
@@ -165,13 +166,14 @@ impl Registration {
     pub(crate) fn expired(&self, now: Instant) -> Option<Closing> {
         if self.login_deadline.is_some_and(|deadline| deadline <= now) {
             let reason = if self.state == State::AwaitingLogin {
-                "the server offers no SASL at the moment; its services may be away"
+                LinkReason::NoLoginNow
             } else {
-                "the services did not answer the SASL login within 10 s"
+                LinkReason::LoginNotAnswered { within: LOGIN_TIMEOUT }
             };
-            return Some(Closing::Lost(reason.to_owned()));
+            return Some(Closing::Lost(reason.into()));
         }
-        (self.deadline <= now).then(|| Closing::Lost("the server did not let us in within 30 s".to_owned()))
+        let late = LinkReason::NotLetIn { within: REGISTRATION_TIMEOUT };
+        (self.deadline <= now).then(|| Closing::Lost(late.into()))
     }
 
     /// Takes one line.
@@ -310,11 +312,11 @@ impl Registration {
             }
             432 => self.next_nick(self.nick.clone().refused(server, text)),
             433 | 436 | 437 => self.next_nick(self.nick.clone().taken()),
-            464 => refused("the server's password is wrong or missing", text),
-            463 | 465 | 466 => refused("banned", text),
+            464 => refused(LinkReason::ServerPassword, text),
+            463 | 465 | 466 => refused(LinkReason::Banned, text),
             900 | 903 | 907 => self.logged_in(code),
             902 | 904 | 905 => self.login_refused(text),
-            906 => Step::End(Closing::Lost(format!("the SASL login was broken off: {text}"))),
+            906 => Step::End(Closing::Lost(LinkReason::LoginBrokenOff.with(text))),
             908 => {
                 self.mechanisms = params.get(1).cloned();
                 Step::Send(Vec::new())
@@ -325,9 +327,7 @@ impl Registration {
 
     fn welcomed(&mut self, params: &[String]) -> Step {
         if self.sasl.is_some() && !self.logged_in && !self.may_use_nickserv {
-            return Step::End(Closing::Lost(
-                "the server let us in without the login that is configured".to_owned(),
-            ));
+            return Step::End(Closing::Lost(LinkReason::LetInWithoutLogin.into()));
         }
         let nick = params.first().cloned().unwrap_or_else(|| self.nick.current().to_owned());
         let caps = std::mem::take(&mut self.caps);
@@ -341,25 +341,20 @@ impl Registration {
     }
 
     fn login_refused(&self, text: &str) -> Step {
-        let offered = self.mechanisms.as_ref().map(|m| format!(" (it offers {m})")).unwrap_or_default();
-        refused(
-            &format!("the services refused the SASL login{offered}; check account, password and certificate"),
-            text,
-        )
+        refused(LinkReason::LoginRefused { offered: self.mechanisms.clone() }, text)
     }
 
     fn next_nick(&mut self, next: Option<NickChoice>) -> Step {
         let Some(next) = next else {
-            return Step::End(Closing::Lost("no nick that the server accepts is free".to_owned()));
+            return Step::End(Closing::Lost(LinkReason::NoNick.into()));
         };
         self.nick = next;
         Step::Send(vec![Outgoing::new("NICK").word(self.nick.current())])
     }
 }
 
-fn refused(what: &str, text: &str) -> Step {
-    let reason = if text.is_empty() { what.to_owned() } else { format!("{what}: \"{text}\"") };
-    Step::End(Closing::Refused(reason))
+fn refused(what: LinkReason, text: &str) -> Step {
+    Step::End(Closing::Refused(what.with(text)))
 }
 
 /// The answer to a PING, with whatever came with it.

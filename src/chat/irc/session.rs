@@ -27,6 +27,7 @@ use super::wire::Outgoing;
 use super::{Closing, Settings};
 use crate::chat::reconnect::Backoff;
 use crate::chat::{ChannelWanted, Inbound};
+use crate::core::detail::LinkReason;
 use crate::core::id::PostId;
 use crate::core::notice::Notice;
 use crate::core::time::Timestamp;
@@ -215,12 +216,16 @@ impl<'a> Session<'a> {
     /// Time has passed.
     pub(crate) fn tick(&mut self, now: Now) {
         if self.flight.as_ref().is_some_and(|flight| flight.deadline() <= now.mono) {
-            let waited = self.settings.patience.flight.as_secs();
-            self.close(Closing::Lost(format!("the server took lines and did not answer for {waited} s")));
+            let waited = self.settings.patience.flight;
+            self.away_since_silent(now);
+            self.close(Closing::Lost(LinkReason::LinesNotAnswered { waited }.into()));
             return;
         }
         match self.idle.check(now.mono) {
-            Some(Silence::Dead) => self.close(Closing::Lost("the server fell silent".to_owned())),
+            Some(Silence::Dead) => {
+                self.away_since_silent(now);
+                self.close(Closing::Lost(LinkReason::FellSilent.into()));
+            }
             Some(Silence::Ask) => self.send(Outgoing::new("PING").text("idle")),
             None => {}
         }
@@ -231,6 +236,14 @@ impl<'a> Session<'a> {
         if let Some(nick) = self.nick.due(now.mono) {
             let line = Outgoing::new("NICK").word(nick);
             self.send(line);
+        }
+    }
+
+    /// The link is given up for its silence: it was lost when that began, not when the patience with it ended.
+    fn away_since_silent(&mut self, now: Now) {
+        if self.phase == Phase::Up {
+            let since = now.wall.before(self.idle.silent_for(now.mono));
+            self.lasting.lost_at.get_or_insert(since);
         }
     }
 

@@ -23,6 +23,7 @@ pub(super) fn blocked(draft: &mut Draft<'_>, category: Category) {
                 StopReason::Abort
                 | StopReason::Cancel
                 | StopReason::Restart
+                | StopReason::Configured
                 | StopReason::Hung
                 | StopReason::Cap(_),
         } => {
@@ -32,7 +33,12 @@ pub(super) fn blocked(draft: &mut Draft<'_>, category: Category) {
         }
         // These start nothing afterwards; a person who resumes them opens the account as well.
         Phase::Stopping {
-            reason: StopReason::Pause | StopReason::StopAll | StopReason::Remove | StopReason::Account(_),
+            reason:
+                StopReason::Pause
+                | StopReason::StopAll
+                | StopReason::Remove
+                | StopReason::Account(_)
+                | StopReason::Escalation,
             ..
         }
         | Phase::Paused { .. }
@@ -48,7 +54,10 @@ pub(super) fn opened(draft: &mut Draft<'_>, by: &Actor) {
         Phase::Paused { reason: PauseReason::Account(_) }
         | Phase::Stopping { reason: StopReason::Account(_), .. } => true,
         Phase::Paused { reason: PauseReason::Failure(category) } => category.is_of_account(),
-        Phase::Paused { reason: PauseReason::Person(_) | PauseReason::Survivors | PauseReason::Cap(_) }
+        Phase::Paused {
+            reason:
+                PauseReason::Person(_) | PauseReason::Survivors | PauseReason::Cap(_) | PauseReason::Escalation,
+        }
         | Phase::Idle
         | Phase::Starting { .. }
         | Phase::Running { .. }

@@ -1,14 +1,17 @@
 //! What a person asks of an agent. Every accepted command is answered; a refusal stores nothing.
 
 use super::session::discard;
-use super::{Draft, queue, spending, whisper};
+use super::{Draft, asks, board, queue, spending, watch, whisper};
 use crate::core::agent::{Breaker, Phase};
+use crate::core::detail::Detail;
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
 use crate::core::id::{AgentName, SessionId};
 use crate::core::input::Control;
 use crate::core::notice::{Halt, Notice, Refusal};
+use crate::core::promotion::Hold;
 use crate::core::recap::{bounded, one_line};
 use crate::core::spec::AgentSpec;
+use crate::core::watch::Answer;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 
 /// The most of a work's text that an answer or a status post repeats.
@@ -30,9 +33,15 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
                 | Control::Reword { .. }
                 | Control::Withdraw(_)
                 | Control::Whisper { .. }
+                | Control::Ack(_)
+                | Control::Mark { .. }
                 | Control::CancelTask(_)
+                | Control::HandBack { .. }
                 | Control::Clear
+                | Control::Answer { .. }
+                | Control::RemoveRule(_)
                 | Control::Edit(_)
+                | Control::Configure(_)
                 | Control::Remove => Err(Refusal::Removed { agent: name }),
             };
         }
@@ -51,13 +60,22 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
         Control::Abort => abort(draft, name, by),
         Control::Restart => restart(draft, name, by),
         Control::Stop => Ok(stop(draft, name, by)),
-        Control::Give { id, kind, text } => queue::give(draft, name, by, *id, *kind, text),
+        Control::Give { id, kind, text, card } => {
+            let new = queue::New { id: *id, kind: *kind, text, card: card.clone() };
+            queue::give(draft, name, by, new)
+        }
         Control::Reword { id, text } => queue::reword(draft, name, by, *id, text),
         Control::Withdraw(id) => queue::withdraw(draft, name, by, *id),
         Control::Whisper { id, text } => whisper::whisper(draft, name, by, *id, text),
+        Control::Ack(id) => watch::ack(draft, name, by, *id),
+        Control::Mark { id, mark } => watch::mark(draft, name, by, *id, *mark),
         Control::CancelTask(task) => queue::cancel_task(draft, name, by, *task),
+        Control::HandBack { task, onward } => board::hand_back(draft, name, by, *task, onward),
         Control::Clear => queue::clear(draft, name, by),
+        Control::Answer { ask, answer } => asks::answer(draft, name, by, *ask, answer),
+        Control::RemoveRule(rule) => asks::remove_rule(draft, name, by, *rule),
         Control::Edit(spec) => edit(draft, name, by, spec),
+        Control::Configure(spec) => configure(draft, name, by, spec),
         Control::Remove => Ok(remove(draft, name, by)),
     }
 }
@@ -107,7 +125,12 @@ fn halted(draft: &Draft<'_>) -> bool {
     match &draft.agent().phase {
         Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded => true,
         Phase::Stopping {
-            reason: StopReason::Pause | StopReason::StopAll | StopReason::Account(_) | StopReason::Cap(_),
+            reason:
+                StopReason::Pause
+                | StopReason::StopAll
+                | StopReason::Account(_)
+                | StopReason::Cap(_)
+                | StopReason::Escalation,
             ..
         } => true,
         Phase::Starting { .. } | Phase::Running { .. } | Phase::Stopping { .. } => {
@@ -119,9 +142,17 @@ fn halted(draft: &Draft<'_>) -> bool {
 
 fn resume(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice, Refusal> {
     let waiting = matches!(draft.agent().phase, Phase::Waiting { .. });
-    if !waiting && !halted(draft) {
-        return Err(Refusal::NotPaused { agent });
+    // Its account is closed: a person may let it try.
+    let closed =
+        draft.agent().phase == Phase::Idle && matches!(draft.context.hold, Some(Hold::Closed { .. }));
+    if !waiting && !closed && !halted(draft) {
+        // Whoever answers a call that somebody else has answered meanwhile is told so.
+        return Err(match watch::no_call(draft.agent(), agent.clone(), None) {
+            late @ Refusal::EscalationAnswered { .. } if watch::is_recent(draft) => late,
+            _ => Refusal::NotPaused { agent },
+        });
     }
+    watch::answer(draft, Answer::Resume, by);
     draft.record(Event::Resumed { by: by.clone() });
     spending::waive(draft, by);
     let trial = draft.agent().breaker == Breaker::HalfOpen;
@@ -141,21 +172,52 @@ fn abort(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice, 
         // The session ends for another reason anyway: only its work is given up.
         Phase::Stopping { .. } => {
             let Some(work) = draft.agent().current.clone() else {
-                return Err(Refusal::AlreadyStopping { agent });
+                return answer_alone(draft, &agent, by).ok_or(Refusal::AlreadyStopping { agent });
             };
             discard(draft, &work, by);
+            answer_with_abort(draft, by);
             Ok(Notice::Aborted { agent, work: excerpt(&work.text) })
         }
-        Phase::Waiting { .. } | Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded => {
+        Phase::Idle
+        | Phase::Waiting { .. }
+        | Phase::Paused { .. }
+        | Phase::NeedsIntervention
+        | Phase::Degraded => {
             let Some(work) = draft.agent().held().cloned() else {
-                return Err(Refusal::NothingRunning { agent });
+                return answer_alone(draft, &agent, by).ok_or(Refusal::NothingRunning { agent });
             };
             discard(draft, &work, by);
+            answer_with_abort(draft, by);
             skip_back_off(draft);
             Ok(Notice::Aborted { agent, work: excerpt(&work.text) })
         }
-        Phase::Idle | Phase::Removed => Err(Refusal::NothingRunning { agent }),
+        Phase::Removed => Err(Refusal::NothingRunning { agent }),
     }
+}
+
+/// A call for a person that is answered so is over: the agent goes on with what comes next.
+fn answer_with_abort(draft: &mut Draft<'_>, by: &Actor) {
+    if draft.agent().watch.escalation.is_none() {
+        return;
+    }
+    watch::answer(draft, Answer::Abort, by);
+    let waits_for_it = matches!(
+        draft.agent().phase,
+        Phase::Paused { reason: PauseReason::Escalation }
+            | Phase::Stopping { reason: StopReason::Escalation, .. }
+    );
+    // Whoever asked for a pause meanwhile has it.
+    if waits_for_it && draft.agent().pause_pending.is_none() {
+        draft.record(Event::Resumed { by: by.clone() });
+        draft.begin();
+    }
+}
+
+/// The same where there is no work to give up: a loop between two rounds, or a task that is over meanwhile.
+fn answer_alone(draft: &mut Draft<'_>, agent: &AgentName, by: &Actor) -> Option<Notice> {
+    let id = draft.agent().watch.escalation.as_ref()?.id;
+    answer_with_abort(draft, by);
+    Some(Notice::EscalationAnswered { agent: agent.clone(), id, answer: Answer::Abort, by: by.name.clone() })
 }
 
 /// A countdown that was for work that is given up now has nothing to wait for; a usage limit still stands.
@@ -169,6 +231,7 @@ pub(super) fn skip_back_off(draft: &mut Draft<'_>) {
 fn restart(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice, Refusal> {
     let already = matches!(draft.agent().phase, Phase::Stopping { reason: StopReason::Restart, .. });
     if !already {
+        watch::answer(draft, Answer::Resume, by);
         spending::waive(draft, by);
     }
     let reset = Event::Reset { by: by.clone() };
@@ -230,7 +293,8 @@ fn stop(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
         Phase::Paused { reason } => {
             // Nobody else's `resume` may start it after everything was stopped.
             let opens_by_itself = match reason {
-                PauseReason::Account(_) => true,
+                // The answer to a call may be that the agent goes on with other work.
+                PauseReason::Account(_) | PauseReason::Escalation => true,
                 PauseReason::Failure(category) => category.is_of_account(),
                 PauseReason::Person(_) | PauseReason::Survivors | PauseReason::Cap(_) => false,
             };
@@ -245,15 +309,38 @@ fn stop(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
 
 fn edit(draft: &mut Draft<'_>, agent: AgentName, by: &Actor, spec: &AgentSpec) -> Result<Notice, Refusal> {
     if spec.name != agent {
-        return Err(Refusal::Invalid {
-            what: spec.name.to_string(),
-            why: format!("an agent keeps its name; add a new one instead of renaming {agent}"),
-        });
+        return Err(Refusal::NameKept { agent, name: spec.name.clone() });
     }
+    let known = draft.agent().conversation.is_some();
+    let anew = known && draft.agent().spec.as_ref().is_some_and(|old| !spec.goes_on_with(old));
     draft.record(Event::Edited { spec: Box::new(spec.clone()), by: by.clone() });
     // It may loop from now on.
     draft.begin();
-    Ok(Notice::AgentEdited { agent })
+    Ok(Notice::AgentEdited { agent, anew })
+}
+
+/// As an edit, but what runs by another command than the one that is written there now does not go on with it.
+fn configure(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    spec: &AgentSpec,
+) -> Result<Notice, Refusal> {
+    let outdated = draft.agent().spec.as_ref().is_some_and(|old| !old.runs_as(spec));
+    let running = match draft.agent().phase {
+        Phase::Starting { session } | Phase::Running { session } => Some(session),
+        Phase::Idle
+        | Phase::Stopping { .. }
+        | Phase::Waiting { .. }
+        | Phase::Paused { .. }
+        | Phase::NeedsIntervention
+        | Phase::Degraded
+        | Phase::Removed => None,
+    };
+    let answer = edit(draft, agent.clone(), by, spec)?;
+    let Some(session) = running.filter(|_| outdated) else { return Ok(answer) };
+    request_stop(draft, session, StopReason::Configured, by);
+    Ok(Notice::Stopping { agent, reason: StopReason::Configured })
 }
 
 fn remove(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
@@ -272,7 +359,9 @@ fn remove(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
 
 /// The agent is gone. What it was given and had not done is given up, each on the record.
 pub(super) fn removed(draft: &mut Draft<'_>, by: &Actor) {
+    watch::answer(draft, Answer::Remove, by);
     draft.record(Event::Removed { by: by.clone() });
+    watch::given_up(draft);
     let works: Vec<Work> = draft.agent().current.iter().chain(&draft.agent().queue).cloned().collect();
     let (tasks, others): (Vec<Work>, Vec<Work>) =
         works.into_iter().partition(|work| work.kind == WorkKind::Task);
@@ -281,7 +370,7 @@ pub(super) fn removed(draft: &mut Draft<'_>, by: &Actor) {
         draft.record(Event::Cleared { works, by: by.clone() });
     }
     for task in tasks {
-        draft.record(Event::TaskEnded { work: task.id, end: TaskEnd::Cancelled, note: String::new() });
+        draft.record(Event::TaskEnded { work: task.id, end: TaskEnd::Cancelled, note: Detail::default() });
     }
 }
 

@@ -8,17 +8,23 @@
 //! - `session`: what a driver reports, and what follows when a session is over.
 //! - `spending`: what a session has used, and the agent's own caps.
 //! - `whisper`: words for the agent alone, and that it has got them.
+//! - `watch`: what the evaluator sees and says, and the ladder that ends with a person.
 //! - `account`: the gate that the agents of one account share.
+//! - `board`: tasks that come from the board, and go back to it.
+//! - `asks`: what an agent asks of people, and their answers.
 
 mod account;
+mod asks;
+mod board;
 mod control;
 mod queue;
 mod session;
 mod spending;
+mod watch;
 mod whisper;
 
+pub(super) use asks::answered;
 pub(super) use control::excerpt;
-pub(super) use session::{CUT, TIMEOUT};
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -37,13 +43,14 @@ const ROUND_TEXT: &str = "Go on with your standing instructions.";
 /// Decides what follows from an input.
 ///
 /// # Errors
-/// A refusal in the user's terms: nothing is stored. Only [`Input::Control`] and what an agent asks for by its tools can be
-/// refused.
+/// A refusal in the user's terms: nothing is stored. Only [`Input::Control`], [`Input::Question`] and what an agent asks for
+/// by its tools can be refused.
 pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Decision, Refusal> {
     let mut draft = Draft::new(agent, context);
     match input {
         Input::Started => {
             session::started(&mut draft);
+            watch::started(&mut draft);
             Ok(draft.done())
         }
         Input::SurvivorsFound => {
@@ -52,6 +59,10 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
         }
         Input::Tick => {
             tick(&mut draft);
+            Ok(draft.done())
+        }
+        Input::Promoted => {
+            draft.begin();
             Ok(draft.done())
         }
         Input::Control { by, control } => {
@@ -64,6 +75,14 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
         }
         Input::AccountOpened { by } => {
             account::opened(&mut draft, by);
+            Ok(draft.done())
+        }
+        Input::HandedOver { number, work } => {
+            board::handed_over(&mut draft, *number, work);
+            Ok(draft.done())
+        }
+        Input::BoardHeard { up_to } => {
+            board::heard(&mut draft, *up_to);
             Ok(draft.done())
         }
         Input::Driver { session, signal } => {
@@ -87,6 +106,14 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             whisper::taken(&mut draft, *session, whispers);
             Ok(draft.done())
         }
+        Input::Question { session, text } => {
+            asks::question(&mut draft, *session, text)?;
+            Ok(draft.done())
+        }
+        Input::Evaluated { number, judgement, usage } => {
+            watch::evaluated(&mut draft, *number, judgement, *usage);
+            Ok(draft.done())
+        }
         Input::Panicked { message } => {
             session::panicked(&mut draft, message);
             Ok(draft.done())
@@ -95,10 +122,13 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
 }
 
 fn tick(draft: &mut Draft<'_>) {
-    if draft.agent().deadline().is_some_and(|until| until <= draft.context.now) {
+    asks::expire(draft);
+    if draft.agent().countdown().is_some_and(|until| until <= draft.context.now) {
         draft.record(Event::WaitOver);
         draft.begin();
     }
+    watch::remind(draft);
+    board::overdue(draft);
 }
 
 /// A decision in the making: the events so far, and the state as it will be after them.
@@ -129,15 +159,17 @@ impl<'a> Draft<'a> {
         self.events.push(event);
     }
 
-    fn done(self) -> Decision {
+    fn done(mut self) -> Decision {
+        asks::drop_idle(&mut self);
         Decision { events: self.events, reply: None }
     }
 
     fn answered(self, reply: Notice) -> Decision {
-        Decision { events: self.events, reply: Some(reply) }
+        Decision { reply: Some(reply), ..self.done() }
     }
 
-    /// Starts the next session if there is something to do and no cap is reached; an agent that loops gives itself a round.
+    /// Starts the next session if there is something to do, no cap is reached and nothing holds it back; an agent that loops
+    /// gives itself a round. One that is held back waits for its turn, idle, with its work.
     fn begin(&mut self) {
         let agent = &self.agent;
         if !self.begins || agent.phase != Phase::Idle || agent.spec.is_none() {
@@ -146,6 +178,9 @@ impl<'a> Draft<'a> {
         let Some(work) = agent.queue.front().cloned().or_else(|| self.round()) else { return };
         if let Some(standing) = agent.capped(self.context.now) {
             return self.pause(PauseReason::Cap(standing.cap));
+        }
+        if self.context.hold.is_some() {
+            return;
         }
         let session = SessionId(agent.last_session.0.saturating_add(1));
         let trial = agent.breaker == Breaker::HalfOpen;
@@ -163,10 +198,15 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Waits before the next session; the jitter keeps agents of one fault apart.
+    /// Waits before the next session; the jitter keeps agents of one fault apart, and never doubles more than the wait. One
+    /// that is not waited for at all begins with this decision.
     fn back_off(&mut self, wait: Duration, reason: WaitReason) {
-        let until = self.context.now.after(wait).after(self.context.jitter);
+        let until = self.context.now.after(wait).after(self.context.jitter.min(wait));
         self.record(Event::Waiting { until, reason });
+        if wait.is_zero() {
+            self.record(Event::WaitOver);
+            self.begin();
+        }
     }
 
     fn pause(&mut self, reason: PauseReason) {
@@ -182,6 +222,7 @@ impl<'a> Draft<'a> {
             by: super::work::Actor::herder(),
             at: self.context.now,
             attempts: 0,
+            card: None,
         })
     }
 }

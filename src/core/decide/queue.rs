@@ -1,29 +1,43 @@
 //! An agent's queue: work given, tasks cancelled, messages dropped. Nothing leaves it in silence.
 
-use super::Draft;
 use super::control::{excerpt, request_stop, skip_back_off};
 use super::session::cancel;
+use super::{Draft, asks};
 use crate::core::agent::{Agent, Phase, QUEUE_MAX, WORK_TEXT_MAX};
+use crate::core::ask::AskAnswer;
+use crate::core::card::Card;
 use crate::core::event::{Event, StopReason, WaitReason};
 use crate::core::id::{AgentName, WorkId};
 use crate::core::notice::{Halt, Notice, Refusal};
 use crate::core::react::steers;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 
+/// Work that is given.
+pub(super) struct New<'a> {
+    pub(super) id: WorkId,
+    pub(super) kind: WorkKind,
+    pub(super) text: &'a str,
+    pub(super) card: Option<Box<Card>>,
+}
+
 pub(super) fn give(
     draft: &mut Draft<'_>,
     agent: AgentName,
     by: &Actor,
-    id: WorkId,
-    kind: WorkKind,
-    text: &str,
+    new: New<'_>,
 ) -> Result<Notice, Refusal> {
+    let New { id, kind, text, card } = new;
     usable(&agent, text)?;
+    let question = asks::answered_by_message(draft).filter(|_| kind == WorkKind::Message);
+    if let Some(ask) = question {
+        return asks::answer(draft, agent, by, ask, &AskAnswer::Text { text: text.to_owned() });
+    }
     if draft.agent().queue.len() >= QUEUE_MAX {
         return Err(Refusal::QueueFull { agent, max: bounded_count(QUEUE_MAX) });
     }
     let steering = steers(draft.agent(), kind);
-    let work = Work { id, kind, text: text.to_owned(), by: by.clone(), at: draft.context.now, attempts: 0 };
+    let work =
+        Work { id, kind, text: text.to_owned(), by: by.clone(), at: draft.context.now, attempts: 0, card };
     draft.record(Event::Queued { work });
     if matches!(draft.agent().phase, Phase::Waiting { reason: WaitReason::Rest, .. }) {
         draft.record(Event::WaitOver);
@@ -37,7 +51,8 @@ pub(super) fn give(
     }
     let position = draft.agent().queue.iter().position(|work| work.id == id).map_or(0, |index| index + 1);
     let position = bounded_count(position);
-    Ok(match halt(draft.agent()) {
+    let held = draft.context.hold.filter(|_| draft.agent().wants().is_some());
+    Ok(match halt(draft.agent()).or_else(|| held.cloned().map(Halt::Held)) {
         Some(why) => Notice::QueuedWhilePaused { agent, work: id, kind, position, why },
         None => Notice::Queued { agent, work: id, kind, position },
     })
@@ -49,12 +64,7 @@ fn usable(agent: &AgentName, text: &str) -> Result<(), Refusal> {
         return Err(Refusal::EmptyWork { agent: agent.clone() });
     }
     if text.len() > WORK_TEXT_MAX {
-        return Err(Refusal::Invalid {
-            what: format!("a text of {} bytes", text.len()),
-            why: format!(
-                "one piece of work has at most {WORK_TEXT_MAX}; put the rest into a file and name it"
-            ),
-        });
+        return Err(Refusal::WorkTooLong { bytes: text.len() as u64, max: WORK_TEXT_MAX as u64 });
     }
     Ok(())
 }
@@ -182,6 +192,6 @@ pub(super) fn clear(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Resu
     Ok(Notice::Cleared { agent, count })
 }
 
-fn bounded_count(count: usize) -> u32 {
+pub(super) fn bounded_count(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use super::control::removed;
-use super::{Draft, spending, whisper};
+use super::{Draft, asks, spending, watch, whisper};
 use crate::core::agent::{Agent, Breaker, Phase, ProcessRecord};
-use crate::core::apply::PAST_RESETS_BELIEVED;
+use crate::core::apply::counters::PAST_RESETS_BELIEVED;
 use crate::core::breaker;
 use crate::core::cut::both_ends;
+use crate::core::detail::{Detail, Own};
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
 use crate::core::id::{SessionId, WorkId};
 use crate::core::input::{Clock, Signal};
@@ -18,12 +19,6 @@ use crate::core::restart::{process_backoff, session_backoff};
 use crate::core::time::Timestamp;
 use crate::core::usage::Window;
 use crate::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
-
-/// How a session is recorded that was cut because herder itself was gone; `posts` tells people by it.
-pub(in crate::core) const CUT: &str = "herder was restarted";
-
-/// The note of a task that ran into its time limit once too often; `posts` knows it by that.
-pub(in crate::core) const TIMEOUT: &str = "timeout";
 
 /// The most of an outcome's reason and a task's note that is kept: one line for people.
 const DETAIL_MAX: usize = 500;
@@ -36,7 +31,7 @@ const TEXT_MAX: usize = 320 * 1024;
 pub(super) fn started(draft: &mut Draft<'_>) {
     match draft.agent().phase {
         Phase::Starting { session } | Phase::Running { session } => {
-            over(draft, session, &Outcome::new(Category::Interrupted, CUT), &[]);
+            over(draft, session, &Outcome::new(Category::Interrupted, Own::Restarted), &[]);
         }
         Phase::Stopping { session, .. } => {
             over(draft, session, &Outcome::new(Category::Interrupted, ""), &[]);
@@ -45,6 +40,8 @@ pub(super) fn started(draft: &mut Draft<'_>) {
         Phase::Idle => draft.begin(),
         Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded | Phase::Removed => {}
     }
+    // After the session that asked: nobody waits for these any more.
+    asks::expire(draft);
 }
 
 /// Processes of earlier sessions cannot be ended: nothing starts beside them before a person says so.
@@ -59,7 +56,10 @@ pub(super) fn survivors_found(draft: &mut Draft<'_>) {
         Phase::Starting { .. }
         | Phase::Running { .. }
         | Phase::Stopping { .. }
-        | Phase::Paused { reason: PauseReason::Person(_) | PauseReason::Survivors | PauseReason::Cap(_) }
+        | Phase::Paused {
+            reason:
+                PauseReason::Person(_) | PauseReason::Survivors | PauseReason::Cap(_) | PauseReason::Escalation,
+        }
         | Phase::NeedsIntervention
         | Phase::Degraded
         | Phase::Removed => {}
@@ -79,6 +79,9 @@ pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal)
                 draft.record(Event::ProcessStarted { session, pid: *pid, started: *started });
             }
         }
+        Signal::Workspace { seen } => {
+            draft.record(Event::WorkspaceSeen { session, workspace: seen.clone().bounded() });
+        }
         Signal::Ready { conversation } => ready(draft, session, conversation.as_deref()),
         Signal::Steered { work } => {
             if whisper::steered(draft, session, *work) {
@@ -90,15 +93,17 @@ pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal)
         Signal::Turn { text, tools } => {
             draft.record(Event::TurnEnded { session, text: both_ends(text, TEXT_MAX), tools: tools.clone() });
         }
+        Signal::Observed { turn } => watch::observed(draft, session, turn),
         Signal::ClockRanOut { clock, evidence } => {
-            let evidence = bounded(&one_line(evidence), DETAIL_MAX);
+            let evidence = Detail::from(evidence.clone()).bounded(DETAIL_MAX);
             draft.record(Event::ClockRanOut { session, clock: *clock, evidence });
         }
-        Signal::Denied { what } => {
-            let what = bounded(&one_line(what), DETAIL_MAX);
-            draft.record(Event::PermissionDenied { session, what });
+        Signal::Asked { key, tool, command, shell, vague } => {
+            let wish = asks::Wish { key: *key, tool, command, shell: *shell, vague: *vague };
+            asks::permission(draft, session, &wish);
         }
         Signal::Usage { reading } => spending::read(draft, session, reading),
+        Signal::AskWithdrawn { key } => asks::withdrawn(draft, session, *key),
         Signal::Ended { outcome, survivors } => over(draft, session, outcome, survivors),
     }
 }
@@ -122,11 +127,7 @@ pub(super) fn reported(
     }
     let current = draft.agent().current.as_ref().filter(|work| work.kind == WorkKind::Task);
     let Some(work) = current.map(|work| work.id) else { return Err(Refusal::NoTask { agent }) };
-    let mut note = bounded(&one_line(&report.note), DETAIL_MAX);
-    if note == TIMEOUT {
-        // What herder itself says of a task is not the agent's to say.
-        note.push('.');
-    }
+    let note = bounded(&one_line(&report.note), DETAIL_MAX);
     draft.record(Event::TaskReported { session, work, report: TaskReport { end: report.end, note } });
     Ok(())
 }
@@ -138,8 +139,9 @@ fn ready(draft: &mut Draft<'_>, session: SessionId, conversation: Option<&str>) 
     }
     // A session that is being stopped may have been asked to forget its conversation.
     let stopping = matches!(draft.agent().phase, Phase::Stopping { .. });
+    let stale = stopping || draft.agent().forgotten == Some(session);
     match (draft.agent().conversation.as_deref(), conversation) {
-        (known, Some(name)) if known != Some(name) && !stopping => {
+        (known, Some(name)) if known != Some(name) && !stale => {
             draft.record(Event::ConversationNamed { session, conversation: name.to_owned() });
         }
         (Some(_), None) => draft.record(Event::ConversationLost { session }),
@@ -151,7 +153,7 @@ fn ready(draft: &mut Draft<'_>, session: SessionId, conversation: Option<&str>) 
 pub(super) fn driver_silent(draft: &mut Draft<'_>, session: SessionId, silent: Duration) {
     match draft.agent().phase {
         Phase::Starting { session: current } | Phase::Running { session: current } if current == session => {
-            let evidence = format!("no heartbeat for {}s", silent.as_secs());
+            let evidence = Own::NoHeartbeat { silent }.into();
             draft.record(Event::ClockRanOut { session, clock: Clock::Heartbeat, evidence });
             draft.record(Event::StopRequested { session, reason: StopReason::Hung, by: None });
         }
@@ -175,7 +177,7 @@ pub(super) fn panicked(draft: &mut Draft<'_>, message: &str) {
     let message = bounded(&one_line(message), DETAIL_MAX);
     let stop = Stop::of(draft.agent());
     if let Some(session) = draft.agent().session() {
-        let outcome = Outcome::new(Category::Interrupted, "its supervisor panicked");
+        let outcome = Outcome::new(Category::Interrupted, Own::SupervisorPanicked);
         draft.record(Event::SessionEnded { session, outcome: Box::new(outcome), survivors: Vec::new() });
         settle_work(draft, &stop, Category::Interrupted);
     }
@@ -243,9 +245,6 @@ fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors:
         && draft.agent().timed_out.is_some()
         && draft.agent().timed_out == draft.agent().current.as_ref().map(|work| work.id);
     draft.record(Event::SessionEnded { session, outcome: Box::new(outcome), survivors: survivors.to_vec() });
-    if timed_out_again {
-        give_up(draft);
-    }
     settle_work(draft, &stop, category);
     if category == Category::Success && draft.agent().breaker == Breaker::HalfOpen {
         draft.record(Event::BreakerClosed);
@@ -274,14 +273,14 @@ fn recorded(outcome: &Outcome, reason: Option<StopReason>) -> Outcome {
     match reason {
         Some(StopReason::Hung) if !finished => {
             outcome.category = Category::Hung;
-            if outcome.detail.trim().is_empty() {
-                outcome.detail = "its driver gave no sign of life".to_owned();
+            if outcome.detail.is_empty() {
+                outcome.detail = Own::NoSignOfLife.into();
             }
         }
         Some(_) if !finished => outcome.category = Category::Interrupted,
         Some(_) | None => {}
     }
-    outcome.detail = bounded(&one_line(&outcome.detail), DETAIL_MAX);
+    outcome.detail = outcome.detail.bounded(DETAIL_MAX);
     outcome.text = outcome.text.map(|text| both_ends(&text, TEXT_MAX));
     outcome
 }
@@ -293,11 +292,11 @@ fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) {
     let given_up = matches!(stop.reason, Some(StopReason::Abort | StopReason::Cancel));
     let said = draft.agent().unfinished.as_ref().filter(|unfinished| unfinished.work == work.id && !given_up);
     if let Some(TaskReport { end, note }) = said.and_then(|unfinished| unfinished.report.clone()) {
-        return draft.record(Event::TaskEnded { work: work.id, end, note });
+        return draft.record(Event::TaskEnded { work: work.id, end, note: note.into() });
     }
     if category == Category::Success {
         let note = draft.agent().last_outcome.as_ref().and_then(|outcome| outcome.text.clone());
-        let note = bounded(&one_line(&note.unwrap_or_default()), DETAIL_MAX);
+        let note = Detail::from(note.unwrap_or_default()).bounded(DETAIL_MAX);
         return draft.record(Event::TaskEnded { work: work.id, end: TaskEnd::Done, note });
     }
     match stop.reason {
@@ -306,10 +305,12 @@ fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) {
         Some(
             StopReason::Pause
             | StopReason::Restart
+            | StopReason::Configured
             | StopReason::StopAll
             | StopReason::Remove
             | StopReason::Account(_)
             | StopReason::Cap(_)
+            | StopReason::Escalation
             | StopReason::Hung,
         )
         | None => draft.record(Event::Requeued { work: work.id }),
@@ -333,20 +334,12 @@ pub(super) fn discard(draft: &mut Draft<'_>, work: &Work, by: &Actor) {
             draft.record(Event::Discarded { work: work.id, by: by.clone() });
         }
     }
+    whisper::drop_findings(draft, by);
 }
 
 pub(super) fn cancel(draft: &mut Draft<'_>, work: WorkId, by: &Actor) {
-    draft.record(Event::TaskEnded { work, end: TaskEnd::Cancelled, note: format!("by {}", by.name) });
-}
-
-/// Work that ran into its limit twice.
-fn give_up(draft: &mut Draft<'_>) {
-    let Some(work) = draft.agent().current.clone() else { return };
-    let event = match work.kind {
-        WorkKind::Task => Event::TaskEnded { work: work.id, end: TaskEnd::Failed, note: TIMEOUT.to_owned() },
-        WorkKind::Message | WorkKind::Round => Event::Discarded { work: work.id, by: Actor::herder() },
-    };
-    draft.record(event);
+    let note = Detail::from(Own::By { name: by.name.clone() }).bounded(DETAIL_MAX);
+    draft.record(Event::TaskEnded { work, end: TaskEnd::Cancelled, note });
 }
 
 /// Whether this end was a failure that the breaker counts. Asked after it was recorded.
@@ -359,12 +352,13 @@ fn counts(agent: &Agent, category: Category) -> bool {
         | Category::SandboxDenial
         | Category::Hung
         | Category::Crash => true,
-        Category::RateLimit | Category::Quota => limit_counts(agent),
+        Category::RateLimit => limit_counts(agent),
         Category::Success
         | Category::MaxTurns
         | Category::Billing
         | Category::Auth
         | Category::Budget
+        | Category::Quota
         | Category::DoNotRestart
         | Category::Interrupted => false,
     }
@@ -425,6 +419,10 @@ fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
             draft.pause(PauseReason::Account(category));
             true
         }
+        Some(StopReason::Escalation) => {
+            draft.pause(PauseReason::Escalation);
+            true
+        }
         // What was estimated may have turned out to be less.
         Some(StopReason::Cap(cap))
             if cap.window == Window::Session || draft.agent().capped(draft.context.now).is_some() =>
@@ -436,6 +434,7 @@ fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
             StopReason::Abort
             | StopReason::Cap(_)
             | StopReason::Restart
+            | StopReason::Configured
             | StopReason::Cancel
             | StopReason::Remove
             | StopReason::Hung,
@@ -445,11 +444,17 @@ fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
 }
 
 /// What the outcome itself asks for.
-fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp>, gave_up: bool) {
+fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp>, timed_out_again: bool) {
     match category {
         Category::Success | Category::Interrupted => draft.proceed(),
         Category::MaxTurns => draft.begin(),
-        Category::TaskTimeout if gave_up => draft.proceed(),
+        // Tried twice, the second time with a more focused prompt.
+        Category::TaskTimeout if timed_out_again => watch::gave_up(draft, category, Own::TimeLimit.into()),
+        // Trying again would only fail again, until a person has seen to it.
+        Category::Permanent if of_workspace(draft.agent()) => {
+            let detail = draft.agent().last_outcome.as_ref().map(|outcome| outcome.detail.clone());
+            watch::gave_up(draft, category, detail.unwrap_or_default());
+        }
         Category::Transient
         | Category::Permanent
         | Category::ContextOverflow
@@ -459,12 +464,20 @@ fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp
             let wait = session_backoff(draft.context.policy, draft.agent().failures);
             draft.back_off(wait, WaitReason::Backoff(category));
         }
-        Category::RateLimit | Category::Quota => limited(draft, resets_at),
+        Category::RateLimit => limited(draft, resets_at),
+        // It waits, idle, for its turn: the account's gate is closed.
+        Category::Quota => {}
         Category::Billing | Category::Auth | Category::Budget | Category::DoNotRestart => {
             draft.pause(PauseReason::Failure(category));
         }
         Category::Crash => crash_back_off(draft),
     }
+}
+
+/// Whether the session could not be begun because its workspace cannot be used.
+fn of_workspace(agent: &Agent) -> bool {
+    let own = agent.last_outcome.as_ref().and_then(|outcome| outcome.detail.own.as_ref());
+    own.is_some_and(Own::is_of_workspace)
 }
 
 fn limited(draft: &mut Draft<'_>, resets_at: Option<Timestamp>) {

@@ -22,6 +22,11 @@ pub(super) fn read(draft: &mut Draft<'_>, session: SessionId, reading: &Reading)
         return;
     }
     draft.record(Event::UsageRecorded { session, usage });
+    held_against_caps(draft);
+}
+
+/// Something was used: what is near is said, and a cap that is reached stops the session in its midst.
+pub(super) fn held_against_caps(draft: &mut Draft<'_>) {
     warn(draft);
     match draft.agent().phase {
         Phase::Starting { session } | Phase::Running { session } => {

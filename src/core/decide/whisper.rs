@@ -4,7 +4,8 @@ use super::Draft;
 use crate::core::event::Event;
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::notice::{Notice, Refusal};
-use crate::core::whisper::{WHISPER_TEXT_MAX, WHISPERS_MAX, Way, Whisper};
+use crate::core::spec::Runtime;
+use crate::core::whisper::{Tone, WHISPER_TEXT_MAX, WHISPERS_MAX, Way, Whisper};
 use crate::core::work::Actor;
 
 pub(super) fn whisper(
@@ -19,17 +20,20 @@ pub(super) fn whisper(
         return Err(Refusal::EmptyWork { agent });
     }
     if text.len() > WHISPER_TEXT_MAX {
-        return Err(Refusal::Invalid {
-            what: format!("a whisper of {} bytes", text.len()),
-            why: format!("it has at most {WHISPER_TEXT_MAX}; give the rest as work"),
-        });
+        return Err(Refusal::WhisperTooLong { bytes: text.len() as u64, max: WHISPER_TEXT_MAX as u64 });
     }
     if draft.agent().whispers.len() >= WHISPERS_MAX {
         let max = u32::try_from(WHISPERS_MAX).unwrap_or(u32::MAX);
         return Err(Refusal::WhispersFull { agent, max });
     }
-    let whisper =
-        Whisper { id, text: text.to_owned(), by: by.clone(), at: draft.context.now, prompted: None };
+    let whisper = Whisper {
+        id,
+        text: text.to_owned(),
+        by: by.clone(),
+        at: draft.context.now,
+        prompted: None,
+        tone: Tone::Person,
+    };
     draft.record(Event::Whispered { whisper: Box::new(whisper) });
     Ok(Notice::Whispered { agent })
 }
@@ -45,7 +49,12 @@ pub(super) fn taken(draft: &mut Draft<'_>, session: SessionId, whispers: &[WorkI
 pub(super) fn steered(draft: &mut Draft<'_>, session: SessionId, id: WorkId) -> bool {
     let is_one = draft.agent().whispers.iter().any(|whisper| whisper.id == id);
     if is_one {
-        delivered(draft, session, vec![id], Way::Turn);
+        let way = match draft.agent().spec.as_ref().map(|spec| spec.runtime) {
+            // It takes nothing into a turn: see `core::whisper`.
+            Some(Runtime::Acp) => Way::Anew,
+            Some(Runtime::Claude | Runtime::Codex | Runtime::Command) | None => Way::Turn,
+        };
+        delivered(draft, session, vec![id], way);
     }
     is_one
 }
@@ -60,5 +69,14 @@ pub(super) fn prompted(draft: &mut Draft<'_>, session: SessionId) {
 fn delivered(draft: &mut Draft<'_>, session: SessionId, whispers: Vec<WorkId>, way: Way) {
     if !whispers.is_empty() {
         draft.record(Event::WhispersDelivered { session, whispers, way });
+    }
+}
+
+/// Work is given up: what the evaluator said of it would only confuse the agent at its next one.
+pub(super) fn drop_findings(draft: &mut Draft<'_>, by: &Actor) {
+    let waiting = draft.agent().whispers.iter().filter(|whisper| whisper.tone != Tone::Person);
+    let whispers: Vec<WorkId> = waiting.map(|whisper| whisper.id).collect();
+    if !whispers.is_empty() {
+        draft.record(Event::WhispersDropped { whispers, by: by.clone() });
     }
 }

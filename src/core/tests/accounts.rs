@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::core::event::PauseReason;
+use crate::core::notice::Halt;
+use crate::core::promotion::Hold;
 
 const OF_ACCOUNT: [Category; 3] = [Category::Billing, Category::Auth, Category::Budget];
 
@@ -95,4 +97,65 @@ fn an_abort_that_is_under_way_still_discards_when_the_gate_closes() {
     assert_eq!(step.told(), "Discarded(1 by alice), StopRequested(Account(Billing))");
     let step = desk.fails(Category::Interrupted);
     assert_eq!(step.told(), "SessionEnded(Interrupted), Paused(Account(Billing))");
+}
+
+#[test]
+fn the_usage_limit_of_the_account_is_not_the_agents_failure_and_its_work_waits() {
+    let mut desk = Desk::busy_with_task();
+    let reset = desk.now.after(Duration::from_secs(3600));
+    let step = desk.ends(Outcome { resets_at: Some(reset), ..Outcome::new(Category::Quota, "limit") });
+    assert_eq!(step.told(), "SessionEnded(Quota), Requeued(1)");
+    assert!(step.effects.contains(&Effect::Exhausted { resets_at: Some(reset) }), "{:?}", step.effects);
+    assert_eq!((desk.agent.phase.clone(), desk.agent.wants()), (Phase::Idle, Some(desk.now)));
+    assert_eq!(
+        (desk.agent.failures, desk.agent.failure_times.len(), desk.agent.queue[0].attempts),
+        (0, 0, 0)
+    );
+    assert_eq!(desk.agent.exhausted, Some(desk.now));
+    // Nothing but its turn begins it again.
+    assert_eq!(desk.tell(&Input::Tick).events, []);
+    assert_eq!(desk.tell(&Input::Promoted).told(), "SessionStarted(2)");
+    desk.runs();
+    let step = desk.succeeds();
+    assert!(step.effects.contains(&Effect::Proved), "{:?}", step.effects);
+    assert_eq!(desk.agent.exhausted, None);
+}
+
+#[test]
+fn whoever_is_told_that_it_is_their_turn_begins_only_if_they_still_can() {
+    let mut desk = Desk::busy();
+    desk.fails(Category::Quota);
+    desk.ask(Control::Pause { now: false });
+    assert_eq!(desk.agent.wants(), None);
+    assert_eq!(desk.tell(&Input::Promoted).events, []);
+    desk.ask(Control::Resume);
+    assert_eq!(desk.tell(&Input::Promoted).events, [], "it works already");
+}
+
+#[test]
+fn an_agent_that_waits_for_its_account_is_resumed_and_its_work_given_up() {
+    let closed = || Hold::Closed { account: "default".into(), category: Category::Quota, until: None };
+    let mut desk = Desk::busy();
+    desk.fails(Category::Quota);
+    assert_eq!(
+        desk.try_ask(Control::Resume).map(|step| step.spawns()),
+        Err(Refusal::NotPaused { agent: desk.name() })
+    );
+    desk.hold = Some(closed());
+    let step = desk.ask(Control::Resume);
+    assert_eq!((step.told().as_str(), step.spawns()), ("Resumed", 0));
+    assert!(step.effects.contains(&Effect::OpenAccount { by: alice() }));
+    let step = desk.give(WorkKind::Message, 2, "more");
+    assert_eq!(
+        step.reply,
+        Some(Notice::QueuedWhilePaused {
+            agent: desk.name(),
+            work: WorkId(2),
+            kind: WorkKind::Message,
+            position: 2,
+            why: Halt::Held(closed()),
+        })
+    );
+    assert_eq!(desk.ask(Control::Abort).told(), "Discarded(1 by alice)");
+    assert_eq!(desk.queue(), [2]);
 }

@@ -299,6 +299,19 @@ fn abort_discards_the_work_and_goes_on_with_the_next() {
 }
 
 #[test]
+fn whoever_wanted_a_session_ended_hears_that_it_is_gone_and_what_is_left() {
+    for control in [Control::Abort, Control::Restart, Control::Pause { now: true }, Control::Stop] {
+        let mut desk = Desk::busy();
+        desk.ask(control);
+        let step = desk.ends(Outcome { ended: 3, ..Outcome::new(Category::Interrupted, "") });
+        assert!(step.said().starts_with("Ended { ended: 3, left: 0 }"), "{}", step.said());
+    }
+    let mut desk = Desk::busy();
+    let step = desk.ends(Outcome { ended: 1, ..Outcome::new(Category::Crash, "exit code 1") });
+    assert!(!step.said().contains("Ended"), "nobody asked for it: {}", step.said());
+}
+
+#[test]
 fn abort_of_a_task_leaves_a_record_and_a_late_success_counts() {
     let mut desk = Desk::busy_with_task();
     desk.ask(Control::Abort);
@@ -398,10 +411,10 @@ fn work_that_cannot_be_taken_is_refused_with_the_reason() {
     let mut give = |text: String| {
         desk.ids += 1;
         let id = WorkId(10_000 + desk.ids);
-        desk.try_ask(Control::Give { id, kind: WorkKind::Message, text }).map(|_| ())
+        desk.try_ask(Control::Give { id, kind: WorkKind::Message, text, card: None }).map(|_| ())
     };
     assert_eq!(give(" \t ".to_owned()), Err(Refusal::EmptyWork { agent: name() }));
-    assert!(matches!(give("x".repeat(WORK_TEXT_MAX + 1)), Err(Refusal::Invalid { .. })));
+    assert!(matches!(give("x".repeat(WORK_TEXT_MAX + 1)), Err(Refusal::WorkTooLong { .. })));
     for _ in 0..QUEUE_MAX {
         assert_eq!(give("x".to_owned()), Ok(()));
     }
@@ -467,7 +480,7 @@ fn an_edit_counts_from_the_next_session_and_cannot_rename() {
     let mut desk = Desk::new();
     let mut renamed = spec(Runtime::Command);
     renamed.name = AgentName::new("other").expect("a good name");
-    assert!(matches!(desk.try_ask(Control::Edit(Box::new(renamed))), Err(Refusal::Invalid { .. })));
+    assert!(matches!(desk.try_ask(Control::Edit(Box::new(renamed))), Err(Refusal::NameKept { .. })));
     let looping = AgentSpec { looping: true, ..spec(Runtime::Command) };
     let step = desk.ask(Control::Edit(Box::new(looping)));
     assert_eq!(step.told(), "Edited, SessionStarted(1)", "an agent that loops now has something to do");

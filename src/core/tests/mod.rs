@@ -1,11 +1,15 @@
 //! The core by tables: what follows from what, told through a desk that carries decisions out as a supervisor would.
 
 mod accounts;
+mod asks;
 mod commands;
+mod configured;
+mod context;
 mod outcomes;
 mod recovery;
 mod spending;
 mod state;
+mod watching;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,6 +22,7 @@ use super::input::{Control, Input, Signal};
 use super::notice::{Audience, Notice, Refusal};
 use super::outcome::{Category, Outcome};
 use super::policy::Policy;
+use super::promotion::Hold;
 use super::spec::{AgentSpec, Runtime};
 use super::time::Timestamp;
 use super::work::{Actor, WorkKind};
@@ -29,6 +34,8 @@ struct Step {
     events: Vec<Event>,
     reply: Option<Notice>,
     effects: Vec<Effect>,
+    /// What is to be kept in `context.md`, and that nothing is; empty: it stays as it is.
+    kept: Vec<Option<String>>,
     posts: Vec<Owed>,
     now: Timestamp,
 }
@@ -52,6 +59,7 @@ impl Step {
                 Audience::Alerts => "#alerts ",
                 Audience::Work => "#work ",
                 Audience::Control => "#control ",
+                Audience::Hooks => "(hooks) ",
             };
             format!("{to}{}", unnamed(&body))
         };
@@ -103,6 +111,8 @@ struct Desk {
     policy: Policy,
     now: Timestamp,
     jitter: Duration,
+    /// Why it is not its turn.
+    hold: Option<Hold>,
     ids: u64,
 }
 
@@ -129,7 +139,7 @@ impl Desk {
         let mut agent = Agent::default();
         let now = Timestamp::from_seconds(1_800_000_000);
         apply(&mut agent, &Event::Added { spec: Box::new(spec), by: alice() }, now);
-        Self { agent, policy: Policy::default(), now, jitter: Duration::ZERO, ids: 0 }
+        Self { agent, policy: Policy::default(), now, jitter: Duration::ZERO, hold: None, ids: 0 }
     }
 
     fn pass(&mut self, seconds: u64) {
@@ -139,12 +149,23 @@ impl Desk {
     fn try_tell(&mut self, input: &Input) -> Result<Step, Refusal> {
         self.ids += 1;
         let fresh = WorkId(1000 + self.ids);
-        let context = Context { now: self.now, policy: &self.policy, jitter: self.jitter, fresh };
+        let context = Context {
+            now: self.now,
+            policy: &self.policy,
+            jitter: self.jitter,
+            hold: self.hold.as_ref(),
+            fresh,
+        };
         let decision = decide(&self.agent, input, &context)?;
         let mut step = Step { reply: decision.reply, now: self.now, ..Step::default() };
         for event in decision.events {
             apply(&mut self.agent, &event, self.now);
-            step.effects.extend(react(&self.agent, &event));
+            for effect in react(&self.agent, &event) {
+                match effect {
+                    Effect::Keep { context } => step.kept.push(context),
+                    other => step.effects.push(other),
+                }
+            }
             step.posts.extend(posts(&self.agent, &event, &context));
             step.events.push(event);
         }
@@ -164,7 +185,7 @@ impl Desk {
     }
 
     fn give(&mut self, kind: WorkKind, id: u64, text: &str) -> Step {
-        self.ask(Control::Give { id: WorkId(id), kind, text: text.to_owned() })
+        self.ask(Control::Give { id: WorkId(id), kind, text: text.to_owned(), card: None })
     }
 
     fn session(&self) -> SessionId {
@@ -218,6 +239,10 @@ impl Desk {
         desk.give(WorkKind::Task, 1, "benchmark nemotron");
         desk.runs();
         desk
+    }
+
+    fn name(&self) -> AgentName {
+        self.agent.name().cloned().expect("it was added")
     }
 
     fn queue(&self) -> Vec<u64> {

@@ -3,8 +3,8 @@
 use super::*;
 use crate::core::agent::Breaker;
 use crate::core::event::{PauseReason, StopReason};
+use crate::core::policy::Exponential;
 use crate::core::spec::Relay;
-use crate::core::work::TaskEnd;
 
 const EVERY_CATEGORY: [Category; 16] = [
     Category::Success,
@@ -52,8 +52,8 @@ fn every_category_has_its_response_and_its_post() {
       Auth
     SessionEnded(Budget), Requeued(1), Paused(Failure(Budget))
       Budget
-    SessionEnded(Quota), Requeued(1), Waiting(10s RateLimit)
-      RateLimited { resume_in: 10s }
+    SessionEnded(Quota), Requeued(1)
+      QuotaReached { account: AccountName("default") }
     SessionEnded(ContextOverflow), Requeued(1), Waiting(10s Backoff(ContextOverflow))
       Permanent { detail: "went wrong", restart_in: 10s }
     SessionEnded(TaskTimeout), Requeued(1), Waiting(10s Backoff(TaskTimeout))
@@ -81,7 +81,6 @@ fn the_session_schedule_is_kept_for_every_failure_that_uses_it() {
         Category::SandboxDenial,
         Category::Hung,
         Category::RateLimit,
-        Category::Quota,
     ] {
         let mut desk = Desk::busy();
         let mut waits = Vec::new();
@@ -283,36 +282,98 @@ fn jitter_is_added_to_restart_countdowns() {
     desk.fails(Category::Transient);
     assert_eq!(desk.waits().0, 12);
     desk.fails(Category::Crash);
-    assert_eq!(desk.waits().0, 3);
+    assert_eq!(desk.waits().0, 2, "a short wait is not more than doubled");
 }
 
 #[test]
-fn a_task_that_runs_out_of_time_is_tried_once_more_and_then_given_up() {
+fn without_a_wait_the_next_session_begins_with_the_end_of_the_last() {
+    let mut desk = Desk::busy();
+    desk.jitter = Duration::from_secs(2);
+    desk.policy.process_backoff = Exponential { base: Duration::ZERO, cap: Duration::ZERO };
+    let step = desk.fails(Category::Crash);
+    assert_eq!(
+        step.told(),
+        "SessionEnded(Crash), Requeued(1), Waiting(0s Backoff(Crash)), WaitOver, SessionStarted(2)"
+    );
+    assert_eq!(step.spawns(), 1);
+}
+
+#[test]
+fn a_task_that_runs_out_of_time_is_tried_once_more_and_then_a_person_is_called() {
     let mut desk = Desk::busy_with_task();
     desk.give(WorkKind::Message, 2, "and then this");
     let step = desk.fails(Category::TaskTimeout);
     assert_eq!(step.said(), "#work FAIL 1 timeout\nTimedOut { limit: 1800s, restart_in: 10s }");
     let (_, step) = desk.waits();
-    assert!(step.recap().is_some_and(|recap| recap.contains("more focused way")));
+    assert!(step.recap().is_some_and(|recap| recap.contains("choose the smallest step")));
     let step = desk.fails(Category::TaskTimeout);
-    assert_eq!(step.told(), "SessionEnded(TaskTimeout), TaskEnded(1 Failed), SessionStarted(3)");
-    assert_eq!(
-        step.said(),
-        "#work FAIL 1 timeout\nTaskFailed { task: WorkId(1), detail: \"went wrong\" }\n\
-         #alerts TaskFailed { task: WorkId(1), detail: \"went wrong\" }\nStarted { work: \"and then this\" }"
-    );
-    assert_eq!(desk.agent.finished[0].end, TaskEnd::Failed);
+    assert_eq!(step.told(), "SessionEnded(TaskTimeout), Requeued(1), Escalated, Paused(Escalation)");
+    let why = "Ended { category: TaskTimeout, detail: \"it took longer than it may, twice\" }";
+    let call = called(&step, why);
+    assert_eq!(step.said(), format!("#work FAIL 1 timeout\n{call}\n#alerts {call}"));
+    assert_eq!(desk.queue(), [1, 2], "its work is kept, and what waits with it");
+
+    // A person lets it go on: it has its two tries again, and a new conversation.
+    let step = desk.ask(Control::Resume);
+    assert_eq!(step.told(), "EscalationAnswered, Resumed, SessionStarted(3)");
+    let step = desk.fails(Category::TaskTimeout);
+    assert!(step.told().ends_with("Requeued(1), Waiting(40s Backoff(TaskTimeout))"), "{}", step.told());
+    desk.waits();
+    let step = desk.fails(Category::TaskTimeout);
+    assert!(step.said().contains("times: 2, reminder: 0"), "{}", step.said());
+    let step = desk.ask(Control::Abort);
+    assert_eq!(step.told(), "TaskEnded(1 Cancelled), EscalationAnswered, Resumed, SessionStarted(5)");
+}
+
+/// The notice of the call that a step made.
+fn called(step: &Step, why: &str) -> String {
+    let id = step.events.iter().find_map(|event| match event {
+        Event::Escalated { escalation } => Some(escalation.id),
+        _ => None,
+    });
+    let id = id.expect("a call");
+    format!(
+        "Escalated {{ id: {id:?}, work: \"benchmark nemotron\", why: {why}, times: 1, reminder: 0, untold: false }}"
+    )
 }
 
 #[test]
-fn a_message_that_runs_out_of_time_twice_is_given_up_with_an_alert() {
+fn a_message_that_runs_out_of_time_twice_is_kept_and_has_no_line_for_machines() {
     let mut desk = Desk::busy();
-    desk.fails(Category::TaskTimeout);
+    assert_eq!(desk.fails(Category::TaskTimeout).said(), "TimedOut { limit: 1800s, restart_in: 10s }");
     desk.waits();
     let step = desk.fails(Category::TaskTimeout);
-    assert_eq!(step.told(), "SessionEnded(TaskTimeout), Discarded(1 by herder)");
-    assert!(step.said().contains("#alerts TaskFailed"), "{}", step.said());
-    assert_eq!(desk.agent.phase, Phase::Idle);
+    assert_eq!(step.told(), "SessionEnded(TaskTimeout), Requeued(1), Escalated, Paused(Escalation)");
+    assert!(step.said().contains("#alerts Escalated"), "{}", step.said());
+    assert!(!step.said().contains("#work"), "{}", step.said());
+}
+
+#[test]
+fn whoever_wanted_a_pause_has_it_and_the_call_comes_with_the_next_session() {
+    let mut desk = Desk::busy_with_task();
+    desk.fails(Category::TaskTimeout);
+    desk.waits();
+    desk.ask(Control::Pause { now: false });
+    let step = desk.fails(Category::TaskTimeout);
+    assert_eq!(step.told(), "SessionEnded(TaskTimeout), Requeued(1), Paused(alice)");
+    desk.ask(Control::Resume);
+    let step = desk.fails(Category::TaskTimeout);
+    assert!(step.told().ends_with("Escalated, Paused(Escalation)"), "{}", step.told());
+}
+
+#[test]
+fn a_session_that_ran_out_of_time_is_followed_by_a_new_conversation() {
+    let mut desk = Desk::with(spec(Runtime::Codex));
+    desk.give(WorkKind::Task, 1, "benchmark nemotron");
+    desk.signal(Signal::Spawned { pid: 42, started: 7 });
+    desk.signal(Signal::Ready { conversation: Some("c-1".to_owned()) });
+    desk.fails(Category::TaskTimeout);
+    let (_, step) = desk.waits();
+    let conversation = step.effects.iter().find_map(|effect| match effect {
+        Effect::Spawn { conversation, .. } => Some(conversation.clone()),
+        _ => None,
+    });
+    assert_eq!(conversation, Some(None));
 }
 
 #[test]
@@ -363,6 +424,8 @@ fn the_next_session_of_failed_work_is_told_what_it_was_doing() {
     The last thing you said about it:
     Found 41 beans so far.
 
+    herder keeps this in .herder/spark/context.md, if the workspace can be written to.
+
     Look at what is already there in the workspace before you go on; do not start from nothing.
     "#);
     desk.succeeds();
@@ -371,13 +434,29 @@ fn the_next_session_of_failed_work_is_told_what_it_was_doing() {
 }
 
 #[test]
+fn failures_that_no_table_knows_are_counted() {
+    let mut desk = Desk::busy();
+    desk.ends(Outcome::failed(None, "No coffee."));
+    assert_eq!((desk.agent.totals.unknown, desk.agent.totals.failures), (1, 1));
+    assert_eq!(desk.agent.last_outcome.as_ref().map(|outcome| outcome.category), Some(Category::Transient));
+    let mut desk = Desk::busy();
+    desk.ends(Outcome::failed(Some(Category::Transient), "API Error: 500"));
+    assert_eq!((desk.agent.totals.unknown, desk.agent.totals.failures), (0, 1));
+}
+
+#[test]
 fn the_conversation_is_kept_but_not_after_a_hang_a_refusal_or_a_restart() {
     for category in EVERY_CATEGORY {
         let mut desk = Desk::busy();
         desk.signal(Signal::Ready { conversation: Some("c1".to_owned()) });
         desk.fails(category);
-        let dropped =
-            [Category::Permanent, Category::ContextOverflow, Category::SandboxDenial, Category::Hung];
+        let dropped = [
+            Category::Permanent,
+            Category::ContextOverflow,
+            Category::TaskTimeout,
+            Category::SandboxDenial,
+            Category::Hung,
+        ];
         assert_eq!(desk.agent.conversation.is_none(), dropped.contains(&category), "{category:?}");
     }
     let mut desk = Desk::busy();
@@ -385,6 +464,50 @@ fn the_conversation_is_kept_but_not_after_a_hang_a_refusal_or_a_restart() {
     desk.ask(Control::Restart);
     desk.signal(Signal::Ready { conversation: Some("c2".to_owned()) });
     assert_eq!(desk.agent.conversation, None);
+}
+
+/// Claude Code goes on with the instructions that a conversation began with.
+#[test]
+fn other_instructions_begin_another_conversation_where_they_would_have_no_effect() {
+    let edited = |desk: &mut Desk, change: fn(&mut AgentSpec)| {
+        let mut spec = desk.agent.spec.clone().expect("it was added");
+        change(&mut spec);
+        match desk.ask(Control::Edit(Box::new(spec))).reply {
+            Some(Notice::AgentEdited { anew, .. }) => anew,
+            other => panic!("it is said, not {other:?}"),
+        }
+    };
+    let kind: fn(&mut AgentSpec) = |spec| spec.instructions = "Be kind.".to_owned();
+    type Change = fn(&mut AgentSpec);
+    let table: [(Runtime, Change, bool); 6] = [
+        (Runtime::Claude, kind, true),
+        (Runtime::Codex, kind, false),
+        (Runtime::Acp, kind, false),
+        (Runtime::Claude, |spec: &mut AgentSpec| spec.model = "other".to_owned(), false),
+        (Runtime::Claude, |spec: &mut AgentSpec| spec.runtime = Runtime::Codex, true),
+        (Runtime::Codex, |spec: &mut AgentSpec| spec.workspace = "/elsewhere".into(), true),
+    ];
+    for (runtime, change, anew) in table {
+        let mut desk = Desk::with(spec(runtime));
+        desk.give(WorkKind::Message, 1, "fix it");
+        desk.runs();
+        desk.signal(Signal::Ready { conversation: Some("c1".to_owned()) });
+        desk.succeeds();
+        assert_eq!(edited(&mut desk, change), anew, "{runtime:?}");
+        assert_eq!(desk.agent.conversation.is_none(), anew, "{runtime:?}");
+        // While a session comes up: what it goes on with is of before.
+        let mut desk = Desk::with(spec(runtime));
+        desk.give(WorkKind::Message, 1, "fix it");
+        assert!(!edited(&mut desk, change), "there is none yet");
+        desk.runs();
+        desk.signal(Signal::Ready { conversation: Some("c1".to_owned()) });
+        assert_eq!(desk.agent.conversation.is_none(), anew, "{runtime:?}");
+        desk.succeeds();
+        desk.give(WorkKind::Message, 2, "fix that");
+        desk.runs();
+        desk.signal(Signal::Ready { conversation: Some("c2".to_owned()) });
+        assert_eq!(desk.agent.conversation.as_deref(), Some("c2"), "{runtime:?}");
+    }
 }
 
 #[test]

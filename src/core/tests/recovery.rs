@@ -84,8 +84,13 @@ fn paused_stays_paused_and_work_that_was_accepted_starts() {
 
     let mut never_added = Agent::default();
     let policy = Policy::default();
-    let context =
-        Context { now: Timestamp::default(), policy: &policy, jitter: Duration::ZERO, fresh: WorkId(1) };
+    let context = Context {
+        now: Timestamp::default(),
+        policy: &policy,
+        jitter: Duration::ZERO,
+        hold: None,
+        fresh: WorkId(1),
+    };
     assert_eq!(decide(&never_added, &Input::Started, &context).expect("accepted").events, []);
     let control = Input::Control { by: alice(), control: Control::Resume };
     assert!(decide(&never_added, &control, &context).is_err());

@@ -1,47 +1,202 @@
-//! Questions for permission: what the agent's permissions cover is allowed, the rest is answered by its autonomy.
+//! Questions for permission: what the agent's permissions cover is allowed, unless it is always asked, and herder's own tools
+//! are; the rest waits for an answer.
 
-use std::path::{Component, Path};
+use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::wire::{Choice, Params, Update};
+use super::calls::id_of;
+use super::wire::{Choice, Params, Piece, Update};
+use crate::core::ask::AskKey;
 use crate::core::spec::{AgentSpec, Permissions};
-use crate::runtime::approval::Verdict;
+use crate::runtime::Launch;
+use crate::runtime::approval::{self, Cover, Request as _, Requests, Wish, is_plain_file_below, quoted};
 use crate::runtime::protocol::Happening;
 use crate::runtime::rpc::{self, Id};
-use crate::runtime::text::{LINE_MAX, one_line};
+use crate::runtime::text::one_line;
+use crate::tools::SERVER;
+use crate::tools::catalogue::{ALL, Tool};
 
-/// Answers `session/request_permission`.
-pub(super) fn answer(spec: &AgentSpec, id: &Id, params: &Params<'_>, happened: &mut Vec<Happening>) {
-    let nothing = Update::default();
-    let call = params.tool_call.0.as_ref().unwrap_or(&nothing);
-    let what = one_line(call.title.text().or(call.kind.text()).unwrap_or("a tool"), LINE_MAX);
-    let covered = covers(spec.permissions, &spec.workspace, call);
-    let verdict = if covered { Verdict::Allow } else { Verdict::of(spec.autonomy) };
-    let wanted =
-        if verdict.allows() { ["allow_once", "allow_always"] } else { ["reject_once", "reject_always"] };
-    let chosen = wanted.into_iter().find_map(|kind| option(&params.options.0, kind));
-    happened.push(match (verdict, chosen) {
-        (Verdict::Allow, Some(_)) => Happening::Note(format!("allowed: {what}")),
-        (Verdict::DenyUnasked, _) => Happening::Denied { what },
-        (Verdict::Allow | Verdict::Deny, _) => Happening::Note(format!("denied: {what}")),
-    });
-    let outcome: Value = match chosen {
-        Some(option) => json!({ "outcome": "selected", "optionId": option }),
-        None => json!({ "outcome": "cancelled" }),
-    };
-    happened.push(Happening::Reply(rpc::answer(id, &json!({ "outcome": outcome }))));
+/// Kinds of calls that change or read files and run nothing.
+const FILE_KINDS: [&str; 5] = ["edit", "move", "delete", "read", "search"];
+
+/// A request that waits, with the options that are a yes and a no.
+#[derive(Debug)]
+struct Request {
+    id: Id,
+    /// The call that is asked about.
+    call: String,
+    yes: Option<String>,
+    no: Option<String>,
+}
+
+impl approval::Request for Request {
+    fn answer(self, allow: bool) -> Vec<u8> {
+        let outcome = match if allow { self.yes } else { self.no } {
+            Some(option) => json!({ "outcome": "selected", "optionId": option }),
+            None => json!({ "outcome": "cancelled" }),
+        };
+        rpc::answer(&self.id, &json!({ "outcome": outcome }))
+    }
+}
+
+/// The answer to a request of a turn that is being cancelled.
+pub(super) fn cancelled(id: &Id) -> Vec<u8> {
+    rpc::answer(id, &json!({ "outcome": { "outcome": "cancelled" } }))
+}
+
+/// See the module's text.
+#[derive(Debug)]
+pub(super) struct Asking {
+    spec: Arc<AgentSpec>,
+    requests: Requests<Request>,
+}
+
+impl Asking {
+    pub(super) fn of(launch: &Launch) -> Self {
+        Self { spec: Arc::clone(&launch.spec), requests: Requests::new(launch.always_ask.clone()) }
+    }
+
+    /// Takes in `session/request_permission`. The call that is not to be made, if that is decided at once.
+    pub(super) fn request(
+        &mut self,
+        id: &Id,
+        params: &Params<'_>,
+        happened: &mut Vec<Happening>,
+    ) -> Option<String> {
+        let nothing = Update::default();
+        let call = params.tool_call.0.as_ref().unwrap_or(&nothing);
+        let wish = wish(call);
+        let choose = |kinds: [&str; 2]| {
+            kinds.into_iter().find_map(|kind| option(&params.options.0, kind)).map(str::to_owned)
+        };
+        let request = Request {
+            id: id.clone(),
+            call: id_of(call),
+            // What is allowed for good is remembered here, where it can be seen and taken back.
+            yes: choose(["allow_once", "allow_always"]),
+            no: choose(["reject_once", "reject_always"]),
+        };
+        let cover = if request.yes.is_none() {
+            Cover::Never
+        } else if is_herders(call) {
+            Cover::Always
+        } else if covers(self.spec.permissions, &self.spec.workspace, call) {
+            Cover::Usually
+        } else {
+            Cover::No
+        };
+        let about = request.call.clone();
+        let decided = self.requests.decide(request, wish, cover, happened);
+        (decided == Some(false)).then_some(about)
+    }
+
+    /// Whether a question waits for its answer.
+    pub(super) fn is_open(&self) -> bool {
+        self.requests.are_waiting()
+    }
+
+    /// The line that answers a question, and the call that it was about.
+    pub(super) fn answer(&mut self, key: AskKey, allow: bool) -> Option<(Vec<u8>, String)> {
+        let request = self.requests.take(key)?;
+        let call = request.call.clone();
+        Some((request.answer(allow), call))
+    }
 }
 
 fn option<'a>(options: &'a [Choice<'_>], kind: &str) -> Option<&'a str> {
     options.iter().find(|option| option.kind.text() == Some(kind))?.option_id.text()
 }
 
+/// What gemini's explanation of a command of the shell begins with, whose title is the command itself.
+const COMMAND_EXPLAINED: &str = "[current working directory ";
+
+/// What is asked for: the command itself where the agent gives it, else its title and whatever it gives with it: arguments,
+/// and what is to be changed.
+fn wish(call: &Update<'_>) -> Wish {
+    let kind = call.kind.text_or_empty();
+    let title = call.title.text().filter(|title| !title.trim().is_empty()).unwrap_or("a tool");
+    let tool = if kind.is_empty() { "tool".to_owned() } else { one_line(kind, 100) };
+    let shell = !FILE_KINDS.contains(&kind);
+    let given = serde_json::from_str::<Value>(call.raw_input.json()).unwrap_or_default();
+    let command = match &given["command"] {
+        Value::String(command) => Some(command.clone()),
+        // Words beside each other would be another command: what `bash -c` is given is one of them.
+        Value::Array(words) => Some(quoted(words)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    };
+    if let Some(command) = command {
+        return Wish { tool, command, shell, vague: false };
+    }
+    let mut pieces: Vec<String> = call.content.0.iter().filter_map(piece).collect();
+    if kind == "execute" && pieces.iter().any(|piece| piece.starts_with(COMMAND_EXPLAINED)) {
+        return Wish { tool, command: title.to_owned(), shell, vague: false };
+    }
+    // Some write down no arguments where there are some.
+    let told = !matches!(given, Value::Null) && given != json!({});
+    if told {
+        pieces.insert(0, call.raw_input.json().to_owned());
+    }
+    let vague = pieces.is_empty();
+    pieces.insert(0, title.to_owned());
+    Wish { tool, command: pieces.join("\n"), shell, vague }
+}
+
+/// What a piece of content says of a call: words, or how a file is changed.
+fn piece(piece: &Piece<'_>) -> Option<String> {
+    if piece.path.text().is_some() || piece.new_text.text().is_some() {
+        let (old, new) = (piece.old_text.text_or_empty(), piece.new_text.text_or_empty());
+        return Some(difference(piece.path.text_or_empty(), old, new));
+    }
+    let within = piece.content.0.as_ref().and_then(|words| words.text.text());
+    let words = piece.text.text().or(within)?;
+    (!words.trim().is_empty()).then(|| words.to_owned())
+}
+
+/// The lines of a file that are other ones, from the first to the last.
+fn difference(path: &str, old: &str, new: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let (old, new) = (old.get(same..).unwrap_or_default(), new.get(same..).unwrap_or_default());
+    let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
+    let mut text = path.to_owned();
+    for (sign, lines) in [('-', old), ('+', new)] {
+        for line in lines.iter().take(lines.len() - tail) {
+            text.push('\n');
+            text.push(sign);
+            text.push_str(line);
+        }
+    }
+    text
+}
+
+/// Whether it is a tool of herder's own, which are offered to be used. Titles are the agents' own, each in its way; a kind that
+/// runs or changes something has a title that the model writes.
+fn is_herders(call: &Update<'_>) -> bool {
+    let title = call.title.text_or_empty();
+    let named = |tool: Tool| {
+        let name = tool.name();
+        [
+            format!("{name} ({SERVER} MCP Server)"),
+            format!("mcp__{SERVER}__{name}"),
+            format!("{SERVER}_{name}"),
+        ]
+        .iter()
+        .any(|known| known == title)
+    };
+    let runs = call.raw_input.member(&["command"]).is_some();
+    matches!(call.kind.text_or_empty(), "other" | "") && !runs && ALL.into_iter().any(named)
+}
+
 /// Whether that much may be done without asking.
 fn covers(permissions: Permissions, workspace: &Path, call: &Update<'_>) -> bool {
     let inside = || {
-        let mut paths = call.locations.0.iter().map(|location| location.path.text()).peekable();
-        paths.peek().is_some() && paths.all(|path| path.is_some_and(|path| is_below(path, workspace)))
+        let changed = call.content.0.iter().filter(|piece| piece.new_text.text().is_some());
+        let located = call.locations.0.iter().map(|location| location.path.text());
+        let mut paths = located.chain(changed.map(|piece| piece.path.text())).peekable();
+        paths.peek().is_some()
+            && paths.all(|path| path.is_some_and(|path| is_plain_file_below(path, workspace)))
     };
     match permissions {
         Permissions::Full => true,
@@ -50,9 +205,4 @@ fn covers(permissions: Permissions, workspace: &Path, call: &Update<'_>) -> bool
         }
         Permissions::ReadOnly => false,
     }
-}
-
-fn is_below(path: &str, folder: &Path) -> bool {
-    let path = Path::new(path);
-    path.starts_with(folder) && !path.components().any(|part| part == Component::ParentDir)
 }

@@ -6,13 +6,17 @@
 //! ```
 //!
 //! One process has one conversation and one turn of its own. The protocol leaves open what a second prompt does in
-//! mid-turn (one agent cancels the first by it), so that messages wait for the next session. It has no kinds of failure
+//! mid-turn (one agent cancels the first by it), so that messages wait for the next session. What cannot wait cuts the turn
+//! short by `session/cancel`, and the next prompt begins with it ([`telling`]). It has no kinds of failure
 //! either: see [`classify`]; and what is peculiar to the agents that are known stands in [`quirks`]. herder offers them
 //! neither files nor terminals: they have their own.
 
 mod asking;
+mod calls;
 pub mod classify;
+mod ending;
 pub mod quirks;
+mod telling;
 pub mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -27,13 +31,19 @@ use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
 use super::{Access, Launch};
+use crate::core::ask::AskKey;
+use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::AgentSpec;
 use crate::core::usage::Reading;
 use crate::tools::SERVER;
+use asking::Asking;
+use calls::Calls;
 use classify::Failure;
+use ending::outcome_of;
 use quirks::Quirks;
+use telling::Telling;
 
 /// The version of the protocol that is spoken here.
 const VERSION: i64 = 1;
@@ -50,6 +60,8 @@ pub struct Acp {
     spec: Arc<AgentSpec>,
     /// herder's tools, as the protocol names a server.
     tool_server: Option<Value>,
+    asking: Asking,
+    calls: Calls,
     conversation: Option<String>,
     quirks: Quirks,
     prompt: String,
@@ -60,14 +72,19 @@ pub struct Acp {
     /// The turn is under way: before it an agent may tell the conversation's past.
     prompted: bool,
     cancelled: bool,
+    telling: Telling,
     /// The message that is being said, piece by piece.
     words: String,
     message: String,
     last_words: Option<String>,
+    /// Messages since anything was done.
+    in_a_row: u32,
     /// The agent's own state says that the turn failed.
     broken: bool,
-    /// Money that was spent before the turn.
+    /// What was spent in the conversation before this session: agents name the sum of all of it.
     spent_before: f64,
+    /// The same as herder has it, for agents that do not say it themselves when a conversation goes on.
+    conversed_usd: f64,
     /// The agent names what it costs.
     names_cost: bool,
     usage: Usage,
@@ -95,9 +112,9 @@ impl Acp {
     pub fn prepare(
         launch: &Launch,
         mut environment: BTreeMap<String, String>,
-    ) -> Result<(Invocation, Self), String> {
+    ) -> Result<(Invocation, Self), Detail> {
         let Some((program, arguments)) = launch.spec.command.split_first() else {
-            return Err(format!("agent {} has no command to run: set `command`", launch.agent));
+            return Err(Own::NoCommand.into());
         };
         let quirks = Quirks::of_program(program);
         for (name, value) in quirks.environment {
@@ -107,6 +124,8 @@ impl Acp {
         let acp = Self {
             spec: Arc::clone(&launch.spec),
             tool_server: launch.tools.as_ref().map(|access| tool_server(access, &launch.marker)),
+            asking: Asking::of(launch),
+            calls: Calls::default(),
             conversation: launch.conversation.clone(),
             quirks,
             prompt: String::new(),
@@ -115,11 +134,14 @@ impl Acp {
             session: None,
             prompted: false,
             cancelled: false,
+            telling: Telling::default(),
             words: String::new(),
             message: String::new(),
             last_words: None,
+            in_a_row: 0,
             broken: false,
             spent_before: 0.0,
+            conversed_usd: launch.conversed.cost_usd - launch.conversed.estimated_usd,
             names_cost: false,
             usage: Usage::default(),
             model: String::new(),
@@ -141,10 +163,13 @@ impl Acp {
             Asked::Initialize => self.introduced(answer, happened),
             Asked::New => match answer.session_id.text() {
                 Some(session) => self.opened(session.to_owned(), answer, happened),
-                None => self.give_up(Category::Permanent, NO_SESSION.to_owned(), happened),
+                None => self.give_up(Category::Permanent, Own::NoConversation, happened),
             },
             Asked::Load => {
                 let session = self.conversation.take().unwrap_or_default();
+                if self.spent_before == 0.0 {
+                    self.spent_before = self.conversed_usd;
+                }
                 self.opened(session, answer, happened);
             }
             Asked::Mode | Asked::Model => self.step(happened),
@@ -155,13 +180,8 @@ impl Acp {
     fn introduced(&mut self, answer: &wire::Answer<'_>, happened: &mut Vec<Happening>) {
         let version = answer.protocol_version.integer();
         if version != Some(VERSION) {
-            let spoken =
-                version.map_or_else(|| "no version".to_owned(), |version| format!("version {version}"));
-            let detail = format!(
-                "the agent speaks {spoken} of the Agent Client Protocol and herder speaks version {VERSION}; \
-                 use a release of it that does"
-            );
-            self.give_up(Category::Permanent, detail, happened);
+            let other = Own::OtherProtocol { spoken: version, ours: VERSION };
+            self.give_up(Category::Permanent, other, happened);
             return;
         }
         if let Some(name) = answer.agent_info.0.as_ref().and_then(|info| info.name.text()) {
@@ -217,6 +237,18 @@ impl Acp {
         }
     }
 
+    /// The line that cancels the turn for what waits to be told, unless that would break off a call, or a question that
+    /// a person is asked.
+    fn cut_short(&mut self) -> Option<Vec<u8>> {
+        let busy = self.calls.is_open() || self.asking.is_open();
+        if !self.telling.wants_to_cut() || busy || self.cancelled || self.result.is_some() {
+            return None;
+        }
+        let session = self.session.as_ref()?;
+        self.telling.cut();
+        Some(cancel(session))
+    }
+
     fn begin(&mut self, happened: &mut Vec<Happening>) {
         let Some(session) = self.session.clone() else { return };
         let parameters = json!({
@@ -226,8 +258,6 @@ impl Acp {
         happened.push(Happening::Ready { conversation: Some(session) });
         happened.push(Happening::TurnStarted);
         self.prompted = true;
-        self.spent_before = self.usage.cost_usd;
-        self.usage.cost_usd = 0.0;
         happened.push(Happening::Reply(self.requests.ask(Asked::Prompt, "session/prompt", &parameters)));
     }
 
@@ -246,9 +276,11 @@ impl Acp {
                 self.step(happened);
             }
             Asked::Model => {
-                let detail = format!("the model {} cannot be set: {said}", one_line(&self.spec.model, 100));
+                let detail = Own::ModelNotSet { model: one_line(&self.spec.model, 100) }.with(said);
                 self.give_up(Category::Permanent, detail, happened);
             }
+            // A cancelled turn should not come back as an error, and with some agents does.
+            Asked::Prompt if self.telling.was_cut() && !self.cancelled => self.go_on(happened),
             Asked::Initialize | Asked::New | Asked::Prompt => self.failed(failure, happened),
         }
     }
@@ -257,15 +289,27 @@ impl Acp {
         let open = self.session.as_deref().or(self.conversation.as_deref());
         let ours = params.session_id.text().is_some() && params.session_id.text() == open;
         let Some(update) = params.update.0.as_ref().filter(|_| ours) else { return };
-        match update.session_update.text_or_empty() {
+        let kind = update.session_update.text_or_empty();
+        // What the agent says or does of its own accord, not what is told of the session beside it.
+        if matches!(
+            kind,
+            "agent_message_chunk" | "agent_thought_chunk" | "tool_call" | "tool_call_update" | "plan"
+        ) {
+            self.telling.arrived(happened);
+        }
+        match kind {
             "agent_message_chunk" if self.prompted => self.piece(update, happened),
             "tool_call" if self.prompted => {
-                self.flush(happened);
-                let name = update.title.text().or(update.kind.text()).unwrap_or("tool");
-                happened.push(Happening::ToolStarted { id: id_of(update), name: one_line(name, 100) });
-                self.tool_state(update, happened);
+                self.telling.begins(happened);
+                self.acts(update, happened);
+                self.calls.news(update, happened);
             }
-            "tool_call_update" if self.prompted => self.tool_state(update, happened),
+            "tool_call_update" if self.prompted => {
+                if !update.raw_input.json().is_empty() {
+                    self.calls.told(update, happened);
+                }
+                self.calls.news(update, happened);
+            }
             "usage_update" => self.spent(update, happened),
             "session_info_update" => {
                 let codex = update.meta.0.as_ref().and_then(|meta| meta.codex.0.as_ref());
@@ -287,7 +331,7 @@ impl Acp {
             self.flush(happened);
             self.message = bounded(message, LINE_MAX).to_owned();
         }
-        let piece = update.content.0.as_ref().map(|content| content.text.text_or_empty()).unwrap_or_default();
+        let piece = update.content.0.first().map(|content| content.text.text_or_empty()).unwrap_or_default();
         let room = TEXT_MAX.saturating_sub(self.words.len());
         self.words.push_str(bounded(piece, room));
     }
@@ -298,21 +342,33 @@ impl Acp {
         if !words.trim().is_empty() {
             self.last_words = Some(words.clone());
             happened.push(Happening::Words(words));
+            self.in_a_row += 1;
+            if self.quirks.messages_in_a_row.is_some_and(|most| self.in_a_row > most) && self.result.is_none()
+            {
+                self.give_up(Category::Transient, Own::AnswerBrokenOff, happened);
+            }
         }
     }
 
-    fn tool_state(&mut self, update: &wire::Update<'_>, happened: &mut Vec<Happening>) {
-        if matches!(update.status.text_or_empty(), "completed" | "failed") {
-            happened.push(Happening::ToolEnded { id: id_of(update) });
-        }
+    /// It does something, or wants to.
+    fn acts(&mut self, call: &wire::Update<'_>, happened: &mut Vec<Happening>) {
+        self.flush(happened);
+        self.in_a_row = 0;
+        self.calls.told(call, happened);
     }
 
     fn spent(&mut self, update: &wire::Update<'_>, happened: &mut Vec<Happening>) {
         let cost = update.cost.0.as_ref().filter(|cost| cost.currency.text() == Some("USD"));
-        if let Some(amount) = cost.and_then(|cost| cost.amount.number()) {
-            self.names_cost |= amount > 0.0;
-            self.usage.cost_usd = (amount - self.spent_before).max(0.0);
+        let Some(amount) = cost.and_then(|cost| cost.amount.number()) else { return };
+        let amount = amount.max(0.0);
+        self.names_cost |= amount > 0.0;
+        if self.prompted {
+            // Whoever names less than was known of before has lost some of it, and counts on from there.
+            self.spent_before = self.spent_before.min(amount);
+            self.usage.cost_usd = self.usage.cost_usd.max(amount - self.spent_before);
             self.progress(happened);
+        } else {
+            self.spent_before = amount;
         }
     }
 
@@ -321,86 +377,14 @@ impl Acp {
         let reading = Reading { usage: self.usage, unpriced, model: self.model.clone() };
         happened.push(Happening::Progress { turns: self.turns, reading });
     }
-
-    /// The turn is over.
-    fn stopped(&mut self, answer: &wire::Answer<'_>, happened: &mut Vec<Happening>) {
-        self.turns += 1;
-        let quota = answer.meta.0.as_ref().and_then(|meta| meta.quota.0.as_ref());
-        let tokens = answer.usage.0.as_ref().or_else(|| quota.and_then(|quota| quota.token_count.0.as_ref()));
-        if let Some(tokens) = tokens {
-            let (input, output) = (tokens.input_tokens.count(), tokens.output_tokens.count());
-            // Where the sum says so, those from the cache are not among those sent.
-            self.usage.input_tokens = input.max(tokens.total_tokens.count().saturating_sub(output));
-            self.usage.cached_tokens = tokens.cached_read_tokens.count();
-            self.usage.output_tokens = output;
-        }
-        if let Some(model) = quota.and_then(|quota| quota.model_usage.0.first()) {
-            self.model = one_line(model.model.text_or_empty(), LINE_MAX);
-        }
-        self.progress(happened);
-        if self.broken && self.quirks.fails_as_words {
-            let said = std::mem::take(&mut self.words);
-            self.failed(&Failure::said(&said), happened);
-            return;
-        }
-        self.flush(happened);
-        let cancelled = self.cancelled && self.quirks.cancelled_as_success;
-        let outcome = match answer.stop_reason.text_or_empty() {
-            "end_turn" if !cancelled => {
-                Outcome { text: self.last_words.clone(), ..Outcome::new(Category::Success, "") }
-            }
-            "end_turn" | "cancelled" => Outcome::new(Category::Transient, "the turn was cancelled"),
-            "max_tokens" => {
-                Outcome::new(Category::Transient, "the answer was longer than the model may answer")
-            }
-            "max_turn_requests" => {
-                Outcome::new(Category::MaxTurns, "reached the agent's own maximum number of turns")
-            }
-            "refusal" => Outcome::new(Category::Permanent, "the model refused"),
-            other => {
-                let detail = format!("the turn ended as \"{}\"", one_line(other, 100));
-                Outcome::new(Category::Transient, detail)
-            }
-        };
-        self.end(outcome, happened);
-    }
-
-    /// What no row of the table knows is transient, and shown whole, so that somebody can add the row.
-    fn failed(&mut self, failure: &Failure, happened: &mut Vec<Happening>) {
-        // Some say the error as the agent's words, too.
-        if !self.words.trim().is_empty() && failure.text.contains(self.words.trim()) {
-            self.words.clear();
-        }
-        self.flush(happened);
-        let outcome = outcome_of(failure);
-        self.end(outcome, happened);
-    }
-
-    fn give_up(&mut self, category: Category, detail: String, happened: &mut Vec<Happening>) {
-        self.end(Outcome::new(category, one_line(&detail, DETAIL_MAX)), happened);
-    }
-
-    fn end(&mut self, outcome: Outcome, happened: &mut Vec<Happening>) {
-        self.result = Some(outcome);
-        happened.push(Happening::TurnEnded);
-    }
 }
 
-const NO_SESSION: &str = "the agent opened no session, or one without an id";
-
-fn outcome_of(failure: &Failure) -> Outcome {
-    let known = failure.category();
-    let code = if known.is_none() && !failure.code.is_empty() {
-        format!(" (code {})", failure.code)
-    } else {
-        String::new()
-    };
-    let detail = one_line(&format!("{}{code}", failure.text), DETAIL_MAX);
-    Outcome::new(known.unwrap_or(Category::Transient), detail)
+fn is_limit(category: Category) -> bool {
+    matches!(category, Category::RateLimit | Category::Quota)
 }
 
-fn id_of(update: &wire::Update<'_>) -> String {
-    bounded(update.tool_call_id.text_or_empty(), LINE_MAX).to_owned()
+fn cancel(session: &str) -> Vec<u8> {
+    rpc::notification("session/cancel", Some(&json!({ "sessionId": session })))
 }
 
 /// herder's tool server beside those of the user's own.
@@ -428,19 +412,51 @@ impl Protocol for Acp {
         Steering::Refused
     }
 
+    fn insist(&mut self, work: WorkId, text: &str) -> Steering {
+        let told = self.quirks.prompted_again && !self.telling.is_deaf() && self.session.is_some();
+        if !(told && self.prompted && !self.cancelled && self.result.is_none()) {
+            return Steering::Refused;
+        }
+        self.telling.add(work, text);
+        Steering::Asked(self.cut_short().unwrap_or_default())
+    }
+
     fn interrupt(&mut self) -> Option<Vec<u8>> {
         let session = self.session.as_ref().filter(|_| self.prompted)?;
         self.cancelled = true;
-        Some(rpc::notification("session/cancel", Some(&json!({ "sessionId": session }))))
+        Some(cancel(session))
+    }
+
+    fn answer(&mut self, key: AskKey, allow: bool) -> Option<Vec<u8>> {
+        let (line, call) = self.asking.answer(key, allow)?;
+        if !allow {
+            self.calls.refused(call);
+        }
+        Some(line)
     }
 
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
         let Some(line) = protocol::read(line, wire::parse, happened) else { return };
+        self.calls.settle(happened);
         let nothing = wire::Params::default();
         let params = line.params.0.as_ref().unwrap_or(&nothing);
         match (line.method.text(), Id::of(&line.id)) {
+            // The protocol wants it so for a turn that is being cancelled.
+            (Some("session/request_permission"), Some(id)) if self.telling.cuts() => {
+                self.telling.begins(happened);
+                if let Some(call) = params.tool_call.0.as_ref() {
+                    self.calls.refused(calls::id_of(call));
+                }
+                happened.push(Happening::Note("a question was cancelled with its turn".to_owned()));
+                happened.push(Happening::Reply(asking::cancelled(&id)));
+            }
             (Some("session/request_permission"), Some(id)) => {
-                asking::answer(&self.spec, &id, params, happened);
+                if let Some(call) = params.tool_call.0.as_ref().filter(|_| self.prompted) {
+                    self.acts(call, happened);
+                }
+                if let Some(call) = self.asking.request(&id, params, happened) {
+                    self.calls.refused(call);
+                }
             }
             (Some(method), Some(id)) => happened.push(Happening::Reply(rpc::not_offered(&id, method))),
             (Some("session/update"), None) => self.news(params, happened),
@@ -448,6 +464,7 @@ impl Protocol for Acp {
             (None, Some(_)) => self.answered(&line, happened),
             (None, None) => happened.push(Happening::Malformed),
         }
+        happened.extend(self.cut_short().map(Happening::Reply));
     }
 
     fn outcome(&mut self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
@@ -467,7 +484,12 @@ impl Protocol for Acp {
     /// Retries are said on standard error alone, if at all.
     fn stalled(&self, stderr: &Tail) -> Option<Outcome> {
         let outcome = outcome_of(&Failure::said(stderr.last()?));
-        matches!(outcome.category, Category::RateLimit | Category::Quota).then_some(outcome)
+        is_limit(outcome.category).then_some(outcome)
+    }
+
+    fn was_stalled(&self, stderr: &Tail) -> Option<Outcome> {
+        let limit = |line: &str| Failure::said(line).category().filter(|category| is_limit(*category));
+        last_known(stderr, limit).filter(|_| self.quirks.tells_when_it_leaves)
     }
 
     fn leaves_within(&self) -> Option<Duration> {

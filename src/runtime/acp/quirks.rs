@@ -20,20 +20,38 @@ pub struct Quirks {
     pub modes: Option<Modes>,
     /// Failures come as words and an ordinary end of the turn; a state beside them tells.
     pub fails_as_words: bool,
+    /// An ordinary end of the turn for which it counted no token was no answer. (A gateway that leaves the counts out is not
+    /// to be told from that.)
+    pub uncounted_as_success: bool,
+    /// A turn in which it says more messages than this without doing anything between them is a stream that ends too early,
+    /// asked for again and again without a pause and an end.
+    pub messages_in_a_row: Option<u32>,
+    /// What it writes to standard error it keeps until it leaves.
+    pub tells_when_it_leaves: bool,
     /// A turn that was cancelled while it slept through a limit comes back as an ordinary end.
     pub cancelled_as_success: bool,
+    /// The tokens that it names for a turn are those of its last call of the model; the dollars are of all of them.
+    pub counts_last_call: bool,
+    /// Once a turn is cancelled, another one can be asked for in the same conversation. The protocol has it so; where it was
+    /// not seen and a cancelled turn looks like a failed one, nobody counts on it.
+    pub prompted_again: bool,
     /// How long it is given to leave after its work, where it is known not to leave by itself.
     pub leaves_within: Option<Duration>,
 }
 
-/// Agents that are not known: nothing is presumed of them.
+/// Agents that are not known: nothing is presumed of them but what the protocol says.
 const PLAIN: Quirks = Quirks {
     name: None,
     program: None,
     environment: &[],
     modes: None,
     fails_as_words: false,
+    uncounted_as_success: false,
+    messages_in_a_row: None,
+    tells_when_it_leaves: false,
     cancelled_as_success: false,
+    counts_last_call: false,
+    prompted_again: true,
     leaves_within: None,
 };
 
@@ -45,13 +63,21 @@ pub const KNOWN: [Quirks; 4] = [
     Quirks {
         name: Some("gemini-cli"),
         program: Some("gemini"),
-        // It starts itself a second time otherwise: 150 MB and seconds more for nothing.
-        environment: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
+        environment: &[
+            // It starts itself a second time otherwise: 150 MB and seconds more for nothing.
+            ("GEMINI_CLI_NO_RELAUNCH", "true"),
+            // In a folder that nobody has called good it starts no tool server, herder's neither. Whoever made the folder an
+            // agent's workspace has called it good.
+            ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
+        ],
+        // The one in which it asks about everything: the others change files unasked, its own settings among them.
         modes: Some([
             (Permissions::ReadOnly, "default"),
-            (Permissions::WorkspaceWrite, "autoEdit"),
-            (Permissions::Full, "yolo"),
+            (Permissions::WorkspaceWrite, "default"),
+            (Permissions::Full, "default"),
         ]),
+        uncounted_as_success: true,
+        tells_when_it_leaves: true,
         // With a tool server it stays when its input ends.
         leaves_within: NEVER_LEAVES,
         ..PLAIN
@@ -59,8 +85,18 @@ pub const KNOWN: [Quirks; 4] = [
     Quirks {
         name: Some("OpenCode"),
         program: Some("opencode"),
-        environment: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
+        environment: &[
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+            // It asks about nothing by itself; what it may do without asking is herder's to say. This goes before what the
+            // user's own configuration says of the same, and leaves that configuration alone.
+            ("OPENCODE_PERMISSION", r#"{"bash":"ask","edit":"ask"}"#),
+            // Why it tries again is said on standard error alone, and only if it is asked to.
+            ("OPENCODE_PRINT_LOGS", "1"),
+            ("OPENCODE_LOG_LEVEL", "ERROR"),
+        ],
+        messages_in_a_row: Some(10),
         cancelled_as_success: true,
+        counts_last_call: true,
         ..PLAIN
     },
     Quirks {
@@ -68,7 +104,7 @@ pub const KNOWN: [Quirks; 4] = [
         modes: Some([
             (Permissions::ReadOnly, "default"),
             (Permissions::WorkspaceWrite, "acceptEdits"),
-            (Permissions::Full, "bypassPermissions"),
+            (Permissions::Full, "default"),
         ]),
         ..PLAIN
     },
@@ -80,6 +116,7 @@ pub const KNOWN: [Quirks; 4] = [
             (Permissions::Full, "agent-full-access"),
         ]),
         fails_as_words: true,
+        prompted_again: false,
         ..PLAIN
     },
 ];

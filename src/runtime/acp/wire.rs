@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::runtime::loose::{self, Loose, Many, Scalar};
+use crate::runtime::loose::{self, Few, Loose, Many, Raw, Scalar};
 use crate::runtime::rpc;
 
 /// One line.
@@ -112,9 +112,9 @@ pub struct Update<'a> {
     /// What kind of news it is.
     #[serde(borrow)]
     pub session_update: Scalar<'a>,
-    /// `agent_message_chunk`: a piece of words.
+    /// `agent_message_chunk`: a piece of words. `tool_call`, `tool_call_update`: what it changes, and what it said.
     #[serde(borrow)]
-    pub content: Loose<Piece<'a>>,
+    pub content: Few<Piece<'a>>,
     /// `agent_message_chunk`: which message it belongs to, if the agent says so.
     #[serde(borrow)]
     pub message_id: Scalar<'a>,
@@ -130,6 +130,12 @@ pub struct Update<'a> {
     /// `tool_call`, `tool_call_update`: `pending`, `in_progress`, `completed`, `failed`.
     #[serde(borrow)]
     pub status: Scalar<'a>,
+    /// `tool_call`, `tool_call_update`: the arguments, as the tool takes them.
+    #[serde(borrow)]
+    pub raw_input: Raw<'a>,
+    /// `tool_call_update`: what it said, as the tool says it.
+    #[serde(borrow)]
+    pub raw_output: Raw<'a>,
     /// `tool_call`: the files it is about.
     #[serde(borrow)]
     pub locations: Many<Location<'a>>,
@@ -146,6 +152,27 @@ pub struct Update<'a> {
 #[serde(default)]
 pub struct Piece<'a> {
     /// Words.
+    #[serde(borrow)]
+    pub text: Scalar<'a>,
+    /// What it holds, with tool calls.
+    #[serde(borrow)]
+    pub content: Loose<Words<'a>>,
+    /// Which file is changed, with tool calls that change one.
+    #[serde(borrow)]
+    pub path: Scalar<'a>,
+    /// The file as it is.
+    #[serde(borrow, rename = "oldText")]
+    pub old_text: Scalar<'a>,
+    /// A file as it is to be, with tool calls that change one.
+    #[serde(borrow, rename = "newText")]
+    pub new_text: Scalar<'a>,
+}
+
+/// Words in a piece of what a tool call said.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Words<'a> {
+    /// The words.
     #[serde(borrow)]
     pub text: Scalar<'a>,
 }

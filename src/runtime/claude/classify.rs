@@ -2,6 +2,10 @@
 
 use crate::core::outcome::Category;
 use crate::runtime::classify::{self, Row};
+use crate::runtime::text::bounded;
+
+/// The longest field that is shown, in bytes: they are words of an API.
+const FIELD_MAX: usize = 100;
 
 /// Where a row of the table looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +104,8 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Text, "reached maximum budget", Budget),
         (Field::Text, "issue with the selected model", Permanent),
         (Field::Text, "cannot be used with root/sudo privileges", Permanent),
+        // The CLI's own word for whatever has no other.
+        (Field::Subtype, "error_during_execution", Transient),
     ]
 };
 
@@ -121,6 +127,23 @@ impl Failure {
             Field::Limit => self.limit == value,
             Field::Text => classify::mentions(&self.text, value),
         }
+    }
+
+    /// The text with every field that a row could look at, for whoever adds one.
+    #[must_use]
+    pub fn whole(&self) -> String {
+        let fields = [
+            ("status", &self.status),
+            ("type", &self.error_type),
+            ("api_error", &self.api_error),
+            ("error", &self.assistant_error),
+            ("terminal_reason", &self.terminal_reason),
+            ("subtype", &self.subtype),
+        ];
+        let said = fields.into_iter().filter(|(_, value)| !value.is_empty());
+        let said: Vec<String> =
+            said.map(|(name, value)| format!("{name} {}", bounded(value, FIELD_MAX))).collect();
+        if said.is_empty() { self.text.clone() } else { format!("{} ({})", self.text, said.join(", ")) }
     }
 
     /// The class, if a row of the table knows it.

@@ -1,31 +1,39 @@
 //! Runtime `claude`: Claude Code, stream-json both ways.
 //!
 //! The prompt is a user line. A message that is steered in is another one: the CLI hands it to the model with the next
-//! tool result, or begins another turn with it if the turn was over. After a result nothing is left to say, so standard
+//! tool result, or begins another turn with it if the turn was over; that it did is seen by what the model says then
+//! ([`telling`]). After a result nothing is left to say, so standard
 //! input is closed; the process then finishes whatever it had already been given and exits. The last result decides, but for two things: a
 //! turn that failed stays failed however well the next one went, and a turn that began and brought no result has not
 //! succeeded, whatever the one before it brought.
 //!
 //! Exit codes mean nothing here, and `subtype` is `success` on API errors: see [`classify`].
 
+mod asking;
 pub mod classify;
+mod telling;
 pub mod wire;
 
 use std::collections::BTreeMap;
 
 use super::classify::{last_known, left};
+use super::observing::{Call, end};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
 use super::{Access, Launch};
+use crate::core::ask::AskKey;
 use crate::core::cut::both_ends;
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::{AgentSpec, Permissions};
 use crate::core::time::Timestamp;
+use crate::core::turn::Kind;
 use crate::core::usage::{PROVISIONAL, Reading};
 use crate::tools::SERVER;
+use asking::Asking;
 use classify::Failure;
 use serde_json::json;
+use telling::Telling;
 
 /// The program, unless the spec names another.
 const PROGRAM: &str = "claude";
@@ -40,7 +48,7 @@ const DETAIL_MAX: usize = 4 * 1024;
 const INSTRUCTIONS_MAX: usize = 100 * 1024;
 
 /// Set unless the spec sets them otherwise: no traffic but the model's.
-const QUIET: [(&str, &str); 4] = [
+pub const QUIET: [(&str, &str); 4] = [
     ("DISABLE_TELEMETRY", "1"),
     ("DISABLE_ERROR_REPORTING", "1"),
     ("DISABLE_AUTOUPDATER", "1"),
@@ -51,8 +59,10 @@ const QUIET: [(&str, &str); 4] = [
 const CONVERSATION_LOST: &str = "No conversation found";
 
 /// Speaks with Claude Code.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Claude {
+    asking: Asking,
+    telling: Telling,
     resuming: bool,
     conversation: Option<String>,
     interrupts: u32,
@@ -83,21 +93,33 @@ impl Claude {
         for (name, value) in QUIET {
             environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
         }
-        if spec.permissions == Permissions::Full && rustix::process::geteuid().is_root() {
-            // The CLI refuses to bypass its own questions as root unless it is told that this is wanted.
-            environment.entry("IS_SANDBOX".to_owned()).or_insert_with(|| "1".to_owned());
-        }
         let default = [PROGRAM.to_owned()];
         let command = if spec.command.is_empty() { &default[..] } else { &spec.command };
         let mut arguments = command[1..].to_vec();
         arguments.extend(arguments_of(spec, launch.conversation.as_deref()));
         arguments.extend(launch.tools.iter().flat_map(|access| tool_server(access, &launch.marker)));
         let invocation = Invocation { program: command[0].clone(), arguments, environment };
-        (invocation, {
-            let resuming = launch.conversation.is_some();
-            let conversed = if resuming { launch.conversed } else { Usage::default() };
-            Self { resuming, conversed, ..Self::default() }
-        })
+        let resuming = launch.conversation.is_some();
+        let claude = Self {
+            asking: Asking::of(launch),
+            telling: Telling::default(),
+            resuming,
+            conversed: if resuming { launch.conversed } else { Usage::default() },
+            conversation: None,
+            interrupts: 0,
+            result: None,
+            interrupted: false,
+            failure: Failure::default(),
+            resets_at: None,
+            last_message: String::new(),
+            messages: 0,
+            turns: 0,
+            usage: Usage::default(),
+            restored: None,
+            unpriced: Usage::default(),
+            model: String::new(),
+        };
+        (invocation, claude)
     }
 
     fn system(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
@@ -105,6 +127,7 @@ impl Claude {
             "init" => {
                 let conversation = line.session_id.text().map(str::to_owned);
                 happened.push(Happening::TurnStarted);
+                self.telling.queue_is_read();
                 // A message was steered in at the last moment: until it has its own result it is not answered.
                 self.result.take_if(|result| result.category == Category::Success);
                 if self.conversation.is_none() || self.conversation != conversation {
@@ -134,7 +157,7 @@ impl Claude {
         } else {
             happened.push(Happening::TurnStarted);
         }
-        let Some(message) = &line.message else { return };
+        let Some(message) = &line.message.0 else { return };
         let synthetic = message.model.text() == Some("<synthetic>");
         for block in &message.content.0 {
             match block.kind.text_or_empty() {
@@ -148,16 +171,20 @@ impl Claude {
                 "tool_use" => happened.push(Happening::ToolStarted {
                     id: bounded(block.id.text_or_empty(), LINE_MAX).to_owned(),
                     name: one_line(block.name.text_or_empty(), 100),
+                    call: Box::new(call(block)),
                 }),
                 // Thinking, images, and what is yet to come.
                 _ => {}
             }
         }
         let id = message.id.text_or_empty();
+        if !synthetic && line.error.text().is_none() && line.parent_tool_use_id.text().is_none() {
+            self.telling.says(id, happened);
+        }
         if !synthetic && self.last_message != id {
             id.clone_into(&mut self.last_message);
             self.messages += 1;
-            let step = message.usage.as_ref().map(tokens).unwrap_or_default();
+            let step = message.usage.0.as_ref().map(tokens).unwrap_or_default();
             self.usage.add(step);
             self.unpriced.add(step);
             message.model.text_or_empty().clone_into(&mut self.model);
@@ -165,17 +192,22 @@ impl Claude {
         }
     }
 
-    fn user(line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
-        let blocks = line.message.as_ref().map(|message| message.content.0.as_slice()).unwrap_or_default();
+    fn user(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
+        let blocks = line.message.0.as_ref().map(|message| message.content.0.as_slice()).unwrap_or_default();
         for block in blocks.iter().filter(|block| block.kind.text() == Some("tool_result")) {
             happened.push(Happening::ToolEnded {
                 id: bounded(block.tool_use_id.text_or_empty(), LINE_MAX).to_owned(),
+                end: Box::new(end(!block.is_error.is_true(), &block.content.texts())),
             });
+            // What helpers are answered goes to them.
+            if line.parent_tool_use_id.text().is_none() {
+                self.telling.queue_is_read();
+            }
         }
     }
 
     fn limit(&mut self, line: &wire::Line<'_>) {
-        let Some(info) = &line.rate_limit_info else { return };
+        let Some(info) = &line.rate_limit_info.0 else { return };
         self.failure.limit = info.status.text_or_empty().to_owned();
         if info.status.text() == Some("rejected") {
             self.resets_at = info.resets_at.integer().map(Timestamp::from_seconds);
@@ -193,7 +225,7 @@ impl Claude {
                 *field = value;
             }
         }
-        let info = line.api_error_params.as_ref().and_then(|params| params.rate_limit_info.as_ref());
+        let info = line.api_error_params.0.as_ref().and_then(|params| params.rate_limit_info.0.as_ref());
         if let Some(seconds) = info.and_then(|info| info.resets_at.integer()) {
             self.resets_at = Some(Timestamp::from_seconds(seconds));
         }
@@ -207,6 +239,7 @@ impl Claude {
             self.remember_api_error(line);
             self.failed(line)
         } else {
+            self.telling.answered(happened);
             let mut outcome = Outcome::new(Category::Success, "");
             outcome.text = line.result.text().map(|text| both_ends(text, TEXT_MAX));
             outcome
@@ -235,8 +268,7 @@ impl Claude {
     fn failed(&mut self, line: &wire::Line<'_>) -> Outcome {
         line.subtype.text_or_empty().clone_into(&mut self.failure.subtype);
         line.terminal_reason.text_or_empty().clone_into(&mut self.failure.terminal_reason);
-        let errors = line.errors.as_deref().unwrap_or_default();
-        let errors: Vec<&str> = errors.iter().filter_map(wire::Scalar::text).collect();
+        let errors = line.errors.words();
         self.failure.text = match line.result.text() {
             Some(text) if !text.trim().is_empty() => text.to_owned(),
             _ if errors.is_empty() => self.failure.subtype.clone(),
@@ -246,9 +278,10 @@ impl Claude {
     }
 
     fn outcome_of_failure(&self) -> Outcome {
-        let category = self.failure.category().unwrap_or(Category::Transient);
-        let mut outcome = Outcome::new(category, one_line(&self.failure.text, DETAIL_MAX));
-        if matches!(category, Category::RateLimit | Category::Quota) {
+        let known = self.failure.category();
+        let detail = if known.is_none() { self.failure.whole() } else { self.failure.text.clone() };
+        let mut outcome = Outcome::failed(known, one_line(&detail, DETAIL_MAX));
+        if matches!(outcome.category, Category::RateLimit | Category::Quota) {
             outcome.resets_at = self.resets_at;
         }
         outcome
@@ -261,24 +294,21 @@ impl Claude {
 
     /// The sums since the process started: per model if they are there, else what each turn added.
     fn count(&mut self, line: &wire::Line<'_>) {
-        let models = line.model_usage.as_ref().filter(|models| !models.is_empty());
         let cost = line.total_cost_usd.number();
         let mut sum = Usage { cost_usd: cost.unwrap_or_default(), ..Usage::default() }.sane();
-        if let Some(models) = models {
-            for model in models.values() {
-                sum.add(Usage {
-                    input_tokens: model
-                        .input_tokens
-                        .count()
-                        .saturating_add(model.cache_creation_input_tokens.count())
-                        .saturating_add(model.cache_read_input_tokens.count()),
-                    cached_tokens: model.cache_read_input_tokens.count(),
-                    output_tokens: model.output_tokens.count(),
-                    ..Usage::default()
-                });
-            }
+        for model in line.models() {
+            sum.add(Usage {
+                input_tokens: model
+                    .input_tokens
+                    .count()
+                    .saturating_add(model.cache_creation_input_tokens.count())
+                    .saturating_add(model.cache_read_input_tokens.count()),
+                cached_tokens: model.cache_read_input_tokens.count(),
+                output_tokens: model.output_tokens.count(),
+                ..Usage::default()
+            });
         }
-        let turn = line.usage.as_ref().map(tokens).filter(|turn| turn.tokens() > 0).unwrap_or(self.usage);
+        let turn = line.usage.0.as_ref().map(tokens).filter(|turn| turn.tokens() > 0).unwrap_or(self.usage);
         let restored = *self.restored.get_or_insert_with(|| {
             if self.resuming { restored(sum, turn, self.conversed) } else { Usage::default() }
         });
@@ -292,6 +322,21 @@ impl Claude {
             self.unpriced = Usage::default();
         }
     }
+}
+
+/// What a block that begins a tool call is about.
+fn call(block: &wire::Block<'_>) -> Call {
+    let (kind, members): (Kind, &[&str]) = match block.name.text_or_empty() {
+        "Bash" => (Kind::Command, &["command"]),
+        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => (Kind::Edit, &["file_path", "notebook_path"]),
+        "Read" | "NotebookRead" | "LS" => (Kind::Read, &["file_path", "notebook_path", "path"]),
+        "Glob" | "Grep" => (Kind::Read, &["pattern"]),
+        "WebFetch" | "WebSearch" => (Kind::Read, &["url", "query"]),
+        _ => (Kind::Other, &[]),
+    };
+    let arguments = block.input.json();
+    let what = block.input.member(members).unwrap_or_else(|| arguments.to_owned());
+    Call::new(kind, &what, arguments.as_bytes())
 }
 
 /// What the CLI's first sums have of earlier processes of a conversation that goes on: it takes its sums up again as they
@@ -341,12 +386,18 @@ fn arguments_of(spec: &AgentSpec, conversation: Option<&str>) -> Vec<String> {
     }
     match spec.permissions {
         Permissions::ReadOnly => {
-            // Nobody answers its questions, so that whatever needs a yes is denied; the tools that write are not offered.
+            // Whatever else would write is asked about.
             option("--disallowedTools", "Edit,MultiEdit,Write,NotebookEdit".to_owned());
             option("--permission-mode", "default".to_owned());
         }
         Permissions::WorkspaceWrite => option("--permission-mode", "acceptEdits".to_owned()),
-        Permissions::Full => option("--permission-mode", "bypassPermissions".to_owned()),
+        // It asks about everything, and is answered here: only so what is always asked can be told apart.
+        Permissions::Full => option("--permission-mode", "default".to_owned()),
+    }
+    option("--permission-prompt-tool", "stdio".to_owned());
+    if !spec.command.iter().any(|argument| argument.starts_with("--settings")) {
+        let settings = serde_json::json!({ "permissions": { "ask": asking::rules(spec.permissions) } });
+        option("--settings", settings.to_string());
     }
     if let Some(conversation) = conversation {
         option("--resume", conversation.to_owned());
@@ -371,11 +422,15 @@ impl Protocol for Claude {
     }
 
     fn prompt(&mut self, prompt: &str) -> Feed {
-        Feed { bytes: wire::user_line(prompt), close: false }
+        Feed { bytes: [wire::watch_line(asking::WATCHED), wire::user_line(prompt)].concat(), close: false }
     }
 
     fn steer(&mut self, _work: WorkId, text: &str) -> Steering {
         Steering::Written(wire::user_line(text))
+    }
+
+    fn written(&mut self, work: WorkId) {
+        self.telling.written(work);
     }
 
     fn interrupt(&mut self) -> Option<Vec<u8>> {
@@ -383,14 +438,20 @@ impl Protocol for Claude {
         Some(wire::interrupt_line(self.interrupts))
     }
 
+    fn answer(&mut self, key: AskKey, allow: bool) -> Option<Vec<u8>> {
+        self.asking.answer(key, allow)
+    }
+
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
         let Some(line) = protocol::read(line, wire::parse, happened) else { return };
         match line.kind.text_or_empty() {
             "system" => self.system(&line, happened),
             "assistant" => self.assistant(&line, happened),
-            "user" => Self::user(&line, happened),
+            "user" => self.user(&line, happened),
             "rate_limit_event" => self.limit(&line),
             "result" => self.result(&line, happened),
+            "control_request" => self.asking.request(&line, happened),
+            "control_cancel_request" => self.asking.withdrawn(&line, happened),
             "" => happened.push(Happening::Malformed),
             // Progress of tools, answers to requests, and types that later versions add: proof of life.
             _ => {}
@@ -412,7 +473,7 @@ impl Protocol for Claude {
     }
 
     fn conversation_lost(&self, stderr: &Tail) -> bool {
-        let said = |outcome: &Outcome| outcome.detail.contains(CONVERSATION_LOST);
+        let said = |outcome: &Outcome| outcome.detail.said.contains(CONVERSATION_LOST);
         self.resuming
             && self.conversation.is_none()
             && (stderr.iter().any(|line| line.contains(CONVERSATION_LOST))

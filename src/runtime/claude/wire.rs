@@ -1,16 +1,19 @@
 //! The lines of Claude Code's stream-json, as far as they are needed. Types and fields that are not known are passed over.
 //!
 //! One flat struct instead of an enum by `type`: the tag is not always the first key, and an enum would copy the whole line
-//! to look for it. Scalars take whatever stands there, so that a field that changes its type costs that field and not the line.
+//! to look for it. Every field takes whatever stands there (see [`Loose`]), so that one that changes its type costs that field
+//! and not the line.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-pub use crate::runtime::loose::Scalar;
+use crate::core::outcome::Usage;
+use crate::runtime::loose::{self, Raw};
+pub use crate::runtime::loose::{Loose, Scalar};
 
 /// One line of the stream.
 #[derive(Debug, Default, Deserialize)]
@@ -27,7 +30,7 @@ pub struct Line<'a> {
     pub session_id: Scalar<'a>,
     /// `assistant`, `user`: what was said.
     #[serde(borrow)]
-    pub message: Option<Message<'a>>,
+    pub message: Loose<Message<'a>>,
     /// Set when a subagent speaks.
     #[serde(borrow)]
     pub parent_tool_use_id: Scalar<'a>,
@@ -45,10 +48,10 @@ pub struct Line<'a> {
     pub api_error: Scalar<'a>,
     /// What belongs to `api_error`.
     #[serde(borrow)]
-    pub api_error_params: Option<ErrorParams<'a>>,
+    pub api_error_params: Loose<ErrorParams<'a>>,
     /// `rate_limit_event`: the limit.
     #[serde(borrow)]
-    pub rate_limit_info: Option<RateLimit<'a>>,
+    pub rate_limit_info: Loose<RateLimit<'a>>,
     /// `result`: whether the turn failed.
     #[serde(borrow)]
     pub is_error: Scalar<'a>,
@@ -60,7 +63,7 @@ pub struct Line<'a> {
     pub result: Scalar<'a>,
     /// `result`: what went wrong, when there is no text.
     #[serde(borrow)]
-    pub errors: Option<Vec<Scalar<'a>>>,
+    pub errors: Raw<'a>,
     /// `result`: turns taken.
     #[serde(borrow)]
     pub num_turns: Scalar<'a>,
@@ -69,10 +72,10 @@ pub struct Line<'a> {
     pub total_cost_usd: Scalar<'a>,
     /// `result`: tokens of this turn.
     #[serde(borrow)]
-    pub usage: Option<Tokens<'a>>,
+    pub usage: Loose<Tokens<'a>>,
     /// `result`: tokens per model since the process started.
     #[serde(borrow, rename = "modelUsage")]
-    pub model_usage: Option<BTreeMap<Cow<'a, str>, ModelTokens<'a>>>,
+    pub model_usage: Loose<BTreeMap<String, Loose<ModelTokens<'a>>>>,
     /// `system` `api_retry`: which try this was.
     #[serde(borrow)]
     pub attempt: Scalar<'a>,
@@ -85,6 +88,26 @@ pub struct Line<'a> {
     /// `system` `api_retry`: the HTTP status.
     #[serde(borrow)]
     pub error_status: Scalar<'a>,
+    /// `control_request`, `control_cancel_request`: what the answer is given to.
+    #[serde(borrow)]
+    pub request_id: Scalar<'a>,
+    /// `control_request`: what the CLI asks of whoever runs it.
+    #[serde(borrow)]
+    pub request: Loose<Request<'a>>,
+}
+
+/// What the CLI asks of whoever runs it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Request<'a> {
+    /// What kind of request it is.
+    #[serde(borrow)]
+    pub subtype: Scalar<'a>,
+    /// `can_use_tool`: the tool.
+    #[serde(borrow)]
+    pub tool_name: Scalar<'a>,
+    /// `can_use_tool`: its arguments, given back as they came if they are allowed; `hook_callback`: the call.
+    pub input: Option<serde_json::Value>,
 }
 
 /// What `assistant` and `user` lines carry.
@@ -102,7 +125,7 @@ pub struct Message<'a> {
     pub content: Content<'a>,
     /// Tokens, as far as they are known when the line is written.
     #[serde(borrow)]
-    pub usage: Option<Tokens<'a>>,
+    pub usage: Loose<Tokens<'a>>,
 }
 
 /// A list of blocks; a plain string counts as one block of text, anything else as none.
@@ -115,7 +138,7 @@ impl<'de> Visitor<'de> for ContentVisitor {
     type Value = Content<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string or a list of blocks")
+        f.write_str("anything")
     }
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Content<'de>, E> {
         Ok(Content::plain(Cow::Borrowed(text)))
@@ -123,15 +146,31 @@ impl<'de> Visitor<'de> for ContentVisitor {
     fn visit_str<E>(self, text: &str) -> Result<Content<'de>, E> {
         Ok(Content::plain(Cow::Owned(text.to_owned())))
     }
+    fn visit_bool<E>(self, _: bool) -> Result<Content<'de>, E> {
+        Ok(Content::default())
+    }
+    fn visit_i64<E>(self, _: i64) -> Result<Content<'de>, E> {
+        Ok(Content::default())
+    }
+    fn visit_u64<E>(self, _: u64) -> Result<Content<'de>, E> {
+        Ok(Content::default())
+    }
+    fn visit_f64<E>(self, _: f64) -> Result<Content<'de>, E> {
+        Ok(Content::default())
+    }
     fn visit_unit<E>(self) -> Result<Content<'de>, E> {
         Ok(Content::default())
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Content<'de>, A::Error> {
         let mut blocks = Vec::new();
-        while let Some(block) = list.next_element()? {
-            blocks.push(block);
+        while let Some(block) = list.next_element::<Loose<Block<'de>>>()? {
+            blocks.extend(block.0);
         }
         Ok(Content(blocks))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Content<'de>, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Content::default())
     }
 }
 
@@ -164,9 +203,18 @@ pub struct Block<'a> {
     /// `tool_use`: the tool.
     #[serde(borrow)]
     pub name: Scalar<'a>,
+    /// `tool_use`: the call's arguments.
+    #[serde(borrow)]
+    pub input: Raw<'a>,
     /// `tool_result`: the call's id.
     #[serde(borrow)]
     pub tool_use_id: Scalar<'a>,
+    /// `tool_result`: what the tool said, a text or blocks of it.
+    #[serde(borrow)]
+    pub content: Raw<'a>,
+    /// `tool_result`: whether it failed.
+    #[serde(borrow)]
+    pub is_error: Scalar<'a>,
 }
 
 /// What belongs to an `api_error`.
@@ -175,7 +223,7 @@ pub struct Block<'a> {
 pub struct ErrorParams<'a> {
     /// The limit that was hit.
     #[serde(borrow)]
-    pub rate_limit_info: Option<RateLimit<'a>>,
+    pub rate_limit_info: Loose<RateLimit<'a>>,
 }
 
 /// The state of a limit.
@@ -226,12 +274,48 @@ pub struct ModelTokens<'a> {
     pub output_tokens: Scalar<'a>,
 }
 
+impl<'a> Line<'a> {
+    /// `result`: what each model used since the process started, as far as it is said.
+    pub fn models(&self) -> impl Iterator<Item = &ModelTokens<'a>> {
+        self.model_usage.0.iter().flat_map(BTreeMap::values).filter_map(|model| model.0.as_ref())
+    }
+
+    /// `result`: what a process used that was asked once, dollars included.
+    #[must_use]
+    pub fn used(&self) -> Usage {
+        let count = |fields: [&Scalar<'_>; 4]| {
+            let [sent, written, cached, received] = fields.map(Scalar::count);
+            Usage {
+                input_tokens: sent.saturating_add(written).saturating_add(cached),
+                cached_tokens: cached,
+                output_tokens: received,
+                ..Usage::default()
+            }
+        };
+        let mut sum = Usage::default();
+        for model in self.models() {
+            let written = &model.cache_creation_input_tokens;
+            sum.add(count([
+                &model.input_tokens,
+                written,
+                &model.cache_read_input_tokens,
+                &model.output_tokens,
+            ]));
+        }
+        if let Some(turn) = self.usage.0.as_ref().filter(|_| sum.tokens() == 0) {
+            let written = &turn.cache_creation_input_tokens;
+            sum = count([&turn.input_tokens, written, &turn.cache_read_input_tokens, &turn.output_tokens]);
+        }
+        Usage { cost_usd: self.total_cost_usd.number().unwrap_or_default(), ..sum }.sane()
+    }
+}
+
 /// Parses one line.
 ///
 /// # Errors
-/// If it is not a JSON object of the expected shape.
+/// If it is no JSON object.
 pub fn parse(line: &[u8]) -> Result<Line<'_>, serde_json::Error> {
-    serde_json::from_slice(line)
+    loose::object(line)
 }
 
 /// A user's message as a line for standard input.
@@ -252,6 +336,38 @@ pub fn interrupt_line(number: u32) -> Vec<u8> {
         "type": "control_request",
         "request_id": format!("herder-{number}"),
         "request": { "subtype": "interrupt" },
+    }))
+}
+
+/// The request to be told of each call of these tools before the CLI's own rules decide about it, as a line for standard
+/// input.
+#[must_use]
+pub fn watch_line(tools: &str) -> Vec<u8> {
+    line(&serde_json::json!({
+        "type": "control_request",
+        "request_id": "herder-0",
+        "request": {
+            "subtype": "initialize",
+            "hooks": { "PreToolUse": [{ "matcher": tools, "hookCallbackIds": ["always-asked"] }] },
+        },
+    }))
+}
+
+/// The answer to a request for permission, or to being told of a call, as a line for standard input.
+#[must_use]
+pub fn permission_line(request: &str, answer: &serde_json::Value) -> Vec<u8> {
+    line(&serde_json::json!({
+        "type": "control_response",
+        "response": { "subtype": "success", "request_id": request, "response": answer },
+    }))
+}
+
+/// The answer to a request for something that is not offered here, as a line for standard input.
+#[must_use]
+pub fn not_offered_line(request: &str, kind: &str) -> Vec<u8> {
+    line(&serde_json::json!({
+        "type": "control_response",
+        "response": { "subtype": "error", "request_id": request, "error": format!("{kind} is not offered") },
     }))
 }
 

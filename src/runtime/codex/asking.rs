@@ -1,88 +1,127 @@
-//! What the app server asks of its client, and the answers: permission by the agent's autonomy, anything else is declined
-//! in the terms of the question, so that no turn waits for a person who is not there.
+//! What the app server asks of its client, and the answers: permission by the agent's permissions or by people, anything
+//! else is declined in the terms of the question, so that no turn waits for what nobody can give.
 
 use serde_json::{Value, json};
 
+use super::items::Announced;
 use super::wire::Params;
-use crate::runtime::approval::Verdict;
+use crate::core::ask::AskKey;
+use crate::core::spec::Permissions;
+use crate::runtime::Launch;
+use crate::runtime::approval::{self, Cover, Request as _, Requests, Wish, quoted};
 use crate::runtime::protocol::Happening;
 use crate::runtime::rpc::{self, Id};
-use crate::runtime::text::{LINE_MAX, one_line};
+use crate::runtime::text::one_line;
 
-/// Answers a request of the server's. `files` are those of the last change that was announced.
-pub(super) fn answer(
-    verdict: Verdict,
-    (id, method): (&Id, &str),
-    params: &Params<'_>,
-    files: &str,
-    happened: &mut Vec<Happening>,
-) {
-    let Some(question) = Question::of(method, params, files) else {
-        happened.push(Happening::Note(format!(
-            "codex asked for {}, which is not offered",
-            one_line(method, 100)
-        )));
-        happened.push(Happening::Reply(rpc::not_offered(id, method)));
-        return;
-    };
-    let yes = verdict.allows() && question.yes.is_some();
-    let what = one_line(&question.what, LINE_MAX);
-    happened.push(match (yes, verdict) {
-        (true, _) => Happening::Note(format!("allowed: {what}")),
-        (false, Verdict::DenyUnasked) => Happening::Denied { what },
-        (false, Verdict::Allow | Verdict::Deny) => Happening::Note(format!("denied: {what}")),
-    });
-    let result = question.yes.filter(|_| yes).unwrap_or(question.no);
-    happened.push(Happening::Reply(rpc::answer(id, &result)));
+/// A request that waits, with both answers in its own terms.
+#[derive(Debug)]
+struct Request {
+    id: Id,
+    /// `None` where nobody can say yes without knowing more.
+    yes: Option<Value>,
+    no: Value,
+}
+
+impl approval::Request for Request {
+    fn answer(self, allow: bool) -> Vec<u8> {
+        let answer = self.yes.filter(|_| allow).unwrap_or(self.no);
+        rpc::answer(&self.id, &answer)
+    }
+}
+
+/// See the module's text.
+#[derive(Debug)]
+pub(super) struct Asking {
+    covered: bool,
+    requests: Requests<Request>,
+}
+
+impl Asking {
+    pub(super) fn of(launch: &Launch) -> Self {
+        // Below that the sandbox is what needs no asking: whatever is asked goes beyond it.
+        let covered = launch.spec.permissions == Permissions::Full;
+        Self { covered, requests: Requests::new(launch.always_ask.clone()) }
+    }
+
+    /// A request of the server's.
+    pub(super) fn request(
+        &mut self,
+        (id, method): (&Id, &str),
+        params: &Params<'_>,
+        announced: &Announced,
+        happened: &mut Vec<Happening>,
+    ) {
+        let Some(question) = Question::of(method, params, announced) else {
+            let method = one_line(method, 100);
+            happened.push(Happening::Note(format!("codex asked for {method}, which is not offered")));
+            happened.push(Happening::Reply(rpc::not_offered(id, &method)));
+            return;
+        };
+        let Question { wish, yes, no } = question;
+        let cover = match (&yes, self.covered) {
+            (None, _) => Cover::Never,
+            (Some(_), true) => Cover::Usually,
+            (Some(_), false) => Cover::No,
+        };
+        self.requests.decide(Request { id: id.clone(), yes, no }, wish, cover, happened);
+    }
+
+    /// The server says that a request is settled: if it was not by an answer from here, nobody waits any more.
+    pub(super) fn resolved(&mut self, id: &Id, happened: &mut Vec<Happening>) {
+        self.requests.withdraw(|request| request.id == *id, happened);
+    }
+
+    pub(super) fn answer(&mut self, key: AskKey, allow: bool) -> Option<Vec<u8>> {
+        Some(self.requests.take(key)?.answer(allow))
+    }
 }
 
 /// A question, with both answers in its own terms. What nobody can say yes to without knowing more has no yes.
 struct Question {
-    what: String,
+    wish: Wish,
     yes: Option<Value>,
     no: Value,
 }
 
 impl Question {
-    fn of(method: &str, params: &Params<'_>, files: &str) -> Option<Self> {
-        let decided = |what: String, yes: &str, no: &str| {
-            Some(Self { what, yes: Some(json!({ "decision": yes })), no: json!({ "decision": no }) })
+    fn of(method: &str, params: &Params<'_>, announced: &Announced) -> Option<Self> {
+        let decided = |wish: Wish, yes: &str, no: &str| {
+            Some(Self { wish, yes: Some(json!({ "decision": yes })), no: json!({ "decision": no }) })
         };
         match method {
             // "decline" lets the turn go on without it, where "cancel" would end the turn.
-            "item/commandExecution/requestApproval" => {
-                decided(words(&[&params.command, &params.reason], "a command"), "accept", "decline")
-            }
+            "item/commandExecution/requestApproval" => decided(command(params), "accept", "decline"),
             "item/fileChange/requestApproval" => {
-                let fallback = if files.is_empty() { "a change of files" } else { files };
-                decided(fallback.to_owned(), "accept", "decline")
+                decided(file_change(announced.asked(params), params), "accept", "decline")
             }
             // As older servers ask.
-            "execCommandApproval" => {
-                decided(words(&[&params.command, &params.reason], "a command"), "approved", "denied")
-            }
+            "execCommandApproval" => decided(command(params), "approved", "denied"),
             "applyPatchApproval" => {
-                decided(words(&[&params.reason], "a change of files"), "approved", "denied")
+                let changes = Some(params.file_changes.json()).filter(|changes| !changes.is_empty());
+                decided(file_change(changes, params), "approved", "denied")
             }
-            "item/permissions/requestApproval" => Some(Self {
-                what: words(&[&params.reason], "more permissions"),
-                yes: params
-                    .permissions
-                    .as_ref()
-                    .map(|asked| json!({ "permissions": asked, "scope": "turn" })),
-                no: json!({ "permissions": {} }),
-            }),
-            "mcpServer/elicitation/request" => {
-                let approval = params.meta.0.as_ref().and_then(|meta| meta.codex_approval_kind.text());
+            "item/permissions/requestApproval" => {
+                let asked = params.permissions.as_ref();
+                let reason = words(&[&params.reason], "more permissions");
+                let what = asked.map_or_else(|| reason.clone(), |asked| format!("{reason}\n{asked}"));
                 Some(Self {
-                    what: words(&[&params.message], "a tool"),
+                    wish: wish("permissions", what, false),
+                    yes: asked.map(|asked| json!({ "permissions": asked, "scope": "turn" })),
+                    no: json!({ "permissions": {} }),
+                })
+            }
+            "mcpServer/elicitation/request" => {
+                let meta = params.meta.0.as_ref();
+                let approval = meta.and_then(|meta| meta.codex_approval_kind.text());
+                Some(Self {
+                    wish: tool_call(params),
                     // A form that asks for more than a yes cannot be filled in here.
                     yes: approval.map(|_| json!({ "action": "accept", "content": {} })),
                     no: json!({ "action": "decline" }),
                 })
             }
             "item/tool/requestUserInput" => Some(Self {
-                what: "an answer to a question".to_owned(),
+                wish: wish("question", "an answer to a question".to_owned(), false),
                 yes: None,
                 no: json!({ "answers": {} }),
             }),
@@ -90,6 +129,54 @@ impl Question {
             _ => None,
         }
     }
+}
+
+fn wish(tool: &str, command: String, shell: bool) -> Wish {
+    Wish { tool: tool.to_owned(), command, shell, vague: false }
+}
+
+/// A change of files, if it is known which: a question only names it.
+fn file_change(changes: Option<&str>, params: &Params<'_>) -> Wish {
+    let mut text = changes.unwrap_or("an unknown change of files").to_owned();
+    let root = params.grant_root.text();
+    if let Some(root) = root {
+        text.push_str("\nand from then on any in ");
+        text.push_str(root);
+    }
+    Wish { vague: changes.is_none() || root.is_some(), ..wish("file change", text, false) }
+}
+
+/// A call of an MCP server's tool, with its arguments.
+fn tool_call(params: &Params<'_>) -> Wish {
+    let message = words(&[&params.message], "a tool");
+    let meta = params.meta.0.as_ref();
+    let arguments = meta.and_then(|meta| {
+        [meta.tool_params.json(), meta.tool_params_display.json()].into_iter().find(|json| !json.is_empty())
+    });
+    match arguments {
+        Some(arguments) => wish("tool server", format!("{message}\n{arguments}"), true),
+        None => Wish { vague: true, ..wish("tool server", message, true) },
+    }
+}
+
+/// A command as it is, and not the reason that the model gives for it; or what is asked for in its place.
+fn command(params: &Params<'_>) -> Wish {
+    let command = match &params.command {
+        Some(Value::String(command)) => Some(command.clone()),
+        Some(Value::Array(words)) => Some(quoted(words)),
+        Some(_) | None => None,
+    };
+    let known = command.is_some();
+    let command = command.unwrap_or_else(|| words(&[&params.reason], "a command"));
+    if let Some(network) = &params.network_approval_context.0 {
+        let (protocol, host) = (network.protocol.text_or_empty(), network.host.text());
+        let text = format!("{protocol} {}", host.unwrap_or("an unknown host"));
+        let text = if known { format!("{text}\n{command}") } else { text };
+        return Wish { vague: host.is_none(), ..wish("network", text.trim().to_owned(), true) };
+    }
+    // Input for a command that runs already, and what is yet to come.
+    let kind = params.kind.text().filter(|kind| *kind != "command").map(|kind| one_line(kind, 100));
+    Wish { vague: !known || kind.is_some(), ..wish(kind.as_deref().unwrap_or("shell"), command, true) }
 }
 
 /// The first text there is.

@@ -1,8 +1,12 @@
 //! The items of a turn and the tokens of a conversation, in the terms that all runtimes share.
 
+use std::collections::VecDeque;
+
 use super::wire;
 use crate::core::outcome::Usage;
+use crate::core::turn::{End, Kind};
 use crate::runtime::loose::Scalar;
+use crate::runtime::observing::{Call, end};
 use crate::runtime::text::{LINE_MAX, bounded, one_line};
 
 /// The tool's name, if the item is a call of one.
@@ -24,6 +28,43 @@ pub(super) fn tool(item: &wire::Item<'_>) -> Option<String> {
     }
 }
 
+/// What a tool call is about.
+pub(super) fn call(item: &wire::Item<'_>) -> Call {
+    match item.kind.text_or_empty() {
+        "commandExecution" => {
+            let command = item.command.text_or_empty();
+            Call::new(Kind::Command, command, command.as_bytes())
+        }
+        "fileChange" => {
+            let texts = |of: fn(&wire::Change<'_>) -> String| -> Vec<String> {
+                item.changes.0.iter().map(of).collect()
+            };
+            let paths = texts(|change| change.path.text_or_empty().to_owned()).join(", ");
+            let diffs = texts(|change| change.diff.text_or_empty().to_owned()).join("\n");
+            Call::new(Kind::Edit, &paths, format!("{paths}\n{diffs}").as_bytes())
+        }
+        "webSearch" => {
+            let query = item.query.text_or_empty();
+            Call::new(Kind::Read, query, query.as_bytes())
+        }
+        _ => {
+            let arguments = item.arguments.json();
+            Call::new(Kind::Other, arguments, arguments.as_bytes())
+        }
+    }
+}
+
+/// What came of a tool call.
+pub(super) fn end_of(item: &wire::Item<'_>) -> End {
+    let failed = matches!(item.status.text_or_empty(), "failed" | "declined");
+    let ok = !failed && item.exit_code.integer().unwrap_or(0) == 0;
+    let said = match item.output.text() {
+        Some(output) => output.to_owned(),
+        None => [item.error.member(&["message"]).unwrap_or_default(), item.result.texts()].join("\n"),
+    };
+    end(ok, &said)
+}
+
 /// An id, bounded.
 pub(super) fn id_of(id: &Scalar<'_>) -> String {
     bounded(id.text_or_empty(), LINE_MAX).to_owned()
@@ -37,4 +78,89 @@ pub(super) fn tokens(tokens: &wire::Tokens<'_>) -> Usage {
         output_tokens: tokens.output_tokens.count(),
         ..Usage::default()
     }
+}
+
+/// Announced changes of files that are known at once: far above what is asked about at the same time.
+const ANNOUNCED_MAX: usize = 64;
+
+/// The changes of files that were announced and are not over, by conversation and item: a question about one names it and
+/// does not say what it is.
+#[derive(Debug, Default)]
+pub(super) struct Announced(VecDeque<(String, String, String)>);
+
+impl Announced {
+    /// Takes in what any conversation says of its items.
+    pub(super) fn hear(&mut self, method: &str, params: &wire::Params<'_>) {
+        let item = params.item.0.as_ref().filter(|item| item.kind.text() == Some("fileChange"));
+        match (method, item) {
+            ("item/started", Some(item)) => self.keep(params, &item.id, &item.changes.0),
+            ("item/fileChange/patchUpdated", _) => self.keep(params, &params.item_id, &params.changes.0),
+            ("item/completed", Some(item)) => self.forget(params, &item.id),
+            _ => {}
+        }
+    }
+
+    /// What the change is that a question is about.
+    pub(super) fn asked(&self, params: &wire::Params<'_>) -> Option<&str> {
+        let (thread, item) = key(params, &params.item_id)?;
+        let found = self.0.iter().find(|(of, id, _)| of == thread && id == item);
+        found.map(|(.., changes)| changes.as_str())
+    }
+
+    fn keep(&mut self, params: &wire::Params<'_>, item: &Scalar<'_>, changes: &[wire::Change<'_>]) {
+        self.forget(params, item);
+        let Some((thread, item)) = key(params, item) else { return };
+        let text = shown(changes);
+        if text.trim().is_empty() {
+            return;
+        }
+        if self.0.len() == ANNOUNCED_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back((thread.to_owned(), item.to_owned(), text));
+    }
+
+    fn forget(&mut self, params: &wire::Params<'_>, item: &Scalar<'_>) {
+        if let Some((thread, item)) = key(params, item) {
+            self.0.retain(|(of, id, _)| of != thread || id != item);
+        }
+    }
+}
+
+/// What an item is known by. An id that is too long to be kept is not known.
+fn key<'a>(params: &'a wire::Params<'_>, item: &'a Scalar<'_>) -> Option<(&'a str, &'a str)> {
+    let (thread, item) = (params.thread_id.text()?, item.text()?);
+    (thread.len() <= LINE_MAX && item.len() <= LINE_MAX).then_some((thread, item))
+}
+
+/// Which files are changed, and how.
+fn shown(changes: &[wire::Change<'_>]) -> String {
+    /// Files and lines beyond this are only known to be there.
+    const LONGEST: usize = 32 * 1024;
+    let mut text = String::new();
+    for change in changes {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(change.path.text_or_empty());
+        if let Some(kind) = &change.kind.0 {
+            if kind.kind.text() == Some("delete") {
+                text.push_str(" (delete)");
+            }
+            if let Some(to) = kind.move_path.text() {
+                text.push_str(" -> ");
+                text.push_str(to);
+            }
+        }
+        let diff = change.diff.text_or_empty();
+        if !diff.is_empty() {
+            text.push('\n');
+            text.push_str(diff.trim_end());
+        }
+        if text.len() > LONGEST {
+            text.truncate(bounded(&text, LONGEST).len());
+            break;
+        }
+    }
+    text
 }

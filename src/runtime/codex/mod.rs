@@ -6,7 +6,7 @@
 //! ```
 //!
 //! One process has one conversation and one turn of its own. What the agent is allowed is the conversation's sandbox;
-//! what it asks for beyond that is answered here (`asking`). A message that is steered in is delivered when the server
+//! what it asks for beyond that is asked of people (`asking`). A message that is steered in is delivered when the server
 //! says so; until then it stays queued. After the turn nothing is left to say, so standard input is closed, and the
 //! server exits. Retries are the server's own: those that are still under way when it falls silent say what it waits for.
 
@@ -23,17 +23,19 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::{Value, json};
 
 use super::Launch;
-use super::approval::Verdict;
 use super::classify::{last_known, left};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
+use crate::core::ask::AskKey;
 use crate::core::cut::both_ends;
+use crate::core::detail::Own;
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome};
 use crate::core::usage::Reading;
+use asking::Asking;
 use classify::Failure;
-use items::{id_of, tokens, tool};
+use items::{Announced, id_of, tokens, tool};
 use limits::Limits;
 use meter::Meter;
 use opening::Opening;
@@ -45,7 +47,7 @@ pub const PROGRAM: &str = "codex";
 const SERVER: &str = "app-server";
 
 /// No traffic but the model's; what the spec's own command says comes later and wins.
-const QUIET: [&str; 3] =
+pub const QUIET: [&str; 3] =
     ["check_for_update_on_startup=false", "analytics.enabled=false", "feedback.enabled=false"];
 
 /// The final text that is kept: the longest answers are a few kilobytes.
@@ -61,7 +63,7 @@ const HELD_MAX: usize = 64;
 #[derive(Debug)]
 pub struct Codex {
     opening: Opening,
-    verdict: Verdict,
+    asking: Asking,
     max_turns: u32,
     prompt: String,
     requests: Requests<Asked>,
@@ -71,8 +73,8 @@ pub struct Codex {
     /// Words that have come piece by piece and are not whole yet.
     partial: String,
     last_words: Option<String>,
-    /// The files of the last change that was announced.
-    files: String,
+    /// The changes of files that were announced, in this conversation and those of its helpers.
+    files: Announced,
     /// A tool was the last thing the model asked for, so that another turn follows.
     goes_on: bool,
     turn_limit_reached: bool,
@@ -113,7 +115,7 @@ impl Codex {
         let opening = Opening::of(launch);
         let codex = Self {
             opening,
-            verdict: Verdict::of(spec.autonomy),
+            asking: Asking::of(launch),
             max_turns: spec.max_turns,
             prompt: String::new(),
             requests: Requests::default(),
@@ -122,7 +124,7 @@ impl Codex {
             held: VecDeque::new(),
             partial: String::new(),
             last_words: None,
-            files: String::new(),
+            files: Announced::default(),
             goes_on: false,
             turn_limit_reached: false,
             retrying: None,
@@ -159,7 +161,7 @@ impl Codex {
                 let thread = result.and_then(|result| result.thread.0.as_ref());
                 match thread.and_then(|thread| thread.id.text()) {
                     Some(thread) => self.opened(thread.to_owned(), happened),
-                    None => self.fail(&Failure::said(NO_THREAD), Some(Category::Permanent), happened),
+                    None => self.end(Outcome::new(Category::Permanent, Own::NoConversation), happened),
                 }
             }
             Asked::Turn => {
@@ -222,15 +224,23 @@ impl Codex {
                 failure.text = said;
                 self.fail(&failure, None, happened);
             }
-            // The message stays queued; a turn that is over needs no interrupt.
-            Asked::Steer(_) => {
-                happened.push(Happening::Note(format!("the message waits for the next session: {said}")))
+            // The message stays queued.
+            Asked::Steer(work) => {
+                happened.push(Happening::Note(format!("the running turn does not take a message: {said}")));
+                happened.push(Happening::NotTaken { work });
             }
+            // A turn that is over needs none.
             Asked::Interrupt => {}
         }
     }
 
     fn notified(&mut self, method: &str, params: &wire::Params<'_>, happened: &mut Vec<Happening>) {
+        if method == "serverRequest/resolved" {
+            if let Some(id) = Id::of(&params.request_id) {
+                self.asking.resolved(&id, happened);
+            }
+            return;
+        }
         if method == "account/rateLimits/updated" {
             if let Some(update) = &params.rate_limits.0 {
                 self.limits.update(update);
@@ -241,6 +251,7 @@ impl Codex {
             self.count(params, happened);
             return;
         }
+        self.files.hear(method, params);
         // What else a helper's conversation does is its own; it shows that something is alive.
         let ours = params.thread_id.text().is_some() && params.thread_id.text() == self.thread.as_deref();
         if !ours {
@@ -275,13 +286,10 @@ impl Codex {
             // A message that was cut is begun again as another one.
             self.partial.clear();
         }
-        if item.kind.text() == Some("fileChange") {
-            let paths: Vec<&str> = item.changes.0.iter().filter_map(|change| change.path.text()).collect();
-            self.files = one_line(&paths.join(", "), LINE_MAX);
-        }
         if let Some(name) = tool(item) {
             self.goes_on = true;
-            happened.push(Happening::ToolStarted { id: id_of(&item.id), name });
+            let call = Box::new(items::call(item));
+            happened.push(Happening::ToolStarted { id: id_of(&item.id), name, call });
         }
     }
 
@@ -289,7 +297,7 @@ impl Codex {
         let Some(item) = &params.item.0 else { return };
         if tool(item).is_some() {
             self.goes_on = true;
-            happened.push(Happening::ToolEnded { id: id_of(&item.id) });
+            happened.push(Happening::ToolEnded { id: id_of(&item.id), end: Box::new(items::end_of(item)) });
         }
         if item.kind.text() == Some("agentMessage") {
             self.goes_on = false;
@@ -362,11 +370,10 @@ impl Codex {
         self.retrying = None;
         let outcome = match turn.status.text_or_empty() {
             "completed" => Outcome { text: self.last_words.clone(), ..Outcome::new(Category::Success, "") },
-            "interrupted" if self.turn_limit_reached => Outcome::new(
-                Category::MaxTurns,
-                format!("reached the maximum number of turns ({})", self.max_turns),
-            ),
-            "interrupted" => Outcome::new(Category::Transient, "the turn was interrupted"),
+            "interrupted" if self.turn_limit_reached => {
+                Outcome::new(Category::MaxTurns, Own::TurnLimit { turns: self.max_turns })
+            }
+            "interrupted" => Outcome::new(Category::Transient, Own::TurnInterrupted),
             status => match &turn.error.0 {
                 Some(error) => self.outcome_of(
                     &self.failure(error),
@@ -374,10 +381,7 @@ impl Codex {
                     error.additional_details.text(),
                 ),
                 None => self.result.take().unwrap_or_else(|| {
-                    Outcome::new(
-                        Category::Transient,
-                        format!("the turn ended as \"{}\"", one_line(status, 100)),
-                    )
+                    Outcome::failed(None, Own::TurnEndedAs { status: one_line(status, 100) })
                 }),
             },
         };
@@ -386,7 +390,9 @@ impl Codex {
 
     fn fail(&mut self, failure: &Failure, category: Option<Category>, happened: &mut Vec<Happening>) {
         let mut outcome = self.outcome_of(failure, None, None);
-        outcome.category = category.unwrap_or(outcome.category);
+        if let Some(category) = category {
+            (outcome.category, outcome.unknown) = (category, false);
+        }
         self.end(outcome, happened);
     }
 
@@ -410,9 +416,8 @@ impl Codex {
                 detail = format!("{detail} (codexErrorInfo: {info})");
             }
         }
-        let category = known.unwrap_or(Category::Transient);
-        let mut outcome = Outcome::new(category, one_line(&detail, DETAIL_MAX));
-        if matches!(category, Category::RateLimit | Category::Quota) {
+        let mut outcome = Outcome::failed(known, one_line(&detail, DETAIL_MAX));
+        if matches!(outcome.category, Category::RateLimit | Category::Quota) {
             outcome.resets_at = self.limits.resets_at();
         }
         outcome
@@ -427,8 +432,6 @@ impl Codex {
         left(exit, known, stderr)
     }
 }
-
-const NO_THREAD: &str = "codex opened no conversation, or one without an id: this version speaks another protocol than herder does";
 
 impl Protocol for Codex {
     fn ready_at_start(&self) -> bool {
@@ -462,13 +465,17 @@ impl Protocol for Codex {
         self.ask_to_interrupt()
     }
 
+    fn answer(&mut self, key: AskKey, allow: bool) -> Option<Vec<u8>> {
+        self.asking.answer(key, allow)
+    }
+
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
         let Some(line) = protocol::read(line, wire::parse, happened) else { return };
         let nothing = wire::Params::default();
         let params = line.params.0.as_ref().unwrap_or(&nothing);
         match (line.method.text(), Id::of(&line.id)) {
             (Some(method), Some(id)) => {
-                asking::answer(self.verdict, (&id, method), params, &self.files, happened);
+                self.asking.request((&id, method), params, &self.files, happened);
             }
             (Some(method), None) => self.notified(method, params, happened),
             (None, Some(_)) => self.answered(&line, happened),

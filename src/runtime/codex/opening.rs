@@ -22,8 +22,13 @@ impl Opening {
         let spec = &launch.spec;
         let mut parameters = json!({
             "cwd": spec.workspace,
-            // Whatever goes beyond the sandbox is asked for, so that it is answered and seen.
-            "approvalPolicy": "on-request",
+            // Whatever goes beyond the sandbox is asked for, so that it is answered and seen; without a sandbox everything is
+            // that is not known to only look, so that what is always asked can be told apart. With one that cannot be: a
+            // command that was allowed and that the sandbox then stops is run again without it, unasked.
+            "approvalPolicy": match spec.permissions {
+                Permissions::ReadOnly | Permissions::WorkspaceWrite => "on-request",
+                Permissions::Full => "untrusted",
+            },
             "sandbox": match spec.permissions {
                 Permissions::ReadOnly => "read-only",
                 Permissions::WorkspaceWrite => "workspace-write",

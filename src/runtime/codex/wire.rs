@@ -7,7 +7,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::runtime::loose::{self, Loose, Many, Scalar};
+use crate::runtime::loose::{self, Loose, Many, Raw, Scalar};
 use crate::runtime::rpc;
 
 /// One line.
@@ -53,9 +53,26 @@ pub struct Params<'a> {
     /// `error`: whether it is tried again.
     #[serde(borrow)]
     pub will_retry: Scalar<'a>,
-    /// `item/commandExecution/requestApproval`: the command.
+    /// `item/commandExecution/requestApproval`: the command, as a text or, from older servers, in words.
+    pub command: Option<Value>,
+    /// `item/commandExecution/requestApproval`: `command`, or what is asked for instead.
     #[serde(borrow)]
-    pub command: Scalar<'a>,
+    pub kind: Scalar<'a>,
+    /// `item/commandExecution/requestApproval`: the connection, where one is asked for and no command.
+    #[serde(borrow)]
+    pub network_approval_context: Loose<Network<'a>>,
+    /// `item/fileChange/requestApproval`: a folder that may be changed from then on.
+    #[serde(borrow)]
+    pub grant_root: Scalar<'a>,
+    /// `item/fileChange/patchUpdated`: what is changed.
+    #[serde(borrow)]
+    pub changes: Many<Change<'a>>,
+    /// `applyPatchApproval`: what is changed, by file.
+    #[serde(borrow)]
+    pub file_changes: Raw<'a>,
+    /// `serverRequest/resolved`: the request that needs no answer any more.
+    #[serde(borrow)]
+    pub request_id: Scalar<'a>,
     /// Requests for approval: why.
     #[serde(borrow)]
     pub reason: Scalar<'a>,
@@ -141,6 +158,42 @@ pub struct Item<'a> {
     /// `fileChange`: what is changed.
     #[serde(borrow)]
     pub changes: Many<Change<'a>>,
+    /// `commandExecution`: the command.
+    #[serde(borrow)]
+    pub command: Scalar<'a>,
+    /// `commandExecution`: what it said.
+    #[serde(borrow, rename = "aggregatedOutput")]
+    pub output: Scalar<'a>,
+    /// `commandExecution`: how it ended.
+    #[serde(borrow, rename = "exitCode")]
+    pub exit_code: Scalar<'a>,
+    /// Whether it is `completed`, `failed`, `declined`, or still `inProgress`.
+    #[serde(borrow)]
+    pub status: Scalar<'a>,
+    /// `mcpToolCall`, `dynamicToolCall`: with what the tool is called.
+    #[serde(borrow)]
+    pub arguments: Raw<'a>,
+    /// `mcpToolCall`: what it said.
+    #[serde(borrow)]
+    pub result: Raw<'a>,
+    /// `mcpToolCall`: why it failed.
+    #[serde(borrow)]
+    pub error: Raw<'a>,
+    /// `webSearch`: what is looked for.
+    #[serde(borrow)]
+    pub query: Scalar<'a>,
+}
+
+/// What kind of change of a file it is.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ChangeKind<'a> {
+    /// `add`, `delete`, `update`.
+    #[serde(borrow, rename = "type")]
+    pub kind: Scalar<'a>,
+    /// `update`: where the file goes.
+    #[serde(borrow)]
+    pub move_path: Scalar<'a>,
 }
 
 /// A change of a file.
@@ -150,6 +203,12 @@ pub struct Change<'a> {
     /// Which file.
     #[serde(borrow)]
     pub path: Scalar<'a>,
+    /// What kind of change it is.
+    #[serde(borrow)]
+    pub kind: Loose<ChangeKind<'a>>,
+    /// How.
+    #[serde(borrow)]
+    pub diff: Scalar<'a>,
 }
 
 /// What a question of an MCP server is about.
@@ -159,6 +218,24 @@ pub struct Meta<'a> {
     /// Set if a yes or a no is all that is asked for.
     #[serde(borrow)]
     pub codex_approval_kind: Scalar<'a>,
+    /// The arguments of the tool that is to be called.
+    #[serde(borrow)]
+    pub tool_params: Raw<'a>,
+    /// The same for people.
+    #[serde(borrow)]
+    pub tool_params_display: Raw<'a>,
+}
+
+/// A connection that is to be allowed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Network<'a> {
+    /// Where to.
+    #[serde(borrow)]
+    pub host: Scalar<'a>,
+    /// `http`, `https`, `socks5Tcp`, `socks5Udp`.
+    #[serde(borrow)]
+    pub protocol: Scalar<'a>,
 }
 
 /// Tokens of the whole conversation and of the last call of the model.

@@ -18,7 +18,7 @@
 mod cgroup;
 mod reap;
 mod signal;
-pub(in crate::runtime) mod spawn;
+pub(crate) mod spawn;
 pub(in crate::runtime) mod stop;
 pub(in crate::runtime) mod table;
 
@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::getpgrp;
@@ -79,6 +79,9 @@ struct Inner {
     cgroups: Option<Cgroups>,
     /// Whether orphans come here, so that an empty list of adopted children proves that nothing is left.
     adopts: bool,
+    /// An adopted child was seen elsewhere than with the first thread: the kernel is none that is known, and every thread's
+    /// children are looked at.
+    scattered: AtomicBool,
     /// Drawn when a table is asked for and when one is begun, so that whoever asked before it was begun can share it.
     tickets: AtomicU64,
     shared: tokio::sync::Mutex<Shared>,
@@ -235,7 +238,7 @@ impl ProcessTrees {
     }
 
     fn no_orphan_of(&self, tree: &Tree) -> bool {
-        let Some(children) = table::own_children() else { return false };
+        let Some(children) = self.inner.adopted() else { return false };
         let adopted: Vec<u32> = {
             let own = lock(&OWN);
             children.into_iter().filter(|pid| !own.contains_key(pid)).collect()
@@ -287,6 +290,11 @@ async fn place(inner: Arc<Inner>, marker: String, pid: u32) {
 }
 
 impl Inner {
+    /// Children among which all adopted ones are.
+    fn adopted(&self) -> Option<Vec<u32>> {
+        if self.scattered.load(Ordering::Relaxed) { table::own_children() } else { table::first_children() }
+    }
+
     /// The marker of a process, also one that it has thrown away since it was last looked at.
     fn marker(&self, identity: Identity) -> Option<String> {
         let mut markers = lock(&self.markers);

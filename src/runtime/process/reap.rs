@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use rustix::process::{Pid, WaitOptions, waitpid};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::table::{Identity, look, own_children};
+use super::table::{Identity, first_children, look, own_children};
 use super::{Inner, OWN, lock};
 
 /// A storm of ends is one round: a dead process costs nothing but its number meanwhile.
@@ -41,9 +42,14 @@ async fn run(inner: Weak<Inner>, mut ended: Signal) {
 fn round(inner: &Inner, strangers: &mut HashMap<Identity, u32>) {
     let mut still = HashMap::new();
     let own = lock(&OWN);
-    for pid in own_children().unwrap_or_default() {
+    let all = own_children().unwrap_or_default();
+    let first = first_children().unwrap_or_default();
+    for pid in all {
         if own.contains_key(&pid) {
             continue;
+        }
+        if !first.contains(&pid) {
+            elsewhere(inner, pid);
         }
         let Some(entry) = look(pid).filter(|entry| entry.zombie) else { continue };
         let rounds = strangers.get(&entry.identity).map_or(0, |rounds| rounds + 1);
@@ -56,4 +62,15 @@ fn round(inner: &Inner, strangers: &mut HashMap<Identity, u32>) {
         }
     }
     *strangers = still;
+}
+
+/// A child that is none of the first thread's. What carries a marker was adopted.
+fn elsewhere(inner: &Inner, pid: u32) {
+    let adopted = look(pid).is_some_and(|entry| inner.marker(entry.identity).is_some());
+    if adopted && !inner.scattered.swap(true, Ordering::Relaxed) {
+        tracing::warn!(
+            pid,
+            "orphans come to another thread than the first; all threads' children are looked at"
+        );
+    }
 }

@@ -28,6 +28,15 @@ pub(in crate::runtime) enum Meant<'a> {
     Marked(&'a [&'a str]),
 }
 
+/// What came of a tree.
+#[derive(Debug, Default)]
+pub(in crate::runtime) struct Gone {
+    /// How many processes of it were ended.
+    pub(in crate::runtime) ended: usize,
+    /// Those that could not be.
+    pub(in crate::runtime) survivors: Vec<u32>,
+}
+
 /// A climb up the ladder.
 struct Climb<'a> {
     trees: &'a ProcessTrees,
@@ -41,8 +50,16 @@ struct Climb<'a> {
 impl ProcessTrees {
     /// Ends `tree`. Returns what could not be ended.
     pub async fn end(&self, tree: &Tree, grace: Duration) -> Vec<u32> {
+        self.end_counted(tree, grace).await.survivors
+    }
+
+    /// Ends `tree`, and says what came of it.
+    pub(in crate::runtime) async fn end_counted(&self, tree: &Tree, grace: Duration) -> Gone {
         let seen = tree.root.into_iter().collect();
-        self.end_all(Meant::Tree(tree), seen, grace).await.1
+        let (mut found, survivors) = self.end_all(Meant::Tree(tree), seen, grace).await;
+        // One that left when it was asked to, before anybody looked, was ended as well.
+        found.extend(tree.root);
+        Gone { ended: found.len().saturating_sub(survivors.len()), survivors }
     }
 
     /// Ends every process whose marker begins with `prefix`, and all their descendants. Returns what could not be ended.

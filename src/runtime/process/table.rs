@@ -1,10 +1,14 @@
 //! What `/proc` says about processes.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::PathBuf;
 
 use crate::runtime::environment::MARKER;
+
+/// What the kernel gives at once of a file that it makes up.
+const PAGE: usize = 4096;
 
 /// A process for good: its id is given to another one later, its start time is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,7 +37,15 @@ pub struct Entry {
 /// Looks at one process.
 #[must_use]
 pub fn look(pid: u32) -> Option<Entry> {
-    parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    parse(pid, &contents(&format!("/proc/{pid}/stat"))?)
+}
+
+/// A file of `/proc`, which has no size that would say how much room to make: it is read as whole as the kernel gives it.
+fn contents(path: &str) -> Option<String> {
+    let mut text = Vec::with_capacity(PAGE);
+    File::open(path).ok()?.take(u64::MAX).read_to_end(&mut text).ok()?;
+    // A name may be any bytes.
+    Some(String::from_utf8(text).unwrap_or_else(|odd| String::from_utf8_lossy(odd.as_bytes()).into_owned()))
 }
 
 /// Parses `/proc/<pid>/stat`. The name in parentheses may hold anything, parentheses and line ends included.
@@ -79,19 +91,34 @@ fn pids() -> Vec<u32> {
     folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// The children of this process's first thread; `None` if the kernel does not list them.
+///
+/// A child is in the list of the thread that started it. Orphans, and the children of threads that end, go to the first
+/// thread of a process that lives (`find_alive_thread` in the kernel's `exit.c`), and the first of all lives as long as the
+/// process. So this is a list of a few adopted ones, where [`own_children`] has every agent's process.
+#[must_use]
+pub(super) fn first_children() -> Option<Vec<u32>> {
+    let own = std::process::id();
+    contents(&format!("/proc/self/task/{own}/children")).map(|list| numbers(&list).collect())
+}
+
 /// This process's own children, adopted ones included; `None` if the kernel does not list them.
 #[must_use]
 pub(super) fn own_children() -> Option<Vec<u32>> {
     let mut children = Vec::new();
     for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {
         // A thread that ends between the two reads hands its children to another one, which is why callers look twice.
-        if let Ok(list) = fs::read_to_string(thread.path().join("children")) {
-            children.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+        if let Some(list) = thread.path().join("children").to_str().and_then(contents) {
+            children.extend(numbers(&list));
         } else if thread.file_name().to_str() == Some(&std::process::id().to_string()) {
             return None;
         }
     }
     Some(children)
+}
+
+fn numbers(list: &str) -> impl Iterator<Item = u32> {
+    list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok())
 }
 
 /// All processes of one moment.

@@ -3,10 +3,13 @@
 use tokio::time::Instant;
 
 use super::{Cause, LINGER_GRACE, Session, Stage};
+use crate::clock;
 use crate::core::input::{Clock, Signal};
 use crate::core::outcome::Category;
 use crate::runtime::clocks::CPU_SHARE_MIN;
+use crate::runtime::observing::Moment;
 use crate::runtime::process::lives;
+use crate::runtime::process::stop::Gone;
 
 impl Session {
     pub(super) fn on_time(&mut self) {
@@ -16,6 +19,8 @@ impl Session {
         }
         match &self.stage {
             Stage::Held | Stage::Draining { .. } => {}
+            // Whoever waits for people hangs on nothing.
+            Stage::Working if self.held_since.is_some() => {}
             Stage::Working => {
                 if let Some((clock, evidence)) = self.vitals.ran_out(&self.clocks, self.elapsed()) {
                     self.outgoing.signal(Signal::ClockRanOut { clock, evidence: evidence.clone() });
@@ -31,7 +36,7 @@ impl Session {
             Stage::Ending { ladder, until } if now >= *until => {
                 ladder.abort();
                 let left = self.tree.root.filter(|root| lives(*root));
-                self.drain(left.map(|root| root.pid).into_iter().collect());
+                self.drain(Gone { ended: 0, survivors: left.map(|root| root.pid).into_iter().collect() });
             }
             Stage::Leaving { .. } | Stage::Interrupting { .. } | Stage::Ending { .. } => {}
         }
@@ -69,45 +74,61 @@ impl Session {
     pub(super) async fn finish(mut self) {
         let mut outcome = self.protocol.outcome(self.exit, &self.tail);
         let succeeded = outcome.category == Category::Success;
+        if matches!(self.cause, Some(Cause::Clock(Clock::Silence, _))) && self.stalled.is_none() {
+            self.stalled = self.protocol.was_stalled(&self.tail);
+        }
         match &self.cause {
             None => {}
             // What was finished before the order reached it is finished.
             Some(Cause::Ordered) if succeeded && self.exit.is_some() => {}
             Some(Cause::Ordered) => {
                 outcome.category = Category::Interrupted;
+                outcome.unknown = false;
                 outcome.resets_at = None;
             }
             Some(Cause::Clock(clock, evidence)) => match self.stalled.take() {
                 // It said what it waits for, and fell silent over it.
                 Some(stalled) => {
                     outcome.category = stalled.category;
+                    outcome.unknown = false;
                     outcome.detail = stalled.detail;
                     outcome.resets_at = stalled.resets_at;
                 }
                 None => {
                     let hung = *clock != Clock::Task;
                     outcome.category = if hung { Category::Hung } else { Category::TaskTimeout };
-                    outcome.detail.clone_from(evidence);
+                    outcome.unknown = false;
+                    outcome.detail = evidence.clone().into();
                     outcome.resets_at = None;
                 }
             },
         }
         // What it said last is how far it got.
         outcome.text = outcome.text.take().or_else(|| self.last_words.take());
+        let over = {
+            let now = Instant::now();
+            let lasted = now.saturating_duration_since(self.given);
+            let began = Moment { at: clock::now().before(lasted), now: self.given };
+            self.observer.finish(outcome.text.as_deref(), began, now, self.launch.session)
+        };
+        self.observed(over);
         outcome.exit = self.exit;
         outcome.duration = self.began.elapsed();
-        let survivors = match &mut self.stage {
-            Stage::Draining { survivors, .. } => std::mem::take(survivors),
+        let gone = match &mut self.stage {
+            Stage::Draining { gone, .. } => std::mem::take(gone),
             Stage::Held
             | Stage::Working
             | Stage::Leaving { .. }
             | Stage::Interrupting { .. }
-            | Stage::Ending { .. } => Vec::new(),
+            | Stage::Ending { .. } => Gone::default(),
         };
+        if self.cause.is_some() {
+            outcome.ended = u32::try_from(gone.ended).unwrap_or(u32::MAX);
+        }
         if self.malformed > 0 {
             tracing::info!(agent = %self.launch.agent, lines = self.malformed, "lines that could not be understood");
         }
-        self.outgoing.signal(Signal::Ended { outcome: Box::new(outcome), survivors });
+        self.outgoing.signal(Signal::Ended { outcome: Box::new(outcome), survivors: gone.survivors });
         self.send_all().await;
     }
 

@@ -7,21 +7,35 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Cause, DENIALS_SAID, DRAIN_WAIT, INTERRUPT_WAIT, LADDER_MAX, Session, Stage};
+use super::{Cause, DRAIN_WAIT, INTERRUPT_WAIT, LADDER_MAX, Session, Stage};
 use crate::clock;
+use crate::core::ask::AskKey;
 use crate::core::id::WorkId;
 use crate::core::input::Signal;
 use crate::core::outcome::{Exit, Usage};
 use crate::core::spec::Relay;
+use crate::core::turn::Turn;
 use crate::runtime::Order;
 use crate::runtime::lines::Line;
-use crate::runtime::protocol::{Happening, Steering};
+use crate::runtime::observing::Moment;
+use crate::runtime::process::stop::Gone;
+use crate::runtime::protocol::{Happening, Protocol, Steering};
+
+fn moment(now: Instant) -> Moment {
+    Moment { at: clock::now(), now }
+}
 
 impl Session {
     pub(super) fn on_order(&mut self, order: Option<Order>) {
         match order {
             Some(Order::Go) => self.go(),
-            Some(Order::Steer { work, text }) => self.steer(work, &text),
+            Some(Order::Steer { work, text }) => self.tell(work, |protocol| protocol.steer(work, &text)),
+            Some(Order::Insist { work, text }) => self.tell(work, |protocol| protocol.insist(work, &text)),
+            Some(Order::Answer { key, allow }) => self.answer(key, allow),
+            Some(Order::Hold { waits }) => {
+                self.waits = waits;
+                self.hold();
+            }
             Some(Order::Stop) => self.stop(Cause::Ordered),
             None => {
                 self.listening = false;
@@ -52,20 +66,30 @@ impl Session {
         }
     }
 
-    pub(super) fn steer(&mut self, work: WorkId, text: &str) {
+    fn tell(&mut self, work: WorkId, say: impl FnOnce(&mut dyn Protocol) -> Steering) {
         if !matches!(self.stage, Stage::Working) || !self.stdin.is_open() {
-            return;
+            return self.outgoing.not_taken(work);
         }
-        match self.protocol.steer(work, text) {
-            Steering::Refused => {}
+        match say(&mut *self.protocol) {
+            Steering::Refused => self.outgoing.not_taken(work),
             Steering::Written(bytes) => self.stdin.push(bytes, Some(work)),
             Steering::Asked(bytes) => self.stdin.push(bytes, None),
         }
     }
 
+    /// Gives the runtime the answer that it waits for.
+    fn answer(&mut self, key: AskKey, allow: bool) {
+        if let Some(bytes) = self.protocol.answer(key, allow) {
+            self.stdin.push(bytes, None);
+            self.vitals.event(self.elapsed());
+        }
+        self.asked.remove(&key);
+        self.hold();
+    }
+
     pub(super) fn on_fed(&mut self, work: Option<WorkId>) {
         if let Some(work) = work {
-            self.outgoing.signal(Signal::Steered { work });
+            self.protocol.written(work);
         }
     }
 
@@ -92,13 +116,13 @@ impl Session {
     pub(super) fn end(&mut self, grace: Duration) {
         let (trees, tree) = (self.trees.clone(), self.tree.clone());
         #[expect(clippy::disallowed_methods, reason = "the handle is kept in the stage and waited for")]
-        let ladder = tokio::spawn(async move { trees.end(&tree, grace).await });
+        let ladder = tokio::spawn(async move { trees.end_counted(&tree, grace).await });
         self.stage = Stage::Ending { ladder, until: Instant::now() + grace + LADDER_MAX };
     }
 
-    pub(super) fn drain(&mut self, survivors: Vec<u32>) {
+    pub(super) fn drain(&mut self, gone: Gone) {
         self.stdin.drop_now();
-        self.stage = Stage::Draining { survivors, until: Instant::now() + DRAIN_WAIT };
+        self.stage = Stage::Draining { gone, until: Instant::now() + DRAIN_WAIT };
     }
 
     pub(super) fn on_exit(&mut self, status: io::Result<ExitStatus>) {
@@ -110,7 +134,8 @@ impl Session {
             Stage::Ending { .. } | Stage::Draining { .. } => {}
             Stage::Held | Stage::Working | Stage::Leaving { .. } | Stage::Interrupting { .. } => {
                 if self.trees.nothing_left(&self.tree) {
-                    self.drain(Vec::new());
+                    // It left by itself, or when it was asked to.
+                    self.drain(Gone { ended: 1, survivors: Vec::new() });
                 } else {
                     self.end(self.clocks.grace);
                 }
@@ -159,7 +184,7 @@ impl Session {
             }
         }
         if lines {
-            self.vitals.event(self.given.elapsed());
+            self.vitals.event(self.elapsed());
         }
         if !matches!(more, Ok(true)) {
             self.stderr = None;
@@ -177,6 +202,8 @@ impl Session {
                 }
             }
             Happening::Words(text) => {
+                let over = self.observer.words(&text, moment(now), self.launch.session);
+                self.observed(over);
                 self.keep_last_words(now);
                 self.relay(&text, now);
                 self.last_words = Some(text);
@@ -188,11 +215,17 @@ impl Session {
                     self.outgoing.logged(&text, now);
                 }
             }
-            Happening::ToolStarted { id, name } => {
+            Happening::ToolStarted { id, name, call } => {
+                let over = self.observer.started(&id, &name, *call, moment(now), self.launch.session);
+                self.observed(over);
                 self.outgoing.tool(name.clone(), now);
                 self.vitals.tool_started(id, name, self.elapsed());
             }
-            Happening::ToolEnded { id } => self.vitals.tool_ended(&id),
+            Happening::ToolDescribed { id, call } => self.observer.described(&id, *call),
+            Happening::ToolEnded { id, end } => {
+                self.observer.ended(&id, *end);
+                self.vitals.tool_ended(&id);
+            }
             Happening::Progress { turns, reading } => {
                 self.ends.live.send_modify(|live| {
                     live.turns = turns;
@@ -205,22 +238,47 @@ impl Session {
             Happening::Note(text) => self.outgoing.logged(&text, now),
             Happening::Reply(bytes) => self.stdin.push(bytes, None),
             Happening::Steered { work } => self.outgoing.signal(Signal::Steered { work }),
-            Happening::Denied { what } => self.on_denied(what, now),
+            Happening::NotTaken { work } => self.outgoing.not_taken(work),
+            Happening::TurnCut => {
+                let over = self.observer.close(now, self.launch.session);
+                self.observed(over);
+                self.vitals.turn_ended();
+                self.keep_last_words(now);
+            }
+            Happening::Asked { key, tool, command, shell, vague } => {
+                self.asked.insert(key);
+                self.hold();
+                self.outgoing.signal(Signal::Asked { key, tool, command, shell, vague });
+            }
+            Happening::AskWithdrawn { key } => self.withdrawn(key),
             Happening::TurnEnded => self.on_turn_end(),
             Happening::Malformed => {}
         }
     }
 
-    /// Said where people read it, but not again and again: an agent that is told no may go on asking.
-    fn on_denied(&mut self, what: String, now: Instant) {
-        self.outgoing.logged(&format!("denied: {what}"), now);
-        if self.denied.len() < DENIALS_SAID && self.denied.insert(what.clone()) {
-            self.outgoing.signal(Signal::Denied { what });
+    /// The runtime waits for this answer no more.
+    fn withdrawn(&mut self, key: AskKey) {
+        if self.asked.remove(&key) {
+            self.outgoing.signal(Signal::AskWithdrawn { key });
+        }
+        self.hold();
+    }
+
+    /// A turn is over, as the evaluator counts them.
+    pub(super) fn observed(&mut self, turn: Option<Turn>) {
+        if let Some(turn) = turn {
+            self.outgoing.observed(turn);
         }
     }
 
     pub(super) fn on_turn_end(&mut self) {
+        let over = self.observer.close(Instant::now(), self.launch.session);
+        self.observed(over);
         self.vitals.turn_ended();
+        // A turn that is over waits for nothing.
+        while let Some(key) = self.asked.first().copied() {
+            self.withdrawn(key);
+        }
         self.outgoing.flush();
         self.stdin.close();
         if matches!(self.stage, Stage::Working) {

@@ -12,10 +12,12 @@ use crate::core::event::Event;
 use crate::core::id::WorkId;
 use crate::core::input::{Control, Input};
 use crate::core::notice::{Notice, Refusal};
+use crate::core::promotion::Hold;
 use crate::core::time::Timestamp;
 use crate::core::{self, Context};
 use crate::outbox::Target;
 use crate::supervisor::posting;
+use crate::supervisor::root::account_of;
 
 impl Supervisor<'_> {
     /// Decides what a person asks; they are answered when it is on disk.
@@ -76,16 +78,36 @@ impl Supervisor<'_> {
     /// What follows from an input.
     pub(super) fn decide(&mut self, input: &Input, now: Timestamp) -> Result<core::Decision, Refusal> {
         self.shared.fault.before(self.name, input);
-        if self.agent.spec.as_ref().is_some_and(|spec| spec.looping) {
+        let looping = self.agent.spec.as_ref().is_some_and(|spec| spec.looping);
+        if looping || super::questions::may_be_asked(input) || super::watching::may_be_numbered(input) {
             self.fresh.get_or_insert_with(|| self.shared.journal.fresh_work_id());
         }
-        let context = Context {
-            now,
-            policy: &self.shared.policy,
-            jitter: self.shared.jitter(),
-            fresh: self.fresh.unwrap_or_default(),
+        let (jitter, fresh) = (self.shared.jitter(), self.fresh.unwrap_or_default());
+        let decide = |hold: Option<&Hold>| {
+            let context = Context { now, policy: &self.policy, jitter, hold, fresh };
+            core::decide(&self.agent, input, &context)
         };
-        core::decide(&self.agent, input, &context)
+        // A person may let an agent of a closed account try.
+        let resumes = matches!(input, Input::Control { control: Control::Resume, .. });
+        let account = account_of(&self.agent);
+        let closed = if resumes { self.shared.turns.closed(self.name, &account, now) } else { None };
+        let decision = decide(closed.as_ref())?;
+        if !decision.events.iter().any(|event| matches!(event, Event::SessionStarted { .. })) {
+            return Ok(decision);
+        }
+        // Mostly there is a place for it, and the session begins with this very decision. If not, it waits for its turn.
+        let account = match input {
+            Input::Control { control: Control::Edit(spec) | Control::Configure(spec), .. } => {
+                spec.account.clone()
+            }
+            _ => account,
+        };
+        let since = self.agent.wants().unwrap_or(now);
+        let keeps = *input == Input::Started;
+        match self.shared.turns.begin(self.name, &account, since, keeps, now) {
+            None => Ok(decision),
+            Some(hold) => decide(Some(&hold)),
+        }
     }
 
     /// Applies events in memory and notes what they owe; the outside sees nothing of it before the commit.
@@ -97,15 +119,29 @@ impl Supervisor<'_> {
             {
                 self.fresh = None;
             }
+            if let Event::Asked { ask } = &event
+                && self.fresh.is_some_and(|fresh| fresh.0 == ask.id.0)
+            {
+                self.fresh = None;
+            }
+            if super::watching::numbered(&event) == self.fresh {
+                self.fresh = None;
+            }
+            let before = self.agent.current.clone();
             core::apply(Arc::make_mut(&mut self.agent), &event, now);
             let context = Context {
                 now,
-                policy: &self.shared.policy,
+                policy: &self.policy,
                 jitter: Duration::ZERO,
+                hold: None,
                 fresh: WorkId::default(),
             };
             let owed = core::posts(&self.agent, &event, &context);
-            pending.posts.extend(self.shared.posting.owed(self.name, owed, now));
+            if !owed.is_empty() {
+                // What it is at, what it was at until now, or what it will take up next.
+                let work = self.agent.current.as_ref().or(before.as_ref()).or(self.agent.queue.front());
+                pending.posts.extend(self.shared.posting.owed(self.name, work, owed, now));
+            }
             pending.effects.extend(core::react(&self.agent, &event));
             pending.events.push(event);
         }

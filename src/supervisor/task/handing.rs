@@ -2,6 +2,7 @@
 
 use super::pending::Pending;
 use super::supervisor::Supervisor;
+use crate::clock;
 use crate::core::agent::Phase;
 use crate::core::id::{SessionId, WorkId};
 use crate::core::input::Input;
@@ -55,6 +56,27 @@ impl Supervisor<'_> {
             waiting.map(|whisper| Offered { whisper: whisper.id, text: whisper.words() }).collect();
         for Offered { whisper, text } in again {
             self.offer(session, whisper, text).await;
+        }
+    }
+
+    /// A turn of the session is over: what has waited for long enough is insisted on.
+    pub(super) async fn insist(&mut self, session: SessionId) {
+        let overdue = self.agent.overdue(clock::now()).into_iter();
+        let overdue: Vec<(WorkId, String)> = overdue.map(|whisper| (whisper.id, whisper.words())).collect();
+        for (work, text) in overdue {
+            let Some(current) = self.session.as_mut().filter(|current| current.id() == session) else {
+                return;
+            };
+            if !current.call_is_open() && current.offered.insert(work) {
+                self.order(session, Order::Insist { work, text }).await;
+            }
+        }
+    }
+
+    /// The runtime does not take it: another way is open to it again.
+    pub(super) fn not_taken(&mut self, session: SessionId, work: WorkId) {
+        if let Some(current) = self.session.as_mut().filter(|current| current.id() == session) {
+            current.offered.remove(&work);
         }
     }
 

@@ -6,6 +6,7 @@ use super::Answer;
 use crate::clock;
 use crate::core::effect::Effect;
 use crate::core::event::Event;
+use crate::core::id::AskId;
 use crate::core::notice::Refusal;
 use crate::core::time::Timestamp;
 use crate::journal::{AuditEntry, Memo};
@@ -13,6 +14,8 @@ use crate::outbox::Post;
 
 /// What became of an agent's word on its task.
 type Reported = Result<(), Refusal>;
+/// The number of a question that was asked.
+type Numbered = Result<AskId, Refusal>;
 
 /// What a batch of inputs leads to, before it is on disk.
 #[derive(Default)]
@@ -27,6 +30,7 @@ pub(super) struct Pending {
     pub(super) answers: Vec<(oneshot::Sender<Answer>, Answer)>,
     /// What agents asked for by their tools, and what became of it.
     pub(super) reported: Vec<(oneshot::Sender<Reported>, Reported)>,
+    pub(super) questions: Vec<(oneshot::Sender<Numbered>, Numbered)>,
 }
 
 impl Pending {

@@ -10,10 +10,13 @@ use crate::clock;
 use crate::core::effect::Effect;
 use crate::core::event::Event;
 use crate::core::id::SessionId;
+use crate::core::outcome::Category;
 use crate::core::time::Timestamp;
 use crate::journal::{AuditEntry, Batch, CommitError, Entry, Memo, Stream, Write};
 use crate::outbox::Post;
 use crate::runtime::Order;
+use crate::supervisor::board::Stand;
+use crate::supervisor::root::account_of;
 use crate::supervisor::session::{Before, Session};
 use crate::supervisor::{ToRoot, View};
 
@@ -26,8 +29,19 @@ impl Supervisor<'_> {
             self.commit(at, pending.events, pending.audits, pending.posts, pending.memos).await?;
             self.publish();
         }
+        let proved = self.gates(&pending.effects);
+        self.shared.stands(self.name, &account_of(&self.agent), self.agent.standing());
+        if let Some(proved) = proved {
+            self.shared.tell_root(proved);
+        }
         // Also when nothing was decided: after a start a countdown goes on, and one that rang early is set again.
-        self.shared.timers.arm(self.name, self.agent.deadline());
+        let release = self.agent.release_at(&self.policy);
+        self.shared.timers.arm(self.name, self.agent.deadline().into_iter().chain(release).min());
+        let stand = Stand::of(&self.agent, at);
+        if stand != self.stand {
+            self.stand = stand;
+            self.shared.tell_root(ToRoot::Look { agent: self.name.clone() });
+        }
         for (ticket, answer) in pending.answers {
             // Nobody may be waiting any more; the decision stands.
             drop(ticket.send(answer));
@@ -35,11 +49,40 @@ impl Supervisor<'_> {
         for (ticket, answer) in pending.reported {
             drop(ticket.send(answer));
         }
+        for (ticket, answer) in pending.questions {
+            // Whoever asked may be gone; the question stands.
+            drop(ticket.send(answer));
+        }
+        self.end_overtaken();
         let mut retired = false;
         for effect in pending.effects {
             retired |= self.perform(effect).await;
         }
         Ok(retired)
+    }
+
+    /// What a session has shown of its account, before its place is anybody else's: a gate is closed at once. Answers what the
+    /// root is to be told.
+    fn gates(&self, effects: &[Effect]) -> Option<ToRoot> {
+        let (turns, account) = (&self.shared.turns, account_of(&self.agent));
+        let mut told = None;
+        for effect in effects {
+            match effect {
+                Effect::Exhausted { resets_at } => {
+                    let probed = turns.close(self.name, &account, Category::Quota);
+                    let (agent, account, resets_at) = (self.name.clone(), account.clone(), *resets_at);
+                    told = Some(ToRoot::Exhausted { agent, account, resets_at, probed });
+                }
+                Effect::BlockAccount(category) => {
+                    turns.close(self.name, &account, *category);
+                }
+                Effect::Proved if turns.probes(self.name) => {
+                    told = Some(ToRoot::Proved { agent: self.name.clone(), account: account.clone() });
+                }
+                _ => {}
+            }
+        }
+        told
     }
 
     /// Puts what was decided on disk.
@@ -81,7 +124,8 @@ impl Supervisor<'_> {
     /// Lets the outside see the state as it is on disk.
     pub(super) fn publish(&self) {
         let live = self.session.as_ref().map(Session::live).unwrap_or_default();
-        self.view.send_replace(View { name: self.name.clone(), agent: Arc::clone(&self.agent), live });
+        let (name, agent) = (self.name.clone(), Arc::clone(&self.agent));
+        self.view.send_replace(View { name, agent, live, hold: None });
         self.shared.changed.send_replace(());
     }
 
@@ -93,13 +137,19 @@ impl Supervisor<'_> {
                 // A runtime that minds its own budget is told what its caps leave of it.
                 spec.max_budget_usd = self.agent.allowance(clock::now());
                 let conversed = self.agent.conversed;
-                let before = Before { conversation, conversed, recap, whispers };
+                // After a failure, and once after herder's own start.
+                let look = recap.is_some() || !std::mem::replace(&mut self.looked, true);
+                let before = Before { conversation, conversed, recap, whispers, look };
                 *self.session = Some(Session::start(self.shared, spec, session, &work, before));
             }
+            Effect::Keep { context } => self.keep(context),
             Effect::Whisper { session, whisper, text } => self.offer(session, whisper, text).await,
             Effect::Go { session } => self.order(session, Order::Go).await,
             Effect::Steer { session, work, text } => {
                 self.order(session, Order::Steer { work, text }).await;
+            }
+            Effect::Answer { session, key, allow } => {
+                self.order(session, Order::Answer { key, allow }).await;
             }
             Effect::Stop { session } => {
                 self.order(session, Order::Stop).await;
@@ -129,6 +179,9 @@ impl Supervisor<'_> {
                     self.shared.tell_root(ToRoot::Spent { agent: self.name.clone(), account });
                 }
             }
+            // Done before the others.
+            Effect::Exhausted { .. } | Effect::Proved => {}
+            Effect::Evaluate { number } => self.evaluate(number),
             Effect::Retire => return true,
         }
         false

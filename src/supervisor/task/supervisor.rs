@@ -4,14 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
+use super::keeping::Keeping;
 use super::pending::Pending;
 use super::{End, Mailbox, Note, Request};
-use crate::core::agent::Agent;
+use crate::core;
+use crate::core::agent::{Agent, Phase};
+use crate::core::detail::Own;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::input::{Input, Signal};
 use crate::core::outcome::{Category, Outcome};
+use crate::core::policy::Policy;
 use crate::runtime::Report;
+use crate::supervisor::board::Stand;
 use crate::supervisor::session::{Heard, Session};
 use crate::supervisor::{Shared, View};
 
@@ -37,29 +43,54 @@ enum Woken {
 pub(super) struct Supervisor<'a> {
     pub(super) name: &'a AgentName,
     pub(super) shared: &'a Arc<Shared>,
+    /// The limits, taken once for everything that is decided together.
+    pub(super) policy: Arc<Policy>,
     pub(super) agent: Arc<Agent>,
     pub(super) rev: u64,
     pub(super) session: &'a mut Option<Session>,
     pub(super) view: &'a watch::Sender<View>,
-    /// An id for the next round of a loop, drawn when one may be needed: people count by these ids.
+    /// A number for the next round of a loop or question, drawn when one may be needed: people count by these.
     pub(super) fresh: Option<WorkId>,
+    /// The evaluation that runs, and what ends it.
+    pub(super) evaluation: Option<(u32, CancellationToken)>,
+    /// Whether the workspace was looked at since this supervisor came up.
+    pub(super) looked: bool,
+    /// What is written or taken away of `context.md`.
+    pub(super) keeping: Keeping,
+    /// What the board was told to go by last.
+    pub(super) stand: Stand,
 }
 
 impl Supervisor<'_> {
-    /// Decides `first`, then what comes, until the agent is retired or herder goes down.
-    pub(super) async fn run(&mut self, mailbox: &mut Mailbox, first: Vec<Input>) -> End {
+    /// Decides what the configuration has changed, then `first`, then what comes, until the agent is retired or herder goes
+    /// down.
+    pub(super) async fn run(
+        &mut self,
+        mailbox: &mut Mailbox,
+        configured: Option<Box<Request>>,
+        first: Vec<Input>,
+    ) -> End {
         let mut pending = Pending::default();
+        // It may have been killed before it was written.
+        if let Some(context) = core::context::context(&self.agent) {
+            self.keep(Some(context));
+        }
+        if let Some(request) = configured {
+            self.request(*request, &mut pending);
+        }
         for input in first {
             self.take(input, &mut pending);
         }
         loop {
-            match self.settle(&mut pending).await {
+            // Boxed, as is what follows: an agent that rests keeps no room for the largest thing it ever does.
+            match Box::pin(self.settle(&mut pending)).await {
                 Ok(false) => {}
                 Ok(true) => return End::Retired,
                 Err(reason) => return End::Storage(reason),
             }
             let woken = self.wait(mailbox).await;
-            if let Some(end) = self.woken(woken, &mut pending).await {
+            self.policy = self.shared.policy();
+            if let Some(end) = Box::pin(self.woken(woken, &mut pending)).await {
                 return end;
             }
             // What has arrived meanwhile shares the commit.
@@ -72,7 +103,7 @@ impl Supervisor<'_> {
 
     /// Waits for the next thing to happen; people first.
     async fn wait(&mut self, mailbox: &mut Mailbox) -> Woken {
-        let timeout = self.shared.policy.heartbeat_timeout;
+        let timeout = self.policy.heartbeat_timeout;
         let session = async {
             match self.session.as_mut() {
                 Some(session) => session.next(timeout).await,
@@ -96,13 +127,14 @@ impl Supervisor<'_> {
         match woken {
             Woken::Request(request) => self.request(*request, pending),
             Woken::Note(Note::Input(input)) => self.take(*input, pending),
-            Woken::Note(Note::Tools(told)) => self.tools(told, pending).await,
+            Woken::Note(Note::Tools(told)) => self.tools(*told, pending).await,
+            Woken::Note(Note::Question(question)) => self.question(*question, pending),
             Woken::Note(Note::Drain) | Woken::Closed => {
                 return Some(self.drain(pending).await);
             }
             Woken::Report(report) => self.report(report, pending).await,
             Woken::DriverGone => {
-                let outcome = Outcome::new(Category::Crash, "the driver stopped without a word");
+                let outcome = Outcome::new(Category::Crash, Own::DriverGone);
                 self.force_end(outcome, pending).await;
             }
             Woken::Silent(silent) => {
@@ -111,18 +143,20 @@ impl Supervisor<'_> {
                 }
             }
             Woken::Overdue => {
-                let outcome = Outcome::new(Category::Hung, "the driver did not end its session in time");
+                let outcome = Outcome::new(Category::Hung, Own::DriverOverdue);
                 self.force_end(outcome, pending).await;
             }
         }
         None
     }
 
-    /// Ends the session because herder goes down. What it finished meanwhile counts: it must not be done again. How it was cut
-    /// short is not recorded, and nothing new is started; the next start takes it up as after a kill.
+    /// Ends the session because herder goes down. What it finished meanwhile counts: it must not be done again. A stop that
+    /// somebody wanted is over with it. How it was cut short otherwise is not recorded, and nothing new is started; the next
+    /// start takes it up as after a kill.
     async fn drain(&mut self, pending: &mut Pending) -> End {
         let Some(session) = self.session.take() else { return End::Drained };
         let id = session.id();
+        let stopping = matches!(self.agent.phase, Phase::Stopping { .. });
         let mut last_words = Vec::new();
         session.end(self.shared, |report| last_words.push(report)).await;
         for report in last_words {
@@ -132,7 +166,7 @@ impl Supervisor<'_> {
                     pending.posts.extend(self.shared.posting.words(self.name, text, at));
                 }
                 Report::Signal(Signal::Ended { outcome, survivors })
-                    if outcome.category == Category::Success =>
+                    if stopping || outcome.category == Category::Success =>
                 {
                     self.take(Input::EndedAtShutdown { session: id, outcome, survivors }, pending);
                 }
@@ -140,7 +174,7 @@ impl Supervisor<'_> {
                 Report::Signal(signal @ Signal::Usage { .. }) => {
                     self.take(Input::Driver { session: id, signal }, pending);
                 }
-                Report::Beat | Report::Signal(_) => {}
+                Report::Beat | Report::Signal(_) | Report::NotTaken { .. } => {}
             }
         }
         let mut pending = std::mem::take(pending);
@@ -180,11 +214,16 @@ impl Supervisor<'_> {
             }
             Report::Signal(signal) => {
                 let over = matches!(signal, Signal::Ended { .. });
+                let observed = matches!(signal, Signal::Observed { .. });
                 if over {
                     *self.session = None;
                 }
                 self.take(Input::Driver { session: id, signal }, pending);
+                if observed {
+                    self.insist(id).await;
+                }
             }
+            Report::NotTaken { work } => self.not_taken(id, work),
         }
         // What is decided but not yet on disk is shown when it is: `settle` publishes it then.
         if pending.events.is_empty() {

@@ -304,14 +304,14 @@ async fn no_piece_of_a_secret_shows_where_a_text_is_cut_or_coloured() {
 async fn help_is_short_and_complete() {
     let rig = Rig::open().await;
     let help = rig.say("olga", "#spark", "help").await;
-    insta::assert_snapshot!(help.join("\n"), @r##"
-        In an agent's channel write what it is to do, or a command alone, e.g. `pause`. Anywhere: `@agent text`, `@agent pause`, `!pause agent`.
-        anybody: link
-        viewer: status, usage, task list, task show, queue, log, history, agent list, agent show, help
-        operator: pause, resume, abort, restart, stop-all, task add, task cancel, clear, whisper, audit
-        admin (not you): agent add, agent edit, agent remove
-        `!help pause` explains one command.
-        "##);
+    insta::assert_snapshot!(help.join("\n"), @r"
+    In an agent's channel write what it is to do, or a command alone, e.g. `pause`. Anywhere: `@agent text`, `@agent pause`, `!pause agent`.
+    anybody: link
+    viewer: status, usage, task list, task show, rule list, queue, log, history, agent list, agent show, help
+    operator: pause, resume, abort, restart, stop-all, task add, task assign, task split, task cancel, approve, deny, answer, rule remove, ack, clear, whisper, mark, audit
+    admin (not you): agent add, agent edit, agent remove, reload
+    `!help pause` explains one command.
+    ");
     insta::assert_snapshot!(rig.say("olga", "#spark", "help pause").await.join("\n"), @r##"
         !pause [agent] [now] – pause after the current session; `now` interrupts it
         Needs the role operator. In an agent's channel, and after `@agent`, the agent can be left out.
@@ -324,12 +324,14 @@ async fn help_is_short_and_complete() {
     insta::assert_snapshot!(rig.say("olga", "#spark", "help agent add").await.join("\n"), @r##"
         !agent add <name> <claude|codex|acp|command> <workspace> [key=value …] – add an agent
         Needs the role admin.
-        Keys: runtime, workspace, command, prompt, model, account, permissions, autonomy, instructions, loop, rest, max_turns, max_budget_usd, usd_per_hour, usd_per_day, tokens_per_session, tokens_per_hour, tokens_per_day, max_task_duration, relay, env.NAME, inherit_env. Values with spaces in quotes: `instructions="run the tests first"`.
+        Keys: runtime, workspace, command, prompt, model, account, permissions, autonomy, instructions, loop, rest, max_turns, max_budget_usd, usd_per_hour, usd_per_day, tokens_per_session, tokens_per_hour, tokens_per_day, max_task_duration, relay, env.NAME, inherit_env, own_home, credentials, sandbox, tags. Values with spaces in quotes: `instructions="run the tests first"`.
         "##);
     insta::assert_snapshot!(rig.say("olga", "#spark", "help task").await.join("\n"), @r##"
-        !task add [agent] <text> – give an agent a task
+        !task add [agent|auto] [priority=high|normal|low] [needs=full,tag] <text> – give a task to an agent, or to the next idle one that suffices
         !task list [agent|all] – the tasks of an agent or of all
         !task show <task> – one task in full
+        !task assign <task> [agent|auto] – give a queued, failed or blocked task to another agent, or to the next idle one
+        !task split <task> <first; second; …> – do a queued task in 2 to 5 parts
         !task cancel <task> – cancel a task, queued or running
         "##);
     rig.close().await;
@@ -377,7 +379,7 @@ async fn mistakes_are_answered_with_what_to_do() {
         !pause sprak
             There is no agent “sprak”. Did you mean **spark**? Usage: `!pause [agent] [now]`
         !task
-            Which one: `!task add`, `!task list`, `!task show`, `!task cancel`?
+            Which one: `!task add`, `!task list`, `!task show`, `!task assign`, `!task split`, `!task cancel`?
         task lst
             Did you mean `!task list`?
         @bob hello
@@ -387,7 +389,7 @@ async fn mistakes_are_answered_with_what_to_do() {
         !task show x
             “x” does not fit: task = #12. Usage: `!task show <task>`
         !task add
-            “text” is missing. Usage: `!task add [agent] <text>`
+            “text” is missing. Usage: `!task add [agent|auto] [priority=high|normal|low] [needs=full,tag] <text>`
         !agent add new gemini /x
             “gemini” does not fit: claude|codex|acp|command. Usage: `!agent add <name> <claude|codex|acp|command> <workspace> [key=value …]`
         !agent edit a="b

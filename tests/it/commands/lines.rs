@@ -86,6 +86,33 @@ fn what_somebody_calls_themselves_is_no_command() {
     assert_eq!(gist(&spelled), "do task add @spark: ask @herder stop-all");
 }
 
+/// The call has a number, but there is one at most for each agent.
+#[test]
+fn a_call_is_acknowledged_by_its_number_or_by_its_agent() {
+    table(
+        "#spark",
+        &[
+            ("ack", "do ack @spark"),
+            ("!ack", "do ack @spark"),
+            ("!ack 7", "do ack @spark"),
+            ("!ack other", "do ack @other"),
+        ],
+    );
+    for place in ["#work", "#herder"] {
+        table(
+            place,
+            &[
+                ("@spark ack", "do ack @spark"),
+                ("@spark ack #7", "do ack @spark"),
+                ("!ack spark", "do ack @spark"),
+                ("!ack 7", "do ack"),
+                ("!ack", "usage ack: no id"),
+                ("!ack sparc", "usage ack: wrong sparc"),
+            ],
+        );
+    }
+}
+
 #[test]
 fn commands_with_arguments() {
     table(
@@ -258,8 +285,8 @@ fn what_sounds_like_a_command_is_asked_back_or_answered_with_its_usage() {
             ("kill", "asked kill: abort | restart"),
             ("cancel", "asked cancel: abort | task cancel"),
             ("unpause", "asked unpause: resume"),
-            ("approve 3", "unknown approve"),
-            ("@spark approve 3 always", "unknown approve"),
+            ("approve it", "usage approve: wrong it"),
+            ("deny", "usage deny: no id"),
             ("whisper do it", "do whisper @spark: do it"),
             ("pause please", "usage pause: extra please"),
             ("pause the music player", "usage pause: extra the"),
@@ -330,8 +357,11 @@ fn what_begins_with_a_mark_is_never_work() {
             ("!pause nobody", "usage pause: agent nobody"),
             ("!pause sprak", "usage pause: agent sprak, spark?"),
             ("!log", "usage log: no agent"),
-            ("!task add", "usage task add: no agent"),
-            ("!task add nobody do it", "usage task add: agent nobody"),
+            ("!task add", "usage task add: no text"),
+            ("!task add nobody do it", "do task add: nobody do it"),
+            ("!task add sprak do it", "usage task add: agent sprak, spark?"),
+            ("!task add auto spark is slow", "do task add: spark is slow"),
+            ("!task assign 7 nobody", "usage task assign: agent nobody"),
             ("!status nobody", "usage status: agent nobody"),
             ("!foo", "unknown foo"),
             ("!kill", "asked kill: abort | restart"),

@@ -57,13 +57,16 @@ impl Rig {
         let (journal, _) =
             tokio::task::spawn_blocking(move || Journal::open(&settings)).await.unwrap().unwrap();
         let fleet = supervisor::start(Settings {
+            redactor: herder::outbox::redact::Redactor::new(&[]),
             journal: journal.clone(),
             policy: Policy { stop_grace: Duration::from_secs(1), ..Policy::default() },
             networks: vec![NetworkName::from("net")],
+            listeners: Vec::new(),
             trees: ProcessTrees::new().unwrap(),
             agents: vec![shell("spark", dir.path(), BUSY), shell("quick", dir.path(), QUICK)],
             withheld: BTreeSet::new(),
             tools: None,
+            evaluator: None,
             fault: FaultInjection::default(),
         })
         .await
@@ -72,6 +75,7 @@ impl Rig {
         let dispatcher = Dispatcher::new(Setup {
             fleet: fleet.clone(),
             journal: journal.clone(),
+            reloader: None,
             access: Access::new(&rules).with(fleet.ties().clone()),
             locale: Locale::load("en-US").unwrap(),
             redactor: Redactor::new(&[SECRET.to_owned().into()]),

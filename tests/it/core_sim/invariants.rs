@@ -1,17 +1,29 @@
 //! What holds in every history. One function each; its name is the sentence.
 
+mod restarts;
+mod spending;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use herder::core::Decision;
 use herder::core::agent::{Agent, Phase};
-use herder::core::event::{Event, WaitReason};
-use herder::core::id::{SessionId, WorkId};
+use herder::core::ask::AskKey;
+use herder::core::event::{Event, PauseReason, WaitReason};
+use herder::core::id::{AskId, SessionId, WorkId};
 use herder::core::input::{Control, Input};
 use herder::core::outcome::Category;
+use herder::core::promotion::Hold;
 use herder::core::time::Timestamp;
-use herder::core::usage::Caps;
+use herder::core::verdict::Lapse;
+use herder::core::watch::{Judgement, Why};
+use herder::core::whisper::Tone;
 use herder::core::work::WorkKind;
+
+pub(super) use restarts::Limits;
+pub(super) use spending::{
+    Spending, a_session_over_its_cap_is_stopped, everything_spent_is_counted_once,
+    no_session_starts_while_a_cap_is_reached_unless_a_person_resumed_it,
+};
 
 pub(super) fn at_most_one_process_per_agent(alive: Option<SessionId>, spawned: SessionId) {
     assert_eq!(alive, None, "session {spawned} was spawned while another process lives");
@@ -35,6 +47,10 @@ pub(super) fn a_paused_agent_starts_nothing_by_itself(origin: &Phase, input: &In
         input,
         Input::Control { control: Control::Resume | Control::Restart, .. } | Input::AccountOpened { .. }
     );
+    // Giving the work up that a person was called for is an answer too.
+    let answers = *origin == Phase::Paused { reason: PauseReason::Escalation }
+        && matches!(input, Input::Control { control: Control::Abort, .. });
+    let by_a_person = by_a_person || answers;
     let starts = decision.events.iter().any(|event| matches!(event, Event::SessionStarted { .. }));
     assert!(!(halted && starts && !by_a_person), "{origin:?} was left by {input:?}");
 }
@@ -78,6 +94,11 @@ pub(super) fn work_is_taken_from_the_head_of_the_queue(before: &Agent, event: &E
             None => assert_eq!(work.kind, WorkKind::Round, "work out of nowhere"),
         }
     }
+}
+
+pub(super) fn whoever_is_held_back_starts_nothing(hold: Option<&Hold>, event: &Event) {
+    let starts = matches!(event, Event::SessionStarted { .. });
+    assert!(!starts || hold.is_none(), "a session started beside {hold:?}");
 }
 
 pub(super) fn nothing_lies_idle(agent: &Agent) {
@@ -153,10 +174,16 @@ impl Ledger {
             Control::Resume | Control::Restart => self.asked_to_pause = false,
             Control::Abort
             | Control::CancelTask(_)
+            | Control::HandBack { .. }
             | Control::Reword { .. }
             | Control::Withdraw(_)
             | Control::Clear
+            | Control::Ack(_)
+            | Control::Mark { .. }
+            | Control::Answer { .. }
+            | Control::RemoveRule(_)
             | Control::Edit(_)
+            | Control::Configure(_)
             | Control::Remove => {}
         }
     }
@@ -177,6 +204,20 @@ impl Ledger {
             Event::Cleared { works, .. } => works.iter().for_each(|work| end(*work, "cleared")),
             Event::Steered { work, .. } => end(*work, "steered"),
             Event::TaskEnded { work, .. } => end(*work, "ended"),
+            Event::Whispered { whisper } if whisper.tone != Tone::Person => {
+                self.whispers.insert(whisper.id, false);
+            }
+            // What it was told of work that is given up is taken back.
+            Event::WhispersDropped { whispers, .. } => {
+                let findings = before.whispers.iter().filter(|whisper| whisper.tone != Tone::Person);
+                assert!(findings.map(|whisper| whisper.id).eq(whispers.iter().copied()), "{whispers:?}");
+                self.whispers.extend(whispers.iter().map(|whisper| (*whisper, true)));
+            }
+            // Nobody is called for an agent that was not told, unless that is said.
+            Event::Escalated { escalation } if !matches!(escalation.why, Why::Ended { .. }) => {
+                let waits = before.whispers.iter().any(|whisper| whisper.tone.is_finding());
+                assert_eq!(waits, escalation.untold, "{escalation:?}");
+            }
             Event::WhispersDelivered { whispers, .. } => {
                 for whisper in whispers {
                     assert_eq!(
@@ -215,237 +256,115 @@ pub(super) fn a_whisper_waits_until_it_is_handed_over_once(ledger: &Ledger, agen
     }
 }
 
-/// The limits of restarts, counted beside the core from what was seen.
-#[derive(Debug)]
-pub(super) struct Limits {
-    /// Whether the limit of crashes in half an hour is in force; without it the breaker has to do alone.
-    degrades: bool,
-    /// The next failure of a trial session, or one too many, forbids every start until a person says so.
-    trial: bool,
-    tripped: bool,
-    /// Failures and crashes since a person last let the agent go on.
-    failures: Vec<Timestamp>,
-    crashes: Vec<Timestamp>,
-    session_failures: usize,
-    process_crashes: u32,
-    past_resets: u32,
-    /// No session may start before; none after a person's command that skips it.
-    not_before: Option<Timestamp>,
+/// A question is for work, which an answer can still serve, and nobody is asked past the time for it.
+pub(super) fn what_is_asked_belongs_to_work_at_hand(agent: &Agent, now: Timestamp) {
+    let held = held(agent);
+    for ask in &agent.asks {
+        assert!(held.contains(&ask.work), "{ask:?} is asked for work that is over");
+        assert!(
+            ask.asker.is_none_or(|asker| agent.session() == Some(asker.session)),
+            "{ask:?} waits for nobody"
+        );
+        let due = agent.deadline().is_some_and(|deadline| deadline <= ask.until);
+        assert!(due || ask.until > now, "nobody notices when {ask:?} runs out");
+    }
 }
 
-impl Limits {
-    pub(super) fn new(degrades: bool) -> Self {
-        Self {
-            degrades,
-            trial: false,
-            tripped: false,
-            failures: Vec::new(),
-            crashes: Vec::new(),
-            session_failures: 0,
-            process_crashes: 0,
-            past_resets: 0,
-            not_before: None,
-        }
-    }
+pub(super) fn only_so_much_is_asked_at_once(agent: &Agent) {
+    assert!(agent.asks.len() <= herder::core::ask::OPEN_MAX);
+    assert!(agent.settled.len() <= herder::core::ask::SETTLED_MAX);
+}
 
-    /// A command that may skip a countdown was given.
-    pub(super) fn person_may_skip_the_wait(&mut self) {
-        self.not_before = None;
-    }
+/// What agents asked, as it was seen from outside.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    open: BTreeSet<AskId>,
+    over: BTreeSet<AskId>,
+    /// Commands that a person allowed for good, by the rule's number.
+    rules: BTreeMap<AskId, String>,
+    answered: BTreeSet<(SessionId, AskKey)>,
+}
 
-    pub(super) fn person_intervened(&mut self) {
-        self.person_may_skip_the_wait();
-    }
-
-    pub(super) fn saw(&mut self, before: &Agent, event: &Event, now: Timestamp) {
+impl Asked {
+    pub(super) fn an_ask_is_open_once_and_over_once(&mut self, event: &Event) {
         match event {
-            Event::SessionEnded { outcome, .. } => {
-                let again = before.timed_out.is_some()
-                    && before.timed_out == before.current.as_ref().map(|work| work.id);
-                self.ended(outcome.category, outcome.resets_at, again, now);
+            Event::Asked { ask } => {
+                assert!(self.open.insert(ask.id) && !self.over.contains(&ask.id), "{ask:?} is asked twice");
             }
-            Event::SupervisorPanicked { .. } => self.crashed(now),
-            // A person let it go on: the breaker is half-open or closed, and counts anew from here.
-            Event::Resumed { .. } | Event::Reset { .. } => {
-                self.trial |= before.phase == Phase::NeedsIntervention;
-                self.forget(event);
+            Event::Answered { ask, .. } | Event::AskExpired { ask } | Event::AskDropped { ask } => {
+                assert!(self.open.remove(ask), "{ask} ended without being open");
+                assert!(self.over.insert(*ask), "{ask} ended twice");
             }
-            Event::BreakerClosed => self.trial = false,
-            Event::SessionStarted { .. } => self.never_more_restarts_than_the_limits_allow(now),
+            Event::RuleAdded { rule } => {
+                self.rules.insert(rule.id, rule.command.clone());
+            }
+            Event::RuleRemoved { rule, .. } => {
+                assert!(self.rules.remove(rule).is_some(), "a rule that nobody made was removed");
+            }
             _ => {}
         }
     }
 
-    fn forget(&mut self, event: &Event) {
-        self.tripped = false;
-        self.failures.clear();
-        self.crashes.clear();
-        self.not_before = None;
-        if let Event::Reset { .. } = event {
-            (self.session_failures, self.process_crashes, self.past_resets) = (0, 0, 0);
+    pub(super) fn a_dangerous_command_is_decided_by_people_alone(&self, before: &Agent, event: &Event) {
+        if let Event::PermissionDecided { command, allowed: true, .. } = event {
+            let by_rule = self.rules.values().any(|allowed| allowed == command);
+            let harmless = !command.contains("push") && !command.contains("sudo");
+            assert!(by_rule || harmless, "{command} was allowed by itself: {before:?}");
         }
     }
 
-    fn ended(&mut self, category: Category, resets_at: Option<Timestamp>, gave_up: bool, now: Timestamp) {
-        match category {
-            Category::Success | Category::MaxTurns => {
-                (self.session_failures, self.process_crashes, self.past_resets) = (0, 0, 0);
+    pub(super) fn a_request_is_answered_once(&mut self, session: SessionId, key: AskKey) {
+        assert!(
+            self.answered.insert((session, key)),
+            "request {key:?} of session {session} was answered twice"
+        );
+    }
+}
+
+/// The ladder, as the contract tells it.
+#[derive(Debug, Default)]
+pub(super) struct Climb {
+    /// Findings since the last OK.
+    findings: u32,
+    /// Whether a person is called and nobody has answered.
+    called: bool,
+}
+
+impl Climb {
+    pub(super) fn a_person_is_called_after_two_findings_and_answers_once(&mut self, event: &Event) {
+        match event {
+            Event::Evaluated { judgement, .. } => match judgement.as_ref() {
+                Judgement::Verdict(verdict) if verdict.is_finding() => self.findings += 1,
+                Judgement::Verdict(_) | Judgement::Lapse(Lapse::Unparsable { .. }) => self.findings = 0,
+                Judgement::Lapse(_) => {}
+            },
+            Event::DetectorStoodIn { .. } => self.findings += 1,
+            Event::Escalated { escalation } => {
+                let ended = matches!(escalation.why, Why::Ended { .. });
+                assert!(ended || self.findings >= 3, "called after {} findings", self.findings);
+                assert!(!self.called, "called twice before anybody answered");
+                self.called = true;
             }
-            Category::RateLimit | Category::Quota => self.limited(resets_at, now),
-            Category::Crash => self.crashed(now),
-            Category::Transient
-            | Category::Permanent
-            | Category::ContextOverflow
-            | Category::TaskTimeout
-            | Category::SandboxDenial
-            | Category::Hung => {
-                let work_was_given_up = category == Category::TaskTimeout && gave_up;
-                self.failed(now);
-                if work_was_given_up {
-                    self.not_before = None;
-                }
+            Event::EscalationAnswered { .. } => {
+                assert!(self.called, "answered without a call");
+                self.called = false;
             }
-            Category::Billing
-            | Category::Auth
-            | Category::Budget
-            | Category::DoNotRestart
-            | Category::Interrupted => {}
+            _ => {}
         }
     }
 
-    fn failed(&mut self, now: Timestamp) {
-        const SCHEDULE: [u64; 5] = [10, 20, 40, 80, 300];
-        let wait = SCHEDULE[self.session_failures.min(4)];
-        self.session_failures += 1;
-        self.past_resets = 0;
-        self.count(now);
-        self.wait(wait, now);
-    }
-
-    fn count(&mut self, now: Timestamp) {
-        self.failures.push(now);
-        self.tripped |= self.trial || within(&self.failures, 60, now) > 5;
-    }
-
-    fn crashed(&mut self, now: Timestamp) {
-        let wait = 2u64.saturating_pow(self.process_crashes).min(300);
-        self.process_crashes += 1;
-        self.past_resets = 0;
-        self.crashes.push(now);
-        self.count(now);
-        self.tripped |= self.degrades && within(&self.crashes, 30 * 60, now) > 5;
-        self.wait(wait, now);
-    }
-
-    fn limited(&mut self, resets_at: Option<Timestamp>, now: Timestamp) {
-        match resets_at {
-            Some(reset) if reset > now => {
-                self.past_resets = 0;
-                self.not_before = self.not_before.max(Some(reset));
-            }
-            Some(_) if self.past_resets < 2 => self.past_resets += 1,
-            Some(_) => {
-                let past = self.past_resets + 1;
-                self.failed(now);
-                self.past_resets = past;
-            }
-            None => self.failed(now),
-        }
-    }
-
-    fn wait(&mut self, seconds: u64, now: Timestamp) {
-        self.not_before = self.not_before.max(Some(now.after(Duration::from_secs(seconds))));
-    }
-
-    fn never_more_restarts_than_the_limits_allow(&self, now: Timestamp) {
-        if let Some(not_before) = self.not_before {
-            assert!(now >= not_before, "started at {now:?}, before {not_before:?}");
-        }
-        assert!(!self.tripped, "started although only a person may start it: {self:?}");
+    pub(super) fn while_a_person_is_called_nothing_starts(&self, event: &Event) {
+        let starts = matches!(event, Event::SessionStarted { .. });
+        assert!(!(self.called && starts), "a session started while a person is called");
     }
 }
 
-fn within(times: &[Timestamp], seconds: u64, now: Timestamp) -> usize {
-    times.iter().filter(|at| now.since(**at) < Duration::from_secs(seconds)).count()
-}
-
-/// What was spent, hour by hour and day by day, and how far a person let it go.
-#[derive(Debug)]
-pub(super) struct Spending {
-    caps: Caps,
-    total: f64,
-    hours: BTreeMap<i64, f64>,
-    days: BTreeMap<i64, f64>,
-    hour_allowed: BTreeMap<i64, f64>,
-    day_allowed: BTreeMap<i64, f64>,
-}
-
-fn hour_and_day(now: Timestamp) -> (i64, i64) {
-    (now.as_millis() / 3_600_000, now.as_millis() / 86_400_000)
-}
-
-impl Spending {
-    pub(super) fn new(caps: Caps) -> Self {
-        let nothing = BTreeMap::new;
-        Self {
-            caps,
-            total: 0.0,
-            hours: nothing(),
-            days: nothing(),
-            hour_allowed: nothing(),
-            day_allowed: nothing(),
-        }
+pub(super) fn a_halted_agent_is_judged_by_nobody(agent: &Agent) {
+    let halted = matches!(
+        agent.phase,
+        Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded | Phase::Removed
+    );
+    if halted {
+        assert!(agent.watch.window.is_empty() && agent.watch.open.is_none(), "{:?}", agent.phase);
     }
-
-    pub(super) fn spent(&mut self, dollars: f64, now: Timestamp) {
-        let (hour, day) = hour_and_day(now);
-        self.total += dollars;
-        *self.hours.entry(hour).or_default() += dollars;
-        *self.days.entry(day).or_default() += dollars;
-    }
-
-    /// One more cap's worth, from where it is.
-    pub(super) fn person_resumes(&mut self, now: Timestamp) {
-        let (hour, day) = hour_and_day(now);
-        for (spent, allowed, window, cap) in [
-            (&self.hours, &mut self.hour_allowed, hour, self.caps.usd_per_hour),
-            (&self.days, &mut self.day_allowed, day, self.caps.usd_per_day),
-        ] {
-            let mut limit = cap;
-            while cap > 0.0 && limit <= spent.get(&window).copied().unwrap_or_default() {
-                limit += cap;
-            }
-            let before = allowed.get(&window).copied().unwrap_or(cap);
-            allowed.insert(window, before.max(limit));
-        }
-    }
-
-    fn is_over(&self, now: Timestamp) -> bool {
-        let (hour, day) = hour_and_day(now);
-        [
-            (&self.hours, &self.hour_allowed, hour, self.caps.usd_per_hour),
-            (&self.days, &self.day_allowed, day, self.caps.usd_per_day),
-        ]
-        .into_iter()
-        .any(|(spent, allowed, window, cap)| {
-            let limit = allowed.get(&window).copied().unwrap_or(cap);
-            cap > 0.0 && spent.get(&window).copied().unwrap_or_default() >= limit
-        })
-    }
-}
-
-pub(super) fn no_session_starts_while_a_cap_is_reached_unless_a_person_resumed_it(
-    spending: &Spending,
-    now: Timestamp,
-) {
-    assert!(!spending.is_over(now), "a session started at {now:?} although {spending:?}");
-}
-
-pub(super) fn a_session_over_its_cap_is_stopped(spending: &Spending, agent: &Agent, now: Timestamp) {
-    let works = matches!(agent.phase, Phase::Starting { .. } | Phase::Running { .. });
-    assert!(!(works && spending.is_over(now)), "it works on although {spending:?}");
-}
-
-pub(super) fn everything_spent_is_counted_once(spending: &Spending, agent: &Agent) {
-    assert_eq!(agent.totals.usage.cost_usd, spending.total);
 }

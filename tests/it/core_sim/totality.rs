@@ -1,19 +1,27 @@
 //! Any event in any state: whatever a journal holds, nothing panics.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use herder::core::agent::Agent;
+use herder::core::ask::{About, Ask, AskAnswer, AskKey, Asker, DecidedBy, Rule};
+use herder::core::dealings::{Cut, Onward};
+use herder::core::detail::Own;
 use herder::core::event::{Event, PauseReason, StopReason, WaitReason};
-use herder::core::id::{AgentName, SessionId, WorkId};
+use herder::core::id::{AgentName, AskId, SessionId, WorkId};
 use herder::core::input::{Clock, Control, Input, Signal};
 use herder::core::outcome::{Category, Outcome, Usage};
 use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::core::time::Timestamp;
+use herder::core::turn::{End, Kind, Step, Turn};
 use herder::core::usage::{Cap, Caps, Reading, Unit, Window};
-use herder::core::whisper::{Way, Whisper};
+use herder::core::verdict::{Lapse, Verdict};
+use herder::core::watch::{Answer, Escalation, Judgement, Mark, Why};
+use herder::core::whisper::{Tone, Way, Whisper};
 use herder::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
+use herder::core::workspace::Workspace;
 use herder::core::{Context, apply, decide, posts, react};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -72,7 +80,13 @@ fn work() -> impl Strategy<Value = Work> {
         by: by(),
         at: Timestamp::default(),
         attempts,
+        card: None,
     })
+}
+
+fn onward() -> impl Strategy<Value = Onward> {
+    let cuts = prop::collection::vec((id(), text()).prop_map(|(id, text)| Cut { id, text }), 0..4);
+    prop_oneof![Just(Onward::To(None)), cuts.prop_map(Onward::Split)]
 }
 
 fn category() -> impl Strategy<Value = Category> {
@@ -115,6 +129,8 @@ fn reason() -> impl Strategy<Value = StopReason> {
         Just(StopReason::Cancel),
         Just(StopReason::Remove),
         Just(StopReason::Hung),
+        Just(StopReason::Escalation),
+        Just(StopReason::Configured),
         cap().prop_map(StopReason::Cap),
         category().prop_map(StopReason::Account),
     ]
@@ -124,6 +140,7 @@ fn pause() -> impl Strategy<Value = PauseReason> {
     prop_oneof![
         Just(PauseReason::Person(by())),
         Just(PauseReason::Survivors),
+        Just(PauseReason::Escalation),
         cap().prop_map(PauseReason::Cap),
         category().prop_map(PauseReason::Failure),
         category().prop_map(PauseReason::Account),
@@ -141,6 +158,9 @@ fn session_event() -> impl Strategy<Value = Event> {
             work,
             trial
         }),
+        (session(), prop::option::of(text()), any::<u32>()).prop_map(|(session, branch, changed)| {
+            Event::WorkspaceSeen { session, workspace: Workspace { branch, changed, unfinished: None } }
+        }),
         (session(), any::<u32>(), any::<u64>()).prop_map(|(session, pid, started)| Event::ProcessStarted {
             session,
             pid,
@@ -154,7 +174,7 @@ fn session_event() -> impl Strategy<Value = Event> {
         (session(), text()).prop_map(|(session, evidence)| Event::ClockRanOut {
             session,
             clock: Clock::Tool,
-            evidence
+            evidence: evidence.into()
         }),
         (session(), text()).prop_map(|(session, what)| Event::PermissionDenied { session, what }),
         (session(), usage()).prop_map(|(session, usage)| Event::UsageRecorded { session, usage }),
@@ -179,29 +199,146 @@ fn session_event() -> impl Strategy<Value = Event> {
     ]
 }
 
+fn ask_id() -> impl Strategy<Value = AskId> {
+    (0u64..4).prop_map(AskId)
+}
+
+fn key() -> impl Strategy<Value = AskKey> {
+    (0u64..3).prop_map(AskKey)
+}
+
+fn answer() -> impl Strategy<Value = AskAnswer> {
+    prop_oneof![
+        any::<bool>().prop_map(|always| AskAnswer::Allow { always }),
+        Just(AskAnswer::Deny),
+        text().prop_map(|text| AskAnswer::Text { text }),
+    ]
+}
+
+fn about() -> impl Strategy<Value = About> {
+    prop_oneof![
+        (text(), text(), any::<bool>(), any::<bool>()).prop_map(|(tool, command, cut, vague)| {
+            About::Permission { tool, command, cut, vague, danger: None }
+        }),
+        text().prop_map(|text| About::Question { text }),
+    ]
+}
+
+fn asked() -> impl Strategy<Value = Ask> {
+    let asker = prop::option::of((session(), prop::option::of(key())));
+    (ask_id(), about(), id(), asker, time(), time()).prop_map(|(id, about, work, asker, at, until)| {
+        let asker = asker.map(|(session, key)| Asker { session, key });
+        Ask { id, about, work, asker, at, until }
+    })
+}
+
+fn ask_event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        asked().prop_map(|ask| Event::Asked { ask }),
+        (ask_id(), session(), prop::option::of(key())).prop_map(|(ask, session, key)| Event::AskedAgain {
+            ask,
+            session,
+            key
+        }),
+        (ask_id(), answer()).prop_map(|(ask, answer)| Event::Answered { ask, answer, by: by() }),
+        ask_id().prop_map(|ask| Event::AskExpired { ask }),
+        ask_id().prop_map(|ask| Event::AskDropped { ask }),
+        (session(), key(), text(), any::<bool>()).prop_map(|(session, key, command, allowed)| {
+            let by = DecidedBy::TooMany;
+            Event::PermissionDecided { session, key, tool: String::new(), command, allowed, by }
+        }),
+        (ask_id(), text()).prop_map(|(id, command)| {
+            let rule = Rule { id, tool: String::new(), command, by: by(), at: Timestamp::default() };
+            Event::RuleAdded { rule }
+        }),
+        ask_id().prop_map(|rule| Event::RuleRemoved { rule, by: by() }),
+    ]
+}
+
+fn turn() -> impl Strategy<Value = Turn> {
+    let step = (text(), any::<u64>(), prop::option::of(text())).prop_map(|(what, digest, said)| Step {
+        tool: "shell".to_owned(),
+        kind: Kind::Command,
+        what,
+        digest,
+        end: said.map(|said| End { ok: false, said, digest }),
+    });
+    (session(), prop::option::of(id()), time(), text(), prop::collection::vec(step, 0..3)).prop_map(
+        |(session, work, at, words, steps)| Turn { session, work, at, took_ms: 10, words, steps, more: 0 },
+    )
+}
+
+fn judgement() -> impl Strategy<Value = Judgement> {
+    prop_oneof![
+        Just(Judgement::Verdict(Verdict::Ok)),
+        text().prop_map(|text| Judgement::Verdict(Verdict::correction(&text))),
+        text().prop_map(|text| Judgement::Verdict(Verdict::escalation(&text))),
+        text().prop_map(|text| Judgement::Lapse(Lapse::unparsable(&text))),
+        Just(Judgement::Lapse(Lapse::Busy)),
+    ]
+}
+
+fn watch_event() -> impl Strategy<Value = Event> {
+    let answer = select(vec![Answer::Resume, Answer::Abort, Answer::Remove]);
+    let mark = select(vec![Mark::Right, Mark::Wrong]);
+    let call = (id(), time(), prop::option::of(id()), text(), prop::option::of(time())).prop_map(
+        |(id, at, work, text, remind_at)| Escalation {
+            id,
+            at,
+            work,
+            text: text.clone(),
+            why: Why::Said(text),
+            times: u32::MAX,
+            untold: true,
+            reminded: u32::MAX,
+            remind_at,
+            acked: None,
+        },
+    );
+    prop_oneof![
+        (turn(), 0..30_usize).prop_map(|(turn, keep)| Event::TurnObserved { turn: Arc::new(turn), keep }),
+        any::<u32>().prop_map(|number| Event::EvaluationBegun { number, finding: None }),
+        (0..4_u32, judgement(), usage(), any::<bool>()).prop_map(|(number, judgement, usage, unmetered)| {
+            Event::Evaluated { number, judgement: Box::new(judgement), usage, unmetered }
+        }),
+        any::<u32>().prop_map(|number| Event::DetectorStoodIn { number }),
+        call.prop_map(|escalation| Event::Escalated { escalation: Box::new(escalation) }),
+        (id(), prop::option::of(time())).prop_map(|(id, next)| Event::EscalationReminded { id, next }),
+        id().prop_map(|id| Event::EscalationAcked { id, by: by() }),
+        (id(), answer).prop_map(|(id, answer)| Event::EscalationAnswered { id, answer, by: by() }),
+        (id(), mark).prop_map(|(id, mark)| Event::WhisperMarked { id, mark, by: by() }),
+    ]
+}
+
 fn event() -> impl Strategy<Value = Event> {
     let end = select(vec![TaskEnd::Done, TaskEnd::Failed, TaskEnd::Cancelled, TaskEnd::Blocked]);
     prop_oneof![
         12 => session_event(),
+        8 => ask_event(),
+        4 => watch_event(),
         1 => Just(Event::Added { spec: spec(), by: by() }),
         1 => Just(Event::Edited { spec: spec(), by: by() }),
         1 => Just(Event::Removed { by: by() }),
         3 => work().prop_map(|work| Event::Queued { work }),
+        1 => (any::<u64>(), work()).prop_map(|(number, work)| Event::TaskTaken { number, work }),
+        1 => (id(), onward()).prop_map(|(work, onward)| Event::TaskHandedBack { work, onward, by: by() }),
+        1 => any::<u64>().prop_map(|up_to| Event::BoardHeard { up_to }),
         1 => prop::collection::vec(id(), 0..3).prop_map(|works| Event::Cleared { works, by: by() }),
         1 => (id(), text()).prop_map(|(work, text)| Event::Reworded { work, text, by: by() }),
         1 => id().prop_map(|work| Event::Withdrawn { work, by: by() }),
-        1 => (id(), end, text()).prop_map(|(work, end, note)| Event::TaskEnded { work, end, note }),
+        1 => (id(), end, text()).prop_map(|(work, end, note)| Event::TaskEnded { work, end, note: note.into() }),
         1 => (session(), id(), text()).prop_map(|(session, work, note)| Event::TaskReported {
             session,
             work,
             report: TaskReport { end: TaskEnd::Blocked, note },
         }),
         1 => (id(), text(), prop::option::of(session())).prop_map(|(id, text, prompted)| Event::Whispered {
-            whisper: Box::new(Whisper { id, text, by: by(), at: Timestamp::default(), prompted }),
+            whisper: Box::new(Whisper { id, text, by: by(), at: Timestamp::default(), prompted, tone: Tone::Person }),
         }),
         1 => (session(), prop::collection::vec(id(), 0..3)).prop_map(|(session, whispers)| {
             Event::WhispersDelivered { session, whispers, way: Way::Tool }
         }),
+        1 => prop::collection::vec(id(), 0..3).prop_map(|whispers| Event::WhispersDropped { whispers, by: by() }),
         1 => id().prop_map(|work| Event::Discarded { work, by: Actor::herder() }),
         1 => id().prop_map(|work| Event::Requeued { work }),
         1 => (time(), wait()).prop_map(|(until, reason)| Event::Waiting { until, reason }),
@@ -225,13 +362,19 @@ fn control() -> impl Strategy<Value = Control> {
         Just(Control::Abort),
         Just(Control::Restart),
         Just(Control::Stop),
-        (id(), text()).prop_map(|(id, text)| Control::Give { id, kind: WorkKind::Message, text }),
+        (id(), text()).prop_map(|(id, text)| Control::Give { id, kind: WorkKind::Message, text, card: None }),
         (id(), text()).prop_map(|(id, text)| Control::Reword { id, text }),
         id().prop_map(Control::Withdraw),
         id().prop_map(Control::CancelTask),
+        (id(), onward()).prop_map(|(task, onward)| Control::HandBack { task, onward }),
         (id(), text()).prop_map(|(id, text)| Control::Whisper { id, text }),
+        prop::option::of(id()).prop_map(Control::Ack),
+        id().prop_map(|id| Control::Mark { id, mark: Mark::Wrong }),
         Just(Control::Clear),
         Just(Control::Edit(spec())),
+        Just(Control::Configure(Box::new(AgentSpec { model: "other".to_owned(), ..*spec() }))),
+        (ask_id(), answer()).prop_map(|(ask, answer)| Control::Answer { ask, answer }),
+        ask_id().prop_map(Control::RemoveRule),
         Just(Control::Remove),
     ]
 }
@@ -242,21 +385,36 @@ fn input() -> impl Strategy<Value = Input> {
         prop::option::of(text()).prop_map(|conversation| Signal::Ready { conversation }),
         id().prop_map(|work| Signal::Steered { work }),
         text().prop_map(|text| Signal::Turn { text, tools: Vec::new() }),
-        text().prop_map(|evidence| Signal::ClockRanOut { clock: Clock::Task, evidence }),
-        text().prop_map(|what| Signal::Denied { what }),
+        text().prop_map(|evidence| Signal::ClockRanOut {
+            clock: Clock::Task,
+            evidence: Own::TurnEndedAs { status: evidence }
+        }),
+        turn().prop_map(|turn| Signal::Observed { turn: Box::new(turn) }),
         (usage(), usage(), text()).prop_map(|(usage, unpriced, model)| Signal::Usage {
             reading: Box::new(Reading { usage, unpriced, model })
         }),
+        (key(), text(), text(), any::<(bool, bool)>()).prop_map(|(key, tool, command, (shell, vague))| {
+            Signal::Asked { key, tool, command, shell, vague }
+        }),
+        key().prop_map(|key| Signal::AskWithdrawn { key }),
         (outcome(), prop::collection::vec(any::<u32>(), 0..2))
             .prop_map(|(outcome, survivors)| Signal::Ended { outcome, survivors }),
     ];
     prop_oneof![
         1 => Just(Input::Started),
+        1 => Just(Input::Promoted),
         1 => Just(Input::SurvivorsFound),
         1 => Just(Input::Tick),
         3 => control().prop_map(|control| Input::Control { by: by(), control }),
+        1 => (0..4_u32, judgement(), prop::option::of(usage())).prop_map(|(number, judgement, usage)| Input::Evaluated {
+            number,
+            judgement,
+            usage
+        }),
         1 => category().prop_map(|category| Input::AccountBlocked { category }),
         1 => Just(Input::AccountOpened { by: by() }),
+        1 => (any::<u64>(), work()).prop_map(|(number, work)| Input::HandedOver { number, work: Box::new(work) }),
+        1 => any::<u64>().prop_map(|up_to| Input::BoardHeard { up_to }),
         3 => (session(), signal).prop_map(|(session, signal)| Input::Driver { session, signal }),
         1 => (session(), outcome(), prop::collection::vec(any::<u32>(), 0..2)).prop_map(
             |(session, outcome, survivors)| Input::EndedAtShutdown { session, outcome, survivors }
@@ -269,6 +427,7 @@ fn input() -> impl Strategy<Value = Input> {
         1 => (session(), prop::collection::vec(id(), 0..3)).prop_map(|(session, whispers)| {
             Input::WhispersTaken { session, whispers }
         }),
+        1 => (session(), text()).prop_map(|(session, text)| Input::Question { session, text }),
         1 => text().prop_map(|message| Input::Panicked { message }),
     ]
 }
@@ -283,7 +442,7 @@ proptest! {
         now in time(),
     ) {
         let policy = Policy::default();
-        let context = Context { now, policy: &policy, jitter: Duration::MAX, fresh: WorkId(u64::MAX) };
+        let context = Context { now, policy: &policy, jitter: Duration::MAX, hold: None, fresh: WorkId(u64::MAX) };
         let mut agent = Agent::default();
         let step = |agent: &mut Agent, event: &Event, at: Timestamp| {
             apply(agent, event, at);

@@ -4,22 +4,28 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use herder::core::agent::{Agent, Phase};
+use herder::core::ask::{AskAnswer, AskKey};
+use herder::core::detail::Own;
 use herder::core::effect::Effect;
 use herder::core::event::{Event, WaitReason};
-use herder::core::id::{AgentName, SessionId, WorkId};
+use herder::core::id::{AccountName, AgentName, AskId, SessionId, WorkId};
 use herder::core::input::{Control, Input, Signal};
-use herder::core::notice::Refusal;
+use herder::core::notice::{Notice, Refusal};
 use herder::core::outcome::{Category, Outcome, Usage};
-use herder::core::policy::Policy;
+use herder::core::policy::{Judge, Policy};
+use herder::core::promotion::Hold;
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::core::time::Timestamp;
+use herder::core::turn::{End, Kind, Step, Turn};
 use herder::core::usage::{Caps, Reading};
+use herder::core::verdict::{Lapse, Verdict};
+use herder::core::watch::Judgement;
 use herder::core::work::{Actor, TaskEnd, TaskReport, WorkKind};
 use herder::core::{Context, apply, decide, posts, react};
 use proptest::sample::Index;
 
 use super::Happening;
-use super::invariants::{self, Ledger, Limits, Spending};
+use super::invariants::{self, Asked, Climb, Ledger, Limits, Spending};
 
 /// What a person asks; ids and texts are the world's.
 #[derive(Debug, Clone)]
@@ -36,6 +42,8 @@ pub(super) enum Ask {
     Withdraw(Index),
     Clear,
     Whisper,
+    Answer { which: Index, how: u8 },
+    RemoveRule(Index),
     Edit { looping: bool, claude: bool },
     Remove,
 }
@@ -58,6 +66,11 @@ pub(super) struct World {
     spending: Spending,
     /// What the session's meter shows.
     meter: Usage,
+    asked: Asked,
+    climb: Climb,
+    keys: u64,
+    /// Why it is not its turn.
+    hold: Option<Hold>,
 }
 
 fn person() -> Actor {
@@ -78,6 +91,8 @@ impl World {
             Caps::default()
         };
         let mut policy = Policy::default();
+        policy.evaluator.judge = Judge::Asked;
+        policy.evaluator.interval = 2;
         if !degrades {
             policy.degraded.count = 1_000_000;
         }
@@ -95,6 +110,10 @@ impl World {
             caps,
             spending: Spending::new(caps),
             meter: Usage::default(),
+            asked: Asked::default(),
+            climb: Climb::default(),
+            keys: 0,
+            hold: None,
         };
         let added = Event::Added { spec: Box::new(spec(runtime, looping, caps)), by: person() };
         world.commit(&added);
@@ -115,6 +134,11 @@ impl World {
             Happening::AccountOpened => {
                 self.limits.person_intervened();
                 self.tell(&Input::AccountOpened { by: person() });
+            }
+            Happening::Held => self.hold = Some(Hold::Turn { active: 5, max: 5 }),
+            Happening::Promoted => {
+                self.hold = None;
+                self.tell(&Input::Promoted);
             }
             Happening::Comes { conversation } => {
                 self.signal(Signal::Spawned { pid: 42, started: self.now.as_millis().unsigned_abs() });
@@ -139,10 +163,33 @@ impl World {
                 let waiting = self.agent.whispers.iter().map(|whisper| whisper.id).next_back();
                 self.signal(Signal::Steered { work: waiting.unwrap_or_default() });
             }
+            Happening::Observed(what) => self.observed(*what),
+            Happening::Judged { how, late } => self.judged(*how, *late),
             Happening::Turn => self.signal(Signal::Turn { text: "so far".to_owned(), tools: Vec::new() }),
             Happening::Spends(quarters) => self.spend(*quarters),
             Happening::ClockRanOut(clock) => {
-                self.signal(Signal::ClockRanOut { clock: *clock, evidence: "nothing".to_owned() });
+                self.signal(Signal::ClockRanOut {
+                    clock: *clock,
+                    evidence: Own::NothingYet { waited: Duration::from_secs(60) },
+                });
+            }
+            Happening::Wants { what } => {
+                self.keys += 1;
+                let command = ["ls", "make", "git push", "sudo make"][usize::from(*what) % 4].to_owned();
+                let (key, tool) = (AskKey(self.keys), "Bash".to_owned());
+                self.signal(Signal::Asked { key, tool, command, shell: true, vague: what % 8 > 5 });
+            }
+            Happening::Unasks(which) => {
+                let key = AskKey(u64::try_from(which.index(8)).unwrap_or_default());
+                self.signal(Signal::AskWithdrawn { key: AskKey(self.keys.saturating_sub(key.0)) });
+            }
+            Happening::Questions { what } => {
+                let session = self.alive.unwrap_or_default();
+                let before = self.agent.clone();
+                let asked = Input::Question { session, text: format!("question {what}?") };
+                if self.decide(&asked).is_err() {
+                    assert_eq!(self.agent, before, "a refusal changed the state");
+                }
             }
             Happening::Ends { category, resets_in, survivors } => self.end(*category, *resets_in, *survivors),
             Happening::Stale(category) => self.stale(*category),
@@ -161,6 +208,55 @@ impl World {
             }
             Happening::Killed { down } => self.killed(*down),
         }
+    }
+
+    fn observed(&mut self, what: u8) {
+        let command = ["make", "ls", "cargo test"][usize::from(what) % 3].to_owned();
+        let end = Some(End { ok: false, said: "error: no such target".to_owned(), digest: 7 });
+        let (tool, digest) = ("shell".to_owned(), u64::from(what));
+        let step = Step { tool, kind: Kind::Command, what: command, digest, end };
+        let (session, words) = (SessionId(0), "Once more.".to_owned());
+        let turn = Turn { session, work: None, at: self.now, took_ms: 5, words, steps: vec![step], more: 0 };
+        self.signal(Signal::Observed { turn: Box::new(turn) });
+    }
+
+    fn judged(&mut self, how: u8, late: bool) {
+        let Some(open) = self.agent.watch.open.clone() else { return };
+        let judgement = match how % 5 {
+            0 => Judgement::Verdict(Verdict::Ok),
+            1 | 2 => Judgement::Verdict(Verdict::correction("Read the error.")),
+            3 => Judgement::Lapse(match how / 5 % 4 {
+                0 => Lapse::missing("codex"),
+                1 => Lapse::unparsable("hm"),
+                2 => Lapse::Busy,
+                _ => Lapse::Overtaken,
+            }),
+            _ => Judgement::Verdict(Verdict::escalation("A person must look.")),
+        };
+        if late {
+            self.overtaken(open.number.wrapping_sub(1), judgement);
+        } else {
+            self.tell(&Input::Evaluated { number: open.number, judgement, usage: Some(Usage::default()) });
+        }
+    }
+
+    /// An evaluation that was overtaken says nothing any more.
+    fn overtaken(&self, number: u32, judgement: Judgement) {
+        let input = Input::Evaluated { number, judgement, usage: Some(Usage::default()) };
+        let context = Context {
+            now: self.now,
+            policy: &self.policy,
+            jitter: self.jitter,
+            hold: None,
+            fresh: WorkId::default(),
+        };
+        let decision = decide(&self.agent, &input, &context).expect("nobody can refuse it");
+        let mut after = self.agent.clone();
+        decision.events.iter().for_each(|event| apply(&mut after, event, self.now));
+        // But that it is over, and counted.
+        after.watch.counts = self.agent.watch.counts;
+        after.watch.overtaken.clone_from(&self.agent.watch.overtaken);
+        assert_eq!(after, self.agent, "an evaluation that was overtaken changed something");
     }
 
     fn reports(&mut self, end: TaskEnd) {
@@ -199,9 +295,11 @@ impl World {
         let control = match ask {
             Ask::Give { task } => {
                 let kind = if *task { WorkKind::Task } else { WorkKind::Message };
-                Control::Give { id, kind, text: format!("work {id}") }
+                Control::Give { id, kind, text: format!("work {id}"), card: None }
             }
-            Ask::GiveNothing => Control::Give { id, kind: WorkKind::Message, text: "  ".to_owned() },
+            Ask::GiveNothing => {
+                Control::Give { id, kind: WorkKind::Message, text: "  ".to_owned(), card: None }
+            }
             Ask::Pause { now } => Control::Pause { now: *now },
             Ask::Resume => Control::Resume,
             Ask::Abort => Control::Abort,
@@ -214,9 +312,20 @@ impl World {
             Ask::Withdraw(index) => Control::Withdraw(self.some_work(*index)),
             Ask::Clear => Control::Clear,
             Ask::Whisper => Control::Whisper { id, text: format!("whisper {id}") },
+            Ask::Answer { which, how } => Control::Answer {
+                ask: self.some_ask(*which),
+                answer: match how {
+                    0 => AskAnswer::Allow { always: false },
+                    1 => AskAnswer::Allow { always: true },
+                    2 => AskAnswer::Deny,
+                    _ => AskAnswer::Text { text: "so".to_owned() },
+                },
+            },
+            Ask::RemoveRule(which) => Control::RemoveRule(self.some_ask(*which)),
             Ask::Edit { looping, claude } => {
                 let runtime = if *claude { Runtime::Claude } else { Runtime::Command };
-                Control::Edit(Box::new(spec(runtime, *looping, self.caps)))
+                let spec = Box::new(spec(runtime, *looping, self.caps));
+                if *looping == *claude { Control::Configure(spec) } else { Control::Edit(spec) }
             }
             Ask::Remove => Control::Remove,
         };
@@ -231,6 +340,7 @@ impl World {
                 | Control::Pause { .. }
                 | Control::Stop
                 | Control::Edit(_)
+                | Control::Configure(_)
                 | Control::Remove
         );
         // An agent that has nothing to do counts nothing down: whoever gives it work starts it.
@@ -239,8 +349,19 @@ impl World {
             self.limits.person_may_skip_the_wait();
         }
         match self.decide(&Input::Control { by: person(), control: control.clone() }) {
-            Ok(()) => self.ledger.accepted(&control),
+            // A message that answers a question is no work.
+            Ok(Some(Notice::QuestionAnswered { .. })) => {}
+            Ok(_) => self.ledger.accepted(&control),
             Err(_) => assert_eq!(self.agent, before, "a refusal changed the state"),
+        }
+    }
+
+    /// Mostly one that is open.
+    fn some_ask(&self, index: Index) -> AskId {
+        let open: Vec<AskId> = self.agent.asks.iter().map(|ask| ask.id).collect();
+        match open.get(index.index(open.len() + 1)) {
+            Some(id) => *id,
+            None => AskId(self.some_work(index).0),
         }
     }
 
@@ -292,6 +413,10 @@ impl World {
         // Survivors are reported because nobody can end them; the session's own process is gone.
         self.alive = None;
         self.spending.spent(0.25, self.now);
+        if category == Category::Quota {
+            let account = AccountName::default();
+            self.hold = Some(Hold::Closed { account, category, until: None });
+        }
         let before = self.agent.clone();
         self.tell(&Input::Driver { session, signal: Signal::Ended { outcome, survivors } });
         invariants::billing_auth_and_budget_never_increment_a_counter(category, &before, &self.agent);
@@ -333,18 +458,21 @@ impl World {
     }
 
     fn tell(&mut self, input: &Input) {
-        self.decide(input).expect("only a person can be refused");
+        self.decide(input).expect("only a person and a question can be refused");
     }
 
-    fn decide(&mut self, input: &Input) -> Result<(), Refusal> {
+    fn decide(&mut self, input: &Input) -> Result<Option<Notice>, Refusal> {
         self.ids += 1;
         let fresh = WorkId(self.ids);
         let policy = self.policy.clone();
-        let context = Context { now: self.now, policy: &policy, jitter: self.jitter, fresh };
+        let hold = self.hold.clone();
+        let hold = hold.as_ref();
+        let context = Context { now: self.now, policy: &policy, jitter: self.jitter, hold, fresh };
         let decision = decide(&self.agent, input, &context)?;
         invariants::every_accepted_command_is_answered(input, &decision);
         let origin = self.agent.phase.clone();
         for event in &decision.events {
+            invariants::whoever_is_held_back_starts_nothing(hold, event);
             self.commit(event);
             self.ledger.after_a_pause_nothing_starts_until_somebody_resumes(input, event);
             for effect in react(&self.agent, event) {
@@ -355,13 +483,15 @@ impl World {
         }
         invariants::a_paused_agent_starts_nothing_by_itself(&origin, input, &decision);
         // What waits while herder goes down is begun when it is back.
-        if !matches!(input, Input::EndedAtShutdown { .. }) {
+        if hold.is_none() && !matches!(input, Input::EndedAtShutdown { .. }) {
             invariants::nothing_lies_idle(&self.agent);
         }
         invariants::everything_spent_is_counted_once(&self.spending, &self.agent);
         invariants::accepted_work_is_somewhere(&self.ledger, &self.agent);
         invariants::a_whisper_waits_until_it_is_handed_over_once(&self.ledger, &self.agent);
-        Ok(())
+        invariants::what_is_asked_belongs_to_work_at_hand(&self.agent, self.now);
+        invariants::only_so_much_is_asked_at_once(&self.agent);
+        Ok(decision.reply)
     }
 
     fn commit(&mut self, event: &Event) {
@@ -370,6 +500,9 @@ impl World {
         apply(&mut self.agent, event, self.now);
         self.journal.push((self.now, bytes));
         self.ledger.saw(&before, event);
+        self.climb.a_person_is_called_after_two_findings_and_answers_once(event);
+        self.climb.while_a_person_is_called_nothing_starts(event);
+        invariants::a_halted_agent_is_judged_by_nobody(&self.agent);
         invariants::a_session_starts_only_from_rest(&before, event);
         invariants::session_numbers_strictly_grow(self.last, event);
         if let Event::SessionStarted { session, .. } = event {
@@ -383,6 +516,8 @@ impl World {
         invariants::work_is_taken_from_the_head_of_the_queue(&before, event);
         invariants::work_leaves_only_by_an_event_that_names_it(&before, event, &self.agent);
         invariants::a_limit_is_waited_for_to_the_millisecond(&before, event);
+        self.asked.an_ask_is_open_once_and_over_once(event);
+        self.asked.a_dangerous_command_is_decided_by_people_alone(&before, event);
         self.limits.saw(&before, event, self.now);
     }
 
@@ -401,12 +536,23 @@ impl World {
             Effect::Go { session } | Effect::Stop { session } | Effect::Steer { session, .. } => {
                 assert_eq!(self.alive, Some(*session), "an order goes to the process that is alive");
             }
+            Effect::Answer { session, key, .. } => {
+                assert_eq!(self.alive, Some(*session), "an answer goes to the process that is alive");
+                self.asked.a_request_is_answered_once(*session, *key);
+            }
+            Effect::Evaluate { number } => {
+                assert_eq!(self.agent.watch.open.as_ref().map(|open| open.number), Some(*number));
+            }
             Effect::Retire => {
                 assert_eq!(self.alive, None, "an agent is retired when its process is gone");
                 assert_eq!(self.agent.phase, Phase::Removed);
             }
             Effect::BlockAccount(category) => assert!(category.is_of_account()),
-            Effect::OpenAccount { .. } | Effect::Spent => {}
+            // Bounded, whatever the agent has said.
+            Effect::Keep { context } => {
+                assert!(context.as_ref().is_none_or(|context| context.len() < 64 * 1024));
+            }
+            Effect::OpenAccount { .. } | Effect::Exhausted { .. } | Effect::Proved | Effect::Spent => {}
         }
     }
 }

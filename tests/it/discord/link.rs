@@ -6,15 +6,16 @@ use herder::chat::LinkState;
 use serde_json::json;
 
 use super::Rig;
+use super::load::Load;
 use crate::simulated_discord::{Discord, permission};
 
 fn is_up(state: &LinkState) -> bool {
     matches!(state, LinkState::Up { .. })
 }
 
-fn refused(state: &LinkState) -> Option<&str> {
+fn refused(state: &LinkState) -> Option<String> {
     match state {
-        LinkState::Refused { reason } => Some(reason),
+        LinkState::Refused { reason } => Some(reason.to_string()),
         LinkState::Up { .. } | LinkState::Connecting { .. } => None,
     }
 }
@@ -22,23 +23,16 @@ fn refused(state: &LinkState) -> Option<&str> {
 /// Breaks the link in its own way.
 type Break = fn(&Discord);
 
-/// What is said before, while and after the link breaks in each of these ways is worked on once and in order. Each break
-/// makes herder wait longer with the next try, so that few are for one life of it.
+/// What is said before, while and after the link breaks in each of these ways is worked on and told once and in order, and a
+/// button that is pressed in that moment works once. Each break makes herder wait longer with the next try, so that few are
+/// for one life of it.
 async fn survives(breaks: &[(&str, Break)]) {
-    let mut rig = Rig::open(Discord::start().await).await;
-    let mut said = Vec::new();
-    for (name, breaks) in breaks {
-        for (when, text) in ["before", "while", "after"].map(|when| (when, format!("{name} {when}"))) {
-            if when == "while" {
-                breaks(&rig.sim);
-            }
-            rig.alice.says("#spark", &text);
-            said.push(text);
-        }
-        let count = said.len() as u64;
-        assert_eq!(rig.has_done(count).await, said, "after {name}");
+    let mut load = Box::pin(Load::open(Discord::start().await)).await;
+    for (fault, breaks) in breaks {
+        load.meets(fault, breaks).await;
+        load.comes_through(fault).await;
     }
-    rig.stop().await;
+    load.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -178,7 +172,9 @@ async fn a_token_that_is_refused_ends_the_adapter_with_what_to_mend() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn codes_that_are_for_good_end_the_adapter() {
-    for (code, part) in [(4004, "token"), (4013, "intent"), (4010, "shard"), (4012, "version")] {
+    for (code, part) in
+        [(4004, "token"), (4013, "intent"), (4010, "shard"), (4011, "more shards"), (4012, "version")]
+    {
         let mut rig = Rig::open(Discord::start().await).await;
         rig.link("the link", is_up).await;
         rig.sim.gateway().closes_at_connect(u32::MAX, code);
@@ -203,31 +199,41 @@ async fn a_link_over_which_serenity_hangs_is_begun_anew() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gateway_that_is_away_is_found_again_and_what_was_missed_is_done() {
-    let mut rig = Rig::open(Discord::start().await).await;
-    rig.link("the link", is_up).await;
-    rig.sim.gateway().refuses(2);
-    rig.sim.gateway().drops_rst();
-    rig.alice.says("#spark", "while it is away");
-    assert_eq!(rig.has_done(1).await, ["while it is away"]);
-    rig.link("the link again", is_up).await;
-    rig.stop().await;
+    let mut load = Box::pin(Load::open(Discord::start().await)).await;
+    load.meets("away", |sim| {
+        sim.gateway().refuses(2);
+        sim.gateway().drops_rst();
+    })
+    .await;
+    load.comes_through("away").await;
+    // It takes a second, two and four to get through.
+    load.meets("closed again and again", |sim| {
+        sim.gateway().closes_at_connect(3, 4000);
+        sim.gateway().closes(4000);
+    })
+    .await;
+    load.comes_through("closed again and again").await;
+    load.rig.link("the link again", is_up).await;
+    load.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_zombie_is_noticed_and_what_it_swallowed_is_done() {
     let sim = Discord::start().await;
     sim.gateway().heartbeat(Duration::from_secs(1));
-    let mut rig = Rig::open(sim).await;
-    rig.link("the link", is_up).await;
-    rig.sim.gateway().zombie(true);
-    // The next links are not to be taken for dead because the machine is slow.
-    rig.sim.gateway().heartbeat(Duration::from_secs(40));
-    rig.alice.says("#spark", "into the void");
+    let mut load = Box::pin(Load::open(sim)).await;
+    load.rig.link("the link", is_up).await;
+    load.meets("zombie", |sim| {
+        sim.gateway().zombie(true);
+        // The next links are not to be taken for dead because the machine is slow.
+        sim.gateway().heartbeat(Duration::from_secs(40));
+    })
+    .await;
     // Not even a login is answered: nothing but herder's own watch ends that, since heartbeats are acknowledged again.
-    rig.sim.until("another try", |state| state.gateway.swallowed > 0).await;
-    rig.sim.gateway().zombie(false);
-    assert_eq!(rig.has_done(1).await, ["into the void"]);
-    rig.stop().await;
+    load.rig.sim.until("another try", |state| state.gateway.swallowed > 0).await;
+    load.rig.sim.gateway().zombie(false);
+    load.comes_through("zombie").await;
+    load.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -236,8 +242,60 @@ async fn without_logins_left_it_waits_instead_of_losing_its_token() {
     sim.gateway().starts_left(0);
     let mut rig = Rig::prepare(sim).await;
     rig.start().await;
-    let waits = |state: &LinkState| matches!(state, LinkState::Connecting { reason: Some(reason), .. } if reason.contains("no more logins"));
+    let waits = |state: &LinkState| matches!(state, LinkState::Connecting { reason: Some(reason), .. } if reason.to_string().contains("no more logins"));
     rig.link("it to wait", waits).await;
     assert_eq!(rig.sim.gateway().identifies(), 0);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_the_intent_is_taken_away_herder_goes_on_without_it_and_says_so() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    let alice = rig.manager();
+    rig.link("the link", is_up).await;
+    rig.sim.command("status").await;
+    rig.sim.takes_content_away();
+    // The next login is refused with 4014.
+    rig.sim.gateway().invalidates(false);
+    let told = rig.sim.message_in("herder", |post| post.content.contains("intent is switched off")).await;
+    assert!(told.content.contains("plain text in an agent's channel does not"), "{}", told.content);
+    rig.link("the link without it", is_up).await;
+    alice.says("#spark", "this cannot be read");
+    alice.says("#herder", "@herder pause spark");
+    let post = rig.sim.message_in("spark", |post| !post.buttons().is_empty()).await;
+    alice.says("#herder", "@herder task add spark count");
+    rig.agent("work", |view| view.agent.queue.len() == 1).await;
+    alice.clicks(post.id, &post.button("Resume").custom_id).acknowledged().await;
+    rig.agent("the work to be done", |view| view.agent.totals.successes == 1).await;
+    let status = alice.slash("herder", "status", json!({})).answer().await;
+    assert!(status.content.contains("1 agent"), "{}", status.content);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_shards_are_one_link() {
+    let mut rig = Rig::open(Discord::builder().shards(2).start().await).await;
+    rig.link("both shards", is_up).await;
+    let shards = rig.sim.look(|state| {
+        let mut shards: Vec<_> = state.gateway.sessions.iter().map(|session| session.shard).collect();
+        shards.sort_unstable();
+        shards
+    });
+    assert_eq!(shards, [(0, 2), (1, 2)]);
+    rig.alice.says("#spark", "one");
+    rig.has_done(1).await;
+    // Talk in private is the first shard's business, whichever the server is on.
+    rig.alice.whispers("status");
+    rig.sim
+        .until("an answer in private", |state| {
+            let direct = |id| state.channels.get(&id).is_some_and(|channel| channel.recipient.is_some());
+            state.messages.values().any(|message| message.author == state.bot.id && direct(message.channel))
+        })
+        .await;
+    let resumes = rig.sim.gateway().resumes();
+    rig.sim.gateway().drops_rst();
+    rig.alice.says("#spark", "two");
+    rig.sim.gateway().resumed(resumes + 2).await;
+    assert_eq!(rig.has_done(2).await, ["one", "two"]);
     rig.stop().await;
 }

@@ -112,7 +112,47 @@ async fn text_that_is_attached_reaches_the_agent() {
         rig.alice.message("#spark", "see this").attaching("log.txt", "text/plain", "line one\nline two\n");
     draft.attaching("cat.png", "image/png", vec![0_u8; 10]).send();
     let view = rig.agent("work", |view| view.agent.queue.len() == 1).await;
-    assert_eq!(view.agent.queue[0].text, "see this\n\nlog.txt:\n```\nline one\nline two\n```");
+    assert_eq!(
+        view.agent.queue[0].text,
+        "see this\n\nlog.txt:\n```\nline one\nline two\n```\n\nAttached, but not readable here: cat.png"
+    );
+    rig.sim.message_in("#spark", |post| post.content.contains("`cat.png`")).await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_text_is_taken_as_far_as_it_goes_and_never_read_as_a_command() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    // A file without a word is work, whatever it is called.
+    rig.alice.message("#spark", "").attaching("pause", "text/plain", "wait for me").send();
+    rig.alice.message("#spark", "").forwarding("pause").send();
+    assert_eq!(rig.has_done(2).await, ["📎 pause", "↪️ pause"]);
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    rig.alice.message("#spark", "").forwarding(&format!("<@{}> resume", rig.sim.bot_id())).send();
+    let view = rig.agent("the forwarded words", |view| view.agent.queue.len() == 1).await;
+    assert_eq!(view.agent.queue[0].text, "↪️ @herder resume");
+    assert!(is_paused(&view.agent.phase));
+
+    // What nobody can read is answered where it would be work, and nowhere else.
+    let sticker = json!([{ "id": "1", "name": "wave", "format_type": 1 }]);
+    let poll = json!({
+        "question": { "text": "tea?" }, "answers": [{ "answer_id": 1, "poll_media": { "text": "yes" } }],
+        "expiry": "2026-12-01T00:00:00.000000+00:00", "allow_multiselect": false, "layout_type": 1,
+    });
+    rig.alice.message("#herder", "").with("sticker_items", sticker.clone()).send();
+    rig.alice.message("#spark", "").with("sticker_items", sticker.clone()).send();
+    rig.sim.message_in("#spark", |post| post.content.contains("cannot read a sticker")).await;
+    rig.alice.message("#spark", "").with("poll", poll).send();
+    rig.sim.message_in("#spark", |post| post.content.contains("cannot read a poll")).await;
+    rig.alice.message("#spark", "").forwarding("").send();
+    rig.sim.message_in("#spark", |post| post.content.contains("nothing in what you forwarded")).await;
+    rig.sim.user("mallory").message("#spark", "").with("sticker_items", sticker).send();
+    rig.alice.says("#herder", "@herder status");
+    rig.sim.message_in("#herder", |post| post.content.contains("1 agent")).await;
+    assert!(rig.sim.posts("#herder").iter().all(|post| !post.contains("sticker")));
+    let told = rig.sim.posts("#spark").iter().filter(|post| post.contains("sticker")).count();
+    assert_eq!(told, 1, "a stranger is not answered");
     rig.stop().await;
 }
 
@@ -182,5 +222,27 @@ async fn without_the_intent_whoever_mentions_herder_is_heard() {
     rig.alice.says("#herder", "@herder task add spark count");
     let view = rig.agent("work", |view| view.agent.queue.len() == 1).await;
     assert_eq!(json!(view.agent.queue[0].text), "count");
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mark_that_hangs_holds_up_no_other_channel_and_one_that_failed_comes_later() {
+    const MARK: &str = "PUT /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me";
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    rig.sim.inject(Fault::slow(Duration::from_secs(8)).on(MARK));
+    rig.alice.says("#spark", "one");
+    rig.sim.until("a mark", |state| state.requests.iter().any(|request| request.route == MARK)).await;
+    let second = rig.alice.says("#herder", "@spark two");
+    rig.sim.reaction(second, "👀").await;
+    assert_eq!(rig.sim.requests(MARK)[0].status, None, "the first one is still under way");
+    // Not Discord speaks so, but a guard before it: the mark is not there, and not forgotten.
+    let guard = rig.sim.inject(Fault::refused(403, 0, "Just a moment...").on(MARK));
+    let third = rig.alice.says("#herder", "@spark three");
+    guard.spent().await;
+    let fourth = rig.alice.says("#herder", "@spark four");
+    rig.sim.reaction(fourth, "👀").await;
+    rig.sim.reaction(third, "👀").await;
     rig.stop().await;
 }

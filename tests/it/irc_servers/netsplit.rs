@@ -18,7 +18,7 @@ async fn alerts_that_an_operator_missed_in_a_netsplit_are_repeated_once_they_are
     root.send(&format!("CONNECT {OTHER}")).await;
 
     let mut settings = settings(network(near.port));
-    settings.needs_account = false;
+    settings.needs_account = Arc::new(|| false);
     settings.is_operator = Arc::new(|author| author.nick == "alice");
     let mut rig = Rig::start(settings, Connector::Network, &["spark"]);
     rig.until_up().await;

@@ -19,8 +19,12 @@ use herder::journal::{
     Batch, Confirmed, Entry, FleetEvent, FleetState, Journal, Recorded, Snapshot, Stream, export, import,
 };
 
+mod board;
+mod notices;
 mod samples;
+mod watching;
 
+use notices::{notices, refusals};
 use samples::*;
 
 use super::{agent, ann, settings};
@@ -41,12 +45,17 @@ fn there_is_a_sample_of_everything_that_can_be_on_disk() {
     assert_all(ENDS, &END, end_name);
     assert_all(KINDS, &KIND, kind_name);
     let specs = specs();
+    assert_all(ABOUTS, &abouts(), about_name);
+    assert_all(ANSWERS, &answers(), answer_name);
+    assert_all(ASK_ENDS, &ask_ends(), ask_end_name);
+    assert_all(DECIDERS, &DECIDER, decider_name);
     assert_all(RUNTIMES, &specs.each_ref().map(|spec| spec.runtime), runtime_name);
     assert_all(PROMPTS, &specs.each_ref().map(|spec| spec.prompt), prompt_name);
     assert_all(RELAYS, &specs.each_ref().map(|spec| spec.relay), relay_name);
     assert_all(PERMISSIONS, &specs.each_ref().map(|spec| spec.permissions), permission_name);
     assert_all(AUTONOMIES, &specs.each_ref().map(|spec| spec.autonomy), autonomy_name);
     let exits: Vec<Exit> = CATEGORY.iter().filter_map(|category| outcome(*category).exit).collect();
+    assert_all(OWN, &crate::reasons::every(), own_name);
     assert_all(EXITS, &exits, exit_name);
 }
 

@@ -59,7 +59,7 @@ fn secrets_do_not_hide_behind_codes_or_cuts() {
     let detail = Notice::TaskFailed {
         agent: spark(),
         task: herder::core::id::WorkId(1),
-        detail: "key hunter2".to_owned(),
+        detail: "key hunter2".to_owned().into(),
     };
     assert!(irc(&post(Body::Notice(detail))).contains("key [redacted]."));
 }
@@ -71,6 +71,20 @@ fn a_secret_does_not_hide_behind_marks() {
             let shown = renderer(markup).lines(&words(text)).join("\n").replace('\u{2}', "");
             assert!(shown.starts_with("key [redacted]") && !shown.contains("unt"), "{shown:?}");
         }
+    }
+}
+
+#[test]
+fn a_secret_does_not_hide_behind_marks_that_discord_does_not_show() {
+    let discord = renderer(Markup::Discord);
+    for text in ["key **h**unter2", "key hunt_er_2", "key hu||nter||2", "key hun\\ter2 and hunter2"] {
+        let shown = discord.lines(&words(text)).join("\n").replace(['*', '_', '|', '\\'], "");
+        assert!(shown.starts_with("key [redacted]") && !shown.contains("unter"), "{shown:?}");
+    }
+    // A message that is full stays within what Discord takes.
+    let full = "h*unter2 ".repeat(220);
+    for message in discord.lines(&words(full.trim())) {
+        assert!(message.encode_utf16().count() <= 2000 && !message.contains("unter"), "{message}");
     }
 }
 

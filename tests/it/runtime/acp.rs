@@ -1,13 +1,14 @@
 //! Runtime `acp` with scripted agents in a few lines of Python.
 
 use super::*;
+use herder::core::outcome::Usage;
 use herder::core::spec::Permissions;
 
 /// A scripted agent: `body` runs once the turn is asked for, and answers it with `end`.
 fn acp(name: &str, body: &str, workspace: &Path) -> Launch {
     let script = format!(
         r#"
-import json, sys, os, time, subprocess
+import json, sys, os, select, time, subprocess
 def say(**line): print(json.dumps(dict(jsonrpc="2.0", **line)), flush=True)
 def news(kind, **more): say(method="session/update", params=dict(sessionId="c-1", update=dict(sessionUpdate=kind, **more)))
 def words(text): news("agent_message_chunk", content=dict(type="text", text=text))
@@ -55,6 +56,44 @@ async fn a_conversation_goes_on_or_is_begun_anew_by_the_same_process() {
     }
 }
 
+/// Agents name what the whole conversation has cost: a session that goes on with it is charged for its own part alone.
+#[tokio::test]
+async fn what_a_conversation_cost_before_is_not_charged_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = |amounts: &[f64]| {
+        let told = amounts
+            .iter()
+            .map(|amount| format!("news('usage_update', cost=dict(amount={amount:?}, currency='USD')); "));
+        told.collect::<String>()
+    };
+    let opens = "say(id=opened[\"id\"], result=";
+    for (conversation, while_loaded, amounts, own) in [
+        // As opencode does: it says nothing of it until the turn has cost something.
+        (Some("c-1"), &[][..], &[2.5, 3.0][..], 1.0),
+        (Some("c-1"), &[], &[], 0.0),
+        // It says for itself what was before.
+        (Some("c-1"), &[2.25], &[2.5, 3.0], 0.75),
+        // What it has lost of it is not given back, and what comes then counts.
+        (Some("c-1"), &[], &[1.5, 1.75], 0.25),
+        // A conversation that is gone has cost nothing, nor has a new one.
+        (Some("c-0"), &[], &[2.5, 3.0], 3.0),
+        (None, &[], &[0.5, 1.0], 1.0),
+    ] {
+        let body = format!("{}end(usage=dict(inputTokens=7, outputTokens=3)); read()", told(amounts));
+        let mut what = acp("OpenCode", &body, folder.path());
+        edit(&mut what, |spec| {
+            let script = spec.command.last_mut().expect("a script");
+            assert!(script.contains(opens));
+            *script = script.replacen(opens, &format!("{}{opens}", told(while_loaded)), 1);
+        });
+        what.conversation = conversation.map(str::to_owned);
+        what.conversed = Usage { input_tokens: 20, cost_usd: 2.0, ..Usage::default() };
+        let (outcome, ..) = run(what).await;
+        assert_eq!(outcome.category, Category::Success, "{outcome:?}");
+        assert!((outcome.usage.cost_usd - own).abs() < 1e-9, "{conversation:?} {amounts:?}: {outcome:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_cancelled_turn_leaves_nothing_running() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -63,9 +102,7 @@ async fn a_cancelled_turn_leaves_nothing_running() {
     let mut running = Running::start(acp("x", body, folder.path()));
     running.spawned().await;
     running.order(Order::Go).await;
-    let mut live = running.driver.live.clone();
-    let open = tokio::time::timeout(PATIENCE, live.wait_for(|live| live.tool.is_some()));
-    assert_eq!(open.await.expect("in time").expect("it runs").tool.as_deref(), Some("sleep"));
+    assert_eq!(running.has_a_tool_open().await, "sleep");
     // A message would cancel the turn with some agents: it is not handed over.
     running.order(Order::Steer { work: WorkId(1), text: "and this".to_owned() }).await;
     running.order(Order::Stop).await;
@@ -76,18 +113,142 @@ async fn a_cancelled_turn_leaves_nothing_running() {
     assert!(!running.signals.contains(&Signal::Steered { work: WorkId(1) }));
 }
 
+/// A tool runs until it is said that everything was ordered: it is not broken off. Then the turn is cut short.
+const CUT: &str = "news('tool_call', toolCallId='t', title='sleep', status='pending')\n\
+                   while not os.path.exists('ordered'): time.sleep(0.01)\n\
+                   assert not select.select([sys.stdin], [], [], 0)[0], 'it was asked for something while its tool ran'\n\
+                   news('tool_call_update', toolCallId='t', status='completed')\n\
+                   assert read()['method'] == 'session/cancel'\n\
+                   say(id=7, method='session/request_permission', params=dict(sessionId='c-1', toolCall=dict(title='x', kind='execute'), options=[dict(optionId='y', kind='allow_once')]))\n\
+                   assert read()['result']['outcome']['outcome'] == 'cancelled'\n";
+
+/// What is told in mid-session: both of them are, with one cancelled turn.
+async fn insists(name: &str, body: &str, folder: &Path) -> (Outcome, Running) {
+    let mut what = acp(name, body, folder);
+    edit(&mut what, |spec| spec.permissions = Permissions::Full);
+    let mut running = Running::start(what);
+    running.spawned().await;
+    running.order(Order::Go).await;
+    running.has_a_tool_open().await;
+    running.order(Order::Insist { work: WorkId(1), text: "mind the gap".to_owned() }).await;
+    running.order(Order::Insist { work: WorkId(2), text: "and the door".to_owned() }).await;
+    running.has_taken_orders().await;
+    std::fs::write(folder.join("ordered"), "").expect("it is said");
+    let (outcome, survivors) = running.ended().await;
+    assert_eq!(survivors, Vec::<u32>::new());
+    (outcome, running)
+}
+
+fn steered(running: &Running) -> Vec<WorkId> {
+    let works = running.signals.iter().filter_map(|signal| match signal {
+        Signal::Steered { work } => Some(*work),
+        _ => None,
+    });
+    works.collect()
+}
+
 #[tokio::test]
-async fn a_question_is_answered_and_the_channel_hears_of_a_no_for_want_of_a_person() {
+async fn what_cannot_wait_cuts_the_turn_short_and_begins_the_next() {
+    let again = "turn = read(); words(turn['params']['prompt'][0]['text']); end(usage=dict(inputTokens=5, outputTokens=2)); read()";
+    let table = [
+        ("x", "end('cancelled', usage=dict(inputTokens=7, outputTokens=3))"),
+        // These come back as if they had done their work, or had failed.
+        ("OpenCode", "end(usage=dict(inputTokens=7, outputTokens=3))"),
+        ("z", "end(usage=dict(inputTokens=7, outputTokens=3))"),
+        ("y", "fail(-32603, 'Aborted')"),
+    ];
+    for (name, cut) in table {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (outcome, running) = insists(name, &format!("{CUT}{cut}\n{again}"), folder.path()).await;
+        assert_eq!(outcome.category, Category::Success, "{name}: {outcome:?}");
+        assert_eq!(
+            outcome.text.as_deref(),
+            Some(
+                "mind the gap\n\nand the door\n\n\
+                 You were interrupted to be told this. Bear it in mind and go on with your work."
+            )
+        );
+        assert_eq!(steered(&running), [WorkId(1), WorkId(2)], "{name}");
+        let used = if name == "y" { (5, 2) } else { (12, 5) };
+        assert_eq!((outcome.usage.input_tokens, outcome.usage.output_tokens), used, "{name}");
+        assert!(running.not_taken.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_is_over_before_it_is_cut_short_ends_the_session() {
     let folder = tempfile::tempdir().expect("a folder");
-    let body = "say(id=5, method='session/request_permission', params=dict(sessionId='c-1', toolCall=dict(title='rm x', kind='execute'), \
-                options=[dict(optionId='y', kind='allow_once'), dict(optionId='n', kind='reject_once')]))\n\
-                words(read()['result']['outcome']['optionId']); end()";
-    for (permissions, answer) in [(Permissions::WorkspaceWrite, "n"), (Permissions::Full, "y")] {
-        let mut what = acp("x", body, folder.path());
+    let body = "news('tool_call', toolCallId='t', title='sleep', status='pending')\n\
+                while not os.path.exists('ordered'): time.sleep(0.01)\n\
+                words('done'); end(); read()";
+    let (outcome, running) = insists("x", body, folder.path()).await;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("done")));
+    assert_eq!(steered(&running), [], "it waits for the next session");
+}
+
+#[tokio::test]
+async fn an_agent_that_goes_on_although_its_turn_is_cancelled_is_told_in_another_way() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let deaf = "for n in range(5):\n    news('tool_call', toolCallId=str(n), title='ls', status='pending')\n    \
+                news('tool_call_update', toolCallId=str(n), status='completed')\n\
+                words('done'); end(); turn = read(); words(turn['params']['prompt'][0]['text']); end(); read()";
+    let (outcome, running) = insists("x", &format!("{CUT}{deaf}"), folder.path()).await;
+    assert_eq!(running.not_taken, [WorkId(1), WorkId(2)]);
+    assert_eq!(steered(&running), []);
+    assert_eq!(outcome.category, Category::Success, "{outcome:?}");
+    assert_eq!(outcome.text.as_deref(), Some("Go on with your work."), "its turn was cancelled after all");
+}
+
+#[tokio::test]
+async fn an_agent_that_is_gone_before_it_said_anything_was_not_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (outcome, running) =
+        insists("x", &format!("{CUT}end('cancelled'); read(); sys.exit(1)"), folder.path()).await;
+    assert_eq!(outcome.category, Category::Crash, "{outcome:?}");
+    assert_eq!(steered(&running), []);
+}
+
+#[tokio::test]
+async fn where_it_was_not_seen_to_go_on_the_turn_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = "@agentclientprotocol/codex-acp";
+    let body = "news('tool_call', toolCallId='t', title='sleep', status='pending')\n\
+                while not os.path.exists('ordered'): time.sleep(0.01)\n\
+                end('end_turn')";
+    let mut running = Running::start(acp(name, body, folder.path()));
+    running.spawned().await;
+    running.order(Order::Go).await;
+    running.has_a_tool_open().await;
+    running.order(Order::Insist { work: WorkId(1), text: "mind the gap".to_owned() }).await;
+    running.has_taken_orders().await;
+    std::fs::write(folder.path().join("ordered"), "").expect("it is said");
+    let (outcome, _) = running.ended().await;
+    assert_eq!(outcome.category, Category::Success);
+    assert_eq!((running.not_taken.as_slice(), steered(&running)), (&[WorkId(1)][..], Vec::new()));
+}
+
+#[tokio::test]
+async fn a_question_waits_for_its_answer_unless_it_is_covered_and_harmless() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = |command: &str| {
+        format!(
+            "say(id=5, method='session/request_permission', params=dict(sessionId='c-1', toolCall=dict(title='{command}', kind='execute'), \
+             options=[dict(optionId='y', kind='allow_once'), dict(optionId='n', kind='reject_once')]))\n\
+             words(read()['result']['outcome']['optionId']); end()"
+        )
+    };
+    let table = [
+        (Permissions::WorkspaceWrite, "make", Some(true), "y"),
+        (Permissions::WorkspaceWrite, "make", Some(false), "n"),
+        (Permissions::Full, "make", None, "y"),
+        (Permissions::Full, "rm -r x", Some(false), "n"),
+    ];
+    for (permissions, command, answer, expected) in table {
+        let mut what = acp("x", &body(command), folder.path());
         edit(&mut what, |spec| spec.permissions = permissions);
-        let (outcome, signals, _) = run(what).await;
-        assert_eq!(outcome.text.as_deref(), Some(answer), "{outcome:?}");
-        assert_eq!(signals.contains(&Signal::Denied { what: "rm x".to_owned() }), answer == "n");
+        let (outcome, asked) = run_answering(what, answer.unwrap_or_default()).await;
+        assert_eq!(outcome.text.as_deref(), Some(expected), "{outcome:?}");
+        assert_eq!(!asked.is_empty(), answer.is_some(), "{permissions:?} {command}");
     }
 }
 
@@ -133,7 +294,7 @@ async fn another_version_of_the_protocol_is_a_permanent_failure_with_a_sentence(
     let (outcome, ..) = run(session(Runtime::Acp, &["python3", "-c", script], folder.path())).await;
     assert_eq!(outcome.category, Category::Permanent);
     assert!(
-        outcome.detail.starts_with("the agent speaks version 2 of the Agent Client Protocol"),
+        outcome.detail.to_string().starts_with("the agent speaks version 2 of its protocol"),
         "{}",
         outcome.detail
     );

@@ -16,7 +16,9 @@ use herder::runtime::text::Tail;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::replayed::{Replayed, as_line, assert_end, damage, play_damaged, replies, times, tools};
+use super::replayed::{
+    Replayed, as_line, assert_end, assert_rows_were_seen, damage, play_damaged, replies, stands, times, tools,
+};
 
 fn launched(change: impl FnOnce(&mut Launch, &mut AgentSpec)) -> (Invocation, Box<dyn Protocol>) {
     super::replayed::launched(Runtime::Acp, |launch, spec| {
@@ -27,7 +29,16 @@ fn launched(change: impl FnOnce(&mut Launch, &mut AgentSpec)) -> (Invocation, Bo
 
 /// Replays what the agent wrote. Where the recording's client set no mode, herder's requests have other ids: they are
 /// put in place by what they ask for.
+/// Every request for permission that waits is answered with a no.
 fn replay(transcript: &str, change: impl FnOnce(&mut Launch, &mut AgentSpec)) -> Replayed {
+    replay_answering(transcript, change, false)
+}
+
+fn replay_answering(
+    transcript: &str,
+    change: impl FnOnce(&mut Launch, &mut AgentSpec),
+    allow: bool,
+) -> Replayed {
     let (_, mut acp) = launched(change);
     let mut happened = Vec::new();
     let mut written = vec![as_line(&acp.prompt("say hi").bytes)];
@@ -58,6 +69,7 @@ fn replay(transcript: &str, change: impl FnOnce(&mut Launch, &mut AgentSpec)) ->
         while let Some(line) = lines.pop_front() {
             acp.line(line.as_bytes(), &mut happened);
             stalled.push(acp.stalled(&Tail::default()));
+            written.extend(super::replayed::answer_asked(&mut *acp, &happened, allow));
             for reply in replies(&mut happened) {
                 if reply["method"] == "session/set_mode" || reply["method"] == "session/set_model" {
                     lines.push_back(json!({ "id": reply["id"], "result": {} }).to_string());
@@ -130,7 +142,8 @@ fn every_end_that_was_seen_has_its_class_and_its_words() {
 }
 
 #[test]
-fn a_success_has_its_text_tokens_and_cost() {
+fn a_success_has_its_text_cost_and_the_tokens_that_the_agent_names() {
+    // opencode and claude-agent-acp of a turn with a tool: opencode names those of its last call of the model alone.
     for (name, text, input, cost) in [
         ("gemini/ok", "Hello from the fake model.", 1200, 0.0),
         ("opencode/ok", "Hello from the fake model.", 1200, 0.00405),
@@ -154,6 +167,33 @@ fn a_success_has_its_text_tokens_and_cost() {
 fn tools_are_open_from_their_start_to_their_end() {
     let happened = replay(seen("opencode/mcp-tool"), |_, _| ()).happened;
     assert_eq!(tools(&happened), ["sup_post", "end"]);
+}
+
+/// gemini tells of a call that it asks about when it is over, and of one that is not allowed never again.
+#[test]
+fn a_call_that_is_asked_about_is_open() {
+    let happened = replay_answering(seen("gemini/mcp-tool"), |_, _| (), true).happened;
+    assert_eq!(tools(&happened), ["post (sup MCP Server)", "end"]);
+    let happened = replay_answering(seen("gemini/perm-deny"), |_, _| (), false).happened;
+    assert_eq!(tools(&happened), ["touch made.txt", "end"]);
+}
+
+#[test]
+fn an_answer_that_broke_off_is_no_success() {
+    // gemini counts nothing.
+    let lines = seen("gemini/ok").replace("\"input_tokens\":1200", "\"input_tokens\":0");
+    let lines = lines.replace("\"output_tokens\":30", "\"output_tokens\":0");
+    assert_eq!(replay(&lines, |_, _| ()).outcome.category, Category::Transient);
+    // opencode asks again for ever.
+    let (before, after): (Vec<&str>, Vec<&str>) =
+        seen("opencode/ok").lines().partition(|line| !line.contains("agent_message_chunk"));
+    let again =
+        (0..12).map(|number| after[0].replace("\"messageId\":\"", &format!("\"messageId\":\"{number}")));
+    let lines: Vec<String> =
+        before[..before.len() - 2].iter().map(|line| (*line).to_owned()).chain(again).collect();
+    let Replayed { happened, outcome, .. } = replay(&lines.join("\n"), |_, _| ());
+    assert_eq!(outcome.category, Category::Transient, "{outcome:?}");
+    assert_eq!(times(&happened, &Happening::TurnEnded), 1);
 }
 
 #[test]
@@ -187,9 +227,8 @@ fn a_version_that_is_not_spoken_is_said_and_nothing_is_asked_of_it() {
         let replayed = replay(&line, |_, _| ());
         assert_eq!(replayed.methods(), ["initialize"]);
         assert_eq!(replayed.outcome.category, Category::Permanent);
-        let sentence =
-            format!("the agent speaks {said} of the Agent Client Protocol and herder speaks version 1");
-        assert!(replayed.outcome.detail.starts_with(&sentence), "{}", replayed.outcome.detail);
+        let sentence = format!("the agent speaks {said} of its protocol and herder speaks version 1");
+        assert!(replayed.outcome.detail.to_string().starts_with(&sentence), "{}", replayed.outcome.detail);
         assert!(replayed.happened.contains(&Happening::TurnEnded));
     }
 }
@@ -225,12 +264,12 @@ fn permissions_become_modes_where_the_agent_is_known_to_have_them() {
     };
     let mode = |name: &str| Some(name.to_owned());
     assert_eq!(modes("gemini/ok", Permissions::ReadOnly), mode("default"));
-    assert_eq!(modes("gemini/ok", Permissions::WorkspaceWrite), mode("autoEdit"));
-    assert_eq!(modes("gemini/ok", Permissions::Full), mode("yolo"));
+    assert_eq!(modes("gemini/ok", Permissions::WorkspaceWrite), mode("default"));
+    assert_eq!(modes("gemini/ok", Permissions::Full), mode("default"));
     assert_eq!(modes("codex/ok", Permissions::Full), mode("agent-full-access"));
     assert_eq!(modes("claude/ok", Permissions::WorkspaceWrite), mode("acceptEdits"));
     // Not offered there, or not known: it asks, and is answered.
-    assert_eq!(modes("claude/ok", Permissions::Full), None);
+    assert_eq!(modes("claude/ok", Permissions::Full), mode("default"));
     assert_eq!(modes("opencode/ok", Permissions::Full), None);
 }
 
@@ -263,11 +302,50 @@ fn the_model_is_set_in_the_way_the_agent_offers() {
     }
     let outcome = acp.outcome(Some(Exit::Code(0)), &Tail::default());
     assert_eq!(outcome.category, Category::Permanent);
-    assert_eq!(outcome.detail, "the model m-1 cannot be set: no such method");
+    assert_eq!(outcome.detail.to_string(), "the model m-1 cannot be set: no such method");
+}
+
+/// Rows that no recorded run has: what they look for is the agents' own documentation and source.
+const UNSEEN: &[(Field, &str)] = &[
+    (Field::CodexInfo, "contextWindowExceeded"),
+    (Field::CodexInfo, "rateLimitExceeded"),
+    (Field::CodexInfo, "unauthorized"),
+    (Field::CodexInfo, "modelNotFound"),
+    (Field::CodexInfo, "badRequest"),
+    (Field::CodexInfo, "serverOverloaded"),
+    (Field::CodexInfo, "internalServerError"),
+    (Field::Text, "exhausted your daily quota"),
+    (Field::Text, "ran out of room in the model's context window"),
+    (Field::Text, "session too large to compact"),
+    (Field::Kind, "authentication_failed"),
+    (Field::Kind, "billing_error"),
+    (Field::Kind, "server_error"),
+    (Field::Code, "402"),
+    (Field::Code, "403"),
+    (Field::Code, "503"),
+    (Field::Text, "credit balance is too low"),
+    (Field::Text, "check your plan and billing details"),
+    (Field::Text, "payment required"),
+    (Field::Text, "rate limit"),
+    (Field::Code, "404"),
+];
+
+/// gemini, on standard error.
+const TRIES_AGAIN: &str = "Attempt 1 failed with status 429. Retrying with backoff...";
+
+#[test]
+fn every_row_of_the_table_was_seen_or_is_marked() {
+    let runs: Vec<&str> = SEEN.iter().map(|(_, lines)| *lines).chain([TRIES_AGAIN]).collect();
+    assert_rows_were_seen(TABLE, UNSEEN, &runs, |field, value, run| match field {
+        Field::CodexInfo => stands(run, value, &[r#""codexErrorInfo":"{}""#]),
+        Field::Kind => stands(run, value, &[r#""errorKind":"{}""#]),
+        Field::Code => stands(run, value, &[r#""code":{},"#]),
+        Field::Text => run.to_lowercase().contains(value),
+    });
 }
 
 #[test]
-fn every_row_of_the_table_can_be_reached() {
+fn no_row_of_the_table_is_hidden_by_one_above_it() {
     for (field, value, category) in TABLE {
         let mut failure = Failure::default();
         match field {
@@ -286,8 +364,8 @@ fn what_nobody_knows_is_transient_and_shown_whole() {
     let ended = |answer: &str| replay(&format!("{opened}\n< {{\"id\":3,{answer}}}"), |_, _| ()).outcome;
     let outcome =
         ended(r#""error":{"code":-7,"message":"The flux is\nlow","data":{"details":"see page 9"}}"#);
-    assert_eq!(outcome.category, Category::Transient);
-    assert_eq!(outcome.detail, "The flux is low: see page 9 (code -7)");
+    assert_eq!((outcome.category, outcome.unknown), (Category::Transient, true));
+    assert_eq!(outcome.detail.to_string(), "The flux is low: see page 9 (code -7)");
     for (reason, category) in [
         ("end_turn", Category::Success),
         ("max_tokens", Category::Transient),
@@ -296,7 +374,8 @@ fn what_nobody_knows_is_transient_and_shown_whole() {
         ("cancelled", Category::Transient),
         ("something_new", Category::Transient),
     ] {
-        assert_eq!(ended(&format!(r#""result":{{"stopReason":"{reason}"}}"#)).category, category, "{reason}");
+        let outcome = ended(&format!(r#""result":{{"stopReason":"{reason}"}}"#));
+        assert_eq!((outcome.category, outcome.unknown), (category, reason == "something_new"), "{reason}");
     }
 }
 
@@ -308,10 +387,7 @@ fn retries_that_are_said_on_standard_error_alone_say_what_it_waits_for() {
         tail.push(line.as_bytes());
         acp.stalled(&tail).map(|outcome| outcome.category)
     };
-    assert_eq!(
-        stalled("Attempt 1 failed with status 429. Retrying with backoff..."),
-        Some(Category::RateLimit)
-    );
+    assert_eq!(stalled(TRIES_AGAIN), Some(Category::RateLimit));
     assert_eq!(stalled("Attempt 1 failed with status 500. Retrying with backoff..."), None);
     assert_eq!(acp.stalled(&Tail::default()), None);
 }

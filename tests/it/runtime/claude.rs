@@ -29,6 +29,24 @@ async fn claude_takes_messages_in_mid_turn_and_the_last_result_decides() {
     assert_eq!(outcome.turns, 2);
 }
 
+/// What lies in the queue of a CLI that does nothing with it was handed to nobody: it waits for the next session.
+#[tokio::test]
+async fn a_message_that_the_model_never_got_is_not_delivered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body =
+        "init(); text('half an ans'); m = read(); open('got', 'w').close(); text('wer'); time.sleep(1000)";
+    let mut running = Running::start(claude(body, folder.path()));
+    running.spawned().await;
+    running.order(Order::Go).await;
+    running.until(|signal| matches!(signal, Signal::Ready { .. })).await;
+    running.order(Order::Steer { work: WorkId(9), text: "look left".to_owned() }).await;
+    crate::stage::appears(&folder.path().join("got")).await;
+    running.order(Order::Stop).await;
+    let (outcome, _) = running.ended().await;
+    assert_eq!(outcome.category, Category::Interrupted);
+    assert!(!running.signals.contains(&Signal::Steered { work: WorkId(9) }), "{:#?}", running.signals);
+}
+
 #[tokio::test]
 async fn claude_is_interrupted_before_it_is_killed() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -125,7 +143,7 @@ async fn every_failing_script_is_what_it_says() {
     ];
     for (script, category, detail) in table {
         let (outcome, ..) = run(agent(&[script], folder.path())).await;
-        assert_eq!((outcome.category, outcome.detail.as_str()), (category, detail), "{script}");
+        assert_eq!((outcome.category, outcome.detail.to_string().as_str()), (category, detail), "{script}");
     }
     let mut crash = agent(&["claude-obey"], folder.path());
     crash.prompt = "You are spark.\n\nplease crash now\n".to_owned();
@@ -180,7 +198,7 @@ async fn the_other_scripts_do_what_they_say() {
     let exit =
         run(session(Runtime::Command, &[HERDER, "demo-agent", "exit", "--code", "3"], folder.path())).await.0;
     assert_eq!(
-        (exit.category, exit.detail.as_str()),
+        (exit.category, exit.detail.to_string().as_str()),
         (Category::Crash, "exit code 3: leaving with code 3, as told")
     );
     let mut stays = agent(&["claude-no-exit"], folder.path());

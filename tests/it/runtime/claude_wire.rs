@@ -1,14 +1,17 @@
 //! What Claude Code really wrote, and what is made of it.
 
+use herder::core::danger::AskPattern;
 use herder::core::id::WorkId;
 use herder::core::outcome::{Category, Exit, Outcome};
 use herder::core::spec::{AgentSpec, Permissions, Runtime};
 use herder::core::time::Timestamp;
 use herder::runtime::Launch;
+use herder::runtime::claude::classify::{Field, TABLE};
 use herder::runtime::protocol::{Happening, Invocation, Protocol, Steering};
 use herder::runtime::text::Tail;
+use serde_json::{Value, json};
 
-use super::replayed::{as_line, assert_end, times, tools};
+use super::replayed::{as_line, assert_end, assert_rows_were_seen, replies, stands, times, tools};
 
 fn launched(change: impl FnOnce(&mut Launch, &mut AgentSpec)) -> (Invocation, Box<dyn Protocol>) {
     super::replayed::launched(Runtime::Claude, change)
@@ -87,6 +90,45 @@ fn a_message_in_mid_turn_is_answered_in_the_same_turn() {
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("second ok")));
 }
 
+/// The CLI says nothing of what it reads: it has handed it over when the model's next message follows a tool's result or a
+/// turn's beginning.
+#[test]
+fn a_message_is_delivered_when_the_model_answers_what_it_was_part_of() {
+    let lines: Vec<&str> = transcript!("stdin-steer").1.lines().collect();
+    let is = |line: &str, word: &str| line.contains(&format!("\"type\":\"{word}\""));
+    let result = lines.iter().position(|line| is(line, "tool_result")).expect("a tool answers");
+    let call = lines.iter().position(|line| is(line, "tool_use")).expect("a tool is called");
+    let answer = (result..lines.len()).find(|at| is(lines[*at], "assistant")).expect("it goes on");
+    assert!(call < result && result < answer);
+    let end = |written: usize, until: usize| {
+        let (_, mut claude) = launched(|_, _| ());
+        let mut happened = Vec::new();
+        for (at, line) in lines[..until].iter().enumerate() {
+            if at == written {
+                claude.written(WorkId(3));
+            }
+            claude.line(line.as_bytes(), &mut happened);
+        }
+        times(&happened, &Happening::Steered { work: WorkId(3) })
+    };
+    assert_eq!(end(call + 1, answer), 0, "the tool's result alone says nothing of the model");
+    assert_eq!(end(call + 1, answer + 1), 1);
+    assert_eq!(end(call + 1, lines.len()), 1, "once");
+    // It came while the model spoke: what the model says then is no answer to it.
+    assert_eq!(end(answer, lines.len()), 0);
+    // Another turn begins with it.
+    let (_, mut claude) = launched(|_, _| ());
+    let mut happened = Vec::new();
+    let answer =
+        r#"{"type":"assistant","message":{"id":"m-9","model":"m","content":[{"type":"text","text":"yes"}]}}"#;
+    let helper = answer.replace("m-9", "m-8").replacen('{', r#"{"parent_tool_use_id":"t","#, 1);
+    claude.written(WorkId(3));
+    for (line, delivered) in [(INIT, 0), (helper.as_str(), 0), (answer, 1), (answer, 1)] {
+        claude.line(line.as_bytes(), &mut happened);
+        assert_eq!(times(&happened, &Happening::Steered { work: WorkId(3) }), delivered, "{line}");
+    }
+}
+
 #[test]
 fn after_an_interrupt_the_next_turn_decides() {
     let (happened, outcome) = replay(transcript!("stdin-interrupt").1);
@@ -132,6 +174,51 @@ fn a_denied_tool_does_not_make_a_success_a_failure() {
     assert_eq!(replay(transcript!("stdin-perm-deny").1).1.category, Category::Success);
 }
 
+/// Rows that no recorded run has: what they look for is the CLI's own source and the API's documentation.
+const UNSEEN: &[(Field, &str)] = &[
+    (Field::Subtype, "error_max_structured_output_retries"),
+    (Field::ApiError, "prompt_too_long"),
+    (Field::ErrorType, "billing_error"),
+    (Field::ErrorType, "permission_error"),
+    (Field::Status, "402"),
+    (Field::Status, "403"),
+    (Field::Status, "413"),
+    (Field::Status, "422"),
+    (Field::Text, "not logged in"),
+    (Field::Text, "failed to authenticate"),
+    (Field::Text, "usage limit reached"),
+    (Field::Text, "cannot be used with root/sudo privileges"),
+];
+
+#[test]
+fn every_row_of_the_table_was_seen_or_is_marked() {
+    let runs = [
+        transcript!("401"),
+        transcript!("404-model"),
+        transcript!("429"),
+        transcript!("500"),
+        transcript!("529"),
+        transcript!("cut"),
+        transcript!("credit"),
+        transcript!("ctx"),
+        transcript!("max-tokens"),
+        transcript!("max-budget"),
+        transcript!("max-turns"),
+        transcript!("oauth-usage-limit"),
+        transcript!("stdin-interrupt"),
+    ];
+    assert_rows_were_seen(TABLE, UNSEEN, &runs.map(|(_, lines)| lines), |field, value, run| match field {
+        Field::Subtype => stands(run, value, &[r#""subtype":"{}""#]),
+        Field::TerminalReason => stands(run, value, &[r#""terminal_reason":"{}""#]),
+        Field::ApiError => stands(run, value, &[r#""api_error":"{}""#]),
+        Field::AssistantError => stands(run, value, &[r#""error":"{}""#]),
+        Field::Status => stands(run, value, &[r#""api_error_status":{},"#, r#""api_error_status":{}}"#]),
+        Field::ErrorType => stands(run, value, &[r#""api_error_type":"{}""#]),
+        Field::Limit => stands(run, value, &[r#""rate_limit_info":{"status":"{}""#]),
+        Field::Text => run.to_lowercase().contains(value),
+    });
+}
+
 /// What was not seen but may come: one field each, and an API that says it in words alone.
 #[test]
 fn failures_are_known_by_any_one_field() {
@@ -150,16 +237,70 @@ fn failures_are_known_by_any_one_field() {
         (r#""subtype":"error_during_execution","errors":["boom"]"#, Transient),
         (r#""result":"Not logged in · Please run /login""#, Auth),
         (r#""result":"something nobody has ever seen""#, Transient),
-        (r#""result":{"an":"object"},"errors":"no list""#, Transient),
     ];
     for (fields, category) in table {
         let outcome = replay(&format!(r#"{{{fields},"is_error":true,"type":"result"}}"#)).1;
-        let malformed = fields.contains("no list");
-        // A field of another shape than ever costs the line; the process is then judged by its exit.
-        assert_eq!(outcome.category, if malformed { Category::Crash } else { category }, "{fields}");
+        assert_eq!(outcome.category, category, "{fields}");
+    }
+    for (errors, said) in
+        [(r#"["a",7,"b"]"#, "a; b"), (r#""no list""#, "no list"), ("{}", "error_during_execution")]
+    {
+        let line = format!(
+            r#"{{"type":"result","is_error":true,"subtype":"error_during_execution","errors":{errors}}}"#
+        );
+        assert_eq!(replay(&line).1.detail.to_string(), said, "{errors}");
     }
     let unknown = replay(r#"{"type":"result","is_error":true,"result":"something\n nobody has seen"}"#).1;
-    assert_eq!(unknown.detail, "something nobody has seen");
+    assert_eq!((unknown.unknown, unknown.detail.to_string().as_str()), (true, "something nobody has seen"));
+    let fields = r#""subtype":"success","api_error_status":418,"api_error_type":"teapot_error","api_error":"too_hot","terminal_reason":"api_error""#;
+    let unknown = replay(&format!(r#"{{"type":"result","is_error":true,"result":"No coffee.",{fields}}}"#)).1;
+    assert!(unknown.unknown && unknown.category == Transient);
+    insta::assert_snapshot!(unknown.detail, @"No coffee. (status 418, type teapot_error, api_error too_hot, terminal_reason api_error, subtype success)");
+    assert!(!replay(transcript!("500").1).1.unknown, "that is a transient one, and known");
+}
+
+/// Each field of each line of sessions that were seen, as something else than ever: the session is a success all the same.
+#[test]
+fn a_field_of_another_shape_costs_itself_alone() {
+    let odd =
+        [json!(null), json!(7), json!(-1.5), json!(true), json!("text"), json!([1, {}]), json!({"a": [{}]})];
+    for (name, lines) in [transcript!("ok"), transcript!("oauth-usage-warn")] {
+        let lines: Vec<Value> =
+            lines.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
+        let mut places: Vec<(usize, String)> = Vec::new();
+        for (index, line) in lines.iter().enumerate() {
+            members(line, "", &mut |at| places.push((index, at)));
+        }
+        assert!(places.iter().any(|(_, at)| at.starts_with("/modelUsage/")), "{name}: {places:?}");
+        for (index, at) in places {
+            for odd in &odd {
+                let mut changed = lines.clone();
+                *changed[index].pointer_mut(&at).expect("it is there") = odd.clone();
+                let text: Vec<String> = changed.iter().map(Value::to_string).collect();
+                let (happened, outcome) = replay(&text.join("\n"));
+                // These say what the line is, and that it failed.
+                if at == "/type" || (at == "/is_error" && *odd == json!(true)) {
+                    continue;
+                }
+                assert_eq!(times(&happened, &Happening::Malformed), 0, "{name} {index}{at}: {odd}");
+                assert_eq!(outcome.category, Category::Success, "{name} {index}{at}: {odd}");
+            }
+        }
+    }
+}
+
+/// Every member of every object, as a JSON pointer.
+fn members(value: &Value, at: &str, tell: &mut impl FnMut(String)) {
+    let inner: Vec<(String, &Value)> = match value {
+        Value::Object(object) => object.iter().map(|(name, value)| (name.clone(), value)).collect(),
+        Value::Array(list) => list.iter().enumerate().map(|(n, value)| (n.to_string(), value)).collect(),
+        _ => Vec::new(),
+    };
+    for (name, value) in inner {
+        let at = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+        members(value, &at, tell);
+        tell(at);
+    }
 }
 
 #[test]
@@ -187,7 +328,8 @@ fn bad_lines_are_counted_and_nothing_else() {
         ("{\"type\":\"assistant\"", 1),
         ("[1,2]", 1),
         ("{}", 1),
-        ("{\"type\":\"assistant\",\"message\":\"text\"}", 1),
+        ("{\"type\":\"assistant\",\"message\":\"text\"}", 0),
+        ("{\"type\":\"user\",\"message\":{\"content\":[7,{\"type\":\"tool_result\"},null]}}", 0),
         ("\u{feff}{\"type\":\"system\"}", 1),
         ("   ", 0),
         ("{\"type\":\"assistant\"}", 0),
@@ -208,7 +350,7 @@ fn the_command_line_follows_the_spec() {
         let (invocation, _) = launched(change);
         format!("{} {}", invocation.program, invocation.arguments.join(" "))
     };
-    insta::assert_snapshot!(line(|_, _| ()), @"claude -p --input-format stream-json --output-format stream-json --verbose --permission-mode acceptEdits");
+    insta::assert_snapshot!(line(|_, _| ()), @r#"claude -p --input-format stream-json --output-format stream-json --verbose --permission-mode acceptEdits --permission-prompt-tool stdio --settings {"permissions":{"ask":["Bash(git push:*)","Bash(rm:*)","Bash(sudo:*)","Bash(doas:*)","Bash(su:*)","Bash(sh:*)","Bash(bash:*)","Bash(zsh:*)","Bash(dash:*)","Bash(xargs:*)","Bash(psql:*)","Bash(mysql:*)","Bash(mariadb:*)","Bash(sqlite3:*)"]}}"#);
     insta::assert_snapshot!(line(|launch, spec| {
         launch.conversation = Some("c-1".to_owned());
         spec.command = vec!["/opt/claude".to_owned(), "--debug".to_owned()];
@@ -217,14 +359,13 @@ fn the_command_line_follows_the_spec() {
         spec.max_budget_usd = 1.5;
         spec.instructions = "Be kind.".to_owned();
         spec.permissions = Permissions::ReadOnly;
-    }), @"/opt/claude --debug -p --input-format stream-json --output-format stream-json --verbose --model opus --max-turns 3 --max-budget-usd 1.5 --append-system-prompt Be kind. --disallowedTools Edit,MultiEdit,Write,NotebookEdit --permission-mode default --resume c-1");
+    }), @r#"/opt/claude --debug -p --input-format stream-json --output-format stream-json --verbose --model opus --max-turns 3 --max-budget-usd 1.5 --append-system-prompt Be kind. --disallowedTools Edit,MultiEdit,Write,NotebookEdit --permission-mode default --permission-prompt-tool stdio --settings {"permissions":{"ask":["Bash(git push:*)","Bash(rm:*)","Bash(sudo:*)","Bash(doas:*)","Bash(su:*)","Bash(sh:*)","Bash(bash:*)","Bash(zsh:*)","Bash(dash:*)","Bash(xargs:*)","Bash(psql:*)","Bash(mysql:*)","Bash(mariadb:*)","Bash(sqlite3:*)"]}} --resume c-1"#);
     let (invocation, _) = launched(|_, spec| {
         spec.permissions = Permissions::Full;
         spec.env.insert("DISABLE_TELEMETRY".to_owned(), "0".to_owned());
     });
-    assert!(
-        invocation.arguments.ends_with(&["--permission-mode".to_owned(), "bypassPermissions".to_owned()])
-    );
+    // It asks, so that what is always asked can be told apart, and is answered by herder.
+    assert!(invocation.arguments.windows(2).any(|pair| pair == ["--permission-mode", "default"]));
     assert_eq!(invocation.environment.get("DISABLE_TELEMETRY").map(String::as_str), Some("0"));
     assert_eq!(invocation.environment.get("DISABLE_AUTOUPDATER").map(String::as_str), Some("1"));
 }
@@ -235,9 +376,71 @@ fn what_is_written_is_one_line_of_json_each() {
     let prompt = claude.prompt("two\nlines \u{2028} \"quoted\"");
     assert!(!prompt.close);
     let Steering::Written(steer) = claude.steer(WorkId(1), "x\r\ny") else { panic!("claude can") };
-    let lines = [prompt.bytes, steer, claude.interrupt().expect("claude can")];
+    let prompt = String::from_utf8(prompt.bytes).expect("UTF-8");
+    let (watch, prompt) = prompt.split_once('\n').expect("two lines");
+    insta::assert_snapshot!(watch, @r#"{"request":{"hooks":{"PreToolUse":[{"hookCallbackIds":["always-asked"],"matcher":"^(Bash|mcp__.*)$"}]},"subtype":"initialize"},"request_id":"herder-0","type":"control_request"}"#);
+    let lines = [prompt.as_bytes().to_vec(), steer, claude.interrupt().expect("claude can")];
     for line in &lines {
         as_line(line);
     }
     insta::assert_snapshot!(String::from_utf8_lossy(&lines[2]).trim_end(), @r#"{"request":{"subtype":"interrupt"},"request_id":"herder-1","type":"control_request"}"#);
+}
+
+fn request(subtype: &str, fields: serde_json::Value) -> String {
+    let mut request = fields;
+    request["subtype"] = json!(subtype);
+    json!({ "type": "control_request", "request_id": "r", "request": request }).to_string()
+}
+
+/// What is answered at once to one request, and whether a person is asked.
+fn answered(
+    line: &str,
+    change: impl FnOnce(&mut Launch, &mut AgentSpec),
+) -> (Option<serde_json::Value>, bool) {
+    let (_, mut claude) = launched(change);
+    let mut happened = Vec::new();
+    claude.line(line.as_bytes(), &mut happened);
+    let asked = happened.iter().any(|it| matches!(it, Happening::Asked { .. }));
+    (replies(&mut happened).pop().map(|mut reply| reply["response"]["response"].take()), asked)
+}
+
+#[test]
+fn what_is_always_asked_is_asked_whatever_the_rules_of_the_cli_say() {
+    let told = |tool: &str, input: serde_json::Value| {
+        let call =
+            json!({ "callback_id": "always-asked", "input": { "tool_name": tool, "tool_input": input } });
+        let always_ask = vec![AskPattern::new("terraform").expect("a pattern")];
+        let line = request("hook_callback", call);
+        let (answer, asked) = answered(&line, |launch, _| launch.always_ask = always_ask);
+        assert!(!asked, "the CLI asks, if it is to");
+        answer.expect("the CLI waits for it")["hookSpecificOutput"]["permissionDecision"] == "ask"
+    };
+    for (command, asked) in [
+        ("git -C . push", true),
+        ("/bin/rm -r x", true),
+        ("env git push", true),
+        ("terraform apply", true),
+        ("git status", false),
+        ("rm x", false),
+    ] {
+        assert_eq!(told("Bash", json!({ "command": command })), asked, "{command}");
+    }
+    assert!(told("mcp__db__query", json!({ "sql": "drop table x" })));
+    assert!(told("mcp__herder", json!({ "sql": "drop table x" })), "a server of another name");
+    assert!(!told("mcp__herder__irc_send", json!({ "text": "sudo make me a sandwich" })));
+    assert!(!told("", json!(null)));
+}
+
+#[test]
+fn an_edit_is_answered_where_it_lands() {
+    let place = tempfile::tempdir().expect("a folder");
+    let work = place.path().join("work");
+    std::fs::create_dir_all(&work).expect("a folder");
+    std::os::unix::fs::symlink(place.path(), work.join("docs")).expect("linked");
+    for (path, allowed) in [("a.rs", true), ("docs/authorized_keys", false), (".git/config", false)] {
+        let input = json!({ "file_path": work.join(path), "content": "x" });
+        let line = request("can_use_tool", json!({ "tool_name": "Write", "input": input }));
+        let (answer, asked) = answered(&line, |_, spec| spec.workspace = work.clone());
+        assert_eq!((answer.is_some(), asked), (allowed, !allowed), "{path}");
+    }
 }

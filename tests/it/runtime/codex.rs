@@ -1,7 +1,6 @@
 //! Runtime `codex` with scripted app servers in a few lines of Python.
 
 use super::*;
-use herder::core::spec::Autonomy;
 
 /// A scripted server: `body` runs once the turn is asked for.
 fn codex(body: &str, workspace: &Path) -> Launch {
@@ -105,24 +104,46 @@ async fn an_interrupt_leaves_nothing_running_not_even_the_shell_it_forgets() {
 }
 
 #[tokio::test]
-async fn a_question_is_answered_and_the_channel_hears_of_a_no_for_want_of_a_person() {
+async fn every_question_waits_for_its_answer_and_no_clock_runs_meanwhile() {
     let folder = tempfile::tempdir().expect("a folder");
-    // Asked twice for the same and for twenty more: the channel is spared most of it.
     let body = "answers = []\n\
-                for n in [0, 0] + list(range(1, 21)):\n    \
-                    say(id=n, method='item/commandExecution/requestApproval', params=dict(command='rm %d' % n))\n    \
+                for n in range(3):\n    \
+                    say(id=n, method='item/commandExecution/requestApproval', params=dict(command='make %d' % n))\n    \
                     answers.append(read()['result']['decision'])\n\
-                item('agentMessage', text=' '.join(sorted(set(answers)))); done()";
-    for (autonomy, answer, said) in
-        [(Autonomy::Human, "decline", 10), (Autonomy::Strict, "decline", 0), (Autonomy::Full, "accept", 0)]
-    {
-        let mut what = codex(body, folder.path());
-        edit(&mut what, |spec| spec.autonomy = autonomy);
-        let (outcome, signals, _) = run(what).await;
-        assert_eq!(outcome.text.as_deref(), Some(answer), "{autonomy:?}: {outcome:?}");
-        let denied = signals.iter().filter(|signal| matches!(signal, Signal::Denied { .. })).count();
-        assert_eq!(denied, said, "{autonomy:?}");
+                item('agentMessage', text=' '.join(answers)); done()";
+    for (allow, answers) in [(true, "accept accept accept"), (false, "decline decline decline")] {
+        let (outcome, asked) = run_answering(codex(body, folder.path()), allow).await;
+        assert_eq!(outcome.text.as_deref(), Some(answers), "{outcome:?}");
+        assert_eq!(asked, ["make 0", "make 1", "make 2"]);
     }
+    // Far longer than the session may be silent, or take, while a person thinks.
+    let mut what = codex(body, folder.path());
+    what.clocks.silence = Duration::from_millis(300);
+    what.clocks.beat = Duration::from_millis(100);
+    let mut running = Running::start(what);
+    running.spawned().await;
+    running.order(Order::Go).await;
+    let mut asked = 0;
+    let outcome = loop {
+        match running.signal().await.expect("it ends with its outcome") {
+            Signal::Asked { key, .. } => {
+                let beats = running.beats;
+                asked += 1;
+                while asked == 1 && running.beats < beats + 10 {
+                    let report = tokio::time::timeout(PATIENCE, running.driver.reports.recv()).await;
+                    match report.expect("it beats on").expect("it lives") {
+                        Report::Beat => running.beats += 1,
+                        Report::Signal(signal) => panic!("nothing happens while it waits: {signal:?}"),
+                        Report::Words(_) | Report::NotTaken { .. } => {}
+                    }
+                }
+                running.order(Order::Answer { key, allow: true }).await;
+            }
+            Signal::Ended { outcome, .. } => break outcome,
+            _ => {}
+        }
+    };
+    assert_eq!(outcome.category, Category::Success, "{outcome:?}");
 }
 
 #[tokio::test]
@@ -175,5 +196,5 @@ async fn a_server_of_another_protocol_is_a_permanent_failure_with_a_sentence() {
     let script = "import json,sys\nfor line in sys.stdin:\n    asked = json.loads(line)\n    if 'id' in asked: print(json.dumps(dict(id=asked['id'], result={})), flush=True)";
     let (outcome, ..) = run(program(script, folder.path())).await;
     assert_eq!(outcome.category, Category::Permanent);
-    assert!(outcome.detail.starts_with("codex opened no conversation"), "{}", outcome.detail);
+    assert!(outcome.detail.to_string().starts_with("the agent opened no conversation"), "{}", outcome.detail);
 }

@@ -19,7 +19,16 @@ fn launched(change: impl FnOnce(&mut Launch, &mut AgentSpec)) -> (Invocation, Bo
     super::replayed::launched(Runtime::Codex, change)
 }
 
+/// Every request for permission that waits is answered with a no.
 fn replay(transcript: &str, change: impl FnOnce(&mut Launch, &mut AgentSpec)) -> Replayed {
+    replay_answering(transcript, change, false)
+}
+
+fn replay_answering(
+    transcript: &str,
+    change: impl FnOnce(&mut Launch, &mut AgentSpec),
+    allow: bool,
+) -> Replayed {
     let (_, mut codex) = launched(change);
     let mut happened = Vec::new();
     let mut written: Vec<Value> = vec![as_line(&codex.prompt("say hi").bytes)];
@@ -42,6 +51,7 @@ fn replay(transcript: &str, change: impl FnOnce(&mut Launch, &mut AgentSpec)) ->
             // What else was written then is what the driver writes by itself.
             _ => {}
         }
+        written.extend(super::replayed::answer_asked(&mut *codex, &happened, allow));
         written.extend(replies(&mut happened));
     }
     let outcome = codex.outcome(Some(Exit::Code(0)), &Tail::default());
@@ -225,7 +235,7 @@ fn a_limit_that_is_slept_through_is_known_while_it_is() {
     let replayed = replay(&until, |_, _| ());
     let last = replayed.stalled.last().cloned().flatten().expect("it waits for a limit");
     assert_eq!(last.category, Category::RateLimit);
-    assert!(last.detail.contains("429 Too Many Requests"), "{}", last.detail);
+    assert!(last.detail.to_string().contains("429 Too Many Requests"), "{}", last.detail);
     // A cut that is tried again is no limit.
     assert!(replay(seen("cut"), |_, _| ()).stalled.iter().all(Option::is_none));
     assert_eq!(replay(seen("429-retry-after"), |_, _| ()).stalled.last(), Some(&None), "the turn is over");
@@ -285,6 +295,6 @@ fn the_command_line_and_the_opening_follow_the_spec() {
         spec.model = "gpt-5".to_owned();
         spec.instructions = "Be kind.".to_owned();
         spec.permissions = Permissions::Full;
-    }), @r#"{"id":2,"jsonrpc":"2.0","method":"thread/resume","params":{"approvalPolicy":"on-request","config":{"features":{"unbounded_connection_retries":false}},"cwd":"/srv/agent/work","developerInstructions":"Be kind.","excludeTurns":true,"model":"gpt-5","sandbox":"danger-full-access","threadId":"c-1"}}"#);
+    }), @r#"{"id":2,"jsonrpc":"2.0","method":"thread/resume","params":{"approvalPolicy":"untrusted","config":{"features":{"unbounded_connection_retries":false}},"cwd":"/srv/agent/work","developerInstructions":"Be kind.","excludeTurns":true,"model":"gpt-5","sandbox":"danger-full-access","threadId":"c-1"}}"#);
     insta::assert_snapshot!(replay("", |_, _| ()).written[0].to_string(), @r#"{"id":1,"jsonrpc":"2.0","method":"initialize","params":{"capabilities":{"experimentalApi":false},"clientInfo":{"name":"herder","title":"herder","version":"0.1.0"}}}"#);
 }

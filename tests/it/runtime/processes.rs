@@ -37,7 +37,7 @@ async fn stop_the_forker(trees: ProcessTrees) {
     running.order(Order::Stop).await;
     let (outcome, survivors) = running.ended().await;
     assert!(survivors.is_empty(), "{survivors:?}");
-    assert_eq!(outcome.category, Category::Interrupted);
+    assert_eq!((outcome.category, outcome.ended), (Category::Interrupted, 5));
     assert!(!members.iter().any(|member| lives(*member)) && !lives(root));
 }
 
@@ -184,8 +184,9 @@ async fn what_cannot_be_ended_is_reported() {
     let spark = AgentName::new("spark").expect("a good name");
     let ended = orphans::end(&table, "", &[bereft(&spark, record)], Duration::ZERO).await;
     let survivors = vec![leaf.pid];
-    let beside = [(spark, survivors.clone())].into();
-    assert_eq!(ended, orphans::Ended { ended: Vec::new(), survivors, beside });
+    let remains = orphans::Remains { ended: 0, survivors: survivors.clone() };
+    let by_agent = [(spark, remains)].into();
+    assert_eq!(ended, orphans::Ended { ended: Vec::new(), survivors, by_agent });
 }
 
 #[tokio::test]
@@ -280,6 +281,10 @@ async fn what_a_killed_herder_left_is_ended_and_nothing_else() {
     let ended = orphans::end(&trees, &prefix, &recorded, Duration::from_millis(200)).await;
     assert_eq!((ended.ended.len(), ended.survivors.len()), (5, 0), "{ended:?}");
     assert!(ended.ended.contains(&record.pid));
+    assert_eq!(
+        ended.by_agent,
+        [(spark.clone(), orphans::Remains { ended: 5, survivors: Vec::new() })].into()
+    );
     assert!(lives(other_id), "another herder's agents are left alone");
     let again = orphans::end(&trees, &prefix, &recorded, Duration::from_millis(200)).await;
     assert_eq!(again, orphans::Ended::default());

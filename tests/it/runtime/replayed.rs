@@ -25,11 +25,14 @@ pub(super) fn launched(
     let mut spec = AgentSpec::new(agent.clone(), runtime, "/srv/agent/work".into());
     let second = Duration::from_secs(1);
     let mut launch = Launch {
+        always_ask: Vec::new(),
         agent,
         session: SessionId(1),
         spec: Arc::new(spec.clone()),
         prompt: String::new(),
         conversation: None,
+        look: false,
+        state: None,
         conversed: herder::core::outcome::Usage::default(),
         marker: "j/spark/1".to_owned(),
         tools: None,
@@ -76,17 +79,57 @@ pub(super) fn tools(happened: &[Happening]) -> Vec<&str> {
         .collect()
 }
 
-/// What a person was to be asked and was not.
-pub(super) fn denied(happened: &[Happening]) -> Option<String> {
+/// What was asked of people first.
+pub(super) fn asked(happened: &[Happening]) -> Option<String> {
     happened.iter().find_map(|happening| match happening {
-        Happening::Denied { what } => Some(what.clone()),
+        Happening::Asked { command, .. } => Some(command.clone()),
         _ => None,
     })
+}
+
+/// Whether what was asked of people first was known by a name alone.
+pub(super) fn asked_vaguely(happened: &[Happening]) -> Option<bool> {
+    happened.iter().find_map(|happening| match happening {
+        Happening::Asked { vague, .. } => Some(*vague),
+        _ => None,
+    })
+}
+
+/// Answers every request for permission that waits.
+pub(super) fn answer_asked(protocol: &mut dyn Protocol, happened: &[Happening], allow: bool) -> Vec<Value> {
+    let answer = |happening: &Happening| match happening {
+        Happening::Asked { key, .. } => protocol.answer(*key, allow).map(|line| as_line(&line)),
+        _ => None,
+    };
+    happened.iter().filter_map(answer).collect()
 }
 
 /// How often this happened.
 pub(super) fn times(happened: &[Happening], wanted: &Happening) -> usize {
     happened.iter().filter(|happening| *happening == wanted).count()
+}
+
+/// Checks a table of failures against recorded runs: what a row looks for stands in one of them, or the row is one of
+/// `unseen`, which none of them has. So that a word which nobody says is noticed.
+pub(super) fn assert_rows_were_seen<F: Copy + PartialEq + std::fmt::Debug>(
+    table: &[(F, &str, Category)],
+    unseen: &[(F, &str)],
+    runs: &[&str],
+    stands_in: impl Fn(F, &str, &str) -> bool,
+) {
+    let was_seen = |field, value: &str| runs.iter().any(|run| stands_in(field, value, run));
+    for (field, value, category) in table {
+        let (seen, marked) = (was_seen(*field, value), unseen.contains(&(*field, *value)));
+        assert!(seen != marked, "{field:?} {value:?} {category:?}: seen {seen}, marked as unseen {marked}");
+    }
+    for marked in unseen {
+        assert!(table.iter().any(|(field, value, _)| (*field, *value) == *marked), "{marked:?} is no row");
+    }
+}
+
+/// Whether one of these stands in a run, `{}` being the value.
+pub(super) fn stands(run: &str, value: &str, forms: &[&str]) -> bool {
+    forms.iter().any(|form| run.contains(&form.replacen("{}", value, 1)))
 }
 
 /// Checks an end that was seen: its class, its words, and what goes before every end.
@@ -97,7 +140,7 @@ pub(super) fn assert_end(
     detail: &str,
 ) {
     assert_eq!(outcome.category, category, "{name}: {outcome:?}");
-    assert!(outcome.detail.starts_with(detail), "{name}: {}", outcome.detail);
+    assert!(outcome.detail.to_string().starts_with(detail), "{name}: {}", outcome.detail);
     assert!(!happened.contains(&Happening::Malformed), "{name}");
     assert!(happened.contains(&Happening::TurnEnded), "{name}");
     let named = happened.iter().any(|h| matches!(h, Happening::Ready { conversation: Some(_) }));

@@ -8,7 +8,9 @@ use std::path::Path;
 use herder::core::id::AgentName;
 use herder::core::spec::AgentSpec;
 
+use crate::acp_cli::{gemini, opencode};
 use crate::agent_rig::model_api::{ANSWER, ModelApi, Scenario};
+use crate::matrix::{Feature, shows};
 use crate::stage::Scene;
 use crate::{claude_cli, codex_cli};
 
@@ -22,10 +24,16 @@ type Maker = fn(&ModelApi, &Path) -> AgentSpec;
 const WAITS: Scenario =
     Scenario::Herder { tool: "irc_read", arguments: r##"{"channel":"#work","wait_seconds":25}"## };
 
+/// Fails unless the matrix says that herder's tools are the agent's.
+fn has_tools(spec: AgentSpec) -> AgentSpec {
+    shows(&spec, Feature::Tools, true);
+    spec
+}
+
 /// A scene with an agent at work for a model that behaves like `scenario`.
 async fn at_work(scenario: Scenario, make: Maker) -> (Scene, ModelApi) {
     let api = ModelApi::start(scenario).await;
-    let mut scene = Scene::open("alice", &["#spark", "#work"], |dir| vec![make(&api, dir)]).await;
+    let mut scene = Scene::open("alice", &["#spark", "#work"], |dir| vec![has_tools(make(&api, dir))]).await;
     scene.person.say("#spark", "look around").await;
     (scene, api)
 }
@@ -92,6 +100,28 @@ async fn words_of_the_model(make: Maker) {
     scene.close().await;
 }
 
+const ASKS: Scenario = Scenario::Herder { tool: "irc_ask", arguments: r#"{"question":"Red or blue?"}"# };
+
+/// The model asks people, and its next request has the answer.
+async fn a_question_to_people(make: Maker) {
+    let (mut scene, api) = at_work(ASKS, make).await;
+    scene.person.hears("#spark", "Red or blue?").await;
+    scene.person.say("#spark", "blue, please").await;
+    scene.person.hears("#spark", ANSWER).await;
+    let last = api.last();
+    assert!(last.contains("alice (demo) answered question") && last.contains("blue, please"), "{last}");
+    scene.close().await;
+}
+
+/// Nobody answers: the call comes back before the CLI loses patience, and says how to go on waiting.
+async fn a_question_that_nobody_answers(make: Maker) {
+    let (mut scene, api) = at_work(ASKS, make).await;
+    scene.person.hears("#spark", ANSWER).await;
+    let last = api.last();
+    assert!(last.contains("Nobody has answered question"), "{last}");
+    scene.close().await;
+}
+
 fn claude(api: &ModelApi, dir: &Path) -> AgentSpec {
     let mut spec = claude_cli::agent(api, dir);
     // So that the shell is used without a question; herder's tools need no such thing.
@@ -132,4 +162,64 @@ fn codex_is_whispered_to_in_mid_turn() {
 #[test]
 fn codex_speaks() {
     alone("codex_speaks", || words_of_the_model(codex_cli::agent));
+}
+
+#[test]
+fn claude_asks_people() {
+    alone("claude_asks_people", || a_question_to_people(claude_cli::agent));
+}
+
+#[test]
+fn claude_waits_in_slices() {
+    alone("claude_waits_in_slices", || a_question_that_nobody_answers(claude_cli::agent));
+}
+
+#[test]
+fn codex_asks_people() {
+    alone("codex_asks_people", || a_question_to_people(codex_cli::agent));
+}
+
+#[test]
+fn codex_waits_in_slices() {
+    alone("codex_waits_in_slices", || a_question_that_nobody_answers(codex_cli::agent));
+}
+
+#[test]
+fn gemini_is_whispered_to_with_a_result() {
+    alone("gemini_is_whispered_to_with_a_result", || a_whisper_in_a_result(gemini::agent));
+}
+
+#[test]
+fn gemini_speaks() {
+    alone("gemini_speaks", || words_of_the_model(gemini::agent));
+}
+
+#[test]
+fn gemini_asks_people() {
+    alone("gemini_asks_people", || a_question_to_people(gemini::agent));
+}
+
+#[test]
+fn gemini_waits_in_slices() {
+    alone("gemini_waits_in_slices", || a_question_that_nobody_answers(gemini::agent));
+}
+
+#[test]
+fn opencode_is_whispered_to_with_a_result() {
+    alone("opencode_is_whispered_to_with_a_result", || a_whisper_in_a_result(opencode::agent));
+}
+
+#[test]
+fn opencode_speaks() {
+    alone("opencode_speaks", || words_of_the_model(opencode::agent));
+}
+
+#[test]
+fn opencode_asks_people() {
+    alone("opencode_asks_people", || a_question_to_people(opencode::agent));
+}
+
+#[test]
+fn opencode_waits_in_slices() {
+    alone("opencode_waits_in_slices", || a_question_that_nobody_answers(opencode::agent));
 }

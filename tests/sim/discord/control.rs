@@ -164,6 +164,11 @@ impl Discord {
         self.shared.with(|state| state.limits.topics_are_free = true);
     }
 
+    /// The Message Content intent is switched off in the developer portal; sessions that have it go on.
+    pub(crate) fn takes_content_away(&self) {
+        self.shared.with(|state| state.bot.privileged &= !super::gateway::MESSAGE_CONTENT);
+    }
+
     /// The bot's token is no longer valid: another one was made in the developer portal.
     pub(crate) fn changes_token(&self, token: &str) {
         self.shared.with(|state| token.clone_into(&mut state.bot.token));
@@ -199,6 +204,30 @@ impl Discord {
             let guild = state.guild_create_json();
             state.tell_guild("GUILD_CREATE", super::gateway::GUILDS, &guild);
         });
+    }
+
+    /// The bot is thrown out of the guild; its commands go with it.
+    pub(crate) fn throws_bot_out(&self) {
+        self.shared.with(|state| {
+            let gone = serde_json::json!({ "id": state.guild.id.to_string() });
+            state.tell_guild("GUILD_DELETE", super::gateway::GUILDS, &gone);
+            state.guild.members.remove(&state.bot.id);
+            state.commands.clear();
+        });
+    }
+
+    /// The bot is invited, as with herder's invite link.
+    pub(crate) fn invites_bot(&self) {
+        self.shared.with(|state| {
+            let member = Member { roles: vec![state.bot.role], nick: None, joined: state.now() };
+            state.guild.members.insert(state.bot.id, member);
+        });
+        self.brings_guild();
+    }
+
+    /// Somebody takes a command of the bot's away, as another program with its token can.
+    pub(crate) fn loses_command(&self, name: &str) {
+        self.shared.with(|state| state.commands.retain(|command| command.name() != name));
     }
 
     pub(crate) fn renames_role(&self, id: Id, name: &str) {
@@ -387,6 +416,11 @@ impl GatewayControl {
     /// How many connections were taken so far.
     pub(crate) fn connections(&self) -> u32 {
         self.shared.look(|state| state.gateway.connections)
+    }
+
+    /// How many logins and resumes were accepted so far: it changes whenever a link is there again.
+    pub(crate) fn links(&self) -> u32 {
+        self.shared.look(|state| state.gateway.identifies + state.gateway.resumes)
     }
 
     /// Waits until no session has a connection.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use super::refusal::Refusal;
 
 /// Whether a request takes effect before its answer is lost.
@@ -34,11 +36,28 @@ pub(crate) struct Fault {
     route: String,
     skip: u32,
     times: u32,
+    gate: Option<Gate>,
+}
+
+/// Keeps answers back until it is opened.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Gate(CancellationToken);
+
+impl Gate {
+    /// From now on nothing is kept back.
+    pub(crate) fn opens(&self) {
+        self.0.cancel();
+    }
+
+    /// Returns once it is open.
+    pub(crate) async fn passed(&self) {
+        self.0.cancelled().await;
+    }
 }
 
 impl Fault {
     fn new(kind: Kind) -> Self {
-        Self { kind, route: String::new(), skip: 0, times: 1 }
+        Self { kind, route: String::new(), skip: 0, times: 1, gate: None }
     }
 
     /// 429 for this bot on this route.
@@ -59,6 +78,11 @@ impl Fault {
     /// The effect comes at once, the answer only after this.
     pub(crate) fn slow(answer: Duration) -> Self {
         Self::new(Kind::Slow(answer))
+    }
+
+    /// The effect comes at once, the answer only when the gate is open.
+    pub(crate) fn held(gate: &Gate) -> Self {
+        Self::slow(Duration::ZERO).until(gate)
     }
 
     /// The connection ends without an answer.
@@ -104,9 +128,31 @@ impl Fault {
         self
     }
 
+    /// What goes wrong does so only when the gate is open; the effect, if it has one, comes at once.
+    pub(crate) fn until(mut self, gate: &Gate) -> Self {
+        self.gate = Some(gate.clone());
+        self
+    }
+
     /// Until it is lifted.
     pub(crate) fn always(self) -> Self {
         self.times(u32::MAX)
+    }
+}
+
+/// What goes wrong with one request.
+#[derive(Debug, Clone)]
+pub(crate) struct Blow {
+    pub(crate) kind: Kind,
+    gate: Option<Gate>,
+}
+
+impl Blow {
+    /// Returns when the answer may go.
+    pub(crate) async fn allowed(&self) {
+        if let Some(gate) = &self.gate {
+            gate.passed().await;
+        }
     }
 }
 
@@ -132,6 +178,11 @@ impl Injected {
         }
         self.struck += 1;
         true
+    }
+
+    /// What it does to a request.
+    pub(crate) fn blow(&self) -> Blow {
+        Blow { kind: self.fault.kind.clone(), gate: self.fault.gate.clone() }
     }
 
     pub(crate) fn is_spent(&self) -> bool {

@@ -90,7 +90,9 @@ impl Limits {
         }
         // Both reactions share one bucket.
         let name = if route.contains("/reactions/") { "reactions" } else { route };
-        Some(self.take(format!("{name} {major}"), bucket(route), false))
+        let standing = self.take(format!("{name} {major}"), bucket(route), false);
+        // Each channel has a bucket of its own, and Discord calls them all the same.
+        Some(Standing { bucket: name.to_owned(), ..standing })
     }
 
     /// A change of a channel's name or topic.

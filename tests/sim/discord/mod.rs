@@ -69,7 +69,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-pub(crate) use fault::{Effect, Fault};
+pub(crate) use fault::{Effect, Fault, Gate};
 pub(crate) use people::User;
 pub(crate) use state::State;
 

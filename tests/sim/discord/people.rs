@@ -172,15 +172,22 @@ impl User {
     ///
     /// When there is no such button, it is disabled, or somebody else's ephemeral message.
     pub(crate) fn clicks(&self, message: Id, custom_id: &str) -> Asked {
+        let click = self.clicks_if_open(message, custom_id);
+        click.unwrap_or_else(|| panic!("{custom_id:?} is no button, or a disabled one"))
+    }
+
+    /// The same, while the button can be clicked.
+    pub(crate) fn clicks_if_open(&self, message: Id, custom_id: &str) -> Option<Asked> {
         self.shared.with(|state| {
             let on = state.expect_message(message);
             assert!(on.ephemeral_to.is_none_or(|to| to == self.id), "{} cannot see that message", self.name);
-            let button: Option<Button> =
-                on.buttons().into_iter().find(|button| button.custom_id == custom_id);
-            let button = button.unwrap_or_else(|| panic!("no button {custom_id:?} on {:?}", on.buttons()));
-            assert!(!button.disabled, "{:?} is disabled", button.label);
+            let button: Button = on.buttons().into_iter().find(|button| button.custom_id == custom_id)?;
+            if button.disabled {
+                return None;
+            }
             let data = json!({ "custom_id": custom_id, "component_type": 2 });
-            self.asks(state, 3, on.channel, Some(message), data, format!("click on {:?}", button.label))
+            let what = format!("click on {:?}", button.label);
+            Some(self.asks(state, 3, on.channel, Some(message), data, what))
         })
     }
 
@@ -301,11 +308,34 @@ pub(crate) struct Draft<'a> {
     text: String,
     reply_to: Option<Id>,
     attachments: Vec<Attachment>,
+    extra: serde_json::Map<String, Value>,
 }
 
 impl<'a> Draft<'a> {
     fn new(user: &'a User, channel: Id, text: &str) -> Self {
-        Self { user, channel, text: text.to_owned(), reply_to: None, attachments: Vec::new() }
+        Self {
+            user,
+            channel,
+            text: text.to_owned(),
+            reply_to: None,
+            attachments: Vec::new(),
+            extra: serde_json::Map::new(),
+        }
+    }
+
+    /// With a field that only some messages have.
+    pub(crate) fn with(mut self, field: &str, value: Value) -> Self {
+        self.extra.insert(field.to_owned(), value);
+        self
+    }
+
+    /// Passes on what was said somewhere else.
+    pub(crate) fn forwarding(self, text: &str) -> Self {
+        let snapshot = json!({
+            "type": 0, "content": text, "mentions": [], "mention_roles": [], "attachments": [], "embeds": [],
+            "timestamp": "2026-01-01T00:00:00.000000+00:00", "edited_timestamp": null, "flags": 0, "components": [],
+        });
+        self.with("message_snapshots", json!([{ "message": snapshot }]))
     }
 
     pub(crate) fn replying_to(mut self, message: Id) -> Self {
@@ -321,7 +351,7 @@ impl<'a> Draft<'a> {
     }
 
     pub(crate) fn send(self) -> Id {
-        let Self { user, channel, text, reply_to, attachments } = self;
+        let Self { user, channel, text, reply_to, attachments, extra } = self;
         user.shared.with(|state| {
             let place = state.channels[&channel].clone();
             let may = state.permissions_in(user.id, &place);
@@ -343,6 +373,7 @@ impl<'a> Draft<'a> {
                 kind,
                 at,
                 attachments,
+                extra,
                 ..Message::default()
             };
             state.insert_message(message)

@@ -168,6 +168,9 @@ impl State {
             "components": content(json!(message.components), json!([])),
             "pinned": message.pinned, "flags": message.flags,
         });
+        if let (true, Some(json)) = (with_content, json.as_object_mut()) {
+            json.extend(message.extra.clone());
+        }
         if let Some(nonce) = &message.nonce {
             json["nonce"] = nonce.clone();
         }

@@ -22,7 +22,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-use super::fault::{Effect, Kind};
+use super::fault::{Blow, Effect, Kind};
 use super::limits::Standing;
 use super::multipart::{self, File};
 use super::refusal::Refusal;
@@ -266,7 +266,7 @@ async fn rest(
         }
     };
     let key = call.key();
-    let (number, fault) = shared.with(|state| {
+    let (number, blow) = shared.with(|state| {
         state.requests.push(state::Request {
             route: key.clone(),
             path: head.uri.path().to_owned(),
@@ -274,11 +274,10 @@ async fn rest(
             at,
             status: None,
         });
-        let fault =
-            state.faults.iter_mut().find_map(|fault| fault.strikes(&key).then(|| fault.fault.kind.clone()));
-        (state.requests.len() - 1, fault)
+        let blow = state.faults.iter_mut().find_map(|fault| fault.strikes(&key).then(|| fault.blow()));
+        (state.requests.len() - 1, blow)
     });
-    let answered = settle(head, &call, shared, fault).await;
+    let answered = settle(head, &call, shared, blow).await;
     shared.with(|state| {
         state.requests[number].status = answered.as_ref().ok().map(|answer| answer.status().as_u16());
     });
@@ -290,37 +289,38 @@ async fn settle(
     head: &hyper::http::request::Parts,
     call: &Call,
     shared: &Arc<Shared>,
-    fault: Option<Kind>,
+    blow: Option<Blow>,
 ) -> Result<Answer, Dropped> {
     let broken = |status| answer(status, &json!({ "message": format!("{status}: made to fail"), "code": 0 }));
-    match fault {
-        None => Ok(perform(head, call, shared)),
-        Some(Kind::RateLimited { retry_after, is_global }) => {
+    let Some(blow) = blow else { return Ok(perform(head, call, shared)) };
+    let lost = || {
+        let answer = perform(head, call, shared);
+        // Who has given up meanwhile may ask again.
+        shared.with(|state| rest::answer_lost(state, call));
+        answer
+    };
+    let happened = match blow.kind {
+        Kind::Slow(_) | Kind::Status { effect: Effect::After, .. } | Kind::Dropped(Effect::After) => {
+            Some(lost())
+        }
+        Kind::RateLimited { .. } => {
             shared.with(|state| state.limits.refused += 1);
+            None
+        }
+        Kind::Status { .. } | Kind::Dropped(_) | Kind::Refused(_) => None,
+    };
+    blow.allowed().await;
+    match blow.kind {
+        Kind::RateLimited { retry_after, is_global } => {
             Ok(rate_limited(Duration::from_secs_f64(retry_after), is_global, "user"))
         }
-        Some(Kind::Status { status, effect }) => {
-            if effect == Effect::After {
-                perform(head, call, shared);
-                shared.with(|state| rest::answer_lost(state, call));
-            }
-            Ok(broken(status))
-        }
-        Some(Kind::Slow(time)) => {
-            let answer = perform(head, call, shared);
-            // Who has given up meanwhile may ask again.
-            shared.with(|state| rest::answer_lost(state, call));
+        Kind::Status { status, .. } => Ok(broken(status)),
+        Kind::Slow(time) => {
             tokio::time::sleep(time).await;
-            Ok(answer)
+            happened.ok_or(Dropped)
         }
-        Some(Kind::Dropped(effect)) => {
-            if effect == Effect::After {
-                perform(head, call, shared);
-                shared.with(|state| rest::answer_lost(state, call));
-            }
-            Err(Dropped)
-        }
-        Some(Kind::Refused(refusal)) => Ok(answer(refusal.status, &refusal.body())),
+        Kind::Dropped(_) => Err(Dropped),
+        Kind::Refused(refusal) => Ok(answer(refusal.status, &refusal.body())),
     }
 }
 

@@ -166,6 +166,8 @@ pub(crate) struct Message {
     pub(crate) interaction: Option<Id>,
     /// Who alone can see it.
     pub(crate) ephemeral_to: Option<Id>,
+    /// Fields that only some messages have: a poll, stickers, what is forwarded.
+    pub(crate) extra: serde_json::Map<String, Value>,
 }
 
 #[derive(Debug, Clone)]
@@ -392,6 +394,11 @@ impl State {
                 && !message.is_ephemeral()
                 && message.flags & LOADING == 0
         })
+    }
+
+    /// The bot is in the guild.
+    pub(crate) fn is_bot_there(&self) -> bool {
+        self.guild.members.contains_key(&self.bot.id)
     }
 
     /// The registered command that a person on the server would get under this name.

@@ -195,6 +195,12 @@ impl Plan {
         self.show_topics(now);
     }
 
+    /// The bot is not in the server any more: nothing is known of it, nothing can be done, and nobody can mend that there.
+    pub(super) fn left(&mut self) {
+        (self.there, self.standing, self.look) = (None, None, false);
+        self.allowed_anew();
+    }
+
     /// A channel was made or changed.
     pub(super) fn saw_channel(&mut self, id: ChannelId, channel: There, now: Instant) {
         let Some(there) = &mut self.there else { return };
@@ -403,7 +409,8 @@ impl Plan {
             Step::Look => None,
         };
         match failure {
-            Failure::Denied => {
+            // A server that does not show its channels is one that the bot is not in, which is said elsewhere.
+            Failure::Denied if *step != Step::Look && self.there.is_some() => {
                 let needed = permission::NEEDED
                     .into_iter()
                     .find(|needed| needed.permission() == Permissions::MANAGE_CHANNELS);
@@ -420,7 +427,7 @@ impl Plan {
             },
             // It is found by its name, if it was made.
             Failure::Unsure if *step != Step::Look => (self.look, self.looked) = (true, None),
-            Failure::Unsure | Failure::Failed => {
+            Failure::Unsure | Failure::Failed | Failure::Denied => {
                 if *step == Step::Look {
                     (self.look, self.looked) = (true, None);
                 }

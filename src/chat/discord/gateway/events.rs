@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tracing::{debug, error};
 
 use super::super::inbound::Heard;
-use super::super::{Bot, interactions};
+use super::super::{Bot, interactions, membership};
 
 /// Shards that came up and were not looked at: as many as there are.
 const UP_CAPACITY: usize = 64;
@@ -87,6 +87,10 @@ impl Fanout {
 impl RawEventHandler for Fanout {
     async fn raw_event(&self, context: Context, event: Event) {
         self.seen.fetch_add(1, Ordering::Relaxed);
+        // Known before the shard counts as up.
+        if let Some(told) = membership::told(&event, self.bot.guild()) {
+            self.bot.membership.send_if_modified(|known| std::mem::replace(known, told) != told);
+        }
         match event {
             Event::MessageCreate(event) => self.hear(Heard::Said(Box::new(event.message))),
             Event::MessageUpdate(event) => self.hear(Heard::Edited(Box::new(event))),

@@ -13,37 +13,25 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tracing::debug;
 
+use crate::core::detail::DiscordReason;
+
 /// How long Discord gets to say why.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The code for a wrong token.
-const TOKEN: u16 = 4004;
+pub(super) const TOKEN: u16 = 4004;
 /// The code for intents that are not switched on.
 pub(super) const DISALLOWED_INTENTS: u16 = 4014;
 
 /// What a code means that no other try can mend; `None`: another try may help.
-pub(super) fn sentence(code: u16) -> Option<&'static str> {
+pub(super) fn reason(code: u16) -> Option<DiscordReason> {
     Some(match code {
-        TOKEN => {
-            "Discord does not know the token. Put the bot's token (Developer Portal, Bot, Reset Token) into `token` of \
-             [discord], or into the variable or file that it names, and start herder again"
-        }
-        4010 => {
-            "Discord refuses the shard that herder asked for (code 4010). Another program may be logged in with the same \
-             token and other shards; stop it and start herder again"
-        }
-        4011 => {
-            "Discord wants this bot to use more shards (code 4011): it is in too many guilds for one. Start herder again, \
-             so that it asks anew how many"
-        }
-        4012 => {
-            "Discord does not speak this version of its gateway any more (code 4012). Install a newer herder"
-        }
-        4013 => "Discord does not know an intent that herder asks for (code 4013). Install a newer herder",
-        DISALLOWED_INTENTS => {
-            "Discord does not allow an intent that herder asks for (code 4014). Switch on Message Content Intent in the \
-             Developer Portal under Bot, Privileged Gateway Intents, and start herder again"
-        }
+        TOKEN => DiscordReason::Token,
+        4010 => DiscordReason::Shard,
+        4011 => DiscordReason::MoreShards,
+        4012 => DiscordReason::Version,
+        4013 => DiscordReason::IntentUnknown,
+        DISALLOWED_INTENTS => DiscordReason::IntentRefused,
         _ => return None,
     })
 }
@@ -108,21 +96,19 @@ mod tests {
     #[test]
     fn codes_that_no_other_try_mends_are_explained() {
         for code in [4004, 4010, 4011, 4012, 4013, 4014] {
-            let sentence = sentence(code).expect("it is for good");
+            let sentence = reason(code).expect("it is for good").to_string();
             assert!(sentence.starts_with("Discord ") && !sentence.ends_with('.'), "{sentence}");
         }
         for code in [1000, 1001, 4000, 4001, 4002, 4003, 4005, 4007, 4008, 4009] {
-            assert_eq!(sentence(code), None, "{code}");
+            assert_eq!(reason(code), None, "{code}");
         }
     }
 
     #[test]
     fn the_sentences_name_what_to_mend() {
-        assert!(sentence(4004).is_some_and(|text| text.contains("`token` of [discord]")));
-        assert!(
-            sentence(4014)
-                .is_some_and(|text| text.contains("Message Content Intent in the Developer Portal"))
-        );
+        let sentence = |code| reason(code).expect("it is for good").to_string();
+        assert!(sentence(4004).contains("`token` of [discord]"));
+        assert!(sentence(4014).contains("Message Content Intent in the Developer Portal"));
         let errors = [
             (GatewayError::InvalidAuthentication, Some(4004)),
             (GatewayError::DisallowedGatewayIntents, Some(4014)),

@@ -9,6 +9,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::debug;
 
+use crate::core::detail::DiscordReason;
+
 /// From a try to READY. Discord takes some seconds for the largest guild; serenity waits fifteen for a greeting.
 const UP_WITHIN: Duration = Duration::from_secs(30);
 /// For each shard: how long it may be gone without another try. serenity waits five seconds for one that has ended to end,
@@ -57,6 +59,11 @@ impl Watch {
         all
     }
 
+    /// Whether all shards are connected, as far as anybody knows.
+    pub(super) fn is_up(&self) -> bool {
+        self.trying.is_none()
+    }
+
     /// Whether Discord is to be asked why it does not let us in: once, if there is reason to.
     pub(super) fn may_ask(&mut self, is_in_vain: bool) -> bool {
         is_in_vain && self.trying.is_some() && !std::mem::replace(&mut self.asked, true)
@@ -70,7 +77,7 @@ impl Watch {
         pulse: Vec<Option<Duration>>,
         is_open: bool,
         now: Instant,
-    ) -> Option<&'static str> {
+    ) -> Option<DiscordReason> {
         let is_gone = is_open && u32::try_from(pulse.len()).is_ok_and(|known| known < self.shards);
         let gone = is_gone.then(|| self.gone.unwrap_or(now));
         self.gone = gone;
@@ -81,13 +88,13 @@ impl Watch {
         }
         match self.trying {
             // Discord's limits make shards start one after the other.
-            Some(since) if now >= since + UP_WITHIN => Some("Discord did not let us in within half a minute"),
+            Some(since) if now >= since + UP_WITHIN => Some(DiscordReason::NotLetIn { within: UP_WITHIN }),
             None if gone.is_some_and(|since| now >= since + GONE_MAX * self.shards) => {
-                Some("the connection to Discord broke, and serenity does not begin another one")
+                Some(DiscordReason::NotAgain)
             }
             None if now >= self.alive + SILENT_MAX => {
                 debug!(?self.seen, "no sign of life");
-                Some("the connection to Discord is dead: no event and no answered heartbeat for two minutes")
+                Some(DiscordReason::Dead { silent: SILENT_MAX })
             }
             Some(_) | None => None,
         }

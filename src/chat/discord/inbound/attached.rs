@@ -9,6 +9,9 @@ const FILES_MAX: usize = 10;
 /// What is kept for headings and fences.
 const FRAME: usize = 256;
 
+/// What is kept for the names of files that are left out.
+const LEFT_OUT: usize = 4096;
+
 /// The longest name of a file that is repeated.
 const NAME_MAX: usize = 80;
 
@@ -41,7 +44,9 @@ pub(super) struct Attached {
     beside: usize,
     read: usize,
     /// Files that do not reach the agent, or not whole.
-    pub(super) left_out: Vec<String>,
+    left_out: Vec<String>,
+    /// Those of them of which nothing does.
+    missing: Vec<String>,
 }
 
 impl Attached {
@@ -52,14 +57,14 @@ impl Attached {
 
     /// How many bytes a file may have.
     fn left(&self) -> usize {
-        WORK_TEXT_MAX.saturating_sub(self.beside + self.text.len() + FRAME)
+        WORK_TEXT_MAX.saturating_sub(self.beside + self.text.len() + FRAME + LEFT_OUT)
     }
 
     /// How many bytes still fit; `None`: the file is not to be read.
     pub(super) fn room(&mut self, file: &File) -> Option<usize> {
         let left = self.left();
         if !is_text(file) || self.read >= FILES_MAX || file.size > left {
-            self.left_out.push(name(file));
+            self.misses(file);
             return None;
         }
         Some(left)
@@ -89,17 +94,30 @@ impl Attached {
 
     /// A file could not be read.
     pub(super) fn failed(&mut self, file: &File) {
-        self.left_out.push(name(file));
+        self.misses(file);
     }
 
-    /// The message as the agent gets it: it is told what it does not get.
-    pub(super) fn finish(self) -> (String, Vec<String>) {
+    fn misses(&mut self, file: &File) {
+        self.left_out.push(name(file));
+        self.missing.push(name(file));
+    }
+
+    /// What the agent gets, in which it is told what it does not get, and the names of what does not reach it whole.
+    pub(super) fn finish(mut self) -> (String, Vec<String>) {
+        if !self.missing.is_empty() {
+            let more = self.missing.len().saturating_sub(FILES_MAX);
+            self.missing.truncate(FILES_MAX);
+            let names = self.missing.join(", ");
+            let gap = if self.text.is_empty() { "" } else { "\n\n" };
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            self.text.push_str(&format!("{gap}Attached, but not readable here: {names}{more}"));
+        }
         (self.text, self.left_out)
     }
 }
 
 /// A file's name in one short line.
-fn name(file: &File) -> String {
+pub(super) fn name(file: &File) -> String {
     let seen = file.name.chars().filter(|c| !c.is_control() && *c != '`');
     seen.take(NAME_MAX).collect()
 }
@@ -148,6 +166,18 @@ mod tests {
     }
 
     #[test]
+    fn as_many_names_as_somebody_attaches_fit() {
+        let mut attached = Attached::beside("look");
+        let long = "漢".repeat(200);
+        for _ in 0..50 {
+            assert_eq!(attached.room(&file(&long, "image/png", 1)), None);
+        }
+        let (text, left_out) = attached.finish();
+        assert!(text.len() <= LEFT_OUT && text.ends_with(" and 40 more"), "{text}");
+        assert_eq!(left_out.len(), 50);
+    }
+
+    #[test]
     fn what_does_not_fit_is_cut_between_characters_and_told() {
         let mut attached = Attached::beside("look");
         let liar = file("log.txt", "", 10);
@@ -160,6 +190,11 @@ mod tests {
         let (text, left_out) = attached.finish();
         assert!(text.len() <= WORK_TEXT_MAX, "{}", text.len());
         assert!(text.contains("(the first "), "the agent is told as well");
+        assert!(
+            text.ends_with("\n\nAttached, but not readable here: more.txt, cat.png"),
+            "{}",
+            &text[text.len() - 99..]
+        );
         assert_eq!(left_out, ["log.txt", "more.txt", "cat.png"]);
     }
 }

@@ -73,5 +73,6 @@ fn author_of(bot: &Bot, channel: Id, id: Id, agent: &AgentName, work: WorkId) ->
         text: String::new(),
         mentioned: Vec::new(),
         files: Vec::new(),
+        unread: None,
     })
 }

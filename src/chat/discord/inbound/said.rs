@@ -30,6 +30,48 @@ pub(super) struct Said {
     pub(super) text: String,
     pub(super) mentioned: Vec<(Id, String)>,
     pub(super) files: Vec<File>,
+    /// What it consists of beside, or instead of, words and files.
+    pub(super) unread: Option<Unread>,
+}
+
+/// Something in a message that is no text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unread {
+    Poll,
+    Sticker,
+    /// A message of somewhere else in which there is nothing to read.
+    Forward,
+}
+
+impl Unread {
+    /// What it is called in `discord-unread` of the locales.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::Poll => "poll",
+            Self::Sticker => "sticker",
+            Self::Forward => "forward",
+        }
+    }
+
+    fn of(message: &Message) -> Option<Self> {
+        if message.poll.is_some() {
+            Some(Self::Poll)
+        } else if !message.message_snapshots.is_empty() {
+            Some(Self::Forward)
+        } else {
+            (!message.sticker_items.is_empty()).then_some(Self::Sticker)
+        }
+    }
+}
+
+/// Stands before words that somebody forwards. It makes them no command, whatever they are.
+const FORWARDED: &str = "↪️";
+
+/// The words of the messages that a message forwards; `None`: it forwards none with words.
+fn forwarded(message: &Message) -> Option<String> {
+    let words = message.message_snapshots.iter().map(|snapshot| snapshot.content.trim());
+    let words: Vec<&str> = words.filter(|words| !words.is_empty()).collect();
+    (!words.is_empty()).then(|| format!("{FORWARDED} {}", words.join("\n")))
 }
 
 /// Something attached to a message.
@@ -76,6 +118,11 @@ impl Ears {
         }
         let member = message.member.as_deref();
         let nick = member.and_then(|member| member.nick.clone());
+        // What is forwarded has no words of its own beside it.
+        let forwarded = forwarded(&message).filter(|_| message.content.trim().is_empty());
+        let inner = message.message_snapshots.iter();
+        let people = message.mentions.iter().chain(inner.clone().flat_map(|snapshot| &snapshot.mentions));
+        let files = message.attachments.iter().chain(inner.flat_map(|snapshot| &snapshot.attachments));
         Some(Said {
             id: message.id.get(),
             channel: message.channel_id.get(),
@@ -83,9 +130,10 @@ impl Ears {
             author: message.author.id,
             name: nick.unwrap_or_else(|| shown(&message.author)),
             roles: member.map(|member| role_ids(&member.roles)),
-            text: message.content,
-            mentioned: mentioned(&message.mentions),
-            files: message.attachments.iter().map(File::from).collect(),
+            mentioned: mentioned(people),
+            files: files.map(File::from).collect(),
+            unread: Unread::of(&message),
+            text: forwarded.unwrap_or(message.content),
         })
     }
 
@@ -110,6 +158,7 @@ impl Ears {
             text,
             mentioned: mentioned(&event.mentions.unwrap_or_default()),
             files: event.attachments.unwrap_or_default().iter().map(File::from).collect(),
+            unread: None,
         })
     }
 }
@@ -118,8 +167,8 @@ fn shown(user: &User) -> String {
     user.global_name.clone().unwrap_or_else(|| user.name.clone())
 }
 
-fn mentioned(users: &[User]) -> Vec<(Id, String)> {
-    users.iter().map(|user| (user.id.get(), shown(user))).collect()
+fn mentioned<'a>(users: impl IntoIterator<Item = &'a User>) -> Vec<(Id, String)> {
+    users.into_iter().map(|user| (user.id.get(), shown(user))).collect()
 }
 
 /// Ids of roles, as the configuration has them.

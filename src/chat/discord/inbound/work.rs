@@ -5,9 +5,10 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt as _;
 use tracing::{debug, error, warn};
 
-use super::attached::Attached;
+use super::attached::{self, Attached};
 use super::roles::Roles;
 use super::said::{self, Names, Said};
+use crate::access::Role;
 use crate::chat::discord::directory::Purpose;
 use crate::chat::discord::{Bot, network};
 use crate::chat::{Inbound, Place};
@@ -15,6 +16,9 @@ use crate::clock;
 use crate::core::id::PostId;
 use crate::journal::Heard;
 use crate::outbox::{Body, Lane, Post, Target};
+
+/// Stands for a message without words.
+const FILE: &str = "📎";
 
 /// Said when herder itself fails over a line; no text of a locale, because whatever failed may be that.
 const FAULT: &str = "That went wrong inside herder; its log has the cause. Nothing was done.";
@@ -29,8 +33,10 @@ pub(super) async fn carry_out(
 ) -> Result<Option<Heard>, Unworked> {
     let (inbound, left_out) = line(bot, names, roles, &said).await.ok_or(Unworked)?;
     let id = said.id.to_string();
-    let place = inbound.place.clone();
     overheard(bot, &said, &inbound);
+    if let Some(told) = unread(bot, &said, &inbound) {
+        return Ok(Some(answered(bot, &inbound, &id, vec![told]).await));
+    }
     let handled = AssertUnwindSafe(bot.ports.dispatcher.handle(inbound.clone())).catch_unwind().await;
     // One line that herder cannot take must not make it deaf.
     let answer = handled.unwrap_or_else(|_| {
@@ -38,19 +44,33 @@ pub(super) async fn carry_out(
         Some(vec![FAULT.to_owned()])
     });
     if let Some(lines) = answer {
-        // Noted before it is said: a question that is read twice is answered once.
-        let heard = Heard { agent: None, work: None, place: Some(shown(&place)) };
-        if let Err(reason) = bot.ports.journal.remember(vec![heard.memo(&network(), &id)]).await {
-            warn!(%reason, id, "that a message was answered could not be noted");
-        }
-        say(bot, &inbound, lines);
-        return Ok(Some(heard));
+        return Ok(Some(answered(bot, &inbound, &id, lines).await));
     }
     let Some(heard) = decided(bot, &id).await else { return Ok(None) };
     if heard.work.is_some() && !left_out.is_empty() {
         say(bot, &inbound, vec![left_out_line(bot, &left_out)]);
     }
     Ok(Some(heard))
+}
+
+/// Answers a message.
+async fn answered(bot: &Bot, inbound: &Inbound, id: &str, lines: Vec<String>) -> Heard {
+    // Noted before it is said: a question that is read twice is answered once.
+    let heard = Heard { agent: None, work: None, place: Some(shown(&inbound.place)) };
+    if let Err(reason) = bot.ports.journal.remember(vec![heard.memo(&network(), id)]).await {
+        warn!(%reason, id, "that a message was answered could not be noted");
+    }
+    say(bot, inbound, lines);
+    heard
+}
+
+/// What somebody is told whose message would be work, if there were anything in it that can be read.
+fn unread(bot: &Bot, said: &Said, inbound: &Inbound) -> Option<String> {
+    let unread = said.unread.filter(|_| inbound.text.is_empty())?;
+    let dispatcher = &bot.ports.dispatcher;
+    let is_heard = dispatcher.role(&inbound.author) >= Some(Role::Operator);
+    let is_meant = dispatcher.is_work(&Inbound { text: FILE.to_owned(), ..inbound.clone() });
+    (is_heard && is_meant).then(|| bot.ports.locale.text("discord-unread", &[("what", unread.key().into())]))
 }
 
 /// No more speech is taken in, and it is not known who spoke.
@@ -95,7 +115,9 @@ pub(super) async fn line(
     // Files without a word are meant for somebody as well.
     let wordless = inbound.text.is_empty();
     if wordless {
-        inbound.text = said.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ");
+        // The sign makes it no command, whatever a file is called.
+        let names: Vec<String> = said.files.iter().map(attached::name).collect();
+        inbound.text = format!("{FILE} {}", names.join(", "));
     }
     if !bot.ports.dispatcher.is_work(&inbound) {
         return Some((inbound, Vec::new()));

@@ -129,7 +129,14 @@ fn parameter(locales: &[Locale], option: Opt, required: bool) -> poise::CommandP
 
 fn is_completed(kind: Kind) -> bool {
     match kind {
-        Kind::Agent | Kind::AgentOrAll | Kind::Task | Kind::Command => true,
+        Kind::Agent
+        | Kind::AgentOrAll
+        | Kind::AgentOrAuto
+        | Kind::Task
+        | Kind::Ask
+        | Kind::Call
+        | Kind::Told
+        | Kind::Command => true,
         Kind::Choice(_) | Kind::Flag | Kind::Count | Kind::Number | Kind::Word | Kind::Text => false,
     }
 }
@@ -141,7 +148,15 @@ fn text<const MAX: usize>(option: CreateCommandOption) -> CreateCommandOption {
 
 fn type_setter(kind: Kind) -> fn(CreateCommandOption) -> CreateCommandOption {
     match kind {
-        Kind::Agent | Kind::AgentOrAll | Kind::Task | Kind::Command | Kind::Word => text::<WORD_MAX>,
+        Kind::Agent
+        | Kind::AgentOrAll
+        | Kind::AgentOrAuto
+        | Kind::Task
+        | Kind::Ask
+        | Kind::Call
+        | Kind::Told
+        | Kind::Command
+        | Kind::Word => text::<WORD_MAX>,
         Kind::Text => text::<TEXT_MAX>,
         Kind::Choice(_) => |option| option.kind(CommandOptionType::Integer),
         Kind::Flag => |option| option.kind(CommandOptionType::Boolean),

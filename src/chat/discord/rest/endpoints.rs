@@ -28,6 +28,7 @@ const MESSAGE: &str = "/channels/{channel.id}/messages/{message.id}";
 const REACTION: &str = "/channels/{channel.id}/messages/{message.id}/reactions/{emoji}/@me";
 const CHANNEL: &str = "/channels/{channel.id}";
 const CHANNELS: &str = "/guilds/{guild.id}/channels";
+const COMMANDS: &str = "/applications/{application.id}/guilds/{guild.id}/commands";
 const WEBHOOK: &str = "/webhooks/{application.id}/{interaction.token}";
 const WEBHOOK_MESSAGE: &str = "/webhooks/{application.id}/{interaction.token}/messages/{message.id}";
 
@@ -214,18 +215,27 @@ impl Rest {
         self.json(Route::get("/gateway/bot", "/gateway/bot".to_owned(), ""), Body::Nothing).await
     }
 
-    /// Registers exactly these commands in a guild.
+    /// The commands that are registered in a guild, in all languages.
+    pub(in super::super) async fn guild_commands(
+        &self,
+        application: ApplicationId,
+        guild: GuildId,
+    ) -> Result<Value, RestError> {
+        let path = format!("/applications/{application}/guilds/{guild}/commands?with_localizations=true");
+        self.json(Route::get(COMMANDS, path, guild), Body::Nothing).await
+    }
+
+    /// Registers exactly these commands in a guild. Answers how Discord shows them.
     pub(in super::super) async fn put_guild_commands(
         &self,
         application: ApplicationId,
         guild: GuildId,
         commands: &impl Serialize,
-    ) -> Result<(), RestError> {
-        let template = "/applications/{application.id}/guilds/{guild.id}/commands";
+    ) -> Result<Value, RestError> {
         let path = format!("/applications/{application}/guilds/{guild}/commands");
-        let route = Route::put(template, path, guild);
+        let route = Route::put(COMMANDS, path, guild);
         let body = value(&route, commands)?;
-        self.done(route, Body::Json(&body)).await
+        self.json(route, Body::Json(&body)).await
     }
 }
 
@@ -270,6 +280,17 @@ impl Rest {
         // What takes the place of an announcement is a new message in all but name.
         let body = new_message(&route, change, &[])?;
         self.done(route, Body::Json(&body)).await
+    }
+
+    /// Takes back the first answer to an interaction, or that it was announced. One that is gone needs it no more.
+    pub(in super::super) async fn delete_response(
+        &self,
+        application: ApplicationId,
+        token: &str,
+    ) -> Result<(), RestError> {
+        let path = format!("/webhooks/{application}/{}/messages/@original", segment(token));
+        let route = Route::delete(WEBHOOK_MESSAGE, path, token).by_interaction();
+        gone_is_done(self.done(route, Body::Nothing).await)
     }
 
     /// One more message after the answer to an interaction. After [`RestError::maybe_done`] it may be there.

@@ -1,5 +1,7 @@
 //! How a request can fail.
 
+use crate::core::detail::{Detail, DiscordReason};
+
 /// Why a request was not done, or is not known to be done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in super::super) enum RestError {
@@ -43,6 +45,24 @@ pub(in super::super) enum RestError {
         /// Why not.
         reason: String,
     },
+}
+
+/// Why Discord cannot be asked, for people.
+impl From<RestError> for Detail {
+    fn from(error: RestError) -> Self {
+        match error {
+            RestError::Refused { request, status, code, message } => {
+                DiscordReason::Refused { request, status, code }.with(message)
+            }
+            RestError::Unanswered { request, reason, maybe_done: _ } => {
+                DiscordReason::NotAnswered { request }.with(reason)
+            }
+            RestError::Unreadable { request, reason, foreign: _ } => {
+                DiscordReason::Unreadable { request }.with(reason)
+            }
+            RestError::Unaskable { request, reason } => DiscordReason::Unaskable { request }.with(reason),
+        }
+    }
 }
 
 /// Discord's codes that are acted on.
@@ -97,6 +117,12 @@ impl RestError {
             | Self::Unreadable { .. } => false,
             Self::Refused { .. } | Self::Unaskable { .. } => true,
         }
+    }
+
+    /// Whether it may be taken later. A permission that is missing is said elsewhere; asking on for it would count towards a
+    /// ban.
+    pub(in super::super) fn is_worth_another_try(&self) -> bool {
+        !self.is_final() && !matches!(self.code(), Some(code::MISSING_ACCESS | code::MISSING_PERMISSIONS))
     }
 
     /// Whether it may have been done although it failed.

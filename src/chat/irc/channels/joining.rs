@@ -8,6 +8,7 @@ use super::channel::{Channel, Live, RETRY_MAX, State};
 use super::{Channels, Trouble};
 use crate::chat::irc::isupport::ISupport;
 use crate::chat::irc::wire::{LINE_MAX, Outgoing};
+use crate::core::detail::LinkReason;
 
 /// After a kick. Servers and channel bots take an immediate return for an attack.
 const REJOIN_AFTER_KICK: Duration = Duration::from_secs(5);
@@ -156,7 +157,7 @@ impl Channels {
         channel.kicks = 0;
         channel.state = State::Out { join_at: now + RETRY_MAX };
         let first = !std::mem::replace(&mut channel.lost, true);
-        let reason = if reason.is_empty() { "kicked".to_owned() } else { format!("kicked: {reason}") };
+        let reason = LinkReason::Kicked.with(reason);
         first.then(|| Trouble { channel: channel.name.clone(), reason })
     }
 
@@ -180,7 +181,7 @@ impl Channels {
             channel.state = State::Out { join_at: now + RETRY_MAX };
             first |= !std::mem::replace(&mut channel.lost, true);
         }
-        first.then(|| Trouble { channel: channel.name.clone(), reason: reason.to_owned() })
+        first.then(|| Trouble { channel: channel.name.clone(), reason: reason.into() })
     }
 
     /// 470: we asked for one channel and are being sent to another.
@@ -220,7 +221,7 @@ impl Channels {
         channel.state = State::Out { join_at: now + wait };
         tracing::info!(code, channel = channel.name, reason, "a post was refused");
         let first = lost && !std::mem::replace(&mut channel.lost, true);
-        first.then(|| Trouble { channel: channel.name.clone(), reason: reason.to_owned() })
+        first.then(|| Trouble { channel: channel.name.clone(), reason: reason.into() })
     }
 
     /// A post for this channel was accepted.

@@ -1,5 +1,6 @@
 //! The topics, which show the agents' state: set one after the other, and not against people.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -9,8 +10,10 @@ use super::channel::Channel;
 use crate::chat::irc::isupport::ISupport;
 use crate::chat::irc::wire::Outgoing;
 
-/// Between two topics of one channel.
-const TOPIC_EVERY: Duration = Duration::from_secs(10);
+/// So many topics of one channel may follow each other closely, so that what an abort leads to is not shown late …
+const TOPICS_MAX: usize = 3;
+/// … and no more than those in so long.
+const TOPICS_IN: Duration = Duration::from_secs(30);
 /// Between two topics of a link: each is seen by everybody in its channel, and counts against flood limits.
 const TOPIC_GAP: Duration = Duration::from_secs(2);
 /// Before a topic that somebody else set is replaced.
@@ -21,14 +24,17 @@ const TOPIC_RESPECT: Duration = Duration::from_secs(60);
 pub(super) struct Topic {
     wanted: Option<String>,
     shown: Option<String>,
+    /// Not before.
     next: Instant,
+    /// When the last ones were set, at most [`TOPICS_MAX`].
+    set: VecDeque<Instant>,
     denied: bool,
 }
 
 impl Topic {
     /// None is wanted yet.
     pub(super) fn new(now: Instant) -> Self {
-        Self { wanted: None, shown: None, next: now, denied: false }
+        Self { wanted: None, shown: None, next: now, set: VecDeque::with_capacity(TOPICS_MAX), denied: false }
     }
 
     /// From now on it is to be this one, as much of it as the server takes.
@@ -53,7 +59,11 @@ impl Channels {
         let channel = self.list.iter_mut().find(|channel| topic_at(channel).is_some_and(|at| at <= now))?;
         let wanted = channel.topic.wanted.clone()?;
         channel.topic.shown = Some(wanted.clone());
-        channel.topic.next = now + TOPIC_EVERY;
+        let set = &mut channel.topic.set;
+        if set.len() == TOPICS_MAX {
+            set.pop_front();
+        }
+        set.push_back(now);
         self.topic_gap = now + TOPIC_GAP;
         Some(Outgoing::new("TOPIC").word(channel.actual()).text(wanted))
     }
@@ -97,7 +107,8 @@ impl Channels {
 fn topic_at(channel: &Channel) -> Option<Instant> {
     let topic = &channel.topic;
     let due = channel.is_in() && !topic.denied && topic.wanted.is_some() && topic.wanted != topic.shown;
-    due.then_some(topic.next)
+    let full = topic.set.front().filter(|_| topic.set.len() == TOPICS_MAX);
+    due.then(|| full.map_or(topic.next, |first| topic.next.max(*first + TOPICS_IN)))
 }
 
 fn clip(text: &str, max: usize) -> String {

@@ -4,6 +4,7 @@ use super::super::delivery::Refusal;
 use super::super::registration::{Caps, pong};
 use super::super::wire::{Cap, Outgoing, Received, Said};
 use super::{Closing, Now, Phase, Session};
+use crate::core::detail::LinkReason;
 
 impl Session<'_> {
     /// Takes one line.
@@ -109,7 +110,7 @@ impl Session<'_> {
             | 520 => {
                 self.refused(code, word(1), reason, line, now);
             }
-            465 => self.close(Closing::Refused(format!("banned: \"{reason}\""))),
+            465 => self.close(Closing::Refused(LinkReason::Banned.with(reason))),
             470 => self.channels.forwarded(word(1), word(2), &self.server),
             482 => self.topic_denied(word(1), now),
             900 => self.logged_in = true,

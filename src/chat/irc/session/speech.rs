@@ -29,7 +29,7 @@ impl Session<'_> {
         if self.caps.has("account-tag") {
             let account = line.tag("account").filter(|account| !account.is_empty() && *account != "*");
             self.speak(heard, &Answer { account: account.map(str::to_owned), bot: false });
-        } else if self.settings.needs_account && self.must_be_known(&heard) {
+        } else if (self.settings.needs_account)() && self.must_be_known(&heard) {
             if let Some(heard) = self.lookups.ask(heard, now.mono) {
                 self.speak(heard, &Answer::default());
             }

@@ -4,20 +4,29 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use herder::core::ask::{About, Ask, AskAnswer, AskEnd, AskKey, Asker, DecidedBy, Rule};
+use herder::core::detail::Own;
 use herder::core::event::{Event, PauseReason, StopReason, WaitReason};
-use herder::core::id::{AccountName, NetworkName, PostId, SessionId, WorkId};
+use herder::core::hook::{Hook, HookEvent, HookTask};
+use herder::core::id::{AccountName, AskId, NetworkName, PostId, SessionId, WorkId};
 use herder::core::input::Clock;
 use herder::core::notice::{Halt, Notice, Refusal};
 use herder::core::outcome::{Category, Exit, Outcome, Usage};
+use herder::core::promotion::Hold;
 use herder::core::spec::{AgentSpec, Autonomy, Pattern, Permissions, PromptMode, Relay, Runtime};
 use herder::core::time::Timestamp;
 use herder::core::usage::{Books, Cap, Unit, Waived, Warned, Window};
-use herder::core::whisper::{Way, Whisper};
+use herder::core::whisper::{Tone, Way, Whisper};
 use herder::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
+use herder::core::workspace::{Unfinished, Workspace};
 use herder::journal::{AuditEntry, Entry, FleetEvent, Recorded, Stream, Tie};
 use herder::outbox::{Body, Lane, Post, Target};
 
+use super::board;
+use super::notices::{notices, refusals};
+use super::watching;
 use crate::journal::{agent, ann};
+use crate::reasons;
 
 /// The names of an enum's variants, and of a value's. The match has no rest, so that a new variant is not forgotten.
 macro_rules! variants {
@@ -29,28 +38,34 @@ macro_rules! variants {
     };
 }
 
-variants!(EVENTS, event_name, Event: Added Edited Removed Queued Cleared Reworded Withdrawn Steered TaskEnded TaskReported Whispered WhispersDelivered
-    Discarded SessionStarted
-    ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied UsageRecorded CapNear CapWaived Spiked PriceUnknown StopRequested SessionEnded Requeued Waiting WaitOver
+variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskHandedBack BoardHeard Cleared Reworded Withdrawn Steered TaskEnded TaskReported Whispered WhispersDelivered WhispersDropped Discarded SessionStarted
+    WorkspaceSeen ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied UsageRecorded CapNear CapWaived Spiked PriceUnknown
+    Asked AskedAgain Answered AskExpired AskDropped PermissionDecided RuleAdded RuleRemoved StopRequested SessionEnded Requeued Waiting WaitOver
+    TurnObserved EvaluationBegun Evaluated DetectorStoodIn Escalated EscalationReminded EscalationAcked EscalationAnswered WhisperMarked
     PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded SupervisorPanicked);
-variants!(FLEET, fleet_name, FleetEvent: AgentAdded AgentRemoved Configured BooksKept CapNear CapWaived AccountBlocked AccountOpened
-    SupervisorPanicked Linked Unlinked Started Stopped);
-variants!(NOTICES, notice_name, Notice: Started Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
-    DoNotRestart PausedWithAccount AccountBlocked AccountOpened TimedOut TaskFailed TaskBlocked Notified Whispered ClockRanOut PermissionDenied NeedsIntervention BreakerClosed
+variants!(FLEET, fleet_name, FleetEvent: Board AgentAdded AgentRemoved Configured LeftOut BooksKept CapNear CapWaived AccountBlocked AccountOpened
+    AccountExhausted AccountAsked AccountTried AccountProved SupervisorPanicked Linked Unlinked Started Stopped);
+variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
+    DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased PartFailed Boarded TaskMoved TaskSplit BoardCancelled Notified Whispered ClockRanOut PermissionDenied
+    PermissionAsked QuestionAsked PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention BreakerClosed
+    Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
-    Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
-    StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused ChannelUnavailable TopicDenied Mirrored PermissionMissing ChannelsFull Netsplit NobodyConfigured
+    Ended Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
+    Reloaded NotReloaded StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured
     StorageFailed DiskLow RevisionsMissing ShuttingDown);
 variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
-    WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed AgentExists NoSuchAgent Fault Invalid);
+    TaskRunning TaskMoving TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull
+    WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed AgentExists NoSuchAgent Fault NoSuchAsk AskOver
+    WrongAnswer NoRule NoSuchRule TooManyAsks NoSession EscalationAnswered AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber
+    WorkTooLong WhisperTooLong NameKept HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown Invalid);
 variants!(TARGETS, target_name, Target: Agent Alerts Work Control Channel Person);
 variants!(CATEGORIES, category_name, Category: Success Transient RateLimit Permanent MaxTurns Billing Auth Budget Quota
     ContextOverflow TaskTimeout SandboxDenial Hung Crash DoNotRestart Interrupted);
-variants!(STOPS, stop_name, StopReason: Pause Abort Restart StopAll Cancel Remove Account Hung Cap);
-variants!(PAUSES, pause_name, PauseReason: Person Failure Account Survivors Cap);
+variants!(STOPS, stop_name, StopReason: Pause Abort Restart StopAll Cancel Remove Account Hung Cap Escalation Configured);
+variants!(PAUSES, pause_name, PauseReason: Person Failure Account Survivors Cap Escalation);
 variants!(WAITS, wait_name, WaitReason: Backoff RateLimit Rest);
 variants!(CLOCKS, clock_name, Clock: Startup Silence Tool Task Heartbeat);
-variants!(HALTS, halt_name, Halt: Paused NeedsIntervention Degraded Waiting);
+variants!(HALTS, halt_name, Halt: Paused NeedsIntervention Degraded Waiting Held);
 variants!(ENDS, end_name, TaskEnd: Done Failed Cancelled Blocked);
 variants!(KINDS, kind_name, WorkKind: Message Task Round);
 variants!(RUNTIMES, runtime_name, Runtime: Claude Codex Acp Command);
@@ -58,7 +73,71 @@ variants!(PROMPTS, prompt_name, PromptMode: Stdin Arg);
 variants!(RELAYS, relay_name, Relay: All Final None);
 variants!(PERMISSIONS, permission_name, Permissions: ReadOnly WorkspaceWrite Full);
 variants!(AUTONOMIES, autonomy_name, Autonomy: Human Full Strict);
+variants!(ABOUTS, about_name, About: Permission Question);
+variants!(ANSWERS, answer_name, AskAnswer: Allow Deny Text);
+variants!(ASK_ENDS, ask_end_name, AskEnd: Answered Expired Dropped);
+variants!(DECIDERS, decider_name, DecidedBy: Autonomy Rule TooMany);
+variants!(OWN, own_name, Own: ExitCode Signal NotWaitedFor NoResult WorkspaceMissing WorkspaceNoFolder WorkspaceLocked NoCommand EmptyCommand ProgramMissing NotInstalled ArgumentsTooLong NotStarted StateFolder CredentialMissing VariableUnreadable Silent NothingYet ToolOpen TakesLong TakesLongWithTool NoHeartbeat NoSignOfLife DriverGone DriverFailed DriverOverdue NotEnded Restarted SupervisorPanicked TimeLimit By TurnLimit AgentsTurnLimit TurnInterrupted TurnCancelled AnswerTooLong AnswerBrokenOff ModelRefused TurnEndedAs NoConversation OtherProtocol ModelNotSet Link Discord);
 variants!(EXITS, exit_name, Exit: Code Signal);
+
+pub(super) fn abouts() -> [About; 2] {
+    let command = "git push origin main".to_owned();
+    [
+        About::Permission {
+            tool: "Bash".into(),
+            command,
+            cut: false,
+            vague: false,
+            danger: Some("git push".into()),
+        },
+        About::Question { text: "Which branch?".into() },
+    ]
+}
+
+pub(super) fn answers() -> [AskAnswer; 4] {
+    [
+        AskAnswer::Allow { always: false },
+        AskAnswer::Allow { always: true },
+        AskAnswer::Deny,
+        AskAnswer::Text { text: "main".into() },
+    ]
+}
+
+pub(super) fn ask_ends() -> [AskEnd; 3] {
+    [AskEnd::Answered { answer: AskAnswer::Deny, by: ann() }, AskEnd::Expired, AskEnd::Dropped]
+}
+
+pub(super) const DECIDER: [DecidedBy; 3] =
+    [DecidedBy::Autonomy, DecidedBy::Rule { rule: AskId(21) }, DecidedBy::TooMany];
+
+/// What is recorded of what an agent asks.
+fn asks(session: SessionId, until: Timestamp, by: &Actor) -> Vec<Event> {
+    let (ask, at) = (AskId(21), Timestamp::from_millis(1_763_700_000_000));
+    let asker = |key| Some(Asker { session, key });
+    let mut events: Vec<Event> = abouts()
+        .into_iter()
+        .zip([asker(Some(AskKey(1))), None])
+        .map(|(about, asker)| Event::Asked {
+            ask: Ask { id: ask, about, work: WorkId(15), asker, at, until },
+        })
+        .collect();
+    events.push(Event::AskedAgain { ask, session, key: Some(AskKey(2)) });
+    events.extend(answers().map(|answer| Event::Answered { ask, answer, by: by.clone() }));
+    events.push(Event::AskExpired { ask });
+    events.push(Event::AskDropped { ask });
+    events.extend(DECIDER.map(|decider| Event::PermissionDecided {
+        session,
+        key: AskKey(3),
+        tool: "Bash".into(),
+        command: "ls".into(),
+        allowed: decider == DecidedBy::Autonomy,
+        by: decider,
+    }));
+    let rule = Rule { id: ask, tool: "Bash".into(), command: "ls".into(), by: by.clone(), at };
+    events.push(Event::RuleAdded { rule });
+    events.push(Event::RuleRemoved { rule: ask, by: by.clone() });
+    events
+}
 
 pub(super) fn assert_all<T>(all: &[&str], found: &[T], name: impl Fn(&T) -> &'static str) {
     let found: BTreeSet<&str> = found.iter().map(name).collect();
@@ -84,7 +163,7 @@ pub(super) const CATEGORY: [Category; 16] = [
     Category::DoNotRestart,
     Category::Interrupted,
 ];
-pub(super) const STOP: [StopReason; 9] = [
+pub(super) const STOP: [StopReason; 11] = [
     StopReason::Pause,
     StopReason::Abort,
     StopReason::Restart,
@@ -94,6 +173,8 @@ pub(super) const STOP: [StopReason; 9] = [
     StopReason::Account(Category::Billing),
     StopReason::Hung,
     StopReason::Cap(CAP),
+    StopReason::Escalation,
+    StopReason::Configured,
 ];
 /// A cap.
 pub(super) const CAP: Cap = Cap { window: Window::Day, unit: Unit::Usd };
@@ -102,26 +183,34 @@ pub(super) const WAIT: [WaitReason; 3] =
 pub(super) const CLOCK: [Clock; 5] =
     [Clock::Startup, Clock::Silence, Clock::Tool, Clock::Task, Clock::Heartbeat];
 pub(super) const END: [TaskEnd; 4] = [TaskEnd::Done, TaskEnd::Failed, TaskEnd::Cancelled, TaskEnd::Blocked];
-pub(super) const WAYS: [Way; 3] = [Way::Tool, Way::Turn, Way::Prompt];
+pub(super) const WAYS: [Way; 4] = [Way::Tool, Way::Turn, Way::Prompt, Way::Anew];
 pub(super) const KIND: [WorkKind; 3] = [WorkKind::Message, WorkKind::Task, WorkKind::Round];
 
-pub(super) fn pauses() -> [PauseReason; 5] {
+pub(super) fn pauses() -> [PauseReason; 6] {
     [
         PauseReason::Person(ann()),
         PauseReason::Failure(Category::Auth),
         PauseReason::Account(Category::Budget),
         PauseReason::Survivors,
         PauseReason::Cap(Cap { window: Window::Session, unit: Unit::Tokens }),
+        PauseReason::Escalation,
     ]
 }
 
-pub(super) fn halts() -> [Halt; 4] {
+pub(super) fn halts() -> [Halt; 7] {
     let paused = Halt::Paused(PauseReason::Person(ann()));
     [
         paused,
         Halt::NeedsIntervention,
         Halt::Degraded,
         Halt::Waiting(Timestamp::from_millis(1_763_700_300_000)),
+        Halt::Held(Hold::Turn { active: 5, max: 5 }),
+        Halt::Held(Hold::Closed {
+            account: AccountName::from("team"),
+            category: Category::Quota,
+            until: Some(Timestamp::from_millis(1_763_700_300_000)),
+        }),
+        Halt::Held(Hold::Tried { account: AccountName::from("team"), agent: agent("spark") }),
     ]
 }
 
@@ -170,6 +259,7 @@ pub(super) fn work(id: u64, kind: WorkKind) -> Work {
         by,
         at: Timestamp::from_millis(1_763_700_000_123),
         attempts,
+        card: None,
     }
 }
 
@@ -207,6 +297,10 @@ pub(super) fn events() -> Vec<Event> {
     events.extend(END.map(|end| Event::TaskEnded { work: WorkId(13), end, note: "why".into() }));
     events.push(Event::Discarded { work: WorkId(14), by: by.clone() });
     events.push(Event::SessionStarted { session, work: work(15, WorkKind::Task), trial: true });
+    for (branch, unfinished) in [(Some("main".to_owned()), Some(Unfinished::Rebase)), (None, None)] {
+        let workspace = Workspace { branch, changed: 3, unfinished };
+        events.push(Event::WorkspaceSeen { session, workspace });
+    }
     events.push(Event::ProcessStarted { session, pid: 4_242, started: 9_876_543 });
     events.push(Event::Ready { session });
     events.push(Event::ConversationNamed { session, conversation: "0199-a1".into() });
@@ -231,12 +325,25 @@ pub(super) fn events() -> Vec<Event> {
     events.push(Event::CapWaived { cap: CAP, at: 20_000, limit: 10.0, by: by.clone() });
     events.push(Event::Spiked { hour: 480_000, unit: Unit::Tokens, used: 4000.0, usual: 1000.0 });
     events.push(Event::PriceUnknown { model: "gpt-5.4".into(), assumed: true });
+    events.extend(asks(session, until, &by));
     events.extend(STOP.map(|reason| Event::StopRequested { session, reason, by: None }));
     events.push(Event::StopRequested { session, reason: StopReason::Abort, by: Some(by.clone()) });
     events.extend(CATEGORY.map(|category| {
         let survivors = if category == Category::Hung { vec![17, 18] } else { vec![] };
         Event::SessionEnded { session, outcome: Box::new(outcome(category)), survivors }
     }));
+    events.extend(reasons::every().into_iter().map(|own| Event::SessionEnded {
+        session,
+        outcome: Box::new(Outcome::new(Category::Hung, own)),
+        survivors: vec![],
+    }));
+    events.push(Event::SessionEnded {
+        session,
+        outcome: Box::new(Outcome { ended: 3, ..Outcome::new(Category::Interrupted, "") }),
+        survivors: vec![],
+    });
+    let said = Own::ExitCode { code: 3 }.with("no such file");
+    events.push(Event::TaskEnded { work: WorkId(13), end: TaskEnd::Failed, note: said });
     events.push(Event::Requeued { work: WorkId(15) });
     events.extend(WAIT.map(|reason| Event::Waiting { until, reason }));
     events.push(Event::WaitOver);
@@ -257,9 +364,13 @@ pub(super) fn events() -> Vec<Event> {
         by: ann(),
         at: until,
         prompted: None,
+        tone: Tone::Person,
     };
     events.push(Event::Whispered { whisper: Box::new(whisper) });
     events.extend(WAYS.map(|way| Event::WhispersDelivered { session, whispers: vec![WorkId(16)], way }));
+    events.push(Event::WhispersDropped { whispers: vec![WorkId(16)], by: ann() });
+    events.extend(watching::events());
+    events.extend(board::events());
     events
 }
 
@@ -276,16 +387,32 @@ fn tie() -> Tie {
 
 pub(super) fn fleet() -> Vec<FleetEvent> {
     let (spark, account) = (agent("spark"), AccountName::from("team"));
-    vec![
+    let mut events = vec![
         FleetEvent::AgentAdded { agent: spark.clone() },
         FleetEvent::AgentRemoved { agent: spark.clone() },
         FleetEvent::Configured { spec: Box::new(specs()[1].clone()) },
+        FleetEvent::LeftOut { agent: spark.clone() },
         FleetEvent::AccountBlocked {
             account: account.clone(),
             category: Category::Billing,
             agent: spark.clone(),
         },
-        FleetEvent::AccountOpened { account, by: ann() },
+        FleetEvent::AccountOpened { account: account.clone(), by: ann() },
+        FleetEvent::AccountExhausted {
+            account: account.clone(),
+            agent: spark.clone(),
+            resets_at: Some(Timestamp::from_millis(1_763_700_300_000)),
+            probe_at: Some(Timestamp::from_millis(1_763_700_301_000)),
+            ask_at: None,
+        },
+        FleetEvent::AccountAsked { account: account.clone() },
+        FleetEvent::AccountTried {
+            account: account.clone(),
+            category: Category::Auth,
+            agent: spark.clone(),
+            by: ann(),
+        },
+        FleetEvent::AccountProved { account, agent: spark.clone() },
         FleetEvent::SupervisorPanicked { agent: spark, message: "index out of bounds".into() },
         FleetEvent::Started { version: "0.1.0".into() },
         FleetEvent::BooksKept { agent: agent("spark"), books: Box::new(books()) },
@@ -297,7 +424,9 @@ pub(super) fn fleet() -> Vec<FleetEvent> {
         FleetEvent::Stopped,
         FleetEvent::Linked { tie: tie(), name: "Ann".into(), by: ann() },
         FleetEvent::Unlinked { tie: tie(), by: ann() },
-    ]
+    ];
+    events.extend(board::fleet());
+    events
 }
 
 pub(super) fn audits() -> Vec<AuditEntry> {
@@ -332,151 +461,6 @@ pub(super) fn recorded() -> Vec<Recorded> {
         .collect()
 }
 
-pub(super) fn notices() -> Vec<Notice> {
-    let (agent, account) = (agent("spark"), AccountName::from("team"));
-    let (network, kind, work) = (NetworkName::from("libera"), WorkKind::Task, WorkId(7));
-    let (restart_in, window) = (Duration::from_secs(10), Duration::from_secs(60));
-    let (detail, reason) = ("500: overloaded".to_owned(), "no space left on device".to_owned());
-    let at = Timestamp::from_millis(1_763_700_300_000);
-    let mut notices = vec![
-        Notice::Started { agent: agent.clone(), work: "fix it".into() },
-        Notice::Completed {
-            agent: agent.clone(),
-            duration: Duration::from_millis(61_500),
-            turns: 7,
-            cost_usd: 0.1 + 0.2,
-        },
-        Notice::Crashed { agent: agent.clone(), detail: detail.clone(), restart_in },
-        Notice::RateLimited { agent: agent.clone(), resume_in: restart_in },
-        Notice::Permanent { agent: agent.clone(), detail: detail.clone(), restart_in },
-        Notice::Billing { agent: agent.clone(), account: account.clone() },
-        Notice::Auth { agent: agent.clone() },
-        Notice::Budget { agent: agent.clone() },
-        Notice::DoNotRestart { agent: agent.clone(), detail: detail.clone() },
-        Notice::PausedWithAccount {
-            agent: agent.clone(),
-            account: account.clone(),
-            category: Category::Auth,
-        },
-        Notice::AccountBlocked {
-            account: account.clone(),
-            category: Category::Billing,
-            agent: agent.clone(),
-        },
-        Notice::AccountOpened { account, by: "ann".into() },
-        Notice::TimedOut { agent: agent.clone(), limit: window, restart_in },
-        Notice::TaskFailed { agent: agent.clone(), task: work, detail },
-        Notice::NeedsIntervention {
-            agent: agent.clone(),
-            failures: 6,
-            window,
-            trial: false,
-            detail: String::new(),
-        },
-        Notice::BreakerClosed { agent: agent.clone() },
-        Notice::Degraded { agent: agent.clone(), crashes: 6, window },
-        Notice::Survivors { agent: agent.clone(), pids: vec![17, 18] },
-        Notice::SupervisorPanicked { agent: agent.clone(), restart_in },
-        Notice::SupervisorGaveUp { agent: agent.clone(), reason: "index out of bounds".into() },
-        Notice::Paused { agent: agent.clone() },
-        Notice::Interrupted { agent: agent.clone() },
-        Notice::WorkLine { line: "FAIL 7 timeout".into() },
-        Notice::Pausing { agent: agent.clone() },
-        Notice::Resuming { agent: agent.clone(), trial: true },
-        Notice::Restarting { agent: agent.clone() },
-        Notice::Aborted { agent: agent.clone(), work: "fix it".into() },
-        Notice::Accepted { agent: agent.clone(), work, kind },
-        Notice::Queued { agent: agent.clone(), work, kind, position: 2 },
-        Notice::Steering { agent: agent.clone(), work },
-        Notice::Reworded { agent: agent.clone(), work: "fix it well".into() },
-        Notice::Withdrawn { agent: agent.clone(), work: "fix it".into() },
-        Notice::Cleared { agent: agent.clone(), count: 3 },
-        Notice::AgentAdded { agent: agent.clone(), runtime: Runtime::Claude },
-        Notice::AgentEdited { agent: agent.clone() },
-        Notice::AgentRemoved { agent: agent.clone(), works: 0 },
-        Notice::StoppedAll { agents: 3, processes: 1 },
-        Notice::Away { from: Timestamp::from_millis(1_763_700_000_000), to: at },
-        Notice::Collapsed { agent: Some(agent.clone()), count: 70 },
-        Notice::Collapsed { agent: None, count: 70 },
-        Notice::NetworkDown { network: network.clone(), attempts: 5, reason: "refused".into() },
-        Notice::NetworkUp { network: network.clone(), down_for: window },
-        Notice::NetworkRefused { network: network.clone(), reason: "banned".into() },
-        Notice::Mirrored { by: "ann".into(), network: network.clone(), text: "pause".into() },
-        Notice::PermissionMissing {
-            network: network.clone(),
-            permission: "manage-channels".into(),
-            channel: Some("#spark".into()),
-        },
-        Notice::ChannelsFull { network: network.clone(), missing: 2, max: 500 },
-        Notice::TopicDenied { network: network.clone(), channel: "#spark".into() },
-        Notice::ChannelUnavailable { network, channel: "#spark".into(), reason: "invite only".into() },
-        Notice::Netsplit { nick: "ann".into(), count: 4 },
-        Notice::PermissionDenied { agent: agent.clone(), what: "touch made".into() },
-        Notice::CapReached { agent: agent.clone(), cap: CAP, limit: 5.0, used: 5.25 },
-        Notice::CapNear { agent: agent.clone(), cap: CAP, limit: 5.0, used: 4.25, percent: 80 },
-        Notice::CapWaived { agent: agent.clone(), cap: CAP, limit: 10.0 },
-        Notice::SharedCapReached { account: None, cap: CAP, limit: 50.0, used: 50.5 },
-        Notice::SharedCapNear {
-            account: Some(AccountName::from("team")),
-            cap: CAP,
-            limit: 50.0,
-            used: 42.0,
-            percent: 80,
-        },
-        Notice::SharedCapWaived { account: None, cap: CAP, limit: 100.0 },
-        Notice::Spiked { agent: agent.clone(), unit: Unit::Usd, used: 4.5, usual: 1.25 },
-        Notice::PriceUnknown { agent: agent.clone(), model: "gpt-5.4".into(), assumed: false },
-        Notice::NobodyConfigured,
-        Notice::StorageFailed { reason },
-        Notice::DiskLow { free_bytes: 999_999_999 },
-        Notice::RevisionsMissing { stream: "agent:spark".into(), expected: 9, found: 7 },
-        Notice::ShuttingDown,
-    ];
-    notices.push(Notice::TaskBlocked { agent: agent.clone(), task: work, detail: "no access".into() });
-    notices.push(Notice::Notified { agent: agent.clone(), detail: "the disk is full".into() });
-    notices.push(Notice::Whispered { agent: agent.clone() });
-    notices.extend(CLOCK.map(|clock| Notice::ClockRanOut {
-        agent: agent.clone(),
-        clock,
-        evidence: "silent".into(),
-    }));
-    notices.extend(STOP.map(|reason| Notice::Stopping { agent: agent.clone(), reason }));
-    notices.extend(END.map(|end| Notice::TaskEnded { agent: agent.clone(), task: work, end }));
-    notices.extend(halts().map(|why| Notice::QueuedWhilePaused {
-        agent: agent.clone(),
-        work,
-        kind,
-        position: 1,
-        why,
-    }));
-    notices
-}
-
-pub(super) fn refusals() -> Vec<Refusal> {
-    let (agent, task) = (agent("spark"), WorkId(7));
-    vec![
-        Refusal::AlreadyPaused { agent: agent.clone(), why: None },
-        Refusal::NotPaused { agent: agent.clone() },
-        Refusal::NothingRunning { agent: agent.clone() },
-        Refusal::AlreadyStopping { agent: agent.clone() },
-        Refusal::NoSuchTask { task },
-        Refusal::TaskOver { task, end: TaskEnd::Done },
-        Refusal::WorkRunning { agent: agent.clone() },
-        Refusal::WorkOver { agent: agent.clone() },
-        Refusal::QueueFull { agent: agent.clone(), max: 1_000 },
-        Refusal::QueueEmpty { agent: agent.clone() },
-        Refusal::EmptyWork { agent: agent.clone() },
-        Refusal::Removed { agent: agent.clone() },
-        Refusal::AgentExists { agent: agent.clone() },
-        Refusal::NoSuchAgent { agent: "spork".into(), nearest: Some(agent.clone()) },
-        Refusal::NoSuchAgent { agent: "zzz".into(), nearest: None },
-        Refusal::NoTask { agent: agent.clone() },
-        Refusal::WhispersFull { agent: agent.clone(), max: 50 },
-        Refusal::Fault { agent },
-        Refusal::Invalid { what: "rest".into(), why: "it is not a duration".into() },
-    ]
-}
-
 pub(super) fn targets() -> [Target; 6] {
     let (channel, person) = (Target::Channel("#ops".into()), Target::Person("ann".into()));
     [Target::Agent(agent("spark")), Target::Alerts, Target::Work, Target::Control, channel, person]
@@ -498,6 +482,12 @@ pub(super) fn posts() -> Vec<Post> {
     let mut posts: Vec<Post> = notices().into_iter().map(|notice| plain(Body::Notice(notice))).collect();
     posts.extend(refusals().into_iter().map(|refusal| plain(Body::Refusal(refusal))));
     posts.extend(targets().map(|to| Post { to, ..plain(words()) }));
+    let notice = Notice::Paused { agent: agent("spark") };
+    posts.extend(HookEvent::ALL.map(|event| {
+        let task = HookTask { id: WorkId(7), text: "benchmark nemotron".into() };
+        let task = Some(task).filter(|_| event != HookEvent::Error);
+        plain(Body::Hook(Box::new(Hook { event, agent: agent("spark"), task, notice: notice.clone() })))
+    }));
     posts.push(plain(Body::Said { agent: agent("spark"), text: "half done".into() }));
     posts.push(Post {
         lane: Lane::Urgent,

@@ -6,6 +6,7 @@ use herder::runtime::codex::wire;
 use serde_json::{Value, json};
 
 use super::replay;
+use crate::runtime::replayed::{assert_rows_were_seen, stands};
 
 /// Every word that the protocol has for an error, those that were not seen in a run included.
 #[test]
@@ -74,8 +75,58 @@ fn every_kind_of_error_has_its_class() {
     assert_eq!(of_account, Some(Billing));
 }
 
+/// Rows that no recorded run has: what they look for is codex's own schema and source.
+const UNSEEN: &[(Field, &str)] = &[
+    (Field::Reached, "workspace_owner_credits_depleted"),
+    (Field::Reached, "workspace_member_credits_depleted"),
+    (Field::Info, "sessionBudgetExceeded"),
+    (Field::Info, "rateLimitExceeded"),
+    (Field::Info, "unauthorized"),
+    (Field::Info, "badRequest"),
+    (Field::Info, "cyberPolicy"),
+    (Field::Info, "misalignmentPolicyViolation"),
+    (Field::Info, "inferenceHookDenied"),
+    (Field::Info, "tooManyDenials"),
+    (Field::Info, "sandboxError"),
+    (Field::Info, "flexUnavailable"),
+    (Field::Info, "policyCapacityUnavailable"),
+    (Field::Info, "threadRollbackFailed"),
+    (Field::Info, "activeTurnNotSteerable"),
+    (Field::Status, "403"),
+    (Field::Status, "400"),
+    (Field::Status, "404"),
+    (Field::Status, "413"),
+    (Field::Status, "422"),
+    (Field::Status, "500"),
+    (Field::Status, "502"),
+    (Field::Status, "503"),
+    (Field::Status, "504"),
+    (Field::Text, "check your plan and billing details"),
+    // No word of codex's: what the limits beside it say.
+    (Field::Info, NO_WINDOW),
+    (Field::Info, "responseStreamConnectionFailed"),
+    (Field::Text, "rate limit exceeded"),
+    (Field::Text, "missing environment variable"),
+    (Field::Text, "403 forbidden"),
+    (Field::Text, "codex login"),
+    (Field::Text, "model provider `"),
+    (Field::Text, "error loading config"),
+    (Field::Text, "connection failed"),
+];
+
 #[test]
-fn every_row_of_the_table_can_be_reached() {
+fn every_row_of_the_table_was_seen_or_is_marked() {
+    let runs = super::SEEN.map(|(_, lines)| lines);
+    assert_rows_were_seen(TABLE, UNSEEN, &runs, |field, value, run| match field {
+        Field::Reached => stands(run, value, &[r#""rateLimitReachedType":"{}""#]),
+        Field::Info => stands(run, value, &[r#""codexErrorInfo":"{}""#, r#""codexErrorInfo":{"{}":"#]),
+        Field::Status => stands(run, value, &[r#""httpStatusCode":{}}"#]),
+        Field::Text => run.to_lowercase().contains(value),
+    });
+}
+
+#[test]
+fn no_row_of_the_table_is_hidden_by_one_above_it() {
     for (field, value, category) in TABLE {
         let mut failure = Failure::default();
         match field {
@@ -104,9 +155,13 @@ fn what_nobody_knows_is_transient_and_shown_whole() {
     let outcome = turn(
         r#"{"message":"The flux is\nlow","codexErrorInfo":{"fluxLow":{"level":3}},"additionalDetails":"see page 9"}"#,
     );
-    assert_eq!(outcome.category, Category::Transient);
-    assert_eq!(outcome.detail, r#"The flux is low see page 9 (codexErrorInfo: {"fluxLow":{"level":3}})"#);
-    assert_eq!(turn(r#"{"message":"x","codexErrorInfo":[7]}"#).detail, "x (codexErrorInfo: [7])");
-    assert_eq!(turn("null").detail, "the turn ended as \"failed\"");
+    assert_eq!((outcome.category, outcome.unknown), (Category::Transient, true));
+    assert_eq!(
+        outcome.detail.to_string(),
+        r#"The flux is low see page 9 (codexErrorInfo: {"fluxLow":{"level":3}})"#
+    );
+    assert_eq!(turn(r#"{"message":"x","codexErrorInfo":[7]}"#).detail.to_string(), "x (codexErrorInfo: [7])");
+    assert!(turn("null").unknown);
+    assert_eq!(turn("null").detail.to_string(), "the turn ended as \"failed\"");
     assert_eq!(turn("\"boom\"").category, Category::Transient);
 }

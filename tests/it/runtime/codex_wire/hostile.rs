@@ -1,7 +1,7 @@
 //! Lines that no server should write.
 
 use herder::core::outcome::Category;
-use herder::core::spec::Autonomy;
+use herder::core::spec::Permissions;
 use herder::runtime::codex::wire;
 use herder::runtime::protocol::Happening;
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ proptest! {
     /// A line that is cut or garbled anywhere costs what it said, and nothing else.
     #[test]
     fn cut_and_garbled_lines_never_panic(which in 0..SEEN.len(), damage in damage()) {
-        let (_, mut codex) = launched(|_, spec| spec.autonomy = Autonomy::Full);
+        let (_, mut codex) = launched(|_, spec| spec.permissions = Permissions::Full);
         play_damaged(codex.as_mut(), SEEN[which].1, damage);
     }
 

@@ -23,7 +23,13 @@ pub(super) fn answer(state: &mut State, call: &Call, key: &str) -> Outcome {
     };
     let (method, route) = key.split_once(' ').unwrap_or_default();
     match (method, route.ends_with("/commands"), route.ends_with("/{command_id}")) {
-        ("GET", true, _) => Ok((200, list(state, guild))),
+        ("GET", true, _) => {
+            let mut all = list(state, guild);
+            if call.query.get("with_localizations").is_none_or(|with| with != "true") {
+                without_localizations(&mut all);
+            }
+            Ok((200, all))
+        }
         ("PUT", true, _) => put(state, guild, &call.body),
         ("POST", true, _) => post(state, guild, &call.body),
         ("GET", _, true) => {
@@ -51,6 +57,18 @@ fn list(state: &State, guild: Option<Id>) -> Value {
         .filter(|known| known.guild == guild)
         .map(|known| state.command_json(known))
         .collect()
+}
+
+/// Discord shows other languages only to who asks for them.
+fn without_localizations(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(without_localizations),
+        Value::Object(fields) => {
+            fields.retain(|name, _| !name.ends_with("_localizations"));
+            fields.values_mut().for_each(without_localizations);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 fn find(state: &State, guild: Option<Id>, id: Id) -> Result<Command, Refusal> {

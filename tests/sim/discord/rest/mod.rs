@@ -120,7 +120,8 @@ fn channel_for(state: &State, id: Id, needed: u64) -> Result<Channel, Refusal> {
     };
     let granted = state.permissions_in(state.bot.id, channel);
     if granted & super::permission::VIEW_CHANNEL == 0 {
-        return Err(Refusal::missing_access());
+        let is_violation = channel.recipient.is_some() || state.is_bot_there();
+        return Err(Refusal { is_violation, ..Refusal::missing_access() });
     }
     if granted & needed != needed {
         return Err(Refusal::missing_permissions());
@@ -130,5 +131,8 @@ fn channel_for(state: &State, id: Id, needed: u64) -> Result<Channel, Refusal> {
 
 /// The guild of the path is the one there is.
 fn in_guild(state: &State, call: &Call) -> Result<(), Refusal> {
-    if call.id("guild_id") == state.guild.id { Ok(()) } else { Err(Refusal::unknown(10004, "Guild", false)) }
+    if call.id("guild_id") != state.guild.id {
+        return Err(Refusal::unknown(10004, "Guild", false));
+    }
+    if state.is_bot_there() { Ok(()) } else { Err(Refusal::circumstance(403, 50001, "Missing Access")) }
 }

@@ -65,6 +65,11 @@ impl Plan {
         self.wishes().filter(|purpose| !self.known.contains_key(purpose)).count()
     }
 
+    /// Whether a channel that nobody knows may be one that was asked for: made, and not answered yet or not found again.
+    pub(in super::super) fn is_making(&self) -> bool {
+        (self.busy || self.look) && self.lacking() > 0
+    }
+
     /// What people call a channel.
     pub(in super::super) fn shown(&self, channel: ChannelId) -> String {
         let there = self.there.as_ref().and_then(|there| there.get(&channel));

@@ -1,0 +1,34 @@
+//! `ack`: somebody takes care of a call for a person, so that nobody is reminded of it any more.
+
+use super::desk::{Desk, Done};
+use super::grammar::Call;
+use super::{Arg, Command, Effect, Scope, Strictness, Verb};
+use crate::access::Role;
+use crate::core::id::WorkId;
+use crate::core::input::Control;
+
+pub(super) const COMMAND: Command = Command {
+    verb: Verb::Ack,
+    name: "ack",
+    aliases: &[],
+    args: &[Arg::Call],
+    role: Role::Operator,
+    scope: Scope::Either,
+    effect: Effect::Changes,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-ack",
+};
+
+pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
+    let id = call.ask.map(|id| WorkId(id.0));
+    let agent = match id {
+        Some(id) => desk.one_of(id, desk.fleet.agents(), |watch| {
+            let standing = watch.escalation.as_ref().map(|call| call.id);
+            let answered = watch.answered.as_ref().map(|answered| answered.escalation.id);
+            [standing, answered].contains(&Some(id))
+        })?,
+        None => desk.agent(call)?.clone(),
+    };
+    let notice = desk.fleet.control(&agent, Control::Ack(id), desk.asked_for(&agent)).await?;
+    Ok(desk.accepted(&notice))
+}

@@ -1,0 +1,36 @@
+//! What happened on the task board.
+
+use super::{say, task};
+use crate::commands::say::Voice;
+use crate::core::board::BoardEvent;
+use crate::core::id::AgentName;
+
+/// One event of the board.
+pub(super) fn event(voice: Voice<'_>, event: &BoardEvent) -> String {
+    let next = |to: &Option<AgentName>| to.as_ref().map(AgentName::to_string).unwrap_or_default();
+    match event {
+        BoardEvent::Added { work } => say(voice, "board-added", task(work.id), Some(&work.by), &work.text),
+        BoardEvent::Taken { work, agent, by, .. } => {
+            say(voice, "board-taken", format!("{} {agent}", task(work.id)), Some(by), "")
+        }
+        BoardEvent::Directed { task: id, to, by } => {
+            say(voice, "board-directed", task(*id), Some(by), &next(to))
+        }
+        BoardEvent::Offered { task: id, to, .. } => say(voice, "board-offered", task(*id), None, to.as_str()),
+        BoardEvent::Accepted { task: id, .. } => say(voice, "board-accepted", task(*id), None, ""),
+        BoardEvent::Returned { task: id, .. } => say(voice, "board-returned", task(*id), None, ""),
+        BoardEvent::Split { task: id, parts, by, .. } => {
+            let parts: Vec<String> = parts.iter().map(|part| task(part.id)).collect();
+            say(voice, "board-split", task(*id), Some(by), &parts.join(", "))
+        }
+        BoardEvent::PartOver { part, end, .. } => {
+            let what = format!("{} {}", task(*part), voice.locale.task_end(*end));
+            say(voice, "board-part-over", what, None, "")
+        }
+        BoardEvent::Cancelling { task: id, by } => say(voice, "board-cancelling", task(*id), Some(by), ""),
+        BoardEvent::Ended { task: id, end, by } => {
+            let what = format!("{} {}", task(*id), voice.locale.task_end(*end));
+            say(voice, "task-ended", what, by.as_ref(), "")
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! `reload`: reads the configuration again and says what has changed.
+
+use super::desk::{Desk, Done, Failure};
+use super::{Command, Effect, Scope, Strictness, Verb};
+use crate::access::Role;
+use crate::core::notice::Refusal;
+
+pub(super) const COMMAND: Command = Command {
+    verb: Verb::Reload,
+    name: "reload",
+    aliases: &[],
+    args: &[],
+    role: Role::Admin,
+    scope: Scope::WholeFleet,
+    effect: Effect::Changes,
+    strictness: Strictness::Sentence,
+    about: "cmd-about-reload",
+};
+
+pub(super) async fn run(desk: &Desk<'_>) -> Done {
+    let Some(reloader) = &desk.inner.reloader else { return Err(Refusal::NoConfiguration.into()) };
+    match reloader.reload_for(&desk.asked).await {
+        Ok(notice) => Ok(desk.accepted(&notice)),
+        // A terminal has room for all of them.
+        Err(refusal @ Refusal::NotReloaded { .. }) if desk.long => {
+            let mut lines = vec![desk.locale.refusal(&refusal)];
+            if let Refusal::NotReloaded { problems, .. } = refusal {
+                lines.extend(problems);
+            }
+            Err(Failure::Lines(lines))
+        }
+        Err(refusal) => Err(refusal.into()),
+    }
+}

@@ -1,0 +1,228 @@
+//! Tasks as they are listed and shown, wherever they are.
+
+use serde_json::json;
+
+use crate::commands::desk::{Answer, Desk};
+use crate::commands::say::{DOT, Voice, WORK_MAX, end_key, person, task};
+use crate::core::agent::Agent;
+use crate::core::board::{Board, Boarded, Part, Place as OnBoard};
+use crate::core::card::Priority;
+use crate::core::id::{AgentName, WorkId};
+use crate::core::work::{FinishedTask, Work, WorkKind};
+use crate::supervisor::View;
+
+/// Where a task is.
+pub(super) enum Place<'a> {
+    Current(&'a Work),
+    Queued(&'a Work),
+    Over(&'a FinishedTask),
+    Boarded(&'a Boarded),
+}
+
+impl<'a> Place<'a> {
+    fn of(agent: &Agent, work: &'a Work) -> Self {
+        let current = agent.current.as_ref().is_some_and(|current| current.id == work.id);
+        if current { Self::Current(work) } else { Self::Queued(work) }
+    }
+
+    pub(super) fn work(&self) -> &'a Work {
+        match self {
+            Self::Current(work) | Self::Queued(work) => work,
+            Self::Over(done) => &done.work,
+            Self::Boarded(boarded) => &boarded.work,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self, Self::Over(_))
+    }
+
+    fn state(&self) -> &'static str {
+        match self {
+            Self::Current(_) => "running",
+            Self::Queued(_) => "queued",
+            Self::Over(done) => end_key(done.end),
+            Self::Boarded(boarded) => match &boarded.place {
+                OnBoard::Queued { .. } | OnBoard::Offered { .. } => "queued",
+                OnBoard::Split { .. } if boarded.blocked_by().is_some() => "blocked",
+                OnBoard::Split { .. } => "running",
+            },
+        }
+    }
+}
+
+/// A task as it is listed.
+pub(super) struct Listed<'a> {
+    /// Who has it; none: the board.
+    agent: Option<&'a AgentName>,
+    place: Place<'a>,
+}
+
+/// A task of one agent, wherever it is.
+pub(super) fn find(agent: &Agent, id: WorkId) -> Option<Place<'_>> {
+    let open =
+        agent.current.iter().chain(&agent.queue).find(|work| work.id == id && work.kind == WorkKind::Task);
+    open.map(|work| Place::of(agent, work))
+        .or_else(|| agent.finished.iter().find(|done| done.work.id == id).map(Place::Over))
+}
+
+/// A task of the board.
+pub(super) fn on_board(board: &Board, id: WorkId) -> Option<Listed<'_>> {
+    let over = || board.finished.iter().find(|done| done.work.id == id).map(Place::Over);
+    let place = board.tasks.get(&id).map(Place::Boarded).or_else(over)?;
+    Some(Listed { agent: None, place })
+}
+
+/// All tasks: what is open first, the board's ahead, in the order it will be done; then what is over, the latest first.
+pub(super) fn all_of<'a>(views: &'a [View], board: Option<&'a Board>) -> Vec<Listed<'a>> {
+    let mut boarded: Vec<&Boarded> = board.into_iter().flat_map(|board| board.tasks.values()).collect();
+    boarded.sort_by_key(|boarded| std::cmp::Reverse(boarded.work.card().priority));
+    // What is on its way may have arrived already.
+    let arrived = |boarded: &Boarded| views.iter().any(|view| find(&view.agent, boarded.work.id).is_some());
+    boarded.retain(|boarded| !arrived(boarded));
+    let mut open: Vec<Listed<'a>> =
+        boarded.into_iter().map(|boarded| Listed { agent: None, place: Place::Boarded(boarded) }).collect();
+    let mut over: Vec<Listed<'a>> = Vec::new();
+    let ended = board.into_iter().flat_map(|board| &board.finished);
+    over.extend(ended.map(|done| Listed { agent: None, place: Place::Over(done) }));
+    for view in views {
+        let (agent, name) = (&*view.agent, Some(&view.name));
+        let works = agent.current.iter().chain(&agent.queue).filter(|work| work.kind == WorkKind::Task);
+        open.extend(works.map(|work| Listed { agent: name, place: Place::of(agent, work) }));
+        over.extend(agent.finished.iter().map(|done| Listed { agent: name, place: Place::Over(done) }));
+    }
+    over.sort_by_key(|listed| std::cmp::Reverse(listed.place.work().id));
+    open.into_iter().chain(over).collect()
+}
+
+impl<'a> Listed<'a> {
+    pub(super) fn with(agent: &'a AgentName, place: Place<'a>) -> Option<Self> {
+        Some(Self { agent: Some(agent), place })
+    }
+
+    pub(super) fn line(&self, voice: Voice<'_>) -> String {
+        let work = self.place.work();
+        let mark = match work.card().priority {
+            Priority::High => "↑ ",
+            Priority::Normal => "",
+            Priority::Low => "↓ ",
+        };
+        let text = format!("{mark}{}", voice.short(&work.text, WORK_MAX));
+        let (number, state) = (("task", task(work.id).into()), ("state", self.state(voice).into()));
+        let text = ("text", text.into());
+        match self.agent {
+            Some(agent) => {
+                voice.text("cmd-task-line", &[number, ("agent", agent.as_str().into()), state, text])
+            }
+            None => voice.text("cmd-task-board-line", &[number, state, text]),
+        }
+    }
+
+    fn state(&self, voice: Voice<'_>) -> String {
+        match &self.place {
+            Place::Current(_) => voice.text("cmd-task-running", &[]),
+            Place::Queued(_) => voice.text("cmd-task-queued", &[]),
+            Place::Over(done) => voice.locale.task_end(done.end),
+            Place::Boarded(boarded) => match &boarded.place {
+                OnBoard::Queued { to: None } => voice.text("cmd-task-queued", &[]),
+                OnBoard::Queued { to: Some(to) } | OnBoard::Offered { to, .. } => {
+                    voice.text("cmd-task-queued-for", &[("agent", to.as_str().into())])
+                }
+                OnBoard::Split { parts, .. } => {
+                    let over = parts.iter().filter(|part| part.end.is_some()).count();
+                    let blocked = if boarded.blocked_by().is_some() { "yes" } else { "no" };
+                    let counts =
+                        [("over", over.into()), ("parts", parts.len().into()), ("blocked", blocked.into())];
+                    voice.text("cmd-task-split", &counts)
+                }
+            },
+        }
+    }
+
+    pub(super) fn data(&self) -> serde_json::Value {
+        let note = match &self.place {
+            Place::Over(done) => Some(done.note.to_string()),
+            Place::Current(_) | Place::Queued(_) | Place::Boarded(_) => None,
+        };
+        let mut data = json!({
+            "agent": self.agent, "state": self.place.state(), "work": self.place.work(), "note": note
+        });
+        if let Place::Boarded(boarded) = &self.place {
+            data["board"] = json!(boarded.place);
+        }
+        data
+    }
+
+    /// The whole task.
+    pub(super) fn shown(&self, desk: &Desk<'_>, views: &[View], board: &Board) -> Answer {
+        let voice = desk.voice();
+        let work = self.place.work();
+        let mut lines = vec![self.line(voice)];
+        lines.push(voice.text(
+            "cmd-task-given",
+            &[
+                ("name", person(&work.by).into()),
+                ("network", work.by.network.as_str().into()),
+                ("at", work.at.into()),
+                ("attempts", work.attempts.into()),
+            ],
+        ));
+        lines.extend(card(voice, work));
+        lines.push(voice.short(&work.text, desk.text_max()));
+        lines.extend(board.parts(work.id).iter().map(|part| part_line(voice, part, views, board)));
+        let tried = work.card().attempts.iter().map(|attempt| {
+            let how = voice.short(&voice.locale.detail(&attempt.detail), desk.text_max());
+            let how = if how.is_empty() { how } else { format!(": {how}") };
+            voice.text(
+                "cmd-task-attempt",
+                &[
+                    ("agent", attempt.agent.as_str().into()),
+                    ("session", attempt.session.to_string().into()),
+                    ("at", attempt.at.into()),
+                    ("category", voice.locale.category(attempt.category).into()),
+                    ("detail", how.into()),
+                ],
+            )
+        });
+        lines.extend(tried);
+        if let Place::Over(done) = &self.place {
+            let note = voice.short(&voice.locale.detail(&done.note), desk.text_max());
+            if !note.is_empty() {
+                lines.push(voice.text("cmd-task-note", &[("note", note.into())]));
+            }
+        }
+        Answer::lines(lines).with(self.data())
+    }
+}
+
+/// What is written on a task, if anything is.
+fn card(voice: Voice<'_>, work: &Work) -> Option<String> {
+    let card = work.card();
+    let mut pieces = Vec::new();
+    if card.priority != Priority::Normal {
+        pieces.push(voice.text("cmd-task-priority", &[("priority", card.priority.word().into())]));
+    }
+    if !card.needs.is_none() {
+        pieces.push(voice.text("cmd-task-needs", &[("needs", card.needs.words().into())]));
+    }
+    if let Some(parent) = card.parent {
+        pieces.push(voice.text("cmd-task-part-of", &[("task", task(parent).into())]));
+    }
+    (!pieces.is_empty()).then(|| pieces.join(DOT))
+}
+
+/// A part of the task that is shown.
+fn part_line(voice: Voice<'_>, part: &Part, views: &[View], board: &Board) -> String {
+    let with = || views.iter().find_map(|view| Listed::with(&view.name, find(&view.agent, part.id)?));
+    let over = |listed: &Listed<'_>| part.end.is_none() || listed.place.is_over();
+    let line = match with().or_else(|| on_board(board, part.id)).filter(over) {
+        Some(listed) => listed.line(voice),
+        // Its agent has forgotten it, or has it on its way.
+        None => {
+            let state =
+                part.end.map_or_else(|| voice.text("cmd-task-queued", &[]), |end| voice.locale.task_end(end));
+            format!("{} {state}", task(part.id))
+        }
+    };
+    format!("→ {line}")
+}

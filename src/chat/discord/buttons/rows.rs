@@ -1,0 +1,125 @@
+//! What buttons look like: those that can be pressed, and what stands where they were.
+
+use serenity::all::{ButtonStyle, CreateActionRow, CreateButton, ReactionType};
+
+use super::{Done, calls_for};
+use crate::chat::discord::asks;
+use crate::chat::discord::custom_id::{Answer, Confirm, CustomId};
+use crate::commands::interact::Answered;
+use crate::commands::{Command, Verb};
+use crate::core::id::AgentName;
+use crate::core::time::Timestamp;
+use crate::core::work::Actor;
+use crate::l10n::Locale;
+use crate::outbox::Post;
+
+/// The longest label of a button, in characters.
+const LABEL_MAX: usize = 80;
+
+/// The longest name of somebody on a button.
+const NAME_MAX: usize = 32;
+
+/// The rows of buttons under a post.
+pub(in crate::chat::discord) fn rows(post: &Post, locale: &Locale) -> Vec<CreateActionRow> {
+    let calls = calls_for(&post.body).map(|agent| open_row(locale, agent, post.at, None));
+    calls.or_else(|| asks::open_row(locale, &post.body)).into_iter().collect()
+}
+
+fn answer_button(locale: &Locale, answer: Answer, agent: &AgentName, at: Timestamp) -> CreateButton {
+    let (label, style) = match answer {
+        Answer::Resume => ("button-resume", ButtonStyle::Success),
+        Answer::Abort => ("button-abort", ButtonStyle::Danger),
+        Answer::Transcript => ("button-transcript", ButtonStyle::Secondary),
+    };
+    let id = CustomId::Answer { answer, agent: agent.clone(), at };
+    CreateButton::new(id.to_string()).label(locale.text(label, &[])).style(style)
+}
+
+/// What can be answered; after the work was given up the agent still stands still.
+pub(super) fn open_row(
+    locale: &Locale,
+    agent: &AgentName,
+    at: Timestamp,
+    aborted: Option<&Done>,
+) -> CreateActionRow {
+    let button = |answer| answer_button(locale, answer, agent, at);
+    let abort = match aborted {
+        Some(done) => answered_button(locale, Some(done), agent, at),
+        None => button(Answer::Abort),
+    };
+    CreateActionRow::Buttons(vec![button(Answer::Resume), abort, button(Answer::Transcript)])
+}
+
+/// Who has answered, and what happened can still be read.
+pub(super) fn closed_row(
+    locale: &Locale,
+    prompt: (&AgentName, Timestamp),
+    done: Option<&Done>,
+) -> CreateActionRow {
+    let (agent, at) = prompt;
+    CreateActionRow::Buttons(vec![
+        answered_button(locale, done, agent, at),
+        answer_button(locale, Answer::Transcript, agent, at),
+    ])
+}
+
+/// What stands where buttons were. It cannot be pressed, but Discord wants an id of every button.
+fn answered_button(locale: &Locale, done: Option<&Done>, agent: &AgentName, at: Timestamp) -> CreateButton {
+    let label = match done {
+        Some(done) => attributed(locale, action(locale, done.command), &done.by),
+        None => locale.text("button-over", &[]),
+    };
+    let id = CustomId::Answer { answer: Answer::Abort, agent: agent.clone(), at };
+    CreateButton::new(id.to_string()).label(cut(&label)).style(ButtonStyle::Secondary).disabled(true)
+}
+
+/// What was done, and by whom.
+pub(in crate::chat::discord) fn attributed(locale: &Locale, action: String, by: &Actor) -> String {
+    let variables = [
+        ("action", action.into()),
+        ("name", short(&by.name).into()),
+        ("network", by.network.as_str().to_owned().into()),
+    ];
+    locale.text("button-answered", &variables)
+}
+
+/// A command as a button calls it.
+pub(super) fn action(locale: &Locale, command: &str) -> String {
+    match command {
+        "resume" => locale.text("button-resume", &[]),
+        "abort" => locale.text("button-abort", &[]),
+        other => other.to_owned(),
+    }
+}
+
+pub(super) fn short(name: &str) -> String {
+    crate::commands::words::bounded(name, NAME_MAX)
+}
+
+/// As much of a label as fits on a button.
+pub(in crate::chat::discord) fn cut(label: &str) -> String {
+    label.chars().take(LABEL_MAX).collect()
+}
+
+/// ✅ and ❌ under the question whether an agent is to be removed.
+pub(in crate::chat::discord) fn confirming(
+    locale: &Locale,
+    command: Option<&Command>,
+    answered: &Answered,
+) -> Vec<CreateActionRow> {
+    let asks = command.is_some_and(|command| command.verb == Verb::AgentRemove) && !answered.refused;
+    let text = |key: &str| answered.data.as_ref().and_then(|data| data[key].as_str());
+    let (true, Some(agent), Some(code)) = (asks, text("agent"), text("code")) else { return Vec::new() };
+    let Ok(agent) = AgentName::new(agent) else { return Vec::new() };
+    let button = |confirm, emoji: &str, label, style| {
+        let id = CustomId::Confirm { confirm, agent: agent.clone(), code: code.to_owned() };
+        CreateButton::new(id.to_string())
+            .label(locale.text(label, &[]))
+            .emoji(ReactionType::Unicode(emoji.to_owned()))
+            .style(style)
+    };
+    vec![CreateActionRow::Buttons(vec![
+        button(Confirm::Remove, "✅", "button-remove", ButtonStyle::Danger),
+        button(Confirm::Keep, "❌", "button-keep", ButtonStyle::Secondary),
+    ])]
+}

@@ -1,0 +1,239 @@
+//! What has changed between two readings of the file: which sections count at once, and which wait for the next start.
+//!
+//! Agents are not compared here but with the journal, where it is known what each reading has said of them (`supervisor`).
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::{Config, EMBEDDED_NETWORK, Evaluator, Sasl, Subject};
+use crate::core::danger::AskPattern;
+use crate::core::policy::{EvaluatorRules, Policy};
+use crate::webhook::SigningKey;
+
+impl Config {
+    /// Sections that `new` has otherwise and that count at once, as they are written in the file.
+    #[must_use]
+    pub fn changed_now(&self, new: &Self) -> Vec<&'static str> {
+        changed(&[
+            ("[access]", self.access != new.access),
+            ("[supervisor]", supervisor(&self.policy) != supervisor(&new.policy)),
+            ("[quota]", self.policy.quota != new.policy.quota),
+            ("[limits]", self.policy.caps != new.policy.caps),
+            ("[prices]", self.policy.prices != new.policy.prices),
+            ("[approvals]", approvals(&self.policy) != approvals(&new.policy)),
+            ("[evaluator]", rhythm(&self.evaluator) != rhythm(&new.evaluator)),
+            ("[escalation]", self.policy.escalation != new.policy.escalation),
+        ])
+    }
+
+    /// Sections and keys that `new` has otherwise and that count from the next start on: what herder was started with is
+    /// this.
+    #[must_use]
+    pub fn changed_later(&self, new: &Self) -> Vec<&'static str> {
+        changed(&[
+            ("name", self.name != new.name),
+            ("data_dir", self.data_dir != new.data_dir),
+            ("locale", self.locale != new.locale),
+            (
+                "[discord]",
+                differ(&self.discord, &new.discord) || secrets_of_discord(self) != secrets_of_discord(new),
+            ),
+            ("[[irc]]", differ(&self.irc, &new.irc) || secrets_of_irc(self) != secrets_of_irc(new)),
+            ("[access] irc:embedded", own_accounts(self) != own_accounts(new)),
+            ("[tools]", self.tools != new.tools),
+            ("[evaluator]", asks_otherwise(&self.evaluator, &new.evaluator)),
+            (
+                "[[webhook]]",
+                differ(&self.webhooks, &new.webhooks)
+                    || secrets_of_webhooks(self) != secrets_of_webhooks(new),
+            ),
+            (
+                "[deadman]",
+                differ(&self.deadman, &new.deadman) || secrets_of_deadman(self) != secrets_of_deadman(new),
+            ),
+            ("[history]", self.history != new.history),
+        ])
+    }
+
+    /// The limits of `new` as they count while herder runs that was started with this: who judges is decided at the start.
+    #[must_use]
+    pub fn policy_with(&self, new: &Self) -> Policy {
+        let judge = self.policy.evaluator.judge;
+        let policy = new.policy.clone();
+        Policy { evaluator: EvaluatorRules { judge, ..policy.evaluator }, ..policy }
+    }
+}
+
+fn changed(sections: &[(&'static str, bool)]) -> Vec<&'static str> {
+    sections.iter().filter(|(_, changed)| *changed).map(|(name, _)| *name).collect()
+}
+
+/// Whether two parts are written differently, but for their secrets, which show themselves to nobody.
+fn differ(one: &impl Debug, other: &impl Debug) -> bool {
+    format!("{one:?}") != format!("{other:?}")
+}
+
+fn exposed(secret: Option<&SecretString>) -> Option<&str> {
+    secret.map(SecretString::expose_secret)
+}
+
+fn secrets_of_discord(config: &Config) -> Option<&str> {
+    exposed(config.discord.as_ref().map(|discord| &discord.token))
+}
+
+fn secrets_of_irc(config: &Config) -> Vec<Option<&str>> {
+    let mut secrets = Vec::new();
+    for network in &config.irc {
+        let sasl = match &network.sasl {
+            Some(Sasl::Plain { password, .. }) => Some(password),
+            Some(Sasl::External { .. }) | None => None,
+        };
+        let all = [network.server_password.as_ref(), network.nickserv_password.as_ref(), sasl];
+        secrets.extend(all.map(exposed));
+    }
+    secrets
+}
+
+fn secrets_of_webhooks(config: &Config) -> Vec<(&str, Option<&SigningKey>)> {
+    config.webhooks.iter().map(|hook| (hook.url.expose_secret(), hook.secret.as_ref())).collect()
+}
+
+fn secrets_of_deadman(config: &Config) -> Option<&str> {
+    exposed(config.deadman.as_ref().map(|deadman| &deadman.url))
+}
+
+/// Those who have an account on herder's own server, where it is the only one.
+fn own_accounts(config: &Config) -> Vec<&str> {
+    let rules = &config.access;
+    let all = rules.admins.iter().chain(&rules.operators).chain(&rules.viewers);
+    let mut accounts: Vec<&str> = all
+        .filter_map(|subject| match subject {
+            Subject::IrcAccount { network, account } if network.as_str() == EMBEDDED_NETWORK => {
+                Some(account.as_str())
+            }
+            _ => None,
+        })
+        .collect();
+    accounts.sort_unstable();
+    accounts.dedup();
+    accounts
+}
+
+/// What `[supervisor]` says: all that no other section does.
+fn supervisor(policy: &Policy) -> Policy {
+    let other = Policy::default();
+    Policy {
+        quota: other.quota,
+        prices: other.prices,
+        caps: other.caps,
+        confirm_timeout: other.confirm_timeout,
+        always_ask: other.always_ask,
+        evaluator: other.evaluator,
+        escalation: other.escalation,
+        ..policy.clone()
+    }
+}
+
+fn approvals(policy: &Policy) -> (Duration, &[AskPattern]) {
+    (policy.confirm_timeout, &policy.always_ask)
+}
+
+fn rhythm(evaluator: &Evaluator) -> (usize, u32, u32) {
+    (evaluator.window, evaluator.interval, evaluator.threshold)
+}
+
+/// Whether another program is asked, or the same in another way.
+fn asks_otherwise(one: &Evaluator, other: &Evaluator) -> bool {
+    let (window, interval, threshold) = rhythm(one);
+    let alike = Evaluator { window, interval, threshold, ..other.clone() };
+    differ(one, &alike) || exposed(one.key.as_ref()) != exposed(other.key.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::path::Path;
+
+    use crate::config::{section, validate};
+
+    /// Names of what counts at once and from the next start on, if `new` is added to `old`.
+    fn changes(old: &str, new: &str) -> (Vec<&'static str>, Vec<&'static str>) {
+        let read = |text: &str, password: &'static str| {
+            let around = section::Surroundings {
+                folder: Path::new("/tmp"),
+                variable: &|name| name.ends_with("PASSWORD").then(|| OsString::from(password)),
+            };
+            validate::read(text, "bot.toml", &around).expect("the text has no mistakes").config
+        };
+        let (one, other) = (read(old, "correct horse"), read(new, "battery staple"));
+        (one.changed_now(&other), one.changed_later(&other))
+    }
+
+    #[test]
+    fn every_section_is_named_that_has_changed_and_no_other() {
+        /// Before, after, and what is named: whether it counts at once.
+        type Row<'a> = (&'a str, &'a str, &'a [(&'a str, bool)]);
+        const IRC: &str = "[[irc]]\nname = \"libera\"\nserver = \"irc.libera.chat\"\n";
+        const HOOK: &str = "[[webhook]]\nurl = \"https://example.org/\"\n";
+        let discord = "[discord]\ntoken = { env = \"PASSWORD\" }\nguild = 1122334455\n";
+        let sasl = format!(
+            "{IRC}sasl = {{ mechanism = \"plain\", account = \"herder\", password = {{ env = \"PASSWORD\" }} }}\n"
+        );
+        let agent = "[[agent]]\nname = \"a\"\nruntime = \"claude\"\nworkspace = \"/\"\n";
+        let (now, later) = (true, false);
+        let table: &[Row<'_>] = &[
+            ("", "", &[]),
+            ("", "# a word\n[supervisor]\n[limits]\n", &[]),
+            ("", agent, &[]),
+            ("", "[access]\nviewers = [\"*\"]", &[("[access]", now)]),
+            (
+                "",
+                "[access]\nadmins = [\"irc:embedded:ann\"]",
+                &[("[access]", now), ("[access] irc:embedded", later)],
+            ),
+            ("", "[supervisor]\nstop_grace = \"3s\"", &[("[supervisor]", now)]),
+            ("", "[supervisor]\nbackoff = [\"1s\"]", &[("[supervisor]", now)]),
+            ("", "[supervisor]\nmax_active = 2", &[("[supervisor]", now)]),
+            ("", "[quota]\nresume = \"ask\"", &[("[quota]", now)]),
+            ("", "[limits]\nusd_per_day = 3", &[("[limits]", now)]),
+            ("", "[prices]\nx = { input = 1, output = 2 }", &[("[prices]", now)]),
+            ("", "[approvals]\ntimeout = \"3m\"", &[("[approvals]", now)]),
+            ("", "[approvals]\nalways_ask = [\"^make\"]", &[("[approvals]", now)]),
+            ("[approvals]\nalways_ask = [\"^make\"]", "[approvals]\nalways_ask = [\"^make\"]", &[]),
+            ("", "[escalation]\nremind_times = 1", &[("[escalation]", now)]),
+            ("", "[evaluator]\nwindow_size = 30", &[("[evaluator]", now)]),
+            ("", "[evaluator]\nkind = \"builtin\"", &[("[evaluator]", later)]),
+            (
+                "",
+                "[evaluator]\ntimeout = \"9s\"\neval_interval = 3",
+                &[("[evaluator]", now), ("[evaluator]", later)],
+            ),
+            ("", "name = \"shepherd\"", &[("name", later)]),
+            ("", "data_dir = \"elsewhere\"\nlocale = \"de\"", &[("data_dir", later), ("locale", later)]),
+            ("", IRC, &[("[[irc]]", later)]),
+            (IRC, IRC, &[]),
+            // The same words, and another secret behind them.
+            (&sasl, &sasl, &[("[[irc]]", later)]),
+            (discord, discord, &[("[discord]", later)]),
+            ("", "[tools]\nenabled = false", &[("[tools]", later)]),
+            ("", "[history]\nkeep = \"3d\"", &[("[history]", later)]),
+            ("", HOOK, &[("[[webhook]]", later)]),
+            (HOOK, HOOK, &[]),
+            (
+                HOOK,
+                "[[webhook]]\nname = \"example.org\"\nurl = \"https://example.org/x\"",
+                &[("[[webhook]]", later)],
+            ),
+            ("", "[deadman]\nurl = \"https://example.org/\"", &[("[deadman]", later)]),
+        ];
+        for (old, new, wanted) in table {
+            let named = |when| {
+                let named = wanted.iter().filter(move |(_, at)| *at == when);
+                named.map(|(name, _)| *name).collect::<Vec<_>>()
+            };
+            assert_eq!(changes(old, new), (named(now), named(later)), "{old}\n--- becomes ---\n{new}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What a child gets of the environment: variables that are set for it, and those that are passed on.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use secrecy::SecretString;
+
+use super::secrets;
+use super::section::{At, Section, TextOrFile};
+
+/// Parts of the names of variables whose values are secrets: they are blacked out wherever herder speaks.
+const SECRET_WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+
+/// Values shorter than this are no secrets, and blacking them out would make posts unreadable.
+const SECRET_MIN: usize = 8;
+
+/// `env` and `inherit_env` of a section.
+pub(super) struct Variables {
+    /// Set for the child.
+    pub(super) env: BTreeMap<String, String>,
+    /// Set for the child to what stands in a file.
+    pub(super) env_files: BTreeMap<String, PathBuf>,
+    /// Passed on, if it is said which.
+    pub(super) inherit_env: Option<Vec<String>>,
+}
+
+/// Reads `env` and `inherit_env`.
+pub(super) fn variables(section: &Section<'_>) -> Variables {
+    let reading = section.reading;
+    let (mut env, mut env_files) = (BTreeMap::new(), BTreeMap::new());
+    for (name, At { value, line }) in section.texts_by_name("env").unwrap_or_default() {
+        if let Err(why) = check_variable(&name) {
+            section.problem_at(line, "env", why);
+        }
+        match value {
+            TextOrFile::Text(text) => {
+                if text.contains('\0') {
+                    section.problem_at(line, "env", format!("the value of {name} has a NUL in it"));
+                }
+                if keep_secret(section, &name, Some(OsString::from(&text))) {
+                    section.warn(
+                        "env",
+                        format!(
+                            "{name} looks like a secret, and what is written here is stored with the agent; put it into \
+                             a file of mode 0600 and write {name} = {{ file = \"path\" }}"
+                        ),
+                    );
+                }
+                env.insert(name, text);
+            }
+            TextOrFile::File(source) => {
+                let read = secrets::in_file(&source);
+                source.finish();
+                if let Some((path, secret)) = read {
+                    reading.secrets.borrow_mut().push(secret);
+                    // A relative one means something else where the agent works.
+                    env_files.insert(name, std::path::absolute(&path).unwrap_or(path));
+                }
+            }
+        }
+    }
+    let inherit_env = section.texts("inherit_env").map(|inherited| {
+        for name in &inherited {
+            if let Err(why) = check_variable(&name.value) {
+                section.problem_at(name.line, "inherit_env", why);
+            } else if reading.secret_variables.borrow().contains(&name.value) {
+                let text =
+                    format!("{} is herder's own secret, which no agent is given; take it out", name.value);
+                section.problem_at(name.line, "inherit_env", text);
+            }
+            keep_secret(section, &name.value, (reading.around.variable)(&name.value));
+        }
+        inherited.into_iter().map(|name| name.value).collect()
+    });
+    Variables { env, env_files, inherit_env }
+}
+
+fn check_variable(name: &str) -> Result<(), String> {
+    let first = |c: char| c.is_ascii_alphabetic() || c == '_';
+    if !name.starts_with(first) || !name.chars().all(|c| first(c) || c.is_ascii_digit()) {
+        return Err(format!(
+            "\"{name}\" cannot be a variable; use letters, digits and _, not starting with a digit"
+        ));
+    }
+    if name.starts_with("HERDER_") {
+        return Err(format!("{name} is herder's own; variables that start with HERDER_ are not passed on"));
+    }
+    Ok(())
+}
+
+/// An agent may repeat what is in its environment: a value that looks like a secret is blacked out in what herder says.
+/// Answers whether it does.
+pub(super) fn keep_secret(section: &Section<'_>, name: &str, value: Option<OsString>) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let value = value.and_then(|value| value.into_string().ok()).filter(|value| value.len() >= SECRET_MIN);
+    let secret = value.filter(|_| SECRET_WORDS.iter().any(|word| upper.contains(word)));
+    let looks_like_one = secret.is_some();
+    section.reading.secrets.borrow_mut().extend(secret.map(SecretString::from));
+    looks_like_one
+}

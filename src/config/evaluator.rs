@@ -1,0 +1,294 @@
+//! `[evaluator]`: who judges the agents' turns, how often, and with which credential.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::environment;
+use super::section::Section;
+use crate::core::policy::{self, EvaluatorRules};
+
+/// The model that codex is asked for unless another one is named.
+const CODEX_MODEL: &str = "gpt-5.4";
+
+/// The model that Claude Code is asked for unless another one is named: its own default is the dearest one, and a judge
+/// that is asked every few turns need not be that.
+const CLAUDE_MODEL: &str = "sonnet";
+
+/// A window of fewer turns than this shows nothing that repeats.
+const WINDOW_MIN: u64 = 3;
+
+/// More turns than this do not fit into what is sent, of which the newest are kept.
+const WINDOW_MAX: u64 = 50;
+
+/// A judge that is asked after so many turns is never asked.
+const INTERVAL_MAX: u64 = 1000;
+
+/// Nobody is escalated on a first observation.
+const THRESHOLD_MIN: u64 = 2;
+
+/// With more findings in a row than this a person would have been called never.
+const THRESHOLD_MAX: u64 = 100;
+
+/// What is said of turns so long ago helps nobody.
+const TIMEOUT_MAX: Duration = Duration::from_secs(600);
+
+/// More processes of a CLI at a time than this need a machine of their own.
+const AT_ONCE_MAX: u64 = 64;
+
+/// Who judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judge {
+    /// The Codex CLI, `codex exec`.
+    Codex,
+    /// Claude Code, `claude -p`.
+    Claude,
+    /// Any program: prompt and transcript in, one line back.
+    Command,
+    /// herder's own detector alone, without a model.
+    Builtin,
+    /// Nobody.
+    Off,
+}
+
+impl Judge {
+    /// Its word in the file.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Codex => "codex",
+            Self::Claude => "claude",
+            Self::Command => "command",
+            Self::Builtin => "builtin",
+            Self::Off => "off",
+        }
+    }
+
+    /// Variables of herder's environment that hold its credential, the first one that is set counts. What stands after
+    /// the login file is looked at where there is no such file.
+    #[must_use]
+    pub fn variables(self) -> (&'static [&'static str], &'static [&'static str]) {
+        match self {
+            Self::Codex => (&["CODEX_API_KEY"], &["OPENAI_API_KEY"]),
+            Self::Claude => (&["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"], &[]),
+            Self::Command | Self::Builtin | Self::Off => (&[], &[]),
+        }
+    }
+
+    fn default_model(self) -> &'static str {
+        match self {
+            Self::Codex => CODEX_MODEL,
+            Self::Claude => CLAUDE_MODEL,
+            Self::Command | Self::Builtin | Self::Off => "",
+        }
+    }
+
+    fn default_program(self) -> Option<&'static str> {
+        match self {
+            Self::Codex => Some("codex"),
+            Self::Claude => Some("claude"),
+            Self::Command | Self::Builtin | Self::Off => None,
+        }
+    }
+}
+
+/// `[evaluator]`.
+#[derive(Debug, Clone)]
+pub struct Evaluator {
+    /// Who judges.
+    pub judge: Judge,
+    /// The program and its first arguments; empty where no process is started.
+    pub command: Vec<String>,
+    /// The model; empty: the program's own default.
+    pub model: String,
+    /// How many turns are looked at.
+    pub window: usize,
+    /// After how many turns an evaluation is due.
+    pub interval: u32,
+    /// How many findings in a row call a person.
+    pub threshold: u32,
+    /// How long one evaluation may take.
+    pub timeout: Duration,
+    /// How many processes run at a time.
+    pub at_once: usize,
+    /// Its own credential, instead of the one that the CLI would find.
+    pub key: Option<SecretString>,
+    /// The login file of the CLI, instead of the one that the CLI would find.
+    pub login: Option<PathBuf>,
+    /// Variables set for it.
+    pub env: BTreeMap<String, String>,
+    /// Variables it gets from herder's own environment.
+    pub inherit_env: Vec<String>,
+}
+
+impl Default for Evaluator {
+    fn default() -> Self {
+        Self {
+            judge: Judge::Codex,
+            command: vec!["codex".to_owned()],
+            model: CODEX_MODEL.to_owned(),
+            window: 20,
+            interval: 5,
+            threshold: 3,
+            timeout: Duration::from_secs(30),
+            at_once: 4,
+            key: None,
+            login: None,
+            env: BTreeMap::new(),
+            inherit_env: ["PATH", "LANG"].map(str::to_owned).to_vec(),
+        }
+    }
+}
+
+impl Evaluator {
+    /// herder's own detector and nothing else: no process, no model, no cost.
+    #[must_use]
+    pub fn builtin() -> Self {
+        Self { judge: Judge::Builtin, command: Vec::new(), model: String::new(), ..Self::default() }
+    }
+
+    /// Whether nobody has said anything about who judges: what is missing then is no mistake of anybody's.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        let default = Self::default();
+        self.judge == default.judge && self.command == default.command
+    }
+
+    /// Whether a process is started for an evaluation.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        matches!(self.judge, Judge::Codex | Judge::Claude | Judge::Command)
+    }
+
+    /// The rhythm, as the core keeps it.
+    #[must_use]
+    pub fn rules(&self) -> EvaluatorRules {
+        let judge = match self.judge {
+            Judge::Codex | Judge::Claude | Judge::Command => policy::Judge::Asked,
+            Judge::Builtin => policy::Judge::Builtin,
+            Judge::Off => policy::Judge::Off,
+        };
+        EvaluatorRules { judge, window: self.window, interval: self.interval, threshold: self.threshold }
+    }
+}
+
+/// Reads the section.
+pub(super) fn evaluator(section: Section<'_>) -> Evaluator {
+    let default = Evaluator::default();
+    let judges =
+        [Judge::Codex, Judge::Claude, Judge::Command, Judge::Builtin, Judge::Off].map(|j| (j.word(), j));
+    let judge = section.choice("kind", &judges).unwrap_or(default.judge);
+    let count = |key, bounds, default: u64| section.number(key, bounds).unwrap_or(default);
+    let window = count("window_size", WINDOW_MIN..=WINDOW_MAX, default.window as u64);
+    let interval = count("eval_interval", 1..=INTERVAL_MAX, default.interval.into());
+    let threshold = count("escalation_threshold", THRESHOLD_MIN..=THRESHOLD_MAX, default.threshold.into());
+    let at_once = count("at_once", 1..=AT_ONCE_MAX, default.at_once as u64);
+    let variables = environment::variables(&section);
+    if let Some(name) = variables.env_files.keys().next() {
+        section.problem(
+            "env",
+            format!("{name} is read from a file, which only agents can have; write key = {{ file = … }}"),
+        );
+    }
+    let evaluator = Evaluator {
+        judge,
+        command: command(&section, judge),
+        model: model(&section, judge),
+        window: usize::try_from(window).unwrap_or(default.window),
+        interval: u32::try_from(interval).unwrap_or(default.interval),
+        threshold: u32::try_from(threshold).unwrap_or(default.threshold),
+        timeout: timeout(&section).unwrap_or(default.timeout),
+        at_once: usize::try_from(at_once).unwrap_or(default.at_once),
+        key: key(&section, judge),
+        login: login(&section, judge),
+        env: variables.env,
+        inherit_env: variables.inherit_env.unwrap_or(default.inherit_env),
+    };
+    section.finish();
+    evaluator
+}
+
+/// What is known of the section before it is read: a credential that the judge finds by itself is blacked out as well.
+pub(super) fn hide_credentials(top: &Section<'_>, judge: Judge) {
+    let (before, after) = judge.variables();
+    for name in before.iter().chain(after) {
+        environment::keep_secret(top, name, (top.reading.around.variable)(name));
+    }
+}
+
+fn command(section: &Section<'_>, judge: Judge) -> Vec<String> {
+    let given = section.texts("command").unwrap_or_default();
+    let words: Vec<String> = given.into_iter().map(|word| word.value).collect();
+    if words.iter().any(|word| word.contains('\0')) || words.first().is_some_and(String::is_empty) {
+        section.problem("command", "this cannot be run; write the program first, then its arguments");
+    }
+    match judge {
+        Judge::Codex | Judge::Claude if words.is_empty() => {
+            judge.default_program().map(str::to_owned).into_iter().collect()
+        }
+        Judge::Command if words.is_empty() => {
+            section.problem(
+                "command",
+                "kind command needs one, e.g. command = [\"my-judge\"]: prompt and transcript on its standard input, \
+                 one line back",
+            );
+            words
+        }
+        Judge::Codex | Judge::Claude | Judge::Command => words,
+        Judge::Builtin | Judge::Off => Vec::new(),
+    }
+}
+
+fn model(section: &Section<'_>, judge: Judge) -> String {
+    let Some(model) = section.text("model") else { return judge.default_model().to_owned() };
+    let others = match judge {
+        Judge::Codex => model.value.starts_with("claude-").then_some("codex has no model of this name"),
+        Judge::Claude => model.value.starts_with("gpt-").then_some("Claude Code has no model of this name"),
+        Judge::Command | Judge::Builtin | Judge::Off => None,
+    };
+    if let Some(why) = others {
+        section.problem("model", format!("{why}; take it out for \"{}\"", judge.default_model()));
+    }
+    if model.value.contains('\0') || model.value.starts_with('-') {
+        section.problem(
+            "model",
+            format!("this is no model's name; take it out for \"{}\"", judge.default_model()),
+        );
+    }
+    model.value
+}
+
+fn timeout(section: &Section<'_>) -> Option<Duration> {
+    let timeout = section.duration("timeout", Duration::from_secs(1))?;
+    if timeout > TIMEOUT_MAX {
+        section.problem("timeout", "this is too long for a word about the last turns; use at most 10m");
+        return None;
+    }
+    Some(timeout)
+}
+
+fn key(section: &Section<'_>, judge: Judge) -> Option<SecretString> {
+    let key = section.shared_secret("key");
+    if section.has("key") && matches!(judge, Judge::Command) {
+        section
+            .problem("key", "a program of your own gets its variables by env and inherit_env; take this out");
+    }
+    key
+}
+
+fn login(section: &Section<'_>, judge: Judge) -> Option<PathBuf> {
+    let text = section.filled("login")?;
+    if section.has("key") {
+        section.problem_at(text.line, "login", "both key and login are given; take one of them out");
+    }
+    if matches!(judge, Judge::Command) {
+        section.problem_at(
+            text.line,
+            "login",
+            "a program of your own finds its login by itself; take this out",
+        );
+    }
+    Some(section.path(&text.value))
+}

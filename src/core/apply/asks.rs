@@ -1,0 +1,46 @@
+//! Questions, as they are written into the state.
+
+use crate::core::agent::Agent;
+use crate::core::ask::{Ask, AskEnd, AskKey, Asker, RULES_MAX, Rule, Settled, settle};
+use crate::core::id::{AskId, SessionId};
+use crate::core::time::Timestamp;
+
+pub(super) fn asked(agent: &mut Agent, ask: &Ask) {
+    if agent.open_ask(ask.id).is_none() {
+        agent.asks.push(ask.clone());
+    }
+}
+
+pub(super) fn asked_again(agent: &mut Agent, id: AskId, session: SessionId, key: Option<AskKey>) {
+    let asker = Some(Asker { session, key });
+    if let Some(open) = agent.asks.iter_mut().find(|ask| ask.id == id) {
+        open.asker = asker;
+    } else if let Some(settled) = agent.settled.iter_mut().rev().find(|settled| settled.ask.id == id) {
+        settled.ask.asker = asker;
+        settled.due = false;
+    }
+}
+
+pub(super) fn over(agent: &mut Agent, id: AskId, end: AskEnd, at: Timestamp) {
+    let Some(index) = agent.asks.iter().position(|ask| ask.id == id) else { return };
+    let ask = agent.asks.remove(index);
+    let due = ask.asker.is_none() && matches!(end, AskEnd::Answered { .. });
+    settle(&mut agent.settled, Settled { ask, end, at, due });
+}
+
+/// The session that asked is gone: nobody waits for the answer, until another one asks the same.
+pub(super) fn session_ended(agent: &mut Agent, session: SessionId) {
+    for ask in &mut agent.asks {
+        ask.asker = ask.asker.filter(|asker| asker.session != session);
+    }
+}
+
+pub(super) fn rule_added(agent: &mut Agent, rule: &Rule) {
+    if agent.rules.iter().any(|known| known.id == rule.id) {
+        return;
+    }
+    if agent.rules.len() >= RULES_MAX {
+        agent.rules.remove(0);
+    }
+    agent.rules.push(rule.clone());
+}

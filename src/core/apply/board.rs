@@ -1,0 +1,46 @@
+//! Tasks that come from the board, and go back to it.
+
+use super::take;
+use crate::core::agent::Agent;
+use crate::core::dealings::{News, Onward};
+use crate::core::id::WorkId;
+use crate::core::time::Timestamp;
+use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
+
+/// Puts work into the queue: before what is less urgent, but never before what a session has begun.
+pub(super) fn enqueue(agent: &mut Agent, work: Work) {
+    let begun = usize::from(agent.held().is_some());
+    let urgent = work.card().priority;
+    let later = agent.queue.iter().skip(begun).position(|queued| queued.card().priority < urgent);
+    match later {
+        Some(index) => agent.queue.insert(begun + index, work),
+        None => agent.queue.push_back(work),
+    }
+}
+
+/// The board has handed a task over.
+pub(super) fn taken(agent: &mut Agent, number: u64, work: &Work, at: Timestamp) {
+    agent.board.taken = agent.board.taken.max(number);
+    let mut work = work.clone();
+    work.kind = WorkKind::Task;
+    work.card_mut().came = Some(at);
+    super::queued(agent, &work);
+}
+
+/// A task is the agent's no more. Also one that is over can be handed back, so that somebody tries it anew.
+pub(super) fn handed_back(agent: &mut Agent, id: WorkId, onward: &Onward, by: &Actor) {
+    let finished = agent.finished.iter().position(|finished| finished.work.id == id);
+    let work = take(agent, id)
+        .or_else(|| finished.and_then(|index| agent.finished.remove(index)).map(|finished| finished.work));
+    if let Some(work) = work {
+        let (work, onward, by) = (Box::new(work), onward.clone(), by.clone());
+        agent.board.tell(News::HandedBack { work, onward, by });
+    }
+}
+
+/// A task is over: the board must know if it is a part of another.
+pub(super) fn part_over(agent: &mut Agent, work: &Work, end: TaskEnd) {
+    if let Some(parent) = work.card().parent {
+        agent.board.tell(News::PartOver { part: work.id, parent, end });
+    }
+}

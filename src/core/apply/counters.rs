@@ -1,0 +1,128 @@
+//! What counts against the limits of restarts and of spending.
+
+use crate::core::agent::Agent;
+use crate::core::breaker::remember;
+use crate::core::outcome::{Category, Outcome, Usage};
+use crate::core::time::Timestamp;
+use crate::core::usage::PROVISIONAL;
+
+/// Takes in what the session has used by now. Less than before is no reading of the same meter, and counts nothing.
+pub(super) fn spend(agent: &mut Agent, usage: Usage, at: Timestamp) {
+    let usage = usage.sane();
+    if usage.tokens() < agent.meter.tokens() || usage == agent.meter {
+        return;
+    }
+    let account = agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
+    let step = usage.since(agent.meter);
+    agent.meter = usage;
+    agent.totals.usage.add(step);
+    agent.conversed.add(step);
+    agent.books.enter(&account, step, at);
+    let provisional = PROVISIONAL.of(usage);
+    if usage.cost_usd > 0.0 && usage.estimated_usd == 0.0 && provisional > 0.0 {
+        agent.rate = Some((usage.cost_usd / provisional).clamp(0.01, 10.0));
+    }
+}
+
+/// What a session's end does to the counters.
+pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
+    if outcome.unknown {
+        agent.totals.unknown = agent.totals.unknown.saturating_add(1);
+    }
+    match outcome.category {
+        Category::Success => {
+            agent.totals.successes = agent.totals.successes.saturating_add(1);
+            clear_counters(agent);
+        }
+        Category::MaxTurns => clear_counters(agent),
+        Category::RateLimit => count_limit(agent, outcome, at),
+        Category::Transient => count_failure(agent, at),
+        Category::Permanent
+        | Category::ContextOverflow
+        | Category::TaskTimeout
+        | Category::SandboxDenial
+        | Category::Hung => {
+            // The next session starts clean: what was refused, hung, ran in circles or was full would only be resumed.
+            agent.conversation = None;
+            count_failure(agent, at);
+        }
+        Category::Crash => count_crash(agent, at),
+        // Nobody's fault, the account's, or the runtime's own wish: no restart follows from them.
+        Category::Billing
+        | Category::Auth
+        | Category::Budget
+        | Category::Quota
+        | Category::DoNotRestart
+        | Category::Interrupted => {}
+    }
+    if outcome.category == Category::Quota {
+        agent.exhausted = Some(at);
+    } else if matches!(outcome.category, Category::Success | Category::MaxTurns) {
+        agent.exhausted = None;
+    }
+    let same_again = agent.current.as_ref().filter(|_| outcome.category == Category::TaskTimeout);
+    if let Some(work) = same_again {
+        agent.timed_out = Some(work.id);
+    }
+}
+
+pub(super) fn clear_counters(agent: &mut Agent) {
+    agent.failures = 0;
+    agent.crashes = 0;
+    agent.past_resets = 0;
+}
+
+fn count_failure(agent: &mut Agent, at: Timestamp) {
+    agent.past_resets = 0;
+    agent.failures = agent.failures.saturating_add(1);
+    agent.totals.failures = agent.totals.failures.saturating_add(1);
+    remember(&mut agent.failure_times, at);
+}
+
+pub(super) fn count_crash(agent: &mut Agent, at: Timestamp) {
+    agent.past_resets = 0;
+    agent.crashes = agent.crashes.saturating_add(1);
+    agent.totals.failures = agent.totals.failures.saturating_add(1);
+    agent.totals.crashes = agent.totals.crashes.saturating_add(1);
+    remember(&mut agent.failure_times, at);
+    remember(&mut agent.crash_times, at);
+}
+
+/// Consecutive limits whose reset was already past that are believed; from the next one on the schedule is used.
+pub(in crate::core) const PAST_RESETS_BELIEVED: u32 = 2;
+
+fn count_limit(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
+    match outcome.resets_at {
+        Some(reset) if reset > at => agent.past_resets = 0,
+        Some(_) => {
+            let past = agent.past_resets.saturating_add(1);
+            if past > PAST_RESETS_BELIEVED {
+                count_failure(agent, at);
+            }
+            agent.past_resets = past;
+        }
+        None => count_failure(agent, at),
+    }
+}
+
+/// Whether a session that ended so has tried its work and failed.
+pub(super) fn failed(category: Category) -> bool {
+    match category {
+        Category::Transient
+        | Category::RateLimit
+        | Category::Permanent
+        | Category::ContextOverflow
+        | Category::TaskTimeout
+        | Category::SandboxDenial
+        | Category::Hung
+        | Category::Crash
+        | Category::DoNotRestart => true,
+        Category::Success
+        | Category::MaxTurns
+        | Category::Billing
+        | Category::Auth
+        | Category::Budget
+        | Category::Quota
+        | Category::Interrupted => false,
+    }
+}

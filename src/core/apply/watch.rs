@@ -1,0 +1,73 @@
+//! Evaluations and calls for a person, as they are written into the state.
+
+use crate::core::agent::{Agent, Phase};
+use crate::core::id::WorkId;
+use crate::core::outcome::Usage;
+use crate::core::time::Timestamp;
+use crate::core::watch::{Answer, Answered, Escalation, Heard, Judgement};
+use crate::core::whisper::Tone;
+use crate::core::work::Actor;
+
+pub(super) fn evaluated(agent: &mut Agent, number: u32, judgement: &Judgement, usage: Usage, at: Timestamp) {
+    let heard = heard(agent);
+    agent.watch.close(number, judgement, heard, at);
+    let usage = usage.sane();
+    if usage != Usage::default() {
+        // It is the agent's account that pays, so that a cap holds for both.
+        let account = agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
+        agent.totals.usage.add(usage);
+        agent.books.enter(&account, usage, at);
+    }
+}
+
+pub(super) fn stood_in(agent: &mut Agent) {
+    let heard = heard(agent);
+    agent.watch.found(heard);
+}
+
+/// Whether the agent is told of what is found now.
+fn heard(agent: &Agent) -> Heard {
+    match agent.phase {
+        Phase::Idle | Phase::Starting { .. } | Phase::Running { .. } | Phase::Waiting { .. } => {
+            if agent.whispers.iter().any(|whisper| whisper.tone.is_finding()) {
+                Heard::NotYet
+            } else {
+                Heard::Yes
+            }
+        }
+        Phase::Stopping { .. }
+        | Phase::Paused { .. }
+        | Phase::NeedsIntervention
+        | Phase::Degraded
+        | Phase::Removed => Heard::Nobody,
+    }
+}
+
+pub(super) fn escalated(agent: &mut Agent, escalation: &Escalation) {
+    agent.watch.counts.escalations = agent.watch.counts.escalations.saturating_add(1);
+    agent.watch.escalation = Some(escalation.clone());
+}
+
+pub(super) fn reminded(agent: &mut Agent, id: WorkId, next: Option<Timestamp>) {
+    if let Some(call) = agent.watch.escalation.as_mut().filter(|call| call.id == id) {
+        call.reminded = call.reminded.saturating_add(1);
+        call.remind_at = next;
+    }
+}
+
+pub(super) fn acked(agent: &mut Agent, id: WorkId, by: &Actor) {
+    if let Some(call) = agent.watch.escalation.as_mut().filter(|call| call.id == id) {
+        call.acked = Some(by.clone());
+    }
+}
+
+pub(super) fn answered(agent: &mut Agent, id: WorkId, answer: Answer, by: &Actor, at: Timestamp) {
+    let Some(escalation) = agent.watch.escalation.take_if(|call| call.id == id) else { return };
+    agent.watch.answered = Some(Answered { escalation, answer, by: by.clone(), at });
+    match answer {
+        // It has its two tries again.
+        Answer::Resume => agent.timed_out = None,
+        // What it was told about work that is given up would only confuse it.
+        Answer::Abort | Answer::Remove => agent.whispers.retain(|whisper| whisper.tone == Tone::Person),
+    }
+}

@@ -1,0 +1,377 @@
+//! The board: tasks that are nobody's yet, that were handed back, or that wait for their parts.
+//!
+//! A task that an agent has is in that agent's state and nowhere else. It comes to the board when its agent hands it back,
+//! and leaves it when the agent that it was handed to has it on record. How both sides agree on that, whatever is lost
+//! between them, is in [`super::dealings`].
+//!
+//! ```text
+//!          add                    hand over                      the agent has it
+//!   person ────► queued ──────────────────────► offered to one ────────────────────► (the agent's queue)
+//!                  ▲  │ split                        │ the agent is removed                    │
+//!                  │  └─────► split: waits for parts │                                         │
+//!                  └─────────────────────────────────┴─────────────────────────────────────────┘
+//!                                                                        hand back
+//! ```
+//!
+//! Pure like the rest of the core: [`Board::apply`] writes, `wish` decides what people ask for, `deal` what the board does
+//! by itself.
+
+mod deal;
+mod posts;
+#[cfg(test)]
+mod tests;
+mod wish;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::agent::FINISHED_MAX;
+use super::card::{DEPTH_MAX, PARTS_MAX};
+use super::dealings::Cut;
+use super::detail::{Detail, Own};
+use super::id::{AgentName, WorkId};
+use super::notice::Refusal;
+use super::time::Timestamp;
+use super::work::{Actor, FinishedTask, TaskEnd, Work};
+
+pub use wish::Wish;
+
+/// The most tasks on the board: a person who types is far below it, a bot that feeds itself is told.
+pub const BOARD_MAX: usize = 1000;
+
+/// A part of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Its number.
+    pub id: WorkId,
+    /// How it ended, if it is over.
+    #[serde(default)]
+    pub end: Option<TaskEnd>,
+}
+
+/// Where a task of the board stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// It waits for that agent; none: for the next idle one that suffices.
+    Queued {
+        /// Which.
+        to: Option<AgentName>,
+    },
+    /// It is on its way to an agent, which may have it already.
+    Offered {
+        /// Which.
+        to: AgentName,
+        /// The number of the hand-over.
+        number: u64,
+    },
+    /// It is done when its parts are.
+    Split {
+        /// Its parts.
+        parts: Vec<Part>,
+        /// Who has cancelled it, if anybody has: it is over when its parts are.
+        cancelled: Option<Actor>,
+    },
+}
+
+/// A task on the board.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Boarded {
+    /// The task.
+    pub work: Arc<Work>,
+    /// Where it stands.
+    pub place: Place,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+impl Boarded {
+    /// The part that has failed, was blocked or cancelled, so that the task cannot be done without a person.
+    #[must_use]
+    pub fn blocked_by(&self) -> Option<Part> {
+        let Place::Split { parts, cancelled: None } = &self.place else { return None };
+        parts.iter().copied().find(|part| part.end.is_some_and(|end| end != TaskEnd::Done))
+    }
+}
+
+/// The board.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Board {
+    /// What is on it, by number.
+    pub tasks: BTreeMap<WorkId, Boarded>,
+    /// Tasks that ended here, oldest first.
+    pub finished: VecDeque<FinishedTask>,
+    /// The number of the last news of each agent.
+    pub heard: BTreeMap<AgentName, u64>,
+    /// The number of the last hand-over.
+    pub handed: u64,
+}
+
+/// What is recorded of the board. Facts: `apply` takes every one, in any state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub enum BoardEvent {
+    /// A person put a task on the board.
+    Added {
+        /// The task.
+        work: Arc<Work>,
+    },
+    /// An agent handed one back.
+    Taken {
+        /// Which agent.
+        agent: AgentName,
+        /// The number of its news.
+        number: u64,
+        /// The task.
+        work: Arc<Work>,
+        /// For whom it is; none: for the next idle agent that suffices.
+        to: Option<AgentName>,
+        /// Who wanted it.
+        by: Actor,
+    },
+    /// It is for another agent from now on.
+    Directed {
+        /// Which task.
+        task: WorkId,
+        /// For whom; none: for the next idle agent that suffices.
+        to: Option<AgentName>,
+        /// Who said so.
+        by: Actor,
+    },
+    /// It is handed to an agent.
+    Offered {
+        /// Which task.
+        task: WorkId,
+        /// To whom.
+        to: AgentName,
+        /// The number of the hand-over.
+        number: u64,
+    },
+    /// The agent has it on record.
+    Accepted {
+        /// Which task.
+        task: WorkId,
+        /// The number of the hand-over.
+        number: u64,
+    },
+    /// The agent left without it.
+    Returned {
+        /// Which task.
+        task: WorkId,
+        /// The number of the hand-over.
+        number: u64,
+    },
+    /// It is done in parts.
+    Split {
+        /// Which task.
+        task: WorkId,
+        /// The parts.
+        parts: Vec<Arc<Work>>,
+        /// For whom they are; none: for the next idle agents that suffice.
+        to: Option<AgentName>,
+        /// Who said so.
+        by: Actor,
+    },
+    /// A part is over, at an agent.
+    PartOver {
+        /// Which agent.
+        agent: AgentName,
+        /// The number of its news.
+        number: u64,
+        /// The part.
+        part: WorkId,
+        /// The task it is a part of.
+        parent: WorkId,
+        /// How it ended.
+        end: TaskEnd,
+    },
+    /// A person cancelled a task whose parts are to end first.
+    Cancelling {
+        /// Which task.
+        task: WorkId,
+        /// Who.
+        by: Actor,
+    },
+    /// A task is over.
+    Ended {
+        /// Which.
+        task: WorkId,
+        /// How.
+        end: TaskEnd,
+        /// Who ended it, if a person did.
+        by: Option<Actor>,
+    },
+}
+
+/// Whether a task can be split so.
+///
+/// # Errors
+/// Why not.
+pub fn splittable(work: &Work, cuts: &[Cut]) -> Result<(), Refusal> {
+    let task = work.id;
+    let count = u32::try_from(cuts.len()).unwrap_or(u32::MAX);
+    let empty = cuts.iter().any(|cut| cut.text.trim().is_empty());
+    if !(2..=PARTS_MAX).contains(&cuts.len()) || empty {
+        return Err(Refusal::SplitParts { task, parts: count, max: PARTS_MAX as u32 });
+    }
+    if work.card().depth >= DEPTH_MAX {
+        return Err(Refusal::SplitTooDeep { task, max: DEPTH_MAX.into() });
+    }
+    Ok(())
+}
+
+impl Board {
+    /// Applies one event that was recorded at `at`.
+    pub fn apply(&mut self, event: &BoardEvent, at: Timestamp) {
+        match event {
+            BoardEvent::Added { work } => self.queue(work, None, at),
+            BoardEvent::Taken { agent, number, work, to, .. } => {
+                self.hear(agent, *number);
+                self.queue(work, to.clone(), at);
+                if let Some(parent) = work.card().parent {
+                    // It is tried anew.
+                    self.note_part(parent, work.id, None);
+                }
+            }
+            BoardEvent::Directed { task, to, .. } => {
+                if let Some(Boarded { place: Place::Queued { to: known }, .. }) = self.tasks.get_mut(task) {
+                    known.clone_from(to);
+                }
+            }
+            BoardEvent::Offered { task, to, number } => {
+                self.handed = self.handed.max(*number);
+                self.put(*task, Place::Offered { to: to.clone(), number: *number }, at);
+            }
+            BoardEvent::Accepted { task, number } => {
+                if self.is_offered(*task, *number) {
+                    self.tasks.remove(task);
+                }
+            }
+            BoardEvent::Returned { task, number } => {
+                if self.is_offered(*task, *number) {
+                    self.put(*task, Place::Queued { to: None }, at);
+                }
+            }
+            BoardEvent::Split { task, parts, to, .. } => {
+                let known = parts.iter().map(|part| Part { id: part.id, end: None }).collect();
+                self.put(*task, Place::Split { parts: known, cancelled: None }, at);
+                for part in parts {
+                    self.queue(part, to.clone(), at);
+                }
+            }
+            BoardEvent::PartOver { agent, number, part, parent, end } => {
+                self.hear(agent, *number);
+                self.note_part(*parent, *part, Some(*end));
+            }
+            BoardEvent::Cancelling { task, by } => {
+                if let Some(Boarded { place: Place::Split { cancelled, .. }, .. }) = self.tasks.get_mut(task)
+                {
+                    *cancelled = Some(by.clone());
+                }
+            }
+            BoardEvent::Ended { task, end, by } => self.ended(*task, *end, by.as_ref(), at),
+        }
+    }
+
+    fn hear(&mut self, agent: &AgentName, number: u64) {
+        let heard = self.heard.entry(agent.clone()).or_default();
+        *heard = (*heard).max(number);
+    }
+
+    fn queue(&mut self, work: &Arc<Work>, to: Option<AgentName>, at: Timestamp) {
+        let boarded = Boarded { work: Arc::clone(work), place: Place::Queued { to }, since: at };
+        self.tasks.entry(work.id).or_insert(boarded);
+    }
+
+    fn put(&mut self, task: WorkId, place: Place, at: Timestamp) {
+        if let Some(boarded) = self.tasks.get_mut(&task) {
+            boarded.place = place;
+            boarded.since = at;
+        }
+    }
+
+    fn is_offered(&self, task: WorkId, number: u64) -> bool {
+        let place = self.tasks.get(&task).map(|boarded| &boarded.place);
+        matches!(place, Some(Place::Offered { number: offered, .. }) if *offered == number)
+    }
+
+    fn note_part(&mut self, parent: WorkId, part: WorkId, end: Option<TaskEnd>) {
+        if let Some(Boarded { place: Place::Split { parts, .. }, .. }) = self.tasks.get_mut(&parent)
+            && let Some(known) = parts.iter_mut().find(|known| known.id == part)
+        {
+            known.end = end;
+        }
+    }
+
+    fn ended(&mut self, task: WorkId, end: TaskEnd, by: Option<&Actor>, at: Timestamp) {
+        let Some(boarded) = self.tasks.remove(&task) else { return };
+        if let Some(parent) = boarded.work.card().parent {
+            self.note_part(parent, task, Some(end));
+        }
+        while self.finished.len() >= FINISHED_MAX {
+            self.finished.pop_front();
+        }
+        let note: Detail = by.map(|by| Own::By { name: by.name.clone() }.into()).unwrap_or_default();
+        self.finished.push_back(FinishedTask { work: (*boarded.work).clone(), end, at, note });
+    }
+
+    /// The number of an agent's last news that are on record.
+    #[must_use]
+    pub fn heard_of(&self, agent: &AgentName) -> u64 {
+        self.heard.get(agent).copied().unwrap_or_default()
+    }
+
+    /// The parts of a task, if it is split.
+    #[must_use]
+    pub fn parts(&self, task: WorkId) -> &[Part] {
+        match self.tasks.get(&task).map(|boarded| &boarded.place) {
+            Some(Place::Split { parts, .. }) => parts,
+            Some(Place::Queued { .. } | Place::Offered { .. }) | None => &[],
+        }
+    }
+}
+
+/// A decision in the making: the events so far, and the board as it will be after them.
+struct Draft {
+    board: Board,
+    events: Vec<BoardEvent>,
+    now: Timestamp,
+}
+
+impl Draft {
+    fn new(board: &Board, now: Timestamp) -> Self {
+        Self { board: board.clone(), events: Vec::new(), now }
+    }
+
+    fn record(&mut self, event: BoardEvent) {
+        self.board.apply(&event, self.now);
+        self.events.push(event);
+    }
+
+    /// A task is over, and with its last part the task it is a part of.
+    fn end(&mut self, task: WorkId, end: TaskEnd, by: Option<Actor>) {
+        let parent = self.board.tasks.get(&task).and_then(|boarded| boarded.work.card().parent);
+        self.record(BoardEvent::Ended { task, end, by });
+        if let Some(parent) = parent {
+            self.settle(parent);
+        }
+    }
+
+    /// Ends a task whose parts are all over, if nothing is left for a person to decide.
+    fn settle(&mut self, parent: WorkId) {
+        let Some(Boarded { place: Place::Split { parts, cancelled }, .. }) = self.board.tasks.get(&parent)
+        else {
+            return;
+        };
+        let over = parts.iter().all(|part| part.end.is_some());
+        let done = parts.iter().all(|part| part.end == Some(TaskEnd::Done));
+        match cancelled.clone() {
+            Some(by) if over => self.end(parent, TaskEnd::Cancelled, Some(by)),
+            None if done => self.end(parent, TaskEnd::Done, None),
+            Some(_) | None => {}
+        }
+    }
+}

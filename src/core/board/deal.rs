@@ -1,0 +1,219 @@
+//! What the board does by itself: it takes in what agents have for it, and hands tasks to agents.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::wish::parts_of;
+use super::{Board, BoardEvent, Boarded, Draft, Place};
+use crate::core::agent::{Agent, Phase};
+use crate::core::dealings::{News, Onward};
+use crate::core::id::{AgentName, WorkId};
+use crate::core::input::{Control, Input};
+use crate::core::time::Timestamp;
+use crate::core::work::{Actor, TaskEnd, Work};
+
+impl Board {
+    /// What follows from an agent's state as it is on disk: hand-overs that it has on record, and its news.
+    #[must_use]
+    pub fn look(&self, name: &AgentName, agent: &Agent, now: Timestamp) -> Vec<BoardEvent> {
+        let removed = agent.phase == Phase::Removed;
+        let concerned = self.tasks.values().any(|boarded| match &boarded.place {
+            Place::Offered { to, .. } => to == name,
+            Place::Queued { to } => removed && to.as_ref() == Some(name),
+            Place::Split { .. } => false,
+        });
+        let unheard = agent.board.news.back().is_some_and(|news| news.number > self.heard_of(name));
+        if !concerned && !unheard {
+            return Vec::new();
+        }
+        let mut draft = Draft::new(self, now);
+        // First what it got: it may have handed that back since.
+        for (task, number) in self.offered_to(name) {
+            if number <= agent.board.taken {
+                draft.record(BoardEvent::Accepted { task, number });
+            } else if removed {
+                draft.record(BoardEvent::Returned { task, number });
+            }
+        }
+        for news in agent.board.news.iter().filter(|news| news.number > self.heard_of(name)) {
+            hear(&mut draft, name, news.number, &news.news);
+        }
+        if removed {
+            undirect(&mut draft, |to| to == name);
+        }
+        tidy(&mut draft);
+        draft.events
+    }
+
+    /// What waits for agents that are not there, which nobody will tell anything of.
+    #[must_use]
+    pub fn look_for_lost(&self, known: impl Fn(&AgentName) -> bool, now: Timestamp) -> Vec<BoardEvent> {
+        let mut draft = Draft::new(self, now);
+        for (task, boarded) in &self.tasks {
+            if let Place::Offered { to, number } = &boarded.place
+                && !known(to)
+            {
+                draft.record(BoardEvent::Returned { task: *task, number: *number });
+            }
+        }
+        undirect(&mut draft, |to| !known(to));
+        tidy(&mut draft);
+        draft.events
+    }
+
+    /// Hands tasks to agents: what is for one by name, and the rest, the most urgent first, to idle agents that suffice,
+    /// those first that have not tried it yet, then those that have been idle for longest. One agent is handed one task at
+    /// a time.
+    #[must_use]
+    pub fn deal(&self, agents: &[(&AgentName, &Agent)], now: Timestamp) -> Vec<BoardEvent> {
+        let mut row: Vec<(&Boarded, Option<&AgentName>)> = Vec::new();
+        let mut busy = BTreeSet::new();
+        for boarded in self.tasks.values() {
+            match &boarded.place {
+                Place::Queued { to } => row.push((boarded, to.as_ref())),
+                Place::Offered { to, .. } => {
+                    busy.insert(to);
+                }
+                Place::Split { .. } => {}
+            }
+        }
+        // Stable: of the same urgency the one with the lower number, which is older.
+        row.sort_by_key(|(boarded, _)| std::cmp::Reverse(boarded.work.card().priority));
+        let is_free = |(name, agent): &&(&AgentName, &Agent)| !busy.contains(name) && agent.is_free(now);
+        let mut free: Vec<(&AgentName, &Agent)> = agents.iter().filter(is_free).copied().collect();
+        let mut number = self.handed;
+        let mut events = Vec::new();
+        for (boarded, to) in row {
+            let work = &boarded.work;
+            let named = to.and_then(|to| agents.iter().find(|(name, _)| *name == to));
+            let chosen = match (to, named) {
+                (Some(to), _) if busy.contains(to) => None,
+                (Some(_), Some(named)) => Some(named).filter(|(_, agent)| takes_more(agent)),
+                (to, _) => {
+                    if to.is_some() {
+                        // It left before it was handed the task.
+                        let task = work.id;
+                        events.push(BoardEvent::Directed { task, to: None, by: Actor::herder() });
+                    }
+                    let able = free.iter().filter(|(_, agent)| suffices(agent, work));
+                    able.min_by_key(|(name, agent)| (has_tried(name, work), agent.since, *name))
+                }
+            };
+            let Some(name) = chosen.map(|(name, _)| *name) else { continue };
+            free.retain(|(other, _)| *other != name);
+            busy.insert(name);
+            number += 1;
+            events.push(BoardEvent::Offered { task: boarded.work.id, to: name.clone(), number });
+        }
+        events
+    }
+
+    /// What an agent is to be told, as far as the board knows: said again until the agent has it on record.
+    #[must_use]
+    pub fn errands(&self, name: &AgentName, agent: &Agent) -> Vec<Input> {
+        let mut errands = Vec::new();
+        for (task, number) in self.offered_to(name).into_iter().filter(|(_, n)| *n > agent.board.taken) {
+            if let Some(boarded) = self.tasks.get(&task) {
+                errands.push(Input::HandedOver { number, work: Box::new((*boarded.work).clone()) });
+            }
+        }
+        let up_to = self.heard_of(name);
+        if agent.board.news.front().is_some_and(|news| news.number <= up_to) {
+            errands.push(Input::BoardHeard { up_to });
+        }
+        for work in agent.current.iter().chain(&agent.queue) {
+            if let Some(by) = self.cancelled_with(work) {
+                let control = Control::CancelTask(work.id);
+                errands.push(Input::Control { by: by.clone(), control });
+            }
+        }
+        errands
+    }
+
+    /// Whether some agent would do for a task, idle or not.
+    #[must_use]
+    pub fn would_do(agent: &Agent, work: &Work) -> bool {
+        takes_more(agent) && suffices(agent, work)
+    }
+
+    fn offered_to(&self, name: &AgentName) -> Vec<(WorkId, u64)> {
+        let offered = |(task, boarded): (&WorkId, &Boarded)| match &boarded.place {
+            Place::Offered { to, number } if to == name => Some((*task, *number)),
+            Place::Offered { .. } | Place::Queued { .. } | Place::Split { .. } => None,
+        };
+        self.tasks.iter().filter_map(offered).collect()
+    }
+
+    /// Who has cancelled the task that this is a part of.
+    fn cancelled_with(&self, work: &Work) -> Option<&Actor> {
+        match &self.tasks.get(&work.card().parent?)?.place {
+            Place::Split { cancelled, .. } => cancelled.as_ref(),
+            Place::Queued { .. } | Place::Offered { .. } => None,
+        }
+    }
+}
+
+fn takes_more(agent: &Agent) -> bool {
+    agent.spec.is_some() && !agent.leaves()
+}
+
+fn suffices(agent: &Agent, work: &Work) -> bool {
+    agent.spec.as_ref().is_some_and(|spec| work.card().needs.are_met_by(spec))
+}
+
+fn has_tried(name: &AgentName, work: &Work) -> bool {
+    work.card().attempts.iter().any(|attempt| attempt.agent == *name)
+}
+
+/// Takes in what an agent has told.
+fn hear(draft: &mut Draft, agent: &AgentName, number: u64, news: &News) {
+    let agent = agent.clone();
+    match news {
+        News::HandedBack { work, onward, by } => {
+            let task = work.id;
+            let mut work = (**work).clone();
+            work.card_mut().came = None;
+            let (to, cuts) = match onward {
+                Onward::To(to) => (to.clone(), None),
+                Onward::Split(cuts) => (Some(agent.clone()), Some(cuts)),
+            };
+            let work = Arc::new(work);
+            let taken =
+                BoardEvent::Taken { agent, number, work: Arc::clone(&work), to: to.clone(), by: by.clone() };
+            draft.record(taken);
+            if let Some(cuts) = cuts {
+                let parts = parts_of(&work, cuts, by, draft.now);
+                draft.record(BoardEvent::Split { task, parts, to, by: by.clone() });
+            }
+        }
+        News::PartOver { part, parent, end } => {
+            let (part, parent, end) = (*part, *parent, *end);
+            draft.record(BoardEvent::PartOver { agent, number, part, parent, end });
+            draft.settle(parent);
+        }
+    }
+}
+
+/// What waited for an agent by name waits for the next one.
+fn undirect(draft: &mut Draft, gone: impl Fn(&AgentName) -> bool) {
+    let waits = |(task, boarded): (&WorkId, &Boarded)| match &boarded.place {
+        Place::Queued { to: Some(to) } if gone(to) => Some(*task),
+        Place::Queued { .. } | Place::Offered { .. } | Place::Split { .. } => None,
+    };
+    let tasks: Vec<WorkId> = draft.board.tasks.iter().filter_map(waits).collect();
+    for task in tasks {
+        draft.record(BoardEvent::Directed { task, to: None, by: Actor::herder() });
+    }
+}
+
+/// Parts that came to the board after the whole was cancelled are cancelled with it.
+fn tidy(draft: &mut Draft) {
+    let late = |boarded: &Boarded| {
+        let by = draft.board.cancelled_with(&boarded.work).cloned();
+        by.filter(|_| matches!(boarded.place, Place::Queued { .. })).map(|by| (boarded.work.id, by))
+    };
+    let late: Vec<(WorkId, Actor)> = draft.board.tasks.values().filter_map(late).collect();
+    for (task, by) in late {
+        draft.end(task, TaskEnd::Cancelled, Some(by));
+    }
+}

@@ -1,0 +1,160 @@
+//! The board against agents: table tests, and any order of messages, losses and kills.
+
+mod world;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::core::card::{Card, Needs, Priority};
+use crate::core::notice::Notice;
+use world::{Op, World, op};
+
+fn board_line(world: &World) -> Vec<String> {
+    let place = |boarded: &Boarded| match &boarded.place {
+        Place::Queued { to } => format!("queued {}", to.as_ref().map_or("", AgentName::as_str)),
+        Place::Offered { to, number } => format!("offered {to} {number}"),
+        Place::Split { parts, cancelled } => {
+            let parts: Vec<String> = parts.iter().map(|part| format!("{}:{:?}", part.id, part.end)).collect();
+            format!("split {} {}", parts.join(" "), if cancelled.is_some() { "cancelled" } else { "" })
+        }
+    };
+    let tasks = world.board.tasks.iter();
+    tasks.map(|(id, boarded)| format!("{id} {}", place(boarded)).trim_end().to_owned()).collect()
+}
+
+#[test]
+fn a_task_goes_to_the_agent_that_has_been_idle_for_longest_and_suffices() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Settle]);
+    assert_eq!(world.current("alpha"), Some(1), "alpha is busy");
+    let needs = Needs::parse("full,rust").expect("needs");
+    world.add(Card { needs: needs.clone(), ..Card::default() });
+    world.run(&[Op::Settle]);
+    assert_eq!(world.current("bravo"), Some(2), "bravo alone has the tag");
+    world.add(Card { needs, ..Card::default() });
+    world.run(&[Op::Settle]);
+    assert_eq!(board_line(&world), ["3 queued"], "charlie is idle and does not suffice");
+    world.run(&[Op::Finish(1), Op::Settle]);
+    assert_eq!((world.current("bravo"), board_line(&world)), (Some(3), vec![]));
+}
+
+#[test]
+fn what_is_urgent_goes_first_on_the_board_and_in_a_queue() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Give(1), Op::Give(2), Op::Settle]);
+    let card = |priority| Card { priority, ..Card::default() };
+    for priority in [Priority::Low, Priority::Normal, Priority::High] {
+        world.add(card(priority));
+    }
+    world.run(&[Op::Settle, Op::Finish(0), Op::Settle]);
+    assert_eq!(world.current("alpha"), Some(6), "the urgent one");
+    for (task, priority) in [(7, Priority::Low), (8, Priority::Normal), (9, Priority::High)] {
+        world.give("bravo", task, card(priority));
+    }
+    assert_eq!(world.queue("bravo"), [9, 8, 7]);
+    world.run(&[Op::Crash(1)]);
+    assert_eq!(world.queue("bravo"), [2, 9, 8, 7], "what a session has begun stays in front");
+    world.give("bravo", 10, card(Priority::High));
+    assert_eq!(world.queue("bravo"), [2, 9, 10, 8, 7]);
+}
+
+#[test]
+fn a_queued_task_is_moved_and_a_running_one_is_not() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Give(0), Op::Settle]);
+    let refused = world.assign(1, Some(1)).expect_err("it runs");
+    assert_eq!(refused, Refusal::TaskRunning { agent: world.name(0), task: WorkId(1) });
+    let refused = world.assign(2, Some(0)).expect_err("it has it");
+    assert_eq!(refused, Refusal::TaskKept { agent: world.name(0), task: WorkId(2) });
+    let notice = world.assign(2, Some(1)).expect("it waits");
+    let (from, to) = (Some(world.name(0)), Some(world.name(1)));
+    assert_eq!(notice, Notice::TaskMoved { task: WorkId(2), from, to });
+    assert_eq!(world.assign(2, None), Err(Refusal::TaskMoving { task: WorkId(2) }));
+    world.run(&[Op::Settle]);
+    assert_eq!((world.current("bravo"), world.queue("alpha")), (Some(2), vec![]));
+}
+
+#[test]
+fn a_task_is_done_when_its_parts_are_and_blocked_when_one_is_not() {
+    let mut world = World::new();
+    world.run(&[Op::Pause(0), Op::Give(0), Op::Settle]);
+    world.split(1, 2).expect("it waits");
+    world.run(&[Op::Settle, Op::Resume(0)]);
+    assert_eq!((world.current("alpha"), world.queue("alpha")), (Some(2), vec![3]));
+    assert_eq!(board_line(&world), ["1 split 2:None 3:None"]);
+    world.run(&[Op::Fail(0), Op::Settle]);
+    assert_eq!(board_line(&world), ["1 split 2:Some(Failed) 3:None"]);
+    assert_eq!(world.said(), ["TASK 1 queued", "TASK 1 split 2 3", "BLOCKED 1 part-failed"]);
+    world.assign(2, Some(1)).expect("a failed one is tried anew");
+    world.run(&[Op::Settle, Op::Finish(1), Op::Finish(0), Op::Settle]);
+    assert_eq!(board_line(&world), [""; 0]);
+    assert_eq!(world.said()[3..], ["TASK 2 queued", "DONE 1"]);
+}
+
+#[test]
+fn a_split_has_two_to_five_parts_and_two_levels() {
+    let mut world = World::new();
+    world.run(&[Op::Pause(0), Op::Pause(1), Op::Pause(2), Op::Add, Op::Settle]);
+    for parts in [0, 1, 6] {
+        let refused = world.split(1, parts).expect_err("too few or too many");
+        assert!(matches!(refused, Refusal::SplitParts { max: 5, .. }), "{refused:?}");
+    }
+    world.split(1, 2).expect("it waits on the board");
+    let first = world.ids;
+    world.split(first, 2).expect("a part may be split");
+    let second = world.ids;
+    assert_eq!(world.split(second, 2), Err(Refusal::SplitTooDeep { task: WorkId(second), max: 2 }));
+    assert_eq!(world.split(1, 2), Err(Refusal::TaskIsSplit { task: WorkId(1) }));
+    world.cancel(1).expect("it and all its parts");
+    assert_eq!(board_line(&world), [""; 0]);
+}
+
+#[test]
+fn parts_that_agents_have_are_cancelled_with_the_whole() {
+    let mut world = World::new();
+    world.run(&[Op::Pause(1), Op::Give(1), Op::Settle]);
+    world.split(1, 2).expect("it waits");
+    world.run(&[Op::Settle, Op::Resume(1)]);
+    assert_eq!((world.current("bravo"), world.queue("bravo")), (Some(2), vec![3]));
+    let notice = world.cancel(1).expect("it is cancelled");
+    assert_eq!(notice, Notice::BoardCancelled { task: WorkId(1), parts: 2 });
+    world.run(&[Op::Kill, Op::Settle]);
+    assert_eq!((world.current("bravo"), world.queue("bravo")), (Some(2), vec![]), "one is being stopped");
+    world.run(&[Op::Finish(1), Op::Settle]);
+    assert_eq!(board_line(&world), [""; 0]);
+}
+
+#[test]
+fn queued_tasks_of_an_agent_that_stays_halted_go_to_another() {
+    let mut world = World::new();
+    world.run(&[Op::Give(1), Op::Give(1), Op::Crash(1), Op::Pause(1)]);
+    assert_eq!(world.queue("bravo"), [1, 2]);
+    world.run(&[Op::Wait, Op::Settle]);
+    assert_eq!(world.queue("bravo"), [1], "what a person stopped in the middle is theirs to decide");
+    assert_eq!(world.current("alpha"), Some(2));
+}
+
+#[test]
+fn an_agent_that_leaves_gives_back_what_it_was_about_to_get() {
+    let mut world = World::new();
+    world.run(&[Op::Pause(0), Op::Pause(2), Op::Add, Op::Remove(1), Op::Settle]);
+    assert_eq!(board_line(&world), ["1 queued"]);
+    world.run(&[Op::Resume(0), Op::Settle]);
+    assert_eq!(world.current("alpha"), Some(1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// Any order of what people and sessions do, of messages that arrive, are lost with herder, and are said again. The
+    /// invariants are checked after every step, see [`World`].
+    #[test]
+    fn no_task_is_lost_doubled_or_ended_twice(ops in prop::collection::vec(op(), 0..120)) {
+        let mut world = World::new();
+        for op in &ops {
+            world.step(op);
+        }
+        world.step(&Op::Settle);
+        world.is_settled();
+    }
+}

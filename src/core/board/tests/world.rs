@@ -1,0 +1,513 @@
+//! A board, three agents and the messages between them.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use crate::core::agent::{Agent, Phase};
+use crate::core::board::{Board, BoardEvent, Place, Wish};
+use crate::core::card::Card;
+use crate::core::dealings::{Cut, News, Onward};
+use crate::core::event::Event;
+use crate::core::id::{AgentName, WorkId};
+use crate::core::input::{Control, Input, Signal};
+use crate::core::notice::{Notice, Refusal};
+use crate::core::outcome::{Category, Outcome};
+use crate::core::policy::Policy;
+use crate::core::spec::{AgentSpec, Permissions, Runtime};
+use crate::core::time::Timestamp;
+use crate::core::work::{Actor, TaskEnd, TaskReport, WorkKind};
+use crate::core::{Context, OwedBody, apply, decide};
+
+const NAMES: [&str; 3] = ["alpha", "bravo", "charlie"];
+const RELEASE: Duration = Duration::from_secs(600);
+
+/// Something that happens. Agents and tasks are chosen by numbers that are brought into range.
+#[derive(Debug, Clone)]
+pub(super) enum Op {
+    /// A task for the board.
+    Add,
+    /// A task for an agent by name.
+    Give(usize),
+    Assign(u64, Option<usize>),
+    Split(u64, u64),
+    Cancel(u64),
+    /// The agent's session succeeds, says that its task failed, or crashes.
+    Finish(usize),
+    Fail(usize),
+    Crash(usize),
+    Pause(usize),
+    Resume(usize),
+    Remove(usize),
+    AddAgain(usize),
+    /// One of the messages on their way arrives.
+    Deliver(usize),
+    /// herder is killed and started again: what was on its way is lost.
+    Kill,
+    /// Longer than tasks wait for an agent that cannot go on.
+    Wait,
+    /// All messages arrive.
+    Settle,
+}
+
+pub(super) fn op() -> impl Strategy<Value = Op> {
+    let (agent, task) = (0..3_usize, 1..20_u64);
+    prop_oneof![
+        3 => Just(Op::Add),
+        2 => agent.clone().prop_map(Op::Give),
+        3 => (task.clone(), prop::option::of(agent.clone())).prop_map(|(task, to)| Op::Assign(task, to)),
+        2 => (task.clone(), 2..4_u64).prop_map(|(task, parts)| Op::Split(task, parts)),
+        1 => task.prop_map(Op::Cancel),
+        4 => agent.clone().prop_map(Op::Finish),
+        1 => agent.clone().prop_map(Op::Fail),
+        1 => agent.clone().prop_map(Op::Crash),
+        2 => agent.clone().prop_map(Op::Pause),
+        3 => agent.clone().prop_map(Op::Resume),
+        1 => agent.clone().prop_map(Op::Remove),
+        1 => agent.prop_map(Op::AddAgain),
+        12 => (0..8_usize).prop_map(Op::Deliver),
+        2 => Just(Op::Kill),
+        1 => Just(Op::Wait),
+        2 => Just(Op::Settle),
+    ]
+}
+
+enum Mail {
+    /// The board should look at an agent.
+    Look(AgentName),
+    To(AgentName, Input),
+}
+
+/// What of an agent the board goes by.
+type Stand = (bool, u64, u64);
+
+pub(super) struct World {
+    pub(super) board: Board,
+    agents: BTreeMap<AgentName, Agent>,
+    stands: BTreeMap<AgentName, Stand>,
+    mail: VecDeque<Mail>,
+    now: Timestamp,
+    policy: Policy,
+    pub(super) ids: u64,
+    given: BTreeSet<WorkId>,
+    ended: BTreeMap<WorkId, u32>,
+    lines: Vec<String>,
+}
+
+fn person() -> Actor {
+    Actor { network: "libera".into(), name: "alice".to_owned(), identity: None }
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        let mut world = Self {
+            board: Board::default(),
+            agents: BTreeMap::new(),
+            stands: BTreeMap::new(),
+            mail: VecDeque::new(),
+            now: Timestamp::from_seconds(1_800_000_000),
+            policy: Policy { reassign_after: RELEASE, ..Policy::default() },
+            ids: 0,
+            given: BTreeSet::new(),
+            ended: BTreeMap::new(),
+            lines: Vec::new(),
+        };
+        for index in 0..NAMES.len() {
+            world.added(index);
+        }
+        world
+    }
+
+    pub(super) fn name(&self, index: usize) -> AgentName {
+        AgentName::new(NAMES[index]).expect("a good name")
+    }
+
+    fn added(&mut self, index: usize) {
+        let name = self.name(index);
+        let mut spec = AgentSpec::new(name.clone(), Runtime::Command, "/srv".into());
+        if index == 1 {
+            (spec.permissions, spec.tags) = (Permissions::Full, vec!["rust".to_owned()]);
+        }
+        let mut agent = self.agents.remove(&name).unwrap_or_default();
+        // Each a second after the one before, so that one has been idle for longest.
+        self.now = self.now.after(Duration::from_secs(1));
+        apply(&mut agent, &Event::Added { spec: Box::new(spec), by: person() }, self.now);
+        self.agents.insert(name.clone(), agent);
+        self.stands.remove(&name);
+        self.stood(&name);
+    }
+
+    pub(super) fn run(&mut self, ops: &[Op]) {
+        for op in ops {
+            self.step(op);
+        }
+    }
+
+    pub(super) fn step(&mut self, op: &Op) {
+        match op {
+            Op::Add => {
+                if self.ids < 20 {
+                    self.add(Card::default());
+                }
+            }
+            Op::Give(agent) => {
+                if self.ids < 20 {
+                    let id = self.fresh().0;
+                    self.give(NAMES[*agent], id, Card::default());
+                }
+            }
+            // What is refused changes nothing.
+            Op::Assign(task, to) => drop(self.assign(*task, *to)),
+            Op::Split(task, parts) => {
+                if self.ids < 40 {
+                    drop(self.split(*task, *parts));
+                }
+            }
+            Op::Cancel(task) => drop(self.cancel(*task)),
+            Op::Finish(agent) => self.ends(*agent, Category::Success, None),
+            Op::Fail(agent) => self.ends(*agent, Category::Success, Some(TaskEnd::Failed)),
+            Op::Crash(agent) => self.ends(*agent, Category::Crash, None),
+            Op::Pause(agent) => drop(self.ask(&self.name(*agent), Control::Pause { now: false })),
+            Op::Resume(agent) => drop(self.ask(&self.name(*agent), Control::Resume)),
+            Op::Remove(agent) => drop(self.ask(&self.name(*agent), Control::Remove)),
+            Op::AddAgain(agent) => {
+                if self.agents[&self.name(*agent)].phase == Phase::Removed {
+                    self.retire();
+                    self.added(*agent);
+                }
+            }
+            Op::Deliver(index) => {
+                if !self.mail.is_empty()
+                    && let Some(mail) = self.mail.remove(index % self.mail.len())
+                {
+                    self.deliver(mail);
+                }
+            }
+            Op::Kill => self.kill(),
+            Op::Wait => {
+                self.now = self.now.after(RELEASE);
+                for name in self.names() {
+                    self.tell(&name, &Input::Tick);
+                }
+            }
+            Op::Settle => {
+                while let Some(mail) = self.mail.pop_front() {
+                    self.deliver(mail);
+                    self.check();
+                }
+                self.retire();
+                while let Some(mail) = self.mail.pop_front() {
+                    self.deliver(mail);
+                }
+            }
+        }
+        self.check();
+    }
+
+    fn names(&self) -> Vec<AgentName> {
+        self.agents.keys().cloned().collect()
+    }
+
+    fn fresh(&mut self) -> WorkId {
+        self.ids += 1;
+        WorkId(self.ids)
+    }
+
+    // ── people ──
+
+    pub(super) fn add(&mut self, card: Card) {
+        let id = self.fresh();
+        self.given.insert(id);
+        let card = Some(Box::new(card));
+        self.wish(&Wish::Add { id, text: "do it".to_owned(), card, fits: true }).expect("there is room");
+    }
+
+    pub(super) fn give(&mut self, agent: &str, id: u64, card: Card) {
+        let name = AgentName::new(agent).expect("a good name");
+        self.ids = self.ids.max(id);
+        let (id, text, card) = (WorkId(id), "do it".to_owned(), Some(Box::new(card)));
+        if self.ask(&name, Control::Give { id, kind: WorkKind::Task, text, card }).is_ok() {
+            self.given.insert(id);
+        }
+    }
+
+    pub(super) fn assign(&mut self, task: u64, to: Option<usize>) -> Result<Notice, Refusal> {
+        let (task, to) = (WorkId(task), to.map(|index| self.name(index)));
+        let gone = |to: &AgentName| self.agents[to].leaves();
+        if let Some(to) = to.as_ref().filter(|to| gone(to)) {
+            return Err(Refusal::Removed { agent: to.clone() });
+        }
+        let control = Control::HandBack { task, onward: Onward::To(to.clone()) };
+        self.change(task, control, &Wish::Assign { task, to })
+    }
+
+    pub(super) fn split(&mut self, task: u64, parts: u64) -> Result<Notice, Refusal> {
+        let task = WorkId(task);
+        let cuts: Vec<Cut> =
+            (0..parts).map(|_| Cut { id: self.fresh(), text: "a part".to_owned() }).collect();
+        let control = Control::HandBack { task, onward: Onward::Split(cuts.clone()) };
+        self.change(task, control, &Wish::Split { task, cuts })
+    }
+
+    pub(super) fn cancel(&mut self, task: u64) -> Result<Notice, Refusal> {
+        let task = WorkId(task);
+        self.change(task, Control::CancelTask(task), &Wish::Cancel(task))
+    }
+
+    /// Asks whoever has the task, as the commands do.
+    fn change(&mut self, task: WorkId, control: Control, wish: &Wish) -> Result<Notice, Refusal> {
+        let has = |agent: &Agent| agent.current.iter().chain(&agent.queue).any(|work| work.id == task);
+        let over = |agent: &Agent| agent.finished.iter().any(|done| done.work.id == task);
+        let with = |has: &dyn Fn(&Agent) -> bool| {
+            self.agents.iter().find(|(_, agent)| has(agent)).map(|(name, _)| name.clone())
+        };
+        if let Some(name) = with(&has) {
+            return self.ask(&name, control);
+        }
+        if self.board.tasks.contains_key(&task) {
+            return self.wish(wish);
+        }
+        if with(&|agent| agent.board.hands_back(task)).is_some() {
+            return Err(Refusal::TaskMoving { task });
+        }
+        match with(&over) {
+            Some(name) => self.ask(&name, control),
+            None => self.wish(wish),
+        }
+    }
+
+    fn wish(&mut self, wish: &Wish) -> Result<Notice, Refusal> {
+        let (events, notice) = self.board.wish(wish, &person(), self.now)?;
+        self.commit(events);
+        self.run_all_errands();
+        self.deal();
+        Ok(notice)
+    }
+
+    // ── agents ──
+
+    fn ask(&mut self, name: &AgentName, control: Control) -> Result<Notice, Refusal> {
+        let reply = self.decide(name, &Input::Control { by: person(), control })?;
+        Ok(reply.expect("an accepted command is answered"))
+    }
+
+    fn tell(&mut self, name: &AgentName, input: &Input) {
+        drop(self.decide(name, input));
+    }
+
+    fn decide(&mut self, name: &AgentName, input: &Input) -> Result<Option<Notice>, Refusal> {
+        let agent = self.agents.get_mut(name).expect("it is there");
+        let context = Context {
+            now: self.now,
+            policy: &self.policy,
+            jitter: Duration::ZERO,
+            hold: None,
+            fresh: WorkId(u64::MAX),
+        };
+        let decision = decide(agent, input, &context)?;
+        for event in &decision.events {
+            apply(agent, event, self.now);
+        }
+        self.stood(name);
+        Ok(decision.reply)
+    }
+
+    /// The agent tells the board to look when what it goes by has changed.
+    fn stood(&mut self, name: &AgentName) {
+        let agent = &self.agents[name];
+        let stand = (agent.is_free(self.now), agent.board.taken, agent.board.told);
+        if self.stands.insert(name.clone(), stand) != Some(stand) {
+            self.mail.push_back(Mail::Look(name.clone()));
+        }
+    }
+
+    fn ends(&mut self, agent: usize, category: Category, report: Option<TaskEnd>) {
+        let name = self.name(agent);
+        let Some(session) = self.agents[&name].session() else { return };
+        if let Some(end) = report {
+            let report = TaskReport { end, note: "no luck".to_owned() };
+            self.tell(&name, &Input::Reported { session, report });
+        }
+        let outcome = Box::new(Outcome::new(category, "so it was"));
+        self.tell(
+            &name,
+            &Input::Driver { session, signal: Signal::Ended { outcome, survivors: Vec::new() } },
+        );
+    }
+
+    // ── the root ──
+
+    fn deliver(&mut self, mail: Mail) {
+        match mail {
+            Mail::Look(name) => self.look(&name),
+            Mail::To(name, input) => {
+                if self.agents[&name].phase != Phase::Removed {
+                    self.tell(&name, &input);
+                }
+            }
+        }
+    }
+
+    fn look(&mut self, name: &AgentName) {
+        let events = self.board.look(name, &self.agents[name], self.now);
+        self.commit(events);
+        self.run_all_errands();
+        self.deal();
+    }
+
+    /// Agents that are removed are looked at for the last time, and told nothing more.
+    fn retire(&mut self) {
+        for name in self.names() {
+            if self.agents[&name].phase == Phase::Removed {
+                self.mail.retain(|mail| !matches!(mail, Mail::To(to, _) if *to == name));
+                self.look(&name);
+            }
+        }
+    }
+
+    fn run_all_errands(&mut self) {
+        for (name, agent) in &self.agents {
+            if agent.phase != Phase::Removed {
+                let errands = self.board.errands(name, agent);
+                self.mail.extend(errands.into_iter().map(|errand| Mail::To(name.clone(), errand)));
+            }
+        }
+    }
+
+    fn deal(&mut self) {
+        let there: Vec<(&AgentName, &Agent)> =
+            self.agents.iter().filter(|(_, agent)| agent.phase != Phase::Removed).collect();
+        let events = self.board.deal(&there, self.now);
+        if !events.is_empty() {
+            self.commit(events);
+            self.run_all_errands();
+        }
+    }
+
+    fn commit(&mut self, events: Vec<BoardEvent>) {
+        for event in events {
+            if let BoardEvent::Split { parts, .. } = &event {
+                self.given.extend(parts.iter().map(|part| part.id));
+            }
+            if let BoardEvent::Ended { task, end, .. } = &event {
+                let parts = self.board.parts(*task);
+                let done = parts.iter().all(|part| part.end == Some(TaskEnd::Done));
+                assert!(*end != TaskEnd::Done || done, "{task} is done and its parts are not: {parts:?}");
+                *self.ended.entry(*task).or_default() += 1;
+            }
+            self.board.apply(&event, self.now);
+            let lines = self.board.posts(&event).into_iter().filter_map(|owed| match owed.body {
+                OwedBody::Notice(Notice::WorkLine { line }) => Some(line),
+                OwedBody::Notice(_) | OwedBody::Words(_) => None,
+            });
+            self.lines.extend(lines);
+        }
+    }
+
+    fn kill(&mut self) {
+        self.mail.clear();
+        self.stands.clear();
+        for name in self.names() {
+            if self.agents[&name].phase == Phase::Removed {
+                let events = self.board.look(&name, &self.agents[&name], self.now);
+                self.commit(events);
+            }
+        }
+        let there: BTreeSet<AgentName> = self
+            .agents
+            .iter()
+            .filter(|(_, a)| a.phase != Phase::Removed)
+            .map(|(name, _)| name.clone())
+            .collect();
+        let lost = self.board.look_for_lost(|name| there.contains(name), self.now);
+        self.commit(lost);
+        for name in there {
+            self.tell(&name, &Input::Started);
+            let events = self.board.look(&name, &self.agents[&name], self.now);
+            self.commit(events);
+        }
+        self.run_all_errands();
+        self.deal();
+    }
+
+    // ── what always holds ──
+
+    fn check(&self) {
+        for task in &self.given {
+            let mut places = Vec::new();
+            if let Some(boarded) = self.board.tasks.get(task) {
+                let arrived = matches!(&boarded.place, Place::Offered { to, number }
+                    if self.agents[to].board.taken >= *number);
+                if !arrived {
+                    places.push(format!("board {:?}", boarded.place));
+                }
+            }
+            let over = self.board.finished.iter().filter(|done| done.work.id == *task);
+            places.extend(over.map(|_| "ended on the board".to_owned()));
+            for (name, agent) in &self.agents {
+                let works = agent.current.iter().chain(&agent.queue).filter(|work| work.id == *task);
+                places.extend(works.map(|_| format!("with {name}")));
+                let over = agent.finished.iter().filter(|done| done.work.id == *task);
+                places.extend(over.map(|_| format!("ended with {name}")));
+                let unheard = agent.board.news.iter().filter(|news| news.number > self.board.heard_of(name));
+                let back = unheard
+                    .filter(|news| matches!(&news.news, News::HandedBack { work, .. } if work.id == *task));
+                places.extend(back.map(|_| format!("handed back by {name}")));
+            }
+            assert!(!places.is_empty(), "{task} is lost");
+            assert!(places.len() == 1, "{task} is in several places: {places:?}");
+        }
+        let twice = self.ended.iter().find(|(_, times)| **times > 1);
+        assert_eq!(twice, None, "a task ended twice on the board");
+        for agent in self.agents.values() {
+            assert!(agent.board.news.len() <= 100, "news pile up");
+        }
+    }
+
+    /// When every message has arrived nothing is on its way, and nothing waits that could go on.
+    pub(super) fn is_settled(&self) {
+        for (id, boarded) in &self.board.tasks {
+            match &boarded.place {
+                // Whoever is being stopped to be removed takes nothing any more, and gives it back when it is gone.
+                Place::Offered { to, .. } | Place::Queued { to: Some(to) } => {
+                    assert!(self.agents[to].leaves(), "{id} never arrived at {to}");
+                }
+                Place::Queued { to: None } => {
+                    let free = self
+                        .agents
+                        .values()
+                        .any(|agent| agent.is_free(self.now) && Board::would_do(agent, &boarded.work));
+                    assert!(!free, "{id} waits though somebody is idle");
+                }
+                Place::Split { parts, cancelled } => {
+                    let done = parts.iter().all(|part| part.end == Some(TaskEnd::Done));
+                    let over = parts.iter().all(|part| part.end.is_some());
+                    assert!(!(done || over && cancelled.is_some()), "{id} is over and stays: {parts:?}");
+                }
+            }
+        }
+        for (name, agent) in self.agents.iter().filter(|(_, agent)| agent.phase != Phase::Removed) {
+            assert!(agent.board.news.is_empty(), "{name} was not heard: {:?}", agent.board.news);
+        }
+    }
+
+    // ── looking ──
+
+    fn agent(&self, name: &str) -> &Agent {
+        &self.agents[&AgentName::new(name).expect("a good name")]
+    }
+
+    pub(super) fn current(&self, name: &str) -> Option<u64> {
+        self.agent(name).current.as_ref().map(|work| work.id.0)
+    }
+
+    pub(super) fn queue(&self, name: &str) -> Vec<u64> {
+        self.agent(name).queue.iter().map(|work| work.id.0).collect()
+    }
+
+    /// The lines for `#work` of the board's own.
+    pub(super) fn said(&self) -> Vec<String> {
+        self.lines.clone()
+    }
+}

@@ -1,0 +1,162 @@
+//! What people ask of the board. A refusal stores nothing.
+
+use std::sync::Arc;
+
+use super::{BOARD_MAX, Board, BoardEvent, Boarded, Draft, Place, splittable};
+use crate::core::agent::WORK_TEXT_MAX;
+use crate::core::card::Card;
+use crate::core::dealings::Cut;
+use crate::core::id::{AgentName, WorkId};
+use crate::core::notice::{Notice, Refusal};
+use crate::core::time::Timestamp;
+use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
+
+/// What a person can ask of the board.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    /// A task for the next idle agent that suffices.
+    Add {
+        /// The number that was drawn for it.
+        id: WorkId,
+        /// What to do.
+        text: String,
+        /// What is written on it.
+        card: Option<Box<Card>>,
+        /// Whether there is an agent that suffices, idle or not: for the answer.
+        fits: bool,
+    },
+    /// A task of the board is for that agent; none: for the next idle one that suffices.
+    Assign {
+        /// Which.
+        task: WorkId,
+        /// For whom.
+        to: Option<AgentName>,
+    },
+    /// A task of the board is not to be done, nor are its parts.
+    Cancel(WorkId),
+    /// A task of the board is to be done in parts.
+    Split {
+        /// Which.
+        task: WorkId,
+        /// The parts.
+        cuts: Vec<Cut>,
+    },
+}
+
+impl Board {
+    /// Decides what a person asks for.
+    ///
+    /// # Errors
+    /// A refusal in the user's terms.
+    pub fn wish(
+        &self,
+        wish: &Wish,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<(Vec<BoardEvent>, Notice), Refusal> {
+        let mut draft = Draft::new(self, now);
+        let reply = match wish {
+            Wish::Add { id, text, card, fits } => {
+                room(self, 1)?;
+                fitting(text)?;
+                let (id, text, card, by) = (*id, text.clone(), card.clone(), by.clone());
+                let work = Work { id, kind: WorkKind::Task, text, by, at: now, attempts: 0, card };
+                draft.record(BoardEvent::Added { work: Arc::new(work) });
+                Notice::Boarded { task: id, fits: *fits }
+            }
+            Wish::Assign { task, to } => {
+                self.waiting(*task)?;
+                let (task, to, by) = (*task, to.clone(), by.clone());
+                draft.record(BoardEvent::Directed { task, to: to.clone(), by });
+                Notice::TaskMoved { task, from: None, to }
+            }
+            Wish::Cancel(task) => cancel(&mut draft, *task, by)?,
+            Wish::Split { task, cuts } => {
+                room(self, cuts.len())?;
+                let (boarded, to) = self.waiting(*task)?;
+                splittable(&boarded.work, cuts)?;
+                for cut in cuts {
+                    fitting(&cut.text)?;
+                }
+                let parts = parts_of(&boarded.work, cuts, by, now);
+                draft.record(BoardEvent::Split { task: *task, parts, to: to.cloned(), by: by.clone() });
+                Notice::TaskSplit { task: *task, parts: cuts.iter().map(|cut| cut.id).collect() }
+            }
+        };
+        Ok((draft.events, reply))
+    }
+
+    /// A task that waits on the board, and for whom.
+    fn waiting(&self, task: WorkId) -> Result<(&Boarded, Option<&AgentName>), Refusal> {
+        let Some(boarded) = self.tasks.get(&task) else { return Err(self.unknown(task)) };
+        match &boarded.place {
+            Place::Queued { to } => Ok((boarded, to.as_ref())),
+            Place::Offered { .. } => Err(Refusal::TaskMoving { task }),
+            Place::Split { .. } => Err(Refusal::TaskIsSplit { task }),
+        }
+    }
+
+    fn unknown(&self, task: WorkId) -> Refusal {
+        match self.finished.iter().rev().find(|finished| finished.work.id == task) {
+            Some(finished) => Refusal::TaskOver { task, end: finished.end },
+            None => Refusal::NoSuchTask { task },
+        }
+    }
+}
+
+fn room(board: &Board, tasks: usize) -> Result<(), Refusal> {
+    if board.tasks.len().saturating_add(tasks) > BOARD_MAX {
+        return Err(Refusal::BoardFull { max: BOARD_MAX as u32 });
+    }
+    Ok(())
+}
+
+fn fitting(text: &str) -> Result<(), Refusal> {
+    if text.len() > WORK_TEXT_MAX {
+        return Err(Refusal::WorkTooLong { bytes: text.len() as u64, max: WORK_TEXT_MAX as u64 });
+    }
+    Ok(())
+}
+
+/// The parts of a task, as tasks of their own.
+pub(super) fn parts_of(work: &Work, cuts: &[Cut], by: &Actor, now: Timestamp) -> Vec<Arc<Work>> {
+    let part = |cut: &Cut| Work {
+        id: cut.id,
+        kind: WorkKind::Task,
+        text: cut.text.clone(),
+        by: by.clone(),
+        at: now,
+        attempts: 0,
+        card: Some(Box::new(work.card().of_part(work.id))),
+    };
+    cuts.iter().map(part).map(Arc::new).collect()
+}
+
+/// Cancels a task: at once, or when those of its parts that agents have are over.
+fn cancel(draft: &mut Draft, task: WorkId, by: &Actor) -> Result<Notice, Refusal> {
+    let Some(boarded) = draft.board.tasks.get(&task) else { return Err(draft.board.unknown(task)) };
+    match &boarded.place {
+        Place::Offered { .. } => return Err(Refusal::TaskMoving { task }),
+        Place::Queued { .. } => draft.end(task, TaskEnd::Cancelled, Some(by.clone())),
+        Place::Split { cancelled: Some(_), .. } => {
+            return Err(Refusal::TaskOver { task, end: TaskEnd::Cancelled });
+        }
+        Place::Split { .. } => cancel_parts(draft, task, by),
+    }
+    let open = draft.board.parts(task).iter().filter(|part| part.end.is_none()).count();
+    Ok(Notice::BoardCancelled { task, parts: u32::try_from(open).unwrap_or(u32::MAX) })
+}
+
+/// Cancels a task that is split. Parts on the board are over with it; those that agents have are cancelled there.
+fn cancel_parts(draft: &mut Draft, task: WorkId, by: &Actor) {
+    draft.record(BoardEvent::Cancelling { task, by: by.clone() });
+    let parts: Vec<WorkId> = draft.board.parts(task).iter().map(|part| part.id).collect();
+    for part in parts {
+        match draft.board.tasks.get(&part).map(|boarded| &boarded.place) {
+            Some(Place::Queued { .. }) => draft.end(part, TaskEnd::Cancelled, Some(by.clone())),
+            Some(Place::Split { cancelled: None, .. }) => cancel_parts(draft, part, by),
+            Some(Place::Split { .. } | Place::Offered { .. }) | None => {}
+        }
+    }
+    draft.settle(task);
+}

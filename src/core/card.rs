@@ -1,0 +1,225 @@
+//! What is written on a task beside its text: how urgent it is, who can do it, what it is a part of, who has tried it.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::detail::Detail;
+use super::id::{AgentName, SessionId, WorkId};
+use super::outcome::Category;
+use super::spec::{AgentSpec, Permissions};
+use super::time::Timestamp;
+
+/// The most parts a task is split into: more than a person keeps in view.
+pub const PARTS_MAX: usize = 5;
+
+/// How deep tasks are split: parts, and parts of parts.
+pub const DEPTH_MAX: u8 = 2;
+
+/// The most tags of an agent, and of what a task needs.
+pub const TAGS_MAX: usize = 10;
+
+/// The longest tag, in bytes.
+pub const TAG_MAX: usize = 30;
+
+/// The last failed attempts that a task remembers; older ones are in its agents' histories.
+pub const ATTEMPTS_KEPT: usize = 10;
+
+/// How urgent a task is: a more urgent one is taken up before others that wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Priority {
+    /// After all others.
+    Low,
+    /// In the order in which they come.
+    #[default]
+    Normal,
+    /// Before all others.
+    High,
+}
+
+impl Priority {
+    /// Their words, in commands and data.
+    pub const WORDS: [&'static str; 3] = ["high", "normal", "low"];
+
+    /// The priority of a word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        [Self::High, Self::Normal, Self::Low].into_iter().find(|priority| priority.word() == word)
+    }
+
+    /// Its word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Normal => "normal",
+            Self::Low => "low",
+        }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    fn is_normal(&self) -> bool {
+        *self == Self::Normal
+    }
+}
+
+/// What an agent must be to be given a task.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Needs {
+    /// It may do at least this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Permissions>,
+    /// It has all of these.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub tags: BTreeSet<String>,
+}
+
+impl Needs {
+    /// Whether anybody will do.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.permissions.is_none() && self.tags.is_empty()
+    }
+
+    /// Whether an agent is all that.
+    #[must_use]
+    pub fn are_met_by(&self, spec: &AgentSpec) -> bool {
+        self.permissions.is_none_or(|needed| spec.permissions >= needed)
+            && self.tags.iter().all(|tag| spec.tags.contains(tag))
+    }
+
+    /// As they are written: `full,rust`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let permissions = self.permissions.map(Permissions::word);
+        permissions.into_iter().chain(self.tags.iter().map(String::as_str)).collect::<Vec<_>>().join(",")
+    }
+
+    /// Reads what [`Needs::words`] writes: a permission and tags, in any order.
+    ///
+    /// # Errors
+    /// The word that is neither, or one too many.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut needs = Self::default();
+        for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            match Permissions::of(word) {
+                Some(permissions) if needs.permissions.is_none() => needs.permissions = Some(permissions),
+                None if is_tag(word) && needs.tags.len() < TAGS_MAX => {
+                    needs.tags.insert(word.to_owned());
+                }
+                Some(_) | None => return Err(word.to_owned()),
+            }
+        }
+        if needs.is_none() { Err(text.to_owned()) } else { Ok(needs) }
+    }
+}
+
+/// Whether a word can be a tag: small letters, digits and inner hyphens, and no permission.
+#[must_use]
+pub fn is_tag(word: &str) -> bool {
+    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    let fits = (1..=TAG_MAX).contains(&word.len()) && word.bytes().all(inner);
+    fits && !word.starts_with('-') && !word.ends_with('-') && Permissions::of(word).is_none()
+}
+
+/// A session that had a task and failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Whose.
+    pub agent: AgentName,
+    /// Which of the agent's.
+    pub session: SessionId,
+    /// How it ended.
+    pub category: Category,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Detail::is_empty")]
+    pub detail: Detail,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What is written on a task. Most have nothing written on them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Card {
+    /// How urgent it is.
+    #[serde(skip_serializing_if = "Priority::is_normal")]
+    pub priority: Priority,
+    /// Who can do it.
+    #[serde(skip_serializing_if = "Needs::is_none")]
+    pub needs: Needs,
+    /// The task it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<WorkId>,
+    /// How deep: 0 for what is no part.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub depth: u8,
+    /// Sessions that had it and failed, oldest first; the last [`ATTEMPTS_KEPT`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Attempt>,
+    /// When the board gave it to the agent that has it; none: it came to its agent when it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub came: Option<Timestamp>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_zero(depth: &u8) -> bool {
+    *depth == 0
+}
+
+impl Card {
+    /// The card that nothing is written on.
+    pub(super) const PLAIN: Self = Self {
+        priority: Priority::Normal,
+        needs: Needs { permissions: None, tags: BTreeSet::new() },
+        parent: None,
+        depth: 0,
+        attempts: Vec::new(),
+        came: None,
+    };
+
+    /// Notes a session that failed.
+    pub fn tried(&mut self, attempt: Attempt) {
+        if self.attempts.len() >= ATTEMPTS_KEPT {
+            self.attempts.remove(0);
+        }
+        self.attempts.push(attempt);
+    }
+
+    /// The card of a part of a task that has this one.
+    #[must_use]
+    pub fn of_part(&self, parent: WorkId) -> Self {
+        let (priority, needs, depth) = (self.priority, self.needs.clone(), self.depth.saturating_add(1));
+        Self { priority, needs, parent: Some(parent), depth, ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn needs_are_a_permission_and_tags() {
+        let needs = Needs::parse("rust, full,gpu").expect("they are");
+        assert_eq!((needs.permissions, needs.words().as_str()), (Some(Permissions::Full), "full,gpu,rust"));
+        assert_eq!(Needs::parse(&needs.words()), Ok(needs));
+        for (text, wrong) in
+            [("", ""), (",", ","), ("full,read-only", "read-only"), ("a,B", "B"), ("-x", "-x")]
+        {
+            assert_eq!(Needs::parse(text), Err(wrong.to_owned()));
+        }
+    }
+
+    #[test]
+    fn an_agent_suffices_if_it_may_as_much_and_has_every_tag() {
+        let name = AgentName::new("spark").expect("a name");
+        let mut spec = AgentSpec::new(name, crate::core::spec::Runtime::Claude, "/srv".into());
+        spec.tags = vec!["rust".to_owned(), "gpu".to_owned()];
+        let met = |text: &str| Needs::parse(text).expect("needs").are_met_by(&spec);
+        assert!(met("rust") && met("workspace-write,gpu") && met("read-only"));
+        assert!(!met("full") && !met("rust,cuda"));
+        assert!(Needs::default().are_met_by(&spec));
+    }
+}

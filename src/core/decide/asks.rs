@@ -1,0 +1,268 @@
+//! What an agent asks of people: who decides, who answers, and what becomes of an answer that nobody waits for.
+
+use super::Draft;
+use crate::core::agent::Phase;
+use crate::core::ask::{
+    ABOUT_MAX, ANSWER_MAX, About, Ask, AskAnswer, AskEnd, AskKey, Asker, DecidedBy, LINES_MAX, OPEN_MAX,
+    RULES_MAX, Rule, TOOL_MAX,
+};
+use crate::core::danger;
+use crate::core::event::Event;
+use crate::core::id::{AgentName, AskId, SessionId, WorkId};
+use crate::core::notice::{Notice, Refusal};
+use crate::core::recap::{bounded, one_line};
+use crate::core::spec::Autonomy;
+use crate::core::work::Actor;
+
+/// What a runtime asks permission for.
+pub(super) struct Wish<'a> {
+    /// What the driver calls the question.
+    pub(super) key: AskKey,
+    pub(super) tool: &'a str,
+    pub(super) command: &'a str,
+    pub(super) shell: bool,
+    pub(super) vague: bool,
+}
+
+/// The runtime asks whether the agent may do something.
+pub(super) fn permission(draft: &mut Draft<'_>, session: SessionId, wish: &Wish<'_>) {
+    // A session that is being stopped gets no answer any more, and one without work has nothing to ask for.
+    let Some(work) = asking(draft) else { return };
+    let patterns = &draft.context.policy.always_ask;
+    let danger = if wish.shell {
+        danger::of_command(wish.command, patterns)
+    } else {
+        danger::of_text(wish.command, patterns)
+    };
+    let shown = shown(wish.command);
+    let about = About::Permission {
+        tool: bounded(&one_line(wish.tool), TOOL_MAX),
+        cut: shown.len() < wish.command.len(),
+        command: shown.to_owned(),
+        vague: wish.vague,
+        danger,
+    };
+    let asker = Asker { session, key: Some(wish.key) };
+    if again(draft, &about, work, asker).is_some() {
+        return;
+    }
+    if let Some((allowed, by)) = decided(draft, &about) {
+        let (tool, command) = match about {
+            About::Permission { tool, command, .. } => (tool, command),
+            About::Question { .. } => return,
+        };
+        return draft.record(Event::PermissionDecided { session, key: wish.key, tool, command, allowed, by });
+    }
+    ask(draft, about, work, asker);
+}
+
+/// As much of a command as a person can be shown.
+fn shown(command: &str) -> &str {
+    let lines = command.match_indices('\n').nth(LINES_MAX - 1).map_or(command.len(), |(end, _)| end);
+    let mut end = lines.min(ABOUT_MAX);
+    while !command.is_char_boundary(end) {
+        end -= 1;
+    }
+    command.get(..end).unwrap_or(command)
+}
+
+/// The work that questions are asked for now.
+fn asking(draft: &Draft<'_>) -> Option<WorkId> {
+    let works = matches!(draft.agent().phase, Phase::Starting { .. } | Phase::Running { .. });
+    draft.agent().current.as_ref().filter(|_| works).map(|work| work.id)
+}
+
+/// The same question of an earlier session for the same work: it is open still, or it was answered while nobody waited.
+fn again(draft: &mut Draft<'_>, about: &About, work: WorkId, asker: Asker) -> Option<AskId> {
+    let agent = draft.agent();
+    let same = |ask: &Ask| ask.work == work && ask.about.is_same(about);
+    let open = agent.asks.iter().find(|ask| same(ask) && waits_for_nobody(ask, asker));
+    let due =
+        || agent.settled.iter().find(|settled| settled.due && same(&settled.ask)).map(|settled| &settled.ask);
+    let id = open.or_else(due)?.id;
+    draft.record(Event::AskedAgain { ask: id, session: asker.session, key: asker.key });
+    Some(id)
+}
+
+/// Whether an open question can be this one's. Two requests of one session that ask the same are two: each is answered.
+fn waits_for_nobody(ask: &Ask, asker: Asker) -> bool {
+    ask.asker.is_none_or(|before| before.key.is_none() && asker.key.is_none())
+}
+
+/// What needs no person: what a person allowed for good, and what the agent's autonomy settles.
+fn decided(draft: &Draft<'_>, about: &About) -> Option<(bool, DecidedBy)> {
+    let About::Permission { tool, command, cut, danger, .. } = about else { return None };
+    let agent = draft.agent();
+    let exact = about.is_exact();
+    let rule = agent.rules.iter().find(|rule| exact && rule.tool == *tool && rule.command == *command);
+    if let Some(rule) = rule {
+        return Some((true, DecidedBy::Rule { rule: rule.id }));
+    }
+    let autonomy = agent.spec.as_ref().map_or(Autonomy::Human, |spec| spec.autonomy);
+    // What nobody has seen whole may hold anything.
+    let always = danger.is_some() || *cut;
+    match autonomy {
+        Autonomy::Full if !always => Some((true, DecidedBy::Autonomy)),
+        Autonomy::Strict if !always => Some((false, DecidedBy::Autonomy)),
+        Autonomy::Full | Autonomy::Strict | Autonomy::Human if agent.asks.len() >= OPEN_MAX => {
+            Some((false, DecidedBy::TooMany))
+        }
+        Autonomy::Full | Autonomy::Strict | Autonomy::Human => None,
+    }
+}
+
+fn ask(draft: &mut Draft<'_>, about: About, work: WorkId, asker: Asker) -> AskId {
+    let id = AskId(draft.context.fresh.0);
+    let (at, within) = (draft.context.now, draft.context.policy.confirm_timeout);
+    draft.record(Event::Asked {
+        ask: Ask { id, about, work, asker: Some(asker), at, until: at.after(within) },
+    });
+    id
+}
+
+/// The agent asks a question of its own.
+pub(super) fn question(draft: &mut Draft<'_>, session: SessionId, text: &str) -> Result<(), Refusal> {
+    let agent = draft.name()?;
+    let work = asking(draft).filter(|_| draft.agent().session() == Some(session));
+    let work = work.ok_or_else(|| Refusal::NoSession { agent: agent.clone() })?;
+    if text.trim().is_empty() {
+        return Err(Refusal::EmptyWork { agent });
+    }
+    let about = About::Question { text: bounded(text.trim(), ABOUT_MAX) };
+    let asker = Asker { session, key: None };
+    if again(draft, &about, work, asker).is_some() {
+        return Ok(());
+    }
+    if draft.agent().asks.len() >= OPEN_MAX {
+        return Err(Refusal::TooManyAsks { agent, max: u32::try_from(OPEN_MAX).unwrap_or(u32::MAX) });
+    }
+    ask(draft, about, work, asker);
+    Ok(())
+}
+
+/// The runtime does not wait any more. One that is being stopped may ask the same again later.
+pub(super) fn withdrawn(draft: &mut Draft<'_>, session: SessionId, key: AskKey) {
+    if asking(draft).is_none() {
+        return;
+    }
+    let asker = Some(Asker { session, key: Some(key) });
+    if let Some(ask) = draft.agent().asks.iter().find(|ask| ask.asker == asker).map(|ask| ask.id) {
+        draft.record(Event::AskDropped { ask });
+    }
+}
+
+/// A person answers.
+pub(super) fn answer(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    id: AskId,
+    answer: &AskAnswer,
+) -> Result<Notice, Refusal> {
+    // Time that has run out has run out, also when the tick is late.
+    let open = draft.agent().open_ask(id).filter(|ask| ask.until > draft.context.now).cloned();
+    let Some(ask) = open else {
+        return Err(match (draft.agent().settled_ask(id), draft.agent().open_ask(id)) {
+            (Some(settled), _) => Refusal::AskOver { ask: id, end: settled.end.clone(), at: settled.at },
+            (None, Some(late)) => Refusal::AskOver { ask: id, end: AskEnd::Expired, at: late.until },
+            (None, None) => Refusal::NoSuchAsk { ask: id },
+        });
+    };
+    let by_words = matches!(answer, AskAnswer::Text { .. });
+    if by_words != ask.about.is_question() {
+        return Err(Refusal::WrongAnswer { agent, ask: id, question: !by_words });
+    }
+    let answer = match answer {
+        AskAnswer::Text { text } if text.trim().is_empty() => return Err(Refusal::EmptyWork { agent }),
+        AskAnswer::Text { text } => AskAnswer::Text { text: bounded(text.trim(), ANSWER_MAX) },
+        other => other.clone(),
+    };
+    let rule = rule(draft, &agent, &ask, &answer, by)?;
+    draft.record(Event::Answered { ask: id, answer: answer.clone(), by: by.clone() });
+    if let Some(rule) = rule {
+        draft.record(Event::RuleAdded { rule });
+    }
+    Ok(answered(agent, id, &answer, by))
+}
+
+/// The rule that an answer makes.
+fn rule(
+    draft: &Draft<'_>,
+    agent: &AgentName,
+    ask: &Ask,
+    answer: &AskAnswer,
+    by: &Actor,
+) -> Result<Option<Rule>, Refusal> {
+    let (AskAnswer::Allow { always: true }, About::Permission { tool, command, cut, vague, .. }) =
+        (answer, &ask.about)
+    else {
+        return Ok(None);
+    };
+    if !ask.about.is_exact() || draft.agent().rules.len() >= RULES_MAX {
+        let (agent, ask) = (agent.clone(), ask.id);
+        return Err(Refusal::NoRule { agent, ask, cut: *cut, vague: *vague });
+    }
+    let (tool, command) = (tool.clone(), command.clone());
+    Ok(Some(Rule { id: ask.id, tool, command, by: by.clone(), at: draft.context.now }))
+}
+
+/// What everybody is told of an answer.
+pub(in crate::core) fn answered(agent: AgentName, ask: AskId, answer: &AskAnswer, by: &Actor) -> Notice {
+    let (name, network) = (by.name.clone(), by.network.clone());
+    match answer {
+        AskAnswer::Allow { always } => {
+            Notice::PermissionAnswered { agent, ask, allowed: true, always: *always, by: name, network }
+        }
+        AskAnswer::Deny => {
+            Notice::PermissionAnswered { agent, ask, allowed: false, always: false, by: name, network }
+        }
+        AskAnswer::Text { text } => {
+            Notice::QuestionAnswered { agent, ask, text: super::excerpt(text), by: name, network }
+        }
+    }
+}
+
+/// The one open question that a message can be the answer to.
+pub(super) fn answered_by_message(draft: &Draft<'_>) -> Option<AskId> {
+    let now = draft.context.now;
+    let mut questions = draft.agent().asks.iter().filter(|ask| ask.about.is_question() && ask.until > now);
+    let only = questions.next()?;
+    questions.next().is_none().then_some(only.id)
+}
+
+pub(super) fn remove_rule(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    id: AskId,
+) -> Result<Notice, Refusal> {
+    let rule = draft.agent().rules.iter().find(|rule| rule.id == id);
+    let command = rule.ok_or(Refusal::NoSuchRule { rule: id })?.command.clone();
+    draft.record(Event::RuleRemoved { rule: id, by: by.clone() });
+    Ok(Notice::RuleRemoved { agent, rule: id, command: super::excerpt(&command) })
+}
+
+/// Questions whose time is over.
+pub(super) fn expire(draft: &mut Draft<'_>) {
+    let now = draft.context.now;
+    let late: Vec<AskId> =
+        draft.agent().asks.iter().filter(|ask| ask.until <= now).map(|ask| ask.id).collect();
+    for ask in late {
+        draft.record(Event::AskExpired { ask });
+    }
+}
+
+/// Questions whose work is over need no answer.
+pub(super) fn drop_idle(draft: &mut Draft<'_>) {
+    let agent = draft.agent();
+    if agent.asks.is_empty() {
+        return;
+    }
+    let removed = agent.phase == Phase::Removed;
+    let held = |id| agent.current.iter().chain(&agent.queue).any(|work| work.id == id);
+    let idle: Vec<AskId> =
+        agent.asks.iter().filter(|ask| removed || !held(ask.work)).map(|ask| ask.id).collect();
+    for ask in idle {
+        draft.record(Event::AskDropped { ask });
+    }
+}

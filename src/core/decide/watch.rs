@@ -1,0 +1,330 @@
+//! What the evaluator sees, what it says, and what follows: the ladder that ends with a person.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::control::excerpt;
+use super::{Draft, spending};
+use crate::core::agent::{Agent, Phase};
+use crate::core::apply::subject;
+use crate::core::detail::Detail;
+use crate::core::detector::{self, Finding};
+use crate::core::event::{Event, PauseReason, StopReason};
+use crate::core::id::{AgentName, SessionId, WorkId};
+use crate::core::notice::{Notice, Refusal};
+use crate::core::outcome::{Category, Usage};
+use crate::core::policy::Judge;
+use crate::core::turn::Turn;
+use crate::core::verdict::{Lapse, Verdict};
+use crate::core::watch::{Answer, Escalation, Judgement, Mark, UNHEARD_MAX, Why};
+use crate::core::whisper::{OVERDUE_TURNS, Tone, Whisper};
+use crate::core::work::Actor;
+
+/// How long a call that was answered is still answered by others: who reads it later sees the answer below it.
+const LATE: Duration = Duration::from_secs(60 * 60);
+
+/// Turns that an agent is given to hear what it is told: one more than after which it is said that it has not.
+const TOLD_WITHIN: u32 = OVERDUE_TURNS + 1;
+
+/// Turns that must have been seen before the built-in detector's finding hastens an evaluation.
+const HASTENED_AFTER: u32 = 3;
+
+/// The model gave an answer: it is remembered, and perhaps somebody looks at the last ones.
+pub(super) fn observed(draft: &mut Draft<'_>, session: SessionId, turn: &Turn) {
+    if draft.context.policy.evaluator.judge == Judge::Off {
+        return;
+    }
+    let work = draft.agent().current.as_ref().and_then(subject);
+    let keep = draft.context.policy.evaluator.window;
+    draft.record(Event::TurnObserved { turn: Arc::new(Turn { session, work, ..turn.clone() }), keep });
+    consider(draft);
+}
+
+/// herder came up: an evaluation that ran is begun again. What the one before cost, nobody can say any more.
+pub(super) fn started(draft: &mut Draft<'_>) {
+    let open = draft.agent().watch.open.clone();
+    given_up(draft);
+    if let Some(open) = open.filter(|_| draft.context.policy.evaluator.judge != Judge::Off) {
+        begin(draft, open.finding);
+    }
+}
+
+/// Nobody will hear any more how the evaluations that are not over end.
+pub(super) fn given_up(draft: &mut Draft<'_>) {
+    let unfinished: Vec<u32> = draft.agent().watch.unfinished().collect();
+    for number in unfinished {
+        let judgement = Box::new(Judgement::Lapse(Lapse::Overtaken));
+        draft.record(Event::Evaluated { number, judgement, usage: Usage::default(), unmetered: true });
+    }
+}
+
+fn consider(draft: &mut Draft<'_>) {
+    let rules = &draft.context.policy.evaluator;
+    let watch = &draft.agent().watch;
+    if watch.open.is_some() || !at_work(draft.agent()) {
+        return;
+    }
+    // What it was told has to reach it before it can be judged by that.
+    let told = draft.agent().whispers.iter().any(|whisper| whisper.tone.is_finding());
+    let interval = if told { rules.interval.max(TOLD_WITHIN) } else { rules.interval };
+    let due = watch.since >= interval;
+    // After a whisper the agent is given its turns to follow it.
+    let may_hasten = watch.findings == 0 && !watch.hinted && watch.since >= HASTENED_AFTER;
+    if !due && !may_hasten {
+        return;
+    }
+    let finding = detector::find(watch.window.iter().map(Arc::as_ref));
+    if due || finding.is_some() {
+        begin(draft, finding);
+    }
+}
+
+fn begin(draft: &mut Draft<'_>, finding: Option<Finding>) {
+    let number = draft.agent().watch.last.saturating_add(1);
+    draft.record(Event::EvaluationBegun { number, finding: finding.clone() });
+    match draft.context.policy.evaluator.judge {
+        Judge::Builtin => {
+            let verdict = finding.map_or(Verdict::Ok, |finding| Verdict::correction(&finding.correction()));
+            evaluated(draft, number, &Judgement::Verdict(verdict), Some(Usage::default()));
+        }
+        // An effect follows, and its result is an input.
+        Judge::Asked | Judge::Off => {}
+    }
+}
+
+/// An evaluation is over. What it cost counts in any case, and against the caps at once; what it says, if nothing has
+/// overtaken it.
+pub(super) fn evaluated(draft: &mut Draft<'_>, number: u32, judgement: &Judgement, usage: Option<Usage>) {
+    let open = draft.agent().watch.open.clone().filter(|open| open.number == number);
+    let unmetered = usage.is_none();
+    let usage = usage.unwrap_or_default();
+    draft.record(Event::Evaluated { number, judgement: Box::new(judgement.clone()), usage, unmetered });
+    if let Some(open) = open {
+        heard(draft, number, judgement, open.finding);
+    }
+    // Last, so that a person who is called learns of that first.
+    if usage != Usage::default() {
+        spending::held_against_caps(draft);
+    }
+}
+
+/// What the evaluation that runs says. Where there is no answer, for whatever reason, the built-in detector stands in.
+fn heard(draft: &mut Draft<'_>, number: u32, judgement: &Judgement, finding: Option<Finding>) {
+    let verdict = match judgement {
+        Judgement::Verdict(verdict) => verdict.clone(),
+        // It has judged, and that counts as an OK.
+        Judgement::Lapse(Lapse::Unparsable { .. }) => return,
+        Judgement::Lapse(_) => match finding.as_ref().filter(|_| at_work(draft.agent())) {
+            Some(finding) => {
+                draft.record(Event::DetectorStoodIn { number });
+                Verdict::correction(&finding.correction())
+            }
+            None => return,
+        },
+    };
+    let by_detector = match judgement {
+        Judgement::Verdict(_) => draft.context.policy.evaluator.judge == Judge::Builtin,
+        Judgement::Lapse(_) => true,
+    };
+    if verdict.is_finding() && at_work(draft.agent()) {
+        climb(draft, &verdict, finding, by_detector);
+    }
+}
+
+/// One step up the ladder. The finding is counted already.
+fn climb(draft: &mut Draft<'_>, verdict: &Verdict, finding: Option<Finding>, by_detector: bool) {
+    let said = verdict.message().unwrap_or_default();
+    let watch = &draft.agent().watch;
+    let (findings, unheard) = (watch.findings, watch.unheard);
+    let threshold = draft.context.policy.evaluator.threshold.max(2);
+    // What it was told first has not reached it: that counts before anything more is said, and not for ever.
+    let waits = unheard > 0;
+    let untold = unheard >= UNHEARD_MAX && findings.saturating_add(unheard) >= threshold;
+    if untold || (!waits && findings >= threshold) {
+        let why = finding.map_or_else(|| Why::Said(said.to_owned()), Why::Found);
+        return escalate(draft, why, said, untold);
+    }
+    if waits {
+        return;
+    }
+    // A call for a person on a first observation is a correction, whatever the verdict says.
+    let tone = match verdict {
+        Verdict::ThinkDeeper(_) => Tone::ThinkDeeper,
+        Verdict::Correction(_) | Verdict::Escalation(_) | Verdict::Ok => Tone::Correction,
+    };
+    let text = match (findings, &finding) {
+        (1, _) => said.to_owned(),
+        (_, Some(finding)) if by_detector => finding.stronger(),
+        (_, Some(_) | None) => format!(
+            "You were told, and it goes on. {said} Stop what you are doing, say in one sentence why it does not work, and \
+             take another way. If this goes on, you are paused and a person is called."
+        ),
+    };
+    whisper(draft, tone, text);
+}
+
+fn whisper(draft: &mut Draft<'_>, tone: Tone, text: String) {
+    let whisper = Whisper {
+        id: draft.context.fresh,
+        text,
+        by: Actor::herder(),
+        at: draft.context.now,
+        prompted: None,
+        tone,
+    };
+    draft.record(Event::Whispered { whisper: Box::new(whisper) });
+}
+
+/// Two whispers did not help, or could not be handed over: a person is called.
+fn escalate(draft: &mut Draft<'_>, why: Why, said: &str, untold: bool) {
+    call(draft, why, untold);
+    // What it reads first when a person lets it go on.
+    let text = if untold {
+        format!("You were paused, because you could not be told in time: {said}")
+    } else {
+        format!("You were paused, because nothing had changed: {said}")
+    };
+    whisper(draft, Tone::Escalation, text);
+}
+
+/// A session ended so that trying again would not help: a person is called.
+pub(super) fn gave_up(draft: &mut Draft<'_>, category: Category, detail: Detail) {
+    call(draft, Why::Ended { category, detail }, false);
+}
+
+/// A person is called, unless one is already, and the agent paused with its queue kept.
+fn call(draft: &mut Draft<'_>, why: Why, untold: bool) {
+    if draft.agent().watch.escalation.is_none() {
+        record_call(draft, why, untold);
+    }
+    match draft.agent().phase {
+        Phase::Starting { session } | Phase::Running { session } => {
+            draft.record(Event::StopRequested { session, reason: StopReason::Escalation, by: None });
+        }
+        Phase::Idle | Phase::Waiting { .. } => draft.pause(PauseReason::Escalation),
+        // It is stopped already, or being stopped, and a person decides what follows.
+        Phase::Stopping { .. }
+        | Phase::Paused { .. }
+        | Phase::NeedsIntervention
+        | Phase::Degraded
+        | Phase::Removed => {}
+    }
+}
+
+fn record_call(draft: &mut Draft<'_>, why: Why, untold: bool) {
+    let now = draft.context.now;
+    let rules = &draft.context.policy.escalation;
+    let agent = draft.agent();
+    let work = agent.current.as_ref().or_else(|| agent.held());
+    let before = agent.watch.answered.as_ref().map(|answered| &answered.escalation);
+    let same = before.filter(|before| before.work.is_some() && before.work == work.map(|work| work.id));
+    let escalation = Escalation {
+        id: draft.context.fresh,
+        at: now,
+        work: work.map(|work| work.id),
+        text: work.map(|work| excerpt(&work.text)).unwrap_or_default(),
+        why,
+        times: same.map_or(1, |before| before.times.saturating_add(1)),
+        untold,
+        reminded: 0,
+        remind_at: (rules.times > 0).then(|| now.after(rules.after)),
+        acked: None,
+    };
+    draft.record(Event::Escalated { escalation: Box::new(escalation) });
+}
+
+/// Whether what is found now is still about what the agent does: one that is paused or has nothing to do is not told.
+fn at_work(agent: &Agent) -> bool {
+    match agent.phase {
+        Phase::Starting { .. } | Phase::Running { .. } => true,
+        Phase::Waiting { .. } => agent.held().is_some() || loops(agent),
+        Phase::Idle => loops(agent),
+        Phase::Stopping { .. }
+        | Phase::Paused { .. }
+        | Phase::NeedsIntervention
+        | Phase::Degraded
+        | Phase::Removed => false,
+    }
+}
+
+fn loops(agent: &Agent) -> bool {
+    agent.spec.as_ref().is_some_and(|spec| spec.looping)
+}
+
+/// The call for a person has its answer; the first one wins, because afterwards there is none.
+pub(super) fn answer(draft: &mut Draft<'_>, answer: Answer, by: &Actor) {
+    if let Some(call) = &draft.agent().watch.escalation {
+        let id = call.id;
+        match answer {
+            Answer::Resume => {}
+            Answer::Abort | Answer::Remove => super::whisper::drop_findings(draft, by),
+        }
+        draft.record(Event::EscalationAnswered { id, answer, by: by.clone() });
+    }
+}
+
+/// A person has seen the call and takes care of it: nobody is reminded any more.
+pub(super) fn ack(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    id: Option<WorkId>,
+) -> Result<Notice, Refusal> {
+    let watch = &draft.agent().watch;
+    let standing = watch.escalation.as_ref().filter(|call| id.is_none_or(|id| call.id == id));
+    let Some(call) = standing else { return Err(no_call(draft.agent(), agent, id)) };
+    let id = call.id;
+    if let Some(first) = &call.acked {
+        return Err(Refusal::AlreadyAcked { agent, id, by: first.name.clone() });
+    }
+    draft.record(Event::EscalationAcked { id, by: by.clone() });
+    Ok(Notice::EscalationAcked { agent, id, by: by.name.clone() })
+}
+
+/// Why a call cannot be answered: it was, by somebody else before, or there is none.
+pub(super) fn no_call(agent: &Agent, name: AgentName, id: Option<WorkId>) -> Refusal {
+    let answered = agent.watch.answered.as_ref();
+    match answered.filter(|answered| id.is_none_or(|id| answered.escalation.id == id)) {
+        Some(answered) => Refusal::EscalationAnswered {
+            agent: name,
+            id: answered.escalation.id,
+            answer: answered.answer,
+            by: answered.by.name.clone(),
+            at: answered.at,
+        },
+        None => Refusal::NoEscalation { agent: name },
+    }
+}
+
+/// Whether the last call was answered so lately that somebody may still be about to answer it.
+pub(super) fn is_recent(draft: &Draft<'_>) -> bool {
+    let answered = draft.agent().watch.answered.as_ref();
+    answered.is_some_and(|answered| draft.context.now.since(answered.at) < LATE)
+}
+
+/// Nobody has answered for a while.
+pub(super) fn remind(draft: &mut Draft<'_>) {
+    let due = draft.agent().watch.remind_at().is_some_and(|at| at <= draft.context.now);
+    let Some(call) = draft.agent().watch.escalation.as_ref().filter(|_| due) else { return };
+    let rules = &draft.context.policy.escalation;
+    let more = call.reminded.saturating_add(1) < rules.times;
+    let next = more.then(|| draft.context.now.after(rules.after));
+    let id = call.id;
+    draft.record(Event::EscalationReminded { id, next });
+}
+
+/// An operator says whether a whisper was called for.
+pub(super) fn mark(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    id: WorkId,
+    mark: Mark,
+) -> Result<Notice, Refusal> {
+    let told = draft.agent().watch.told.iter().find(|told| told.id == id);
+    let Some(told) = told else { return Err(Refusal::NoSuchWhisper { agent, id }) };
+    if told.mark != Some(mark) {
+        draft.record(Event::WhisperMarked { id, mark, by: by.clone() });
+    }
+    Ok(Notice::WhisperMarked { agent, id, mark })
+}

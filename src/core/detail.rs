@@ -1,0 +1,447 @@
+//! Why something ended, or what was seen of it: herder's own reasons as typed values, which a locale puts into words, and
+//! what others said of it (a program, a server, the operating system), which stays as they said it.
+//!
+//! Stored as plain text where nothing of it is herder's own, which is also what older journals hold.
+
+mod discord;
+mod link;
+
+use std::fmt;
+use std::time::Duration;
+
+pub use discord::DiscordReason;
+pub use link::LinkReason;
+use serde::{Deserialize, Serialize};
+
+use super::recap::{bounded, one_line};
+
+/// A reason for people.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
+pub struct Detail {
+    /// What herder says of it.
+    pub own: Option<Own>,
+    /// What somebody else said, in their own words; after herder's where there are both.
+    pub said: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    Said(String),
+    Own {
+        own: Own,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        said: String,
+    },
+}
+
+impl From<Stored> for Detail {
+    fn from(stored: Stored) -> Self {
+        match stored {
+            Stored::Said(said) => Self { own: None, said },
+            Stored::Own { own, said } => Self { own: Some(own), said },
+        }
+    }
+}
+
+impl From<Detail> for Stored {
+    fn from(detail: Detail) -> Self {
+        match detail {
+            Detail { own: None, said } => Self::Said(said),
+            Detail { own: Some(own), said } => Self::Own { own, said },
+        }
+    }
+}
+
+impl From<String> for Detail {
+    fn from(said: String) -> Self {
+        Self { own: None, said }
+    }
+}
+
+impl From<&str> for Detail {
+    fn from(said: &str) -> Self {
+        said.to_owned().into()
+    }
+}
+
+impl From<Own> for Detail {
+    fn from(own: Own) -> Self {
+        Self { own: Some(own), said: String::new() }
+    }
+}
+
+impl Detail {
+    /// Whether it says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.own.is_none() && self.said.trim().is_empty()
+    }
+
+    /// Whether it is this reason of herder's own.
+    #[must_use]
+    pub fn is(&self, own: &Own) -> bool {
+        self.own.as_ref() == Some(own)
+    }
+
+    /// The same with every text in it on one line of at most `max` bytes.
+    #[must_use]
+    pub(super) fn bounded(mut self, max: usize) -> Self {
+        let own = self.own.iter_mut().flat_map(Own::texts);
+        for text in own.chain([&mut self.said]) {
+            *text = bounded(&one_line(text), max);
+        }
+        self
+    }
+}
+
+/// As it reads.
+impl fmt::Debug for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_string(), f)
+    }
+}
+
+/// In English: for agents, logs and records that no locale reads.
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.own {
+            Some(own) if self.said.is_empty() => own.fmt(f),
+            Some(own) => write!(f, "{own}: {}", self.said),
+            None => f.write_str(&self.said),
+        }
+    }
+}
+
+/// A reason of herder's own. Every variant has a message of the same name, `own-…`, in `locales/`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(
+    missing_docs,
+    reason = "fields are named after the variables of the locale messages, which document them"
+)]
+pub enum Own {
+    // ── how a process left ──
+    /// With this code, which is not 0.
+    ExitCode { code: i32 },
+    /// By this signal.
+    Signal { signal: i32 },
+    /// Nobody knows how.
+    NotWaitedFor,
+    /// Well, but without saying what came of its work.
+    NoResult,
+
+    // ── why it was not started ──
+    /// Its folder is not there.
+    WorkspaceMissing { path: String },
+    /// Something else is in its folder's place.
+    WorkspaceNoFolder { path: String },
+    /// Its folder cannot be read or written to.
+    WorkspaceLocked { path: String },
+    /// It has no command.
+    NoCommand,
+    /// Its command begins with nothing.
+    EmptyCommand,
+    /// There is no such file.
+    ProgramMissing { path: String },
+    /// There is no such program in these folders.
+    NotInstalled { program: String, path: String },
+    /// The prompt does not fit into its arguments.
+    ArgumentsTooLong { program: String },
+    /// The operating system says why.
+    NotStarted { program: String },
+
+    /// The agent's own folder cannot be made or filled.
+    StateFolder { path: String },
+    /// A file that is named for its HOME is not in the user's.
+    CredentialMissing { path: String },
+    /// A file that a variable is to be read from holds nothing that could be one.
+    VariableUnreadable { path: String },
+
+    // ── what was seen when a clock ran out ──
+    /// Neither events nor CPU time; that one for how long, if it ever used any.
+    Silent { silent: Duration, cpu: Option<Duration> },
+    /// It never said anything.
+    NothingYet { waited: Duration },
+    /// A tool call does not end.
+    ToolOpen { tool: String, open: Duration },
+    /// The session as a whole, with its last event.
+    TakesLong { takes: Duration, silent: Duration },
+    /// The session as a whole, with the tool call that is open.
+    TakesLongWithTool { takes: Duration, tool: String, open: Duration },
+    /// The driver does not beat.
+    NoHeartbeat { silent: Duration },
+
+    // ── herder's own part ──
+    /// The driver does not beat, and nothing else is known.
+    NoSignOfLife,
+    /// The driver is gone.
+    DriverGone,
+    /// The driver panicked.
+    DriverFailed,
+    /// The driver did not come to its end.
+    DriverOverdue,
+    /// The processes are still there.
+    NotEnded,
+    /// herder was gone meanwhile.
+    Restarted,
+    /// The supervisor panicked.
+    SupervisorPanicked,
+    /// Work ran into its time limit once too often.
+    TimeLimit,
+    /// A person said so.
+    By { name: String },
+
+    // ── what runtimes say by a sign, not in words ──
+    /// The limit of turns that was set.
+    TurnLimit { turns: u32 },
+    /// A limit of turns that the agent has itself.
+    AgentsTurnLimit,
+    /// The turn was interrupted, and not by herder.
+    TurnInterrupted,
+    /// The turn was cancelled, and not by herder.
+    TurnCancelled,
+    /// The model may not say so much at once.
+    AnswerTooLong,
+    /// The model's answer ended before it was over, and the agent took it for an answer.
+    AnswerBrokenOff,
+    /// The model refused.
+    ModelRefused,
+    /// The turn has an end that is not known.
+    TurnEndedAs { status: String },
+    /// No conversation was opened.
+    NoConversation,
+    /// It speaks another version of the protocol, or none that it names.
+    OtherProtocol { spoken: Option<i64>, ours: i64 },
+    /// The model cannot be chosen.
+    ModelNotSet { model: String },
+
+    // ── why a network is not to be had ──
+    /// Any.
+    Link(LinkReason),
+    /// Discord.
+    Discord(DiscordReason),
+}
+
+impl From<LinkReason> for Own {
+    fn from(reason: LinkReason) -> Self {
+        Self::Link(reason)
+    }
+}
+
+impl From<DiscordReason> for Own {
+    fn from(reason: DiscordReason) -> Self {
+        Self::Discord(reason)
+    }
+}
+
+impl From<LinkReason> for Detail {
+    fn from(reason: LinkReason) -> Self {
+        Own::from(reason).into()
+    }
+}
+
+impl From<DiscordReason> for Detail {
+    fn from(reason: DiscordReason) -> Self {
+        Own::from(reason).into()
+    }
+}
+
+impl Own {
+    /// Whether it is that a workspace cannot be used.
+    #[must_use]
+    pub fn is_of_workspace(&self) -> bool {
+        matches!(
+            self,
+            Self::WorkspaceMissing { .. } | Self::WorkspaceNoFolder { .. } | Self::WorkspaceLocked { .. }
+        )
+    }
+
+    /// With what somebody else said of it.
+    #[must_use]
+    pub fn with(self, said: impl Into<String>) -> Detail {
+        Detail { own: Some(self), said: said.into() }
+    }
+
+    /// The texts in it, which may be anybody's.
+    fn texts(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::NotInstalled { program, path } => vec![program, path],
+            Self::Link(reason) => reason.texts(),
+            Self::Discord(reason) => reason.texts(),
+            Self::WorkspaceMissing { path: text }
+            | Self::WorkspaceNoFolder { path: text }
+            | Self::WorkspaceLocked { path: text }
+            | Self::ProgramMissing { path: text }
+            | Self::StateFolder { path: text }
+            | Self::CredentialMissing { path: text }
+            | Self::VariableUnreadable { path: text }
+            | Self::ArgumentsTooLong { program: text }
+            | Self::NotStarted { program: text }
+            | Self::ToolOpen { tool: text, .. }
+            | Self::TakesLongWithTool { tool: text, .. }
+            | Self::By { name: text }
+            | Self::TurnEndedAs { status: text }
+            | Self::ModelNotSet { model: text } => vec![text],
+            Self::ExitCode { .. }
+            | Self::Signal { .. }
+            | Self::NotWaitedFor
+            | Self::NoResult
+            | Self::NoCommand
+            | Self::EmptyCommand
+            | Self::Silent { .. }
+            | Self::NothingYet { .. }
+            | Self::TakesLong { .. }
+            | Self::NoHeartbeat { .. }
+            | Self::NoSignOfLife
+            | Self::DriverGone
+            | Self::DriverFailed
+            | Self::DriverOverdue
+            | Self::NotEnded
+            | Self::Restarted
+            | Self::SupervisorPanicked
+            | Self::TimeLimit
+            | Self::TurnLimit { .. }
+            | Self::AgentsTurnLimit
+            | Self::TurnInterrupted
+            | Self::TurnCancelled
+            | Self::AnswerTooLong
+            | Self::AnswerBrokenOff
+            | Self::ModelRefused
+            | Self::NoConversation
+            | Self::OtherProtocol { .. } => Vec::new(),
+        }
+    }
+}
+
+/// As the English locale has it; a test compares the two.
+impl fmt::Display for Own {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ExitCode { code } => write!(f, "exit code {code}"),
+            Self::Signal { signal } => write!(f, "ended by signal {signal}"),
+            Self::NotWaitedFor => f.write_str("the process could not be waited for"),
+            Self::NoResult => f.write_str("the process left without a result"),
+            Self::WorkspaceMissing { path } => {
+                write!(f, "the workspace {path} is not there: create it or change it")
+            }
+            Self::WorkspaceNoFolder { path } => {
+                write!(f, "the workspace {path} is no folder: move what is there or change it")
+            }
+            Self::WorkspaceLocked { path } => {
+                write!(f, "the workspace {path} cannot be written to: see to its owner, its rights and the disk")
+            }
+            Self::NoCommand => f.write_str("it has no command to run: set `command`"),
+            Self::EmptyCommand => f.write_str("the command's first word is empty: name a program"),
+            Self::ProgramMissing { path } => write!(f, "there is no program {path}"),
+            Self::NotInstalled { program, path } => {
+                write!(f, "{program} is not installed: no such program in {path}")
+            }
+            Self::ArgumentsTooLong { program } => {
+                write!(f, "{program} cannot be started: its arguments are too long; use prompt = \"stdin\"")
+            }
+            Self::NotStarted { program } => write!(f, "{program} cannot be started"),
+            Self::StateFolder { path } => write!(f, "its own folder {path} cannot be made"),
+            Self::CredentialMissing { path } => {
+                write!(f, "there is no {path} to give it: log in, or take it out of `credentials`")
+            }
+            Self::VariableUnreadable { path } => {
+                write!(f, "{path} holds no line that a variable could be set to: put the secret there, alone")
+            }
+            Self::Silent { silent, cpu: None } => {
+                write!(f, "no event for {}, no tool open, no CPU time", brief(*silent))
+            }
+            Self::Silent { silent, cpu: Some(cpu) } => {
+                let (silent, cpu) = (brief(*silent), brief(*cpu));
+                write!(f, "no event for {silent}, no tool open, no CPU time for {cpu}")
+            }
+            Self::NothingYet { waited } => write!(f, "nothing from the process for {}", brief(*waited)),
+            Self::ToolOpen { tool, open } => write!(f, "tool {tool} open for {}", brief(*open)),
+            Self::TakesLong { takes, silent } => {
+                write!(f, "the session takes {}, last event {} ago", brief(*takes), brief(*silent))
+            }
+            Self::TakesLongWithTool { takes, tool, open } => {
+                write!(f, "the session takes {}, tool {tool} open for {}", brief(*takes), brief(*open))
+            }
+            Self::NoHeartbeat { silent } => write!(f, "no heartbeat for {}", brief(*silent)),
+            Self::NoSignOfLife => f.write_str("its driver gave no sign of life"),
+            Self::DriverGone => f.write_str("the driver stopped without a word"),
+            Self::DriverFailed => f.write_str("the driver failed"),
+            Self::DriverOverdue => f.write_str("the driver did not end its session in time"),
+            Self::NotEnded => f.write_str("its processes could not be ended"),
+            Self::Restarted => f.write_str("herder was restarted"),
+            Self::SupervisorPanicked => f.write_str("its supervisor panicked"),
+            Self::TimeLimit => f.write_str("it took longer than it may, twice"),
+            Self::By { name } => write!(f, "by {name}"),
+            Self::TurnLimit { turns } => write!(f, "reached the maximum number of turns ({turns})"),
+            Self::AgentsTurnLimit => f.write_str("reached the agent's own maximum number of turns"),
+            Self::TurnInterrupted => f.write_str("the turn was interrupted"),
+            Self::TurnCancelled => f.write_str("the turn was cancelled"),
+            Self::AnswerTooLong => f.write_str("the answer was longer than the model may answer"),
+            Self::AnswerBrokenOff => f.write_str("the model's answer broke off"),
+            Self::ModelRefused => f.write_str("the model refused"),
+            Self::TurnEndedAs { status } => write!(f, "the turn ended as \"{status}\""),
+            Self::NoConversation => f.write_str(
+                "the agent opened no conversation, or one without an id: this version speaks another protocol than herder does",
+            ),
+            Self::OtherProtocol { spoken, ours } => {
+                let spoken = spoken.map_or_else(|| "no version".to_owned(), |spoken| format!("version {spoken}"));
+                write!(
+                    f,
+                    "the agent speaks {spoken} of its protocol and herder speaks version {ours}; use a release of it that does"
+                )
+            }
+            Self::ModelNotSet { model } => write!(f, "the model {model} cannot be set"),
+            Self::Link(reason) => reason.fmt(f),
+            Self::Discord(reason) => reason.fmt(f),
+        }
+    }
+}
+
+/// A duration in its two largest units, as the English locale writes it.
+fn brief(duration: Duration) -> String {
+    let rounded = duration.saturating_add(Duration::from_millis(500)).as_secs();
+    let seconds = rounded.max(u64::from(!duration.is_zero()));
+    let (large, small) = match seconds {
+        0..100 => return format!("{seconds}s"),
+        100..3600 => ((seconds / 60, 'm'), (seconds % 60, 's')),
+        3600..86_400 => ((seconds / 3600, 'h'), (seconds / 60 % 60, 'm')),
+        86_400.. => ((seconds / 86_400, 'd'), (seconds / 3600 % 24, 'h')),
+    };
+    match (large, small) {
+        ((count, unit), (0, _)) => format!("{count}{unit}"),
+        ((count, unit), (rest, part)) => format!("{count}{unit} {rest}{part}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_older_journals_hold_is_somebody_s_words() {
+        let old: Detail = serde_json::from_str("\"exit code 3: gone\"").expect("plain text");
+        assert_eq!(old, Detail::from("exit code 3: gone"));
+        assert_eq!(serde_json::to_string(&old).expect("JSON"), "\"exit code 3: gone\"");
+    }
+
+    #[test]
+    fn herder_s_own_words_are_stored_as_what_they_mean() {
+        let detail = Own::ExitCode { code: 3 }.with("gone");
+        let stored = serde_json::to_string(&detail).expect("JSON");
+        assert_eq!(stored, r#"{"own":{"exit-code":{"code":3}},"said":"gone"}"#);
+        assert_eq!(serde_json::from_str::<Detail>(&stored).expect("what was written"), detail);
+        assert_eq!(detail.to_string(), "exit code 3: gone");
+    }
+
+    #[test]
+    fn every_text_in_it_is_bounded_and_on_one_line() {
+        let tool = "a\nb".repeat(1000);
+        let detail = Own::ToolOpen { tool: tool.clone(), open: Duration::ZERO }.with(tool).bounded(20);
+        let Some(Own::ToolOpen { tool, .. }) = &detail.own else { panic!("{detail:?}") };
+        for text in [tool, &detail.said] {
+            assert!(text.len() <= 24 && !text.contains('\n'), "{text}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Why Discord is not to be had.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Detail, Own, brief};
+
+/// A reason of the link to Discord. Every variant has a message of the same name, `discord-link-…`, in `locales/`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(
+    missing_docs,
+    reason = "fields are named after the variables of the locale messages, which document them"
+)]
+pub enum DiscordReason {
+    // ── for good, with the code that Discord gives ──
+    /// It does not know the token (4004).
+    Token,
+    /// It refuses the shard (4010).
+    Shard,
+    /// It wants more shards (4011).
+    MoreShards,
+    /// It has another version of its gateway (4012).
+    Version,
+    /// It does not know an intent (4013).
+    IntentUnknown,
+    /// It does not allow an intent (4014).
+    IntentRefused,
+    /// No client can be made as it is configured.
+    Client,
+
+    // ── for now ──
+    /// An intent is off, and is done without.
+    NoContent,
+    /// So many logins a day, and none is left until then.
+    Logins { total: u64, within: Duration },
+    /// Nobody has invited the bot, or not any more.
+    Outside,
+    /// The library hung over the end of a link.
+    Stuck,
+    /// The library begins no other link.
+    NotAgain,
+    /// The link took too long to come about.
+    NotLetIn { within: Duration },
+    /// Neither events nor heartbeats.
+    Dead { silent: Duration },
+    /// The link broke.
+    Broke,
+    /// The link's thread cannot be started.
+    Thread,
+    /// The link's thread died.
+    ThreadDied,
+
+    // ── requests ──
+    /// It says no.
+    Refused { request: String, status: u16, code: u32 },
+    /// It says nothing in time.
+    NotAnswered { request: String },
+    /// What it says cannot be read.
+    Unreadable { request: String },
+    /// It cannot be asked.
+    Unaskable { request: String },
+}
+
+impl DiscordReason {
+    /// With what somebody else said of it.
+    #[must_use]
+    pub fn with(self, said: impl Into<String>) -> Detail {
+        Own::Discord(self).with(said)
+    }
+
+    /// The texts in it, which may be anybody's.
+    pub(super) fn texts(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::Refused { request, .. }
+            | Self::NotAnswered { request }
+            | Self::Unreadable { request }
+            | Self::Unaskable { request } => vec![request],
+            Self::Token
+            | Self::Shard
+            | Self::MoreShards
+            | Self::Version
+            | Self::IntentUnknown
+            | Self::IntentRefused
+            | Self::Client
+            | Self::NoContent
+            | Self::Logins { .. }
+            | Self::Outside
+            | Self::Stuck
+            | Self::NotAgain
+            | Self::NotLetIn { .. }
+            | Self::Dead { .. }
+            | Self::Broke
+            | Self::Thread
+            | Self::ThreadDied => Vec::new(),
+        }
+    }
+}
+
+/// As the English locale has it; a test compares the two.
+impl fmt::Display for DiscordReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Token => f.write_str(
+                "Discord does not know the token. Put the bot's token (Developer Portal, Bot, Reset Token) into `token` of \
+                 [discord], or into the variable or file that it names, and start herder again",
+            ),
+            Self::Shard => f.write_str(
+                "Discord refuses the shard that herder asked for (code 4010). Another program may be logged in with the \
+                 same token and other shards; stop it and start herder again",
+            ),
+            Self::MoreShards => f.write_str(
+                "Discord wants this bot to use more shards (code 4011): it is in too many guilds for one. Start herder \
+                 again, so that it asks anew how many",
+            ),
+            Self::Version => f.write_str(
+                "Discord does not speak this version of its gateway any more (code 4012). Install a newer herder",
+            ),
+            Self::IntentUnknown => f.write_str(
+                "Discord does not know an intent that herder asks for (code 4013). Install a newer herder",
+            ),
+            Self::IntentRefused => f.write_str(
+                "Discord does not allow an intent that herder asks for (code 4014). Switch on Message Content Intent in \
+                 the Developer Portal under Bot, Privileged Gateway Intents, and start herder again",
+            ),
+            Self::Client => f.write_str("no client for Discord can be made"),
+            Self::NoContent => {
+                f.write_str("the Message Content intent is not switched on; herder goes on without it")
+            }
+            Self::Logins { total, within } => write!(
+                f,
+                "Discord allows this bot no more logins ({total} a day); the next one is in {}",
+                brief(*within)
+            ),
+            Self::Outside => {
+                f.write_str("the bot is not in its server; `herder check` prints the link that invites it")
+            }
+            Self::Stuck => f.write_str("Discord ended the link, and serenity hung over it"),
+            Self::NotAgain => {
+                f.write_str("the connection to Discord broke, and serenity does not begin another one")
+            }
+            Self::NotLetIn { within } => write!(f, "Discord did not let us in within {}", brief(*within)),
+            Self::Dead { silent } => write!(
+                f,
+                "the connection to Discord is dead: no event and no answered heartbeat for {}",
+                brief(*silent)
+            ),
+            Self::Broke => f.write_str("the connection to Discord broke"),
+            Self::Thread => f.write_str("the link's thread cannot be started"),
+            Self::ThreadDied => f.write_str("the link's thread died"),
+            Self::Refused { request, status, code } => {
+                write!(f, "Discord refused {request} (status {status}, code {code})")
+            }
+            Self::NotAnswered { request } => write!(f, "{request} was not answered in time"),
+            Self::Unreadable { request } => write!(f, "the answer to {request} cannot be read"),
+            Self::Unaskable { request } => write!(f, "{request} cannot be asked"),
+        }
+    }
+}

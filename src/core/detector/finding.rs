@@ -1,0 +1,262 @@
+//! What is found, with its evidence, and how it is said: to the agent in English, to people by their locale.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// The most of a command, an error or of words that a finding quotes, in bytes: enough to know it again, and whispers and
+/// posts stay one line.
+pub const EVIDENCE_MAX: usize = 120;
+
+/// A pattern that an agent is caught in, and the evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+pub enum Finding {
+    /// One command again and again, with the same result, and nothing changed between.
+    SameCommand {
+        /// The command, as it was last written.
+        command: String,
+        /// In how many turns.
+        times: u32,
+        /// Whether it failed each time.
+        failed: bool,
+    },
+    /// One call of another tool again and again, with the same result, and nothing changed between.
+    SameCall {
+        /// The tool.
+        tool: String,
+        /// What it was called with.
+        what: String,
+        /// In how many turns.
+        times: u32,
+    },
+    /// One edit of a file again and again: it fails each time, or is undone and made anew.
+    SameEdit {
+        /// The file.
+        file: String,
+        /// In how many turns.
+        times: u32,
+        /// Whether it failed each time.
+        failed: bool,
+    },
+    /// One error again and again, whatever was run.
+    SameError {
+        /// The error's words, as they came last.
+        error: String,
+        /// In how many turns.
+        times: u32,
+        /// Whether files were changed between, to no avail.
+        edited: bool,
+    },
+    /// The same words again and again, with nothing new done.
+    SameWords {
+        /// The words, as they were said last.
+        words: String,
+        /// In how many turns.
+        times: u32,
+    },
+    /// No file changed over many turns, most of which only repeated what was done before, or failed.
+    NoChange {
+        /// Over how many turns.
+        turns: u32,
+        /// How many of them brought nothing new.
+        idle: u32,
+    },
+    /// Long silences in the middle of work, and no file changed since.
+    LongGaps {
+        /// How many.
+        times: u32,
+        /// The longest, in milliseconds.
+        longest_ms: u64,
+    },
+}
+
+/// The patterns by name, without evidence: what tells one finding from another of the same kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// [`Finding::SameCommand`].
+    SameCommand,
+    /// [`Finding::SameCall`].
+    SameCall,
+    /// [`Finding::SameEdit`].
+    SameEdit,
+    /// [`Finding::SameError`].
+    SameError,
+    /// [`Finding::SameWords`].
+    SameWords,
+    /// [`Finding::NoChange`].
+    NoChange,
+    /// [`Finding::LongGaps`].
+    LongGaps,
+}
+
+impl Pattern {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::SameCommand,
+        Self::SameCall,
+        Self::SameEdit,
+        Self::SameError,
+        Self::SameWords,
+        Self::NoChange,
+        Self::LongGaps,
+    ];
+
+    /// Its name, as it is stored.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SameCommand => "same-command",
+            Self::SameCall => "same-call",
+            Self::SameEdit => "same-edit",
+            Self::SameError => "same-error",
+            Self::SameWords => "same-words",
+            Self::NoChange => "no-change",
+            Self::LongGaps => "long-gaps",
+        }
+    }
+}
+
+impl Finding {
+    /// Which pattern it is.
+    #[must_use]
+    pub fn pattern(&self) -> Pattern {
+        match self {
+            Self::SameCommand { .. } => Pattern::SameCommand,
+            Self::SameCall { .. } => Pattern::SameCall,
+            Self::SameEdit { .. } => Pattern::SameEdit,
+            Self::SameError { .. } => Pattern::SameError,
+            Self::SameWords { .. } => Pattern::SameWords,
+            Self::NoChange { .. } => Pattern::NoChange,
+            Self::LongGaps { .. } => Pattern::LongGaps,
+        }
+    }
+
+    /// The evidence in one English sentence, said to the agent.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::SameCommand { command, times, failed } => {
+                let result = if *failed { "failure" } else { "result" };
+                format!(
+                    "You ran `{}` {times} times with the same {result} and changed nothing between.",
+                    quote(command)
+                )
+            }
+            Self::SameCall { tool, what, times } if what.is_empty() => {
+                format!(
+                    "You called {} {times} times with the same result and changed nothing between.",
+                    quote(tool)
+                )
+            }
+            Self::SameCall { tool, what, times } => format!(
+                "You called {} with `{}` {times} times, got the same result and changed nothing between.",
+                quote(tool),
+                quote(what)
+            ),
+            Self::SameEdit { file, times, failed: true } => {
+                format!(
+                    "You tried the same edit of `{}` {times} times, and it failed each time.",
+                    quote(file)
+                )
+            }
+            Self::SameEdit { file, times, failed: false } => {
+                format!("You made the very same edit of `{}` {times} times.", quote(file))
+            }
+            Self::SameError { error, times, edited: true } => {
+                format!("In spite of your changes the same error came {times} times: `{}`.", quote(error))
+            }
+            Self::SameError { error, times, edited: false } => {
+                format!(
+                    "Whatever you tried, the same error came {times} times, and no file changed between: `{}`.",
+                    quote(error)
+                )
+            }
+            Self::SameWords { words, times } => {
+                format!(
+                    "You said nearly the same {times} times and did nothing new: \"{}\".",
+                    quote(words).trim_end_matches(['.', '!'])
+                )
+            }
+            Self::NoChange { turns, idle } => format!(
+                "No file has changed in your last {turns} turns, and {idle} of them only failed or repeated what you had done."
+            ),
+            Self::LongGaps { times, longest_ms } => format!(
+                "You fell silent {times} times in the middle of your work, once for {}, and no file has changed since.",
+                minutes(*longest_ms)
+            ),
+        }
+    }
+
+    /// What the agent is told at first: the evidence, and a way on.
+    #[must_use]
+    pub fn correction(&self) -> String {
+        format!("{} {}", self.sentence(), self.pattern().advice())
+    }
+
+    /// What the agent is told when the first word did not help: the evidence again, and that a person comes next.
+    #[must_use]
+    pub fn stronger(&self) -> String {
+        format!(
+            "You were told, and it goes on. {} Do not do it once more: write down what you expected, what you saw instead \
+             and what could explain the difference, then take another way, or report that you are blocked. If this goes \
+             on, you are paused and a person is called.",
+            self.sentence()
+        )
+    }
+}
+
+impl Pattern {
+    /// The way on.
+    fn advice(self) -> &'static str {
+        match self {
+            Self::SameCommand => {
+                "It will not come out differently: find out why it does what it does, or try something else."
+            }
+            Self::SameCall => {
+                "You have that answer already: use it, or ask another question; if you cannot go on, say what you lack."
+            }
+            Self::SameEdit => "Read the file as it is now, then decide once what it shall say.",
+            Self::SameError => {
+                "Step back: read the error word by word, and check the assumption that all your attempts share."
+            }
+            Self::SameWords => "Do the next step now, or say plainly what keeps you from it.",
+            Self::NoChange => {
+                "Say what you know by now and what is still open, then do the smallest step that brings you on."
+            }
+            Self::LongGaps => "If something keeps you waiting, say what it is; otherwise go on.",
+        }
+    }
+}
+
+/// Text of the agent's inside backticks or quotation marks.
+fn quote(text: &str) -> String {
+    text.replace('`', "'")
+}
+
+fn minutes(millis: u64) -> String {
+    let minutes = Duration::from_millis(millis).as_secs().div_ceil(60);
+    if minutes == 1 { "a minute".to_owned() } else { format!("{minutes} minutes") }
+}
+
+/// `text` on one line, at most [`EVIDENCE_MAX`] bytes.
+#[must_use]
+pub(super) fn evidence(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > EVIDENCE_MAX {
+            let room = EVIDENCE_MAX - '…'.len_utf8();
+            let end = (0..=room).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+            line.truncate(end);
+            line.truncate(line.trim_end().len());
+            line.push('…');
+            break;
+        }
+    }
+    line
+}

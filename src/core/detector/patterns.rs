@@ -1,0 +1,420 @@
+//! The patterns, each looked for in the turns of one window.
+
+use std::time::Duration;
+
+use super::command::Effect;
+use super::finding::{Finding, evidence};
+use super::seen::Seen;
+use super::shape;
+use super::trouble::Trouble;
+use crate::core::turn::{Kind, Turn};
+
+/// How often a failure comes back in turn after turn before it is said: "again and again" begins here.
+const FAILURES: usize = 3;
+/// The same when other things are done between: looking around can be a reason to look again.
+const FAILURES_SPREAD: usize = 4;
+/// The same for what passes by itself: a network or a lock is given a few tries.
+const FAILURES_PASSING: usize = 5;
+/// How often the same success comes back: running a test a few times to see whether it is flaky is honest work.
+const SUCCESSES: usize = 5;
+/// How often the same file is read, or searched for the same.
+const READS: usize = 4;
+/// How often one asks how something is getting on and gets the same answer: builds and deployments take their time.
+const POLLS: usize = 10;
+/// The same for who pauses between: nearly the whole window.
+const POLLS_PAUSING: usize = 18;
+/// A question that takes this long has a pause in it.
+const PAUSE: Duration = Duration::from_secs(10);
+/// How often another tool gives the same answer: many of them report on something that goes on.
+const ANSWERS: usize = 6;
+/// How often one and the same edit is made.
+const EDITS: usize = 3;
+/// How often the same error comes whatever is run.
+const ERRORS: usize = 5;
+/// The same when files were changed between: each change was a try of its own.
+const ERRORS_EDITED: usize = 5;
+/// How often the same is said.
+const SAYINGS: usize = 4;
+/// The fewest words that can be "the same": shorter ones ("Done.", "Next file.") are manners.
+const WORDS_MIN: usize = 8;
+/// From here on two texts are the same, in percent of their words.
+const LIKENESS: usize = 85;
+/// Over how many turns no file changes.
+const TURNS_UNCHANGED: usize = 12;
+/// The share of them that brings nothing new, in percent.
+const IDLE: usize = 60;
+/// How many silences.
+const GAPS: usize = 3;
+/// What a silence is: no model thinks that long, and a person who reads along would ask.
+const GAP: Duration = Duration::from_secs(180);
+/// How many turns ago the last silence may be.
+const GAP_TURNS: usize = 5;
+
+/// The turns that are looked at, and their steps as they are compared.
+pub(super) struct Window<'a> {
+    turns: &'a [&'a Turn],
+    seen: Vec<Seen<'a>>,
+    /// For each step: whether it succeeded with something that was not seen before.
+    novel: Vec<bool>,
+    /// For each step: whether it looks at something that was not looked at before.
+    looks_anew: Vec<bool>,
+    /// For each step: whether it changed files.
+    changed: Vec<bool>,
+    /// The first step after the last change.
+    since: usize,
+}
+
+/// The turns in which something came back.
+struct Returns {
+    first: usize,
+    last: usize,
+    times: usize,
+}
+
+impl Returns {
+    /// Of the turns of some steps, in order.
+    fn of(turns: impl Iterator<Item = usize>) -> Option<Self> {
+        let mut returns: Option<Self> = None;
+        for turn in turns {
+            match &mut returns {
+                None => returns = Some(Self { first: turn, last: turn, times: 1 }),
+                Some(returns) if turn > returns.last => {
+                    returns.last = turn;
+                    returns.times += 1;
+                }
+                Some(_) => {}
+            }
+        }
+        returns
+    }
+
+    /// From the first to the last, in turns.
+    fn span(&self) -> usize {
+        self.last - self.first + 1
+    }
+
+    /// Whether it came in each turn.
+    fn each(&self) -> bool {
+        self.span() == self.times
+    }
+
+    /// How many turns it usually takes to come back.
+    fn pace(&self) -> usize {
+        (self.last - self.first).div_ceil(self.times.saturating_sub(1).max(1))
+    }
+
+    fn count(&self) -> u32 {
+        u32::try_from(self.times).unwrap_or(u32::MAX)
+    }
+}
+
+impl<'a> Window<'a> {
+    pub(super) fn new(turns: &'a [&'a Turn]) -> Self {
+        let steps =
+            turns.iter().enumerate().flat_map(|(at, turn)| turn.steps.iter().map(move |step| (at, step)));
+        let seen: Vec<Seen<'a>> = steps.map(|(at, step)| Seen::new(at, step)).collect();
+        let mut novel = Vec::with_capacity(seen.len());
+        let mut changed = Vec::with_capacity(seen.len());
+        let mut looks_anew = Vec::with_capacity(seen.len());
+        for (at, this) in seen.iter().enumerate() {
+            let before = &seen[..at];
+            let again = before.iter().any(|other| this.repeats(other));
+            let edited_so = this.step.kind == Kind::Edit
+                && before.iter().any(|other| same_edit(this, other) && !other.failed);
+            novel.push(!this.failed && !again);
+            looks_anew
+                .push(this.effect == Effect::Looks && !before.iter().any(|other| this.call == other.call));
+            changed.push(this.changed && !edited_so && (this.step.kind == Kind::Edit || !again));
+        }
+        let seen_change = changed.iter().rposition(|changed| *changed).map_or(0, |at| at + 1);
+        // Steps that were not kept may have changed anything.
+        let hidden = turns.iter().rposition(|turn| turn.more > 0);
+        let after_hidden = hidden.map_or(0, |turn| seen.partition_point(|seen| seen.turn <= turn));
+        let since = seen_change.max(after_hidden);
+        Self { turns, seen, novel, looks_anew, changed, since }
+    }
+
+    pub(super) fn find(&self) -> Option<Finding> {
+        self.same_edit()
+            .or_else(|| self.same_run())
+            .or_else(|| self.same_error())
+            .or_else(|| self.same_words())
+            .or_else(|| self.no_change())
+            .or_else(|| self.long_gaps())
+    }
+
+    /// Whether it still goes on: it is not overdue, or nothing new has come since.
+    fn goes_on(&self, returns: &Returns) -> bool {
+        let ago = self.turns.len() - 1 - returns.last;
+        let pace = returns.pace();
+        ago < pace || (ago == pace && !self.is_novel_after(returns.last))
+    }
+
+    fn is_novel_after(&self, turn: usize) -> bool {
+        self.seen.iter().zip(&self.novel).any(|(seen, novel)| seen.turn > turn && *novel)
+    }
+
+    /// The first turn all of whose steps come after the last change.
+    fn first_unchanged(&self) -> usize {
+        self.since.checked_sub(1).and_then(|at| self.seen.get(at)).map_or(0, |seen| seen.turn + 1)
+    }
+
+    /// One and the same edit.
+    fn same_edit(&self) -> Option<Finding> {
+        let edits = || self.seen.iter().filter(|seen| seen.step.kind == Kind::Edit);
+        let last = edits().next_back()?;
+        let same = || edits().filter(|seen| same_edit(seen, last));
+        let returns = Returns::of(same().map(|seen| seen.turn))?;
+        let at = self.seen.iter().rposition(|seen| same_edit(seen, last))?;
+        let tries = self.tries(at, 0, |seen| same_edit(seen, last));
+        // Who switches to and fro between two measurements learns something each time.
+        let measures = !last.failed && self.brings_news(last, &tries);
+        (returns.times >= EDITS && !measures && self.goes_on(&returns)).then(|| Finding::SameEdit {
+            file: evidence(&last.step.what),
+            times: returns.count(),
+            failed: same().all(|seen| seen.failed),
+        })
+    }
+
+    /// One command or call with one result, since the last change.
+    fn same_run(&self) -> Option<Finding> {
+        let mut best: Option<(Returns, &Seen<'_>)> = None;
+        for (at, this) in self.seen.iter().enumerate().skip(self.since).rev() {
+            let later = self.seen.iter().skip(at + 1).any(|other| this.repeats(other));
+            if later || this.step.kind == Kind::Edit {
+                continue;
+            }
+            let tries = self.tries(at, self.since, |other| this.repeats(other));
+            let Some(returns) = Returns::of(tries.iter().map(|at| self.seen[*at].turn)) else { continue };
+            let more = best.as_ref().is_none_or(|(best, _)| returns.times > best.times);
+            let enough = self.is_enough(this, &tries, &returns) && self.goes_on(&returns);
+            if more && enough && !self.brings_news(this, &tries) && !self.reads_on(&tries) {
+                best = Some((returns, this));
+            }
+        }
+        let (returns, seen) = best?;
+        let times = returns.count();
+        Some(match seen.step.kind {
+            Kind::Command => {
+                Finding::SameCommand { command: evidence(&seen.step.what), times, failed: seen.failed }
+            }
+            Kind::Edit | Kind::Read | Kind::Other => {
+                Finding::SameCall { tool: evidence(&seen.step.tool), what: evidence(&seen.step.what), times }
+            }
+        })
+    }
+
+    /// One error, whatever was run, and whatever was changed.
+    fn same_error(&self) -> Option<Finding> {
+        // To look for what is not there is to look around.
+        let counts = |seen: &Seen<'_>| !seen.waits && seen.effect != Effect::Looks;
+        let mut troubled = self.seen.iter().enumerate().rev().filter(|(_, seen)| counts(seen));
+        let (last_at, last, trouble) =
+            troubled.find_map(|(at, seen)| Some((at, seen, seen.trouble.as_ref()?)))?;
+        let same = |other: &Seen<'_>| counts(other) && other.trouble.is_some_and(|other| other.is(trouble));
+        let tries = self.tries(last_at, 0, same);
+        let returns = Returns::of(tries.iter().map(|at| self.seen[*at].turn))?;
+        let first_at = *tries.first()?;
+        let edited = self.changed.get(first_at..last_at).is_some_and(|changed| changed.contains(&true));
+        let differs = tries.iter().any(|at| self.seen[*at].call != last.call);
+        let mut enough = if edited { ERRORS_EDITED } else { ERRORS };
+        if trouble.passes() {
+            enough += 2;
+        }
+        let clear = trouble.explicit || !edited;
+        let found =
+            clear && (edited || differs) && returns.times >= enough && returns.span() <= 3 * returns.times;
+        (found && self.goes_on(&returns) && !self.reads_on(&tries)).then(|| Finding::SameError {
+            error: evidence(trouble.words),
+            times: returns.count(),
+            edited,
+        })
+    }
+
+    /// One saying, and nothing new done with it.
+    fn same_words(&self) -> Option<Finding> {
+        let from = self.first_unchanged();
+        let tail = self.turns.iter().enumerate().skip(from);
+        let mut said: Vec<(usize, Vec<u32>)> = tail
+            .map(|(at, turn)| (at, shape::words(&turn.words)))
+            .filter(|(_, words)| words.len() >= WORDS_MIN)
+            .collect();
+        said.retain(|(at, _)| !self.is_getting_on(*at));
+        let (last, words) = said.last()?;
+        // Without a tool each of them answers somebody: then it is the same only if nothing else is said between.
+        let answers = self.turns[*last].steps.is_empty();
+        let same = said.iter().filter(|(_, other)| shape::likeness(words, other) >= LIKENESS);
+        let returns = Returns::of(same.map(|(at, _)| *at))?;
+        let dense = returns.each() || (!answers && returns.span() <= 2 * returns.times);
+        (returns.times >= SAYINGS && dense && self.goes_on(&returns))
+            .then(|| Finding::SameWords { words: evidence(&self.turns[*last].words), times: returns.count() })
+    }
+
+    /// Whether a turn learns something, looks for something, waits, or meets with what passes by itself or comes and goes.
+    fn is_getting_on(&self, turn: usize) -> bool {
+        let steps = self
+            .seen
+            .iter()
+            .zip(&self.novel)
+            .zip(&self.looks_anew)
+            .filter(|((seen, _), _)| seen.turn == turn);
+        let passing = |seen: &Seen<'_>| {
+            seen.trouble.is_some_and(|trouble| trouble.passes())
+                || self.seen.iter().any(|other| other.call == seen.call && other.failed != seen.failed)
+        };
+        steps.into_iter().any(|((seen, novel), anew)| *novel || *anew || seen.waits || passing(seen))
+    }
+
+    /// The steps up to the one at `last` that are the same, back to `from`, or to where one of them came out the other way:
+    /// then it was solved, or comes and goes.
+    fn tries(&self, last: usize, from: usize, same: impl Fn(&Seen<'_>) -> bool) -> Vec<usize> {
+        let failed = self.seen[last].failed;
+        let mut tries: Vec<usize> = Vec::new();
+        for at in (from..=last).rev() {
+            let this = &self.seen[at];
+            if same(this) {
+                tries.push(at);
+            } else if failed != this.failed {
+                let later = tries.iter().any(|at| self.seen[*at].call == this.call);
+                let earlier =
+                    || self.seen[from..at].iter().any(|other| other.call == this.call && same(other));
+                if later || earlier() {
+                    break;
+                }
+            }
+        }
+        tries.reverse();
+        tries
+    }
+
+    /// Whether in most cases something new is done before it is tried again.
+    fn brings_news(&self, of: &Seen<'_>, tries: &[usize]) -> bool {
+        let is_news = |at: usize| {
+            let seen = &self.seen[at];
+            self.novel[at] && seen.call != of.call && (!of.failed || seen.effect != Effect::Looks)
+        };
+        // A turn without a step ends what was asked for; what follows was asked for by somebody.
+        let asked = |pair: &[usize]| {
+            let mut turns = self.seen[pair[0]].turn..self.seen[pair[1]].turn;
+            turns.any(|turn| self.turns[turn].steps.is_empty())
+        };
+        let between = tries.windows(2).filter(|pair| (pair[0]..pair[1]).any(is_news) || asked(pair)).count();
+        2 * between > tries.len().saturating_sub(1)
+    }
+
+    /// Whether most of the failures show something that those before did not, beside their error: what a probe printed,
+    /// another part of a long output.
+    fn reads_on(&self, tries: &[usize]) -> bool {
+        let mut known: Vec<u64> = Vec::new();
+        let mut anew = 0;
+        for at in tries {
+            let seen = &self.seen[*at];
+            if !seen.failed {
+                return false;
+            }
+            let before = known.len();
+            for line in seen.trouble.iter().flat_map(Trouble::around) {
+                if !known.contains(&line) {
+                    known.push(line);
+                }
+            }
+            anew += usize::from(known.len() > before);
+        }
+        // The first shows all that it shows for the first time.
+        2 * anew.saturating_sub(1) > tries.len().saturating_sub(1)
+    }
+
+    /// Whether between most of the tries something waits.
+    fn pauses(&self, tries: &[usize]) -> bool {
+        let waits = |at: usize| self.seen[at].waits;
+        let between = tries.windows(2).filter(|pair| (pair[0] + 1..pair[1]).any(waits)).count();
+        tries.len() > 1 && 2 * between >= tries.len() - 1
+    }
+
+    /// Whether something came back often and densely enough.
+    fn is_enough(&self, seen: &Seen<'_>, tries: &[usize], returns: &Returns) -> bool {
+        let passing = seen.trouble.is_some_and(|trouble| trouble.passes());
+        let long = |at: &usize| Duration::from_millis(self.turns[self.seen[*at].turn].took_ms) >= PAUSE;
+        let pausing = self.pauses(tries) || (seen.waits && tries.iter().all(long));
+        let (times, turns_each) = match (seen.waits, seen.failed) {
+            (true, _) if pausing => (POLLS_PAUSING, 2),
+            (false, _) if pausing => (POLLS, 3),
+            (true, _) => (POLLS, 2),
+            (false, true) if passing => (FAILURES_PASSING, 3),
+            (false, true) if returns.each() => (FAILURES, 1),
+            (false, true) => (FAILURES_SPREAD, 3),
+            (false, false) if seen.step.kind == Kind::Read => (READS, 2),
+            // "ok" says that something was done, and some things are done many times.
+            (false, false) if seen.is_terse() => (POLLS, 2),
+            (false, false) if seen.step.kind == Kind::Other => (ANSWERS, 2),
+            (false, false) => (SUCCESSES, 2),
+        };
+        returns.times >= times && returns.span() <= returns.times * turns_each
+    }
+
+    /// The steps of a turn, and whether they are novel.
+    fn of_turn(&self, turn: usize) -> impl Iterator<Item = (&Seen<'a>, bool)> {
+        self.seen
+            .iter()
+            .zip(&self.novel)
+            .filter(move |(seen, _)| seen.turn == turn)
+            .map(|(seen, novel)| (seen, *novel))
+    }
+
+    /// Many turns without a change, most of which bring nothing new. Who only reads or waits is not meant.
+    fn no_change(&self) -> Option<Finding> {
+        let from = self.first_unchanged();
+        let turns = self.turns.len() - from;
+        let idle = (from..self.turns.len()).filter(|turn| self.is_idle(*turn)).count();
+        let found =
+            turns >= TURNS_UNCHANGED && idle * 100 >= turns * IDLE && self.is_idle(self.turns.len() - 1);
+        found.then(|| Finding::NoChange {
+            turns: u32::try_from(turns).unwrap_or(u32::MAX),
+            idle: u32::try_from(idle).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// Whether a turn tried something, and all it did failed or was a repetition.
+    fn is_idle(&self, turn: usize) -> bool {
+        let mut tried = false;
+        for (seen, novel) in self.of_turn(turn) {
+            if novel || seen.waits || self.reports(seen) {
+                return false;
+            }
+            tried |= seen.effect != Effect::Looks;
+        }
+        tried
+    }
+
+    /// Whether a failure is a report that was not there before: tests that were counted tell something.
+    fn reports(&self, seen: &Seen<'_>) -> bool {
+        seen.trouble.is_some_and(|trouble| trouble.is_report())
+            && self.seen.iter().filter(|other| other.repeats(seen)).count() == 1
+    }
+
+    /// Silences between a tool's result and the model's next answer.
+    fn long_gaps(&self) -> Option<Finding> {
+        let mut gaps = Vec::new();
+        for (at, pair) in self.turns.windows(2).enumerate() {
+            let [before, after] = pair else { continue };
+            let owed = before.session == after.session && self.of_turn(at).any(|(seen, _)| !seen.waits);
+            let silent = after.at.since(before.at).saturating_sub(Duration::from_millis(before.took_ms));
+            if owed && silent >= GAP {
+                gaps.push((at, silent));
+            }
+        }
+        let (first, last) = (gaps.first()?.0, gaps.last()?.0);
+        let changed =
+            self.seen.iter().zip(&self.changed).any(|(seen, changed)| seen.turn > first && *changed);
+        let recent = self.turns.len() - 1 - last <= GAP_TURNS;
+        let longest = gaps.iter().map(|(_, silent)| *silent).max()?;
+        (gaps.len() >= GAPS && recent && !changed).then(|| Finding::LongGaps {
+            times: u32::try_from(gaps.len()).unwrap_or(u32::MAX),
+            longest_ms: u64::try_from(longest.as_millis()).unwrap_or(u64::MAX),
+        })
+    }
+}
+
+fn same_edit(a: &Seen<'_>, b: &Seen<'_>) -> bool {
+    a.step.kind == b.step.kind && a.step.digest == b.step.digest && a.step.what == b.step.what
+}

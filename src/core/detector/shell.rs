@@ -1,0 +1,164 @@
+//! A command line taken apart, as far as its programs and their arguments go. No shell: what it cannot read it takes as
+//! plain words.
+
+/// One program call of a command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Call<'a> {
+    /// Program and arguments, without quotation marks around them.
+    pub(super) words: Vec<&'a str>,
+    /// Where its output goes, if to a file.
+    pub(super) into: Option<&'a str>,
+    /// The text that is fed to it.
+    pub(super) fed: &'a str,
+    /// Whether it reads what the one before it says.
+    pub(super) piped: bool,
+}
+
+/// The calls of a command line, at most [`CALLS_MAX`].
+pub(super) fn calls(line: &str) -> Vec<Call<'_>> {
+    let mut rest = unwrapped(line);
+    let mut calls = Vec::new();
+    let mut call = Call::default();
+    while calls.len() < CALLS_MAX {
+        let (token, after) = next(rest);
+        rest = after;
+        match token {
+            Token::End => break,
+            Token::Word(word) => call.words.push(word),
+            Token::Into(file) => call.into = call.into.or(Some(file)),
+            Token::Fed(text) => call.fed = text,
+            Token::Then { piped } => {
+                if !call.words.is_empty() || call.into.is_some() {
+                    calls.push(std::mem::take(&mut call));
+                }
+                call.piped = piped;
+            }
+        }
+    }
+    if !call.words.is_empty() || call.into.is_some() {
+        calls.push(call);
+    }
+    calls
+}
+
+/// A line with more calls than this is a script; its beginning is what is looked at.
+const CALLS_MAX: usize = 24;
+
+enum Token<'a> {
+    Word(&'a str),
+    /// A redirection to a file.
+    Into(&'a str),
+    /// A here-document.
+    Fed(&'a str),
+    /// The end of one call and the start of another.
+    Then {
+        piped: bool,
+    },
+    End,
+}
+
+/// What `bash -lc '…'` runs: some runtimes write every command so.
+fn unwrapped(line: &str) -> &str {
+    let line = line.trim();
+    let Some((shell, rest)) = line.split_once(char::is_whitespace) else { return line };
+    if !matches!(base(shell), "bash" | "sh" | "zsh") {
+        return line;
+    }
+    let rest = rest.trim_start();
+    let Some(script) = rest.strip_prefix("-lc").or_else(|| rest.strip_prefix("-c")) else { return line };
+    let script = script.trim();
+    let quote = |mark: char| script.strip_prefix(mark).map(|inner| inner.strip_suffix(mark).unwrap_or(inner));
+    quote('\'').or_else(|| quote('"')).unwrap_or(script)
+}
+
+/// A program's name without its folder.
+pub(super) fn base(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+fn next(text: &str) -> (Token<'_>, &str) {
+    let text = text.trim_start_matches([' ', '\t', '\r']);
+    let mut chars = text.chars();
+    let Some(first) = chars.next() else { return (Token::End, text) };
+    let second = chars.next();
+    match (first, second) {
+        ('|', Some('|')) | ('&', Some('&')) => (Token::Then { piped: false }, &text[2..]),
+        ('|', _) => (Token::Then { piped: true }, text[1..].trim_start_matches('&')),
+        (';' | '\n' | '(' | ')', _) => (Token::Then { piped: false }, &text[1..]),
+        ('&', Some('>')) => into(&text[2..]),
+        ('&', _) => (Token::Then { piped: false }, &text[1..]),
+        ('#', _) => (Token::Then { piped: false }, text.find('\n').map_or("", |at| &text[at..])),
+        ('>', _) => into(text[1..].trim_start_matches(['>', '|'])),
+        ('1' | '2', Some('>')) => into(text[2..].trim_start_matches('>')),
+        ('<', Some('<')) => fed(&text[2..]),
+        _ => word(text),
+    }
+}
+
+fn into(text: &str) -> (Token<'_>, &str) {
+    if let Some(rest) = text.strip_prefix('&') {
+        // `2>&1` goes where the other goes.
+        return (Token::Into("/dev/null"), rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-'));
+    }
+    let text = text.trim_start_matches([' ', '\t']);
+    match word(text) {
+        (Token::Word(file), rest) => (Token::Into(file), rest),
+        (_, rest) => (Token::End, rest),
+    }
+}
+
+/// A here-document or here-string. What follows the first line's end up to the mark is fed; the rest of the first line is
+/// left out, as it is rarely there.
+fn fed(text: &str) -> (Token<'_>, &str) {
+    if let Some(string) = text.strip_prefix('<') {
+        return match word(string.trim_start()) {
+            (Token::Word(fed), rest) => (Token::Fed(fed), rest),
+            (_, rest) => (Token::End, rest),
+        };
+    }
+    let (head, body) = text.split_once('\n').unwrap_or((text, ""));
+    let mark = head.trim_start_matches(['-', '~', ' ']);
+    let mark = mark.split([' ', '>', '|', '&', ';']).next().unwrap_or(mark).trim_matches(['\'', '"', '\\']);
+    let end = body.match_indices(mark).find(|(at, _)| {
+        let alone = body[at + mark.len()..].starts_with('\n') || at + mark.len() == body.len();
+        alone && (*at == 0 || body[..*at].ends_with(['\n', '\t', ' ']))
+    });
+    match end {
+        Some((at, _)) if !mark.is_empty() => (Token::Fed(&body[..at]), &body[at + mark.len()..]),
+        _ => (Token::Fed(body), ""),
+    }
+}
+
+/// One word. Quotation marks around the whole of it are taken off; inside they keep it together.
+fn word(text: &str) -> (Token<'_>, &str) {
+    let mut quote = None;
+    let mut escaped = false;
+    let mut end = text.len();
+    for (at, c) in text.char_indices() {
+        if escaped {
+            escaped = false;
+        } else if c == '\\' && quote != Some('\'') {
+            escaped = true;
+        } else if let Some(mark) = quote {
+            if c == mark {
+                quote = None;
+            }
+        } else if matches!(c, '\'' | '"' | '`') {
+            quote = Some(c);
+        } else if c.is_whitespace() || matches!(c, '|' | ';' | '&' | '>' | '<' | '(' | ')') {
+            end = at;
+            break;
+        }
+    }
+    if end == 0 {
+        // A mark that starts nothing known: stepped over, so that every call gets on.
+        let width = text.chars().next().map_or(0, char::len_utf8);
+        return (Token::Word(&text[..width]), &text[width..]);
+    }
+    let word = &text[..end];
+    let whole = ['\'', '"'].iter().find_map(|mark| {
+        let inner = word.strip_prefix(*mark)?.strip_suffix(*mark)?;
+        (!inner.contains(*mark)).then_some(inner)
+    });
+    (Token::Word(whole.unwrap_or(word)), &text[end..])
+}

@@ -1,0 +1,231 @@
+//! What programs are told of agents: one event per transition, derived from what people are told in the agent's channel.
+
+use serde::{Deserialize, Serialize};
+
+use super::id::{AgentName, WorkId};
+use super::notice::Notice;
+use super::work::Work;
+
+/// The most of a task's words that goes along, in bytes.
+const TASK_MAX: usize = 2000;
+
+/// What happened to an agent (contract, section 8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HookEvent {
+    /// The evaluator has told it privately that it goes the wrong way.
+    Spiraling,
+    /// A session failed, a task was given up, or it is paused or halted for something that went wrong.
+    Error,
+    /// It asks people something, or calls for them.
+    Question,
+    /// A clock ran out.
+    Timeout,
+    /// A session completed.
+    Complete,
+    /// What it was told did not help: it is paused, and a person is called.
+    Escalation,
+    /// It goes on.
+    Resumed,
+}
+
+impl HookEvent {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Spiraling,
+        Self::Error,
+        Self::Question,
+        Self::Timeout,
+        Self::Complete,
+        Self::Escalation,
+        Self::Resumed,
+    ];
+
+    /// What it is called in the configuration and in what is sent.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Spiraling => "agent_spiraling",
+            Self::Error => "agent_error",
+            Self::Question => "agent_question",
+            Self::Timeout => "agent_timeout",
+            Self::Complete => "agent_complete",
+            Self::Escalation => "agent_escalation",
+            Self::Resumed => "agent_resumed",
+        }
+    }
+
+    /// Which event a notice is that an agent's channel is owed; `None`: programs are not told of it.
+    ///
+    /// A notice for the channel and for the alerts is one event, and so is what is repeated: a reminder is none.
+    #[must_use]
+    pub fn of(notice: &Notice) -> Option<Self> {
+        use Notice as N;
+        match notice {
+            N::Spiraling { .. } => Some(Self::Spiraling),
+            N::Crashed { .. }
+            | N::RateLimited { .. }
+            | N::QuotaReached { .. }
+            | N::Permanent { .. }
+            | N::Billing { .. }
+            | N::Auth { .. }
+            | N::Budget { .. }
+            | N::CapReached { .. }
+            | N::DoNotRestart { .. }
+            | N::PausedWithAccount { .. }
+            | N::TaskFailed { .. }
+            | N::TaskBlocked { .. }
+            | N::NeedsIntervention { .. }
+            | N::Degraded { .. }
+            | N::Survivors { .. }
+            | N::SupervisorPanicked { .. }
+            | N::SupervisorGaveUp { .. } => Some(Self::Error),
+            N::PermissionAsked { .. } | N::QuestionAsked { .. } | N::Notified { .. } => Some(Self::Question),
+            N::ClockRanOut { .. } => Some(Self::Timeout),
+            N::Completed { .. } => Some(Self::Complete),
+            N::Escalated { reminder: 0, .. } => Some(Self::Escalation),
+            N::Resuming { .. } => Some(Self::Resumed),
+            // It is the clock that is told of, once.
+            N::TimedOut { .. }
+            // Reminders.
+            | N::Escalated { .. }
+            // Nothing went wrong, or somebody has just asked for it.
+            | N::Started { .. }
+            | N::WorkspaceSeen { .. }
+            | N::CapNear { .. }
+            | N::CapWaived { .. }
+            | N::Spiked { .. }
+            | N::PriceUnknown { .. }
+            | N::EscalationAnswered { .. }
+            | N::EscalationAcked { .. }
+            | N::WhisperMarked { .. }
+            | N::EvaluatorLapsed { .. }
+            | N::PermissionDenied { .. }
+            | N::PermissionAnswered { .. }
+            | N::QuestionAnswered { .. }
+            | N::AskExpired { .. }
+            | N::BreakerClosed { .. }
+            | N::Paused { .. }
+            | N::Interrupted { .. }
+            | N::WorkLine { .. }
+            | N::Pausing { .. }
+            | N::Stopping { .. }
+            | N::Ended { .. }
+            | N::Restarting { .. }
+            | N::Aborted { .. }
+            | N::Accepted { .. }
+            | N::Queued { .. }
+            | N::QueuedWhilePaused { .. }
+            | N::Steering { .. }
+            | N::Reworded { .. }
+            | N::Withdrawn { .. }
+            | N::Whispered { .. }
+            | N::Cleared { .. }
+            | N::TaskEnded { .. }
+            | N::TaskTaken { .. }
+            | N::TaskReleased { .. }
+            | N::TaskMoved { .. }
+            | N::TaskSplit { .. }
+            | N::RuleRemoved { .. }
+            | N::AgentAdded { .. }
+            | N::AgentEdited { .. }
+            | N::AgentRemoved { .. }
+            // Of the fleet and of herder itself.
+            | N::Boarded { .. }
+            | N::BoardCancelled { .. }
+            | N::PartFailed { .. }
+            | N::SharedCapReached { .. }
+            | N::SharedCapNear { .. }
+            | N::SharedCapWaived { .. }
+            | N::AccountBlocked { .. }
+            | N::AccountOpened { .. }
+            | N::Reloaded { .. }
+            | N::NotReloaded { .. }
+            | N::AccountExhausted { .. }
+            | N::AccountAsked { .. }
+            | N::AccountTried { .. }
+            | N::AccountWorks { .. }
+            | N::StoppedAll { .. }
+            | N::Away { .. }
+            | N::Collapsed { .. }
+            | N::NetworkDown { .. }
+            | N::NetworkUp { .. }
+            | N::NetworkRefused { .. }
+            | N::WebhookDropped { .. }
+            | N::ChannelUnavailable { .. }
+            | N::TopicDenied { .. }
+            | N::Mirrored { .. }
+            | N::PermissionMissing { .. }
+            | N::NotInvited { .. }
+            | N::CommandsRefused { .. }
+            | N::ChannelsFull { .. }
+            | N::Netsplit { .. }
+            | N::NobodyConfigured
+            | N::StorageFailed { .. }
+            | N::DiskLow { .. }
+            | N::RevisionsMissing { .. }
+            | N::ShuttingDown => None,
+        }
+    }
+}
+
+/// An event as an endpoint is owed it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hook {
+    /// What happened.
+    pub event: HookEvent,
+    /// To whom.
+    pub agent: AgentName,
+    /// What it works on, or would next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<HookTask>,
+    /// As people are told it.
+    pub notice: Notice,
+}
+
+/// Work that an event is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookTask {
+    /// Its number.
+    pub id: WorkId,
+    /// Its words, the beginning of long ones.
+    pub text: String,
+}
+
+impl From<&Work> for HookTask {
+    fn from(work: &Work) -> Self {
+        let mut end = work.text.len().min(TASK_MAX);
+        while !work.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        Self { id: work.id, text: work.text[..end].to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_an_error_while_it_lasts() {
+        let agent = AgentName::new("spark").expect("a good name");
+        let resume_in = std::time::Duration::from_secs(60);
+        assert_eq!(HookEvent::of(&Notice::RateLimited { agent, resume_in }), Some(HookEvent::Error));
+    }
+
+    #[test]
+    fn a_reminder_is_no_new_event() {
+        let agent = AgentName::new("spark").expect("a good name");
+        let called = |reminder| Notice::Escalated {
+            agent: agent.clone(),
+            id: WorkId(7),
+            work: "benchmark nemotron".to_owned(),
+            why: super::super::watch::Why::Said("It never reads the error".to_owned()),
+            times: 3,
+            reminder,
+            untold: false,
+        };
+        assert_eq!(HookEvent::of(&called(0)), Some(HookEvent::Escalation));
+        assert_eq!(HookEvent::of(&called(1)), None);
+    }
+}

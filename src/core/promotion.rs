@@ -1,0 +1,404 @@
+//! Whose turn it is: agents with work become active up to a limit, in queue order, fair across accounts, and past the gates
+//! of their accounts.
+//!
+//! Supervisors say how their agents stand; a session begins only where [`Promotion::begin`] lets it. What is here is not
+//! stored: it follows from the agents' states and the stored [`Gate`]s, and is made anew from them at start.
+//!
+//! The queue is the one of the agents: whoever has waited longest is next, and whoever was at work comes after those who
+//! waited meanwhile. Of two accounts the one with fewer agents at work is next.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::id::{AccountName, AgentName};
+use super::outcome::Category;
+use super::time::Timestamp;
+
+/// The gate of an account that is not open: nothing of it begins, but one agent that shows whether it works again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gate {
+    /// Why it was closed: quota, billing, auth or budget.
+    pub category: Category,
+    /// Whose failure showed it.
+    pub agent: AgentName,
+    /// Since when.
+    pub since: Timestamp,
+    /// When the limit ends, if the runtime said so.
+    #[serde(default)]
+    pub resets_at: Option<Timestamp>,
+    /// From when on one agent is let through; `None`: when a person says so.
+    #[serde(default)]
+    pub probe_at: Option<Timestamp>,
+    /// When people are asked whether one is.
+    #[serde(default)]
+    pub ask_at: Option<Timestamp>,
+    /// Whom a person wants to be that one, if it has work.
+    #[serde(default)]
+    pub first: Option<AgentName>,
+}
+
+impl Gate {
+    /// A gate that only a person opens.
+    #[must_use]
+    pub fn closed(category: Category, agent: AgentName, since: Timestamp) -> Self {
+        Self { category, agent, since, resets_at: None, probe_at: None, ask_at: None, first: None }
+    }
+
+    fn prefers(&self, agent: &AgentName) -> bool {
+        self.first.as_ref() == Some(agent)
+    }
+}
+
+/// How an agent stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It has nothing to begin: no work, a countdown, a pause.
+    Rests,
+    /// It has work and waits for its turn, since then.
+    Wants(Timestamp),
+    /// A session of it is owed, or not all of its processes are gone.
+    Active,
+}
+
+/// Why an agent with work does not begin with it now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hold {
+    /// As many agents are at work as may be, or others are before it.
+    Turn {
+        /// Agents at work.
+        active: u32,
+        /// How many may be; 0: as many as there are.
+        max: u32,
+    },
+    /// Its account is closed.
+    Closed {
+        /// The account.
+        account: AccountName,
+        /// Why.
+        category: Category,
+        /// Until one agent is let through; `None`: until a person says so.
+        until: Option<Timestamp>,
+    },
+    /// Another agent shows whether the account works again.
+    Tried {
+        /// The account.
+        account: AccountName,
+        /// Which agent.
+        agent: AgentName,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    account: AccountName,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Wants(Timestamp),
+    /// It was told that it is its turn, and has a place until it says how it stands.
+    Promised(Timestamp),
+    Active,
+}
+
+/// The agent that shows whether an account works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Probe {
+    agent: AgentName,
+    /// Its session is over since then, and has shown nothing.
+    over: Option<Timestamp>,
+}
+
+/// See the module.
+#[derive(Debug, Clone, Default)]
+pub struct Promotion {
+    /// How many agents may be at work; 0: no limit.
+    max: u32,
+    /// Between two agents that show whether an account works.
+    interval: Duration,
+    places: BTreeMap<AgentName, Place>,
+    gates: BTreeMap<AccountName, Gate>,
+    probes: BTreeMap<AccountName, Probe>,
+}
+
+/// Those of one account that could be next, the first of them first.
+#[derive(Default)]
+struct Line<'a> {
+    active: usize,
+    /// Not whom a person wants, since when, who.
+    waiting: Vec<(bool, Timestamp, &'a AgentName)>,
+}
+
+impl Promotion {
+    /// Sets how many agents may be at work (0: no limit), and how long after an agent that has shown nothing the next one of
+    /// a closed account is let through.
+    pub fn limit(&mut self, max_active: u32, probe_interval: Duration) {
+        self.max = max_active;
+        self.interval = probe_interval;
+    }
+
+    /// The gates as they are stored.
+    pub fn set_gates(&mut self, gates: BTreeMap<AccountName, Gate>) {
+        let known = std::mem::replace(&mut self.gates, gates);
+        let gates = &self.gates;
+        self.probes.retain(|account, probe| match (known.get(account), gates.get(account)) {
+            (_, None) => false,
+            // What a person says now counts more than one that has shown nothing.
+            (before, after) => probe.over.is_none() || before == after,
+        });
+    }
+
+    /// An agent has shown that its account does not work: nothing of it begins from now on. Answers whether it was let through
+    /// to show that.
+    pub fn close(
+        &mut self,
+        agent: &AgentName,
+        account: &AccountName,
+        category: Category,
+        now: Timestamp,
+    ) -> bool {
+        let closed = || Gate::closed(category, agent.clone(), now);
+        let gate = self.gates.entry(account.clone()).or_insert_with(closed);
+        let probed = self.probes.get(account).is_some_and(|probe| probe.agent == *agent);
+        if probed {
+            self.probes.remove(account);
+            gate.probe_at = None;
+        }
+        probed
+    }
+
+    /// Whether the agent's session is the one that shows whether its account works.
+    #[must_use]
+    pub fn probes(&self, agent: &AgentName) -> bool {
+        self.probes.values().any(|probe| probe.agent == *agent && probe.over.is_none())
+    }
+
+    /// An agent says how it stands, or is gone (`Rests`). Answers whether that is news.
+    pub fn stands(
+        &mut self,
+        agent: &AgentName,
+        account: &AccountName,
+        standing: Standing,
+        now: Timestamp,
+    ) -> bool {
+        let state = match standing {
+            Standing::Rests => None,
+            Standing::Wants(since) => Some(State::Wants(since)),
+            Standing::Active => Some(State::Active),
+        };
+        let before = match state {
+            Some(state) => {
+                if let Some(place) = self.places.get(agent)
+                    && place.state == state
+                    && place.account == *account
+                {
+                    return false;
+                }
+                self.places.insert(agent.clone(), Place { account: account.clone(), state })
+            }
+            None => self.places.remove(agent),
+        };
+        let Some(before) = before else { return standing != Standing::Rests };
+        if standing == Standing::Active {
+            return true;
+        }
+        if let Some(probe) = self.probes.get_mut(&before.account).filter(|probe| probe.agent == *agent) {
+            match before.state {
+                State::Active => {
+                    probe.over.get_or_insert(now);
+                }
+                // It did not begin.
+                State::Promised(_) => {
+                    self.probes.remove(&before.account);
+                }
+                State::Wants(_) => {}
+            }
+        }
+        true
+    }
+
+    /// Whether a session of the agent may begin now; if so, it has a place from now on. `since`: since when it waits. One that
+    /// `keeps` its place was at work when herder went down.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn begin(
+        &mut self,
+        agent: &AgentName,
+        account: &AccountName,
+        since: Timestamp,
+        keeps: bool,
+        now: Timestamp,
+    ) -> Result<(), Hold> {
+        let probe = self.lets(agent, account, now)?;
+        let state = self.places.get(agent).filter(|place| place.account == *account).map(|place| place.state);
+        let promised = matches!(state, Some(State::Promised(_)));
+        // A fleet without a limit waits for nobody but one that a person wants to go first.
+        if !promised && (self.max != 0 || probe) {
+            let others = self.active_but(agent);
+            let full = self.max != 0 && others >= self.max as usize;
+            let keeps = keeps && state == Some(State::Active);
+            if full || !keeps && self.next(Some((agent, account, since)), now) != Some(agent) {
+                return Err(self.turn());
+            }
+        }
+        if probe {
+            self.probes.insert(account.clone(), Probe { agent: agent.clone(), over: None });
+        }
+        let place = Place { account: account.clone(), state: State::Active };
+        self.places.insert(agent.clone(), place);
+        Ok(())
+    }
+
+    /// Gives free places to those whose turn it is. They are to be told, and try to begin.
+    pub fn promote(&mut self, now: Timestamp) -> Vec<AgentName> {
+        let mut promoted = Vec::new();
+        let mut free = match self.max {
+            0 => usize::MAX,
+            max => (max as usize).saturating_sub(self.active()),
+        };
+        let mut lines = self.lines(None, now);
+        while free > 0 {
+            let next = lines.values_mut().filter(|line| !line.waiting.is_empty()).min_by_key(|line| {
+                (line.active, line.waiting.last().map(|(_, since, agent)| (*since, *agent)))
+            });
+            let Some(line) = next else { break };
+            if let Some((_, _, agent)) = line.waiting.pop() {
+                line.active += 1;
+                promoted.push(agent.clone());
+                free -= 1;
+            }
+        }
+        for agent in &promoted {
+            let Some(place) = self.places.get_mut(agent) else { continue };
+            if let State::Wants(since) = place.state {
+                place.state = State::Promised(since);
+            }
+            if self.gates.contains_key(&place.account) {
+                self.probes.insert(place.account.clone(), Probe { agent: agent.clone(), over: None });
+            }
+        }
+        promoted
+    }
+
+    /// When [`Promotion::promote`] is to be asked again although nobody has said anything.
+    #[must_use]
+    pub fn deadline(&self, now: Timestamp) -> Option<Timestamp> {
+        let opens = self.gates.values().filter_map(|gate| gate.probe_at);
+        let again = self.probes.values().filter_map(|probe| Some(probe.over?.after(self.interval)));
+        opens.chain(again).filter(|at| *at > now).min()
+    }
+
+    /// Why an agent that has work waits, if it does.
+    #[must_use]
+    pub fn hold(&self, agent: &AgentName, now: Timestamp) -> Option<Hold> {
+        let place = self.places.get(agent)?;
+        match place.state {
+            State::Wants(_) => {
+                Some(self.lets(agent, &place.account, now).err().unwrap_or_else(|| self.turn()))
+            }
+            State::Promised(_) | State::Active => None,
+        }
+    }
+
+    /// How an account is closed for an agent, if it is.
+    #[must_use]
+    pub fn closed(&self, agent: &AgentName, account: &AccountName, now: Timestamp) -> Option<Hold> {
+        self.lets(agent, account, now).err()
+    }
+
+    /// How many agents are at work, or about to be.
+    #[must_use]
+    pub fn active(&self) -> usize {
+        self.places.values().filter(|place| !matches!(place.state, State::Wants(_))).count()
+    }
+
+    fn active_but(&self, agent: &AgentName) -> usize {
+        let own = self.places.get(agent).is_some_and(|place| !matches!(place.state, State::Wants(_)));
+        self.active() - usize::from(own)
+    }
+
+    fn turn(&self) -> Hold {
+        Hold::Turn { active: u32::try_from(self.active()).unwrap_or(u32::MAX), max: self.max }
+    }
+
+    /// Whether the account's gate lets the agent through, and whether as the one that shows whether the account works.
+    fn lets(&self, agent: &AgentName, account: &AccountName, now: Timestamp) -> Result<bool, Hold> {
+        let Some(gate) = self.gates.get(account) else { return Ok(false) };
+        if gate.probe_at.is_none_or(|at| at > now) {
+            let (account, category) = (account.clone(), gate.category);
+            return Err(Hold::Closed { account, category, until: gate.probe_at });
+        }
+        match self.probes.get(account) {
+            Some(probe) if probe.agent != *agent => {
+                let again = probe.over.is_some_and(|over| over.after(self.interval) <= now);
+                if again {
+                    return Ok(true);
+                }
+                Err(Hold::Tried { account: account.clone(), agent: probe.agent.clone() })
+            }
+            Some(_) | None => Ok(true),
+        }
+    }
+
+    /// The agent that is next for a place, `also` among those who wait for one.
+    fn next<'a>(
+        &'a self,
+        also: Option<(&'a AgentName, &'a AccountName, Timestamp)>,
+        now: Timestamp,
+    ) -> Option<&'a AgentName> {
+        let lines = self.lines(also, now);
+        let waiting = lines.values().filter_map(|line| {
+            let (_, since, agent) = *line.waiting.last()?;
+            Some((line.active, since, agent))
+        });
+        waiting.min().map(|(_, _, agent)| agent)
+    }
+
+    /// Who waits at each account that lets somebody through, the next one last.
+    fn lines<'a>(
+        &'a self,
+        also: Option<(&'a AgentName, &'a AccountName, Timestamp)>,
+        now: Timestamp,
+    ) -> BTreeMap<&'a AccountName, Line<'a>> {
+        let mut lines: BTreeMap<&AccountName, Line<'a>> = BTreeMap::new();
+        let also_named = also.map(|(agent, ..)| agent);
+        let mut waits = |agent: &'a AgentName, account: &'a AccountName, since| {
+            if self.lets(agent, account, now).is_ok() {
+                let other = self.gates.get(account).is_some_and(|gate| !gate.prefers(agent));
+                lines.entry(account).or_default().waiting.push((other, since, agent));
+            }
+        };
+        for (agent, place) in self.places.iter().filter(|(agent, _)| Some(*agent) != also_named) {
+            if let State::Wants(since) = place.state {
+                waits(agent, &place.account, since);
+            }
+        }
+        if let Some((agent, account, since)) = also {
+            waits(agent, account, since);
+        }
+        for (_, place) in self.places.iter().filter(|(agent, _)| Some(*agent) != also_named) {
+            if !matches!(place.state, State::Wants(_))
+                && let Some(line) = lines.get_mut(&place.account)
+            {
+                line.active += 1;
+            }
+        }
+        for (account, line) in &mut lines {
+            line.waiting.sort_unstable_by(|one, other| other.cmp(one));
+            if self.gates.contains_key(*account) {
+                // One agent shows whether it works.
+                let others = line.waiting.len().saturating_sub(1);
+                line.waiting.drain(..others);
+            }
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests;

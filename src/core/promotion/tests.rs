@@ -1,0 +1,219 @@
+//! Whose turn it is, by tables: agents are letters, those of account `x` small ones, those of `y` capital ones.
+
+use super::*;
+
+const NOW: Timestamp = Timestamp::from_seconds(1_000_000);
+const INTERVAL: Duration = Duration::from_secs(300);
+
+fn at(seconds: u64) -> Timestamp {
+    NOW.after(Duration::from_secs(seconds))
+}
+
+fn account(agent: char) -> AccountName {
+    AccountName::from(if agent.is_ascii_lowercase() { "x" } else { "y" })
+}
+
+fn name(agent: char) -> AgentName {
+    let upper = if agent.is_ascii_uppercase() { "y" } else { "x" };
+    AgentName::new(&format!("{}-{upper}", agent.to_ascii_lowercase())).expect("a name")
+}
+
+struct Hall(Promotion);
+
+impl Hall {
+    fn of(max: u32) -> Self {
+        let mut promotion = Promotion::default();
+        promotion.limit(max, INTERVAL);
+        Self(promotion)
+    }
+
+    fn stands(&mut self, agents: &str, standing: Standing, now: Timestamp) -> &mut Self {
+        for agent in agents.chars() {
+            self.0.stands(&name(agent), &account(agent), standing, now);
+        }
+        self
+    }
+
+    fn works(&mut self, agents: &str) -> &mut Self {
+        self.stands(agents, Standing::Active, NOW)
+    }
+
+    fn wants(&mut self, agent: char, since: u64) -> &mut Self {
+        self.stands(&agent.to_string(), Standing::Wants(at(since)), at(since))
+    }
+
+    fn rests(&mut self, agents: &str, now: Timestamp) -> &mut Self {
+        self.stands(agents, Standing::Rests, now)
+    }
+
+    /// Who is promoted, as letters.
+    fn promoted(&mut self, now: Timestamp) -> String {
+        let letter = |name: &AgentName| {
+            let letter = name.as_str().chars().next().expect("a letter");
+            if name.as_str().ends_with('y') { letter.to_ascii_uppercase() } else { letter }
+        };
+        self.0.promote(now).iter().map(letter).collect()
+    }
+
+    fn begins(&mut self, agent: char, now: Timestamp) -> bool {
+        self.0.begin(&name(agent), &account(agent), now, false, now).is_ok()
+    }
+
+    fn hold(&self, agent: char, now: Timestamp) -> Option<Hold> {
+        self.0.hold(&name(agent), now)
+    }
+
+    /// The gate of `x` lets one through from then on.
+    fn gate(&mut self, probe_at: Option<Timestamp>, first: Option<char>) -> &mut Self {
+        let closed = Gate::closed(Category::Quota, name('a'), NOW);
+        let gate = Gate { probe_at, first: first.map(name), ..closed };
+        self.0.set_gates([(account('a'), gate)].into());
+        self
+    }
+
+    fn opens(&mut self) -> &mut Self {
+        self.0.set_gates(BTreeMap::new());
+        self
+    }
+}
+
+#[test]
+fn whoever_has_waited_longest_is_next() {
+    let mut hall = Hall::of(2);
+    hall.works("ab").wants('d', 3).wants('c', 2).wants('e', 4);
+    assert_eq!(hall.promoted(at(5)), "");
+    assert_eq!(hall.hold('d', at(5)), Some(Hold::Turn { active: 2, max: 2 }));
+    assert_eq!(hall.rests("a", at(6)).promoted(at(6)), "c");
+    assert_eq!(hall.hold('c', at(6)), None, "it is its turn");
+    assert_eq!(hall.promoted(at(6)), "", "its place is kept for it");
+    // Whoever was at work comes after those who waited meanwhile.
+    assert_eq!(hall.wants('b', 7).promoted(at(7)), "d");
+    assert_eq!(hall.rests("cd", at(8)).promoted(at(8)), "eb");
+}
+
+#[test]
+fn without_a_limit_everybody_begins() {
+    let mut hall = Hall::of(0);
+    for agent in "abcdefghij".chars() {
+        assert!(hall.begins(agent, NOW));
+    }
+    assert_eq!(hall.0.active(), 10);
+}
+
+#[test]
+fn the_account_with_fewer_agents_at_work_is_next() {
+    let mut hall = Hall::of(3);
+    hall.works("abc").wants('d', 1).wants('e', 2).wants('A', 3).wants('B', 4);
+    assert_eq!(hall.rests("a", at(5)).promoted(at(5)), "A");
+    assert_eq!(hall.rests("b", at(6)).promoted(at(6)), "d", "one of each: whoever has waited longer");
+    assert_eq!(hall.rests("cd", at(7)).promoted(at(7)), "eB");
+}
+
+#[test]
+fn a_place_is_free_for_whoever_comes_when_nobody_waits() {
+    let mut hall = Hall::of(1);
+    assert!(hall.begins('a', NOW));
+    assert!(hall.begins('a', NOW), "its next work follows at once");
+    assert!(!hall.begins('b', NOW), "no place is free");
+    hall.wants('b', 1);
+    assert!(!hall.begins('a', at(2)), "somebody waits");
+    assert_eq!(hall.wants('a', 2).promoted(at(2)), "b");
+}
+
+#[test]
+fn whoever_is_told_and_does_not_begin_gives_the_place_back() {
+    let mut hall = Hall::of(1);
+    hall.wants('a', 1).wants('b', 2);
+    assert_eq!(hall.promoted(at(3)), "a");
+    assert_eq!(hall.rests("a", at(4)).promoted(at(4)), "b");
+}
+
+#[test]
+fn whoever_was_at_work_when_herder_went_down_goes_on_unless_there_is_less_room_now() {
+    let mut hall = Hall::of(2);
+    hall.works("abc").wants('d', 0);
+    let keeps =
+        |hall: &mut Hall, agent| hall.0.begin(&name(agent), &account(agent), at(5), true, at(5)).is_ok();
+    assert!(!keeps(&mut hall, 'a'), "three were at work");
+    hall.wants('a', 5);
+    assert!(keeps(&mut hall, 'b') && keeps(&mut hall, 'c'));
+    assert_eq!(hall.promoted(at(6)), "");
+}
+
+#[test]
+fn a_closed_gate_lets_nobody_of_its_account_through_and_everybody_else() {
+    let mut hall = Hall::of(0);
+    hall.works("a").0.close(&name('a'), &account('a'), Category::Quota, NOW);
+    hall.wants('a', 0).wants('b', 1).wants('A', 2);
+    assert_eq!(hall.promoted(at(3)), "A");
+    assert!(!hall.begins('c', at(3)) && hall.begins('B', at(3)));
+    hall.gate(Some(at(100)), None);
+    assert_eq!((hall.promoted(at(99)).as_str(), hall.0.deadline(at(99))), ("", Some(at(100))));
+    let closed = Hold::Closed { account: account('a'), category: Category::Quota, until: Some(at(100)) };
+    assert_eq!(hall.hold('b', at(99)), Some(closed));
+}
+
+#[test]
+fn one_goes_first_and_the_others_when_it_has_shown_that_the_account_works() {
+    let mut hall = Hall::of(0);
+    hall.wants('b', 1).wants('a', 0).wants('c', 2).gate(Some(at(100)), None);
+    assert_eq!(hall.promoted(at(100)), "a");
+    assert!(hall.0.probes(&name('a')));
+    hall.works("a");
+    assert_eq!(hall.promoted(at(101)), "");
+    assert!(!hall.begins('d', at(101)));
+    assert_eq!(hall.hold('b', at(101)), Some(Hold::Tried { account: account('a'), agent: name('a') }));
+    assert_eq!(hall.opens().promoted(at(102)), "bc");
+}
+
+#[test]
+fn one_that_meets_the_limit_again_closes_the_gate_for_its_siblings_too() {
+    let mut hall = Hall::of(0);
+    hall.wants('a', 0).wants('b', 1).gate(Some(at(100)), None);
+    assert_eq!(hall.promoted(at(100)), "a");
+    hall.works("a");
+    assert!(
+        !hall.0.close(&name('b'), &account('b'), Category::Quota, at(101)),
+        "it was not to show anything"
+    );
+    assert!(hall.0.close(&name('a'), &account('a'), Category::Quota, at(101)));
+    hall.wants('a', 101);
+    assert_eq!(hall.promoted(at(1000)), "", "until the root has said when");
+    assert_eq!(hall.gate(Some(at(401)), None).promoted(at(400)), "");
+    assert_eq!(hall.promoted(at(401)), "b", "the other one, this time");
+}
+
+#[test]
+fn one_that_has_shown_nothing_tries_again_itself_and_after_the_interval_another_does() {
+    let mut hall = Hall::of(0);
+    hall.wants('a', 0).wants('b', 1).gate(Some(at(100)), None);
+    assert_eq!(hall.promoted(at(100)), "a");
+    // It crashes, and waits for its own countdown.
+    hall.works("a").rests("a", at(110));
+    assert_eq!((hall.promoted(at(110)).as_str(), hall.0.deadline(at(110))), ("", Some(at(410))));
+    assert!(hall.begins('a', at(120)), "it goes on where it was");
+    hall.rests("a", at(130));
+    assert_eq!(hall.promoted(at(429)), "");
+    assert_eq!(hall.promoted(at(430)), "b");
+}
+
+#[test]
+fn whom_a_person_names_goes_first_if_it_has_work() {
+    let mut hall = Hall::of(0);
+    hall.wants('a', 0).wants('b', 1).gate(Some(at(2)), Some('b'));
+    assert_eq!(hall.promoted(at(2)), "b");
+    let mut hall = Hall::of(0);
+    hall.wants('a', 0).gate(Some(at(2)), Some('b'));
+    assert_eq!(hall.promoted(at(2)), "a");
+    // A person's word counts more than one that has shown nothing.
+    hall.works("a").rests("a", at(3)).wants('b', 4);
+    assert_eq!(hall.promoted(at(4)), "");
+    assert_eq!(hall.gate(Some(at(5)), Some('b')).promoted(at(5)), "b");
+}
+
+#[test]
+fn an_account_that_is_tried_waits_no_longer_than_others() {
+    let mut hall = Hall::of(1);
+    hall.works("A").wants('a', 1).wants('B', 2).gate(Some(at(3)), None);
+    assert_eq!(hall.wants('A', 4).promoted(at(4)), "a");
+}

@@ -1,0 +1,162 @@
+//! What follows when the usage limit of an account is reached: when its gate lets one agent through again.
+
+use std::time::Duration;
+
+use jiff::civil::Time;
+use jiff::tz::TimeZone;
+
+use super::promotion::Gate;
+use super::time::Timestamp;
+
+/// The most that is added to a reported reset, so that not all who wait for it come at the same moment; a tenth of the wait, if
+/// that is less.
+pub const JITTER_MAX: Duration = Duration::from_secs(10);
+
+/// How accounts that have reached their usage limit go on: `[quota]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuotaRules {
+    /// Without a reported reset one agent of the account is let through every so often.
+    pub probe_interval: Duration,
+    /// Who lets it through.
+    pub resume: Resume,
+    /// When nobody is let through.
+    pub quiet: Option<QuietHours>,
+}
+
+/// Who lets an account go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resume {
+    /// herder itself.
+    Auto,
+    /// A person, who is asked when it could.
+    Ask,
+    /// A person.
+    Never,
+}
+
+/// A part of every day, by the clocks of a place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuietHours {
+    /// From when.
+    pub from: Time,
+    /// Until when; before `from`: on the next day.
+    pub to: Time,
+    /// Where.
+    pub zone: TimeZone,
+}
+
+impl Default for QuotaRules {
+    fn default() -> Self {
+        Self { probe_interval: Duration::from_secs(5 * 60), resume: Resume::Auto, quiet: None }
+    }
+}
+
+impl QuotaRules {
+    /// When one agent is let through, and when people are asked whether one is, after a limit that was met `now`. A reset that
+    /// is past says nothing: the agent has met the limit after it. `jitter` is added to one that is to come.
+    #[must_use]
+    pub fn closing(
+        &self,
+        resets_at: Option<Timestamp>,
+        now: Timestamp,
+        jitter: Duration,
+    ) -> (Option<Timestamp>, Option<Timestamp>) {
+        let reset = resets_at.filter(|reset| *reset > now);
+        let again = reset.map_or_else(
+            || now.after(self.probe_interval),
+            |reset| reset.after(jitter.min(JITTER_MAX).min(reset.since(now) / 10)),
+        );
+        let again = self.quiet.as_ref().map_or(again, |quiet| quiet.end(again));
+        match self.resume {
+            Resume::Auto => (Some(again), None),
+            Resume::Ask => (None, Some(again)),
+            Resume::Never => (None, None),
+        }
+    }
+
+    /// Whether a limit that an agent met while the gate was closed already says more than is known: the agent was to show
+    /// whether the account works, or was told when the limit ends.
+    #[must_use]
+    pub fn says_more(gate: &Gate, probed: bool, resets_at: Option<Timestamp>, now: Timestamp) -> bool {
+        let later = |reset: &Timestamp| *reset > now && gate.resets_at.is_none_or(|known| *reset > known);
+        probed || resets_at.is_some_and(|reset| later(&reset))
+    }
+}
+
+impl QuietHours {
+    /// The end of the quiet hours that `at` lies in; `at` itself if it lies in none.
+    #[must_use]
+    pub fn end(&self, at: Timestamp) -> Timestamp {
+        let Ok(moment) = jiff::Timestamp::from_millisecond(at.as_millis()) else { return at };
+        let local = self.zone.to_datetime(moment);
+        let (date, time) = (local.date(), local.time());
+        let overnight = self.to <= self.from;
+        let quiet =
+            if overnight { time >= self.from || time < self.to } else { time >= self.from && time < self.to };
+        if !quiet {
+            return at;
+        }
+        let date = if overnight && time >= self.from { date.tomorrow().unwrap_or(date) } else { date };
+        let end = self.zone.to_timestamp(date.to_datetime(self.to));
+        // On the night when clocks are set back an hour comes twice: the end is never before what it ends.
+        end.map_or(at, |end| Timestamp::from_millis(end.as_millisecond()).max(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp::from_millis(text.parse::<jiff::Timestamp>().expect("a moment").as_millisecond())
+    }
+
+    fn quiet(from: i8, to: i8, zone: &str) -> QuietHours {
+        let hour = |hour| Time::constant(hour, 0, 0, 0);
+        QuietHours { from: hour(from), to: hour(to), zone: TimeZone::get(zone).expect("a zone") }
+    }
+
+    #[test]
+    fn quiet_hours_end_by_the_clocks_of_their_place() {
+        let night = quiet(23, 8, "Europe/Berlin");
+        // Winter: an hour before UTC; summer: two.
+        assert_eq!(night.end(at("2026-01-15T21:59:59Z")), at("2026-01-15T21:59:59Z"));
+        assert_eq!(night.end(at("2026-01-15T22:00:00Z")), at("2026-01-16T07:00:00Z"));
+        assert_eq!(night.end(at("2026-01-16T06:59:59Z")), at("2026-01-16T07:00:00Z"));
+        assert_eq!(night.end(at("2026-01-16T07:00:00Z")), at("2026-01-16T07:00:00Z"));
+        assert_eq!(night.end(at("2026-07-15T21:30:00Z")), at("2026-07-16T06:00:00Z"));
+        // Clocks are set forward in this night, and the end with them.
+        assert_eq!(night.end(at("2026-03-28T23:00:00Z")), at("2026-03-29T06:00:00Z"));
+        let day = quiet(9, 17, "UTC");
+        assert_eq!(day.end(at("2026-01-15T12:00:00Z")), at("2026-01-15T17:00:00Z"));
+        assert_eq!(day.end(at("2026-01-15T18:00:00Z")), at("2026-01-15T18:00:00Z"));
+    }
+
+    #[test]
+    fn one_is_let_through_at_the_reset_or_after_the_interval_and_not_in_quiet_hours() {
+        let now = at("2026-01-15T12:00:00Z");
+        let seconds = Duration::from_secs;
+        let auto = QuotaRules::default();
+        let reset = now.after(seconds(3600));
+        assert_eq!(auto.closing(Some(reset), now, seconds(3)), (Some(reset.after(seconds(3))), None));
+        assert_eq!(auto.closing(Some(reset), now, seconds(99)), (Some(reset.after(JITTER_MAX)), None));
+        assert_eq!(auto.closing(None, now, seconds(3)), (Some(now.after(seconds(300))), None));
+        assert_eq!(
+            auto.closing(Some(now), now, seconds(3)),
+            (Some(now.after(seconds(300))), None),
+            "a past reset"
+        );
+
+        let quiet_day = QuotaRules { quiet: Some(quiet(13, 15, "UTC")), ..QuotaRules::default() };
+        assert_eq!(
+            quiet_day.closing(Some(reset), now, Duration::ZERO),
+            (Some(at("2026-01-15T15:00:00Z")), None)
+        );
+        assert_eq!(quiet_day.closing(None, now, Duration::ZERO), (Some(now.after(seconds(300))), None));
+
+        let ask = QuotaRules { resume: Resume::Ask, ..QuotaRules::default() };
+        assert_eq!(ask.closing(Some(reset), now, Duration::ZERO), (None, Some(reset)));
+        let never = QuotaRules { resume: Resume::Never, ..QuotaRules::default() };
+        assert_eq!(never.closing(Some(reset), now, Duration::ZERO), (None, None));
+    }
+}

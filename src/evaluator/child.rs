@@ -1,0 +1,179 @@
+//! One process: started, fed, read within bounds, and ended with everything it has started, whatever happens.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::ChildStdin;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::runtime::ProcessTrees;
+use crate::runtime::process::{Owned, Tree, spawn};
+use crate::runtime::protocol::Invocation;
+
+/// What is read of standard output. A verdict is a line; what the CLIs say around it is kilobytes, and a few hundred bytes for
+/// every word that a model thinks. A process that says more is ended.
+const OUTPUT_MAX: usize = 4 * 1024 * 1024;
+
+/// What is kept of standard error: its beginning would be a banner, so the end.
+const COMPLAINT_MAX: usize = 8 * 1024;
+
+/// Between SIGTERM and SIGKILL: nothing of what is interrupted is worth waiting for.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Once the tree is gone its pipes end at once, unless a survivor holds one.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// What became of it.
+#[derive(Debug)]
+pub(super) enum End {
+    /// It left.
+    Exited(ExitStatus),
+    /// It had to be ended: its time was over.
+    TimedOut,
+    /// It had to be ended: it would not stop talking.
+    Flooded,
+    /// Nobody waits for it any more.
+    Cancelled,
+    /// Nobody can say how it left.
+    Lost,
+}
+
+/// What it said and how it ended.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) end: End,
+    pub(super) output: Vec<u8>,
+    pub(super) complaint: String,
+}
+
+/// What is run.
+#[derive(Debug)]
+pub(super) struct Job<'a> {
+    pub(super) invocation: &'a Invocation,
+    pub(super) folder: &'a Path,
+    pub(super) marker: &'a str,
+    pub(super) input: String,
+    pub(super) time: Duration,
+}
+
+/// Runs `job` to its end. Nothing that it has started lives when this returns.
+///
+/// # Errors
+/// A sentence, if it cannot be started.
+pub(super) async fn run(job: Job<'_>, trees: &ProcessTrees, stop: &CancellationToken) -> Result<Ran, String> {
+    let spawned = spawn::spawn(trees, job.invocation, job.folder, job.marker);
+    let mut owned = spawned.map_err(|missing| missing.to_string())?;
+    let tree =
+        Tree { root: Some(owned.identity), marker: job.marker.to_owned(), workspace: job.folder.to_owned() };
+    let feeding = feed(owned.child.stdin.take(), job.input.into_bytes());
+    let (stdout, stderr) = (owned.child.stdout.take(), owned.child.stderr.take());
+    let mut output = Vec::new();
+    let mut complaint = Vec::new();
+    let until = Instant::now() + job.time;
+    let end = {
+        let talking = async {
+            let heard = async {
+                match stdout {
+                    Some(stdout) => read_all(stdout, &mut output).await,
+                    None => Ok(true),
+                }
+            };
+            let complained = async {
+                if let Some(stderr) = stderr {
+                    read_tail(stderr, &mut complaint).await;
+                }
+            };
+            let ((), heard, ()) = futures_util::future::join3(feeding, heard, complained).await;
+            heard
+        };
+        tokio::pin!(talking);
+        watch(&mut owned, talking, &tree, trees, until, stop).await
+    };
+    // That nothing is left can be said without a look around only once the first process was waited for.
+    if !matches!(end, End::Exited(_)) || !trees.nothing_left(&tree) {
+        let survivors = trees.end(&tree, GRACE).await;
+        if !survivors.is_empty() {
+            tracing::warn!(?survivors, "processes of an evaluation could not be ended");
+        }
+    }
+    // The tree is gone: this only takes note of it.
+    let _ = timeout(DRAIN, owned.wait()).await;
+    Ok(Ran { end, output, complaint: String::from_utf8_lossy(&complaint).into_owned() })
+}
+
+/// Waits for whatever ends it first.
+async fn watch(
+    owned: &mut Owned,
+    mut talking: impl Future<Output = io::Result<bool>> + Unpin,
+    tree: &Tree,
+    trees: &ProcessTrees,
+    until: Instant,
+    stop: &CancellationToken,
+) -> End {
+    let mut heard = None;
+    let status = loop {
+        tokio::select! {
+            status = owned.wait() => break status,
+            whole = &mut talking, if heard.is_none() => {
+                if matches!(whole, Ok(false)) {
+                    return End::Flooded;
+                }
+                heard = Some(whole);
+            }
+            () = sleep_until(until) => return End::TimedOut,
+            () = stop.cancelled() => return End::Cancelled,
+        }
+    };
+    if heard.is_none() {
+        // Somebody it has started may hold its pipes open; what it said itself is in them already.
+        if !trees.nothing_left(tree) {
+            trees.end(tree, GRACE).await;
+        }
+        if let Ok(Ok(false)) = timeout(DRAIN, talking).await {
+            return End::Flooded;
+        }
+    }
+    match status {
+        Ok(status) => End::Exited(status),
+        Err(_) => End::Lost,
+    }
+}
+
+/// Writes everything and closes. A process that does not want to hear it all is not made to.
+async fn feed(stdin: Option<ChildStdin>, input: Vec<u8>) {
+    if let Some(mut stdin) = stdin {
+        let _ = stdin.write_all(&input).await;
+        let _ = stdin.shutdown().await;
+    }
+}
+
+/// Reads to the end. `Ok(false)`: there is more than is taken.
+async fn read_all(mut source: impl AsyncRead + Unpin, into: &mut Vec<u8>) -> io::Result<bool> {
+    loop {
+        into.reserve(8 * 1024);
+        if source.read_buf(into).await? == 0 {
+            return Ok(true);
+        }
+        if into.len() > OUTPUT_MAX {
+            return Ok(false);
+        }
+    }
+}
+
+/// Reads to the end and keeps the last of it.
+async fn read_tail(mut source: impl AsyncRead + Unpin, into: &mut Vec<u8>) {
+    loop {
+        into.reserve(8 * 1024);
+        match source.read_buf(into).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {
+                let over = into.len().saturating_sub(COMPLAINT_MAX);
+                into.drain(..over);
+            }
+        }
+    }
+}

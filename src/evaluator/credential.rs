@@ -1,0 +1,183 @@
+//! The one credential that an evaluation is given, and where it was found. It is looked for each time, so that a key that was
+//! fixed needs no restart.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::config::{Evaluator, Judge};
+
+/// How keys of a subscription to Claude begin: they go into another variable than those of the API.
+const CLAUDE_SUBSCRIPTION: &str = "sk-ant-oat";
+
+/// What is given.
+#[derive(Debug, Clone)]
+pub enum Credential {
+    /// A key, in the variable that the CLI reads it from.
+    Key {
+        /// That variable.
+        variable: &'static str,
+        /// The key.
+        value: SecretString,
+        /// Where it is from: the name of a variable, or of the setting.
+        from: String,
+    },
+    /// The CLI's own login.
+    Login(PathBuf),
+    /// Nothing that herder knows of.
+    None,
+}
+
+impl Credential {
+    /// Looks for it; `environment` is herder's own.
+    #[must_use]
+    pub fn find(settings: &Evaluator, environment: &BTreeMap<String, String>) -> Self {
+        if let Some(key) = &settings.key {
+            let from = "key under [evaluator]".to_owned();
+            return Self::key(settings.judge, key.clone(), from);
+        }
+        if let Some(login) = &settings.login {
+            return Self::Login(login.clone());
+        }
+        let (before, after) = settings.judge.variables();
+        let variable = |names: &[&str]| {
+            let set = |name: &&&str| environment.get(**name).is_some_and(|value| !value.trim().is_empty());
+            let name = names.iter().find(set)?;
+            let value = SecretString::from(environment.get(*name)?.trim().to_owned());
+            Some(Self::key(settings.judge, value, (*name).to_owned()))
+        };
+        let login = || login_file(settings.judge, environment).filter(|path| path.is_file()).map(Self::Login);
+        variable(before).or_else(login).or_else(|| variable(after)).unwrap_or(Self::None)
+    }
+
+    fn key(judge: Judge, value: SecretString, from: String) -> Self {
+        let variable = match judge {
+            Judge::Claude if value.expose_secret().starts_with(CLAUDE_SUBSCRIPTION) => {
+                "CLAUDE_CODE_OAUTH_TOKEN"
+            }
+            Judge::Claude => "ANTHROPIC_API_KEY",
+            Judge::Codex | Judge::Command | Judge::Builtin | Judge::Off => "CODEX_API_KEY",
+        };
+        Self::Key { variable, value, from }
+    }
+
+    /// The login file, if it is one and is there.
+    #[must_use]
+    pub fn login(&self) -> Option<&Path> {
+        match self {
+            Self::Login(path) => Some(path.as_path()).filter(|path| path.is_file()),
+            Self::Key { .. } | Self::None => None,
+        }
+    }
+
+    /// What is wrong and what is to be done where a CLI has no credential, unless it was told of another way.
+    #[must_use]
+    pub fn missing(&self, settings: &Evaluator) -> Option<String> {
+        let how = how_to_log_in(settings.judge);
+        match self {
+            Self::Login(path) if !path.is_file() => {
+                Some(format!("there is no login {}: {how}", path.display()))
+            }
+            Self::Key { .. } | Self::Login(_) => None,
+            Self::None => {
+                let usual = Evaluator::default().inherit_env;
+                let told = !settings.env.is_empty()
+                    || settings.command.len() > 1
+                    || settings.inherit_env.iter().any(|name| !usual.contains(name));
+                let needs = matches!(settings.judge, Judge::Codex | Judge::Claude) && !told;
+                needs.then(|| format!("no login and no key was found: {how}"))
+            }
+        }
+    }
+
+    /// Where it is, for `herder check`.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Self::Key { from, .. } => Some(from.clone()),
+            Self::Login(path) => Some(path.display().to_string()),
+            Self::None => None,
+        }
+    }
+}
+
+/// What a person does who has none.
+fn how_to_log_in(judge: Judge) -> &'static str {
+    match judge {
+        Judge::Codex => "run codex login, or set OPENAI_API_KEY where herder is started",
+        Judge::Claude => {
+            "run claude and log in, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (claude setup-token) where herder is \
+             started"
+        }
+        Judge::Command | Judge::Builtin | Judge::Off => "it needs none",
+    }
+}
+
+/// Where a CLI keeps its login.
+fn login_file(judge: Judge, environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let (variable, folder, file) = match judge {
+        Judge::Codex => ("CODEX_HOME", ".codex", "auth.json"),
+        Judge::Claude => ("CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"),
+        Judge::Command | Judge::Builtin | Judge::Off => return None,
+    };
+    let named = environment.get(variable).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let home = || environment.get("HOME").map(|home| Path::new(home).join(folder));
+    Some(named.or_else(home)?.join(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(judge: Judge, variables: &[(&str, &str)]) -> String {
+        let settings = Evaluator { judge, ..Evaluator::default() };
+        shown(&settings, variables)
+    }
+
+    fn shown(settings: &Evaluator, variables: &[(&str, &str)]) -> String {
+        let environment = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        match Credential::find(settings, &environment.collect()) {
+            Credential::Key { variable, value, from } => {
+                format!("{variable}={} from {from}", value.expose_secret())
+            }
+            Credential::Login(path) => path.file_name().expect("a file").to_string_lossy().into_owned(),
+            Credential::None => "none".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_credential_is_the_one_that_the_cli_would_take() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let home = folder.path().to_str().expect("a path of letters");
+        let with_home = |name, value| vec![("HOME", home), (name, value)];
+        assert_eq!(found(Judge::Codex, &[("HOME", home)]), "none");
+        assert_eq!(
+            found(Judge::Codex, &with_home("OPENAI_API_KEY", "k")),
+            "CODEX_API_KEY=k from OPENAI_API_KEY"
+        );
+        assert_eq!(found(Judge::Claude, &with_home("OPENAI_API_KEY", "k")), "none");
+        for name in [".codex/auth.json", ".claude/.credentials.json"] {
+            std::fs::create_dir_all(folder.path().join(name).parent().expect("a folder"))
+                .expect("it is made");
+            std::fs::write(folder.path().join(name), "{}").expect("it is written");
+        }
+        assert_eq!(found(Judge::Codex, &with_home("OPENAI_API_KEY", "k")), "auth.json");
+        assert_eq!(
+            found(Judge::Codex, &with_home("CODEX_API_KEY", "k")),
+            "CODEX_API_KEY=k from CODEX_API_KEY"
+        );
+        assert_eq!(found(Judge::Codex, &with_home("CODEX_HOME", "/nowhere")), "none");
+        assert_eq!(found(Judge::Claude, &[("HOME", home)]), ".credentials.json");
+        assert_eq!(
+            found(Judge::Claude, &with_home("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-x")),
+            "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-x from CLAUDE_CODE_OAUTH_TOKEN"
+        );
+        assert_eq!(found(Judge::Command, &with_home("OPENAI_API_KEY", "k")), "none");
+        let own = Evaluator { key: Some(SecretString::from("mine")), ..Evaluator::default() };
+        assert_eq!(
+            shown(&own, &with_home("CODEX_API_KEY", "k")),
+            "CODEX_API_KEY=mine from key under [evaluator]"
+        );
+    }
+}

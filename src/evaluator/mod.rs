@@ -1,0 +1,320 @@
+//! The evaluator: a second pair of eyes on an agent's last turns.
+//!
+//! When it is asked and what follows is decided elsewhere, by the core's ladder; here is how. What is judged becomes a text
+//! ([`transcript`]), the instruction is put around it ([`prompt`]), and a short-lived process is asked: a CLI of a model's
+//! vendor, or any program (`ask`). It has a home of its own (`home`) with one credential in it ([`credential`]), an environment
+//! from an allow-list, an empty folder to work in, and no tools. It is ended after its time with everything it has started
+//! (`child`), and its home is removed. A credential that was refused rests for a while (`refusal`). Its answer is one line ([`answer`]), or it is none: why there is no verdict is a
+//! [`Lapse`], never an OK.
+//!
+//! It touches nothing: no file of an agent, no process of one, no channel. What it says is herder's to whisper.
+
+pub mod answer;
+mod ask;
+mod child;
+pub mod credential;
+mod home;
+pub mod prompt;
+mod refusal;
+pub mod transcript;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config;
+use crate::core::outcome::Usage;
+use crate::core::usage::{DEAREST, Prices};
+use crate::core::verdict::{Lapse, Verdict};
+use crate::outbox::redact::Redactor;
+use crate::runtime::process::spawn;
+use crate::runtime::{ProcessTrees, environment};
+use credential::Credential;
+use refusal::{Mark, Refusals};
+
+pub use transcript::Brief;
+
+/// The folder of the homes, in herder's own.
+pub const FOLDER: &str = "evaluator";
+
+/// How long the processes of a panic get.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// What an evaluator is made of.
+#[derive(Debug)]
+pub struct Setup {
+    /// `[evaluator]`.
+    pub settings: config::Evaluator,
+    /// What models cost whose CLIs do not say.
+    pub prices: Prices,
+    /// Takes secrets out of what is sent and of what comes back.
+    pub redactor: Redactor,
+    /// The process-tree service.
+    pub trees: ProcessTrees,
+    /// herder's own folder.
+    pub data_dir: PathBuf,
+    /// Variables of herder's environment that no child gets.
+    pub withheld: BTreeSet<String>,
+}
+
+/// What is to be evaluated.
+#[derive(Debug)]
+pub struct Asked {
+    /// The value of `HERDER_SESSION` of its processes: it begins as those of the agent's sessions do, so that they are found
+    /// after herder was killed, and is no session's.
+    pub marker: String,
+    /// What is judged.
+    pub brief: Brief,
+    /// Whether a cap in dollars holds for whoever pays: then tokens without a price count at the price of the dearest models.
+    pub capped: bool,
+    /// Cancelled when nobody waits for it any more. It is ended then, and what it has cost by then is told.
+    pub overtaken: CancellationToken,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluated {
+    /// The verdict, or why there is none.
+    pub verdict: Result<Verdict, Lapse>,
+    /// What it used, also where there is no verdict; `None`: nobody can say.
+    pub usage: Option<Usage>,
+}
+
+/// Asks. Cheap to clone; one per herder.
+#[derive(Debug, Clone)]
+pub struct Evaluator {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    setup: Setup,
+    homes: PathBuf,
+    turns: Semaphore,
+    refusals: Mutex<Refusals>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Evaluator {
+    /// Makes it. Nothing is started or written before it is asked.
+    #[must_use]
+    pub fn new(setup: Setup) -> Self {
+        let inner = Inner {
+            homes: setup.data_dir.join(FOLDER),
+            turns: Semaphore::new(setup.settings.at_once),
+            refusals: Mutex::default(),
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            setup,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Whether a killed herder left homes.
+    #[must_use]
+    pub fn is_littered(&self) -> bool {
+        home::is_littered(&self.inner.homes)
+    }
+
+    /// Removes the homes that a killed herder left; a login that was renewed in one goes to where it belongs. Call it once
+    /// nobody else has the folder, and whoever worked there has been ended.
+    pub async fn sweep(&self) {
+        let homes = self.inner.homes.clone();
+        let swept = tokio::task::spawn_blocking(move || home::sweep(&homes)).await;
+        if let Err(error) = swept.unwrap_or_else(|error| Err(io::Error::other(error))) {
+            tracing::warn!(%error, "homes of earlier evaluations could not be removed");
+        }
+    }
+
+    /// Whether there is anybody to ask.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.inner.setup.settings.asks()
+    }
+
+    /// Asks once. Dropping the future ends the processes and removes their home all the same.
+    pub async fn evaluate(&self, asked: Asked) -> Evaluated {
+        let stop = self.inner.stop.child_token();
+        let _stops_with_this = stop.clone().drop_guard();
+        let (inner, overtaken, ends) = (Arc::clone(&self.inner), asked.overtaken.clone(), stop.clone());
+        let mut task = self.inner.tasks.spawn(async move { inner.guarded(asked, stop).await });
+        let ended = tokio::select! {
+            ended = &mut task => ended,
+            () = overtaken.cancelled() => {
+                ends.cancel();
+                task.await
+            }
+        };
+        ended.unwrap_or_else(|error| Evaluated {
+            verdict: Err(Lapse::failed(&format!("the evaluation failed: {error}"))),
+            usage: None,
+        })
+    }
+
+    /// Ends what runs, and waits until its homes are gone. Nothing is asked afterwards.
+    pub async fn stop(&self) {
+        self.inner.stop.cancel();
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+    }
+}
+
+/// Nobody was asked, which costs nothing.
+fn lapsed(lapse: Lapse) -> Evaluated {
+    Evaluated { verdict: Err(lapse), usage: Some(Usage::default()) }
+}
+
+impl Inner {
+    /// Waits for a turn, then evaluates in a home that is removed whatever happens.
+    async fn guarded(&self, asked: Asked, stop: CancellationToken) -> Evaluated {
+        let patience = self.setup.settings.timeout;
+        let turn = tokio::select! {
+            turn = timeout(patience, self.turns.acquire()) => turn,
+            () = stop.cancelled() => return lapsed(Lapse::Overtaken),
+        };
+        let Ok(Ok(_turn)) = turn else { return lapsed(Lapse::Busy) };
+        let mark = Mark::of(&self.credential());
+        if let Some(lapse) = self.refusals().standing(&mark, Instant::now()) {
+            tracing::debug!(
+                marker = asked.marker,
+                detail = lapse.detail(),
+                "the evaluator is still logged out"
+            );
+            return lapsed(lapse.clone());
+        }
+        let mut home = match home::Home::new(&self.homes) {
+            Ok(home) => home,
+            Err(error) => return lapsed(self.failed(&format!("its home cannot be made: {error}"))),
+        };
+        let marker = asked.marker.clone();
+        let evaluated = AssertUnwindSafe(self.ask(asked, &mut home, &stop)).catch_unwind().await;
+        let evaluated = match evaluated {
+            Ok(evaluated) => evaluated,
+            Err(_) => {
+                // Its home must not be taken away from under a process that goes on.
+                self.setup.trees.end_marked(&marker, GRACE).await;
+                Evaluated { verdict: Err(Lapse::failed("the evaluation panicked")), usage: None }
+            }
+        };
+        // Some tens of files at most, but of a disk that may be slow.
+        let _ = tokio::task::spawn_blocking(move || drop(home)).await;
+        // A login may have been renewed meanwhile: what counts is what the next one would be asked with.
+        let mark = Mark::of(&self.credential());
+        self.refusals().learn(mark, evaluated.verdict.as_ref().err(), Instant::now());
+        if let Err(lapse) = &evaluated.verdict {
+            tracing::warn!(
+                marker,
+                lapse = lapse.name(),
+                detail = lapse.detail(),
+                "no verdict of the evaluator"
+            );
+        }
+        evaluated
+    }
+
+    fn credential(&self) -> Credential {
+        Credential::find(&self.setup.settings, &environment::own_without(&self.setup.withheld))
+    }
+
+    fn refusals(&self) -> std::sync::MutexGuard<'_, Refusals> {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn ask(&self, asked: Asked, home: &mut home::Home, stop: &CancellationToken) -> Evaluated {
+        let settings = &self.setup.settings;
+        let own = environment::own_without(&self.setup.withheld);
+        let credential = Credential::find(settings, &own);
+        let invocation = ask::invocation(settings, &own, &credential, home, &asked.marker);
+        let invocation = match invocation {
+            Ok(invocation) => invocation,
+            Err(error) => return lapsed(self.failed(&format!("its home cannot be furnished: {error}"))),
+        };
+        if spawn::locate(&invocation, &home.work()).is_err() {
+            return lapsed(Lapse::missing(&invocation.program));
+        }
+        if let Some(how) = credential.missing(settings) {
+            return lapsed(Lapse::logged_out(&how));
+        }
+        let nonce = match random_name() {
+            Ok(nonce) => nonce,
+            Err(error) => return lapsed(self.failed(&error.to_string())),
+        };
+        let transcript = transcript::transcript(&asked.brief, &self.setup.redactor, &nonce);
+        let job = child::Job {
+            invocation: &invocation,
+            folder: &home.work(),
+            marker: &asked.marker,
+            input: prompt::prompt(&transcript, &nonce),
+            time: settings.timeout,
+        };
+        match child::run(job, &self.setup.trees, stop).await {
+            Ok(ran) => self.heard(&ran, asked.capped),
+            Err(why) => lapsed(self.failed(&why)),
+        }
+    }
+
+    fn heard(&self, ran: &child::Ran, capped: bool) -> Evaluated {
+        let settings = &self.setup.settings;
+        let after_ms = u64::try_from(settings.timeout.as_millis()).unwrap_or(u64::MAX);
+        let heard = ask::heard(settings.judge, ran, after_ms);
+        let usage = heard.usage.map(|usage| self.priced(usage, capped));
+        Evaluated { verdict: heard.verdict.map(|v| self.hush(v)).map_err(|l| self.hush_lapse(l)), usage }
+    }
+
+    /// What a model is told may come back.
+    fn hush(&self, verdict: Verdict) -> Verdict {
+        let clean = |message: &str| self.setup.redactor.redact(message).into_owned();
+        match verdict {
+            Verdict::Ok => Verdict::Ok,
+            Verdict::Correction(message) => Verdict::correction(&clean(&message)),
+            Verdict::ThinkDeeper(message) => Verdict::think_deeper(&clean(&message)),
+            Verdict::Escalation(message) => Verdict::escalation(&clean(&message)),
+        }
+    }
+
+    /// CLIs name a key that was refused, or a part of it.
+    fn hush_lapse(&self, lapse: Lapse) -> Lapse {
+        let clean = |text: &str| self.setup.redactor.redact(text).into_owned();
+        match lapse {
+            Lapse::TimedOut { .. } | Lapse::Busy | Lapse::Overtaken => lapse,
+            Lapse::Missing { program } => Lapse::missing(&clean(&program)),
+            Lapse::LoggedOut { why } => Lapse::logged_out(&clean(&why)),
+            Lapse::Limited { why } => Lapse::limited(&clean(&why)),
+            Lapse::Failed { why } => Lapse::failed(&clean(&why)),
+            Lapse::Unparsable { said } => Lapse::unparsable(&clean(&said)),
+        }
+    }
+
+    fn failed(&self, why: &str) -> Lapse {
+        self.hush_lapse(Lapse::failed(why))
+    }
+
+    /// With dollars: those that the CLI names, else by the price of the model, else as caps count what has no price.
+    fn priced(&self, usage: Usage, capped: bool) -> Usage {
+        let usage = usage.sane();
+        if usage.cost_usd > 0.0 {
+            return usage;
+        }
+        let known = self.setup.prices.of(&self.setup.settings.model);
+        let cost = known.or(capped.then_some(DEAREST)).map_or(0.0, |price| price.of(usage));
+        Usage { cost_usd: cost, estimated_usd: cost, ..usage }
+    }
+}
+
+/// Sixteen digits that nobody can know before.
+fn random_name() -> io::Result<String> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| io::Error::other(format!("the system has no random numbers: {error}")))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

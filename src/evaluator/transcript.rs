@@ -1,0 +1,211 @@
+//! What is judged, as text: the task, the last turns, what was whispered before.
+//!
+//! All of it was written by somebody else: by people, by the agent, by the programs and pages it has looked at. So each of
+//! their lines stands behind a mark that herder's own lines do not have, between two fences with a number that nobody could
+//! know when they wrote theirs. What could make a line read as something else (control characters, marks that reorder
+//! text or show nothing) is gone, secrets are blacked out before anything is cut, and every part and the whole are bounded,
+//! the newest turns kept.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::core::cut::{both_ends, one_line};
+use crate::core::time::Timestamp;
+use crate::core::turn::{End, Kind, Step, Turn};
+use crate::outbox::clean::clean;
+use crate::outbox::redact::Redactor;
+
+/// The most bytes of all turns together: about eight thousand tokens, which a judge reads in seconds and for cents.
+pub const TURNS_MAX: usize = 32 * 1024;
+
+/// The most bytes of one turn, so that one that ran a dozen commands leaves room for those before it.
+pub const TURN_MAX: usize = 5 * 1024;
+
+/// The most bytes of the task's text.
+pub const TASK_MAX: usize = 2 * 1024;
+
+/// How many whispers are shown, the last ones: those that the turns could have followed.
+pub const WHISPERS_SHOWN: usize = 6;
+
+/// The most bytes of one of them.
+pub const WHISPER_MAX: usize = 500;
+
+/// The most bytes of what the detector has found.
+const HINT_MAX: usize = 500;
+
+/// Stands before each line that is not herder's own.
+const MARK: &str = "| ";
+
+/// What is to be judged.
+#[derive(Debug, Clone, Default)]
+pub struct Brief {
+    /// What the agent is to do; empty if nobody said.
+    pub task: String,
+    /// Its last turns, oldest first.
+    pub turns: Vec<Arc<Turn>>,
+    /// What was whispered to it before, oldest first, each with what is known of whether it was followed.
+    pub whispers: Vec<String>,
+    /// What herder's own detector has found, if anything.
+    pub finding: Option<String>,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// The text of `brief` between fences with `nonce`.
+#[must_use]
+pub fn transcript(brief: &Brief, redactor: &Redactor, nonce: &str) -> String {
+    let mut text = format!("{}\n", fence(nonce, "BEGIN"));
+    text.push_str("TASK\n");
+    let task = if brief.task.trim().is_empty() { "(none was named)" } else { &brief.task };
+    quote(&mut text, &both_ends(&plain(task, redactor), TASK_MAX));
+    turns(&mut text, brief, redactor);
+    if !brief.whispers.is_empty() {
+        text.push_str("WHISPERED TO IT BEFORE, THE NEWEST LAST\n");
+        let skipped = brief.whispers.len().saturating_sub(WHISPERS_SHOWN);
+        for whisper in brief.whispers.iter().skip(skipped) {
+            quote(&mut text, &one_line(&plain(whisper, redactor), WHISPER_MAX));
+        }
+    }
+    if let Some(finding) = &brief.finding {
+        text.push_str("A SIMPLE COMPARISON OF THE TURNS, WHICH MAY BE WRONG, SAYS\n");
+        quote(&mut text, &one_line(&plain(finding, redactor), HINT_MAX));
+    }
+    let _ = writeln!(text, "{}", fence(nonce, "END"));
+    text
+}
+
+/// The line that the data begins or ends with.
+#[must_use]
+pub fn fence(nonce: &str, word: &str) -> String {
+    format!("===== {word} DATA {nonce} =====")
+}
+
+/// The turns, the newest ones that fit.
+fn turns(text: &mut String, brief: &Brief, redactor: &Redactor) {
+    let count = brief.turns.len();
+    let mut shown = Vec::new();
+    let mut room = TURNS_MAX;
+    for (index, turn) in brief.turns.iter().enumerate().rev() {
+        let before = index.checked_sub(1).and_then(|before| brief.turns.get(before));
+        let mut said = String::new();
+        one_turn(&mut said, (index + 1, count), turn, before.map(Arc::as_ref), redactor);
+        if said.len() > room {
+            break;
+        }
+        room -= said.len();
+        shown.push(said);
+    }
+    let _ = writeln!(text, "THE LAST {} TURNS OF THE AGENT, THE NEWEST LAST", shown.len());
+    text.extend(shown.into_iter().rev());
+    if let Some(last) = brief.turns.last() {
+        let ended = last.at.after(Duration::from_millis(last.took_ms));
+        let _ = writeln!(text, "NOW: {} after the end of the last turn", lasted(brief.now.since(ended)));
+    }
+}
+
+fn one_turn(
+    text: &mut String,
+    (number, of): (usize, usize),
+    turn: &Turn,
+    before: Option<&Turn>,
+    redactor: &Redactor,
+) {
+    let took = lasted(Duration::from_millis(turn.took_ms));
+    let _ = write!(text, "TURN {number} of {of}, took {took}");
+    if let Some(before) = before {
+        let ended = before.at.after(Duration::from_millis(before.took_ms));
+        let _ = write!(text, ", {} after the one before", lasted(turn.at.since(ended)));
+        if before.session != turn.session {
+            text.push_str(", in a new session");
+        }
+        if before.work != turn.work {
+            text.push_str(", of another task");
+        }
+    }
+    text.push('\n');
+    let words = plain(&turn.words, redactor);
+    if !words.trim().is_empty() {
+        text.push_str("it says:\n");
+        quote(text, &words);
+    }
+    let mut left_out = 0_usize;
+    for step in &turn.steps {
+        let mut said = String::new();
+        one_step(&mut said, step, redactor);
+        if text.len() + said.len() > TURN_MAX {
+            left_out += 1;
+        } else {
+            text.push_str(&said);
+        }
+    }
+    let more = left_out.saturating_add(usize::try_from(turn.more).unwrap_or(usize::MAX));
+    if more > 0 {
+        let _ = writeln!(text, "and {more} more tool calls");
+    }
+    if turn.steps.is_empty() {
+        text.push_str("it used no tool\n");
+    }
+}
+
+/// One tool call: what is known of it by herder's own eyes, then the agent's texts.
+fn one_step(text: &mut String, step: &Step, redactor: &Redactor) {
+    let what = match step.kind {
+        Kind::Command => "it runs a command",
+        Kind::Edit => "it edits a file",
+        Kind::Read => "it reads",
+        Kind::Other => "it uses a tool",
+    };
+    let came = match &step.end {
+        None => "its end was not seen",
+        Some(End { ok: true, .. }) => "it went well",
+        Some(End { ok: false, .. }) => "it FAILED",
+    };
+    let _ = writeln!(text, "{what}, {came}:");
+    let tool = one_line(&plain(&step.tool, redactor), 80);
+    quote(text, &format!("{tool}: {}", plain(&step.what, redactor)));
+    let said = step.end.as_ref().map_or(String::new(), |end| plain(&end.said, redactor));
+    if !said.trim().is_empty() {
+        text.push_str("which says:\n");
+        quote(text, &said);
+    }
+}
+
+/// Lines of somebody else, each behind the mark.
+fn quote(text: &mut String, theirs: &str) {
+    for line in theirs.lines() {
+        let _ = writeln!(text, "{MARK}{}", line.trim_end());
+    }
+}
+
+/// A text of somebody else: what it shows and nothing else, without secrets.
+fn plain(theirs: &str, redactor: &Redactor) -> String {
+    let mut seen = clean(theirs);
+    seen.retain(|c| !is_unseen(c));
+    redactor.redact(&seen).into_owned()
+}
+
+/// Characters that show nothing: a model reads them all the same, and a secret could be cut in two by one.
+fn is_unseen(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
+        // Private use, which no font of a judge shows.
+        | '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{ffffd}' | '\u{100000}'..='\u{10fffd}')
+}
+
+/// `3s`, `2m 5s`, `1h 0m`.
+fn lasted(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds}s"),
+        (0, minutes, seconds) => format!("{minutes}m {seconds}s"),
+        (hours, minutes, _) => format!("{hours}h {minutes}m"),
+    }
+}
+
+#[cfg(test)]
+#[path = "transcript_tests.rs"]
+mod tests;

@@ -1,0 +1,21 @@
+//! Where tasks go, in words.
+
+use super::{Message, say};
+use crate::core::id::{AgentName, WorkId};
+
+/// A task goes from somewhere to somewhere.
+pub(super) fn moved<'a>(task: WorkId, from: Option<&'a AgentName>, to: Option<&'a AgentName>) -> Message<'a> {
+    let task = ("task", task.to_string().into());
+    match (from, to) {
+        (Some(from), Some(to)) => say("notice-task-moved", [task, ("from", from.into()), ("to", to.into())]),
+        (Some(from), None) => say("notice-task-moved-from", [task, ("from", from.into())]),
+        (None, Some(to)) => say("notice-task-moved-to", [task, ("to", to.into())]),
+        (None, None) => say("notice-task-moved-to-next", [task]),
+    }
+}
+
+/// A task is done in parts.
+pub(super) fn split<'a>(task: WorkId, parts: &[WorkId]) -> Message<'a> {
+    let parts = parts.iter().map(WorkId::to_string).collect::<Vec<_>>().join(", ");
+    say("notice-task-split", [("task", task.to_string().into()), ("parts", parts.into())])
+}

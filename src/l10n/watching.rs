@@ -1,0 +1,112 @@
+//! What herder says of the evaluator: that a person is called, what they answered, and that nobody could judge.
+
+use super::message::{DETAIL_MAX, Message, WORK_MAX, of, one_line, say, sentence};
+use super::{Locale, Value};
+use crate::core::id::{AgentName, WorkId};
+use crate::core::time::Timestamp;
+use crate::core::verdict::Lapse;
+use crate::core::watch::{Answer, Mark, Why};
+
+/// A call for a person. The words in brackets and those after them are the contract's, so that machines know them again.
+pub(super) fn escalated<'a>(
+    locale: &Locale,
+    agent: &'a AgentName,
+    id: WorkId,
+    (work, why, untold): (&str, &Why, bool),
+    (times, reminder): (u32, u32),
+) -> Message<'a> {
+    let why = match why {
+        Why::Found(finding) => locale.finding(finding),
+        Why::Said(said) => said.clone(),
+        Why::Ended { detail, .. } => capitalised(&locale.detail(detail)),
+    };
+    say(
+        "notice-escalated",
+        [
+            of(agent),
+            ("id", id.to_string().into()),
+            ("work", one_line(work, WORK_MAX).into()),
+            ("why", sentence(locale, &why).into()),
+            ("times", times.into()),
+            ("reminder", reminder.into()),
+            ("told", if untold { "no" } else { "yes" }.into()),
+        ],
+    )
+}
+
+/// Reasons stand after a colon elsewhere; here one is a sentence of its own.
+fn capitalised(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+}
+
+/// What a person answered.
+pub(super) fn answered<'a>(agent: &'a AgentName, id: WorkId, answer: Answer, by: &'a str) -> Message<'a> {
+    let answer = ("answer", answer_key(answer));
+    say("notice-escalation-answered", [of(agent), ("id", id.to_string().into()), answer, ("by", by.into())])
+}
+
+/// A person has seen it.
+pub(super) fn acked<'a>(agent: &'a AgentName, id: WorkId, by: &'a str) -> Message<'a> {
+    say("notice-escalation-acked", [of(agent), ("id", id.to_string().into()), ("by", by.into())])
+}
+
+/// An operator's mark.
+pub(super) fn marked(agent: &AgentName, id: WorkId, mark: Mark) -> Message<'_> {
+    let mark = match mark {
+        Mark::Right => "right",
+        Mark::Wrong => "wrong",
+    };
+    say("notice-whisper-marked", [of(agent), ("id", id.to_string().into()), ("mark", mark.into())])
+}
+
+/// Nobody could judge for so many times.
+pub(super) fn lapsed<'a>(locale: &Locale, agent: &'a AgentName, times: u32, lapse: &Lapse) -> Message<'a> {
+    let why = sentence(locale, &locale.lapse(lapse));
+    say("notice-evaluator-lapsed", [of(agent), ("times", times.into()), ("why", why.into())])
+}
+
+/// A person answers what somebody else has answered before.
+pub(super) fn late<'a>(
+    agent: &'a AgentName,
+    id: WorkId,
+    answer: Answer,
+    by: &'a str,
+    at: Timestamp,
+) -> Message<'a> {
+    let answer = ("answer", answer_key(answer));
+    say(
+        "refusal-escalation-answered",
+        [of(agent), ("id", id.to_string().into()), answer, ("by", by.into()), ("at", at.into())],
+    )
+}
+
+fn answer_key(answer: Answer) -> Value<'static> {
+    Value::from(match answer {
+        Answer::Resume => "resume",
+        Answer::Abort => "abort",
+        Answer::Remove => "remove",
+    })
+}
+
+impl Locale {
+    /// Why nobody could judge, in a few words.
+    #[must_use]
+    pub fn lapse(&self, lapse: &Lapse) -> String {
+        let after = match lapse {
+            Lapse::TimedOut { after_ms } => std::time::Duration::from_millis(*after_ms),
+            Lapse::Busy
+            | Lapse::Missing { .. }
+            | Lapse::LoggedOut { .. }
+            | Lapse::Limited { .. }
+            | Lapse::Failed { .. }
+            | Lapse::Unparsable { .. }
+            | Lapse::Overtaken => std::time::Duration::ZERO,
+        };
+        let detail = one_line(lapse.detail(), DETAIL_MAX);
+        self.text(
+            "lapse",
+            &[("kind", lapse.name().into()), ("detail", detail.into()), ("after", Value::Duration(after))],
+        )
+    }
+}

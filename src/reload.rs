@@ -1,0 +1,204 @@
+//! The configuration of a herder that runs, read again.
+//!
+//! ```text
+//!  SIGHUP ──────────┐                                        ┌─ agents ──► added, edited, cut, removed (supervisor)
+//!  `reload` ────────┴─► one after the other ─► read, checked ┼─ limits ──► what is decided from now on
+//!                                                   │        ├─ access ──► the next line of anybody
+//!                                     mistakes: nothing at all └─ the rest ► named: it waits for the next start
+//! ```
+//!
+//! A file with a mistake changes nothing. One without is taken in step by step, each on disk before the next; a herder that
+//! is killed in between does the rest at its next start, which compares the same file with the same record.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+use tracing::{error, info, warn};
+
+use crate::access::Access;
+use crate::config::{self, Config, Problems};
+use crate::core::id::NetworkName;
+use crate::core::notice::{Notice, Refusal};
+use crate::core::work::Actor;
+use crate::journal::AuditEntry;
+use crate::outbox::{Redactor, Target};
+use crate::supervisor::{Asked, Configured, Fleet};
+
+/// Mistakes that are handed on; the log and `herder check` have all of them.
+const PROBLEMS_MAX: usize = 100;
+
+/// Those of them that a post keeps.
+const POSTED_MAX: usize = 3;
+
+/// Where the configuration comes from.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The file.
+    pub file: PathBuf,
+    /// The data folder, if the command line names one instead of the file.
+    pub data_dir: Option<PathBuf>,
+}
+
+impl Source {
+    /// Reads it for a start.
+    ///
+    /// # Errors
+    /// Every problem of the file at once.
+    pub fn load(&self) -> Result<Config, Problems> {
+        config::load(&self.file).map(|config| self.placed(config))
+    }
+
+    /// Reads it while herder runs.
+    ///
+    /// # Errors
+    /// As [`Source::load`]; a file with nothing in it is a problem here.
+    pub fn load_again(&self) -> Result<Config, Problems> {
+        config::load_again(&self.file).map(|config| self.placed(config))
+    }
+
+    fn placed(&self, mut config: Config) -> Config {
+        if let Some(folder) = &self.data_dir {
+            config.data_dir.clone_from(folder);
+        }
+        config
+    }
+}
+
+/// What a [`Reloader`] is made of.
+#[derive(Debug)]
+pub struct Setup {
+    /// Where the configuration comes from; without it there is nothing to read again.
+    pub source: Option<Source>,
+    /// What herder was started with, as it was read.
+    pub config: Config,
+    /// The agents and the limits.
+    pub fleet: Fleet,
+    /// Who may command: shared with everybody who asks it.
+    pub access: Access,
+    /// Takes secrets out: shared with everybody who speaks.
+    pub redactor: Redactor,
+}
+
+/// Reads the configuration again. Cheap to clone; all clones do it one after the other.
+#[derive(Debug, Clone)]
+pub struct Reloader {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    source: Option<Source>,
+    /// What waits for the next start differs from this.
+    started: Config,
+    /// What was read last without a mistake.
+    read: Mutex<Config>,
+    fleet: Fleet,
+    access: Access,
+    redactor: Redactor,
+}
+
+impl Reloader {
+    /// Nothing is read before it is asked for.
+    #[must_use]
+    pub fn new(setup: Setup) -> Self {
+        let Setup { source, config, fleet, access, redactor } = setup;
+        let inner =
+            Inner { source, started: config.clone(), read: Mutex::new(config), fleet, access, redactor };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Reads the file and takes in what has changed; answers what that was.
+    ///
+    /// # Errors
+    /// If the file has mistakes, herder goes down or has no file: nothing has changed then.
+    pub async fn reload(&self) -> Result<Notice, Refusal> {
+        let inner = &*self.inner;
+        let mut read = inner.read.lock().await;
+        if inner.fleet.is_draining() {
+            return Err(Refusal::GoingDown);
+        }
+        let source = inner.source.clone().ok_or(Refusal::NoConfiguration)?;
+        let file = source.file.display().to_string();
+        let loaded = tokio::task::spawn_blocking(move || source.load_again()).await;
+        let new = match loaded {
+            Ok(Ok(new)) => new,
+            Ok(Err(problems)) => return Err(refused(&problems)),
+            Err(panic) => {
+                error!(%panic, "reading the configuration failed");
+                let problems = vec![format!("{file}: it could not be read; the log has the cause")];
+                return Err(Refusal::NotReloaded { problems, count: 1 });
+            }
+        };
+        for warning in &new.warnings {
+            warn!("{}", warning.sentence(&file));
+        }
+        let sections = read.changed_now(&new);
+        let later = inner.started.changed_later(&new);
+        // Before any agent could say it, or get it.
+        inner.redactor.learn(&new.secrets);
+        inner.fleet.withhold(&new.secret_variables);
+        inner.fleet.set_policy(inner.started.policy_with(&new));
+        inner.access.set(&new.access);
+        let agents = inner.fleet.configure(new.agents.clone()).await?;
+        *read = new;
+        drop(read);
+        let notice = reloaded(agents, sections, later);
+        info!(?notice, "the configuration was read again");
+        Ok(notice)
+    }
+
+    /// Reads it because somebody sent SIGHUP: who hears of that is whoever listens in the control channels, and of mistakes
+    /// in the alerts channels.
+    pub async fn reload_for_signal(&self) {
+        let fleet = &self.inner.fleet;
+        let by = Actor { network: NetworkName::from("herder"), name: "SIGHUP".to_owned(), identity: None };
+        let (place, verb) = ("local".to_owned(), "reload".to_owned());
+        let audit = AuditEntry { by, place, agent: None, verb, text: "SIGHUP".to_owned() };
+        let asked = Asked { audit, answer: None, message: None };
+        if let Err(refusal) = fleet.record(&asked).await {
+            error!(?refusal, "the configuration is not read again: that cannot be recorded");
+            return;
+        }
+        match self.reload().await {
+            Ok(notice) => fleet.announce(notice).await,
+            Err(Refusal::NotReloaded { mut problems, count }) => {
+                problems.truncate(POSTED_MAX);
+                fleet.alert(Notice::NotReloaded { problems, count }).await;
+            }
+            Err(refusal) => warn!(?refusal, "the configuration is not read again"),
+        }
+    }
+
+    /// Reads it for a person; with an answer that is posted, it is owed when this returns.
+    ///
+    /// # Errors
+    /// As [`Reloader::reload`], or if the command cannot be recorded.
+    pub async fn reload_for(&self, asked: &Asked) -> Result<Notice, Refusal> {
+        let fleet = &self.inner.fleet;
+        fleet.record(asked).await?;
+        let notice = self.reload().await?;
+        fleet.owe_answer(asked, &Target::Control, &notice).await?;
+        Ok(notice)
+    }
+}
+
+fn sentences(problems: &Problems) -> Vec<String> {
+    problems.list.iter().map(|problem| problem.sentence(&problems.file)).collect()
+}
+
+/// The file has mistakes: all go to the log, some to whoever asked.
+fn refused(problems: &Problems) -> Refusal {
+    let mut sentences = sentences(problems);
+    error!("the configuration is not taken in, and nothing has changed:\n{}", sentences.join("\n"));
+    let count = u32::try_from(sentences.len()).unwrap_or(u32::MAX);
+    sentences.truncate(PROBLEMS_MAX);
+    Refusal::NotReloaded { problems: sentences, count }
+}
+
+fn reloaded(agents: Configured, sections: Vec<&'static str>, later: Vec<&'static str>) -> Notice {
+    let Configured { added, changed, restarted, removed, replaced, stayed, failed } = agents;
+    let names = |names: Vec<&'static str>| names.into_iter().map(str::to_owned).collect();
+    let (sections, later) = (names(sections), names(later));
+    Notice::Reloaded { added, changed, restarted, removed, replaced, stayed, failed, sections, later }
+}

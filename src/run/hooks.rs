@@ -1,0 +1,85 @@
+//! Programs outside: one task per endpoint that is told of events, and the dead man's switch.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use tracing::error;
+
+use super::keep_up;
+use crate::config::{Config, DeadMan, Webhook};
+use crate::core::id::NetworkName;
+use crate::journal::Journal;
+use crate::outbox::{Markup, NetworkQueue, Redactor};
+use crate::supervisor::{Fleet, Listener};
+use crate::webhook::{self, Client, Format};
+
+/// What all of them need.
+#[derive(Debug, Clone)]
+pub(super) struct Around {
+    pub(super) fleet: Fleet,
+    pub(super) journal: Journal,
+    pub(super) redactor: Redactor,
+    /// Cancelled when herder ends.
+    pub(super) speaking: CancellationToken,
+}
+
+/// All endpoints, and how what they are told is marked up.
+pub(super) fn all(config: &Config) -> impl Iterator<Item = (NetworkName, Markup)> {
+    config.webhooks.iter().map(|webhook| {
+        let markup = match webhook.format {
+            Format::Json | Format::Slack => Markup::Plain,
+            Format::Discord => Markup::Discord,
+        };
+        (webhook.name.clone(), markup)
+    })
+}
+
+/// Of what each of them is told.
+pub(super) fn listeners(config: &Config) -> Vec<Listener> {
+    let listener =
+        |webhook: &Webhook| Listener { name: webhook.name.clone(), events: webhook.events.clone() };
+    config.webhooks.iter().map(listener).collect()
+}
+
+/// Tells an endpoint what it is owed, until herder ends.
+pub(super) async fn keep(settings: Webhook, queue: Arc<NetworkQueue>, around: Around) {
+    let client = match Client::new(settings.allow_private, webhook::TIMEOUT) {
+        Ok(client) => client,
+        Err(reason) => {
+            error!(endpoint = %settings.name, %reason, "a webhook cannot be used; its events are kept");
+            return;
+        }
+    };
+    let ports = webhook::Ports {
+        settings,
+        queue,
+        client,
+        journal: around.journal.id().to_owned(),
+        fleet: around.fleet,
+        redactor: around.redactor,
+    };
+    let (ended, shutdown) = (around.speaking.clone(), around.speaking);
+    let told = keep_up("webhook", move || webhook::run(ports.clone(), shutdown.clone()));
+    // A task that ended because herder does has nothing left to do; one that panicked waits to be started again.
+    tokio::select! {
+        biased;
+        () = told => {}
+        () = ended.cancelled() => {}
+    }
+}
+
+/// Asks for the page of the dead man's switch, until dropped.
+pub(super) async fn watch(settings: DeadMan, networks: Vec<NetworkName>, around: Around) {
+    let client = match Client::new(settings.allow_private, webhook::TIMEOUT) {
+        Ok(client) => client,
+        Err(reason) => {
+            error!(%reason, "the dead man's switch cannot be used");
+            return;
+        }
+    };
+    let make = || {
+        let (journal, fleet) = (around.journal.clone(), around.fleet.clone());
+        webhook::watch(settings.clone(), client.clone(), journal, fleet, networks.clone())
+    };
+    keep_up("dead man's switch", make).await;
+}

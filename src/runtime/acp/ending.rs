@@ -1,0 +1,114 @@
+//! How a turn ended, and with it the session.
+
+use serde_json::json;
+
+use super::classify::Failure;
+use super::{Acp, Asked, DETAIL_MAX, wire};
+use crate::core::detail::{Detail, Own};
+use crate::core::outcome::{Category, Outcome};
+use crate::runtime::protocol::Happening;
+use crate::runtime::text::{LINE_MAX, one_line};
+
+impl Acp {
+    /// The turn is over.
+    pub(super) fn stopped(&mut self, answer: &wire::Answer<'_>, happened: &mut Vec<Happening>) {
+        self.turns += 1;
+        let quota = answer.meta.0.as_ref().and_then(|meta| meta.quota.0.as_ref());
+        let tokens = answer.usage.0.as_ref().or_else(|| quota.and_then(|quota| quota.token_count.0.as_ref()));
+        if let Some(tokens) = tokens {
+            let (input, output) = (tokens.input_tokens.count(), tokens.output_tokens.count());
+            // Where the sum says so, those from the cache are not among those sent.
+            let input = input.max(tokens.total_tokens.count().saturating_sub(output));
+            // Of this turn, as far as the agent counts (see `Quirks::counts_last_call`): one that was cut short came before it.
+            self.usage.input_tokens = self.usage.input_tokens.saturating_add(input);
+            self.usage.cached_tokens =
+                self.usage.cached_tokens.saturating_add(tokens.cached_read_tokens.count());
+            self.usage.output_tokens = self.usage.output_tokens.saturating_add(output);
+        }
+        if let Some(model) = quota.and_then(|quota| quota.model_usage.0.first()) {
+            self.model = one_line(model.model.text_or_empty(), LINE_MAX);
+        }
+        self.progress(happened);
+        if self.broken && self.quirks.fails_as_words {
+            let said = std::mem::take(&mut self.words);
+            self.failed(&Failure::said(&said), happened);
+            return;
+        }
+        self.flush(happened);
+        if self.result.is_some() {
+            return;
+        }
+        let reason = answer.stop_reason.text_or_empty();
+        // Some call a cancelled turn an ordinary end: whether it was done is for the next turn to say.
+        if self.telling.was_cut() && !self.cancelled && matches!(reason, "cancelled" | "end_turn") {
+            return self.go_on(happened);
+        }
+        let cancelled = self.cancelled && self.quirks.cancelled_as_success;
+        // It has got what the turn began with; what came too late for it waits for the next session.
+        self.telling.arrived(happened);
+        let nothing = quota.and_then(|quota| quota.token_count.0.as_ref()).is_some_and(|tokens| {
+            (tokens.input_tokens.integer(), tokens.output_tokens.integer()) == (Some(0), Some(0))
+        });
+        let outcome = match reason {
+            "end_turn" if nothing && self.quirks.uncounted_as_success && !self.cancelled => {
+                Outcome::new(Category::Transient, Own::AnswerBrokenOff)
+            }
+            "end_turn" if !cancelled => {
+                Outcome { text: self.last_words.clone(), ..Outcome::new(Category::Success, "") }
+            }
+            "end_turn" | "cancelled" => Outcome::new(Category::Transient, Own::TurnCancelled),
+            "max_tokens" => Outcome::new(Category::Transient, Own::AnswerTooLong),
+            "max_turn_requests" => Outcome::new(Category::MaxTurns, Own::AgentsTurnLimit),
+            "refusal" => Outcome::new(Category::Permanent, Own::ModelRefused),
+            other => Outcome::failed(None, Own::TurnEndedAs { status: one_line(other, 100) }),
+        };
+        self.end(outcome, happened);
+    }
+
+    /// The turn was cut short: the next one begins with what it was cut short for.
+    pub(super) fn go_on(&mut self, happened: &mut Vec<Happening>) {
+        self.flush(happened);
+        self.in_a_row = 0;
+        let Some(session) = self.session.clone() else { return };
+        let prompt = json!([{ "type": "text", "text": self.telling.prompt() }]);
+        let parameters = json!({ "sessionId": session, "prompt": prompt });
+        happened.push(Happening::TurnCut);
+        happened.push(Happening::Reply(self.requests.ask(Asked::Prompt, "session/prompt", &parameters)));
+    }
+
+    /// What no row of the table knows is transient, and shown whole, so that somebody can add the row.
+    pub(super) fn failed(&mut self, failure: &Failure, happened: &mut Vec<Happening>) {
+        // Some say the error as the agent's words, too.
+        if !self.words.trim().is_empty() && failure.text.contains(self.words.trim()) {
+            self.words.clear();
+        }
+        self.flush(happened);
+        let outcome = outcome_of(failure);
+        self.end(outcome, happened);
+    }
+
+    pub(super) fn give_up(
+        &mut self,
+        category: Category,
+        detail: impl Into<Detail>,
+        happened: &mut Vec<Happening>,
+    ) {
+        self.end(Outcome::new(category, detail), happened);
+    }
+
+    fn end(&mut self, outcome: Outcome, happened: &mut Vec<Happening>) {
+        self.result = Some(outcome);
+        happened.push(Happening::TurnEnded);
+    }
+}
+
+pub(super) fn outcome_of(failure: &Failure) -> Outcome {
+    let known = failure.category();
+    let code = if known.is_none() && !failure.code.is_empty() {
+        format!(" (code {})", failure.code)
+    } else {
+        String::new()
+    };
+    let detail = one_line(&format!("{}{code}", failure.text), DETAIL_MAX);
+    Outcome::failed(known, detail)
+}

@@ -1,0 +1,168 @@
+//! Requests for permission over standard input and output (`--permission-prompt-tool stdio`).
+//!
+//! The CLI asks where its mode and the user's own rules do not let a call pass. So that what is always asked is asked whatever
+//! those say, herder is told of calls beforehand (a hook `PreToolUse`, over the same lines), and has the CLI ask then.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::wire;
+use crate::core::ask::AskKey;
+use crate::core::danger::AskPattern;
+use crate::core::spec::{AgentSpec, Permissions};
+use crate::runtime::Launch;
+use crate::runtime::approval::{self, Cover, Request as _, Requests, Wish, is_plain_file_below};
+use crate::runtime::protocol::Happening;
+use crate::runtime::text::one_line;
+use crate::tools::SERVER;
+
+/// Tools that change files, and the argument that names which.
+const FILE_TOOLS: [(&str, &str); 4] = [
+    ("Edit", "file_path"),
+    ("MultiEdit", "file_path"),
+    ("Write", "file_path"),
+    ("NotebookEdit", "notebook_path"),
+];
+
+/// What the model is told of a no.
+const DENIED: &str = "The operator denied this. Do not try to do the same in another way; go on without it, or say what you need.";
+
+/// The tools whose calls herder is told of: the shell, and those of MCP servers.
+pub(super) const WATCHED: &str = "^(Bash|mcp__.*)$";
+
+/// What begins commands that may be of those that are always asked, should the CLI not tell of them.
+const ASKED: [&str; 14] = [
+    "git push", "rm", "sudo", "doas", "su", "sh", "bash", "zsh", "dash", "xargs", "psql", "mysql", "mariadb",
+    "sqlite3",
+];
+
+/// Rules by which the CLI asks even where its mode or the user's own settings would let a command pass. Where everything is
+/// allowed each command is asked about, and answered here unless it is one of those; elsewhere a person would have to answer.
+pub(super) fn rules(permissions: Permissions) -> Vec<String> {
+    match permissions {
+        Permissions::Full => vec!["Bash".to_owned()],
+        Permissions::WorkspaceWrite | Permissions::ReadOnly => {
+            ASKED.iter().map(|command| format!("Bash({command}:*)")).collect()
+        }
+    }
+}
+
+/// A request that waits.
+#[derive(Debug)]
+struct Request {
+    id: String,
+    input: Value,
+}
+
+impl approval::Request for Request {
+    fn answer(self, allow: bool) -> Vec<u8> {
+        let answer = if allow { allowed(self.input) } else { denied() };
+        wire::permission_line(&self.id, &answer)
+    }
+}
+
+/// See the module's text.
+#[derive(Debug)]
+pub(super) struct Asking {
+    spec: Arc<AgentSpec>,
+    always_ask: Vec<AskPattern>,
+    requests: Requests<Request>,
+}
+
+impl Asking {
+    pub(super) fn of(launch: &Launch) -> Self {
+        let always_ask = launch.always_ask.clone();
+        Self { spec: Arc::clone(&launch.spec), requests: Requests::new(always_ask.clone()), always_ask }
+    }
+
+    /// A request of the CLI's.
+    pub(super) fn request(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
+        let Some(id) = line.request_id.text() else {
+            happened.push(Happening::Malformed);
+            return;
+        };
+        let nothing = wire::Request::default();
+        let request = line.request.0.as_ref().unwrap_or(&nothing);
+        let kind = request.subtype.text_or_empty();
+        if kind == "hook_callback" {
+            let answer = told(request.input.as_ref().unwrap_or(&Value::Null), &self.always_ask);
+            happened.push(Happening::Reply(wire::permission_line(id, &answer)));
+            return;
+        }
+        if kind != "can_use_tool" {
+            let kind = one_line(kind, 100);
+            happened.push(Happening::Note(format!("claude asked for {kind}, which is not offered")));
+            happened.push(Happening::Reply(wire::not_offered_line(id, &kind)));
+            return;
+        }
+        let tool = one_line(request.tool_name.text_or_empty(), 100);
+        let input = request.input.clone().unwrap_or_else(|| json!({}));
+        let wish = wish(&tool, &input);
+        let covered = covers(self.spec.permissions, &self.spec.workspace, &tool, &input);
+        let cover = if covered { Cover::Usually } else { Cover::No };
+        self.requests.decide(Request { id: id.to_owned(), input }, wish, cover, happened);
+    }
+
+    /// The CLI does not wait any more.
+    pub(super) fn withdrawn(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
+        let id = line.request_id.text_or_empty();
+        self.requests.withdraw(|request| request.id == id, happened);
+    }
+
+    pub(super) fn answer(&mut self, key: AskKey, allow: bool) -> Option<Vec<u8>> {
+        Some(self.requests.take(key)?.answer(allow))
+    }
+}
+
+/// The answer to being told of a call: it is asked about if it is one that always is; else the CLI's own rules decide.
+fn told(call: &Value, always_ask: &[AskPattern]) -> Value {
+    let tool = one_line(call["tool_name"].as_str().unwrap_or_default(), 100);
+    let herders = tool.strip_prefix("mcp__").and_then(|rest| rest.strip_prefix(SERVER));
+    if herders.is_some_and(|rest| rest.starts_with("__"))
+        || !wish(&tool, &call["tool_input"]).is_dangerous(always_ask)
+    {
+        return json!({});
+    }
+    json!({ "hookSpecificOutput": {
+        "hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": "always asked",
+    } })
+}
+
+fn allowed(input: Value) -> Value {
+    json!({ "behavior": "allow", "updatedInput": input })
+}
+
+fn denied() -> Value {
+    json!({ "behavior": "deny", "message": DENIED, "interrupt": false })
+}
+
+fn file_of<'a>(tool: &str, input: &'a Value) -> Option<&'a str> {
+    let (_, argument) = FILE_TOOLS.iter().find(|(name, _)| *name == tool)?;
+    input[*argument].as_str()
+}
+
+/// What is asked for, in the words that count: a shell's command as it is, else the file and all arguments.
+fn wish(tool: &str, input: &Value) -> Wish {
+    let file_tool = FILE_TOOLS.iter().any(|(name, _)| *name == tool);
+    let command = match input["command"].as_str() {
+        Some(command) if tool == "Bash" => command.to_owned(),
+        Some(_) | None => match file_of(tool, input) {
+            Some(path) => format!("{path}\n{input}"),
+            None => input.to_string(),
+        },
+    };
+    Wish { tool: tool.to_owned(), command, shell: !file_tool, vague: false }
+}
+
+/// Whether that much may be done without asking.
+fn covers(permissions: Permissions, workspace: &Path, tool: &str, input: &Value) -> bool {
+    match permissions {
+        Permissions::Full => true,
+        Permissions::WorkspaceWrite => {
+            file_of(tool, input).is_some_and(|path| is_plain_file_below(path, workspace))
+        }
+        Permissions::ReadOnly => false,
+    }
+}

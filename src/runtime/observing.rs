@@ -1,0 +1,256 @@
+//! What is seen of a session while it runs, cut into turns for the evaluator.
+//!
+//! The runtimes end their turns in different places: one after every answer of its model, another only when it waits for a
+//! person again. Here a turn is one answer of the model with the tool calls it made, whichever runtime it is: it is over
+//! once its calls have ended and the agent speaks or acts again.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::core::cut::both_ends;
+use crate::core::id::SessionId;
+use crate::core::time::Timestamp;
+use crate::core::turn::{End, Kind, SAID_MAX, STEPS_MAX, Step, Turn, WHAT_MAX, WORDS_MAX};
+
+/// Answers that follow each other faster than this are taken together: no model is that quick, and every turn is an event.
+const PACE: Duration = Duration::from_millis(10);
+
+/// A tool call as its beginning tells of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// What it does to the world.
+    pub kind: Kind,
+    /// What exactly, at most [`WHAT_MAX`] bytes.
+    pub what: String,
+    /// A digest of all its arguments.
+    pub digest: u64,
+}
+
+impl Call {
+    /// A call that does `what`; `whole` is all that was asked for.
+    #[must_use]
+    pub fn new(kind: Kind, what: &str, whole: &[u8]) -> Self {
+        Self { kind, what: both_ends(what.trim(), WHAT_MAX), digest: digest(whole) }
+    }
+}
+
+/// The end of a call that said `said`.
+#[must_use]
+pub fn end(ok: bool, said: &str) -> End {
+    End { ok, said: both_ends(said.trim(), SAID_MAX), digest: digest(said.as_bytes()) }
+}
+
+/// Half of what tells two texts apart for good is enough among the few of one agent.
+fn digest(bytes: &[u8]) -> u64 {
+    let whole = ring::digest::digest(&ring::digest::SHA256, bytes);
+    whole.as_ref().iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+}
+
+/// Gathers the turn that goes on.
+#[derive(Debug, Default)]
+pub(super) struct Observer {
+    open: Option<Open>,
+    /// Whether there was any turn.
+    seen: bool,
+}
+
+#[derive(Debug)]
+struct Open {
+    at: Timestamp,
+    began: Instant,
+    words: String,
+    /// With the runtime's ids of the calls.
+    steps: Vec<(String, Step)>,
+    /// Ids of calls beyond those that are kept, and not over.
+    beyond: Vec<String>,
+    more: u32,
+}
+
+/// What the observer is told with everything: the two clocks, read at the edge.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) at: Timestamp,
+    pub(super) now: Instant,
+}
+
+impl Observer {
+    /// The agent says something. Gives the turn before, if it is over by that.
+    pub(super) fn words(&mut self, text: &str, moment: Moment, session: SessionId) -> Option<Turn> {
+        let over = self.begin(moment, session);
+        if let Some(open) = &mut self.open {
+            if !open.words.is_empty() {
+                open.words.push('\n');
+            }
+            open.words.push_str(text.trim());
+            // Bounded while it grows, so that a flood of words is never held.
+            if open.words.len() > 2 * WORDS_MAX {
+                open.words = both_ends(&open.words, WORDS_MAX);
+            }
+        }
+        over
+    }
+
+    /// A call begins. Gives the turn before, if it is over by that.
+    pub(super) fn started(
+        &mut self,
+        id: &str,
+        tool: &str,
+        call: Call,
+        moment: Moment,
+        session: SessionId,
+    ) -> Option<Turn> {
+        let over = self.begin(moment, session);
+        if let Some(open) = &mut self.open {
+            if open.steps.len() < STEPS_MAX {
+                let Call { kind, what, digest } = call;
+                open.steps
+                    .push((id.to_owned(), Step { tool: tool.to_owned(), kind, what, digest, end: None }));
+            } else {
+                open.more = open.more.saturating_add(1);
+                if open.beyond.len() < STEPS_MAX {
+                    open.beyond.push(id.to_owned());
+                }
+            }
+        }
+        over
+    }
+
+    /// More is known of a call that began.
+    pub(super) fn described(&mut self, id: &str, call: Call) {
+        let steps = self.open.as_mut().map(|open| open.steps.iter_mut()).into_iter().flatten();
+        if let Some((_, step)) = steps.rev().find(|(of, step)| of == id && step.end.is_none()) {
+            (step.kind, step.what, step.digest) = (call.kind, call.what, call.digest);
+        }
+    }
+
+    /// A call ends.
+    pub(super) fn ended(&mut self, id: &str, end: End) {
+        let Some(open) = &mut self.open else { return };
+        open.beyond.retain(|of| of != id);
+        if let Some((_, step)) = open.steps.iter_mut().find(|(of, step)| of == id && step.end.is_none()) {
+            step.end = Some(end);
+        }
+    }
+
+    /// Nothing follows in this turn.
+    pub(super) fn close(&mut self, now: Instant, session: SessionId) -> Option<Turn> {
+        let open = self.open.take()?;
+        self.seen = true;
+        Some(Turn {
+            session,
+            work: None,
+            at: open.at,
+            took_ms: u64::try_from(now.saturating_duration_since(open.began).as_millis()).unwrap_or(u64::MAX),
+            words: both_ends(&open.words, WORDS_MAX),
+            steps: open.steps.into_iter().map(|(_, step)| step).collect(),
+            more: open.more,
+        })
+    }
+
+    /// The session is over, and said `text` as a whole: that is the turn of a program that tells of no other.
+    pub(super) fn finish(
+        &mut self,
+        text: Option<&str>,
+        began: Moment,
+        now: Instant,
+        session: SessionId,
+    ) -> Option<Turn> {
+        if self.open.is_none() && !self.seen {
+            self.words(text.filter(|text| !text.trim().is_empty())?, began, session);
+        }
+        self.close(now, session)
+    }
+
+    fn begin(&mut self, moment: Moment, session: SessionId) -> Option<Turn> {
+        let answered = self.open.as_ref().is_some_and(|open| open.is_answered(moment.now));
+        let over = if answered { self.close(moment.now, session) } else { None };
+        self.open.get_or_insert_with(|| Open {
+            at: moment.at,
+            began: moment.now,
+            words: String::new(),
+            steps: Vec::new(),
+            beyond: Vec::new(),
+            more: 0,
+        });
+        over
+    }
+}
+
+impl Open {
+    fn is_answered(&self, now: Instant) -> bool {
+        let over = !self.steps.is_empty() && self.beyond.is_empty();
+        over && self.steps.iter().all(|(_, step)| step.end.is_some())
+            && now.saturating_duration_since(self.began) >= PACE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SESSION: SessionId = SessionId(3);
+
+    fn moment(base: Instant, ms: u64) -> Moment {
+        Moment {
+            at: Timestamp::from_millis(i64::try_from(ms).expect("small")),
+            now: base + Duration::from_millis(ms),
+        }
+    }
+
+    fn bash(command: &str) -> Call {
+        Call::new(Kind::Command, command, command.as_bytes())
+    }
+
+    #[test]
+    fn a_turn_is_over_when_its_calls_are_and_the_agent_goes_on() {
+        let base = Instant::now();
+        let mut seen = Observer::default();
+        assert_eq!(seen.words("I will test it.", moment(base, 0), SESSION), None);
+        assert_eq!(seen.started("a", "Bash", bash("cargo test"), moment(base, 20), SESSION), None);
+        assert_eq!(seen.started("b", "Bash", bash("cargo doc"), moment(base, 40), SESSION), None);
+        seen.ended("a", end(false, "1 failed"));
+        assert_eq!(seen.words("While it builds …", moment(base, 60), SESSION), None, "a call is open");
+        seen.ended("b", end(true, "ok"));
+        let over = seen.words("Fixing it.", moment(base, 80), SESSION).expect("the next answer");
+        assert_eq!(over.words, "I will test it.\nWhile it builds …");
+        let whats: Vec<_> = over.steps.iter().map(|step| (step.what.as_str(), step.end.is_some())).collect();
+        assert_eq!(whats, [("cargo test", true), ("cargo doc", true)]);
+        assert_eq!((over.took_ms, over.session), (80, SESSION));
+        let last = seen.finish(Some("Fixing it."), moment(base, 0), base + Duration::from_secs(1), SESSION);
+        assert_eq!(last.map(|turn| (turn.words, turn.took_ms)), Some(("Fixing it.".to_owned(), 920)));
+        assert_eq!(seen.finish(Some("Fixing it."), moment(base, 0), base, SESSION), None, "said before");
+    }
+
+    #[test]
+    fn a_program_that_tells_of_no_turn_had_one() {
+        let base = Instant::now();
+        let mut seen = Observer::default();
+        let turn = seen.finish(Some("41 beans"), moment(base, 5), base + Duration::from_millis(105), SESSION);
+        let turn = turn.expect("it said something");
+        assert_eq!((turn.words.as_str(), turn.at.as_millis(), turn.took_ms), ("41 beans", 5, 100));
+        assert_eq!(Observer::default().finish(Some(" \n"), moment(base, 0), base, SESSION), None);
+    }
+
+    #[test]
+    fn a_flood_is_bounded_and_counted() {
+        let base = Instant::now();
+        let mut seen = Observer::default();
+        for n in 0..1_000 {
+            seen.words(&"word ".repeat(100), moment(base, 0), SESSION);
+            seen.started(&n.to_string(), "Bash", bash(&"x".repeat(5_000)), moment(base, 0), SESSION);
+        }
+        let turn = seen.close(base, SESSION).expect("a turn");
+        assert!(turn.words.len() <= WORDS_MAX && turn.steps.iter().all(|step| step.what.len() <= WHAT_MAX));
+        assert_eq!((turn.steps.len(), turn.more), (STEPS_MAX, 1_000 - 12));
+    }
+
+    #[test]
+    fn long_texts_are_the_same_only_as_a_whole() {
+        let long = |middle: &str| format!("{}{middle}{}", "a".repeat(4_000), "b".repeat(4_000));
+        let (one, other) = (end(true, &long("1")), end(true, &long("2")));
+        assert_eq!(one.said, other.said, "the excerpts do not show it");
+        assert_ne!(one.digest, other.digest);
+        assert_eq!(one, end(true, &long("1")));
+    }
+}

@@ -1,0 +1,254 @@
+//! A look at the workspace before a session: whether it can be worked in, and how it stands.
+//!
+//! What lies in it may be hostile, its `.git` included: `git` is asked in a way in which nothing of the repository's own is
+//! run. No hook, no monitor, no filter of its attributes, no program of a remote, no submodule; no question, no lock, no
+//! configuration but the repository's, of which what could run something is taken back. It has a few seconds.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{Access, Mode, OFlags, access, open};
+use rustix::io::Errno;
+use tokio::io::AsyncReadExt as _;
+use tokio::time::{Instant, timeout_at};
+
+use super::process::{Tree, spawn};
+use super::protocol::Invocation;
+use super::{Launch, ProcessTrees, environment};
+use crate::core::detail::{Detail, Own};
+use crate::core::spec::Permissions;
+use crate::core::workspace::{Unfinished, Workspace};
+
+/// What `git` gets for all that it is asked: far below the time after which a driver counts as hung.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// What is read of an answer: the names of some ten thousand files.
+const ANSWER_MAX: u64 = 2 * 1024 * 1024;
+
+/// Between SIGTERM and SIGKILL: nothing of it is worth waiting for.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// Parts of a name in the configuration that has a program run when a file is looked at.
+const FILTERS: &str = r"^filter\..*\.(clean|smudge|process|required)$";
+
+/// What is set for it, whatever the repository says.
+const SETTINGS: [(&str, &str); 6] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.untrackedCache", "false"),
+    ("core.pager", "cat"),
+    ("protocol.allow", "never"),
+    ("gc.auto", "0"),
+];
+
+/// What lies in the folder of a repository while something is under way.
+const UNDER_WAY: [(&str, Unfinished); 6] = [
+    ("rebase-merge", Unfinished::Rebase),
+    ("rebase-apply", Unfinished::Rebase),
+    ("MERGE_HEAD", Unfinished::Merge),
+    ("CHERRY_PICK_HEAD", Unfinished::CherryPick),
+    ("REVERT_HEAD", Unfinished::Revert),
+    ("BISECT_LOG", Unfinished::Bisect),
+];
+
+/// Looks whether the session can work there at all, and, where `launch` wants it, how things stand. `None`: it is no
+/// repository, or `git` cannot say.
+///
+/// # Errors
+/// Why no session can work there.
+pub(super) async fn look(launch: &Launch, trees: &ProcessTrees) -> Result<Option<Workspace>, Detail> {
+    let workspace = launch.spec.workspace.as_path();
+    usable(workspace, launch.spec.permissions)?;
+    if !launch.look || !workspace.ancestors().any(|folder| folder.join(".git").exists()) {
+        return Ok(None);
+    }
+    let path = launch.environment.get("PATH").cloned();
+    // One of its own: the session's is not begun yet.
+    let marker = format!("{}/look", launch.marker);
+    let git = Git { workspace, trees, path, until: Instant::now() + PATIENCE, marker };
+    Ok(git.look().await.map(Workspace::bounded))
+}
+
+/// Whether it is there, and can be written to if the agent may write.
+fn usable(workspace: &Path, permissions: Permissions) -> Result<(), Detail> {
+    let path = || workspace.display().to_string();
+    match std::fs::metadata(workspace) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return Err(Own::WorkspaceNoFolder { path: path() }.into()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Own::WorkspaceMissing { path: path() }.into());
+        }
+        Err(error) => return Err(Own::WorkspaceLocked { path: path() }.with(error.to_string())),
+    }
+    let needed = match permissions {
+        Permissions::ReadOnly => return Ok(()),
+        Permissions::WorkspaceWrite | Permissions::Full => Access::WRITE_OK | Access::EXEC_OK,
+    };
+    access(workspace, needed).and_then(|()| probe(workspace)).map_err(|reason| {
+        let said = std::io::Error::from(reason).to_string();
+        Own::WorkspaceLocked { path: path() }.with(said)
+    })
+}
+
+/// Makes a file without a name, which is gone when it is closed: rights alone say nothing of a full disk.
+fn probe(workspace: &Path) -> Result<(), Errno> {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    match open(workspace, flags, Mode::RUSR | Mode::WUSR) {
+        // Not every file system has such files.
+        Ok(_) | Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => Ok(()),
+        Err(reason) => Err(reason),
+    }
+}
+
+/// A `git` that runs nothing.
+struct Git<'a> {
+    workspace: &'a Path,
+    trees: &'a ProcessTrees,
+    path: Option<String>,
+    until: Instant,
+    marker: String,
+}
+
+impl Git<'_> {
+    async fn look(&self) -> Option<Workspace> {
+        let filters = self.ask(&["config", "--null", "--name-only", "--get-regexp", FILTERS], &[]).await?;
+        let filters: Vec<&str> = filters.split('\0').filter(|name| !name.is_empty()).collect();
+        let folder = self.ask(&["rev-parse", "--absolute-git-dir"], &[]).await?;
+        let folder = PathBuf::from(folder.trim_end_matches('\n'));
+        let words = [
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "-z",
+            "--untracked-files=normal",
+            "--ignore-submodules=all",
+        ];
+        let status = self.ask(&words, &filters).await?;
+        let unfinished = UNDER_WAY.iter().find(|(name, _)| folder.join(name).exists());
+        Some(Workspace { unfinished: unfinished.map(|(_, unfinished)| *unfinished), ..read(&status) })
+    }
+
+    /// The answer to one question, as far as it is one: `None` where it cannot be asked or does not answer in time.
+    async fn ask(&self, words: &[&str], filters: &[&str]) -> Option<String> {
+        let invocation = Invocation {
+            program: "git".to_owned(),
+            arguments: words.iter().map(|word| (*word).to_owned()).collect(),
+            environment: self.environment(filters),
+        };
+        let mut owned = spawn::spawn(self.trees, &invocation, self.workspace, &self.marker)
+            .inspect_err(|reason| tracing::debug!(%reason, "git cannot be asked"))
+            .ok()?;
+        drop(owned.child.stdin.take());
+        drop(owned.child.stderr.take());
+        let (mut said, mut whole) = (Vec::new(), false);
+        if let Some(stdout) = owned.child.stdout.take() {
+            let mut stdout = stdout.take(ANSWER_MAX);
+            whole = matches!(timeout_at(self.until, stdout.read_to_end(&mut said)).await, Ok(Ok(_)));
+        }
+        let left = if whole { timeout_at(self.until, owned.wait()).await.ok() } else { None };
+        if left.is_none() {
+            let tree = Tree {
+                root: Some(owned.identity),
+                marker: self.marker.clone(),
+                workspace: self.workspace.to_owned(),
+            };
+            self.trees.end(&tree, GRACE).await;
+            tracing::debug!(workspace = %self.workspace.display(), "git was not done in time");
+            return None;
+        }
+        // 1: nothing of the kind is configured.
+        let code = left.and_then(Result::ok).and_then(|status| status.code());
+        (code == Some(0) || (code == Some(1) && words.first() == Some(&"config")))
+            .then(|| String::from_utf8_lossy(&said).into_owned())
+    }
+
+    fn environment(&self, filters: &[&str]) -> BTreeMap<String, String> {
+        let mut environment: BTreeMap<String, String> = [
+            ("HOME", "/nonexistent"),
+            ("LC_ALL", "C"),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_NO_LAZY_FETCH", "1"),
+            ("GIT_NO_REPLACE_OBJECTS", "1"),
+            ("GIT_ALLOW_PROTOCOL", "none"),
+            ("GIT_PAGER", "cat"),
+            (environment::MARKER, &self.marker),
+        ]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+        if let Some(path) = &self.path {
+            environment.insert("PATH".to_owned(), path.clone());
+        }
+        let taken_back = filters.iter().map(|name| {
+            // A filter that is required and is none would be an error.
+            (*name, if name.ends_with(".required") { "false" } else { "" })
+        });
+        let mut count = 0_usize;
+        for (name, value) in SETTINGS.into_iter().chain(taken_back) {
+            environment.insert(format!("GIT_CONFIG_KEY_{count}"), name.to_owned());
+            environment.insert(format!("GIT_CONFIG_VALUE_{count}"), value.to_owned());
+            count += 1;
+        }
+        environment.insert("GIT_CONFIG_COUNT".to_owned(), count.to_string());
+        environment
+    }
+}
+
+/// What `git status --porcelain=v2 --branch -z` says.
+fn read(status: &str) -> Workspace {
+    let mut seen = Workspace { branch: None, changed: 0, unfinished: None };
+    let mut pieces = status.split('\0');
+    while let Some(piece) = pieces.next() {
+        match piece.split_once(' ') {
+            Some(("#", header)) => {
+                let branch = header.strip_prefix("branch.head ").filter(|branch| *branch != "(detached)");
+                if let Some(branch) = branch {
+                    seen.branch = Some(branch.to_owned());
+                }
+            }
+            // Renamed: where it was before is a piece of its own.
+            Some(("2", _)) => {
+                seen.changed = seen.changed.saturating_add(1);
+                pieces.next();
+            }
+            Some(("1" | "u" | "?", _)) => seen.changed = seen.changed.saturating_add(1),
+            Some(_) | None => {}
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_branch_and_the_changed_files_are_read() {
+        let renamed = "2 R. N... 100644 100644 100644 a b R100 new name\0old name\0";
+        for (status, branch, changed) in [
+            ("# branch.oid (initial)\0# branch.head main\0", Some("main"), 0),
+            ("# branch.oid ab\0# branch.head (detached)\0? 1 x\0? b\0", None, 2),
+            (&format!("# branch.head a b\0{renamed}u UU N... 1 2 3 4 a b c both\0"), Some("a b"), 2),
+            ("", None, 0),
+        ] {
+            let seen = read(status);
+            assert_eq!((seen.branch.as_deref(), seen.changed), (branch, changed), "{status:?}");
+        }
+    }
+
+    #[test]
+    fn a_workspace_that_is_none_is_named_for_what_it_is() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").expect("a file");
+        let own = |path: &Path| usable(path, Permissions::WorkspaceWrite).map_err(|detail| detail.own);
+        assert_eq!(own(dir.path()), Ok(()));
+        assert!(matches!(own(&file), Err(Some(Own::WorkspaceNoFolder { .. }))));
+        assert!(matches!(own(&dir.path().join("none")), Err(Some(Own::WorkspaceMissing { .. }))));
+        assert!(matches!(own(&file.join("below")), Err(Some(Own::WorkspaceLocked { .. }))));
+    }
+}

@@ -1,0 +1,223 @@
+//! The task board in the root's hands: what people ask of it, what agents have for it, and what it hands to them.
+//!
+//! Nothing waits here for an agent. What an agent is told may be lost with herder or with the agent's supervisor, and is
+//! said again when either is back; see [`crate::core::dealings`].
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
+
+use tokio::sync::oneshot;
+
+use super::root::{Root, ToRoot};
+use super::{Asked, Fleet, posting};
+use crate::clock;
+use crate::core::agent::Agent;
+use crate::core::board::{Board, BoardEvent, Wish};
+use crate::core::card::Card;
+use crate::core::id::{AgentName, WorkId};
+use crate::core::notice::{Notice, Refusal};
+use crate::core::time::Timestamp;
+use crate::core::work::{Work, WorkKind};
+use crate::journal::{CommitError, Entry, FleetEvent, Stream, Write};
+use crate::outbox::{Post, Target};
+
+/// A person's wish on its way to the board.
+#[derive(Debug)]
+pub(super) struct Wished {
+    pub(super) wish: Wish,
+    pub(super) asked: Asked,
+    /// Resolved when it was decided and is on disk.
+    pub(super) ticket: oneshot::Sender<Result<Notice, Refusal>>,
+}
+
+/// What of an agent the board goes by: when it changes, the board looks at the agent again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Stand {
+    free: bool,
+    taken: u64,
+    told: u64,
+    /// What a task can need of it.
+    offers: String,
+}
+
+impl Stand {
+    pub(super) fn of(agent: &Agent, now: Timestamp) -> Self {
+        let free = agent.is_free(now);
+        let offers = agent.spec.as_ref().filter(|_| free).map(|spec| {
+            let tags = spec.tags.iter().map(String::as_str);
+            std::iter::once(spec.permissions.word()).chain(tags).collect::<Vec<_>>().join(",")
+        });
+        let (taken, told) = (agent.board.taken, agent.board.told);
+        Self { free, taken, told, offers: offers.unwrap_or_default() }
+    }
+}
+
+impl Fleet {
+    /// The task board as it is on disk.
+    #[must_use]
+    pub fn board(&self) -> Arc<Board> {
+        Arc::clone(&self.shared.board.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Asks the board for something; resolves when it was decided and is on disk.
+    ///
+    /// # Errors
+    /// A refusal: nothing was stored.
+    pub async fn wish(&self, wish: Wish, asked: Asked) -> Result<Notice, Refusal> {
+        let (ticket, answer) = oneshot::channel();
+        self.shared.tell_root(ToRoot::Wish(Box::new(Wished { wish, asked, ticket })));
+        let gone = || Refusal::NotRecorded { said: CommitError::Closed.to_string() };
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// Puts a task on the board: [`Fleet::wish`] with a fresh id.
+    ///
+    /// # Errors
+    /// A refusal: nothing was stored.
+    pub async fn post_task(
+        &self,
+        text: String,
+        card: Option<Box<Card>>,
+        asked: Asked,
+    ) -> Result<Notice, Refusal> {
+        let id = self.fresh();
+        let by = asked.audit.by.clone();
+        let work = Work {
+            id,
+            kind: WorkKind::Task,
+            text: String::new(),
+            by,
+            at: Timestamp::default(),
+            attempts: 0,
+            card: card.clone(),
+        };
+        let fits = self.agents().iter().any(|view| Board::would_do(&view.agent, &work));
+        self.wish(Wish::Add { id, text, card, fits }, asked).await
+    }
+
+    /// A number for a piece of work.
+    #[must_use]
+    pub fn fresh(&self) -> WorkId {
+        self.shared.journal.fresh_work_id()
+    }
+}
+
+impl Root {
+    /// Decides what a person asks of the board: record, decision and answer are one transaction.
+    pub(super) async fn wish(&mut self, wished: Wished) -> Result<(), CommitError> {
+        let Wished { wish, asked, ticket } = wished;
+        let now = clock::now();
+        let (events, reply) = match self.fleet.board.wish(&wish, &asked.audit.by, now) {
+            Ok(decided) => decided,
+            Err(refusal) => {
+                drop(ticket.send(Err(refusal)));
+                return Ok(());
+            }
+        };
+        let said = asked.audit.text.clone();
+        let mut posts = self.shared.posting.mirrored(&asked, said, &Target::Control, Some(&reply), now);
+        if let Some(answer) = asked.answer.as_ref().filter(|answer| answer.posted) {
+            posts.push(posting::answer(answer, asked.message.clone(), reply.clone(), now));
+        }
+        let work = if let Wish::Add { id, .. } = &wish { Some(*id) } else { None };
+        let memos = asked.heard(None, work).into_iter().collect();
+        let audit =
+            Write { stream: Stream::Audit, expected_rev: None, entries: vec![Entry::Audit(asked.audit)] };
+        let owed = self.board_posts(&events, now);
+        posts.extend(owed);
+        let events = events.into_iter().map(|event| FleetEvent::Board { event }).collect();
+        self.commit_with(events, vec![audit], posts, memos).await?;
+        // Whoever asked may be gone; the decision stands.
+        drop(ticket.send(Ok(reply)));
+        self.run_all_errands();
+        self.deal().await
+    }
+
+    /// Looks at an agent: takes in what it has for the board, tells it what it does not know yet, and hands out what can be.
+    pub(super) async fn look(&mut self, name: &AgentName) -> Result<(), CommitError> {
+        let Some(handle) = self.shared.handle(name) else { return Ok(()) };
+        let agent = Arc::clone(&handle.view.borrow().agent);
+        let cancels = self.look_at(name, &agent).await?;
+        if cancels {
+            self.run_all_errands()
+        } else {
+            self.run_errands(name, &agent)
+        }
+        self.deal().await
+    }
+
+    /// Takes in what an agent has for the board. Answers whether parts are being cancelled, which others may have.
+    pub(super) async fn look_at(&mut self, name: &AgentName, agent: &Agent) -> Result<bool, CommitError> {
+        let events = self.fleet.board.look(name, agent, clock::now());
+        let cancels = events.iter().any(|event| matches!(event, BoardEvent::Taken { .. }));
+        self.record_board(events).await?;
+        Ok(cancels)
+    }
+
+    /// After a start: whatever was said and not heard is said again.
+    pub(super) async fn look_at_the_board(&mut self) -> Result<(), CommitError> {
+        let there: BTreeSet<AgentName> = self.shared.views().into_iter().map(|view| view.name).collect();
+        let lost = self.fleet.board.look_for_lost(|name| there.contains(name), clock::now());
+        self.record_board(lost).await?;
+        for view in self.shared.views() {
+            self.look_at(&view.name, &view.agent).await?;
+        }
+        self.run_all_errands();
+        self.deal().await
+    }
+
+    /// Hands tasks to agents that can have them.
+    pub(super) async fn deal(&mut self) -> Result<(), CommitError> {
+        if self.fleet.board.tasks.is_empty() {
+            return Ok(());
+        }
+        let views = self.shared.views();
+        let agents: Vec<(&AgentName, &Agent)> = views.iter().map(|view| (&view.name, &*view.agent)).collect();
+        let events = self.fleet.board.deal(&agents, clock::now());
+        let to = |event: &BoardEvent| match event {
+            BoardEvent::Offered { to, .. } => Some(to.clone()),
+            _ => None,
+        };
+        let offered: BTreeSet<AgentName> = events.iter().filter_map(to).collect();
+        self.record_board(events).await?;
+        for view in views.iter().filter(|view| offered.contains(&view.name)) {
+            self.run_errands(&view.name, &view.agent);
+        }
+        Ok(())
+    }
+
+    pub(super) fn run_errands(&self, name: &AgentName, agent: &Agent) {
+        for errand in self.fleet.board.errands(name, agent) {
+            self.shared.input(name, errand);
+        }
+    }
+
+    fn run_all_errands(&self) {
+        if self.fleet.board.tasks.is_empty() && self.fleet.board.heard.is_empty() {
+            return;
+        }
+        for view in self.shared.views() {
+            self.run_errands(&view.name, &view.agent);
+        }
+    }
+
+    async fn record_board(&mut self, events: Vec<BoardEvent>) -> Result<(), CommitError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let posts = self.board_posts(&events, clock::now());
+        let events = events.into_iter().map(|event| FleetEvent::Board { event }).collect();
+        self.record(events, posts).await
+    }
+
+    /// What events owe, each by the board right after it.
+    fn board_posts(&self, events: &[BoardEvent], now: Timestamp) -> Vec<Post> {
+        let mut board = (*self.fleet.board).clone();
+        let mut posts = Vec::new();
+        for event in events {
+            board.apply(event, now);
+            posts.extend(self.shared.posting.of_fleet(board.posts(event), now));
+        }
+        posts
+    }
+}

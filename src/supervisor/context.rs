@@ -1,0 +1,141 @@
+//! `context.md` in the workspace: written and taken away beside everything else, in order.
+//!
+//! The workspace is the agent's, and whatever it contains is hostile: no link in it leads out of the folder.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, renameat, unlinkat};
+use rustix::io::Errno;
+
+use crate::core::context::{FILE, FOLDER};
+use crate::core::id::AgentName;
+
+/// What becomes the file: a reader sees the old one or the new one, and never a part.
+const NEW: &str = ".context.md.new";
+
+/// Keeps the folder out of what the agent commits.
+const IGNORE: (&str, &str) = (".gitignore", "*\n");
+
+/// Writes the file, in place of the one before.
+///
+/// # Errors
+/// Where the folders cannot be made, are none, or cannot be written to.
+pub(super) fn write(workspace: &Path, agent: &AgentName, text: &str) -> io::Result<()> {
+    let workspace = open(workspace, DIRECTORY, Mode::empty())?;
+    let all = made(&workspace, FOLDER)?;
+    match fresh(&all, IGNORE.0) {
+        Ok(file) => File::from(file).write_all(IGNORE.1.as_bytes())?,
+        Err(Errno::EXIST) => {}
+        Err(reason) => return Err(reason.into()),
+    }
+    let own = made(&all, agent.as_str())?;
+    // A herder that was killed may have left one.
+    removed(&own, NEW)?;
+    File::from(fresh(&own, NEW)?).write_all(text.as_bytes())?;
+    Ok(renameat(&own, NEW, &own, FILE)?)
+}
+
+/// Takes the file away, if it is there.
+///
+/// # Errors
+/// Where it is there and stays.
+pub(super) fn remove(workspace: &Path, agent: &AgentName) -> io::Result<()> {
+    let folder = open(workspace, DIRECTORY, Mode::empty())
+        .and_then(|workspace| openat(workspace, FOLDER, BELOW, Mode::empty()))
+        .and_then(|all| openat(all, agent.as_str(), BELOW, Mode::empty()));
+    match folder {
+        Ok(own) => removed(&own, FILE),
+        Err(Errno::NOENT) => Ok(()),
+        Err(reason) => Err(reason.into()),
+    }
+}
+
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Not through a link.
+const BELOW: OFlags = DIRECTORY.union(OFlags::NOFOLLOW);
+
+/// A folder in a folder, made if it is not there.
+fn made(parent: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+    match mkdirat(parent, name, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => openat(parent, name, BELOW, Mode::empty()),
+        Err(reason) => Err(reason),
+    }
+}
+
+fn fresh(parent: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(parent, name, flags, Mode::RUSR | Mode::WUSR)
+}
+
+fn removed(parent: &OwnedFd, name: &str) -> io::Result<()> {
+    match unlinkat(parent, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(reason) => Err(reason.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn spark() -> AgentName {
+        AgentName::new("spark").expect("a good name")
+    }
+
+    #[test]
+    fn it_is_replaced_and_taken_away_and_kept_out_of_commits() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let place = dir.path().join(".herder/spark/context.md");
+        remove(dir.path(), &spark()).expect("nothing to take away");
+        assert!(!dir.path().join(".herder").exists(), "nothing is made for that");
+        for text in ["one", "two"] {
+            write(dir.path(), &spark(), text).expect("a folder that can be written to");
+            assert_eq!(std::fs::read_to_string(&place).expect("it is there"), text);
+        }
+        let ignored = std::fs::read_to_string(dir.path().join(".herder/.gitignore")).expect("it is there");
+        assert_eq!(ignored, "*\n");
+        let left: Vec<_> = std::fs::read_dir(place.parent().expect("a folder")).expect("a folder").collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+        remove(dir.path(), &spark()).expect("it can be taken away");
+        assert!(!place.exists());
+    }
+
+    #[test]
+    fn no_link_leads_out_of_the_workspace() {
+        let (dir, elsewhere) =
+            (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let untouched = || {
+            let precious = std::fs::read_to_string(elsewhere.path().join("precious")).expect("it is there");
+            let files = std::fs::read_dir(elsewhere.path()).expect("a folder").count();
+            assert_eq!((precious.as_str(), files), ("mine", 1));
+        };
+        std::fs::write(elsewhere.path().join("precious"), "mine").expect("a file");
+        // The folder, the agent's own folder, the file that is replaced, and the one that replaces it.
+        symlink(elsewhere.path(), dir.path().join(".herder")).expect("a link");
+        write(dir.path(), &spark(), "text").expect_err("a link is no folder");
+        remove(dir.path(), &spark()).expect_err("a link is no folder");
+        untouched();
+        std::fs::remove_file(dir.path().join(".herder")).expect("a link");
+        std::fs::create_dir(dir.path().join(".herder")).expect("a folder");
+        symlink(elsewhere.path(), dir.path().join(".herder/spark")).expect("a link");
+        write(dir.path(), &spark(), "text").expect_err("a link is no folder");
+        untouched();
+        std::fs::remove_file(dir.path().join(".herder/spark")).expect("a link");
+        std::fs::create_dir(dir.path().join(".herder/spark")).expect("a folder");
+        for name in [FILE, NEW] {
+            symlink(elsewhere.path().join("precious"), dir.path().join(".herder/spark").join(name))
+                .expect("a link");
+        }
+        write(dir.path(), &spark(), "text").expect("links are replaced");
+        untouched();
+        let place = dir.path().join(".herder/spark/context.md");
+        assert!(!place.is_symlink());
+        assert_eq!(std::fs::read_to_string(place).expect("it is there"), "text");
+    }
+}

@@ -1,0 +1,161 @@
+//! The gates of accounts, which the root alone opens: closed by a usage limit, or half-open after a person has resumed an
+//! agent of an account that was closed for billing, login or budget.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::root::{Root, account_of};
+use crate::clock;
+use crate::core::agent::Agent;
+use crate::core::id::{AccountName, AgentName};
+use crate::core::notice::{Audience, Notice};
+use crate::core::outcome::Category;
+use crate::core::promotion::Gate;
+use crate::core::quota::{JITTER_MAX, QuotaRules};
+use crate::core::time::Timestamp;
+use crate::core::work::Actor;
+use crate::core::{Owed, OwedBody};
+use crate::journal::{CommitError, FleetEvent, FleetState};
+
+/// The gates as turns are taken by them: an account that is closed for all its agents lets nobody through, whatever else is
+/// known of it.
+pub(super) fn of(fleet: &FleetState) -> BTreeMap<AccountName, Gate> {
+    let blocked = fleet.blocked.iter().map(|(account, blocked)| {
+        (account.clone(), Gate::closed(blocked.category, blocked.agent.clone(), blocked.since))
+    });
+    fleet.gates.clone().into_iter().chain(blocked).collect()
+}
+
+/// Whether an event changes a gate.
+pub(super) fn moves(event: &FleetEvent) -> bool {
+    matches!(
+        event,
+        FleetEvent::AccountBlocked { .. }
+            | FleetEvent::AccountOpened { .. }
+            | FleetEvent::AccountExhausted { .. }
+            | FleetEvent::AccountAsked { .. }
+            | FleetEvent::AccountTried { .. }
+            | FleetEvent::AccountProved { .. }
+    )
+}
+
+impl Root {
+    /// An agent has met the usage limit of its account. `probed`: it was to show whether the account works.
+    pub(super) async fn exhausted(
+        &mut self,
+        agent: AgentName,
+        account: AccountName,
+        resets_at: Option<Timestamp>,
+        probed: bool,
+    ) -> Result<(), CommitError> {
+        let now = clock::now();
+        let known = self.fleet.gates.get(&account).filter(|gate| gate.category == Category::Quota);
+        let first = known.is_none();
+        if known.is_some_and(|gate| !QuotaRules::says_more(gate, probed, resets_at, now)) {
+            return Ok(());
+        }
+        let (probe_at, ask_at) = self.shared.policy().quota.closing(resets_at, now, jitter());
+        let mut posts = Vec::new();
+        // Once per closing: that one agent has tried in vain is what everybody expects until it works.
+        if first {
+            let notice = Notice::AccountExhausted {
+                account: account.clone(),
+                agent: agent.clone(),
+                resets_at: resets_at.filter(|reset| *reset > now),
+                probe_at,
+                ask_at,
+            };
+            let line = format!("QUOTA-EXHAUSTED {}", one_word(&account));
+            posts = self.shared.posting.alert(notice, now, None);
+            let owed = Owed { audience: Audience::Work, body: OwedBody::Notice(Notice::WorkLine { line }) };
+            posts.extend(self.shared.posting.owed(&agent, None, vec![owed], now));
+        }
+        let event = FleetEvent::AccountExhausted { account, agent, resets_at, probe_at, ask_at };
+        self.record(vec![event], posts).await
+    }
+
+    /// A session has shown that its account works: whoever waits for that goes on.
+    pub(super) async fn proved(&mut self, agent: AgentName, account: AccountName) -> Result<(), CommitError> {
+        let Some(gate) = self.fleet.gates.get(&account) else { return Ok(()) };
+        let mut posts = Vec::new();
+        // That an account is open again after a word of a person was said then.
+        if gate.category == Category::Quota {
+            let notice = Notice::AccountWorks { account: account.clone(), agent: agent.clone() };
+            posts = self.shared.posting.alert(notice, clock::now(), None);
+        }
+        self.record(vec![FleetEvent::AccountProved { account, agent }], posts).await
+    }
+
+    /// A person has resumed an agent of a closed account: it shows whether the account works, before all others.
+    pub(super) async fn try_account(
+        &mut self,
+        agent: &AgentName,
+        account: &AccountName,
+        category: Category,
+        by: &Actor,
+    ) -> Result<(), CommitError> {
+        let mut posts = Vec::new();
+        if category == Category::Quota {
+            let (account, agent) = (account.clone(), agent.clone());
+            let notice = Notice::AccountTried { account, agent, by: by.name.clone() };
+            posts = self.shared.posting.alert(notice, clock::now(), None);
+        }
+        let (account, agent) = (account.clone(), agent.clone());
+        let event = FleetEvent::AccountTried { account, category, agent, by: by.clone() };
+        self.record(vec![event], posts).await
+    }
+
+    /// When [`Root::let_through`] is due.
+    pub(super) fn gates_due(&self) -> Option<Timestamp> {
+        let asks = self.fleet.gates.values().filter_map(|gate| gate.ask_at);
+        asks.chain(self.shared.turns.deadline(clock::now())).min()
+    }
+
+    /// Time has passed: people are asked, and whoever may go through does.
+    pub(super) async fn let_through(&mut self) -> Result<(), CommitError> {
+        let now = clock::now();
+        let due: Vec<(AccountName, AgentName)> = self
+            .fleet
+            .gates
+            .iter()
+            .filter(|(_, gate)| gate.ask_at.is_some_and(|at| at <= now))
+            .map(|(account, gate)| (account.clone(), gate.agent.clone()))
+            .collect();
+        for (account, agent) in due {
+            let notice = Notice::AccountAsked { account: account.clone(), agent };
+            let posts = self.shared.posting.alert(notice, now, None);
+            self.record(vec![FleetEvent::AccountAsked { account }], posts).await?;
+        }
+        self.shared.promote();
+        Ok(())
+    }
+
+    /// Before the supervisors start: usage limits that were met while nobody could record it any more.
+    pub(super) async fn recall_exhausted<'a>(
+        &mut self,
+        agents: impl Iterator<Item = (&'a AgentName, &'a Arc<Agent>)>,
+    ) -> Result<(), CommitError> {
+        for (name, agent) in agents {
+            let Some(met) = agent.exhausted else { continue };
+            let account = account_of(agent);
+            let over = self.fleet.proved.get(&account).is_some_and(|proved| *proved >= met);
+            if !over && !self.fleet.gates.contains_key(&account) {
+                let resets_at = agent.last_outcome.as_ref().and_then(|outcome| outcome.resets_at);
+                self.exhausted(name.clone(), account, resets_at, false).await?;
+            }
+        }
+        self.shared.set_gates(of(&self.fleet));
+        Ok(())
+    }
+}
+
+/// What machines are told of an account is one word.
+fn one_word(account: &AccountName) -> String {
+    account.as_str().split_whitespace().collect::<Vec<_>>().join("-")
+}
+
+/// Random, so that whoever waits for the same reset does not come at the same moment.
+fn jitter() -> std::time::Duration {
+    let millis = u64::try_from(JITTER_MAX.as_millis()).unwrap_or(u64::MAX);
+    std::time::Duration::from_millis(getrandom::u64().unwrap_or_default() % (millis + 1))
+}

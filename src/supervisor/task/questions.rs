@@ -1,0 +1,48 @@
+//! What the agent itself asks of people.
+
+use super::Question;
+use super::pending::Pending;
+use super::supervisor::Supervisor;
+use crate::core::event::Event;
+use crate::core::input::{Input, Signal};
+use crate::core::notice::Refusal;
+
+/// Whether deciding an input may need a number for a question.
+pub(super) fn may_be_asked(input: &Input) -> bool {
+    match input {
+        Input::Question { .. } | Input::Driver { signal: Signal::Asked { .. }, .. } => true,
+        Input::Promoted
+        | Input::Started
+        | Input::SurvivorsFound
+        | Input::Tick
+        | Input::Control { .. }
+        | Input::AccountBlocked { .. }
+        | Input::AccountOpened { .. }
+        | Input::HandedOver { .. }
+        | Input::BoardHeard { .. }
+        | Input::Driver { .. }
+        | Input::Reported { .. }
+        | Input::WhispersTaken { .. }
+        | Input::EndedAtShutdown { .. }
+        | Input::DriverSilent { .. }
+        | Input::Evaluated { .. }
+        | Input::Panicked { .. } => false,
+    }
+}
+
+impl Supervisor<'_> {
+    /// A question of the agent's own; the number that it has now is the answer to whoever brought it.
+    pub(super) fn question(&mut self, question: Question, pending: &mut Pending) {
+        let Question { session, text, ticket } = question;
+        let decided = self.decide(&Input::Question { session, text }, pending.at()).and_then(|decision| {
+            let asked = decision.events.iter().find_map(|event| match event {
+                Event::Asked { ask } => Some(ask.id),
+                Event::AskedAgain { ask, .. } => Some(*ask),
+                _ => None,
+            });
+            self.absorb(decision.events, pending);
+            asked.ok_or_else(|| Refusal::NoSession { agent: self.name.clone() })
+        });
+        pending.questions.push((ticket, decided));
+    }
+}

@@ -1,0 +1,100 @@
+//! What the evaluator needs of a supervisor: what is to be judged, and that the verdict comes back to the core.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::supervisor::Supervisor;
+use crate::clock;
+use crate::core::agent::Agent;
+use crate::core::event::Event;
+use crate::core::id::WorkId;
+use crate::core::input::{Input, Signal};
+use crate::core::outcome::{Category, Usage};
+use crate::core::policy::Judge;
+use crate::core::time::Timestamp;
+use crate::core::usage::{Unit, caps_of};
+use crate::core::verdict::Lapse;
+use crate::core::watch::Judgement;
+use crate::evaluator::{Asked, Brief};
+
+/// Whether deciding an input may need a number for a whisper or a call for a person.
+pub(super) fn may_be_numbered(input: &Input) -> bool {
+    match input {
+        Input::Evaluated { .. } | Input::Driver { signal: Signal::Observed { .. }, .. } => true,
+        Input::Driver { signal: Signal::Ended { outcome, .. }, .. }
+        | Input::EndedAtShutdown { outcome, .. } => {
+            matches!(outcome.category, Category::TaskTimeout | Category::Permanent)
+        }
+        _ => false,
+    }
+}
+
+/// The number that a whisper or a call for a person has.
+pub(super) fn numbered(event: &Event) -> Option<WorkId> {
+    match event {
+        Event::Whispered { whisper } => Some(whisper.id),
+        Event::Escalated { escalation } => Some(escalation.id),
+        _ => None,
+    }
+}
+
+impl Supervisor<'_> {
+    /// Ends the evaluation that runs, if nobody waits for it any more: what it would say is about other work. What it has cost
+    /// is an input like its verdict.
+    pub(super) fn end_overtaken(&mut self) {
+        let open = self.agent.watch.open.as_ref().map(|open| open.number);
+        if let Some((_, overtaken)) = self.evaluation.take_if(|(number, _)| open != Some(*number)) {
+            overtaken.cancel();
+        }
+    }
+
+    /// Asks about the last turns, beside everything else; the verdict is an input like any other. One that herder's end cuts
+    /// short says nothing, and is asked for again at the next start.
+    pub(super) fn evaluate(&mut self, number: u32) {
+        let asked = self.policy.evaluator.judge == Judge::Asked;
+        // One that was overtaken by what was decided with it is over; so is one that the detector alone has judged.
+        let open = self.agent.watch.open.as_ref().is_some_and(|open| open.number == number);
+        let Some(spec) = self.agent.spec.as_ref().filter(|_| asked) else { return };
+        let Some(evaluator) = self.shared.evaluator.clone().filter(|_| open) else {
+            let lapse = if open { Lapse::missing("evaluator") } else { Lapse::Overtaken };
+            let (judgement, usage) = (Judgement::Lapse(lapse), Some(Usage::default()));
+            return self.shared.input(self.name, Input::Evaluated { number, judgement, usage });
+        };
+        let overtaken = CancellationToken::new();
+        let in_dollars = caps_of(spec).any(|(cap, _)| cap.unit == Unit::Usd);
+        let asked = Asked {
+            marker: format!("{}/{}/evaluation-{number}", self.shared.journal.id(), self.name),
+            brief: brief(&self.agent, clock::now()),
+            capped: in_dollars || self.policy.caps.in_dollars(&spec.account),
+            overtaken: overtaken.clone(),
+        };
+        self.evaluation = Some((number, overtaken));
+        let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
+        self.shared.services.spawn(async move {
+            let draining = shared.draining.clone();
+            let Some(evaluated) = draining.run_until_cancelled(evaluator.evaluate(asked)).await else {
+                return;
+            };
+            let judgement = evaluated.verdict.map_or_else(Judgement::Lapse, Judgement::Verdict);
+            shared.input(&agent, Input::Evaluated { number, judgement, usage: evaluated.usage });
+        });
+    }
+}
+
+/// What is judged.
+fn brief(agent: &Agent, now: Timestamp) -> Brief {
+    let watch = &agent.watch;
+    let work = agent.current.as_ref().or_else(|| agent.held());
+    let instructions = agent.spec.as_ref().map(|spec| spec.instructions.as_str()).unwrap_or_default();
+    let task = [instructions, work.map(|work| work.text.as_str()).unwrap_or_default()];
+    let since = watch.window.front().map(|turn| turn.at);
+    let whispers = watch.told.iter().filter(|told| since.is_some_and(|since| told.at >= since));
+    Brief {
+        task: task.into_iter().filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n\n"),
+        turns: watch.window.iter().cloned().collect(),
+        whispers: whispers.map(|told| told.text.clone()).collect(),
+        finding: watch.open.as_ref().and_then(|open| open.finding.as_ref()).map(|finding| finding.sentence()),
+        now,
+    }
+}

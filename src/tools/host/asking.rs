@@ -1,0 +1,109 @@
+//! `irc_ask`: a question to people, whose answer is waited for in slices.
+//!
+//! A person may take half an hour, and no CLI waits so long for a tool. A call that has no answer yet gives the question's
+//! number, and the next call with that number goes on waiting. The question itself is the agent's, on disk: it outlives the
+//! call, the session and herder. The clocks of the session stand still while a call waits, and between two calls they run: an
+//! agent that asked and then hangs is noticed.
+
+use std::time::Duration;
+
+use super::{Arguments, Caller, Host, Told, take};
+use crate::core::ask::{ABOUT_MAX, AskAnswer, AskEnd, LINES_MAX, Settled};
+use crate::core::id::AskId;
+use crate::core::notice::Refusal;
+use crate::outbox::clean::clean;
+use crate::runtime::text::one_line;
+use crate::supervisor::View;
+use crate::tools::catalogue::ASK_SLICE;
+use crate::tools::grants::Admitted;
+
+pub(super) async fn ask(
+    host: &Host,
+    caller: Caller<'_>,
+    arguments: Arguments<'_>,
+    admitted: &mut Admitted,
+) -> Told {
+    let id = match arguments.number("id")? {
+        Some(id) => known(host, caller, AskId(id))?,
+        None => asked(host, caller, arguments).await?,
+    };
+    let slice = Duration::from_secs(ASK_SLICE);
+    let waits = admitted.waits();
+    let settled = if host.is_whispered_to(caller) {
+        None
+    } else {
+        tokio::select! {
+            settled = host.fleet().answer_to(caller.agent, id, slice) => settled,
+            // Who is whispered to in the midst of it hears that at once, and goes on waiting if it likes.
+            () = admitted.woken() => None,
+        }
+    };
+    drop(waits);
+    let settled = settled.or_else(|| host.fleet().view(caller.agent)?.agent.settled_ask(id).cloned());
+    Ok(match settled {
+        Some(settled) => answered(&settled),
+        None => format!(
+            "Nobody has answered question {id} yet. Call irc_ask again with {{\"id\": {id}}} to go on waiting."
+        ),
+    })
+}
+
+/// A question that the agent has asked before.
+fn known(host: &Host, caller: Caller<'_>, id: AskId) -> Result<AskId, String> {
+    let view = host.fleet().view(caller.agent).ok_or_else(gone)?;
+    if is_question(&view, id) {
+        Ok(id)
+    } else {
+        Err(format!(
+            "You have asked no question {id}. Give the number that irc_ask gave you, or a `question`."
+        ))
+    }
+}
+
+fn is_question(view: &View, id: AskId) -> bool {
+    let settled = view.agent.settled_ask(id).map(|settled| &settled.ask);
+    view.agent.open_ask(id).or(settled).is_some_and(|ask| ask.about.is_question())
+}
+
+/// Asks, and gives the number of the question. The same question of the same work has one number.
+async fn asked(host: &Host, caller: Caller<'_>, arguments: Arguments<'_>) -> Result<AskId, String> {
+    let text = clean(arguments.text("question")?.ok_or("Either `question` or `id` is needed.")?);
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("There is nothing to ask in `question`.".to_owned());
+    }
+    if text.len() > ABOUT_MAX || text.lines().count() > LINES_MAX {
+        return Err(format!("That is too long: at most {ABOUT_MAX} bytes and {LINES_MAX} lines."));
+    }
+    take(&host.0.sends, caller.agent)?;
+    let asked = host.fleet().question(caller.agent, caller.session, text.to_owned()).await;
+    asked.map_err(|refusal| match refusal {
+        Refusal::TooManyAsks { max, .. } => {
+            format!("{max} questions of yours are open; wait for their answers with irc_ask and their `id`.")
+        }
+        _ => gone(),
+    })
+}
+
+fn gone() -> String {
+    "Your session is over already; nothing was asked.".to_owned()
+}
+
+/// The end of a question, for the model. An answer comes from one of the operators, whose word counts.
+fn answered(settled: &Settled) -> String {
+    let id = settled.ask.id;
+    match &settled.end {
+        AskEnd::Answered { answer: AskAnswer::Text { text }, by } => {
+            let (name, network) = (one_line(&by.name, 64), &by.network);
+            format!("{name} ({network}) answered question {id}:\n{}", clean(text))
+        }
+        AskEnd::Answered { answer: AskAnswer::Allow { .. }, .. } => {
+            format!("Question {id} was answered: yes.")
+        }
+        AskEnd::Answered { answer: AskAnswer::Deny, .. } => format!("Question {id} was answered: no."),
+        AskEnd::Expired => format!(
+            "Nobody answered question {id} in time. Decide by yourself what is safe, or end with task_blocked."
+        ),
+        AskEnd::Dropped => format!("Question {id} needs no answer any more: its work is over."),
+    }
+}

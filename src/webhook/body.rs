@@ -1,0 +1,102 @@
+//! What is sent: an event in the form that whoever receives it understands.
+
+use serde_json::json;
+
+use crate::core::time::Timestamp;
+
+/// Discord shows no preview of what a message links to.
+const SUPPRESS_EMBEDS: u32 = 1 << 2;
+
+/// In which form an endpoint wants events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For programs: every part of it by name.
+    Json,
+    /// As Discord's webhooks take it.
+    Discord,
+    /// As Slack's webhooks take it.
+    Slack,
+}
+
+/// An event, rendered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Telling<'a> {
+    /// Its id, the same with every try.
+    pub id: &'a str,
+    /// What happened.
+    pub event: &'a str,
+    /// To whom.
+    pub agent: Option<&'a str>,
+    /// What it works on: its number and its words.
+    pub task: Option<(u64, &'a str)>,
+    /// What a person reads.
+    pub text: &'a str,
+    /// When it was decided.
+    pub at: Timestamp,
+}
+
+/// The body of a request.
+#[must_use]
+pub fn encode(format: Format, telling: &Telling<'_>) -> Vec<u8> {
+    let body = match format {
+        Format::Json => json!({
+            "id": telling.id,
+            "event": telling.event,
+            "agent": telling.agent,
+            "task": telling.task.map(|(id, text)| json!({ "id": id, "text": text })),
+            "text": telling.text,
+            "time": time(telling.at),
+        }),
+        // Nobody is pinged, whatever a task is called.
+        Format::Discord => json!({
+            "content": telling.text,
+            "allowed_mentions": { "parse": [] },
+            "flags": SUPPRESS_EMBEDS,
+        }),
+        Format::Slack => json!({ "text": escaped(telling.text) }),
+    };
+    body.to_string().into_bytes()
+}
+
+/// Slack reads `<…>` as links and mentions, unless it is written like this.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// ISO 8601, in UTC.
+fn time(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(format: Format) -> String {
+        let telling = Telling {
+            id: "evt_0f_7",
+            event: "agent_escalation",
+            agent: Some("spark-codex"),
+            task: Some((3, "benchmark nemotron")),
+            text: "<!channel> stuck & \"quiet\"\n@everyone",
+            at: Timestamp::from_millis(1_772_360_430_250),
+        };
+        String::from_utf8(encode(format, &telling)).expect("JSON is text")
+    }
+
+    #[test]
+    fn events_are_told_in_three_forms() {
+        insta::assert_snapshot!(shown(Format::Json), @r#"{"agent":"spark-codex","event":"agent_escalation","id":"evt_0f_7","task":{"id":3,"text":"benchmark nemotron"},"text":"<!channel> stuck & \"quiet\"\n@everyone","time":"2026-03-01T10:20:30.25Z"}"#);
+        insta::assert_snapshot!(shown(Format::Discord), @r#"{"allowed_mentions":{"parse":[]},"content":"<!channel> stuck & \"quiet\"\n@everyone","flags":4}"#);
+        insta::assert_snapshot!(shown(Format::Slack), @r#"{"text":"&lt;!channel&gt; stuck &amp; \"quiet\"\n@everyone"}"#);
+    }
+
+    #[test]
+    fn an_event_that_is_about_nobody_says_so() {
+        let telling =
+            Telling { id: "x", event: "test", agent: None, task: None, text: "", at: Timestamp::default() };
+        let body: serde_json::Value = serde_json::from_slice(&encode(Format::Json, &telling)).expect("JSON");
+        assert_eq!((&body["agent"], &body["task"]), (&json!(null), &json!(null)));
+        assert_eq!(body["time"], "1970-01-01T00:00:00Z");
+    }
+}

@@ -1,0 +1,183 @@
+//! Webhooks: what happens to agents, told to programs by HTTP.
+//!
+//! ```text
+//!  event ─► post in the journal ─► queue of the endpoint ─► body, signature ─► POST ─► 2xx: confirmed
+//!                                       ▲                                        │
+//!                                       └───── after a wait: the same id ◄───────┘ no answer, 5xx, 429 …
+//! ```
+//!
+//! An endpoint is to the outbox what a network is: its posts are committed with the decision that owes them, one per
+//! transition ([`HookEvent::of`](crate::core::hook::HookEvent::of)), and go out one after the other in their order, until they are confirmed. Whoever
+//! receives them may see one twice, after a kill between the answer and its record, and tells that by its id, which
+//! stays the same over retries and restarts.
+//!
+//! One that does not answer is tried again without end; what it refuses for minutes is dropped, and people are told; one that
+//! says that it is gone is sent nothing more before herder is started again ([`retry`]). Where the
+//! posts may go is decided by the address that is connected to ([`address`]). What an endpoint answers beside its status is not
+//! read. Its URL may be a secret, so that it is in no log and no post.
+
+pub mod address;
+mod body;
+mod client;
+mod deadman;
+mod retry;
+mod signature;
+
+use std::sync::Arc;
+
+use secrecy::ExposeSecret as _;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use crate::chat::{LinkReport, LinkState};
+use crate::clock;
+use crate::config::Webhook;
+use crate::core::time::Timestamp;
+use crate::outbox::{Body, Line, NetworkQueue, Redactor};
+use crate::supervisor::Fleet;
+
+pub use body::{Format, Telling, encode};
+pub use client::{Answer, Client, ClientError, TIMEOUT};
+pub use deadman::{Pulse, watch};
+pub use retry::{Next, Standing};
+pub use signature::{SecretError, SigningKey};
+
+/// What an endpoint's task is started with.
+#[derive(Debug, Clone)]
+pub struct Ports {
+    /// The endpoint.
+    pub settings: Webhook,
+    /// What is owed to it.
+    pub queue: Arc<NetworkQueue>,
+    /// The way to it.
+    pub client: Client,
+    /// Told how it stands.
+    pub fleet: Fleet,
+    /// The id of the journal, which is part of every event's.
+    pub journal: String,
+    /// Takes secrets out of what is not rendered by the queue.
+    pub redactor: Redactor,
+}
+
+/// Tells the endpoint what it is owed, one event after the other, until `shutdown` is cancelled.
+pub async fn run(ports: Ports, shutdown: CancellationToken) {
+    // What a task before this one has left in flight.
+    ports.queue.link_restored();
+    let mut standing = Standing::default();
+    let mut up = false;
+    while let Some(window) =
+        shutdown.run_until_cancelled(ports.queue.next_window(1, &|_| usize::MAX, &|_| true)).await
+    {
+        let Some(line) = window.lines.first() else { continue };
+        let Some(answer) = shutdown.run_until_cancelled(tell(&ports, line)).await else {
+            ports.queue.requeue(window);
+            return;
+        };
+        let now = clock::now();
+        match standing.after(&answer, jitter()) {
+            Next::Done => {
+                ports.queue.confirm(window).await;
+                if !std::mem::replace(&mut up, true) {
+                    report(&ports, LinkState::Up { since: now });
+                }
+            }
+            Next::Again { wait, attempts, reason } => {
+                debug!(endpoint = %ports.settings.name, reason, ?wait, "a webhook is tried again");
+                up = false;
+                report(&ports, LinkState::Connecting { attempts, reason: Some(reason.into()) });
+                ports.queue.requeue(window);
+                if shutdown.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
+                    return;
+                }
+            }
+            Next::Dropped { attempts, reason } => {
+                let post = line.post.0;
+                warn!(endpoint = %ports.settings.name, post, reason, "a webhook refuses an event; it is dropped");
+                ports.queue.confirm(window).await;
+                up = false;
+                ports.fleet.report_dropped(ports.settings.name.clone(), attempts, reason.into());
+            }
+            Next::Gone { reason } => {
+                report(&ports, LinkState::Refused { reason: reason.into() });
+                ports.queue.confirm(window).await;
+                return forget(&ports, shutdown).await;
+            }
+        }
+    }
+}
+
+/// Nothing that is owed to an endpoint that is gone is kept for it.
+async fn forget(ports: &Ports, shutdown: CancellationToken) {
+    while let Some(window) =
+        shutdown.run_until_cancelled(ports.queue.next_window(1, &|_| usize::MAX, &|_| true)).await
+    {
+        ports.queue.confirm(window).await;
+    }
+}
+
+fn report(ports: &Ports, state: LinkState) {
+    ports.fleet.report_link(LinkReport { network: ports.settings.name.clone(), state });
+}
+
+/// One try.
+async fn tell(ports: &Ports, line: &Line) -> Answer {
+    let Body::Hook(hook) = &line.source.body else {
+        // Nothing else is ever owed to an endpoint; were it, nobody there could make anything of it.
+        return Answer::Taken { status: 0 };
+    };
+    let task = hook.task.as_ref().map(|task| (task.id.0, ports.redactor.redact(&task.text)));
+    let telling = Telling {
+        id: &format!("evt_{}_{}", ports.journal, line.post),
+        event: hook.event.word(),
+        agent: Some(hook.agent.as_str()),
+        task: task.as_ref().map(|(id, text)| (*id, text.as_ref())),
+        text: &line.text,
+        at: line.source.at,
+    };
+    send(&ports.settings, &ports.client, &telling, clock::now()).await
+}
+
+async fn send(settings: &Webhook, client: &Client, telling: &Telling<'_>, now: Timestamp) -> Answer {
+    let body = encode(settings.format, telling);
+    let signed = settings.secret.as_ref().map(|key| key.headers(telling.id, now, &body));
+    client.post(settings.url.expose_secret(), body, signed.unwrap_or_default()).await
+}
+
+/// Sends a test event to an endpoint. Answers what came back, as a sentence.
+///
+/// # Errors
+/// What went wrong, as a sentence.
+pub async fn examine(settings: &Webhook) -> Result<String, String> {
+    let name = &settings.name;
+    let client = Client::new(settings.allow_private, TIMEOUT).map_err(|error| format!("{name}: {error}"))?;
+    let now = clock::now();
+    let id = format!("evt_test_{:016x}", getrandom::u64().unwrap_or_default());
+    let text = "This is a test of herder's webhooks.";
+    let telling = Telling { id: &id, event: TEST, agent: None, task: None, text, at: now };
+    match send(settings, &client, &telling, now).await {
+        Answer::Taken { status } => Ok(format!("{name} took the test event, with status {status}")),
+        Answer::Later { reason, .. } | Answer::Refused { reason } | Answer::Gone { reason } => {
+            Err(format!("{name}: {reason}"))
+        }
+    }
+}
+
+/// What the event of [`examine`] is called; none of [`HookEvent`](crate::core::hook::HookEvent)s is.
+const TEST: &str = "test";
+
+/// Between 0 and 1.
+fn jitter() -> f64 {
+    let random = getrandom::u64().unwrap_or(u64::MAX / 2);
+    f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::hook::HookEvent;
+
+    #[test]
+    fn a_test_is_no_event() {
+        assert!(HookEvent::ALL.iter().all(|event| event.word() != TEST));
+    }
+}

@@ -1,0 +1,137 @@
+//! What agents ask, on Discord alone: ✅ ❌ 🔁, whoever presses them, also after herder was started anew.
+
+use herder::config::{Config, Subject};
+use herder::core::ask::AskEnd;
+use herder::core::id::{AgentName, AskId};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::simulated_discord::state::Message;
+use crate::simulated_discord::{Discord, User, permission};
+use crate::stage::{self, Door, PATIENCE, Stage};
+
+fn labels(message: &Message) -> Vec<String> {
+    message.buttons().into_iter().map(|button| button.label).collect()
+}
+
+struct Rig {
+    sim: Discord,
+    dir: TempDir,
+}
+
+impl Rig {
+    async fn new() -> Self {
+        let sim = Discord::start().await;
+        sim.role("manager", permission::MANAGE_GUILD);
+        Self { sim, dir: tempfile::tempdir().expect("a folder") }
+    }
+
+    fn person(&self, name: &str) -> User {
+        self.sim.user(name).roles(["manager"])
+    }
+
+    fn config(&self) -> Config {
+        let asking = stage::asking("spark", self.dir.path(), "git push origin main");
+        let busy = stage::shell("quick", self.dir.path(), "read -r work; exec sleep 600");
+        let mut config = stage::config(self.dir.path(), Vec::new(), vec![asking, busy]);
+        config.discord = Some(stage::discord(&self.sim, Door::Plain));
+        let user = |name: &str| Subject::DiscordUser(self.sim.user(name).id.to_string());
+        config.access.operators = vec![user("olga"), user("otto")];
+        config.access.viewers = vec![user("vera")];
+        config
+    }
+
+    /// A herder that listens.
+    async fn start(&self) -> Stage {
+        let sessions = self.sim.gateway().identifies();
+        let stage = Stage::open(self.config(), herder::run::Options::default()).await;
+        self.sim.command("status").await;
+        self.sim.gateway().identified(sessions + 1).await;
+        stage
+    }
+
+    async fn gives(&self, by: &User, agent: &str) {
+        by.slash("general", "task add", json!({ "agent": agent, "text": "publish it" })).answer().await;
+    }
+
+    /// What is asked and has buttons that can be pressed.
+    async fn asked(&self) -> Message {
+        self.sim.message_in("spark", |message| labels(message).iter().any(|label| label == "🔁 Always")).await
+    }
+
+    async fn seen(&self, channel: &str, text: &str) -> Message {
+        self.sim.message_in(channel, |message| message.content.contains(text)).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_who_presses_answers_and_the_others_are_told() {
+    let rig = Rig::new().await;
+    let (olga, otto, vera) = (rig.person("olga"), rig.person("otto"), rig.person("vera"));
+    let stage = rig.start().await;
+    rig.gives(&olga, "spark").await;
+    let post = rig.asked().await;
+    assert_eq!(labels(&post), ["✅ Approve", "❌ Deny", "🔁 Always"]);
+    assert!(post.content.contains("⚙️") && post.content.contains("git push origin main"), "{}", post.content);
+
+    let told = vera.clicks(post.id, &post.button("✅ Approve").custom_id).answer().await;
+    assert!(told.is_ephemeral() && told.content.contains("operator"), "{}", told.content);
+    let clicks = [
+        olga.clicks(post.id, &post.button("✅ Approve").custom_id),
+        otto.clicks(post.id, &post.button("✅ Approve").custom_id),
+    ];
+    let kinds = [clicks[0].acknowledged().await.kind, clicks[1].acknowledged().await.kind];
+    let (first, late, name) =
+        if kinds[0] == 7 { (&clicks[0], &clicks[1], "olga") } else { (&clicks[1], &clicks[0], "otto") };
+    let shown = first.answer().await;
+    assert_eq!(labels(&shown), [format!("✅ Approve · {name} (discord)")]);
+    assert!(shown.buttons()[0].disabled);
+    let told = late.answer().await;
+    assert!(told.is_ephemeral(), "{}", told.content);
+    assert!(told.content.contains("Too late") && told.content.contains(name), "{}", told.content);
+    rig.seen("spark", "was told yes").await;
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_button_answers_after_a_restart_and_the_same_is_not_asked_twice() {
+    let rig = Rig::new().await;
+    let olga = rig.person("olga");
+    let stage = rig.start().await;
+    rig.gives(&olga, "spark").await;
+    let post = rig.asked().await;
+    stage.close().await;
+    let stage = rig.start().await;
+    let shown = olga.clicks(post.id, &post.button("🔁 Always").custom_id).answer().await;
+    assert_eq!(labels(&shown), ["🔁 Always · olga (discord)"]);
+    rig.seen("spark", "was told yes").await;
+    // By the rule that it made the next time goes without a question.
+    rig.gives(&olga, "spark").await;
+    let spark = AgentName::new("spark").expect("a name");
+    let twice = stage.herder.fleet().wait_for(&spark, |view| view.agent.finished.len() == 2);
+    let view = tokio::time::timeout(PATIENCE, twice).await.expect("in time").expect("spark is there");
+    assert_eq!((view.agent.settled.len(), view.agent.rules.len()), (1, 1));
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_in_words_is_answered_in_the_channel_and_its_post_shows_by_whom() {
+    let rig = Rig::new().await;
+    let olga = rig.person("olga");
+    let stage = rig.start().await;
+    rig.gives(&olga, "quick").await;
+    let (quick, fleet) = (AgentName::new("quick").expect("a name"), stage.herder.fleet());
+    let runs = fleet.wait_for(&quick, |view| view.agent.session().is_some());
+    let view = tokio::time::timeout(PATIENCE, runs).await.expect("in time").expect("quick is there");
+    let session = view.agent.session().expect("it runs");
+    let ask: AskId = fleet.question(&quick, session, "Which branch?".to_owned()).await.expect("it is asked");
+    let post = rig.seen("quick", "Which branch?").await;
+    olga.says("#quick", "the green one");
+    let settled = fleet.answer_to(&quick, ask, PATIENCE).await.expect("it is answered");
+    let AskEnd::Answered { answer, by } = settled.end else { panic!("{settled:?}") };
+    assert!(format!("{answer:?}").contains("the green one"));
+    assert_eq!(by.name, "olga");
+    let shown = rig.sim.message(post.id, |message| !labels(message).is_empty()).await;
+    assert_eq!(labels(&shown), ["Answer · olga (discord)"]);
+    stage.close().await;
+}

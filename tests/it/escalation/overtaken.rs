@@ -1,0 +1,64 @@
+//! An evaluation that nobody waits for any more: it is ended long before its time is over, and counted.
+
+use std::path::Path;
+use std::time::Duration;
+
+use herder::chat::embedded_ircd::Server;
+use herder::config::{self, Config, Judge};
+use herder::core::agent::Phase;
+use herder::supervisor::View;
+
+use super::spark;
+use crate::stage::{self, ALICE, PATIENCE, Person, Stage};
+
+/// So long that no test waits for it.
+const HOURS: Duration = Duration::from_secs(3 * 60 * 60);
+
+async fn until(stage: &Stage, what: &str, condition: impl FnMut(&View) -> bool) -> View {
+    let (fleet, agent) = (stage.herder.fleet(), spark());
+    let waiting = tokio::time::timeout(PATIENCE, fleet.wait_for(&agent, condition)).await;
+    waiting.unwrap_or_else(|_| panic!("{what}: {:?}", fleet.view(&agent))).expect("spark is there")
+}
+
+/// An agent that goes round in circles, and an evaluator that never answers.
+fn never_judged(dir: &Path, server: &Server) -> Config {
+    let agent = stage::scripted("spark", dir, &["claude-spiral", "--pace", "0.05"]);
+    let mut config = stage::config(dir, vec![stage::embedded_network(server)], vec![agent]);
+    config.evaluator = config::Evaluator {
+        judge: Judge::Command,
+        command: ["sh", "-c", "setsid sleep 10000 & sleep 10000"].map(str::to_owned).to_vec(),
+        model: String::new(),
+        timeout: HOURS,
+        ..config::Evaluator::default()
+    };
+    config.policy.evaluator = config.evaluator.rules();
+    config
+}
+
+#[tokio::test]
+async fn a_pause_ends_the_evaluation_that_runs_and_it_is_counted() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let server = stage::server().await;
+    let stage = Stage::open(never_judged(dir.path(), &server), stage::inside(&server)).await;
+    let mut alice = Person::join(server.address(), "alice", Some(ALICE), &["#spark"]).await;
+    alice.reaches("herder", "#spark").await;
+    alice.say("#spark", "benchmark nemotron in a spiral").await;
+    until(&stage, "it is judged", |view| view.agent.watch.open.is_some()).await;
+
+    alice.say("#spark", "@spark pause now").await;
+    let over = until(&stage, "the evaluation is over", |view| view.agent.watch.counts.lapses == 1).await;
+    let watch = &over.agent.watch;
+    assert_eq!((watch.counts.unmetered, watch.lapses, watch.overtaken.len()), (1, 0, 0));
+    until(&stage, "it is paused", |view| matches!(view.agent.phase, Phase::Paused { .. })).await;
+    alice.say("#spark", "@spark usage").await;
+    alice.hears("#spark", "one evaluation of unknown cost").await;
+
+    // One that nobody hears the end of, because herder ends, is counted at the next start.
+    alice.say("#spark", "@spark resume").await;
+    until(&stage, "it is judged again", |view| view.agent.watch.open.is_some()).await;
+    assert_eq!(stage.close().await.processes_left, 0);
+    let stage = Stage::open(never_judged(dir.path(), &server), stage::inside(&server)).await;
+    let counted = |view: &View| view.agent.watch.counts.lapses == 2 && view.agent.watch.counts.unmetered == 2;
+    until(&stage, "it is counted", counted).await;
+    assert_eq!(stage.close().await.processes_left, 0);
+}

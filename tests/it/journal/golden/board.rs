@@ -1,0 +1,111 @@
+//! The task board: what agents and the board record of each other.
+
+use std::sync::Arc;
+
+use herder::core::board::BoardEvent;
+use herder::core::card::{Attempt, Card, Needs, Priority};
+use herder::core::dealings::{Cut, Onward};
+use herder::core::event::Event;
+use herder::core::id::{SessionId, WorkId};
+use herder::core::notice::{Notice, Refusal};
+use herder::core::outcome::Category;
+use herder::core::spec::Permissions;
+use herder::core::time::Timestamp;
+use herder::core::work::{TaskEnd, Work, WorkKind};
+use herder::journal::FleetEvent;
+
+use super::super::{agent, ann};
+use super::samples::work;
+
+const AT: Timestamp = Timestamp::from_millis(1_763_700_300_000);
+
+fn carded() -> Work {
+    let needs = Needs { permissions: Some(Permissions::Full), tags: ["rust".to_owned()].into() };
+    let attempt = Attempt {
+        agent: agent("spark"),
+        session: SessionId(3),
+        category: Category::Crash,
+        detail: "exit code 3".into(),
+        at: AT,
+    };
+    let card = Card {
+        priority: Priority::High,
+        needs,
+        parent: Some(WorkId(20)),
+        depth: 1,
+        attempts: vec![attempt],
+        came: Some(AT),
+    };
+    Work { card: Some(Box::new(card)), ..work(21, WorkKind::Task) }
+}
+
+pub(super) fn events() -> Vec<Event> {
+    let low = Card { priority: Priority::Low, ..Card::default() };
+    let low = Work { card: Some(Box::new(low)), ..work(22, WorkKind::Task) };
+    let cut = |id, text: &str| Cut { id: WorkId(id), text: text.into() };
+    let onwards = [
+        Onward::To(None),
+        Onward::To(Some(agent("flint"))),
+        Onward::Split(vec![cut(23, "first"), cut(24, "second")]),
+    ];
+    let mut events = vec![
+        Event::TaskTaken { number: 1, work: carded() },
+        Event::Queued { work: low },
+        Event::BoardHeard { up_to: 3 },
+    ];
+    let back = |onward| Event::TaskHandedBack { work: WorkId(21), onward, by: ann() };
+    events.extend(onwards.map(back));
+    events
+}
+
+pub(super) fn fleet() -> Vec<FleetEvent> {
+    let (task, number, work) = (WorkId(21), 2, Arc::new(carded()));
+    let (spark, flint) = (agent("spark"), agent("flint"));
+    let end = TaskEnd::Failed;
+    let events = [
+        BoardEvent::Added { work: Arc::clone(&work) },
+        BoardEvent::Taken {
+            agent: spark.clone(),
+            number,
+            work: Arc::clone(&work),
+            to: Some(flint.clone()),
+            by: ann(),
+        },
+        BoardEvent::Directed { task, to: None, by: ann() },
+        BoardEvent::Offered { task, to: flint, number },
+        BoardEvent::Accepted { task, number },
+        BoardEvent::Returned { task, number },
+        BoardEvent::Split { task, parts: vec![work], to: None, by: ann() },
+        BoardEvent::PartOver { agent: spark, number, part: task, parent: WorkId(20), end },
+        BoardEvent::Cancelling { task, by: ann() },
+        BoardEvent::Ended { task, end: TaskEnd::Cancelled, by: Some(ann()) },
+        BoardEvent::Ended { task, end: TaskEnd::Done, by: None },
+    ];
+    events.into_iter().map(|event| FleetEvent::Board { event }).collect()
+}
+
+pub(super) fn notices() -> Vec<Notice> {
+    let (task, spark) = (WorkId(21), agent("spark"));
+    vec![
+        Notice::Boarded { task, fits: true },
+        Notice::TaskMoved { task, from: Some(spark.clone()), to: None },
+        Notice::TaskSplit { task, parts: vec![WorkId(22), WorkId(23)] },
+        Notice::BoardCancelled { task, parts: 2 },
+        Notice::TaskTaken { agent: spark.clone(), task, work: "fix it".into() },
+        Notice::TaskReleased { agent: spark, task },
+        Notice::PartFailed { task, part: WorkId(22), end: TaskEnd::Blocked },
+    ]
+}
+
+pub(super) fn refusals() -> Vec<Refusal> {
+    let (task, agent) = (WorkId(21), agent("spark"));
+    vec![
+        Refusal::TaskRunning { agent: agent.clone(), task },
+        Refusal::TaskMoving { task },
+        Refusal::TaskKept { agent, task },
+        Refusal::TaskIsSplit { task },
+        Refusal::SplitParts { task, parts: 1, max: 5 },
+        Refusal::SplitTooDeep { task, max: 2 },
+        Refusal::BoardFull { max: 1_000 },
+    ]
+}

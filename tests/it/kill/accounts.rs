@@ -1,0 +1,201 @@
+//! What was heard over all lives of herder, counted: each job is told to be done, then to be over, and its task is told to
+//! machines. Nothing of it is missing, and nothing is repeated but the last window of a life that was cut short.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, watch};
+
+use super::Field;
+use crate::stage::{PATIENCE, Person, said};
+
+/// Lines that one window holds: what may be seen twice after a kill.
+const WINDOW: usize = 4;
+
+/// A line of herder's.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// Which life of herder's said it.
+    life: u64,
+    channel: String,
+    text: String,
+}
+
+/// What everybody writes down.
+#[derive(Default)]
+pub(super) struct Ledger {
+    /// Jobs that herder acknowledged or was found to have, and the numbers of their tasks.
+    pub(super) acknowledged: Mutex<BTreeMap<String, u64>>,
+    /// What was said, in order.
+    pub(super) heard: Mutex<Vec<Line>>,
+    /// Jobs that take up room until they are heard to be done.
+    pub(super) owed: Mutex<BTreeSet<String>>,
+    pub(super) over: watch::Sender<bool>,
+}
+
+impl Ledger {
+    pub(super) fn is_over(&self) -> bool {
+        *self.over.borrow()
+    }
+
+    /// Waits until nobody kills any more.
+    pub(super) async fn over(&self) {
+        self.over.subscribe().wait_for(|over| *over).await.expect("the ledger has the sender");
+    }
+
+    /// Gives back the room that a job took up, once.
+    pub(super) fn settle(&self, job: &str, room: &Semaphore) {
+        if self.owed.lock().unwrap().remove(job) {
+            room.add_permits(1);
+        }
+    }
+
+    /// Acknowledged jobs that nobody was told about, whether they ran, and what was heard last.
+    pub(super) fn unheard(&self, field: &Field) -> String {
+        let heard = self.heard.lock().unwrap();
+        let told = Told::of(&heard);
+        let acknowledged = self.acknowledged.lock().unwrap();
+        let missing: Vec<_> = acknowledged.iter().filter(|job| !told.is_complete(job)).collect();
+        let is_missing = |run: &String| missing.iter().any(|(job, _)| *job == run);
+        let runs: Vec<_> = field.lines("runs").into_iter().filter(is_missing).collect();
+        let last = &heard[heard.len().saturating_sub(60)..];
+        let collapsed: Vec<_> = heard.iter().filter(|line| line.text.contains("while away")).collect();
+        format!(
+            "posts are missing for {missing:?}; collapsed {collapsed:?}; runs {runs:?}; heard last: {last:#?}"
+        )
+    }
+}
+
+/// Writes down what herder says, and gives back the room of finished jobs.
+pub(super) async fn listen(
+    mut person: Person,
+    ledger: Arc<Ledger>,
+    rooms: BTreeMap<&'static str, Arc<Semaphore>>,
+) {
+    // The server says when a life is over, behind the last line of it.
+    let mut life = 0;
+    loop {
+        let line = person.expect_forever(|line| said(line).is_some() || line.contains(" QUIT ")).await;
+        let Some((_, to, text)) = said(&line) else {
+            life += 1;
+            continue;
+        };
+        let (channel, text) = (to.to_owned(), text.to_owned());
+        let room = rooms.get(to.trim_start_matches('#'));
+        if let (Some(job), Some(room)) = (text.strip_prefix("done "), room) {
+            ledger.settle(job, room);
+        }
+        ledger.heard.lock().unwrap().push(Line { life, channel, text });
+    }
+}
+
+/// What was said for the first time, by what it is about.
+#[derive(Default)]
+struct Told<'a> {
+    /// Jobs with their own line.
+    done: BTreeSet<&'a str>,
+    /// Jobs that the channel's next ✅ was about.
+    over: BTreeSet<&'a str>,
+    /// Numbers of tasks in #work.
+    tasks: BTreeSet<u64>,
+    /// What was said once more: its place, and that of the first.
+    again: Vec<(usize, usize)>,
+}
+
+impl<'a> Told<'a> {
+    fn of(heard: &'a [Line]) -> Self {
+        let mut told = Self::default();
+        // The jobs of a channel as it told of them first; the one that it told of last, for whatever time, and in which life.
+        let mut jobs: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let mut current: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
+        // Where each job's ✅ is.
+        let mut over: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+        for (index, line) in heard.iter().enumerate() {
+            let channel = line.channel.as_str();
+            if let Some(job) = line.text.strip_prefix("done ") {
+                if told.done.insert(job) {
+                    first.insert(&line.text, index);
+                    jobs.entry(channel).or_default().push(job);
+                } else {
+                    told.again.push((index, first[line.text.as_str()]));
+                }
+                current.insert(channel, (job, line.life));
+            } else if line.text.starts_with('✅') {
+                let Some((last, life)) = current.get(channel) else { continue };
+                // What a life begins with may be a repeat of what the one before has said: then what follows is one too.
+                let rest = heard[index + 1..].iter().take_while(|other| other.life == line.life);
+                let next = rest.filter(|other| other.channel == line.channel);
+                let next = next.filter_map(|other| other.text.strip_prefix("done ")).next();
+                let repeated = next.filter(|next| *life < line.life && told.done.contains(next));
+                let job = match repeated {
+                    Some(next) => {
+                        let of_channel = &jobs[channel];
+                        let at = of_channel.iter().position(|job| *job == next).expect("it was told of here");
+                        // Before its first job a channel told of somebody else's.
+                        let Some(before) = at.checked_sub(1) else { continue };
+                        of_channel[before]
+                    }
+                    None => last,
+                };
+                match over.get(job) {
+                    Some(before) => told.again.push((index, *before)),
+                    None => {
+                        over.insert(job, index);
+                        told.over.insert(job);
+                    }
+                }
+            } else if let Some(task) = line.text.strip_prefix("DONE ") {
+                let task = task.parse().expect("the number of a task");
+                if told.tasks.insert(task) {
+                    first.insert(&line.text, index);
+                } else {
+                    told.again.push((index, first[line.text.as_str()]));
+                }
+            }
+        }
+        told
+    }
+
+    fn is_complete(&self, (job, task): &(&String, &u64)) -> bool {
+        self.done.contains(job.as_str()) && self.over.contains(job.as_str()) && self.tasks.contains(*task)
+    }
+}
+
+/// Waits until every acknowledged job was said to be done and over, in its channel and to machines.
+pub(super) async fn everything_is_heard(
+    ledger: &Ledger,
+    acknowledged: &BTreeMap<String, u64>,
+    field: &Field,
+) {
+    let started = std::time::Instant::now();
+    loop {
+        let all_heard = {
+            let heard = ledger.heard.lock().unwrap();
+            let told = Told::of(&heard);
+            acknowledged.iter().all(|job| told.is_complete(&job))
+        };
+        if all_heard {
+            return;
+        }
+        assert!(started.elapsed() < 3 * PATIENCE, "{}\n{}", ledger.unheard(field), field.log());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Every job that was done is told to be over, and to machines, once. A job is done once, so it is said once; a repeat must
+/// be among the last lines of the life that said it before.
+pub(super) fn is_accounted_for(heard: &[Line], acknowledged: &BTreeMap<String, u64>, seed: u64) {
+    let told = Told::of(heard);
+    let missing: Vec<_> = acknowledged.iter().filter(|job| !told.is_complete(job)).collect();
+    assert!(missing.is_empty(), "seed {seed}: posts are missing for {missing:?}");
+    assert_eq!(told.over, told.done, "seed {seed}: each ✅ stands behind its own job");
+    assert_eq!(told.tasks.len(), told.done.len(), "seed {seed}: as many tasks are done as jobs");
+    for (again, before) in told.again {
+        let (again, first) = (&heard[again], &heard[before]);
+        let later = heard[before + 1..].iter().take_while(|line| line.life == first.life).count();
+        assert!(first.life < again.life, "seed {seed}: {again:?} was said twice in one life");
+        assert!(later < WINDOW, "seed {seed}: {again:?} was repeated though {later} lines followed it");
+    }
+}

@@ -1,0 +1,206 @@
+//! Somebody who commands an agent over IRC while herder is killed again and again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use herder::core::agent::Agent;
+
+use super::accounts::Ledger;
+use super::{Field, LONG, Moments, find};
+use crate::stage::{PATIENCE, Person, plain, said};
+
+/// Between commands, each of two lines, and before a question is asked again: the server relays ten lines a second from
+/// one person, and what it holds back would reach the herder after the one it was meant for.
+const PACE: Duration = Duration::from_millis(220);
+
+/// What somebody who commands [`LONG`] was told.
+#[derive(Default)]
+pub(super) struct Commanded {
+    /// Whether it is paused, if that is known.
+    pub(super) paused: Option<bool>,
+    /// Tasks that were accepted.
+    given: BTreeSet<u64>,
+    /// Tasks that were cancelled, or may have been.
+    cancelled: BTreeMap<u64, bool>,
+    /// Commands that were acknowledged, by kind.
+    pub(super) acknowledged: BTreeMap<&'static str, usize>,
+    /// How often what holds after a kill was compared.
+    pub(super) compared: usize,
+    /// What was said and heard, for whoever has to find out why something did not hold.
+    course: Vec<String>,
+}
+
+impl Commanded {
+    fn course(&self) -> String {
+        self.course[self.course.len().saturating_sub(30)..].join("\n")
+    }
+}
+
+/// Commands [`LONG`] over IRC at random until all is over. Whatever a kill left unanswered is looked up; whatever was
+/// acknowledged must hold.
+pub(super) async fn command(field: Arc<Field>, ledger: Arc<Ledger>, mut moments: Moments) -> Commanded {
+    let channel = format!("#{LONG}");
+    let mut boss = Person::join(field.server.address(), "boss", None, &[&channel]).await;
+    let mut told = Commanded::default();
+    let mut asked = 0;
+    while !ledger.is_over() {
+        tokio::time::sleep(PACE + moments.millis(60)).await;
+        let (kind, task) = match moments.millis(4).as_millis() {
+            0 => ("pause now", None),
+            1 => ("resume", None),
+            2 => ("task add", None),
+            _ => match told.given.iter().find(|task| !told.cancelled.contains_key(task)) {
+                Some(task) => ("task cancel", Some(*task)),
+                None => ("task add", None),
+            },
+        };
+        let line = match (kind, task) {
+            ("task add", _) => format!("!task add {LONG} go on"),
+            (_, Some(task)) => format!("!task cancel #{task}"),
+            _ => format!("@{LONG} {kind}"),
+        };
+        if let Some(task) = task {
+            told.cancelled.insert(task, false);
+        }
+        until_a_question_is_answered(&mut boss, &channel, &mut asked, |_| false).await;
+        boss.say(&channel, &line).await;
+        let answer = answered(&mut boss, &ledger, &mut asked, kind, task).await;
+        if let Some(answer) = &answer {
+            told.course.push(format!("{line}: {answer}"));
+            *told.acknowledged.entry(kind).or_default() += 1;
+            match kind {
+                "pause now" => {
+                    let was = told.paused.replace(true);
+                    assert!(
+                        !answer.contains("already") || was != Some(false),
+                        "{}\n{}",
+                        told.course(),
+                        field.log()
+                    );
+                }
+                "resume" => {
+                    let was = told.paused.replace(false);
+                    assert!(
+                        !answer.contains("not paused") || was != Some(true),
+                        "{}\n{}",
+                        told.course(),
+                        field.log()
+                    );
+                }
+                "task add" => told.given.extend(number_of(answer)),
+                _ => told.cancelled.extend(task.map(|task| (task, true))),
+            }
+            continue;
+        }
+        // herder was killed before it answered, or before it heard.
+        let paused = is_paused(&field).await;
+        told.course.push(format!("{line}: not answered; paused is now {paused}"));
+        if !matches!(kind, "pause now" | "resume") {
+            let known = told.paused.unwrap_or(paused);
+            assert_eq!(
+                paused,
+                known,
+                "what was acknowledged does not hold after a kill\n{}\n{}",
+                told.course(),
+                field.log()
+            );
+            told.compared += 1;
+        }
+        told.paused = Some(paused);
+    }
+    told
+}
+
+/// A herder that was killed may say again what the one before had said, and its answers look alike. What it says to a
+/// question that was never asked before comes behind all that: heard before a command, nothing that is heard after it is
+/// an answer to an earlier one; heard after it, the command was not answered. `None` for the answer to the question.
+async fn until_a_question_is_answered(
+    boss: &mut Person,
+    channel: &str,
+    asked: &mut u64,
+    or: impl Fn(&str) -> bool,
+) -> Option<String> {
+    *asked += 1;
+    // Nobody was ever given such a number.
+    let task = 1_000_000_000 + *asked;
+    let answer = format!("There is no task {task}.");
+    loop {
+        boss.say(channel, &format!("!task cancel #{task}")).await;
+        // It is lost as long as herder is away, and not obeyed until herder knows that it is no replay.
+        let heard = boss.expect_forever(|line| line.contains(&answer) || or(line));
+        let Ok(line) = tokio::time::timeout(PACE, heard).await else { continue };
+        return (!line.contains(&answer)).then_some(line);
+    }
+}
+
+/// The answer to a command, `None` if herder goes away first or never heard it.
+async fn answered(
+    boss: &mut Person,
+    ledger: &Ledger,
+    asked: &mut u64,
+    kind: &str,
+    task: Option<u64>,
+) -> Option<String> {
+    let any = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
+    let fits = |text: &str| match kind {
+        "pause now" => {
+            !text.contains("Task") && any(text, &["stay paused", "is paused", "will pause", "already"])
+        }
+        "resume" => !text.contains("Task") && any(text, &["resumes", "not paused"]),
+        "task add" => any(text, &["queued for", "takes up"]),
+        // A running one is stopped, and its number is not said again.
+        _ => {
+            text.contains("task was cancelled")
+                || task.is_some_and(|task| text.contains(&format!("Task {task} ")))
+        }
+    };
+    let answers = |line: &str| {
+        said(line).is_some_and(|(_, _, text)| {
+            let text = plain(text);
+            text.starts_with("boss") && fits(&text)
+        })
+    };
+    let ends = |line: &str| answers(line) || line.contains(" QUIT ");
+    let heard = tokio::select! {
+        line = boss.expect_forever(ends) => Some(line),
+        () = ledger.over() => None,
+    };
+    let line = match heard {
+        Some(line) => line,
+        // Once nobody kills any more, nobody goes away either.
+        None => until_a_question_is_answered(boss, &format!("#{LONG}"), asked, ends).await?,
+    };
+    said(&line).map(|(_, _, text)| plain(text))
+}
+
+/// The number of a task, which is the first in an answer about one.
+pub(super) fn number_of(text: &str) -> Option<u64> {
+    text.split_whitespace().find_map(|word| word.trim_matches(['#', '.']).parse().ok())
+}
+
+/// Whether [`LONG`] is paused, or about to be, as the herder says that runs now or next.
+pub(super) async fn is_paused(field: &Field) -> bool {
+    let started = std::time::Instant::now();
+    while started.elapsed() < PATIENCE {
+        if let Some(data) = field.ask("status", &[LONG]).await.and_then(|answer| answer.data) {
+            let is = |key: &str, wanted: &str| find(&data, key).is_some_and(|value| value == wanted);
+            let stopping = is("phase", "stopping") && (is("reason", "pause") || is("reason", "stop-all"));
+            return is("phase", "paused") || stopping || find(&data, "pause_pending") == Some(&true.into());
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("herder never came back\n{}", field.log());
+}
+
+/// Every task that was accepted is still there, but for those that were cancelled, which are not.
+pub(super) fn tasks_are_as_told(told: &Commanded, long: &Agent, seed: u64) {
+    let there: BTreeSet<u64> = long.queue.iter().chain(&long.current).map(|work| work.id.0).collect();
+    for task in &told.given {
+        match told.cancelled.get(task) {
+            Some(true) => assert!(!there.contains(task), "seed {seed}: #{task} was cancelled"),
+            Some(false) => {}
+            None => assert!(there.contains(task), "seed {seed}: #{task} is lost; there are {there:?}"),
+        }
+    }
+}

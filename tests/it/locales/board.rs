@@ -1,0 +1,41 @@
+//! Samples of what is said about the task board.
+
+use herder::core::id::{AgentName, WorkId};
+use herder::core::notice::{Notice, Refusal};
+use herder::core::work::TaskEnd;
+
+use super::spark;
+
+pub(super) fn notices() -> Vec<Notice> {
+    let task = WorkId(7);
+    let flint = AgentName::new("flint").expect("a good name");
+    let moved = |from, to| Notice::TaskMoved { task, from, to };
+    vec![
+        Notice::Boarded { task, fits: true },
+        Notice::Boarded { task, fits: false },
+        moved(Some(spark()), Some(flint.clone())),
+        moved(Some(spark()), None),
+        moved(None, Some(flint)),
+        moved(None, None),
+        Notice::TaskSplit { task, parts: vec![WorkId(8), WorkId(9)] },
+        Notice::BoardCancelled { task, parts: 0 },
+        Notice::BoardCancelled { task, parts: 1 },
+        Notice::BoardCancelled { task, parts: 3 },
+        Notice::TaskTaken { agent: spark(), task, work: "benchmark nemotron\non every driver".to_owned() },
+        Notice::TaskReleased { agent: spark(), task },
+        Notice::PartFailed { task, part: WorkId(8), end: TaskEnd::Failed },
+    ]
+}
+
+pub(super) fn refusals() -> Vec<Refusal> {
+    let (task, agent) = (WorkId(7), spark());
+    vec![
+        Refusal::TaskRunning { agent: agent.clone(), task },
+        Refusal::TaskMoving { task },
+        Refusal::TaskKept { agent, task },
+        Refusal::TaskIsSplit { task },
+        Refusal::SplitParts { task, parts: 1, max: 5 },
+        Refusal::SplitTooDeep { task, max: 2 },
+        Refusal::BoardFull { max: 1000 },
+    ]
+}

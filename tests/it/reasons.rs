@@ -1,0 +1,129 @@
+//! herder's own reasons: one of each, for the tests that need them all, and the same words in English everywhere.
+
+use std::time::Duration;
+
+use herder::core::detail::{DiscordReason, LinkReason, Own};
+use herder::l10n::{Locale, SOURCE};
+
+/// One of each kind.
+pub(crate) fn every() -> Vec<Own> {
+    let seconds = Duration::from_secs;
+    let (path, program, tool) = (|| "/srv/spark".to_owned(), || "codex".to_owned(), || "Bash".to_owned());
+    vec![
+        Own::ExitCode { code: -1 },
+        Own::Signal { signal: 9 },
+        Own::NotWaitedFor,
+        Own::NoResult,
+        Own::WorkspaceMissing { path: path() },
+        Own::WorkspaceNoFolder { path: path() },
+        Own::WorkspaceLocked { path: path() },
+        Own::NoCommand,
+        Own::EmptyCommand,
+        Own::ProgramMissing { path: path() },
+        Own::NotInstalled { program: program(), path: "/usr/bin:/bin".to_owned() },
+        Own::ArgumentsTooLong { program: program() },
+        Own::NotStarted { program: program() },
+        Own::StateFolder { path: path() },
+        Own::CredentialMissing { path: path() },
+        Own::VariableUnreadable { path: path() },
+        Own::Silent { silent: seconds(300), cpu: None },
+        Own::Silent { silent: seconds(330), cpu: Some(seconds(301)) },
+        Own::NothingYet { waited: seconds(60) },
+        Own::ToolOpen { tool: tool(), open: seconds(1800) },
+        Own::TakesLong { takes: seconds(7260), silent: seconds(2) },
+        Own::TakesLongWithTool { takes: seconds(200_000), tool: tool(), open: seconds(99) },
+        Own::NoHeartbeat { silent: seconds(15) },
+        Own::NoSignOfLife,
+        Own::DriverGone,
+        Own::DriverFailed,
+        Own::DriverOverdue,
+        Own::NotEnded,
+        Own::Restarted,
+        Own::SupervisorPanicked,
+        Own::TimeLimit,
+        Own::By { name: "alice".to_owned() },
+        Own::TurnLimit { turns: 20 },
+        Own::AgentsTurnLimit,
+        Own::TurnInterrupted,
+        Own::TurnCancelled,
+        Own::AnswerTooLong,
+        Own::AnswerBrokenOff,
+        Own::ModelRefused,
+        Own::TurnEndedAs { status: "failed".to_owned() },
+        Own::NoConversation,
+        Own::OtherProtocol { spoken: Some(2), ours: 1 },
+        Own::OtherProtocol { spoken: None, ours: 1 },
+        Own::ModelNotSet { model: "opus".to_owned() },
+    ]
+    .into_iter()
+    .chain(links().into_iter().map(Own::Link))
+    .chain(discord().into_iter().map(Own::Discord))
+    .collect()
+}
+
+fn links() -> Vec<LinkReason> {
+    let (server, within) = (|| "irc.example.org:6697".to_owned(), Duration::from_secs(15));
+    vec![
+        LinkReason::NotFound { server: server() },
+        LinkReason::NoAddress { server: server() },
+        LinkReason::NotConnected { server: server() },
+        LinkReason::NotAnswered { server: server(), within },
+        LinkReason::NoTlsName { server: server() },
+        LinkReason::TlsFailed { server: server() },
+        LinkReason::TlsNotSetUp,
+        LinkReason::NotLetIn { within },
+        LinkReason::LoginNotAnswered { within },
+        LinkReason::NoLoginNow,
+        LinkReason::LetInWithoutLogin,
+        LinkReason::LoginRefused { offered: None },
+        LinkReason::LoginRefused { offered: Some("PLAIN,EXTERNAL".to_owned()) },
+        LinkReason::LoginBrokenOff,
+        LinkReason::ServerPassword,
+        LinkReason::Banned,
+        LinkReason::NoNick,
+        LinkReason::Closed,
+        LinkReason::EndedByServer,
+        LinkReason::Broke,
+        LinkReason::StoppedReading,
+        LinkReason::FellSilent,
+        LinkReason::LinesNotAnswered { waited: Duration::from_secs(60) },
+        LinkReason::Kicked,
+    ]
+}
+
+fn discord() -> Vec<DiscordReason> {
+    let request = || "GET /gateway/bot".to_owned();
+    vec![
+        DiscordReason::Token,
+        DiscordReason::Shard,
+        DiscordReason::MoreShards,
+        DiscordReason::Version,
+        DiscordReason::IntentUnknown,
+        DiscordReason::IntentRefused,
+        DiscordReason::Client,
+        DiscordReason::NoContent,
+        DiscordReason::Logins { total: 1000, within: Duration::from_secs(3600) },
+        DiscordReason::Outside,
+        DiscordReason::Stuck,
+        DiscordReason::NotAgain,
+        DiscordReason::NotLetIn { within: Duration::from_secs(30) },
+        DiscordReason::Dead { silent: Duration::from_secs(125) },
+        DiscordReason::Broke,
+        DiscordReason::Thread,
+        DiscordReason::ThreadDied,
+        DiscordReason::Refused { request: request(), status: 403, code: 50001 },
+        DiscordReason::NotAnswered { request: request() },
+        DiscordReason::Unreadable { request: request() },
+        DiscordReason::Unaskable { request: request() },
+    ]
+}
+
+#[test]
+fn agents_and_logs_read_what_the_english_locale_says() {
+    let locale = Locale::load(SOURCE).expect("the source");
+    for own in every() {
+        assert_eq!(locale.detail(&own.clone().into()), own.to_string());
+        let said = own.with("what it said");
+        assert_eq!(locale.detail(&said), said.to_string());
+    }
+}

@@ -1,0 +1,180 @@
+//! What is kept from an agent: what it is not given by name, and what its sandbox does not let through.
+
+use std::fs;
+use std::path::Path;
+
+use herder::core::outcome::Category;
+use herder::core::spec::{AgentSpec, Runtime};
+use herder::runtime::Launch;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
+
+use super::{Running, edit, run, session};
+
+/// A shell's session with a folder of its own, started by somebody with a HOME and with keys in the environment.
+fn shell(script: &str, dir: &Path) -> Launch {
+    let (workspace, home) = (dir.join("work"), dir.join("home"));
+    fs::create_dir_all(&workspace).expect("a folder");
+    fs::create_dir_all(home.join(".codex")).expect("a folder");
+    fs::write(home.join(".codex/auth.json"), "their login").expect("written");
+    fs::write(home.join(".netrc"), "machine 127.0.0.1 login me password netrc").expect("written");
+    let settings = "[credential]\n\thelper = \"!printf 'username=u\\npassword=hunter2\\n'\"\n\
+                    [http]\n\textraHeader = \"X-Token: hunter2\"\n";
+    fs::write(home.join(".gitconfig"), settings).expect("written");
+    let mut launch = session(Runtime::Command, &["sh", "-c", script], &workspace);
+    launch.state = Some(dir.join("state"));
+    launch.environment.insert("HOME".to_owned(), home.display().to_string());
+    for name in
+        ["SSH_AUTH_SOCK", "GH_TOKEN", "GITHUB_TOKEN", "OPENAI_API_KEY", "DISCORD_TOKEN", "HERDER_WEB_TOKEN"]
+    {
+        launch.environment.insert(name.to_owned(), format!("secret-{name}"));
+    }
+    launch
+}
+
+async fn says(launch: Launch) -> String {
+    let (outcome, ..) = run(launch).await;
+    assert_eq!(outcome.category, Category::Success, "{outcome:?}");
+    outcome.text.unwrap_or_default()
+}
+
+const ASKS_GIT: &str = "printf 'protocol=https\\nhost=example.org\\n\\n' | git credential fill 2>&1; true";
+
+#[tokio::test]
+async fn nothing_to_push_with_is_inherited_that_is_not_named() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let environment = says(shell("env", dir.path())).await;
+    assert!(!environment.contains("secret-"), "{environment}");
+    assert!(environment.contains("GIT_SSH_COMMAND=ssh -F /dev/null"), "{environment}");
+    let filled = says(shell(ASKS_GIT, dir.path())).await;
+    assert!(!filled.contains("hunter2"), "{filled}");
+
+    let mut named = shell(&format!("env; {ASKS_GIT}"), dir.path());
+    edit(&mut named, |spec| {
+        spec.credentials = ["git", "ssh", "gh"].map(str::to_owned).to_vec();
+        spec.inherit_env
+            .extend(["SSH_AUTH_SOCK", "GH_TOKEN", "DISCORD_TOKEN", "HERDER_WEB_TOKEN"].map(str::to_owned));
+    });
+    let said = says(named).await;
+    assert!(said.contains("password=hunter2"), "{said}");
+    let secrets: Vec<&str> = said.lines().filter(|line| line.contains("secret-")).collect();
+    assert_eq!(secrets, ["GH_TOKEN=secret-GH_TOKEN", "SSH_AUTH_SOCK=secret-SSH_AUTH_SOCK"]);
+    assert!(!said.contains("GIT_SSH_COMMAND") && !said.contains("GH_CONFIG_DIR"), "{said}");
+}
+
+/// What git says of itself to a server that wants to know who it is.
+async fn shows(change: impl FnOnce(&mut AgentSpec)) -> String {
+    let dir = tempfile::tempdir().expect("a folder");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("loopback is up");
+    let port = listener.local_addr().expect("a bound socket has an address").port();
+    let (sender, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let server = tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let mut stream = tokio::io::BufReader::new(stream);
+            let mut line = String::new();
+            while stream.read_line(&mut line).await.is_ok_and(|read| read > 2) {
+                sender.send(std::mem::take(&mut line)).expect("the test listens");
+            }
+            let refusal = b"HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Basic realm=\"x\"\r\n\
+                            content-length: 0\r\nconnection: close\r\n\r\n";
+            stream.write_all(refusal).await.expect("git listens");
+        }
+    });
+    let script = format!("GIT_TERMINAL_PROMPT=0 git ls-remote http://127.0.0.1:{port}/x.git 2>&1; true");
+    let mut launch = shell(&script, dir.path());
+    edit(&mut launch, change);
+    says(launch).await;
+    server.abort();
+    let mut said = String::new();
+    while let Ok(line) = heard.try_recv() {
+        said.push_str(&line);
+    }
+    assert!(said.contains("GET /x.git"), "it was asked: {said}");
+    said.to_ascii_lowercase()
+}
+
+#[tokio::test]
+async fn git_sends_no_token_of_the_users_unless_it_is_named_and_no_password_of_a_home_that_is_not_shared() {
+    let default = shows(|_| ()).await;
+    assert!(!default.contains("x-token"), "{default}");
+    // git has no setting that would keep it from that file: `herder check` names it.
+    assert!(default.contains("authorization: basic"), "{default}");
+    let own = shows(|spec| spec.own_home = true).await;
+    assert!(!own.contains("x-token") && !own.contains("authorization"), "{own}");
+    let named = shows(|spec| spec.credentials = vec!["git".to_owned()]).await;
+    assert!(named.contains("x-token: hunter2"), "{named}");
+}
+
+/// It does as it likes with its own HOME, and herder, which is in no sandbox, follows it nowhere.
+#[tokio::test]
+async fn links_that_an_agent_leaves_in_its_folder_lead_nowhere() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let home = dir.path().join("home");
+    let login = home.join(".codex/auth.json");
+    let session = |script: &str, credentials: &[&str]| {
+        let mut launch = shell(script, dir.path());
+        launch.environment.insert("THEIRS".to_owned(), home.display().to_string());
+        let credentials = credentials.iter().map(|entry| (*entry).to_owned()).collect();
+        edit(&mut launch, |spec| {
+            (spec.own_home, spec.credentials) = (true, credentials);
+            spec.inherit_env.push("THEIRS".to_owned());
+        });
+        launch
+    };
+    let reads = "cat \"$HOME/.codex/auth.json\"";
+    let named: &[&str] = &[".codex/auth.json"];
+    for plants in [
+        "cd \"$HOME\" && rm -rf .codex && ln -s \"$THEIRS/.codex\" .codex",
+        "cd \"$HERDER_STATE\" && rm -rf home && ln -s \"$THEIRS\" home",
+        "cd \"$HERDER_STATE\" && ln -sf \"$THEIRS/.codex/auth.json\" credentials",
+    ] {
+        for credentials in [named, &[]] {
+            says(session(plants, named)).await;
+            let script = if credentials.is_empty() { "true" } else { reads };
+            let said = says(session(script, credentials)).await;
+            assert_eq!(said, if credentials.is_empty() { "" } else { "their login" }, "{plants}");
+            assert!(!login.is_symlink(), "{plants}");
+            assert_eq!(fs::read_to_string(&login).expect("theirs"), "their login", "{plants}");
+            assert!(home.join(".netrc").exists(), "{plants}");
+        }
+    }
+    let own = dir.path().join("state/home");
+    assert!(own.is_dir() && !own.is_symlink() && !own.join(".codex").is_symlink());
+}
+
+#[tokio::test]
+async fn a_home_of_its_own_has_what_is_named_and_no_longer_than_it_is() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let look = "cd \"$HOME\" && find . -type f -o -type l | sort && cat .codex/auth.json 2>/dev/null; true";
+    let own = |credentials: &[&str]| {
+        let mut launch = shell(look, dir.path());
+        let credentials = credentials.iter().map(|entry| (*entry).to_owned()).collect();
+        edit(&mut launch, |spec| (spec.own_home, spec.credentials) = (true, credentials));
+        launch
+    };
+    assert_eq!(says(own(&[])).await, "");
+    assert_eq!(says(own(&["git", ".codex/auth.json"])).await, "./.codex/auth.json\ntheir login");
+    assert_eq!(says(own(&[])).await, "", "what is not named any more is gone");
+    let outcome = Running::start(own(&[".claude/login"])).ended().await.0;
+    assert_eq!(outcome.category, Category::Permanent);
+    assert!(outcome.detail.to_string().contains("there is no"), "{}", outcome.detail);
+    assert_eq!(fs::read_to_string(dir.path().join("home/.codex/auth.json")).expect("theirs"), "their login");
+}
+
+#[tokio::test]
+async fn a_sandbox_encloses_the_command_and_is_ended_with_all_that_is_in_it() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let script = "cat > /dev/null; touch inside; touch ../outside 2>/dev/null && echo outside; \
+                  touch \"$HERDER_STATE/kept\" || echo no state; [ -e ../home/.netrc ] && echo netrc; \
+                  setsid sleep 300 & echo done";
+    let mut launch = shell(script, dir.path());
+    let home = dir.path().join("home").display().to_string();
+    edit(&mut launch, |spec| {
+        let words = "bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid --die-with-parent \
+                     --bind {workspace} {workspace} --bind {state} {state} --tmpfs";
+        spec.sandbox = words.split_whitespace().map(str::to_owned).chain([home.clone()]).collect();
+    });
+    // That nothing of it is left is looked at when it has ended.
+    assert_eq!(says(launch).await, "done");
+    assert!(dir.path().join("work/inside").exists() && dir.path().join("state/kept").exists());
+    assert!(!dir.path().join("outside").exists());
+}

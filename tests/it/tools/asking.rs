@@ -1,0 +1,95 @@
+//! `irc_ask`: people are asked, and the answer comes back by number.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{Client, at_work};
+use crate::stage::{Scene, inside, number_of, server, shell};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_asks_and_is_answered() {
+    let (mut scene, mut client) = at_work(|_| {}).await;
+    let call = json!({ "name": "irc_ask", "arguments": { "question": "Red or blue?" } });
+    let waits = client.ask("tools/call", &call);
+    let asked = scene.person.hears("#spark", "asks question").await;
+    scene.person.hears("#spark", "Red or blue?").await;
+    let number = number_of(&asked);
+    // The only question that is open is what a plain line answers.
+    scene.person.say("#spark", "blue, please").await;
+    let (done, text) = super::told(&client.answer(waits).await);
+    assert!(done && text == format!("alice (demo) answered question {number}:\nblue, please"), "{text}");
+    let id: u64 = number.parse().expect("a number");
+    let again = client.does("irc_ask", json!({ "id": id })).await;
+    assert_eq!(again, text, "an answer can be read again");
+
+    // A whisper ends a slice; the wait goes on by number.
+    let call = json!({ "name": "irc_ask", "arguments": { "question": "Now or later?" } });
+    let waits = client.ask("tools/call", &call);
+    let asked = scene.person.hears("#spark", "asks question").await;
+    let number = number_of(&asked);
+    scene.person.say("herder", "whisper spark be brief").await;
+    let (done, text) = super::told(&client.answer(waits).await);
+    assert!(done && text.contains("be brief"), "{text}");
+    assert!(text.contains(&format!("Call irc_ask again with {{\"id\": {number}}}")), "{text}");
+    scene.person.say("#herder", &format!("@spark answer {number} later")).await;
+    scene.person.hears("#spark", "answered by alice").await;
+    let id: u64 = number.parse().expect("a number");
+    let text = client.does("irc_ask", json!({ "id": id })).await;
+    assert_eq!(text, format!("alice (demo) answered question {number}:\nlater"));
+    drop(client);
+    scene.close().await;
+}
+
+/// A question that is open holds no clock: only a call that waits for its answer does.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_hangs_after_it_asked_is_noticed() {
+    // It speaks until it is told to be quiet, so that nothing runs out before.
+    let agents = |dir: &Path| {
+        let herder = env!("CARGO_BIN_EXE_herder");
+        let home = dir.join("spark");
+        std::fs::create_dir_all(&home).expect("a folder is made");
+        let script = format!(
+            "mkfifo calls && {herder} mcp < calls > answers & while ! test -e quiet; do echo here; sleep 0.5; done; wait"
+        );
+        vec![shell("spark", &home, &script)]
+    };
+    let server = server().await;
+    let options = inside(&server);
+    let mut scene = Scene::open_configured((server, options), "alice", &["#spark"], agents, |config| {
+        config.policy.silence_timeout = Duration::from_secs(5);
+    })
+    .await;
+    scene.person.say("#spark", "look around").await;
+    let mut client = Client::meet(scene.dir.path(), "spark").await;
+    let call = json!({ "name": "irc_ask", "arguments": { "question": "Red or blue?" } });
+    let waits = client.ask("tools/call", &call);
+    scene.person.hears("#spark", "asks question").await;
+    // A whisper ends the call; the question stays open.
+    scene.person.say("herder", "whisper spark be brief").await;
+    let (done, text) = super::told(&client.answer(waits).await);
+    assert!(done && text.contains("Nobody has answered"), "{text}");
+    std::fs::write(scene.dir.path().join("spark/quiet"), "").expect("it is told");
+    scene.person.hears("#spark", "no tool open").await;
+    drop(client);
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_asked_is_refused() {
+    let (scene, mut client) = at_work(|_| {}).await;
+    for arguments in [
+        json!({}),
+        json!({ "question": " " }),
+        json!({ "question": 7 }),
+        json!({ "question": "x".repeat(5000) }),
+        json!({ "question": "x\n".repeat(40) }),
+        json!({ "id": 987_654 }),
+        json!({ "id": "one" }),
+    ] {
+        client.is_refused("irc_ask", arguments).await;
+    }
+    drop(client);
+    scene.close().await;
+}
