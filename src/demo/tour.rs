@@ -77,8 +77,9 @@ const AFTER_THE_CALL: &str =
 /// How a call for a person begins.
 const CALL: &str = "[ESCALATION]";
 
-/// What is waited for so long does not come any more, and the tour goes on without it.
-const WAITED: Duration = Duration::from_secs(60);
+/// What is waited for so long does not come any more, and the tour goes on without it. A loaded machine takes more than a
+/// minute to the call.
+const WAITED: Duration = Duration::from_secs(200);
 
 /// What the tour's terminal may hold before it is read: a burst of posts.
 const SHOWN: usize = 64 * 1024;

@@ -191,7 +191,7 @@ async fn whole_conversation(ground: Ground) {
     tasks(&mut alice).await;
     scenes::failures_of_the_account(&mut alice).await;
     scenes::a_usage_limit_and_a_turn_limit(&mut alice).await;
-    scenes::restart(&mut alice).await;
+    scenes::restart(&mut alice, claudes.path()).await;
     scenes::queue_and_clear(&mut alice).await;
     scenes::what_is_on_record(&mut alice).await;
     scenes::agents_come_change_and_go(&mut alice, herder, claudes.path()).await;

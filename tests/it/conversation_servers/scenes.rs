@@ -1,6 +1,7 @@
 //! Scenes with an agent that fails as it is told to, and what can be read and changed by command.
 
 use std::path::Path;
+use std::time::Instant;
 
 use herder::core::id::AccountName;
 use herder::core::spec::AgentSpec;
@@ -60,9 +61,16 @@ pub(super) async fn a_usage_limit_and_a_turn_limit(alice: &mut Person) {
     alice.hears("#herder", "turn limit reached").await;
 }
 
-pub(super) async fn restart(alice: &mut Person) {
+pub(super) async fn restart(alice: &mut Person, dir: &Path) {
     alice.say("#flint", "hang on").await;
     alice.hears("#flint", "🐜 flint started: hang on").await;
+    // A process that is ended before it has read its work does not remember that it hung, and the next one would as well.
+    let asked = Instant::now();
+    while !dir.join(".hang").exists() {
+        assert!(asked.elapsed() < stage::PATIENCE, "flint never had its work");
+        alice.say("#herder", "@flint status").await;
+        alice.hears("#herder", "flint: ").await;
+    }
     alice.say("#herder", "@flint restart").await;
     alice.hears_in_any_order("#herder", "flint starts afresh, counters reset.").await;
     alice.hears_in_any_order("#flint", "Done: hang on").await;
