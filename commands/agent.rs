@@ -89,6 +89,10 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
             told.push(voice.text("cmd-agent-name-is-word", &[("name", name.as_str().into())]));
             None
         }
+        Ok(name) if desk.inner.is_channel(&name) => {
+            told.push(voice.text("cmd-agent-name-is-channel", &[("name", name.as_str().into())]));
+            None
+        }
         Ok(name) => Some(name),
         Err(NameError::Reserved(_)) => {
             told.push(voice.text("cmd-agent-name-is-word", &[("name", repeat(word).into())]));

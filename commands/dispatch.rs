@@ -40,9 +40,6 @@ use crate::supervisor::{AnswerTo, Asked, Fleet};
 /// The most of somebody's words in the record.
 const AUDIT_MAX: usize = 400;
 
-/// Exchanges of another bot with one agent in an hour, unless a person speaks.
-const BOT_EXCHANGES: usize = 20;
-
 /// What a [`Dispatcher`] is made of.
 pub struct Setup {
     /// The agents.
@@ -57,8 +54,12 @@ pub struct Setup {
     pub redactor: Redactor,
     /// Control channels, by network.
     pub control: Vec<(NetworkName, String)>,
+    /// Channels of the fleet, as they are on every network: no agent can be called so.
+    pub channels: Vec<String>,
     /// Other bots that are listened to, by network and nick or, on Discord, user id.
     pub bots: Vec<(NetworkName, String)>,
+    /// Exchanges of another bot with one agent in an hour, unless a person speaks.
+    pub bot_exchanges: usize,
     /// Reads the configuration again, where there is one.
     pub reloader: Option<Reloader>,
 }
@@ -83,7 +84,9 @@ pub(super) struct Inner {
     locales: Vec<Locale>,
     redactor: Redactor,
     control: Vec<(NetworkName, String)>,
+    channels: Vec<String>,
     bots: Vec<(NetworkName, String)>,
+    bot_exchanges: usize,
     pub(super) reloader: Option<Reloader>,
     memory: Mutex<Memory>,
     /// What outlasts the line that asked for it.
@@ -97,7 +100,11 @@ pub(super) struct Memory {
     /// For lines that may just be talk among people.
     talk: Rate,
     viewers: Rate,
+    /// That it was too much, said once.
+    viewers_told: Rate,
     bots: Rate,
+    /// That a bot has had its share, said once.
+    bots_told: Rate,
     pub(super) removals: HashMap<AgentName, Removal>,
     /// Codes that were given on Discord.
     pub(super) links: HashMap<String, Pending>,
@@ -124,7 +131,9 @@ impl Dispatcher {
             talk: Rate::new(minute * 10, 1, 20),
             // With `viewers = ["*"]` anybody can ask; an answer is many times longer than a question.
             viewers: Rate::new(minute, 12, 60),
-            bots: Rate::new(Duration::from_secs(3600), BOT_EXCHANGES, usize::MAX),
+            viewers_told: Rate::new(minute, 1, 20),
+            bots: Rate::new(minute * 60, setup.bot_exchanges, usize::MAX),
+            bots_told: Rate::new(minute * 60, 1, usize::MAX),
             removals: HashMap::new(),
             links: HashMap::new(),
             link_tries: Rate::new(minute * 10, 5, 60),
@@ -137,7 +146,9 @@ impl Dispatcher {
                 locales: all_locales(setup.locale),
                 redactor: setup.redactor,
                 control: setup.control,
+                channels: setup.channels,
                 bots: setup.bots,
+                bot_exchanges: setup.bot_exchanges,
                 reloader: setup.reloader,
                 memory: Mutex::new(memory),
                 tasks: TaskTracker::new(),
@@ -352,8 +363,12 @@ impl Inner {
         };
         if self.is_bot(author) {
             let pair = format!("{key} {}", agent_of(heard).map_or("", AgentName::as_str));
-            if !self.memory().bots.allows(&pair, now) {
-                return Err(None);
+            let mut memory = self.memory();
+            if !memory.bots.allows(&pair, now) {
+                let told = memory.bots_told.allows(&pair, now);
+                drop(memory);
+                let variables = [("bot", author.nick.as_str().into()), ("count", self.bot_exchanges.into())];
+                return Err(told.then(|| vec![voice.text("cmd-bot-has-had-its-share", &variables)]));
             }
         } else if author.origin == Origin::Network {
             self.person_spoke(heard);
@@ -361,10 +376,21 @@ impl Inner {
         if standing.role == Role::Anybody && !self.memory().refusals.allows(&key, now) {
             return Err(None);
         }
-        if standing.role == Role::Viewer && !self.memory().viewers.allows(&key, now) {
-            return Err(None);
+        if standing.role == Role::Viewer {
+            let mut memory = self.memory();
+            if !memory.viewers.allows(&key, now) {
+                let told = memory.viewers_told.allows(&key, now);
+                drop(memory);
+                return Err(told.then(|| vec![voice.text("cmd-too-often", &[])]));
+            }
         }
         Ok(standing)
+    }
+
+    /// Whether an agent's channel of this name is one of the fleet's.
+    pub(super) fn is_channel(&self, name: &AgentName) -> bool {
+        let own = |channel: &String| channel.trim_start_matches('#').eq_ignore_ascii_case(name.as_str());
+        self.channels.iter().any(own)
     }
 
     fn is_bot(&self, author: &Author) -> bool {
@@ -386,7 +412,9 @@ impl Inner {
             return;
         }
         let agent = agent_of(heard).map_or("", AgentName::as_str);
-        self.memory().bots.reset(&format!(" {agent}"));
+        let mut memory = self.memory();
+        memory.bots.reset(&format!(" {agent}"));
+        memory.bots_told.reset(&format!(" {agent}"));
     }
 
     fn needs_role(&self, voice: Voice<'_>, heard: &Heard, needed: Role) -> String {

@@ -708,6 +708,7 @@ cmd-or-work = Falls es Arbeit ist: `!task add { $agent } …`
 cmd-needs-role = `{ $command }` braucht die Rolle { $role }.
 cmd-needs-role-work = Wer **{ $agent }** Arbeit geben will, braucht die Rolle { $role }.
 cmd-needs-role-any = Für Befehle braucht es die Rolle { $role }.
+cmd-bot-has-had-its-share = { $bot }: Ein Bot bekommt hier { $count } Antworten in der Stunde. Mehr wird nicht angenommen, bis ein Mensch mit dem Agenten spricht.
 cmd-too-often = Das war zu viel auf einmal. In einer Minute noch einmal versuchen.
 
 ## Befehle: Antworten
@@ -952,6 +953,7 @@ cmd-event = { $what ->
 
 cmd-agent-name = „{ $name }“ kann kein Agent heißen: kleine Buchstaben, Ziffern und innen Bindestriche, am Anfang ein Buchstabe, höchstens 30, z. B. spark-codex.
 cmd-agent-name-is-word = „{ $name }“ kann kein Agent heißen: dieses Wort gebraucht herder selbst.
+cmd-agent-name-is-channel = „{ $name }“ kann kein Agent heißen: #{ $name } ist ein Kanal von herder selbst.
 cmd-agent-problems = „{ $name }“: nichts getan, es gibt { $count ->
     [one] { $count } Problem:
    *[other] { $count } Probleme:

@@ -760,6 +760,7 @@ cmd-or-work = If it is work: `!task add { $agent } …`
 cmd-needs-role = `{ $command }` needs the role { $role }.
 cmd-needs-role-work = Giving **{ $agent }** work needs the role { $role }.
 cmd-needs-role-any = Commands need the role { $role }.
+cmd-bot-has-had-its-share = { $bot }: a bot is answered { $count } times an hour here. Nothing more of yours is taken until a person speaks to the agent.
 cmd-too-often = That was too much at once. Try again in a minute.
 
 ## Commands: answers
@@ -1018,6 +1019,7 @@ cmd-event = { $what ->
 
 cmd-agent-name = “{ $name }” cannot name an agent: use small letters, digits and hyphens inside, starting with a letter, at most 30 of them, e.g. spark-codex.
 cmd-agent-name-is-word = “{ $name }” cannot name an agent: herder uses that word itself.
+cmd-agent-name-is-channel = “{ $name }” cannot name an agent: #{ $name } is a channel of herder's own.
 cmd-agent-problems = “{ $name }”: nothing was done, there { $count ->
     [one] is { $count } problem:
    *[other] are { $count } problems:

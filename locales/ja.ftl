@@ -623,6 +623,7 @@ cmd-or-work = 作業なら：`!task add { $agent } …`
 cmd-needs-role = `{ $command }` には { $role } の権限が必要。
 cmd-needs-role-work = **{ $agent }** に作業を渡すには { $role } の権限が必要。
 cmd-needs-role-any = コマンドには { $role } の権限が必要。
+cmd-bot-has-had-its-share = { $bot }: ボットへの応答は 1 時間に { $count } 回まで。人がこのエージェントに話しかけるまで、以後は受け付けない。
 cmd-too-often = 一度に多すぎます。一分後にもう一度どうぞ。
 
 ## コマンド：答え
@@ -851,6 +852,7 @@ cmd-event = { $what ->
 
 cmd-agent-name = 「{ $name }」はエージェントの名前にできない：英小文字で始め、英小文字・数字・途中のハイフンで 30 文字まで。例：spark-codex
 cmd-agent-name-is-word = 「{ $name }」はエージェントの名前にできない：herder 自身が使う言葉だから。
+cmd-agent-name-is-channel = 「{ $name }」はエージェントの名前にできない：#{ $name } は herder 自身のチャンネルだから。
 cmd-agent-problems = 「{ $name }」：何もしていない。問題が { $count ->
    *[other] { $count } 件ある：
 }

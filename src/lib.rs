@@ -70,7 +70,8 @@
 //!   that may begin begins with the decision that calls for it; what they are handed out by follows from the agents.
 //! - No sleep as synchronisation: controls return when they were decided, tests wait for that or for protocol barriers.
 //! - No model is asked by herder itself: `status` is answered from state, at once.
-//! - No unbounded queue: where one is full, the sender is told or waits, and the bound argues for its number.
+//! - No unbounded queue of what comes from outside: where one is full, the sender is told or waits, and the bound argues for
+//!   its number. The root's inbox alone has no number: what reaches it follows a commit or one of the few commands under way.
 //! - No `unsafe`.
 
 #[path = "../commands/mod.rs"]

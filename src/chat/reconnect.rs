@@ -1,4 +1,4 @@
-//! When to try again: after 1, 2, 4, 8 … 30 times the first wait, a little apart for every herder.
+//! When to try again: after 1, 2, 4, 8 … times the first wait, up to the longest, a little apart for every herder.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use tokio::time::Instant;
 
 /// The first wait.
 pub(crate) const FIRST: Duration = Duration::from_secs(1);
-/// The longest wait, in first waits.
-const WAIT_MAX: u32 = 30;
+/// The longest wait, in first waits: `reconnect_max` of `[networks]`, as it is by default.
+pub(crate) const MOST: u32 = 30;
 /// A server that says we come too fast wants at least this.
 const THROTTLED: Duration = Duration::from_secs(60);
 /// A link that lasted this long was a good one: the next wait is the shortest again.
@@ -17,6 +17,8 @@ const GOOD: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Backoff {
     first: Duration,
+    /// The longest wait, in first waits.
+    most: u32,
     attempts: u32,
     /// When the next attempt is due.
     next: Option<Instant>,
@@ -24,19 +26,20 @@ pub(crate) struct Backoff {
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self::new(FIRST)
+        Self::new(FIRST, MOST)
     }
 }
 
 impl Backoff {
     /// Nothing has failed yet.
-    pub(crate) fn new(first: Duration) -> Self {
-        Self { first, attempts: 0, next: None }
+    pub(crate) fn new(first: Duration, most: u32) -> Self {
+        Self { first, most, attempts: 0, next: None }
     }
 
-    /// Begins with another first wait from now on; what has failed before still counts.
-    pub(crate) fn begin_with(&mut self, first: Duration) {
+    /// Begins with another first wait, and goes up to another longest, from now on; what has failed before still counts.
+    pub(crate) fn begin_with(&mut self, first: Duration, most: u32) {
         self.first = first;
+        self.most = most;
     }
 
     /// Failed attempts in a row.
@@ -60,7 +63,7 @@ impl Backoff {
         if up_for.is_some_and(|up| up >= GOOD) {
             self.attempts = 0;
         }
-        let waits = 1_u32.checked_shl(self.attempts).unwrap_or(WAIT_MAX).min(WAIT_MAX);
+        let waits = 1_u32.checked_shl(self.attempts).unwrap_or(u32::MAX).min(self.most);
         self.attempts = self.attempts.saturating_add(1);
         // Between four fifths of the step and all of it: never longer than was promised.
         let wait = (self.first * waits).mul_f64(0.8 + 0.2 * jitter.clamp(0.0, 1.0));
@@ -76,7 +79,7 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_half_a_minute_and_begin_anew_after_a_good_link() {
-        let (mut backoff, now) = (Backoff::new(FIRST), Instant::now());
+        let (mut backoff, now) = (Backoff::new(FIRST, MOST), Instant::now());
         let mut waits = Vec::new();
         for _ in 0..7 {
             waits.push(backoff.failed(None, false, 1.0, now).as_secs());
@@ -90,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_thousand_failures_are_no_overflow() {
-        let mut backoff = Backoff { attempts: u32::MAX, ..Backoff::new(FIRST) };
+        let mut backoff = Backoff { attempts: u32::MAX, ..Backoff::new(FIRST, MOST) };
         assert_eq!(backoff.failed(None, false, 1.0, Instant::now()), Duration::from_secs(30));
     }
 }

@@ -87,9 +87,7 @@ pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode 
         let home = env::var_os("HOME").map(PathBuf::from);
         findings.extend(credentials(agent, home.as_deref()));
         findings.extend(netrc(agent, home.as_deref()));
-        if agent.permissions != Permissions::ReadOnly {
-            findings.push(folder(&format!("{}: workspace", agent.name), &agent.workspace));
-        }
+        findings.extend(workspace(agent));
     }
     findings.extend(evaluator(&config.evaluator));
     if !offline {
@@ -138,6 +136,17 @@ fn folder(what: &str, path: &Path) -> Finding {
             std::io::Error::from(error)
         )),
     }
+}
+
+/// Whether an agent's folder is there, and can be worked in. herder makes none.
+fn workspace(agent: &AgentSpec) -> Option<Finding> {
+    let (name, path) = (&agent.name, &agent.workspace);
+    if !path.is_dir() {
+        let text =
+            format!("{name}: workspace {} is no folder that is there; create it (mkdir -p)", path.display());
+        return Some(Finding::bad(text));
+    }
+    (agent.permissions != Permissions::ReadOnly).then(|| folder(&format!("{name}: workspace"), path))
 }
 
 /// Whether an agent's program can be run with the environment the agent gets.

@@ -14,6 +14,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
@@ -203,6 +204,10 @@ fn load(global: &Global) -> Result<Config, ExitCode> {
     })
 }
 
+/// How long work on threads of its own (an export that is being written, a look-up of a name that hangs) may keep the
+/// process once everything else has ended.
+const LAST_WAIT: Duration = Duration::from_millis(500);
+
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
@@ -251,6 +256,7 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
         let options = run::Options { welcome: Some(welcome), source, reload, ..run::Options::default() };
         Box::pin(run::run(config, options, shutdown)).await.map_err(io::Error::other)
     });
+    runtime.shutdown_timeout(LAST_WAIT);
     match ended {
         Ok(Ended { processes_left: 0, storage_failure: None }) => ExitCode::SUCCESS,
         Ok(Ended { storage_failure: Some(reason), .. }) => {
@@ -315,7 +321,9 @@ fn demo(global: &Global, port: u16, tour: bool, logs: &Logs) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return failed(format_args!("threads cannot be started: {error}")),
     };
-    match runtime.block_on(Box::pin(demo::run(options))) {
+    let ended = runtime.block_on(Box::pin(demo::run(options)));
+    runtime.shutdown_timeout(LAST_WAIT);
+    match ended {
         Ok(ended) if ended.processes_left == 0 && ended.storage_failure.is_none() => {
             say(demo::farewell(&ended));
             ExitCode::SUCCESS

@@ -15,7 +15,7 @@ use crate::runtime::isolation::{PUSH, is_credential};
 use crate::tools::places;
 
 use super::section::Section;
-use super::{IrcNetwork, environment, spending, validate};
+use super::{Discord, IrcNetwork, environment, spending, validate};
 
 /// What stands for the prompt in a command line.
 const PROMPT: &str = "{prompt}";
@@ -35,7 +35,12 @@ const CATEGORIES: [(&str, Category); 10] = [
 ];
 
 /// Reads every `[[agent]]`.
-pub(super) fn agents(top: &Section<'_>, irc: &[IrcNetwork], data_dir: &Path) -> Vec<AgentSpec> {
+pub(super) fn agents(
+    top: &Section<'_>,
+    irc: &[IrcNetwork],
+    discord: Option<&Discord>,
+    data_dir: &Path,
+) -> Vec<AgentSpec> {
     let sections = top.tables("agent");
     let names: Vec<Option<AgentName>> = sections.iter().map(name).collect();
     let named =
@@ -47,7 +52,7 @@ pub(super) fn agents(top: &Section<'_>, irc: &[IrcNetwork], data_dir: &Path) -> 
         .filter_map(|(section, name)| Some((agent(section, name)?, section)))
         .collect();
     for (agent, section) in &agents {
-        clashes(agent, section, irc);
+        clashes(agent, section, irc, discord);
     }
     for (agent, section) in &agents {
         if data_dir.starts_with(&agent.workspace) {
@@ -76,8 +81,17 @@ pub(super) fn agents(top: &Section<'_>, irc: &[IrcNetwork], data_dir: &Path) -> 
 }
 
 /// An agent's channel is `#name` on every network.
-fn clashes(agent: &AgentSpec, section: &Section<'_>, irc: &[IrcNetwork]) {
+fn clashes(agent: &AgentSpec, section: &Section<'_>, irc: &[IrcNetwork], discord: Option<&Discord>) {
     let channel = format!("#{}", agent.name);
+    if let Some(discord) = discord {
+        let own = [&discord.alerts_channel, &discord.work_channel, &discord.control_channel];
+        if own.iter().any(|own| own.eq_ignore_ascii_case(agent.name.as_str())) {
+            section.problem(
+                "name",
+                format!("{channel} is a channel of herder's own on Discord; rename one of them"),
+            );
+        }
+    }
     for network in irc {
         let own = [&network.alerts_channel, &network.work_channel, &network.control_channel];
         if own.iter().any(|own| own.eq_ignore_ascii_case(&channel)) {
@@ -199,18 +213,16 @@ fn workspace(section: &Section<'_>) -> Option<PathBuf> {
         section.problem("workspace", format!("\"{}\" is relative; write the whole path, from /", text.value));
         return None;
     }
+    // A disk that is not mounted yet is this agent's trouble alone: it waits for a person then, and the others work.
     match std::fs::metadata(&path) {
-        Ok(found) if found.is_dir() => Some(path),
-        Ok(_) => {
-            section.problem("workspace", format!("{} is not a folder", path.display()));
-            None
-        }
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => section.warn("workspace", format!("{} is not a folder", path.display())),
         Err(error) => {
-            let text = format!("{} cannot be used: {error}; create it first (mkdir -p)", path.display());
-            section.problem("workspace", text);
-            None
+            let text = format!("{} cannot be used: {error}; create it (mkdir -p)", path.display());
+            section.warn("workspace", text);
         }
     }
+    Some(path)
 }
 
 fn limits(section: &Section<'_>, spec: &mut AgentSpec) {

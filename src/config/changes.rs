@@ -42,6 +42,8 @@ impl Config {
             ),
             ("[[irc]]", differ(&self.irc, &new.irc) || secrets_of_irc(self) != secrets_of_irc(new)),
             ("[access] irc:embedded", own_accounts(self) != own_accounts(new)),
+            ("drain_timeout", self.drain_timeout != new.drain_timeout),
+            ("[networks]", self.networks != new.networks),
             ("[tools]", self.tools != new.tools),
             ("[evaluator]", asks_otherwise(&self.evaluator, &new.evaluator)),
             (
@@ -217,6 +219,8 @@ mod tests {
             // The same words, and another secret behind them.
             (&sasl, &sasl, &[("[[irc]]", later)]),
             (discord, discord, &[("[discord]", later)]),
+            ("", "drain_timeout = \"5s\"", &[("drain_timeout", later)]),
+            ("", "[networks]\nattempts = 3", &[("[networks]", later)]),
             ("", "[tools]\nenabled = false", &[("[tools]", later)]),
             ("", "[history]\nkeep = \"3d\"", &[("[history]", later)]),
             ("", HOOK, &[("[[webhook]]", later)]),

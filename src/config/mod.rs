@@ -153,6 +153,10 @@ pub struct Config {
     pub policy: Policy,
     /// What is kept, and for how long.
     pub history: History,
+    /// How long going down may take in all.
+    pub drain_timeout: Duration,
+    /// What holds for every chat network.
+    pub networks: Networks,
     /// The agents' own tools.
     pub tools: Tools,
     /// Who judges their turns.
@@ -283,6 +287,42 @@ pub struct History {
     pub daily_export: bool,
     /// Warn when less is free on the disk, in bytes.
     pub warn_free: u64,
+}
+
+/// How long going down may take in all, where the configuration does not say otherwise (contract, section 14).
+pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What holds for every chat network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Networks {
+    /// The longest wait between two attempts to connect.
+    pub reconnect_max: Duration,
+    /// Failed attempts after which the others are told and the adapter is restarted clean.
+    pub attempts: u32,
+    /// A backlog of more lines for one channel is collapsed.
+    pub backlog_lines: u32,
+    /// Exchanges of another bot with one agent in an hour, unless a person speaks.
+    pub bot_exchanges: usize,
+}
+
+impl Networks {
+    /// The longest wait in seconds, which is in first waits as well.
+    #[must_use]
+    pub fn longest_wait(&self) -> u32 {
+        u32::try_from(self.reconnect_max.as_secs()).unwrap_or(u32::MAX)
+    }
+}
+
+impl Default for Networks {
+    /// The contract's, section 6 and 2.
+    fn default() -> Self {
+        Self {
+            reconnect_max: Duration::from_secs(30),
+            attempts: 5,
+            backlog_lines: crate::outbox::BACKLOG_LINES,
+            bot_exchanges: 20,
+        }
+    }
 }
 
 /// The agents' own tools.

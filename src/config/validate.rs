@@ -14,8 +14,8 @@ use crate::outbox::Redactor;
 use super::problems::{Problem, Problems};
 use super::section::{Reading, Section, Surroundings};
 use super::{
-    AccessRules, Config, Evaluator, History, Tools, access, agents, discord, evaluator, irc, quota, spending,
-    webhook,
+    AccessRules, Config, DRAIN_TIMEOUT, Evaluator, History, Networks, Tools, access, agents, discord,
+    evaluator, irc, quota, spending, webhook,
 };
 
 /// What a file that was read leaves behind.
@@ -83,7 +83,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
             top.problem("name", why);
         }
     }
-    let agents = agents::agents(&top, &irc, &data_dir);
+    let agents = agents::agents(&top, &irc, discord.as_ref(), &data_dir);
     let mut policy = top.table("supervisor").map_or_else(Policy::default, supervisor);
     policy.quota = top.table("quota").map_or_else(QuotaRules::default, quota::quota);
     policy.caps = top.table("limits").map(spending::limits).unwrap_or_default();
@@ -93,6 +93,8 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         approvals(section, &mut policy);
     }
     let history = top.table("history").map_or_else(History::default, history);
+    let drain_timeout = top.duration("drain_timeout", SHORTEST_CLOCK).unwrap_or(DRAIN_TIMEOUT);
+    let networks = top.table("networks").map_or_else(Networks::default, networks);
     let tools = top.table("tools").map_or_else(Tools::default, tools);
     let evaluator = top.table("evaluator").map_or_else(Evaluator::default, evaluator::evaluator);
     evaluator::hide_credentials(&top, evaluator.judge);
@@ -129,6 +131,8 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         access,
         policy,
         history,
+        drain_timeout,
+        networks,
         tools,
         evaluator,
         webhooks,
@@ -233,8 +237,8 @@ fn exponential(section: Section<'_>, default: Exponential) -> Exponential {
     Exponential { base, cap }
 }
 
-/// More failures than this in a window are not remembered one by one.
-const INTENSITY_MAX: u64 = 1000;
+/// More failures than this in a window are not remembered.
+const INTENSITY_MAX: u64 = crate::core::breaker::RING as u64 - 1;
 
 fn intensity(section: Section<'_>, count: &'static str, default: Intensity) -> Intensity {
     let number = section.number(count, 1..=INTENSITY_MAX).and_then(|number| u32::try_from(number).ok());
@@ -243,8 +247,40 @@ fn intensity(section: Section<'_>, count: &'static str, default: Intensity) -> I
     Intensity { count: number.unwrap_or(default.count), window }
 }
 
+/// A longer wait than this leaves a network alone that has long been back.
+const RECONNECT_LONGEST: Duration = Duration::from_secs(3600);
+
+/// Fewer lines than a collapsed backlog keeps would be nothing to collapse.
+const BACKLOG_LEAST: u64 = crate::outbox::BACKLOG_KEPT as u64;
+
 /// More than this in its window and a channel is nobody else's any more.
 const SAYINGS_MAX: u64 = 1000;
+
+fn networks(section: Section<'_>) -> Networks {
+    let default = Networks::default();
+    let count = |key, range, default| {
+        let number = section.number(key, range);
+        number.and_then(|number| u32::try_from(number).ok()).unwrap_or(default)
+    };
+    let exchanges = section.number("bot_exchanges", 1..=SAYINGS_MAX);
+    let longest = section.duration("reconnect_max", Duration::from_secs(1)).unwrap_or(default.reconnect_max);
+    let networks = Networks {
+        reconnect_max: longest.min(RECONNECT_LONGEST),
+        attempts: count("attempts", 1..=100, default.attempts),
+        backlog_lines: count("backlog_lines", BACKLOG_LEAST..=10_000, default.backlog_lines),
+        bot_exchanges: exchanges
+            .and_then(|number| usize::try_from(number).ok())
+            .unwrap_or(default.bot_exchanges),
+    };
+    if longest > RECONNECT_LONGEST {
+        section.problem(
+            "reconnect_max",
+            "must be 1h at most, or a network that is back is not noticed".to_owned(),
+        );
+    }
+    section.finish();
+    networks
+}
 
 fn tools(section: Section<'_>) -> Tools {
     let default = Tools::default();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::chat::embedded_ircd::home::Home;
-use crate::config::{Config, Evaluator, History, Tools};
+use crate::config::{Config, DRAIN_TIMEOUT, Evaluator, History, Networks, Tools};
 use crate::core::id::{AccountName, AgentName};
 use crate::core::policy::{Exponential, Policy};
 use crate::core::spec::{AgentSpec, Runtime};
@@ -36,6 +36,8 @@ pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<
         access: home.access(),
         policy: policy(),
         history: History { daily_export: false, warn_free: 0, ..History::default() },
+        drain_timeout: DRAIN_TIMEOUT,
+        networks: Networks::default(),
         tools: Tools::default(),
         // No account and no cost: the detector that needs no model.
         evaluator: Evaluator::builtin(),

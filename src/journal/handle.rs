@@ -3,8 +3,10 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -35,10 +37,15 @@ pub trait PostSink: Send + Sync {
 #[derive(Clone)]
 pub struct Journal(Arc<Inner>);
 
+/// How long the last user of a journal waits for its disk: everything acknowledged is on it already.
+const LAST_WAIT: Duration = Duration::from_secs(5);
+
 struct Inner {
     // Dropped in this order: the last sled handle must be gone before the lock is released.
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
+    /// Hung up by the thread when it ends.
+    over: Mutex<std::sync::mpsc::Receiver<()>>,
     reader: Reader,
     shown: Arc<Shown>,
     work: AtomicU64,
@@ -64,6 +71,11 @@ impl Drop for Inner {
         let Some(thread) = self.thread.take() else { return };
         // The last clone may be the sink's, dropped by the writer itself, which cannot wait for its own end.
         if thread.thread().id() != std::thread::current().id() {
+            let over = self.over.get_mut().unwrap_or_else(PoisonError::into_inner);
+            if over.recv_timeout(LAST_WAIT) == Err(RecvTimeoutError::Timeout) {
+                tracing::warn!("the journal's disk hangs; it is left behind");
+                return;
+            }
             // A panic of the writer has been reported by the panic hook; there is nobody left to tell.
             let _ = thread.join();
         }
@@ -101,9 +113,13 @@ impl Journal {
             looked: None,
         };
         let (sender, receiver) = mpsc::channel(QUEUE);
+        let (ends, over) = std::sync::mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("journal".to_owned())
-            .spawn(move || writer.run(receiver))
+            .spawn(move || {
+                let _ends: std::sync::mpsc::Sender<()> = ends;
+                writer.run(receiver);
+            })
             .map_err(|source| OpenError::Io {
                 dir: paths.dir.clone(),
                 what: "starting its thread",
@@ -112,6 +128,7 @@ impl Journal {
         let inner = Inner {
             jobs: Some(sender),
             thread: Some(thread),
+            over: Mutex::new(over),
             reader,
             shown,
             work,

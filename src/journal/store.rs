@@ -154,12 +154,26 @@ fn describe_holder(text: &str) -> String {
     format!("the herder with process id {} on {}, running since {since}", holder.pid, holder.host)
 }
 
+/// Removes what an import leaves behind that was cut after its last step.
+fn tidy_import(paths: &Paths) -> Result<(), OpenError> {
+    let removed = fs::remove_dir_all(paths.importing()).and_then(|()| disk::sync_dir(&paths.dir));
+    removed.map_err(|source| OpenError::Io {
+        dir: paths.dir.clone(),
+        what: "tidying up after an import",
+        source,
+    })
+}
+
 /// Opens the database under a lock that is already held.
 pub(super) fn open(settings: &Settings, paths: &Paths, lock: Lock) -> Result<Store, OpenError> {
     let known = held_before(paths);
     let log_size = paths.log().metadata().map(|log| log.len()).unwrap_or(0);
     if paths.importing().exists() {
-        return Err(OpenError::Unfinished { dir: paths.dir.clone() });
+        if !paths.sled().exists() {
+            return Err(OpenError::Unfinished { dir: paths.dir.clone() });
+        }
+        // The database is moved last, so that the import was cut when there was nothing left to do but to tidy up.
+        tidy_import(paths)?;
     }
     if known && log_size == 0 {
         return Err(OpenError::Vanished { dir: paths.dir.clone(), advice: advice(paths) });

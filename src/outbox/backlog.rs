@@ -1,7 +1,7 @@
 //! Long backlogs: the last lines, and how many there were.
 //!
 //! Somebody who comes back to a channel wants to know how things stand, not to scroll through a night. A channel of an agent
-//! with more than [`BACKLOG_LINES`] lines in the normal lane keeps what the agent said last; the older words become one line
+//! with more lines than the configuration allows ([`BACKLOG_LINES`]) in the normal lane keeps what the agent said last; the older words become one line
 //! "… n lines while away; `@agent log`" in their place. If herder's own status posts alone are still too many, the older ones
 //! of them follow. Alerts are never touched, nor is a post of which a line was already handed out.
 //!
@@ -20,7 +20,7 @@ use crate::core::id::{AgentName, PostId};
 use crate::core::notice::Notice;
 use crate::journal::{Collapsed, Settled};
 
-/// From more than so many lines on a backlog is collapsed.
+/// From more than so many lines on a backlog is collapsed, where the configuration does not say otherwise.
 pub const BACKLOG_LINES: u32 = 30;
 
 /// About how many of the last lines stay.
@@ -43,16 +43,17 @@ struct Rule<'a> {
     lane: Lane,
 }
 
-/// Collapses the backlog of `target`, if it is an agent's channel and long. `keys` are for the lines that are put in.
+/// Collapses the backlog of `target`, if it is an agent's channel and has more lines than `longest`. `keys` are for the lines that are put in.
 pub(super) fn collapse(
     items: &mut VecDeque<Item>,
     target: &Target,
+    longest: u32,
     keys: (u64, u64),
     renderer: &Renderer,
 ) -> Away {
     let mut away = Away::new();
     let Target::Agent(agent) = target else { return away };
-    let long = |items: &VecDeque<Item>| items.iter().map(Item::lines).sum::<u32>() > BACKLOG_LINES;
+    let long = |items: &VecDeque<Item>| items.iter().map(Item::lines).sum::<u32>() > longest;
     let words = |item: &Item| is_words(item) || is_line(item);
     let all = |_: &Item| true;
     for (key, collapsible) in [(keys.0, &words as &dyn Fn(&Item) -> bool), (keys.1, &all)] {
@@ -76,7 +77,9 @@ pub(super) fn bound(
     let answers = |item: &Item| item.post.answers.is_some() || is_line(item);
     let all = |_: &Item| true;
     let rule = match (lane, target) {
-        (Lane::Normal, Target::Agent(_)) => return collapse(items, target, keys, renderer),
+        (Lane::Normal, Target::Agent(_)) => {
+            return collapse(items, target, BACKLOG_LINES, keys, renderer);
+        }
         (Lane::Normal, _) => Rule { keep: BOUND_KEPT, collapsible: &all, agent: None, lane },
         (Lane::Urgent, _) => Rule { keep: ANSWERS_KEPT, collapsible: &answers, agent: None, lane },
     };

@@ -333,9 +333,15 @@ impl LaneQueue {
     }
 
     /// Shortens the backlog of a target, if it is long; what is to be recorded of that.
-    pub(super) fn collapse(&mut self, target: &Target, keys: (u64, u64), renderer: &Renderer) -> Away {
+    pub(super) fn collapse(
+        &mut self,
+        target: &Target,
+        longest: u32,
+        keys: (u64, u64),
+        renderer: &Renderer,
+    ) -> Away {
         let items = self.targets.get_mut(target);
-        items.map(|items| backlog::collapse(items, target, keys, renderer)).unwrap_or_default()
+        items.map(|items| backlog::collapse(items, target, longest, keys, renderer)).unwrap_or_default()
     }
 
     /// Shortens what waits for a target because it is too much to hold; what is to be recorded of that.

@@ -129,11 +129,13 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Queues for `networks`, with nothing in them; deliveries are recorded in `ledger`.
+    /// Queues for `networks`, with nothing in them; deliveries are recorded in `ledger`. More lines than `backlog` for one
+    /// channel are collapsed.
     #[must_use]
-    pub fn new(networks: Vec<(NetworkName, Renderer)>, ledger: &Arc<dyn Ledger>) -> Self {
+    pub fn new(networks: Vec<(NetworkName, Renderer)>, backlog: u32, ledger: &Arc<dyn Ledger>) -> Self {
         let queue = |(network, renderer): (NetworkName, Renderer)| {
-            let queue = NetworkQueue::new(network.clone(), renderer, Arc::clone(ledger));
+            let queue =
+                NetworkQueue::new(network.clone(), renderer, Arc::clone(ledger)).with_backlog(backlog);
             (network, Arc::new(queue))
         };
         Self { queues: networks.into_iter().map(queue).collect() }
@@ -144,9 +146,13 @@ impl Outbox {
     ///
     /// # Errors
     /// The database cannot be read.
-    pub fn open(journal: &Journal, networks: Vec<(NetworkName, Renderer)>) -> Result<Arc<Self>, ReadError> {
+    pub fn open(
+        journal: &Journal,
+        networks: Vec<(NetworkName, Renderer)>,
+        backlog: u32,
+    ) -> Result<Arc<Self>, ReadError> {
         let ledger: Arc<dyn Ledger> = Arc::new(journal.clone());
-        let outbox = Arc::new(Self::new(networks, &ledger));
+        let outbox = Arc::new(Self::new(networks, backlog, &ledger));
         for (network, queue) in &outbox.queues {
             journal.undelivered(network)?.into_iter().for_each(|post| queue.push(post));
         }

@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::backlog::Away;
+use super::backlog::{Away, BACKLOG_LINES};
 use super::discord::Attachment;
 use super::lane::{LaneQueue, Line};
 use super::render::Renderer;
@@ -63,6 +63,8 @@ pub struct Window {
 pub struct NetworkQueue {
     network: NetworkName,
     renderer: Renderer,
+    /// More lines than this for one channel are collapsed.
+    backlog: u32,
     ledger: Arc<dyn Ledger>,
     state: Mutex<State>,
     /// Something can be sent that could not be before.
@@ -135,6 +137,7 @@ impl NetworkQueue {
         Self {
             network,
             renderer,
+            backlog: BACKLOG_LINES,
             ledger,
             state: Mutex::default(),
             changed: Notify::new(),
@@ -142,6 +145,12 @@ impl NetworkQueue {
             emptied: Notify::new(),
             recording: tokio::sync::Mutex::new(()),
         }
+    }
+
+    /// The same, with another bound for the lines of one channel.
+    #[must_use]
+    pub fn with_backlog(self, backlog: u32) -> Self {
+        Self { backlog, ..self }
     }
 
     /// The network it is for.
@@ -315,7 +324,7 @@ impl NetworkQueue {
         state.normal.ground();
         for target in state.normal.targets() {
             let keys = state.keys();
-            let away = state.normal.collapse(&target, keys, &self.renderer);
+            let away = state.normal.collapse(&target, self.backlog, keys, &self.renderer);
             state.put_away(away);
         }
         drop(state);

@@ -46,17 +46,17 @@ use crate::supervisor::{self, FaultInjection, Fleet, StartError};
 use crate::tools::host::{self, Host};
 use crate::tools::{self, Grants, Rooms};
 
-/// How long the agents' processes get when herder goes down (of the ten seconds in all); what is left is killed.
-const DRAIN_AGENTS: Duration = Duration::from_secs(6);
+/// What of `drain_timeout` the agents' processes get when herder goes down; what is left is killed.
+const FOR_AGENTS: f64 = 0.5;
 
-/// How long posts get to leave after that.
-const DRAIN_POSTS: Duration = Duration::from_secs(2);
+/// What of it posts get to leave after that.
+const FOR_POSTS: f64 = 0.2;
 
-/// How long the networks get to say goodbye.
-const DRAIN_NETWORKS: Duration = Duration::from_secs(1);
+/// What of it the networks get to say goodbye.
+const FOR_NETWORKS: f64 = 0.1;
 
-/// How long the journal gets to finish what waits.
-const CLOSE_JOURNAL: Duration = Duration::from_secs(1);
+/// What of it the journal gets to finish what waits.
+const FOR_JOURNAL: f64 = 0.1;
 
 /// Lines of people waiting for the dispatcher. A network stops reading when it is full, and the server waits.
 const INBOUND_CAPACITY: usize = 256;
@@ -134,6 +134,8 @@ pub struct Herder {
     trees: ProcessTrees,
     /// The embedded server, where it is the only network.
     home: Option<Home>,
+    /// How long going down may take.
+    drain: Duration,
 }
 
 /// Runs until `shutdown` is cancelled or the journal cannot be written any more.
@@ -174,7 +176,8 @@ impl Herder {
             warn!(%reason, "posts owed to networks that are gone stay");
         }
         let all: Vec<(NetworkName, Markup)> = networks.iter().cloned().chain(hooks::all(&config)).collect();
-        let mut queues = open_queues(&journal, &all, &locale, &redactor).await?;
+        let mut queues =
+            open_queues(&journal, &all, &locale, &redactor, config.networks.backlog_lines).await?;
         let hooks = config.webhooks.iter().filter_map(|webhook| queues.remove_entry(&webhook.name)).collect();
 
         let calls = tool_server(&config, &options).await;
@@ -189,6 +192,7 @@ impl Herder {
             redactor: redactor.clone(),
             tools: calls.as_ref().map(|(_, grants)| grants.clone()),
             evaluator: Some(evaluator(&config, &trees, &redactor)),
+            attempts: config.networks.attempts,
             fault: options.fault.clone(),
         };
         // Made before any process is started: nothing after this can fail.
@@ -210,7 +214,9 @@ impl Herder {
             locale: locale.clone(),
             redactor: redactor.clone(),
             control: networks::control_channels(&config),
+            channels: networks::own_channels(&config),
             bots: networks::bots(&config),
+            bot_exchanges: config.networks.bot_exchanges,
             reloader: Some(reloader.clone()),
         });
         let herder = Self {
@@ -223,6 +229,7 @@ impl Herder {
             speaking: CancellationToken::new(),
             trees,
             home,
+            drain: config.drain_timeout,
         };
         let around = channels::Around {
             fleet: herder.fleet.clone(),
@@ -257,6 +264,7 @@ impl Herder {
         let (channels, wanted) = watch::channel(channels::wanted(&around, &[]));
         let (locale, redactor) = (&around.locale, &around.redactor);
         let redactor_of_hooks = redactor.clone();
+        let (anew, attempts) = (options.patience.anew, config.networks.attempts);
         for network in &config.irc {
             let Some(queue) = self.queues.get(&network.name) else { continue };
             let irc = networks::Irc {
@@ -266,7 +274,7 @@ impl Herder {
                 channels: wanted.clone(),
                 connector: options.connectors.remove(&network.name).unwrap_or(Connector::Network),
             };
-            self.keep(network.name.clone(), networks::Adapter::Irc(Box::new(irc)), options.patience.anew);
+            self.keep(network.name.clone(), networks::Adapter::Irc(Box::new(irc)), anew, attempts);
         }
         let of_discord = NetworkName::from(DISCORD_NETWORK);
         if let (Some(settings), Some(queue)) = (&config.discord, self.queues.get(&of_discord)) {
@@ -282,8 +290,9 @@ impl Herder {
                 redactor: redactor.clone(),
                 hearing: self.hearing.clone(),
                 rooms: around.rooms.clone(),
+                longest_wait: config.networks.longest_wait(),
             };
-            self.keep(of_discord, networks::Adapter::Discord(Box::new(ports)), options.patience.anew);
+            self.keep(of_discord, networks::Adapter::Discord(Box::new(ports)), anew, attempts);
         }
         for queue in self.queues.values() {
             let (queue, token) = (Arc::clone(queue), self.hearing.clone());
@@ -347,9 +356,16 @@ impl Herder {
         }
     }
 
-    fn keep(&self, network: NetworkName, adapter: networks::Adapter, anew: Duration) {
+    fn keep(&self, network: NetworkName, adapter: networks::Adapter, anew: Duration, attempts: u32) {
         let (fleet, shutdown) = (self.fleet.clone(), self.speaking.clone());
-        self.tasks.spawn(networks::keep(networks::Link { network, adapter, anew, fleet, shutdown }));
+        self.tasks.spawn(networks::keep(networks::Link {
+            network,
+            adapter,
+            anew,
+            attempts,
+            fleet,
+            shutdown,
+        }));
     }
 
     /// What has to be said at once: nobody may command, revisions are missing.
@@ -418,11 +434,11 @@ impl Herder {
             }
         }
         self.hearing.cancel();
-        self.fleet.drain(DRAIN_AGENTS).await;
+        self.fleet.drain(self.drain.mul_f64(FOR_AGENTS)).await;
         let prefix = format!("{}/", self.journal.id());
         self.trees.end_marked(&prefix, Duration::ZERO).await;
         let processes_left = self.trees.count_marked(&prefix).await;
-        let flushed = tokio::time::timeout(DRAIN_POSTS, async {
+        let flushed = tokio::time::timeout(self.drain.mul_f64(FOR_POSTS), async {
             for queue in self.queues.values().chain(self.hooks.values()) {
                 queue.drained().await;
             }
@@ -432,14 +448,14 @@ impl Herder {
         }
         self.speaking.cancel();
         self.tasks.close();
-        if tokio::time::timeout(DRAIN_NETWORKS, self.tasks.wait()).await.is_err() {
+        if tokio::time::timeout(self.drain.mul_f64(FOR_NETWORKS), self.tasks.wait()).await.is_err() {
             warn!("some tasks did not end in time");
         }
         if let Some(home) = self.home {
             home.server.stop().await;
         }
         // A disk that hangs must not keep the process: everything acknowledged is on it already.
-        if tokio::time::timeout(CLOSE_JOURNAL, self.journal.close()).await.is_err() {
+        if tokio::time::timeout(self.drain.mul_f64(FOR_JOURNAL), self.journal.close()).await.is_err() {
             warn!("the journal did not close in time");
         }
         Ended { processes_left, storage_failure }
@@ -483,11 +499,13 @@ async fn open_queues(
     networks: &[(NetworkName, Markup)],
     locale: &Locale,
     redactor: &Redactor,
+    backlog_lines: u32,
 ) -> Result<BTreeMap<NetworkName, Arc<NetworkQueue>>, RunError> {
     let renderer = |markup| Renderer::new(locale.clone(), redactor.clone(), markup);
     let networks = networks.iter().map(|(name, markup)| (name.clone(), renderer(*markup))).collect();
     let journal = journal.clone();
-    let outbox = tokio::task::spawn_blocking(move || Outbox::open(&journal, networks)).await??;
+    let outbox =
+        tokio::task::spawn_blocking(move || Outbox::open(&journal, networks, backlog_lines)).await??;
     Ok(outbox.queues().map(|queue| (queue.network().clone(), Arc::clone(queue))).collect())
 }
 

@@ -21,15 +21,14 @@ use crate::tools::{Rooms, places};
 /// Reports are few: one per change of a link.
 const REPORTS_CAPACITY: usize = 16;
 
-/// Failed attempts after which the adapter is restarted clean (contract, section 6).
-const ATTEMPTS_BEFORE_RESTART: u32 = 5;
-
 /// A network and what is needed to keep its adapter.
 pub(super) struct Link {
     pub(super) network: NetworkName,
     pub(super) adapter: Adapter,
     /// Between the end of an adapter and its successor.
     pub(super) anew: Duration,
+    /// Failed attempts after which the adapter is restarted clean.
+    pub(super) attempts: u32,
     pub(super) fleet: Fleet,
     pub(super) shutdown: CancellationToken,
 }
@@ -87,6 +86,17 @@ pub(super) fn control_channels(config: &Config) -> Vec<(NetworkName, String)> {
     irc.chain(discord).collect()
 }
 
+/// The names of the fleet's own channels, on whatever network.
+pub(super) fn own_channels(config: &Config) -> Vec<String> {
+    let irc = config.irc.iter().flat_map(|network| {
+        [&network.alerts_channel, &network.work_channel, &network.control_channel].map(String::clone)
+    });
+    let discord = config.discord.iter().flat_map(|discord| {
+        [&discord.alerts_channel, &discord.work_channel, &discord.control_channel].map(String::clone)
+    });
+    irc.chain(discord).collect()
+}
+
 /// The channels that every agent has on each network.
 pub(super) fn places(config: &Config) -> Vec<places::Network> {
     let irc = config.irc.iter().map(|network| places::Network {
@@ -130,7 +140,7 @@ pub(super) fn settings(
         // An account may also be tied to somebody on Discord.
         needs_account: Arc::new(move || on_discord || known.names_accounts_of(&name)),
         is_operator: Arc::new(move |author| access.role(author) >= Some(Role::Operator)),
-        patience,
+        patience: Patience { most: config.networks.longest_wait(), ..patience },
         memory: irc::Memory::default(),
         rooms: rooms.clone(),
     }
@@ -175,7 +185,7 @@ async fn once(link: &Link) -> End {
             report = reported.recv() => {
                 let Some(report) = report else { continue_after(&mut adapter).await; break };
                 refused |= matches!(report.state, LinkState::Refused { .. });
-                let failed_often = attempts(&report) >= ATTEMPTS_BEFORE_RESTART;
+                let failed_often = attempts(&report) >= link.attempts;
                 link.fleet.report_link(report);
                 if failed_often {
                     warn!(network = %link.network, "the link failed too often; the adapter is restarted clean");

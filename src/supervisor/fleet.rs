@@ -26,6 +26,13 @@ use crate::core::work::WorkKind;
 use crate::journal::{Batch, CommitError, Entry, FleetEvent, Journal, Stream, Tie, Write};
 use crate::outbox::{Post, Target};
 
+/// What an evaluation, and the record of the end, may take when herder goes down.
+const DRAIN_SLACK: Duration = Duration::from_millis(500);
+
+/// How long processes that are being ended may be left before `stop-all` counts them, and how often it looks.
+const LEAVING: Duration = Duration::from_secs(3);
+const LOOK: Duration = Duration::from_millis(100);
+
 /// Added to twice the grace before `stop-all` answers with what is left.
 const STOP_ALL_SLACK: Duration = Duration::from_secs(15);
 
@@ -291,13 +298,28 @@ impl Fleet {
         if tokio::time::timeout(patience, futures_util::future::join_all(gone)).await.is_err() {
             warn!("stop-all: some sessions did not end in time");
         }
-        let left = self.shared.trees.count_marked(&format!("{}/", self.shared.journal.id())).await;
+        let left = self.processes_left().await;
         let reply = Notice::StoppedAll {
             agents: u32::try_from(agents.len()).unwrap_or(u32::MAX),
             processes: u32::try_from(left).unwrap_or(u32::MAX),
         };
         self.owe_answer(&asked, &Target::Control, &reply).await?;
         Ok(reply)
+    }
+
+    /// Processes that are left once those that are on their way out have had their time: evaluations of the agents that were
+    /// stopped are ended, and nobody says when their last process is gone.
+    async fn processes_left(&self) -> usize {
+        let marked = format!("{}/", self.shared.journal.id());
+        let mut left = self.shared.trees.count_marked(&marked).await;
+        for _ in 0..LEAVING.as_millis() / LOOK.as_millis() {
+            if left == 0 {
+                break;
+            }
+            tokio::time::sleep(LOOK).await;
+            left = self.shared.trees.count_marked(&marked).await;
+        }
+        left
     }
 
     /// Owes the answer to a command that was recorded before and took its time, and what the other networks are shown of it.
@@ -357,7 +379,8 @@ impl Fleet {
     /// Ends every session with the stop ladder and every supervisor; of the sessions nothing is recorded, so the next start
     /// finds them as a kill would have left them and takes them up again.
     ///
-    /// Answers the number of processes that are left.
+    /// Answers the number of processes that are left, after `patience` for the supervisors and half a second for each of
+    /// what follows at most.
     pub async fn drain(&self, patience: Duration) -> usize {
         self.shared.draining.cancel();
         for (agent, _) in self.shared.all_handles() {
@@ -367,13 +390,21 @@ impl Fleet {
         if tokio::time::timeout(patience, self.shared.tasks.wait()).await.is_err() {
             warn!("some supervisors did not end in time");
         }
-        if let Some(evaluator) = &self.shared.evaluator {
-            evaluator.stop().await;
+        if let Some(evaluator) = &self.shared.evaluator
+            && tokio::time::timeout(DRAIN_SLACK, evaluator.stop()).await.is_err()
+        {
+            warn!("an evaluation did not end in time");
         }
         self.shared.ended.cancel();
         self.shared.services.close();
-        self.shared.services.wait().await;
-        self.record_end().await;
+        // A disk that hangs keeps whoever waits for a commit.
+        let last = async {
+            self.shared.services.wait().await;
+            self.record_end().await;
+        };
+        if tokio::time::timeout(DRAIN_SLACK, last).await.is_err() {
+            warn!("the end could not be recorded in time");
+        }
         self.shared.trees.count_marked(&format!("{}/", self.shared.journal.id())).await
     }
 }

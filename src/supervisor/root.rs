@@ -35,9 +35,6 @@ use crate::journal::{
 use crate::outbox::{Post, Target};
 use crate::runtime::orphans::Remains;
 
-/// Failed attempts in a row after which the other networks are told (contract, section 6).
-const ATTEMPTS_BEFORE_ALERT: u32 = 5;
-
 /// What reaches the root.
 #[derive(Debug)]
 pub(super) enum ToRoot {
@@ -84,15 +81,18 @@ pub(super) struct Root {
     rev: u64,
     /// Networks that the others were told are down, and since when.
     down: BTreeMap<NetworkName, Timestamp>,
+    /// Failed attempts in a row after which the other networks are told.
+    attempts: u32,
     refused: BTreeSet<NetworkName>,
     /// Webhooks that have refused an event for good, and taken none since.
     refusing: BTreeSet<NetworkName>,
 }
 
 impl Root {
-    pub(super) fn new(shared: Arc<Shared>, fleet: FleetState, rev: u64) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, fleet: FleetState, rev: u64, attempts: u32) -> Self {
         Self {
             shared,
+            attempts,
             fleet,
             rev,
             down: BTreeMap::new(),
@@ -155,6 +155,7 @@ impl Root {
             }
             ToRoot::Panicked { agent, message } => {
                 self.tell_again(&agent);
+                self.close_for(&agent).await?;
                 self.record(vec![FleetEvent::SupervisorPanicked { agent, message }], Vec::new()).await
             }
             ToRoot::GaveUp { agent, reason } => {
@@ -187,11 +188,12 @@ impl Root {
             }
             ToRoot::Create { spec, ticket } => {
                 let free = self.shared.handle(&spec.name).is_none();
-                if free {
-                    self.create(*spec, true, bot_toml(), Vec::new(), Vec::new()).await?;
-                }
-                let _ = ticket.send(free);
-                Ok(())
+                let created = match free {
+                    true => self.create(*spec, true, bot_toml(), Vec::new(), Vec::new()).await,
+                    false => Ok(()),
+                };
+                let _ = ticket.send(free && created.is_ok());
+                created
             }
             ToRoot::Read { events, ticket } => {
                 self.record(events, Vec::new()).await?;
@@ -331,7 +333,12 @@ impl Root {
         // A name that was used before goes on in its old stream, so that its history is found under it.
         let (mut agent, rev) = match task::reload(&name, &self.shared).await {
             Ok(loaded) => loaded,
-            Err(reason) => return Err(CommitError::Failed(reason)),
+            // What its old stream holds says nothing of the journal: the others go on.
+            Err(reason) => {
+                return Err(CommitError::Invalid(format!(
+                    "what {name} left behind cannot be read: {reason}"
+                )));
+            }
         };
         let mut events = vec![FleetEvent::AgentAdded { agent: name.clone() }];
         let spec = Box::new(spec);
@@ -446,17 +453,30 @@ impl Root {
     /// to a closed account.
     pub(super) async fn reconcile_accounts(&mut self) -> Result<(), CommitError> {
         for view in self.shared.views() {
-            let account = account_of(&view.agent);
-            if let Phase::Paused { reason: PauseReason::Failure(category) } = view.agent.phase
-                && matches!(category, Category::Billing | Category::Auth | Category::Budget)
-                && self.blocked(&account).is_none()
-            {
-                self.block(view.name.clone(), account, category).await?;
-            } else if let Some(category) = self.blocked(&account) {
-                self.shared.input(&view.name, Input::AccountBlocked { category });
+            match self.blocked(&account_of(&view.agent)) {
+                None => self.close_for(&view.name).await?,
+                Some(category) => self.shared.input(&view.name, Input::AccountBlocked { category }),
             }
         }
         Ok(())
+    }
+
+    /// Closes the account of an agent that is paused by its failure, where nobody has.
+    async fn close_for(&mut self, agent: &AgentName) -> Result<(), CommitError> {
+        let Some(state) = self.shared.handle(agent).map(|handle| Arc::clone(&handle.view.borrow().agent))
+        else {
+            return Ok(());
+        };
+        let account = account_of(&state);
+        match state.phase {
+            Phase::Paused { reason: PauseReason::Failure(category) }
+                if matches!(category, Category::Billing | Category::Auth | Category::Budget)
+                    && self.blocked(&account).is_none() =>
+            {
+                self.block(agent.clone(), account, category).await
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A network's state changed: the others are told when it stays away, is given up, or is back.
@@ -464,7 +484,7 @@ impl Root {
         let LinkReport { network, state } = report;
         let now = clock::now();
         let notice = match &state {
-            LinkState::Connecting { attempts, reason } if *attempts >= ATTEMPTS_BEFORE_ALERT => {
+            LinkState::Connecting { attempts, reason } if *attempts >= self.attempts => {
                 let reason = reason.clone().unwrap_or_default();
                 warn!(%network, attempts, %reason, "a network stays away");
                 let first = !self.down.contains_key(&network);

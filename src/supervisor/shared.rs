@@ -74,8 +74,8 @@ pub(super) struct Shared {
     pub(super) draining: CancellationToken,
     /// Ends the services.
     pub(super) ended: CancellationToken,
-    /// Unbounded, because a supervisor must never wait for the root, which waits for the journal; what goes through it
-    /// are a few words per failure of an agent or a network.
+    /// Unbounded, because a supervisor must never wait for the root, which waits for the journal. What goes through it follows
+    /// a commit of an agent, or one of the commands of people, of which few are under way at a time.
     pub(super) root: mpsc::UnboundedSender<ToRoot>,
     pub(super) handles: RwLock<BTreeMap<AgentName, Handle>>,
     /// Who is who on Discord and elsewhere.

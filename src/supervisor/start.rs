@@ -51,6 +51,8 @@ pub struct Settings {
     pub redactor: Redactor,
     /// Who judges the agents' turns, where a program is asked.
     pub evaluator: Option<Evaluator>,
+    /// Failed attempts in a row after which the networks that are up are told of one that stays away.
+    pub attempts: u32,
     /// A seam for tests.
     pub fault: FaultInjection,
 }
@@ -92,6 +94,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         tools,
         redactor,
         evaluator,
+        attempts,
         fault,
     } = settings;
     let reading = journal.clone();
@@ -131,7 +134,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
 
     let Recalled { fleet, rev, agents: known } = recalled;
     shared.ties.set(fleet.ties.clone());
-    let mut root = Root::new(Arc::clone(&shared), fleet, rev);
+    let mut root = Root::new(Arc::clone(&shared), fleet, rev, attempts);
     // herder ended between their removal and its mention on the roster.
     let (gone, known): (Vec<_>, Vec<_>) =
         known.into_iter().partition(|(_, (agent, _))| agent.phase == Phase::Removed);

@@ -125,7 +125,7 @@ url = "x"
     bot.toml:18: [access] admins: "irc:libera" is not complete; write irc:<network>:<account>, irc-mask:<network>:<nick!user@host>, discord:<user id> or discord-role:<role id>
     bot.toml:20: [supervisor] backoff: this is a number; write a text in quotes
     bot.toml:20: [supervisor] backoff: "10x" is not a duration; write a number and ms, s, m, h or d, e.g. "10s" or "1h30m"
-    bot.toml:21: [supervisor] breaker failures: 0 is out of bounds; use a number from 1 to 1000
+    bot.toml:21: [supervisor] breaker failures: 0 is out of bounds; use a number from 1 to 127
     bot.toml:21: [supervisor] breaker windw: there is no such key; did you mean "window"?
     bot.toml:22: [supervisor] process_backoff cap: the longest wait is shorter than the first; make cap at least as long as base
     bot.toml:23: [supervisor] startup_timeout: "1ms" is too short; use at least 1s
@@ -143,7 +143,6 @@ url = "x"
     bot.toml:39: [agent.Spark Codex] patterns[0] match: this is not a regular expression: unclosed group
     bot.toml:40: [agent.herder] command: runtime command needs one, e.g. command = ["aider", "--yes"]
     bot.toml:41: [agent.herder] name: "herder" cannot name an agent: herder uses that word itself
-    bot.toml:43: [agent.herder] workspace: /nowhere/at/all cannot be used: No such file or directory (os error 2); create it first (mkdir -p)
     bot.toml:44: [agent.spark] prompt: the command has "{prompt}" in it, so write prompt = "arg"
     bot.toml:49: [agent.spark] env: this is a number; write a text in quotes, or { file = "path" }
     bot.toml:49: [agent.spark] env: "A-B" cannot be a variable; use letters, digits and _, not starting with a digit
@@ -325,6 +324,16 @@ patterns = [{{ match = "usage limit", category = "quota" }}]
     bot.toml:16: [access] operators: "*!bob@bob.example.org" is whoever comes from that host; a services account, irc:home:NAME, proves who it is
     bot.toml:16: [access] operators: "discord-role:998877665544332211" is nobody here: there is no [discord] section that is enabled
     "#);
+}
+
+/// A disk that is not mounted is the trouble of one agent, which waits for a person, and keeps nobody else from working.
+#[test]
+fn a_workspace_that_is_not_there_is_warned_of() {
+    let folder = Folder::new();
+    let text = "[access]\nviewers = [\"*\"]\n[[agent]]\nname = \"spark\"\nruntime = \"claude\"\nworkspace = \"/nowhere/at/all\"\n";
+    let config = folder.load(text).expect("this file is right");
+    let warnings: Vec<String> = config.warnings.iter().map(|warning| warning.sentence("bot.toml")).collect();
+    insta::assert_snapshot!(warnings.join("\n"), @"bot.toml:6: [agent.spark] workspace: /nowhere/at/all cannot be used: No such file or directory (os error 2); create it (mkdir -p)");
 }
 
 #[test]

@@ -396,6 +396,7 @@ async fn a_login_that_is_renewed_after_herder_was_killed_is_kept() {
         withheld: BTreeSet::new(),
         tools: None,
         evaluator: Some(rig.evaluator.clone()),
+        attempts: 5,
         fault: supervisor::FaultInjection::default(),
     });
     let fleet = fleet.await.expect("a fleet without agents");

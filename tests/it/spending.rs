@@ -78,6 +78,7 @@ async fn open(dir: &Path) -> (Journal, Fleet) {
         withheld: BTreeSet::new(),
         tools: None,
         evaluator: None,
+        attempts: 5,
         fault: FaultInjection::default(),
     })
     .await

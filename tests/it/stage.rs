@@ -113,6 +113,8 @@ pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpe
         access: AccessRules { admins, operators: Vec::new(), viewers: vec![Subject::Everyone] },
         policy: Policy { stop_grace: Duration::from_secs(1), ..Policy::default() },
         history: History::default(),
+        drain_timeout: herder::config::DRAIN_TIMEOUT,
+        networks: herder::config::Networks::default(),
         tools: herder::config::Tools::default(),
         evaluator: herder::config::Evaluator::builtin(),
         webhooks: Vec::new(),

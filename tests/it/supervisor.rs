@@ -46,6 +46,7 @@ impl House {
             withheld: BTreeSet::new(),
             tools: None,
             evaluator: None,
+            attempts: 5,
             fault,
         })
         .await

@@ -65,10 +65,11 @@ pub(super) struct Introduced {
 /// Asks Discord who we are until it answers. `None`: herder goes down, or Discord refuses the token.
 pub(super) async fn introduce(
     rest: &Rest,
+    longest: u32,
     reports: &mpsc::Sender<LinkReport>,
     shutdown: &CancellationToken,
 ) -> Option<Introduced> {
-    let mut backoff = Backoff::new(FIRST);
+    let mut backoff = Backoff::new(FIRST, longest);
     loop {
         let asked = tokio::select! {
             asked = ask(rest) => asked,
@@ -127,12 +128,13 @@ pub(super) async fn keep(
 ) {
     let (fanout, ups) = Fanout::new(Arc::clone(&bot), events);
     let membership = bot.membership.subscribe();
+    let longest = bot.ports.longest_wait;
     let mut keeper = Keeper {
         bot,
         gateway: introduced.gateway,
         fanout,
         ups,
-        pace: Pace::default(),
+        pace: Pace::new(longest),
         membership,
         outside: None,
         was_up: false,

@@ -105,6 +105,8 @@ pub struct Ports {
     pub hearing: CancellationToken,
     /// What agents may read of what is said.
     pub rooms: Rooms,
+    /// The longest wait between two tries to connect, in seconds: the first is one.
+    pub longest_wait: u32,
 }
 
 /// What every part works with.
@@ -183,7 +185,9 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
         Ok(Err(reason)) => return error!(%reason, "the channels that are remembered cannot be read"),
         Err(reason) => return error!(%reason, "the channels that are remembered could not be read"),
     };
-    let Some(introduced) = gateway::introduce(&rest, &reports, &shutdown).await else { return };
+    let Some(introduced) = gateway::introduce(&rest, ports.longest_wait, &reports, &shutdown).await else {
+        return;
+    };
     let (prompts, sent) = mpsc::channel(buttons::PROMPTS_CAPACITY);
     let bot = Arc::new(Bot {
         ports,

@@ -159,7 +159,7 @@ pub async fn run(
     connector: Connector,
 ) {
     let mut memory = settings.memory.borrow();
-    memory.lasting.backoff.begin_with(settings.patience.retry);
+    memory.lasting.backoff.begin_with(settings.patience.retry, settings.patience.most);
     // Which of a name's addresses is tried: whoever is started anew goes on with the next one.
     let mut attempt = memory.lasting.backoff.attempts();
     // A new adapter counts its own failures; only the waits go on where the last one was.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::chat::reconnect::FIRST;
+use crate::chat::reconnect::{FIRST, MOST};
 
 /// What herder runs with is the default; tests have less time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,8 +14,10 @@ pub struct Patience {
     /// How long a window of lines may be on its way. Servers that brake take 2 to 6 s; one that is thirty lines behind
     /// takes 20.
     pub flight: Duration,
-    /// The first wait between two attempts to connect; it doubles up to thirty times that.
+    /// The first wait between two attempts to connect; it doubles.
     pub retry: Duration,
+    /// The longest wait, in first ones.
+    pub most: u32,
     /// Between an adapter that failed too often, or died, and its successor: the longest wait between two attempts, since
     /// there were too many.
     pub anew: Duration,
@@ -28,6 +30,7 @@ impl Default for Patience {
             answer: Duration::from_secs(30),
             flight: Duration::from_secs(60),
             retry: FIRST,
+            most: MOST,
             anew: Duration::from_secs(30),
         }
     }

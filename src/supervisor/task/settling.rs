@@ -27,6 +27,8 @@ impl Supervisor<'_> {
         let at = pending.at();
         if !pending.events.is_empty() || !pending.audits.is_empty() || !pending.posts.is_empty() {
             self.commit(at, pending.events, pending.audits, pending.posts, pending.memos).await?;
+            // Before anybody sees that the session is gone and counts what is left of it.
+            self.end_overtaken();
             self.publish();
         }
         let proved = self.gates(&pending.effects);
@@ -53,7 +55,6 @@ impl Supervisor<'_> {
             // Whoever asked may be gone; the question stands.
             drop(ticket.send(answer));
         }
-        self.end_overtaken();
         let mut retired = false;
         for effect in pending.effects {
             retired |= self.perform(effect).await;

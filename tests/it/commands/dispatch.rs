@@ -123,6 +123,10 @@ async fn agents_are_added_changed_and_removed_by_command() {
         "##);
     has(&rig.say("alice", "#herder", "!agent add spark!ling command /tmp").await, "cannot name an agent");
     has(
+        &rig.say("alice", "#herder", "!agent add ops command /tmp command=cat").await,
+        "“ops” cannot name an agent: #ops is a channel of herder's own.",
+    );
+    has(
         &rig.say("alice", "#herder", "!agent add new command /no/such/folder command=cat").await,
         "no such folder",
     );
@@ -221,21 +225,29 @@ async fn strangers_viewers_and_bots_cannot_make_it_flood() {
         answered += rig.say_at("mallory", "#spark", "pause", now).await.len();
     }
     assert_eq!(answered, 3);
-    let mut answered = 0;
+    let (mut answered, mut told) = (0, 0);
     for _ in 0..50 {
-        answered += usize::from(!rig.say_at("vera", "#spark", "status", now).await.is_empty());
+        let lines = rig.say_at("vera", "#spark", "status", now).await;
+        told += usize::from(lines == ["That was too much at once. Try again in a minute."]);
+        answered += usize::from(!lines.is_empty());
     }
-    assert_eq!(answered, 12);
+    assert_eq!((answered - told, told), (12, 1), "it is told once that it was too much");
     for count in 0..30 {
         let lines = rig.say_at("olga", "#spark", "status", now).await;
         assert!(!lines.is_empty(), "an operator is never held back ({count})");
     }
     let exchanges = async |at: Timestamp| {
-        let mut answered = 0;
+        let (mut answered, mut told) = (0, 0);
         for _ in 0..30 {
-            answered += usize::from(!rig.say_at("rob", "#spark", "status", at).await.is_empty());
+            let lines = rig.say_at("rob", "#spark", "status", at).await;
+            told += lines
+                .iter()
+                .filter(|line| line.contains("rob: a bot is answered 20 times an hour here."))
+                .count();
+            answered += usize::from(!lines.is_empty());
         }
-        answered
+        assert_eq!(told, 1, "it is told once that it had its share");
+        answered - told
     };
     assert_eq!(exchanges(now).await, 20);
     assert!(

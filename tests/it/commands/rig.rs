@@ -67,6 +67,7 @@ impl Rig {
             withheld: BTreeSet::new(),
             tools: None,
             evaluator: None,
+            attempts: 5,
             fault: FaultInjection::default(),
         })
         .await
@@ -80,6 +81,8 @@ impl Rig {
             locale: Locale::load("en-US").unwrap(),
             redactor: Redactor::new(&[SECRET.to_owned().into()]),
             control: vec![(NetworkName::from("net"), "#herder".to_owned())],
+            channels: vec!["#alerts".to_owned(), "#work".to_owned(), "#herder".to_owned(), "#ops".to_owned()],
+            bot_exchanges: 20,
             bots: vec![(NetworkName::from("net"), "rob".to_owned())],
         });
         Self { dir, fleet, journal, dispatcher }

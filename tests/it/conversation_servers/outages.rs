@@ -151,6 +151,7 @@ const SHORT: Patience = Patience {
     answer: Duration::from_secs(2),
     flight: Duration::from_secs(5),
     retry: Duration::from_millis(100),
+    most: 30,
     anew: Duration::from_millis(100),
 };
 

@@ -247,6 +247,12 @@ async fn import_wants_a_folder_without_a_journal() {
     import(&settings(&home), &file).expect("imports");
     let (journal, _) = Journal::open(&settings(&home)).expect("opens");
     assert_eq!(journal.history(&Stream::Audit, 9, None).expect("reads").len(), 3);
+    drop(journal);
+    // One that was cut after its last step has nothing left to do.
+    fs::create_dir_all(home.join("importing")).expect("makes");
+    let (journal, _) = Journal::open(&settings(&home)).expect("opens");
+    assert_eq!(journal.history(&Stream::Audit, 9, None).expect("reads").len(), 3);
+    assert!(!home.join("importing").exists());
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use herder::core::notice::Notice;
 use herder::core::time::Timestamp;
 use herder::journal::{Batch, Journal, Settings};
 use herder::outbox::queue::BACKLOG_POSTS_MAX;
-use herder::outbox::{Body, Outbox, Post, Window, absent};
+use herder::outbox::{BACKLOG_LINES, Body, Outbox, Post, Window, absent};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,8 @@ use super::queue::renderer;
 fn open(dir: &std::path::Path) -> (Journal, Arc<Outbox>) {
     let settings = Settings { ballast: 4096, ..Settings::new(dir, History::default()) };
     let (journal, _) = Journal::open(&settings).expect("the journal opens");
-    let outbox = Outbox::open(&journal, vec![(libera(), renderer())]).expect("the outbox is read");
+    let outbox =
+        Outbox::open(&journal, vec![(libera(), renderer())], BACKLOG_LINES).expect("the outbox is read");
     (journal, outbox)
 }
 

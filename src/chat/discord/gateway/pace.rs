@@ -31,13 +31,12 @@ pub(super) struct Pace {
     fruitless: u32,
 }
 
-impl Default for Pace {
-    fn default() -> Self {
-        Self { backoff: Backoff::new(FIRST), up_since: None, opens: None, first: 0, fruitless: 0 }
-    }
-}
-
 impl Pace {
+    /// Nothing was tried yet; the longest wait is `longest` seconds.
+    pub(super) fn new(longest: u32) -> Self {
+        Self { backoff: Backoff::new(FIRST, longest), up_since: None, opens: None, first: 0, fruitless: 0 }
+    }
+
     /// serenity begins anew with so many shards.
     pub(super) fn begin(&mut self, shards: u32) {
         self.first = shards;
@@ -144,10 +143,11 @@ impl Wake for Handover {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::reconnect::MOST;
 
     #[tokio::test(start_paused = true)]
     async fn tries_come_ever_slower_until_a_link_lasts() {
-        let (mut pace, start) = (Pace::default(), Instant::now());
+        let (mut pace, start) = (Pace::new(MOST), Instant::now());
         pace.begin(1);
         assert!(pace.is_open(start));
         assert!(!pace.tried(start, 1.0), "the first try is no failure");
@@ -173,7 +173,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn links_that_come_up_and_break_are_slowed_down_without_being_fruitless() {
-        let (mut pace, mut now) = (Pace::default(), Instant::now());
+        let (mut pace, mut now) = (Pace::new(MOST), Instant::now());
         pace.begin(1);
         pace.tried(now, 0.5);
         for _ in 0..5 {
@@ -186,7 +186,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_try_that_is_held_back_is_not_brought_forward() {
-        let (mut pace, now) = (Pace::default(), Instant::now());
+        let (mut pace, now) = (Pace::new(MOST), Instant::now());
         pace.hold(now + Duration::from_secs(5));
         pace.hold(now + Duration::from_secs(1));
         assert!(!pace.is_open(now + Duration::from_secs(4)));
@@ -195,7 +195,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn every_shard_has_its_first_try() {
-        let (mut pace, now) = (Pace::default(), Instant::now());
+        let (mut pace, now) = (Pace::new(MOST), Instant::now());
         pace.begin(3);
         assert_eq!([pace.tried(now, 0.5), pace.tried(now, 0.5), pace.tried(now, 0.5)], [false; 3]);
         assert!(pace.is_open(now));
