@@ -30,6 +30,8 @@ pub struct Structured {
     pub given: Given,
     /// The language of the answer, as the network names it; the posts' if there are no texts in it.
     pub language: String,
+    /// When the post was decided under which it is a button.
+    pub under: Option<Timestamp>,
     /// Whether the answer is shown where it was given: then what would say the same there is left out.
     pub shown: bool,
 }
@@ -84,6 +86,7 @@ impl Dispatcher {
             long: false,
             who: person_key(&structured.author),
             author: &structured.author,
+            under: structured.under,
             private: named(&structured.command).is_some_and(Command::is_private),
         };
         let done = desk.carry_out(heard).await;

@@ -87,6 +87,7 @@ impl Asker {
     /// A command of this person, here.
     pub(super) fn structured(&self, command: &str, given: Given) -> Structured {
         Structured {
+            under: None,
             author: self.author.clone(),
             place: self.place.clone(),
             command: command.to_owned(),

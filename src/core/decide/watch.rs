@@ -23,6 +23,10 @@ use crate::core::work::Actor;
 /// How long a call that was answered is still answered by others: who reads it later sees the answer below it.
 const LATE: Duration = Duration::from_secs(60 * 60);
 
+/// How long an `abort` may have been meant for a call that somebody else has answered: it ends nothing then that was begun
+/// since.
+const CROSSED: Duration = Duration::from_secs(60);
+
 /// Turns that an agent is given to hear what it is told: one more than after which it is said that it has not.
 const TOLD_WITHIN: u32 = OVERDUE_TURNS + 1;
 
@@ -296,10 +300,31 @@ pub(super) fn no_call(agent: &Agent, name: AgentName, id: Option<WorkId>) -> Ref
     }
 }
 
-/// Whether the last call was answered so lately that somebody may still be about to answer it.
-pub(super) fn is_recent(draft: &Draft<'_>) -> bool {
-    let answered = draft.agent().watch.answered.as_ref();
-    answered.is_some_and(|answered| draft.context.now.since(answered.at) < LATE)
+/// What somebody is told who is about to answer the last call, if that was answered lately.
+pub(super) fn late(draft: &Draft<'_>, name: &AgentName) -> Option<Refusal> {
+    let answered = draft.agent().watch.answered.as_ref()?;
+    let lately = draft.context.now.since(answered.at) < LATE;
+    lately.then(|| no_call(draft.agent(), name.clone(), None))
+}
+
+/// The same where they would end what the agent does since somebody else has answered. `knows`: the call of which they have
+/// been told so; they mean it then.
+pub(super) fn late_abort(
+    draft: &Draft<'_>,
+    name: &AgentName,
+    by: &Actor,
+    knows: Option<WorkId>,
+) -> Option<Refusal> {
+    let watch = &draft.agent().watch;
+    let answered = watch.answered.as_ref().filter(|_| watch.escalation.is_none())?;
+    let call = answered.escalation.id;
+    let crossed = draft.context.now.since(answered.at) < CROSSED && answered.by != *by;
+    (crossed && knows != Some(call)).then(|| Refusal::LateAbort {
+        agent: name.clone(),
+        id: call,
+        answer: answered.answer,
+        by: answered.by.name.clone(),
+    })
 }
 
 /// Nobody has answered for a while.

@@ -88,7 +88,8 @@ impl Supervisor<'_> {
             core::decide(&self.agent, input, &context)
         };
         // A person may let an agent of a closed account try.
-        let resumes = matches!(input, Input::Control { control: Control::Resume, .. });
+        let resumes =
+            matches!(input, Input::Control { control: Control::Resume | Control::Press { .. }, .. });
         let account = account_of(&self.agent);
         let closed = if resumes { self.shared.turns.closed(self.name, &account, now) } else { None };
         let decision = decide(closed.as_ref())?;

@@ -14,6 +14,7 @@ use super::rig::{PATIENCE, Rig, inbound};
 fn structured(who: &str, place: &str, command: &str, options: &[(&str, &str)]) -> Structured {
     let said = inbound(who, Some(who), place, "");
     Structured {
+        under: None,
         author: said.author,
         place: if place.starts_with('#') { said.place } else { Place::Direct(who.to_owned()) },
         command: command.to_owned(),

@@ -173,6 +173,8 @@ impl Ledger {
             Control::Pause { .. } | Control::Stop => self.asked_to_pause = true,
             Control::Resume | Control::Restart => self.asked_to_pause = false,
             Control::Abort
+            | Control::AbortAnyway { .. }
+            | Control::Press { .. }
             | Control::CancelTask(_)
             | Control::HandBack { .. }
             | Control::Reword { .. }
