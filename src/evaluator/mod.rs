@@ -41,7 +41,7 @@ use crate::runtime::{ProcessTrees, environment};
 use credential::Credential;
 use refusal::{Mark, Refusals};
 
-pub use transcript::Brief;
+pub use transcript::{Brief, Whispered};
 
 /// The folder of the homes, in herder's own.
 pub const FOLDER: &str = "evaluator";

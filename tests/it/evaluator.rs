@@ -94,6 +94,7 @@ fn brief() -> Brief {
     Brief {
         task: "benchmark nemotron".to_owned(),
         turns: (0..5).map(|_| Arc::new(turn.clone())).collect(),
+        said: Vec::new(),
         whispers: Vec::new(),
         finding: None,
         now: Timestamp::from_seconds(60),

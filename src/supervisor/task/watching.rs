@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::supervisor::Supervisor;
 use crate::clock;
 use crate::core::agent::Agent;
+use crate::core::ask::{AskAnswer, AskEnd};
 use crate::core::event::Event;
 use crate::core::id::WorkId;
 use crate::core::input::{Input, Signal};
@@ -15,8 +16,8 @@ use crate::core::policy::Judge;
 use crate::core::time::Timestamp;
 use crate::core::usage::{Unit, caps_of};
 use crate::core::verdict::Lapse;
-use crate::core::watch::Judgement;
-use crate::evaluator::{Asked, Brief};
+use crate::core::watch::{Judgement, Told};
+use crate::evaluator::{Asked, Brief, Whispered};
 
 /// Whether deciding an input may need a number for a whisper or a call for a person.
 pub(super) fn may_be_numbered(input: &Input) -> bool {
@@ -91,10 +92,55 @@ fn brief(agent: &Agent, now: Timestamp) -> Brief {
     let since = watch.window.front().map(|turn| turn.at);
     let whispers = watch.told.iter().filter(|told| since.is_some_and(|since| told.at >= since));
     Brief {
+    let whispered =
+        |told: &Told| Whispered { text: told.text.clone(), heard: told.heard, followed: told.followed };
         task: task.into_iter().filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n\n"),
         turns: watch.window.iter().cloned().collect(),
-        whispers: whispers.map(|told| told.text.clone()).collect(),
+        said: work.map(|work| said(agent, work.id)).unwrap_or_default(),
+        whispers: whispers.map(whispered).collect(),
         finding: watch.open.as_ref().and_then(|open| open.finding.as_ref()).map(|finding| finding.sentence()),
         now,
+    }
+}
+
+/// What people have said to it about its work since it has that: in answers to its questions, in messages and in whispers.
+fn said(agent: &Agent, work: WorkId) -> Vec<String> {
+    let answers = agent.settled.iter().filter(|settled| settled.ask.work == work);
+    let answers = answers.filter_map(|settled| match &settled.end {
+        AskEnd::Answered { answer: AskAnswer::Text { text }, .. } => Some(text.as_str()),
+        AskEnd::Answered { .. } | AskEnd::Expired | AskEnd::Dropped => None,
+    });
+    answers.chain(agent.said()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::watch::Said;
+    use crate::core::work::{Actor, Work, WorkKind};
+
+    #[test]
+    fn the_judge_is_told_what_people_said_of_the_work_at_hand() {
+        let work = Work {
+            id: WorkId(1),
+            kind: WorkKind::Task,
+            text: "benchmark nemotron".to_owned(),
+            by: Actor::herder(),
+            at: Timestamp::default(),
+            attempts: 0,
+            card: None,
+        };
+        let said = |work, text: &str| Said {
+            work: Some(WorkId(work)),
+            at: Timestamp::default(),
+            text: text.to_owned(),
+        };
+        let mut agent = Agent { current: Some(work), ..Agent::default() };
+        agent.watch.said = [said(2, "of other work"), said(1, "the tests first")].into();
+        let brief = brief(&agent, Timestamp::default());
+        assert_eq!(
+            (brief.task.as_str(), brief.said),
+            ("benchmark nemotron", vec!["the tests first".to_owned()])
+        );
     }
 }
