@@ -303,6 +303,12 @@ impl Agent {
         self.queue.front().filter(|work| work.id == unfinished.work)
     }
 
+    /// Whether it is the work of its session, or that of the session before which did not finish it.
+    #[must_use]
+    pub fn has_at_hand(&self, work: WorkId) -> bool {
+        self.current.as_ref().or_else(|| self.held()).is_some_and(|at_hand| at_hand.id == work)
+    }
+
     /// How much work it has, waiting or in hand.
     #[must_use]
     pub fn works(&self) -> u32 {

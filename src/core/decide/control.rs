@@ -236,7 +236,7 @@ fn abort(
 }
 
 /// A call for a person that is answered so is over: the agent goes on with what comes next.
-fn answer_with_abort(draft: &mut Draft<'_>, by: &Actor) {
+pub(super) fn answer_with_abort(draft: &mut Draft<'_>, by: &Actor) {
     if draft.agent().watch.escalation.is_none() {
         return;
     }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod lapses;
+mod left;
 mod untold;
 
 use super::*;

@@ -102,8 +102,11 @@ fn who_takes_care_of_it_is_not_reminded() {
 
 #[test]
 fn a_call_is_answered_by_abort_also_without_work_at_hand() {
-    let mut desk = Desk::escalated();
-    desk.ask(Control::CancelTask(WorkId(1)));
+    let mut desk = Desk::watched(Judge::Asked);
+    desk.found();
+    desk.found();
+    desk.found();
+    desk.succeeds();
     let step = desk.ask(Control::Abort);
     assert_eq!(step.told(), "WhispersDropped, EscalationAnswered, Resumed");
     assert!(matches!(step.reply, Some(Notice::EscalationAnswered { answer: Answer::Abort, .. })));
@@ -160,7 +163,10 @@ fn a_late_abort_ends_nothing_that_was_begun_since_somebody_else_has_answered() {
         let other = Input::Control { by: bob(), control: Control::AbortAnyway { call: WorkId(7) } };
         assert!(matches!(desk.try_tell(&other), Err(Refusal::LateAbort { .. })), "he knows of another one");
         desk.pass(58);
-        assert_eq!(bob_aborts(&mut desk).expect("it is another matter by now").told(), "StopRequested(Abort)");
+        assert_eq!(
+            bob_aborts(&mut desk).expect("it is another matter by now").told(),
+            "StopRequested(Abort)"
+        );
     }
 }
 
