@@ -443,6 +443,7 @@ fn reset(agent: &mut Agent) {
     agent.crash_times.clear();
     agent.conversation = None;
     agent.timed_out = None;
+    agent.watch.start_afresh();
     if let Some(unfinished) = &mut agent.unfinished {
         // A clean session is told nothing of the one before, but for what people said meanwhile.
         unfinished.tries = 0;
