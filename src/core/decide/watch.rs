@@ -44,7 +44,7 @@ pub(super) fn observed(draft: &mut Draft<'_>, session: SessionId, turn: &Turn) {
     consider(draft);
 }
 
-/// herder came up: an evaluation that ran is begun again. What the one before cost, nobody can say any more.
+/// The supervisor came up: an evaluation that ran is begun again. What the one before cost, nobody can say any more.
 pub(super) fn started(draft: &mut Draft<'_>) {
     let open = draft.agent().watch.open.clone();
     given_up(draft);

@@ -82,7 +82,6 @@ impl Desk {
         panic!("five turns are an interval");
     }
 
-    fn judged(&mut self, judgement: Judgement) -> Step {
     /// A turn in which the detector finds nothing.
     fn quiet_turn(&mut self) -> Step {
         self.pass(10);
@@ -92,6 +91,7 @@ impl Desk {
         self.signal(Signal::Observed { turn: Box::new(turn) })
     }
 
+    fn judged(&mut self, judgement: Judgement) -> Step {
         let number = self.until_asked();
         self.tell(&Input::Evaluated { number, judgement, usage: Some(Usage::default()) })
     }
@@ -296,7 +296,6 @@ fn a_finding_that_nobody_is_told_of_is_no_step() {
 }
 
 #[test]
-#[test]
 fn who_has_nothing_to_do_is_not_told_and_that_is_no_step() {
     let mut desk = Desk::watched(Judge::Asked);
     let number = desk.until_asked();
@@ -343,6 +342,7 @@ fn an_evaluation_that_ran_when_the_supervisor_panicked_is_begun_again() {
     assert_eq!(desk.agent.watch.open.as_ref().map(|open| open.number), Some(number + 1));
 }
 
+#[test]
 fn words_for_the_agent_are_not_quoted_to_everybody() {
     let mut desk = Desk::watched(Judge::Asked);
     let said: Vec<String> = (0..5)

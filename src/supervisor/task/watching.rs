@@ -20,8 +20,10 @@ use crate::core::watch::{Judgement, Told};
 use crate::evaluator::{Asked, Brief, Whispered};
 
 /// Whether deciding an input may need a number for a whisper or a call for a person.
-pub(super) fn may_be_numbered(input: &Input) -> bool {
+pub(super) fn may_be_numbered(input: &Input, agent: &Agent) -> bool {
     match input {
+        // An evaluation that ran is begun again, and the built-in detector judges at once.
+        Input::Started | Input::Panicked { .. } => agent.watch.open.is_some(),
         Input::Evaluated { .. } | Input::Driver { signal: Signal::Observed { .. }, .. } => true,
         Input::Driver { signal: Signal::Ended { outcome, .. }, .. }
         | Input::EndedAtShutdown { outcome, .. } => {
@@ -45,9 +47,8 @@ impl Supervisor<'_> {
     /// is an input like its verdict.
     pub(super) fn end_overtaken(&mut self) {
         let open = self.agent.watch.open.as_ref().map(|open| open.number);
-        if let Some((_, overtaken)) = self.evaluation.take_if(|(number, _)| open != Some(*number)) {
-            overtaken.cancel();
-        }
+        // Its guard ends it.
+        drop(self.evaluation.take_if(|(number, _)| open != Some(*number)));
     }
 
     /// Asks about the last turns, beside everything else; the verdict is an input like any other. One that herder's end cuts
@@ -70,7 +71,7 @@ impl Supervisor<'_> {
             capped: in_dollars || self.policy.caps.in_dollars(&spec.account),
             overtaken: overtaken.clone(),
         };
-        self.evaluation = Some((number, overtaken));
+        self.evaluation = Some((number, overtaken.drop_guard()));
         let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
         self.shared.services.spawn(async move {
             let draining = shared.draining.clone();
@@ -91,12 +92,12 @@ fn brief(agent: &Agent, now: Timestamp) -> Brief {
     let task = [instructions, work.map(|work| work.text.as_str()).unwrap_or_default()];
     let since = watch.window.front().map(|turn| turn.at);
     let whispers = watch.told.iter().filter(|told| since.is_some_and(|since| told.at >= since));
-    Brief {
     let whispered =
         |told: &Told| Whispered { text: told.text.clone(), heard: told.heard, followed: told.followed };
+    Brief {
         task: task.into_iter().filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n\n"),
-        turns: watch.window.iter().cloned().collect(),
         said: work.map(|work| said(agent, work.id)).unwrap_or_default(),
+        turns: watch.window.iter().cloned().collect(),
         whispers: whispers.map(whispered).collect(),
         finding: watch.open.as_ref().and_then(|open| open.finding.as_ref()).map(|finding| finding.sentence()),
         now,
