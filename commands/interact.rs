@@ -87,7 +87,7 @@ impl Dispatcher {
             who: person_key(&structured.author),
             author: &structured.author,
             under: structured.under,
-            private: named(&structured.command).is_some_and(Command::is_private),
+            private: named(&structured.command).is_some_and(|command| command.is_private(standing.role)),
         };
         let done = desk.carry_out(heard).await;
         let refused = done.is_err();

@@ -252,7 +252,8 @@ fn lacks_form(command: &Command, given: &Given) -> bool {
 async fn carry_out(bot: &Arc<Bot>, asker: &Asker, name: &str, given: Given) {
     let structured = asker.structured(name, given);
     let dispatcher = &bot.ports.dispatcher;
-    let private = known(name).is_some_and(Command::is_private);
+    let role = dispatcher.role(&asker.author).unwrap_or(Role::Viewer);
+    let private = known(name).is_some_and(|command| command.is_private(role));
     // What is refused to this person anyway is announced to them alone.
     let announced_privately = private || dispatcher.may(&structured).is_err();
     let answering = async {

@@ -159,3 +159,17 @@ async fn too_much_at_once_is_told() {
     assert!(unknown.refused && unknown.lines[0].contains("approve"), "{unknown:?}");
     rig.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn private_words_are_in_the_history_that_operators_alone_are_shown() {
+    let rig = Rig::open().await;
+    let words = [("agent", "spark"), ("text", "look at issue 42")];
+    assert!(!ask(&rig, &structured("olga", "#herder", "whisper", &words)).await.refused);
+    for (who, reads) in [("olga", true), ("alice", true), ("vera", false)] {
+        let told = ask(&rig, &structured(who, "#herder", "history", &[("agent", "spark")])).await;
+        assert_eq!(told.lines.join("\n").contains("issue 42"), reads, "{who}: {:?}", told.lines);
+        let data = told.data.map(|data| data.to_string()).unwrap_or_default();
+        assert_eq!(data.contains("issue 42"), reads, "{who}");
+    }
+    rig.close().await;
+}
