@@ -1,10 +1,20 @@
 //! `abort`: ends the session and discards its work; the next follows.
 
-use super::desk::{Desk, Done};
+use std::time::Duration;
+
+use super::desk::{Desk, Done, Failure};
 use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
-use crate::core::input::Control;
+use crate::core::id::{AgentName, WorkId};
+use crate::core::input::{Button, Control};
+use crate::core::notice::Refusal;
+
+/// How long an `abort` that was late is remembered, so that it is meant when it is said again.
+const SAID_AGAIN_WITHIN: Duration = Duration::from_secs(60);
+
+/// As many people as that are late at once; a late `abort` of more is not remembered, and works once the call is older.
+const LATE_MAX: usize = 64;
 
 pub(super) const COMMAND: Command = Command {
     verb: Verb::Abort,
@@ -19,5 +29,33 @@ pub(super) const COMMAND: Command = Command {
 };
 
 pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
-    desk.control(call, Control::Abort).await
+    let agent = desk.agent(call)?;
+    let control = match (desk.under, desk.late_abort(agent)) {
+        (Some(at), _) => Control::Press { at, button: Button::Abort },
+        (None, Some(call)) => Control::AbortAnyway { call },
+        (None, None) => Control::Abort,
+    };
+    let done = desk.control(call, control).await;
+    if let Err(Failure::Refusal(Refusal::LateAbort { id, .. })) = &done {
+        desk.abort_was_late(agent, *id);
+    }
+    done
+}
+
+impl Desk<'_> {
+    /// The call of which they were told a moment ago that somebody else has answered it.
+    fn late_abort(&self, agent: &AgentName) -> Option<WorkId> {
+        let key = (self.who.clone(), agent.clone());
+        let (call, at) = self.inner.memory().late_aborts.remove(&key)?;
+        (self.now.since(at) < SAID_AGAIN_WITHIN).then_some(call)
+    }
+
+    fn abort_was_late(&self, agent: &AgentName, call: WorkId) {
+        let mut memory = self.inner.memory();
+        let late = &mut memory.late_aborts;
+        late.retain(|_, (_, at)| self.now.since(*at) < SAID_AGAIN_WITHIN);
+        if late.len() < LATE_MAX {
+            late.insert((self.who.clone(), agent.clone()), (call, self.now));
+        }
+    }
 }

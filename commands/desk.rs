@@ -87,6 +87,8 @@ pub(super) struct Desk<'a> {
     pub(super) author: &'a Author,
     /// Nobody else sees the answer.
     pub(super) private: bool,
+    /// It is a button under a post of that moment.
+    pub(super) under: Option<Timestamp>,
 }
 
 impl<'a> Desk<'a> {

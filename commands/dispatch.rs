@@ -26,7 +26,7 @@ use crate::chat::{Author, Inbound, Origin, Place};
 use crate::clock;
 use crate::config::DISCORD_NETWORK;
 use crate::core::agent::Phase;
-use crate::core::id::{AgentName, NetworkName};
+use crate::core::id::{AgentName, NetworkName, WorkId};
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
 use crate::journal::{AuditEntry, Journal, Stream};
@@ -106,6 +106,8 @@ pub(super) struct Memory {
     /// That a bot has had its share, said once.
     bots_told: Rate,
     pub(super) removals: HashMap<AgentName, Removal>,
+    /// Who was told that an `abort` came after somebody else's answer to a call: which one, and when. Said again it is meant.
+    pub(super) late_aborts: HashMap<(String, AgentName), (WorkId, Timestamp)>,
     /// Codes that were given on Discord.
     pub(super) links: HashMap<String, Pending>,
     /// Codes that were said, right or wrong.
@@ -135,6 +137,7 @@ impl Dispatcher {
             bots: Rate::new(minute * 60, setup.bot_exchanges, usize::MAX),
             bots_told: Rate::new(minute * 60, 1, usize::MAX),
             removals: HashMap::new(),
+            late_aborts: HashMap::new(),
             links: HashMap::new(),
             link_tries: Rate::new(minute * 10, 5, 60),
         };
@@ -200,6 +203,7 @@ impl Dispatcher {
             who: person_key(&inbound.author),
             author: &inbound.author,
             private: matches!(inbound.place, Place::Direct(_)),
+            under: None,
         };
         let done = desk.carry_out(heard).await;
         let lines = inner.lines(voice, done).0;
@@ -239,6 +243,7 @@ impl Dispatcher {
             who: person_key(&inbound.author),
             author: &inbound.author,
             private: true,
+            under: None,
         };
         let done = desk.carry_out(heard).await;
         let ok = done.is_ok();

@@ -69,6 +69,10 @@ fn hide_whisper(recorded: &mut Recorded) {
             {
                 "…".clone_into(said);
             }
+            // What was no verdict may be words for the agent all the same.
+            if let Judgement::Lapse(lapse) = judgement.as_mut() {
+                *lapse = lapse.hushed();
+            }
         }
         _ => {}
     }

@@ -30,6 +30,8 @@ pub struct Structured {
     pub given: Given,
     /// The language of the answer, as the network names it; the posts' if there are no texts in it.
     pub language: String,
+    /// When the post was decided under which it is a button.
+    pub under: Option<Timestamp>,
     /// Whether the answer is shown where it was given: then what would say the same there is left out.
     pub shown: bool,
 }
@@ -84,7 +86,8 @@ impl Dispatcher {
             long: false,
             who: person_key(&structured.author),
             author: &structured.author,
-            private: named(&structured.command).is_some_and(Command::is_private),
+            under: structured.under,
+            private: named(&structured.command).is_some_and(|command| command.is_private(standing.role)),
         };
         let done = desk.carry_out(heard).await;
         let refused = done.is_err();

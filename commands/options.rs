@@ -8,6 +8,7 @@ use super::grammar::{self, Call, Misfit, Roster};
 use super::settings::KEYS;
 use super::words::{fold, fold_end, split_quoted};
 use super::{Arg, Command, Verb};
+use crate::access::Role;
 use crate::core::card::Priority;
 use crate::core::id::AgentName;
 
@@ -91,10 +92,14 @@ impl Command {
         options
     }
 
-    /// Whether its answer is for whoever gave it alone.
+    /// Whether its answer is for whoever gave it alone, who has `role`: in a history operators read private words.
     #[must_use]
-    pub fn is_private(&self) -> bool {
-        matches!(self.verb, Verb::Link | Verb::Whisper)
+    pub fn is_private(&self, role: Role) -> bool {
+        match self.verb {
+            Verb::Link | Verb::Whisper => true,
+            Verb::History => role >= Role::Operator,
+            _ => false,
+        }
     }
 
     /// The fields of the form that asks for what is long, where a network has forms and it was not given.

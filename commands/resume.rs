@@ -4,7 +4,7 @@ use super::desk::{Desk, Done};
 use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
-use crate::core::input::Control;
+use crate::core::input::{Button, Control};
 
 pub(super) const COMMAND: Command = Command {
     verb: Verb::Resume,
@@ -19,5 +19,9 @@ pub(super) const COMMAND: Command = Command {
 };
 
 pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
-    desk.control(call, Control::Resume).await
+    let control = match desk.under {
+        Some(at) => Control::Press { at, button: Button::Resume },
+        None => Control::Resume,
+    };
+    desk.control(call, control).await
 }

@@ -581,6 +581,11 @@ refusal-escalation-answered = { $by } hat Ruf { $id } wegen **{ $agent }** schon
     [remove] Der Agent ist entfernt.
    *[other] Die Arbeit wurde verworfen.
 }
+# $answer: as above
+refusal-late-abort = { $by } hat Ruf { $id } wegen **{ $agent }** gerade beantwortet: { $answer ->
+    [resume] Es geht weiter.
+   *[other] Die Arbeit wurde verworfen, und der Agent macht jetzt etwas anderes.
+} Wenn du das meinst, was er jetzt macht, sag noch einmal `abort`.
 refusal-already-acked = { $by } kümmert sich schon um Ruf { $id } wegen **{ $agent }**.
 refusal-no-escalation = Für **{ $agent }** wird gerade kein Mensch gerufen.
 refusal-no-such-whisper = Der Evaluator hat **{ $agent }** nichts mit der Nummer { $id } gesagt, oder vor zu langer Zeit. `!history { $agent }` zeigt die Nummern.

@@ -623,6 +623,11 @@ refusal-escalation-answered = { $by } has answered call { $id } for **{ $agent }
     [remove] it is removed.
    *[other] its work was discarded.
 }
+# $answer: as above
+refusal-late-abort = { $by } has just answered call { $id } for **{ $agent }**: { $answer ->
+    [resume] it goes on.
+   *[other] its work was discarded, and it does something else now.
+} If you mean what it does now, say `abort` again.
 refusal-already-acked = { $by } takes care of call { $id } for **{ $agent }** already.
 refusal-no-escalation = No person is called for **{ $agent }** now.
 refusal-no-such-whisper = The evaluator has not told **{ $agent }** anything numbered { $id }, or too long ago. `!history { $agent }` shows the numbers.

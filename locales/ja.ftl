@@ -496,6 +496,11 @@ refusal-escalation-answered = **{ $agent }** の呼び出し { $id } には { $b
     [remove] 削除されます。
    *[other] 作業は破棄されました。
 }
+# $answer: as above
+refusal-late-abort = **{ $agent }** の呼び出し { $id } には、たったいま { $by } が答えました：{ $answer ->
+    [resume] 続行します。
+   *[other] 作業は破棄され、いまは別の作業をしています。
+} いまの作業を中止するなら、もう一度 `abort` と言ってください。
 refusal-already-acked = **{ $agent }** の呼び出し { $id } には { $by } が対応しています。
 refusal-no-escalation = **{ $agent }** について、いま人は呼ばれていません。
 refusal-no-such-whisper = 評価器は **{ $agent }** に番号 { $id } のことを伝えていないか、古すぎます。`!history { $agent }` で番号が分かります。

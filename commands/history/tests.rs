@@ -14,6 +14,7 @@ use crate::core::outcome::{Category, Outcome, Usage};
 use crate::core::spec::{AgentSpec, Runtime};
 use crate::core::time::Timestamp;
 use crate::core::usage::{Cap, Unit, Waived, Warned, Window};
+use crate::core::verdict::Lapse;
 use crate::core::whisper::{Tone, Whisper};
 use crate::core::work::{TaskEnd, TaskReport, Work, WorkKind};
 use crate::core::workspace::{Unfinished, Workspace};
@@ -348,5 +349,33 @@ fn no_locale_falls_back_to_the_name_of_an_event() {
             let first = line.split([' ', ':']).next().unwrap_or_default();
             assert!(!first.contains('-'), "{locale}: {line}");
         }
+    }
+}
+
+#[test]
+fn words_that_are_for_the_agent_alone_are_hidden_whatever_they_became() {
+    let said = "read the error first";
+    for judgement in [
+        Judgement::Verdict(Verdict::correction(said)),
+        Judgement::Verdict(Verdict::think_deeper(said)),
+        Judgement::Verdict(Verdict::escalation(said)),
+        Judgement::Lapse(Lapse::unparsable(said)),
+    ] {
+        let event = Event::Evaluated {
+            number: 1,
+            judgement: Box::new(judgement),
+            usage: Usage::default(),
+            unmetered: false,
+        };
+        let mut recorded = Recorded {
+            seq: 1,
+            stream: Stream::Agent(AgentName::new("spark").expect("a good name")),
+            rev: 1,
+            at: Timestamp::default(),
+            entry: Entry::Agent(event),
+        };
+        hide_whisper(&mut recorded);
+        let shown = format!("{recorded:?}");
+        assert!(!shown.contains(said), "{shown}");
     }
 }

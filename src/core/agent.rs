@@ -303,6 +303,12 @@ impl Agent {
         self.queue.front().filter(|work| work.id == unfinished.work)
     }
 
+    /// Whether it is the work of its session, or that of the session before which did not finish it.
+    #[must_use]
+    pub fn has_at_hand(&self, work: WorkId) -> bool {
+        self.current.as_ref().or_else(|| self.held()).is_some_and(|at_hand| at_hand.id == work)
+    }
+
     /// How much work it has, waiting or in hand.
     #[must_use]
     pub fn works(&self) -> u32 {
@@ -377,6 +383,25 @@ impl Agent {
             return Standing::Active;
         }
         self.wants().map_or(Standing::Rests, Standing::Wants)
+    }
+
+    /// Whether a post of `at` still calls for somebody: the agent stands still, and has since before the post. `closed`: it
+    /// waits for its account, and can be let on for as long as it does.
+    #[must_use]
+    pub fn calls_for_somebody(&self, at: Timestamp, closed: bool) -> bool {
+        let halted = match self.phase {
+            Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded => true,
+            Phase::Idle
+            | Phase::Starting { .. }
+            | Phase::Running { .. }
+            | Phase::Stopping { .. }
+            | Phase::Waiting { .. }
+            | Phase::Removed => false,
+        };
+        // A call for a person stands until it is answered, also while its session is still being stopped.
+        let called = self.watch.escalation.as_ref().is_some_and(|call| call.at <= at);
+        let held = self.phase == Phase::Idle && closed;
+        called || held || halted && self.since <= at
     }
 
     /// How long it has been in its phase.

@@ -6,6 +6,7 @@ mod board;
 pub(super) mod counters;
 mod watch;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::agent::{Agent, Breaker, FINISHED_MAX, Phase, ProcessRecord, Unfinished};
@@ -39,10 +40,11 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::TaskHandedBack { work, onward, by } => board::handed_back(agent, *work, onward, by),
         Event::BoardHeard { up_to } => agent.board.heard(*up_to),
         Event::Cleared { works, .. } => cleared(agent, works),
-        Event::Steered { work, .. } => steered(agent, *work),
+        Event::Steered { work, .. } => steered(agent, *work, at),
         Event::TaskEnded { work, end, note } => task_ended(agent, *work, *end, note, at),
         Event::Whispered { whisper } => whispered(agent, whisper),
-        Event::WhispersDelivered { whispers, .. } | Event::WhispersDropped { whispers, .. } => {
+        Event::WhispersDelivered { whispers, .. } => delivered(agent, whispers, at),
+        Event::WhispersDropped { whispers, .. } => {
             agent.whispers.retain(|waiting| !whispers.contains(&waiting.id));
         }
         Event::TaskReported { work, report, .. } => {
@@ -107,7 +109,8 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::PausePending { by } => agent.pause_pending = Some(by.clone()),
         Event::TurnObserved { turn, keep } => agent.watch.see(Arc::clone(turn), *keep),
         Event::EvaluationBegun { number, finding } => {
-            agent.watch.begin(Open { number: *number, finding: finding.clone() });
+            let untold = agent.is_untold();
+            agent.watch.begin(Open { number: *number, finding: finding.clone(), untold });
         }
         Event::Evaluated { number, judgement, usage, unmetered } => {
             agent.watch.count_unmetered(*unmetered);
@@ -216,7 +219,17 @@ fn whispered(agent: &mut Agent, whisper: &Whisper) {
     agent.whispers.push_back(whisper.clone());
     if whisper.tone != Tone::Person {
         let Whisper { id, at, text, .. } = whisper.clone();
-        agent.watch.tell(Told { id, at, text, mark: None });
+        agent.watch.tell(Told { id, at, text, heard: None, followed: None, mark: None });
+    }
+}
+
+fn delivered(agent: &mut Agent, whispers: &[WorkId], at: Timestamp) {
+    agent.watch.heard(whispers, at);
+    let (got, waiting): (VecDeque<Whisper>, VecDeque<Whisper>) =
+        std::mem::take(&mut agent.whispers).into_iter().partition(|whisper| whispers.contains(&whisper.id));
+    agent.whispers = waiting;
+    for whisper in got.iter().filter(|whisper| whisper.tone == Tone::Person) {
+        watch::said(agent, &whisper.text, at);
     }
 }
 
@@ -241,8 +254,9 @@ fn take(agent: &mut Agent, id: WorkId) -> Option<Work> {
     agent.queue.remove(index)
 }
 
-fn steered(agent: &mut Agent, id: WorkId) {
+fn steered(agent: &mut Agent, id: WorkId, at: Timestamp) {
     let Some(work) = take(agent, id) else { return };
+    watch::said(agent, &work.text, at);
     if let Some(unfinished) = &mut agent.unfinished {
         while unfinished.steered.len() >= STEERED_KEPT {
             unfinished.steered.pop_front();
@@ -429,6 +443,7 @@ fn reset(agent: &mut Agent) {
     agent.crash_times.clear();
     agent.conversation = None;
     agent.timed_out = None;
+    agent.watch.start_afresh();
     if let Some(unfinished) = &mut agent.unfinished {
         // A clean session is told nothing of the one before, but for what people said meanwhile.
         unfinished.tries = 0;

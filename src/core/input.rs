@@ -9,6 +9,7 @@ use super::detail::Own;
 use super::id::{AskId, SessionId, WorkId};
 use super::outcome::{Category, Outcome, Usage};
 use super::spec::AgentSpec;
+use super::time::Timestamp;
 use super::turn::Turn;
 use super::usage::Reading;
 use super::watch::{Judgement, Mark};
@@ -130,6 +131,18 @@ pub enum Control {
     Resume,
     /// Stop the session, discard its work, go on with the next.
     Abort,
+    /// The same by somebody who was told that somebody else has answered the call they may have meant.
+    AbortAnyway {
+        /// That call.
+        call: WorkId,
+    },
+    /// A button under a post of that moment: it counts only as long as the agent calls for somebody since then.
+    Press {
+        /// When the post was decided.
+        at: Timestamp,
+        /// Which button.
+        button: Button,
+    },
     /// A clean new session, counters reset; skips a countdown.
     Restart,
     /// Stop now and stay paused: one agent's part of `stop-all`.
@@ -196,6 +209,15 @@ pub enum Control {
     Configure(Box<AgentSpec>),
     /// The agent is removed: its session stopped, its supervisor ended, its history kept.
     Remove,
+}
+
+/// What a button under a post that calls for somebody asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Button {
+    /// As [`Control::Resume`].
+    Resume,
+    /// As [`Control::Abort`].
+    Abort,
 }
 
 /// The clocks of the contract's section 5, and the session's own limit.

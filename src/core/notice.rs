@@ -380,6 +380,8 @@ pub enum Refusal {
     WorkOver { agent: AgentName },
     /// The call for a person was answered by somebody else before.
     EscalationAnswered { agent: AgentName, id: WorkId, answer: Answer, by: String, at: Timestamp },
+    /// The same, and what the agent does since then would be ended by an `abort` that may have been meant for the call.
+    LateAbort { agent: AgentName, id: WorkId, answer: Answer, by: String },
     /// Somebody else has seen it before.
     AlreadyAcked { agent: AgentName, id: WorkId, by: String },
     /// No person is called for this agent.

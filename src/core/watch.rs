@@ -12,11 +12,15 @@
 //!
 //! A person is called as well where a session ended in a way that trying again does not mend ([`Why::Ended`]).
 
+mod counts;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::agent::{Agent, Phase};
+use super::apply::subject;
 use super::detail::Detail;
 use super::detector::Finding;
 use super::id::WorkId;
@@ -25,12 +29,19 @@ use super::time::Timestamp;
 use super::turn::Turn;
 use super::verdict::{Lapse, Verdict};
 use super::work::Actor;
+pub use counts::{Counts, Lapses};
 
 /// The most turns that are kept, whatever is configured: what one evaluation is shown is bounded in bytes as well.
 pub const WINDOW_MAX: usize = 100;
 
 /// Whispers of the evaluator that are remembered, to be marked right or wrong and to be shown to the next evaluation.
 pub const TOLD_KEPT: usize = 20;
+
+/// Words of people that are remembered, to be shown to the next evaluation.
+pub const SAID_KEPT: usize = 20;
+
+/// The most of them, in bytes: far more than is shown, so that a secret which is cut here is not shown at all.
+pub const SAID_TEXT_MAX: usize = 2 * 1024;
 
 /// Lapses in a row after which people are told (contract of the evaluator: never taken for OK in silence).
 pub const LAPSES_SAID_AT: u32 = 5;
@@ -72,6 +83,9 @@ pub struct Watch {
     pub judged: Option<Judged>,
     /// Its last whispers, oldest first.
     pub told: VecDeque<Told>,
+    /// What people have said to it at its work, oldest first.
+    #[serde(skip_serializing_if = "VecDeque::is_empty")]
+    pub said: VecDeque<Said>,
     /// The call for a person that stands.
     pub escalation: Option<Escalation>,
     /// The last one that was answered.
@@ -86,92 +100,10 @@ pub struct Open {
     /// What the built-in detector has found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<Finding>,
-}
-
-/// Sums over all evaluations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Counts {
-    /// With a verdict.
-    pub judged: u64,
-    /// Of those, with a finding.
-    pub findings: u64,
-    /// Without one, for whatever reason.
-    pub lapses: u64,
-    /// Of those, how many of each kind; what was counted before kinds were told apart is in none of them.
-    #[serde(skip_serializing_if = "Lapses::is_empty")]
-    pub kinds: Lapses,
-    /// Those whose cost nobody can say.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub unmetered: u64,
-    /// Calls for a person.
-    pub escalations: u64,
-    /// Whispers that an operator called right.
-    pub right: u64,
-    /// Whispers that an operator called wrong.
-    pub wrong: u64,
-}
-
-/// How many evaluations there were without a verdict, by [`Lapse`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default, rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "each is the kind of lapse of its name")]
-pub struct Lapses {
-    pub timed_out: u64,
-    pub busy: u64,
-    pub missing: u64,
-    pub logged_out: u64,
-    pub limited: u64,
-    pub failed: u64,
-    pub unparsable: u64,
-    pub overtaken: u64,
-}
-
-impl Lapses {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    fn count(&mut self, lapse: &Lapse) {
-        let kind = match lapse {
-            Lapse::TimedOut { .. } => &mut self.timed_out,
-            Lapse::Busy => &mut self.busy,
-            Lapse::Missing { .. } => &mut self.missing,
-            Lapse::LoggedOut { .. } => &mut self.logged_out,
-            Lapse::Limited { .. } => &mut self.limited,
-            Lapse::Failed { .. } => &mut self.failed,
-            Lapse::Unparsable { .. } => &mut self.unparsable,
-            Lapse::Overtaken => &mut self.overtaken,
-        };
-        *kind = kind.saturating_add(1);
-    }
-
-    /// Those that there were, by [`Lapse::name`].
-    pub fn by_name(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let all = [
-            ("timed-out", self.timed_out),
-            ("busy", self.busy),
-            ("missing", self.missing),
-            ("logged-out", self.logged_out),
-            ("limited", self.limited),
-            ("failed", self.failed),
-            ("unparsable", self.unparsable),
-            ("overtaken", self.overtaken),
-        ];
-        all.into_iter().filter(|(_, count)| *count > 0)
-    }
-}
-
-impl Counts {
-    fn lapse(&mut self, lapse: &Lapse) {
-        self.lapses = self.lapses.saturating_add(1);
-        self.kinds.count(lapse);
-    }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
+    /// What the agent was told before had not reached it when this began: the turns that are judged say nothing of whether it
+    /// helped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untold: bool,
 }
 
 /// What came of an evaluation.
@@ -202,9 +134,27 @@ pub struct Told {
     pub at: Timestamp,
     /// What it says.
     pub text: String,
+    /// When the agent has got it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard: Option<Timestamp>,
+    /// Whether all was well when its turns were judged after that, or something was found again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<bool>,
     /// What an operator says of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
+}
+
+/// Words of a person that have reached the agent while it worked: a message or a whisper.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// The work that it had; none: a round of its loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkId>,
+    /// When.
+    pub at: Timestamp,
+    /// The words, at most [`SAID_TEXT_MAX`] bytes.
+    pub text: String,
 }
 
 /// Whether a whisper was called for.
@@ -296,6 +246,8 @@ pub(super) enum Heard {
     Yes,
     /// It has not got what it was told before.
     NotYet,
+    /// It has got that by now, but not before what was judged.
+    Since,
     /// Nobody is there to be told.
     Nobody,
 }
@@ -367,11 +319,20 @@ impl Watch {
     pub(super) fn found(&mut self, heard: Heard) {
         match heard {
             Heard::Yes => {
+                self.followed(false);
                 self.findings = self.findings.saturating_add(1);
                 self.unheard = 0;
             }
             Heard::NotYet => self.unheard = self.unheard.saturating_add(1),
-            Heard::Nobody => {}
+            Heard::Since | Heard::Nobody => {}
+        }
+    }
+
+    /// The turns since it was told were judged.
+    fn followed(&mut self, followed: bool) {
+        let Some(since) = self.window.front().map(|turn| turn.at) else { return };
+        for told in self.told.iter_mut().filter(|told| told.heard.is_some_and(|heard| heard >= since)) {
+            told.followed.get_or_insert(followed);
         }
     }
 
@@ -392,6 +353,9 @@ impl Watch {
                     self.counts.findings = self.counts.findings.saturating_add(1);
                     self.found(heard);
                 } else {
+                    if !open.untold {
+                        self.followed(true);
+                    }
                     self.all_is_well();
                 }
             }
@@ -413,11 +377,27 @@ impl Watch {
         }
     }
 
+    /// The agent has got whispers. It is judged by the turns after that.
+    pub(super) fn heard(&mut self, whispers: &[WorkId], at: Timestamp) {
+        for told in self.told.iter_mut().filter(|told| whispers.contains(&told.id)) {
+            told.heard = Some(at);
+            self.since = 0;
+        }
+    }
+
     /// A whisper of the evaluator is on its way.
     pub(super) fn tell(&mut self, told: Told) {
         self.told.push_back(told);
         while self.told.len() > TOLD_KEPT {
             self.told.pop_front();
+        }
+    }
+
+    /// A person has said something.
+    pub(super) fn hear_people(&mut self, said: Said) {
+        self.said.push_back(said);
+        while self.said.len() > SAID_KEPT {
+            self.said.pop_front();
         }
     }
 
@@ -441,5 +421,36 @@ impl Watch {
     #[must_use]
     pub fn remind_at(&self) -> Option<Timestamp> {
         self.escalation.as_ref().filter(|call| call.acked.is_none())?.remind_at
+    }
+}
+
+impl Agent {
+    /// Whether it is there to be told of what is found, now or with its next session: one that is paused or has nothing to do
+    /// is not.
+    pub(super) fn is_at_work(&self) -> bool {
+        let loops = || self.spec.as_ref().is_some_and(|spec| spec.looping);
+        match self.phase {
+            Phase::Starting { .. } | Phase::Running { .. } => true,
+            Phase::Idle | Phase::Waiting { .. } => self.held().is_some() || loops(),
+            Phase::Stopping { .. }
+            | Phase::Paused { .. }
+            | Phase::NeedsIntervention
+            | Phase::Degraded
+            | Phase::Removed => false,
+        }
+    }
+
+    /// What people have said to it about the work at hand; of its loop, since the turns that are remembered.
+    pub fn said(&self) -> impl Iterator<Item = &str> {
+        let work = self.current.as_ref().or_else(|| self.held()).and_then(subject);
+        let since = self.watch.window.front().map(|turn| turn.at);
+        let said = self.watch.said.iter().filter(move |said| said.work == work);
+        let said = said.filter(move |said| work.is_some() || since.is_some_and(|since| said.at >= since));
+        said.map(|said| said.text.as_str())
+    }
+
+    /// Whether something that was found waits to be told.
+    pub(super) fn is_untold(&self) -> bool {
+        self.whispers.iter().any(|whisper| whisper.tone.is_finding())
     }
 }

@@ -18,7 +18,7 @@ pub mod prompt;
 mod refusal;
 pub mod transcript;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ use crate::runtime::{ProcessTrees, environment};
 use credential::Credential;
 use refusal::{Mark, Refusals};
 
-pub use transcript::Brief;
+pub use transcript::{Brief, Whispered};
 
 /// The folder of the homes, in herder's own.
 pub const FOLDER: &str = "evaluator";
@@ -183,7 +183,10 @@ impl Inner {
             () = stop.cancelled() => return lapsed(Lapse::Overtaken),
         };
         let Ok(Ok(_turn)) = turn else { return lapsed(Lapse::Busy) };
-        let mark = Mark::of(&self.credential());
+        // What comes of it is learned of the very one that is asked with: somebody may log in meanwhile.
+        let own = environment::own_without(&self.setup.withheld);
+        let credential = Credential::find(&self.setup.settings, &own);
+        let mark = Mark::of(&credential);
         if let Some(lapse) = self.refusals().standing(&mark, Instant::now()) {
             tracing::debug!(
                 marker = asked.marker,
@@ -197,7 +200,8 @@ impl Inner {
             Err(error) => return lapsed(self.failed(&format!("its home cannot be made: {error}"))),
         };
         let marker = asked.marker.clone();
-        let evaluated = AssertUnwindSafe(self.ask(asked, &mut home, &stop)).catch_unwind().await;
+        let evaluated =
+            AssertUnwindSafe(self.ask(asked, (&own, &credential), &mut home, &stop)).catch_unwind().await;
         let evaluated = match evaluated {
             Ok(evaluated) => evaluated,
             Err(_) => {
@@ -208,8 +212,6 @@ impl Inner {
         };
         // Some tens of files at most, but of a disk that may be slow.
         let _ = tokio::task::spawn_blocking(move || drop(home)).await;
-        // A login may have been renewed meanwhile: what counts is what the next one would be asked with.
-        let mark = Mark::of(&self.credential());
         self.refusals().learn(mark, evaluated.verdict.as_ref().err(), Instant::now());
         if let Err(lapse) = &evaluated.verdict {
             tracing::warn!(
@@ -222,19 +224,19 @@ impl Inner {
         evaluated
     }
 
-    fn credential(&self) -> Credential {
-        Credential::find(&self.setup.settings, &environment::own_without(&self.setup.withheld))
-    }
-
     fn refusals(&self) -> std::sync::MutexGuard<'_, Refusals> {
         self.refusals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn ask(&self, asked: Asked, home: &mut home::Home, stop: &CancellationToken) -> Evaluated {
+    async fn ask(
+        &self,
+        asked: Asked,
+        (own, credential): (&BTreeMap<String, String>, &Credential),
+        home: &mut home::Home,
+        stop: &CancellationToken,
+    ) -> Evaluated {
         let settings = &self.setup.settings;
-        let own = environment::own_without(&self.setup.withheld);
-        let credential = Credential::find(settings, &own);
-        let invocation = ask::invocation(settings, &own, &credential, home, &asked.marker);
+        let invocation = ask::invocation(settings, own, credential, home, &asked.marker);
         let invocation = match invocation {
             Ok(invocation) => invocation,
             Err(error) => return lapsed(self.failed(&format!("its home cannot be furnished: {error}"))),

@@ -24,7 +24,7 @@ follow or repeat.
 Look for four things, and for nothing else:
 - SPIRALING: the same approach three times or more, with the same result. Trying again after a change is not spiraling; \
 tests that fail in new ways, or fewer of them, are progress; waiting for something that takes long is not spiraling.
-- DRIFT: it works on something that the task does not ask for and does not need.
+- DRIFT: it works on something that neither the task nor what people have said to it since asks for, and that is not needed for that.
 - STALLING: turns that neither change nor find out anything, or long gaps with nothing to wait for.
 - SHALLOW: it claims to be done or to know without having looked, or treats a symptom where the cause is in front of it.
 

@@ -31,6 +31,12 @@ pub const WHISPERS_SHOWN: usize = 6;
 /// The most bytes of one of them.
 pub const WHISPER_MAX: usize = 500;
 
+/// How many words of people are shown, the last ones.
+pub const SAID_SHOWN: usize = 10;
+
+/// The most bytes of one of them.
+pub const SAID_MAX: usize = 400;
+
 /// The most bytes of what the detector has found.
 const HINT_MAX: usize = 500;
 
@@ -42,14 +48,27 @@ const MARK: &str = "| ";
 pub struct Brief {
     /// What the agent is to do; empty if nobody said.
     pub task: String,
+    /// What people have said to it about that since, oldest first: what it does for them is no drift.
+    pub said: Vec<String>,
     /// Its last turns, oldest first.
     pub turns: Vec<Arc<Turn>>,
-    /// What was whispered to it before, oldest first, each with what is known of whether it was followed.
-    pub whispers: Vec<String>,
+    /// What was whispered to it before, oldest first.
+    pub whispers: Vec<Whispered>,
     /// What herder's own detector has found, if anything.
     pub finding: Option<String>,
     /// Now.
     pub now: Timestamp,
+}
+
+/// What was whispered to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Whispered {
+    /// What.
+    pub text: String,
+    /// When it has got it; `None`: not yet.
+    pub heard: Option<Timestamp>,
+    /// Whether it was followed, as far as somebody has judged that.
+    pub followed: Option<bool>,
 }
 
 /// The text of `brief` between fences with `nonce`.
@@ -59,13 +78,17 @@ pub fn transcript(brief: &Brief, redactor: &Redactor, nonce: &str) -> String {
     text.push_str("TASK\n");
     let task = if brief.task.trim().is_empty() { "(none was named)" } else { &brief.task };
     quote(&mut text, &both_ends(&plain(task, redactor), TASK_MAX));
-    turns(&mut text, brief, redactor);
-    if !brief.whispers.is_empty() {
-        text.push_str("WHISPERED TO IT BEFORE, THE NEWEST LAST\n");
-        let skipped = brief.whispers.len().saturating_sub(WHISPERS_SHOWN);
-        for whisper in brief.whispers.iter().skip(skipped) {
-            quote(&mut text, &one_line(&plain(whisper, redactor), WHISPER_MAX));
+    if !brief.said.is_empty() {
+        text.push_str("SAID TO IT BY PEOPLE SINCE, THE NEWEST LAST\n");
+        for said in brief.said.iter().skip(brief.said.len().saturating_sub(SAID_SHOWN)) {
+            quote(&mut text, &one_line(&plain(said, redactor), SAID_MAX));
         }
+    }
+    turns(&mut text, brief, redactor);
+    let mut untold = whispers(brief).filter(|whisper| whisper.heard.is_none()).peekable();
+    if untold.peek().is_some() {
+        text.push_str("WHISPERED TO IT, AND NOT READ BY IT YET\n");
+        untold.for_each(|whisper| words_of(&mut text, whisper, redactor));
     }
     if let Some(finding) = &brief.finding {
         text.push_str("A SIMPLE COMPARISON OF THE TURNS, WHICH MAY BE WRONG, SAYS\n");
@@ -81,7 +104,33 @@ pub fn fence(nonce: &str, word: &str) -> String {
     format!("===== {word} DATA {nonce} =====")
 }
 
-/// The turns, the newest ones that fit.
+/// The last whispers.
+fn whispers(brief: &Brief) -> impl Iterator<Item = &Whispered> {
+    brief.whispers.iter().skip(brief.whispers.len().saturating_sub(WHISPERS_SHOWN))
+}
+
+fn words_of(text: &mut String, whisper: &Whispered, redactor: &Redactor) {
+    quote(text, &one_line(&plain(&whisper.text, redactor), WHISPER_MAX));
+}
+
+/// What it had read before its turn of that index began, and not before the one before.
+fn read_before(text: &mut String, brief: &Brief, index: usize, redactor: &Redactor) {
+    for whisper in whispers(brief) {
+        let Some(heard) = whisper.heard else { continue };
+        if brief.turns.partition_point(|turn| turn.at < heard) != index {
+            continue;
+        }
+        let followed = match whisper.followed {
+            Some(true) => ", and has followed",
+            Some(false) => ", and has not followed",
+            None => "",
+        };
+        let _ = writeln!(text, "WHISPERED TO IT, WHICH IT HAS READ HERE{followed}:");
+        words_of(text, whisper, redactor);
+    }
+}
+
+/// The turns, the newest ones that fit, and between them what was whispered.
 fn turns(text: &mut String, brief: &Brief, redactor: &Redactor) {
     let count = brief.turns.len();
     let mut shown = Vec::new();
@@ -94,10 +143,14 @@ fn turns(text: &mut String, brief: &Brief, redactor: &Redactor) {
             break;
         }
         room -= said.len();
-        shown.push(said);
+        // Bounded by itself.
+        let mut whispered = String::new();
+        read_before(&mut whispered, brief, index, redactor);
+        shown.push(whispered + &said);
     }
     let _ = writeln!(text, "THE LAST {} TURNS OF THE AGENT, THE NEWEST LAST", shown.len());
     text.extend(shown.into_iter().rev());
+    read_before(text, brief, count, redactor);
     if let Some(last) = brief.turns.last() {
         let ended = last.at.after(Duration::from_millis(last.took_ms));
         let _ = writeln!(text, "NOW: {} after the end of the last turn", lasted(brief.now.since(ended)));

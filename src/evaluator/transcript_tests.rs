@@ -23,6 +23,10 @@ fn ran(what: &str, ok: bool, said: &str) -> Step {
     Step { tool: "Bash".to_owned(), kind: Kind::Command, what: what.to_owned(), digest: 0, end }
 }
 
+fn told(text: &str, heard: Option<i64>, followed: Option<bool>) -> Whispered {
+    Whispered { text: text.to_owned(), heard: heard.map(Timestamp::from_seconds), followed }
+}
+
 fn shown(brief: &Brief) -> String {
     transcript(brief, &Redactor::default(), NONCE)
 }
@@ -45,7 +49,13 @@ fn a_transcript_says_what_was_asked_what_was_done_and_what_came_of_it() {
             turn(125, "", vec![edit, open]),
             turn(130, "Done.", Vec::new()),
         ],
-        whispers: vec!["[CORRECTION] Look at the driver. (not followed)".to_owned()],
+        said: vec!["And write down\nhow long it took.".to_owned()],
+        whispers: vec![
+            told("Look at the driver.", Some(125), Some(false)),
+            told("Read the log.", Some(130), None),
+            told("Ask somebody.", Some(131), Some(true)),
+            told("Stop guessing.", None, None),
+        ],
         finding: Some("the same command 3 times".to_owned()),
         now: Timestamp::from_seconds(200),
     };
@@ -53,6 +63,8 @@ fn a_transcript_says_what_was_asked_what_was_done_and_what_came_of_it() {
     ===== BEGIN DATA 0123456789abcdef =====
     TASK
     | benchmark nemotron
+    SAID TO IT BY PEOPLE SINCE, THE NEWEST LAST
+    | And write down how long it took.
     THE LAST 3 TURNS OF THE AGENT, THE NEWEST LAST
     TURN 1 of 3, took 4s
     it says:
@@ -62,18 +74,24 @@ fn a_transcript_says_what_was_asked_what_was_done_and_what_came_of_it() {
     | Bash: make bench
     which says:
     | error: no GPU
+    WHISPERED TO IT, WHICH IT HAS READ HERE, and has not followed:
+    | Look at the driver.
     TURN 2 of 3, took 4s, 2m 1s after the one before
     it edits a file, it went well:
     | Edit: src/lib.rs
     it runs a command, its end was not seen:
     | Bash: sleep 100
+    WHISPERED TO IT, WHICH IT HAS READ HERE:
+    | Read the log.
     TURN 3 of 3, took 4s, 1s after the one before
     it says:
     | Done.
     it used no tool
+    WHISPERED TO IT, WHICH IT HAS READ HERE, and has followed:
+    | Ask somebody.
     NOW: 1m 6s after the end of the last turn
-    WHISPERED TO IT BEFORE, THE NEWEST LAST
-    | [CORRECTION] Look at the driver. (not followed)
+    WHISPERED TO IT, AND NOT READ BY IT YET
+    | Stop guessing.
     A SIMPLE COMPARISON OF THE TURNS, WHICH MAY BE WRONG, SAYS
     | the same command 3 times
     ===== END DATA 0123456789abcdef =====
@@ -115,7 +133,8 @@ fn everywhere(text: &str) -> Brief {
     Brief {
         task: text.to_owned(),
         turns: vec![turn(0, text, vec![step.clone()]), turn(9, text, vec![step])],
-        whispers: vec![text.to_owned()],
+        said: vec![text.to_owned()],
+        whispers: vec![told(text, Some(5), None), told(text, None, None)],
         finding: Some(text.to_owned()),
         now: Timestamp::from_seconds(20),
     }
@@ -146,19 +165,22 @@ fn of_many_long_turns_the_newest_are_kept() {
     let brief = Brief {
         task: "z".repeat(100_000),
         turns: (0..40).map(|n| turn(n * 10, &format!("turn number {n}\n{long}"), steps(12))).collect(),
-        whispers: (0..40).map(|n| format!("whisper {n} {long}")).collect(),
+        said: (0..40).map(|n| format!("wish {n} {long}")).collect(),
+        whispers: (0..40).map(|n| told(&format!("whisper {n} {long}"), None, None)).collect(),
         finding: None,
         now: Timestamp::from_seconds(1000),
     };
     let shown = shown(&brief);
     assert!(
-        shown.len() < TURNS_MAX + TASK_MAX + WHISPERS_SHOWN * WHISPER_MAX + 2048,
+        shown.len()
+            < TURNS_MAX + TASK_MAX + WHISPERS_SHOWN * WHISPER_MAX + SAID_SHOWN * (SAID_MAX + 10) + 2048,
         "{} bytes",
         shown.len()
     );
     assert!(shown.contains("turn number 39") && !shown.contains("turn number 0\n"));
     assert!(shown.contains("TURN 40 of 40") && shown.contains("more tool calls"));
     assert!(shown.contains("whisper 39") && !shown.contains("whisper 33 "));
+    assert!(shown.contains("wish 39") && !shown.contains("wish 29 "));
     let numbers: Vec<usize> = (0..40).filter(|n| shown.contains(&format!("turn number {n}\n"))).collect();
     assert!(numbers.len() >= 5 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{numbers:?}");
 }

@@ -81,6 +81,12 @@ pub(super) fn late<'a>(
     )
 }
 
+/// Their `abort` would end what the agent does since somebody else has answered.
+pub(super) fn late_abort<'a>(agent: &'a AgentName, id: WorkId, answer: Answer, by: &'a str) -> Message<'a> {
+    let answer = ("answer", answer_key(answer));
+    say("refusal-late-abort", [of(agent), ("id", id.to_string().into()), answer, ("by", by.into())])
+}
+
 fn answer_key(answer: Answer) -> Value<'static> {
     Value::from(match answer {
         Answer::Resume => "resume",

@@ -52,6 +52,7 @@ use crate::core::input::Signal;
 use crate::core::outcome::Usage;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
+use crate::outbox::redact::Redactor;
 
 pub use crate::tools::Access;
 pub use process::ProcessTrees;
@@ -85,6 +86,8 @@ pub struct Launch {
     pub tools: Option<Access>,
     /// What is asked about even where the agent's permissions cover it.
     pub always_ask: Vec<AskPattern>,
+    /// Takes secrets out of what the evaluator is shown, before it is cut.
+    pub redactor: Redactor,
 }
 
 /// The clocks a driver keeps (contract, section 5).

@@ -12,16 +12,20 @@ use crate::core::cut::both_ends;
 use crate::core::id::SessionId;
 use crate::core::time::Timestamp;
 use crate::core::turn::{End, Kind, SAID_MAX, STEPS_MAX, Step, Turn, WHAT_MAX, WORDS_MAX};
+use crate::outbox::redact::Redactor;
 
 /// Answers that follow each other faster than this are taken together: no model is that quick, and every turn is an event.
 const PACE: Duration = Duration::from_millis(10);
+
+/// The most of a text before secrets are taken out of it. What is cut here is in its middle, of which nothing is kept.
+const RAW_MAX: usize = 64 * 1024;
 
 /// A tool call as its beginning tells of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// What it does to the world.
     pub kind: Kind,
-    /// What exactly, at most [`WHAT_MAX`] bytes.
+    /// What exactly, as it was asked for: the [`Observer`] takes secrets out before it cuts it.
     pub what: String,
     /// A digest of all its arguments.
     pub digest: u64,
@@ -31,14 +35,14 @@ impl Call {
     /// A call that does `what`; `whole` is all that was asked for.
     #[must_use]
     pub fn new(kind: Kind, what: &str, whole: &[u8]) -> Self {
-        Self { kind, what: both_ends(what.trim(), WHAT_MAX), digest: digest(whole) }
+        Self { kind, what: both_ends(what.trim(), RAW_MAX), digest: digest(whole) }
     }
 }
 
-/// The end of a call that said `said`.
+/// The end of a call that said `said`, as it said it: the [`Observer`] takes secrets out before it cuts it.
 #[must_use]
 pub fn end(ok: bool, said: &str) -> End {
-    End { ok, said: both_ends(said.trim(), SAID_MAX), digest: digest(said.as_bytes()) }
+    End { ok, said: both_ends(said.trim(), RAW_MAX), digest: digest(said.as_bytes()) }
 }
 
 /// Half of what tells two texts apart for good is enough among the few of one agent.
@@ -50,6 +54,7 @@ fn digest(bytes: &[u8]) -> u64 {
 /// Gathers the turn that goes on.
 #[derive(Debug, Default)]
 pub(super) struct Observer {
+    redactor: Redactor,
     open: Option<Open>,
     /// Whether there was any turn.
     seen: bool,
@@ -75,14 +80,24 @@ pub(super) struct Moment {
 }
 
 impl Observer {
+    pub(super) fn new(redactor: Redactor) -> Self {
+        Self { redactor, ..Self::default() }
+    }
+
+    /// What is kept of a text: a secret that lies across the cut must not stay in two halves.
+    fn kept(&self, text: &str, max: usize) -> String {
+        both_ends(&self.redactor.redact(text), max)
+    }
+
     /// The agent says something. Gives the turn before, if it is over by that.
     pub(super) fn words(&mut self, text: &str, moment: Moment, session: SessionId) -> Option<Turn> {
         let over = self.begin(moment, session);
+        let text = self.kept(text.trim(), 2 * WORDS_MAX);
         if let Some(open) = &mut self.open {
             if !open.words.is_empty() {
                 open.words.push('\n');
             }
-            open.words.push_str(text.trim());
+            open.words.push_str(&text);
             // Bounded while it grows, so that a flood of words is never held.
             if open.words.len() > 2 * WORDS_MAX {
                 open.words = both_ends(&open.words, WORDS_MAX);
@@ -101,9 +116,10 @@ impl Observer {
         session: SessionId,
     ) -> Option<Turn> {
         let over = self.begin(moment, session);
+        let what = self.kept(&call.what, WHAT_MAX);
         if let Some(open) = &mut self.open {
             if open.steps.len() < STEPS_MAX {
-                let Call { kind, what, digest } = call;
+                let Call { kind, digest, .. } = call;
                 open.steps
                     .push((id.to_owned(), Step { tool: tool.to_owned(), kind, what, digest, end: None }));
             } else {
@@ -118,14 +134,16 @@ impl Observer {
 
     /// More is known of a call that began.
     pub(super) fn described(&mut self, id: &str, call: Call) {
+        let what = self.kept(&call.what, WHAT_MAX);
         let steps = self.open.as_mut().map(|open| open.steps.iter_mut()).into_iter().flatten();
         if let Some((_, step)) = steps.rev().find(|(of, step)| of == id && step.end.is_none()) {
-            (step.kind, step.what, step.digest) = (call.kind, call.what, call.digest);
+            (step.kind, step.what, step.digest) = (call.kind, what, call.digest);
         }
     }
 
     /// A call ends.
     pub(super) fn ended(&mut self, id: &str, end: End) {
+        let end = End { said: self.kept(&end.said, SAID_MAX), ..end };
         let Some(open) = &mut self.open else { return };
         open.beyond.retain(|of| of != id);
         if let Some((_, step)) = open.steps.iter_mut().find(|(of, step)| of == id && step.end.is_none()) {
@@ -246,11 +264,40 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_across_a_cut_does_not_stay_in_halves() {
+        const TOKEN: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+        let base = Instant::now();
+        // Wherever the cut is, the secret lies across it for one of these.
+        for before in (0..WORDS_MAX).step_by(10) {
+            let long = format!("{} {TOKEN} {}", "x".repeat(before), "y".repeat(2_000));
+            let mut seen = Observer::default();
+            seen.words(&long, moment(base, 0), SESSION);
+            seen.started("a", "Bash", bash("ls"), moment(base, 0), SESSION);
+            seen.described("a", bash(&long));
+            seen.ended("a", end(true, &long));
+            seen.started("b", "Bash", bash(&long), moment(base, 0), SESSION);
+            let turn = seen.close(base, SESSION).expect("a turn");
+            let said = turn.steps[0].end.as_ref().map(|end| end.said.as_str()).unwrap_or_default();
+            for text in [&turn.words, &turn.steps[0].what, said, &turn.steps[1].what] {
+                assert!(!text.contains("ghp_") && !text.contains("456789"), "{before}: {text}");
+            }
+            assert_eq!(turn.steps[0].digest, bash(&long).digest, "two texts are told apart by all of them");
+        }
+    }
+
+    #[test]
     fn long_texts_are_the_same_only_as_a_whole() {
         let long = |middle: &str| format!("{}{middle}{}", "a".repeat(4_000), "b".repeat(4_000));
-        let (one, other) = (end(true, &long("1")), end(true, &long("2")));
+        let seen = |middle: &str| {
+            let mut seen = Observer::default();
+            let base = Instant::now();
+            seen.started("a", "Bash", bash("ls"), moment(base, 0), SESSION);
+            seen.ended("a", end(true, &long(middle)));
+            seen.close(base, SESSION).and_then(|turn| turn.steps[0].end.clone()).expect("it has ended")
+        };
+        let (one, other) = (seen("1"), seen("2"));
         assert_eq!(one.said, other.said, "the excerpts do not show it");
         assert_ne!(one.digest, other.digest);
-        assert_eq!(one, end(true, &long("1")));
+        assert_eq!(one, seen("1"));
     }
 }

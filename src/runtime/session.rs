@@ -219,7 +219,7 @@ impl Session {
             sampled: None,
             tail: Tail::default(),
             outgoing,
-            observer: Observer::default(),
+            observer: Observer::new(launch.redactor.clone()),
             last_words: None,
             malformed: 0,
             asked: BTreeSet::new(),

@@ -160,8 +160,10 @@ impl Root {
             }
             ToRoot::GaveUp { agent, reason } => {
                 error!(%agent, reason, "a supervisor is given up; restart herder once the cause is found");
-                let notice = Notice::SupervisorGaveUp { agent, reason };
-                let posts = self.shared.posting.alert(notice, clock::now(), None);
+                let notice = Notice::SupervisorGaveUp { agent: agent.clone(), reason };
+                let owed = [Audience::Agent, Audience::Alerts]
+                    .map(|audience| Owed { audience, body: OwedBody::Notice(notice.clone()) });
+                let posts = self.shared.posting.owed(&agent, None, owed.into(), clock::now());
                 self.record(Vec::new(), posts).await
             }
             ToRoot::Wish(wished) => self.wish(*wished).await,

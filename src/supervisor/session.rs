@@ -99,6 +99,7 @@ impl Session {
             clocks: clocks(&policy, &spec),
             look,
             always_ask: policy.always_ask.clone(),
+            redactor: shared.redactor.clone(),
             spec: Arc::new(spec),
             conversation,
             conversed,

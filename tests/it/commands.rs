@@ -3,6 +3,7 @@
 mod any_line;
 mod dispatch;
 mod interact;
+mod late;
 mod lines;
 mod link;
 mod log;

@@ -94,6 +94,7 @@ fn brief() -> Brief {
     Brief {
         task: "benchmark nemotron".to_owned(),
         turns: (0..5).map(|_| Arc::new(turn.clone())).collect(),
+        said: Vec::new(),
         whispers: Vec::new(),
         finding: None,
         now: Timestamp::from_seconds(60),
@@ -330,6 +331,29 @@ async fn whoever_is_logged_out_is_not_asked_again_before_the_login_is_another_on
     fs::write(&login, "{\"tokens\":22}").expect("it is written");
     assert!(rig.ask().await.verdict.is_err());
     assert_eq!(asked(), 2, "somebody has logged in again");
+}
+
+/// Somebody logs in again while the old login is being refused.
+#[tokio::test]
+async fn a_login_that_comes_while_the_old_one_is_refused_is_asked_with_at_once() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let login = folder.path().join("auth.json");
+    fs::write(&login, "{\"tokens\":1}").expect("it is written");
+    let failed = r#"{"type":"turn.failed","error":{"message":"401 Unauthorized"}}"#;
+    let said = [
+        r#"{"type":"item.completed","item":{"type":"agent_message","text":"OK"}}"#,
+        r#"{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":1}}"#,
+    ];
+    let text = format!(
+        "if grep -q new '{login}'; then echo '{}'; echo '{}'; else printf '{{\"tokens\":\"new\"}}' > '{login}'; echo '{failed}'; exit 1; fi",
+        said[0],
+        said[1],
+        login = login.display(),
+    );
+    let settings = stands_for(folder.path(), Judge::Codex, &text);
+    let rig = Rig::new(config::Evaluator { login: Some(login.clone()), ..settings });
+    assert_eq!(rig.ask().await.verdict, Err(Lapse::logged_out("401 Unauthorized")));
+    assert_eq!(rig.ask().await.verdict, Ok(Verdict::Ok), "the new one is good");
 }
 
 /// What is known when the time is over counts, also of tries that failed before.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use herder::config::History;
 use herder::core::agent::Phase;
 use herder::core::event::{Event, StopReason, WaitReason};
+use herder::core::hook::HookEvent;
 use herder::core::id::{AgentName, NetworkName, SessionId, WorkId};
 use herder::core::input::{Control, Input};
 use herder::core::notice::{Notice, Refusal};
@@ -16,13 +17,16 @@ use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::core::work::{Actor, Work, WorkKind};
 use herder::journal::{self, AuditEntry, Batch, Entry, FleetEvent, Journal, Stream, Write};
-use herder::outbox::Body;
+use herder::outbox::{Body, Target};
 use herder::runtime::ProcessTrees;
 use herder::runtime::process::look;
-use herder::supervisor::{self, Asked, FaultInjection, Fleet, Settings, View};
+use herder::supervisor::{self, Asked, FaultInjection, Fleet, Listener, Settings, View};
 
 /// Long enough for a loaded machine; reached only when the test has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program that is told of what goes wrong.
+const HOOK: &str = "webhook:it";
 
 struct House {
     journal: Journal,
@@ -40,7 +44,7 @@ impl House {
             journal: journal.clone(),
             policy: Policy { stop_grace: Duration::from_secs(1), ..Policy::default() },
             networks: vec![NetworkName::from("test")],
-            listeners: Vec::new(),
+            listeners: vec![Listener { name: HOOK.into(), events: [HookEvent::Error].into() }],
             trees: ProcessTrees::new().unwrap(),
             agents,
             withheld: BTreeSet::new(),
@@ -151,6 +155,36 @@ async fn a_panic_in_one_supervisor_leaves_its_siblings_alone() {
     house.control("fragile", Control::Resume).await.ok();
     house.give("fragile", "hello").await.unwrap();
     house.until("fragile", |view| idle(view) && view.agent.totals.successes == 1).await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_supervisor_that_panics_again_and_again_is_given_up_and_everybody_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let fault = FaultInjection::new(|agent, input| {
+        let pause = matches!(input, Input::Control { control: Control::Pause { .. }, .. });
+        let again = matches!(input, Input::Panicked { .. });
+        assert!(!(agent.as_str() == "fragile" && (pause || again)), "a fault");
+    });
+    let house = House::open(dir.path(), vec![shell("fragile", dir.path(), "cat")], fault).await;
+    let pause = || house.control("fragile", Control::Pause { now: false });
+    assert_eq!(pause().await, Err(Refusal::Fault { agent: name("fragile") }));
+    // This one is answered once nobody takes requests any more; by then the root has been told, before what it is asked now.
+    assert!(pause().await.is_err());
+    house.fleet.add(shell("newcomer", dir.path(), "cat"), asked("agent add")).await.unwrap();
+    let told = |network: &str| {
+        let posts = house.journal.undelivered(&NetworkName::from(network)).unwrap();
+        let gave_up = |body: &Body| match body {
+            Body::Notice(notice) => matches!(notice, Notice::SupervisorGaveUp { .. }),
+            Body::Hook(hook) => {
+                hook.event == HookEvent::Error && matches!(hook.notice, Notice::SupervisorGaveUp { .. })
+            }
+            _ => false,
+        };
+        posts.into_iter().filter(|post| gave_up(&post.body)).map(|post| post.to).collect::<Vec<_>>()
+    };
+    assert_eq!(told("test"), [Target::Agent(name("fragile")), Target::Alerts]);
+    assert_eq!(told(HOOK).len(), 1, "programs are told once");
     house.close().await;
 }
 

@@ -10,7 +10,6 @@ mod following;
 mod pressing;
 mod rows;
 
-use crate::core::agent::Phase;
 use crate::core::id::AgentName;
 use crate::core::notice::Notice;
 use crate::core::promotion::Hold;
@@ -51,20 +50,7 @@ fn calls_for(body: &Body) -> Option<&AgentName> {
     }
 }
 
-/// Whether a post still calls for somebody: the agent stands still, and has since before the post.
+/// Whether a post of `at` still calls for somebody.
 fn is_open(view: &View, at: Timestamp) -> bool {
-    let halted = match view.agent.phase {
-        Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded => true,
-        Phase::Idle
-        | Phase::Starting { .. }
-        | Phase::Running { .. }
-        | Phase::Stopping { .. }
-        | Phase::Waiting { .. }
-        | Phase::Removed => false,
-    };
-    // A call for a person stands until it is answered, also while its session is still being stopped.
-    let called = view.agent.watch.escalation.as_ref().is_some_and(|call| call.at <= at);
-    // What waits for its account can be let on for as long as it waits.
-    let held = view.agent.phase == Phase::Idle && matches!(view.hold, Some(Hold::Closed { .. }));
-    called || held || halted && view.agent.since <= at
+    view.agent.calls_for_somebody(at, matches!(view.hold, Some(Hold::Closed { .. })))
 }

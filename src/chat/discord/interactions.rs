@@ -87,6 +87,7 @@ impl Asker {
     /// A command of this person, here.
     pub(super) fn structured(&self, command: &str, given: Given) -> Structured {
         Structured {
+            under: None,
             author: self.author.clone(),
             place: self.place.clone(),
             command: command.to_owned(),
@@ -251,7 +252,8 @@ fn lacks_form(command: &Command, given: &Given) -> bool {
 async fn carry_out(bot: &Arc<Bot>, asker: &Asker, name: &str, given: Given) {
     let structured = asker.structured(name, given);
     let dispatcher = &bot.ports.dispatcher;
-    let private = known(name).is_some_and(Command::is_private);
+    let role = dispatcher.role(&asker.author).unwrap_or(Role::Viewer);
+    let private = known(name).is_some_and(|command| command.is_private(role));
     // What is refused to this person anyway is announced to them alone.
     let announced_privately = private || dispatcher.may(&structured).is_err();
     let answering = async {

@@ -1,15 +1,18 @@
 //! Evaluations and calls for a person, as they are written into the state.
 
-use crate::core::agent::{Agent, Phase};
+use super::subject;
+use crate::core::agent::Agent;
 use crate::core::id::WorkId;
 use crate::core::outcome::Usage;
+use crate::core::recap::bounded;
 use crate::core::time::Timestamp;
-use crate::core::watch::{Answer, Answered, Escalation, Heard, Judgement};
+use crate::core::watch::{Answer, Answered, Escalation, Heard, Judgement, SAID_TEXT_MAX, Said};
 use crate::core::whisper::Tone;
 use crate::core::work::Actor;
 
 pub(super) fn evaluated(agent: &mut Agent, number: u32, judgement: &Judgement, usage: Usage, at: Timestamp) {
-    let heard = heard(agent);
+    let untold = agent.watch.open.as_ref().is_some_and(|open| open.untold);
+    let heard = heard(agent, untold);
     agent.watch.close(number, judgement, heard, at);
     let usage = usage.sane();
     if usage != Usage::default() {
@@ -21,26 +24,24 @@ pub(super) fn evaluated(agent: &mut Agent, number: u32, judgement: &Judgement, u
 }
 
 pub(super) fn stood_in(agent: &mut Agent) {
-    let heard = heard(agent);
+    let heard = heard(agent, false);
     agent.watch.found(heard);
 }
 
-/// Whether the agent is told of what is found now.
-fn heard(agent: &Agent) -> Heard {
-    match agent.phase {
-        Phase::Idle | Phase::Starting { .. } | Phase::Running { .. } | Phase::Waiting { .. } => {
-            if agent.whispers.iter().any(|whisper| whisper.tone.is_finding()) {
-                Heard::NotYet
-            } else {
-                Heard::Yes
-            }
-        }
-        Phase::Stopping { .. }
-        | Phase::Paused { .. }
-        | Phase::NeedsIntervention
-        | Phase::Degraded
-        | Phase::Removed => Heard::Nobody,
+/// Whether the agent is told of what is found now. `untold`: what it was told before had not reached it when that began.
+fn heard(agent: &Agent, untold: bool) -> Heard {
+    match (agent.is_at_work(), agent.is_untold()) {
+        (false, _) => Heard::Nobody,
+        (true, true) => Heard::NotYet,
+        (true, false) if untold => Heard::Since,
+        (true, false) => Heard::Yes,
     }
+}
+
+/// A person's words have reached the agent at its work.
+pub(super) fn said(agent: &mut Agent, text: &str, at: Timestamp) {
+    let work = agent.current.as_ref().and_then(subject);
+    agent.watch.hear_people(Said { work, at, text: bounded(text, SAID_TEXT_MAX) });
 }
 
 pub(super) fn escalated(agent: &mut Agent, escalation: &Escalation) {

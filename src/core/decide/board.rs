@@ -1,7 +1,7 @@
 //! Tasks that come from the board, and go back to it: because a person says so, or because their agent cannot go on.
 
-use super::Draft;
 use super::control::skip_back_off;
+use super::{Draft, watch};
 use crate::core::agent::{Agent, Phase};
 use crate::core::board::splittable;
 use crate::core::dealings::Onward;
@@ -64,6 +64,7 @@ pub(super) fn hand_back(
     let held = draft.agent().held().is_some_and(is_it);
     draft.record(Event::TaskHandedBack { work: task, onward: onward.clone(), by: by.clone() });
     if held {
+        watch::left(draft, task, by);
         skip_back_off(draft);
     }
     Ok(match onward {
@@ -78,7 +79,11 @@ pub(super) fn overdue(draft: &mut Draft<'_>) {
     let due = |(task, at): (WorkId, Timestamp)| (at <= now).then_some(task);
     let tasks: Vec<WorkId> = draft.agent().releases(policy).filter_map(due).collect();
     for work in tasks {
+        let at_hand = draft.agent().has_at_hand(work);
         draft.record(Event::TaskHandedBack { work, onward: Onward::To(None), by: Actor::herder() });
+        if at_hand {
+            watch::left(draft, work, &Actor::herder());
+        }
     }
 }
 

@@ -5,12 +5,13 @@ use super::{Draft, asks, board, queue, spending, watch, whisper};
 use crate::core::agent::{Breaker, Phase};
 use crate::core::detail::Detail;
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
-use crate::core::id::{AgentName, SessionId};
-use crate::core::input::Control;
+use crate::core::id::{AgentName, SessionId, WorkId};
+use crate::core::input::{Button, Control};
 use crate::core::notice::{Halt, Notice, Refusal};
 use crate::core::promotion::Hold;
 use crate::core::recap::{bounded, one_line};
 use crate::core::spec::AgentSpec;
+use crate::core::time::Timestamp;
 use crate::core::watch::Answer;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 
@@ -28,6 +29,8 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
                 Control::Pause { .. }
                 | Control::Resume
                 | Control::Abort
+                | Control::AbortAnyway { .. }
+                | Control::Press { .. }
                 | Control::Restart
                 | Control::Give { .. }
                 | Control::Reword { .. }
@@ -57,7 +60,9 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
     match control {
         Control::Pause { now } => pause(draft, name, by, *now),
         Control::Resume => resume(draft, name, by),
-        Control::Abort => abort(draft, name, by),
+        Control::Abort => abort(draft, name, by, None),
+        Control::AbortAnyway { call } => abort(draft, name, by, Some(*call)),
+        Control::Press { at, button } => press(draft, name, by, *at, *button),
         Control::Restart => restart(draft, name, by),
         Control::Stop => Ok(stop(draft, name, by)),
         Control::Give { id, kind, text, card } => {
@@ -147,10 +152,7 @@ fn resume(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice,
         draft.agent().phase == Phase::Idle && matches!(draft.context.hold, Some(Hold::Closed { .. }));
     if !waiting && !closed && !halted(draft) {
         // Whoever answers a call that somebody else has answered meanwhile is told so.
-        return Err(match watch::no_call(draft.agent(), agent.clone(), None) {
-            late @ Refusal::EscalationAnswered { .. } if watch::is_recent(draft) => late,
-            _ => Refusal::NotPaused { agent },
-        });
+        return Err(watch::late(draft, &agent).unwrap_or(Refusal::NotPaused { agent }));
     }
     watch::answer(draft, Answer::Resume, by);
     draft.record(Event::Resumed { by: by.clone() });
@@ -160,7 +162,43 @@ fn resume(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice,
     Ok(Notice::Resuming { agent, trial })
 }
 
-fn abort(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice, Refusal> {
+/// Whoever presses a button sees what the post said: if somebody was faster, it is not about what the agent does now.
+fn press(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    at: Timestamp,
+    button: Button,
+) -> Result<Notice, Refusal> {
+    let closed = matches!(draft.context.hold, Some(Hold::Closed { .. }));
+    if !draft.agent().calls_for_somebody(at, closed) {
+        return Err(watch::late(draft, &agent).unwrap_or(Refusal::NoEscalation { agent }));
+    }
+    match button {
+        Button::Resume => resume(draft, agent, by),
+        // Only what stands still is given up.
+        Button::Abort => {
+            abort(draft, agent, by, draft.agent().watch.answered.as_ref().map(|last| last.escalation.id))
+        }
+    }
+}
+
+/// `knows` is the call of which they have been told that somebody else has answered it.
+fn abort(
+    draft: &mut Draft<'_>,
+    agent: AgentName,
+    by: &Actor,
+    knows: Option<WorkId>,
+) -> Result<Notice, Refusal> {
+    let stops =
+        matches!(draft.agent().phase, Phase::Stopping { reason: StopReason::Abort | StopReason::Cancel, .. });
+    let at_hand = draft.agent().current.is_some() || draft.agent().held().is_some();
+    if at_hand
+        && !stops
+        && let Some(late) = watch::late_abort(draft, &agent, by, knows)
+    {
+        return Err(late);
+    }
     match draft.agent().phase {
         Phase::Starting { session } | Phase::Running { session } => {
             request_stop(draft, session, StopReason::Abort, by);
@@ -184,7 +222,9 @@ fn abort(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice, 
         | Phase::NeedsIntervention
         | Phase::Degraded => {
             let Some(work) = draft.agent().held().cloned() else {
-                return answer_alone(draft, &agent, by).ok_or(Refusal::NothingRunning { agent });
+                // What a call was about may be given up already.
+                return answer_alone(draft, &agent, by)
+                    .ok_or_else(|| watch::late(draft, &agent).unwrap_or(Refusal::NothingRunning { agent }));
             };
             discard(draft, &work, by);
             answer_with_abort(draft, by);
@@ -196,7 +236,7 @@ fn abort(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice, 
 }
 
 /// A call for a person that is answered so is over: the agent goes on with what comes next.
-fn answer_with_abort(draft: &mut Draft<'_>, by: &Actor) {
+pub(super) fn answer_with_abort(draft: &mut Draft<'_>, by: &Actor) {
     if draft.agent().watch.escalation.is_none() {
         return;
     }

@@ -116,6 +116,7 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
         }
         Input::Panicked { message } => {
             session::panicked(&mut draft, message);
+            watch::started(&mut draft);
             Ok(draft.done())
         }
     }

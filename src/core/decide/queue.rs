@@ -2,7 +2,7 @@
 
 use super::control::{excerpt, request_stop, skip_back_off};
 use super::session::cancel;
-use super::{Draft, asks};
+use super::{Draft, asks, watch};
 use crate::core::agent::{Agent, Phase, QUEUE_MAX, WORK_TEXT_MAX};
 use crate::core::ask::AskAnswer;
 use crate::core::card::Card;
@@ -105,6 +105,7 @@ pub(super) fn withdraw(
     let held = draft.agent().held().is_some_and(|held| held.id == id);
     draft.record(Event::Withdrawn { work: id, by: by.clone() });
     if held {
+        watch::left(draft, id, by);
         skip_back_off(draft);
     }
     Ok(Notice::Withdrawn { agent, work })
@@ -184,9 +185,10 @@ pub(super) fn clear(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Resu
         return Err(Refusal::QueueEmpty { agent });
     }
     let count = bounded_count(works.len());
-    let held = draft.agent().held().is_some_and(|work| works.contains(&work.id));
+    let held = draft.agent().held().map(|work| work.id).filter(|work| works.contains(work));
     draft.record(Event::Cleared { works, by: by.clone() });
-    if held {
+    if let Some(work) = held {
+        watch::left(draft, work, by);
         skip_back_off(draft);
     }
     Ok(Notice::Cleared { agent, count })

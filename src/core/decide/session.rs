@@ -332,14 +332,18 @@ pub(super) fn discard(draft: &mut Draft<'_>, work: &Work, by: &Actor) {
         WorkKind::Task => cancel(draft, work.id, by),
         WorkKind::Message | WorkKind::Round => {
             draft.record(Event::Discarded { work: work.id, by: by.clone() });
+            watch::left(draft, work.id, by);
         }
     }
-    whisper::drop_findings(draft, by);
 }
 
 pub(super) fn cancel(draft: &mut Draft<'_>, work: WorkId, by: &Actor) {
+    let at_hand = draft.agent().has_at_hand(work);
     let note = Detail::from(Own::By { name: by.name.clone() }).bounded(DETAIL_MAX);
     draft.record(Event::TaskEnded { work, end: TaskEnd::Cancelled, note });
+    if at_hand {
+        watch::left(draft, work, by);
+    }
 }
 
 /// Whether this end was a failure that the breaker counts. Asked after it was recorded.

@@ -16,12 +16,16 @@ use crate::core::outcome::{Category, Usage};
 use crate::core::policy::Judge;
 use crate::core::turn::Turn;
 use crate::core::verdict::{Lapse, Verdict};
-use crate::core::watch::{Answer, Escalation, Judgement, Mark, UNHEARD_MAX, Why};
+use crate::core::watch::{Answer, Escalation, Judgement, Mark, Open, UNHEARD_MAX, Why};
 use crate::core::whisper::{OVERDUE_TURNS, Tone, Whisper};
 use crate::core::work::Actor;
 
 /// How long a call that was answered is still answered by others: who reads it later sees the answer below it.
 const LATE: Duration = Duration::from_secs(60 * 60);
+
+/// How long an `abort` may have been meant for a call that somebody else has answered: it ends nothing then that was begun
+/// since.
+const CROSSED: Duration = Duration::from_secs(60);
 
 /// Turns that an agent is given to hear what it is told: one more than after which it is said that it has not.
 const TOLD_WITHIN: u32 = OVERDUE_TURNS + 1;
@@ -40,7 +44,7 @@ pub(super) fn observed(draft: &mut Draft<'_>, session: SessionId, turn: &Turn) {
     consider(draft);
 }
 
-/// herder came up: an evaluation that ran is begun again. What the one before cost, nobody can say any more.
+/// The supervisor came up: an evaluation that ran is begun again. What the one before cost, nobody can say any more.
 pub(super) fn started(draft: &mut Draft<'_>) {
     let open = draft.agent().watch.open.clone();
     given_up(draft);
@@ -61,12 +65,11 @@ pub(super) fn given_up(draft: &mut Draft<'_>) {
 fn consider(draft: &mut Draft<'_>) {
     let rules = &draft.context.policy.evaluator;
     let watch = &draft.agent().watch;
-    if watch.open.is_some() || !at_work(draft.agent()) {
+    if watch.open.is_some() || !draft.agent().is_at_work() {
         return;
     }
     // What it was told has to reach it before it can be judged by that.
-    let told = draft.agent().whispers.iter().any(|whisper| whisper.tone.is_finding());
-    let interval = if told { rules.interval.max(TOLD_WITHIN) } else { rules.interval };
+    let interval = if draft.agent().is_untold() { rules.interval.max(TOLD_WITHIN) } else { rules.interval };
     let due = watch.since >= interval;
     // After a whisper the agent is given its turns to follow it.
     let may_hasten = watch.findings == 0 && !watch.hinted && watch.since >= HASTENED_AFTER;
@@ -100,7 +103,7 @@ pub(super) fn evaluated(draft: &mut Draft<'_>, number: u32, judgement: &Judgemen
     let usage = usage.unwrap_or_default();
     draft.record(Event::Evaluated { number, judgement: Box::new(judgement.clone()), usage, unmetered });
     if let Some(open) = open {
-        heard(draft, number, judgement, open.finding);
+        heard(draft, number, judgement, open);
     }
     // Last, so that a person who is called learns of that first.
     if usage != Usage::default() {
@@ -109,12 +112,17 @@ pub(super) fn evaluated(draft: &mut Draft<'_>, number: u32, judgement: &Judgemen
 }
 
 /// What the evaluation that runs says. Where there is no answer, for whatever reason, the built-in detector stands in.
-fn heard(draft: &mut Draft<'_>, number: u32, judgement: &Judgement, finding: Option<Finding>) {
+fn heard(draft: &mut Draft<'_>, number: u32, judgement: &Judgement, open: Open) {
+    // It was told only after the turns that were judged: those that follow say whether that helps.
+    if open.untold && !draft.agent().is_untold() {
+        return;
+    }
+    let finding = open.finding;
     let verdict = match judgement {
         Judgement::Verdict(verdict) => verdict.clone(),
         // It has judged, and that counts as an OK.
         Judgement::Lapse(Lapse::Unparsable { .. }) => return,
-        Judgement::Lapse(_) => match finding.as_ref().filter(|_| at_work(draft.agent())) {
+        Judgement::Lapse(_) => match finding.as_ref().filter(|_| draft.agent().is_at_work()) {
             Some(finding) => {
                 draft.record(Event::DetectorStoodIn { number });
                 Verdict::correction(&finding.correction())
@@ -126,7 +134,7 @@ fn heard(draft: &mut Draft<'_>, number: u32, judgement: &Judgement, finding: Opt
         Judgement::Verdict(_) => draft.context.policy.evaluator.judge == Judge::Builtin,
         Judgement::Lapse(_) => true,
     };
-    if verdict.is_finding() && at_work(draft.agent()) {
+    if verdict.is_finding() && draft.agent().is_at_work() {
         climb(draft, &verdict, finding, by_detector);
     }
 }
@@ -233,22 +241,13 @@ fn record_call(draft: &mut Draft<'_>, why: Why, untold: bool) {
     draft.record(Event::Escalated { escalation: Box::new(escalation) });
 }
 
-/// Whether what is found now is still about what the agent does: one that is paused or has nothing to do is not told.
-fn at_work(agent: &Agent) -> bool {
-    match agent.phase {
-        Phase::Starting { .. } | Phase::Running { .. } => true,
-        Phase::Waiting { .. } => agent.held().is_some() || loops(agent),
-        Phase::Idle => loops(agent),
-        Phase::Stopping { .. }
-        | Phase::Paused { .. }
-        | Phase::NeedsIntervention
-        | Phase::Degraded
-        | Phase::Removed => false,
+/// Work that was at hand has left the agent for good: what was found of it would only confuse it at its next one, and a call
+/// about it has its answer.
+pub(super) fn left(draft: &mut Draft<'_>, work: WorkId, by: &Actor) {
+    super::whisper::drop_findings(draft, by);
+    if draft.agent().watch.escalation.as_ref().is_some_and(|call| call.work == Some(work)) {
+        super::control::answer_with_abort(draft, by);
     }
-}
-
-fn loops(agent: &Agent) -> bool {
-    agent.spec.as_ref().is_some_and(|spec| spec.looping)
 }
 
 /// The call for a person has its answer; the first one wins, because afterwards there is none.
@@ -296,10 +295,31 @@ pub(super) fn no_call(agent: &Agent, name: AgentName, id: Option<WorkId>) -> Ref
     }
 }
 
-/// Whether the last call was answered so lately that somebody may still be about to answer it.
-pub(super) fn is_recent(draft: &Draft<'_>) -> bool {
-    let answered = draft.agent().watch.answered.as_ref();
-    answered.is_some_and(|answered| draft.context.now.since(answered.at) < LATE)
+/// What somebody is told who is about to answer the last call, if that was answered lately.
+pub(super) fn late(draft: &Draft<'_>, name: &AgentName) -> Option<Refusal> {
+    let answered = draft.agent().watch.answered.as_ref()?;
+    let lately = draft.context.now.since(answered.at) < LATE;
+    lately.then(|| no_call(draft.agent(), name.clone(), None))
+}
+
+/// The same where they would end what the agent does since somebody else has answered. `knows`: the call of which they have
+/// been told so; they mean it then.
+pub(super) fn late_abort(
+    draft: &Draft<'_>,
+    name: &AgentName,
+    by: &Actor,
+    knows: Option<WorkId>,
+) -> Option<Refusal> {
+    let watch = &draft.agent().watch;
+    let answered = watch.answered.as_ref().filter(|_| watch.escalation.is_none())?;
+    let call = answered.escalation.id;
+    let crossed = draft.context.now.since(answered.at) < CROSSED && answered.by != *by;
+    (crossed && knows != Some(call)).then(|| Refusal::LateAbort {
+        agent: name.clone(),
+        id: call,
+        answer: answered.answer,
+        by: answered.by.name.clone(),
+    })
 }
 
 /// Nobody has answered for a while.

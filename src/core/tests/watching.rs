@@ -2,6 +2,7 @@
 
 mod answers;
 mod lapses;
+mod left;
 mod untold;
 
 use super::*;
@@ -73,16 +74,21 @@ impl Desk {
 
     fn deaf_until_asked(&mut self) -> u32 {
         for _ in 0..5 {
-            self.pass(10);
-            let mut turn = Turn { at: self.now, ..turn(&format!("src/part{}.rs", self.ids)) };
-            turn.steps[0].kind = Kind::Edit;
-            turn.steps[0].end = Some(End { ok: true, said: String::new(), digest: self.ids });
-            self.signal(Signal::Observed { turn: Box::new(turn) });
+            self.quiet_turn();
             if let Some(open) = &self.agent.watch.open {
                 return open.number;
             }
         }
         panic!("five turns are an interval");
+    }
+
+    /// A turn in which the detector finds nothing.
+    fn quiet_turn(&mut self) -> Step {
+        self.pass(10);
+        let mut turn = Turn { at: self.now, ..turn(&format!("src/part{}.rs", self.ids)) };
+        turn.steps[0].kind = Kind::Edit;
+        turn.steps[0].end = Some(End { ok: true, said: String::new(), digest: self.ids });
+        self.signal(Signal::Observed { turn: Box::new(turn) })
     }
 
     fn judged(&mut self, judgement: Judgement) -> Step {
@@ -287,6 +293,53 @@ fn a_finding_that_nobody_is_told_of_is_no_step() {
         "Evaluated"
     );
     assert_eq!(desk.agent.watch.findings, 0);
+}
+
+#[test]
+fn who_has_nothing_to_do_is_not_told_and_that_is_no_step() {
+    let mut desk = Desk::watched(Judge::Asked);
+    let number = desk.until_asked();
+    desk.succeeds();
+    let judgement = || Judgement::Verdict(Verdict::correction("Read the error first."));
+    let over = |number| Input::Evaluated { number, judgement: judgement(), usage: Some(Usage::default()) };
+    assert_eq!(desk.tell(&over(number)).told(), "Evaluated");
+    assert_eq!(desk.agent.watch.findings, 0);
+    // Work that waits for its account goes on, and begins with what was found.
+    let mut desk = Desk::watched(Judge::Asked);
+    let number = desk.until_asked();
+    desk.fails(Category::Quota);
+    assert_eq!((&desk.agent.phase, desk.queue()), (&Phase::Idle, vec![1]));
+    assert_eq!(desk.tell(&over(number)).told(), "Evaluated, Whispered");
+    assert_eq!(desk.agent.watch.findings, 1);
+    let step = desk.tell(&Input::Promoted);
+    let told = step
+        .effects
+        .iter()
+        .any(|effect| matches!(effect, Effect::Spawn { whispers, .. } if !whispers.is_empty()));
+    assert!(told, "{:?}", step.effects);
+}
+
+#[test]
+fn a_restart_begins_the_ladder_anew() {
+    let mut desk = Desk::watched(Judge::Asked);
+    desk.found();
+    desk.found();
+    desk.ask(Control::Restart);
+    assert_eq!((desk.agent.watch.findings, desk.agent.watch.window.len()), (0, 0));
+    desk.fails(Category::Interrupted);
+    desk.runs();
+    assert_eq!(desk.found().told(), "Evaluated, Whispered");
+    assert_eq!(desk.found().told(), "Evaluated, Whispered");
+}
+
+#[test]
+fn an_evaluation_that_ran_when_the_supervisor_panicked_is_begun_again() {
+    let mut desk = Desk::watched(Judge::Asked);
+    let number = desk.until_asked();
+    let step = desk.tell(&Input::Panicked { message: "index out of bounds".to_owned() });
+    assert!(step.told().ends_with("Evaluated, EvaluationBegun"), "{}", step.told());
+    assert!(step.effects.contains(&Effect::Evaluate { number: number + 1 }));
+    assert_eq!(desk.agent.watch.open.as_ref().map(|open| open.number), Some(number + 1));
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
             say("refusal-already-halted", [of(agent), ("why", locale.halt(why).into())])
         }
         R::EscalationAnswered { agent, id, answer, by, at } => watching::late(agent, *id, *answer, by, *at),
+        R::LateAbort { agent, id, answer, by } => watching::late_abort(agent, *id, *answer, by),
         R::AlreadyAcked { agent, id, by } => {
             say("refusal-already-acked", [of(agent), ("id", id.to_string().into()), ("by", by.into())])
         }

@@ -79,7 +79,10 @@ impl Supervisor<'_> {
     pub(super) fn decide(&mut self, input: &Input, now: Timestamp) -> Result<core::Decision, Refusal> {
         self.shared.fault.before(self.name, input);
         let looping = self.agent.spec.as_ref().is_some_and(|spec| spec.looping);
-        if looping || super::questions::may_be_asked(input) || super::watching::may_be_numbered(input) {
+        if looping
+            || super::questions::may_be_asked(input)
+            || super::watching::may_be_numbered(input, &self.agent)
+        {
             self.fresh.get_or_insert_with(|| self.shared.journal.fresh_work_id());
         }
         let (jitter, fresh) = (self.shared.jitter(), self.fresh.unwrap_or_default());
@@ -88,7 +91,8 @@ impl Supervisor<'_> {
             core::decide(&self.agent, input, &context)
         };
         // A person may let an agent of a closed account try.
-        let resumes = matches!(input, Input::Control { control: Control::Resume, .. });
+        let resumes =
+            matches!(input, Input::Control { control: Control::Resume | Control::Press { .. }, .. });
         let account = account_of(&self.agent);
         let closed = if resumes { self.shared.turns.closed(self.name, &account, now) } else { None };
         let decision = decide(closed.as_ref())?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::DropGuard;
 
 use super::keeping::Keeping;
 use super::pending::Pending;
@@ -51,8 +51,8 @@ pub(super) struct Supervisor<'a> {
     pub(super) view: &'a watch::Sender<View>,
     /// A number for the next round of a loop or question, drawn when one may be needed: people count by these.
     pub(super) fresh: Option<WorkId>,
-    /// The evaluation that runs, and what ends it.
-    pub(super) evaluation: Option<(u32, CancellationToken)>,
+    /// The evaluation that runs, and what ends it: with this supervisor, too, for the next one begins it again.
+    pub(super) evaluation: Option<(u32, DropGuard)>,
     /// Whether the workspace was looked at since this supervisor came up.
     pub(super) looked: bool,
     /// What is written or taken away of `context.md`.

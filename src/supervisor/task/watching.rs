@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::supervisor::Supervisor;
 use crate::clock;
 use crate::core::agent::Agent;
+use crate::core::ask::{AskAnswer, AskEnd};
 use crate::core::event::Event;
 use crate::core::id::WorkId;
 use crate::core::input::{Input, Signal};
@@ -15,12 +16,14 @@ use crate::core::policy::Judge;
 use crate::core::time::Timestamp;
 use crate::core::usage::{Unit, caps_of};
 use crate::core::verdict::Lapse;
-use crate::core::watch::Judgement;
-use crate::evaluator::{Asked, Brief};
+use crate::core::watch::{Judgement, Told};
+use crate::evaluator::{Asked, Brief, Whispered};
 
 /// Whether deciding an input may need a number for a whisper or a call for a person.
-pub(super) fn may_be_numbered(input: &Input) -> bool {
+pub(super) fn may_be_numbered(input: &Input, agent: &Agent) -> bool {
     match input {
+        // An evaluation that ran is begun again, and the built-in detector judges at once.
+        Input::Started | Input::Panicked { .. } => agent.watch.open.is_some(),
         Input::Evaluated { .. } | Input::Driver { signal: Signal::Observed { .. }, .. } => true,
         Input::Driver { signal: Signal::Ended { outcome, .. }, .. }
         | Input::EndedAtShutdown { outcome, .. } => {
@@ -44,9 +47,8 @@ impl Supervisor<'_> {
     /// is an input like its verdict.
     pub(super) fn end_overtaken(&mut self) {
         let open = self.agent.watch.open.as_ref().map(|open| open.number);
-        if let Some((_, overtaken)) = self.evaluation.take_if(|(number, _)| open != Some(*number)) {
-            overtaken.cancel();
-        }
+        // Its guard ends it.
+        drop(self.evaluation.take_if(|(number, _)| open != Some(*number)));
     }
 
     /// Asks about the last turns, beside everything else; the verdict is an input like any other. One that herder's end cuts
@@ -69,7 +71,7 @@ impl Supervisor<'_> {
             capped: in_dollars || self.policy.caps.in_dollars(&spec.account),
             overtaken: overtaken.clone(),
         };
-        self.evaluation = Some((number, overtaken));
+        self.evaluation = Some((number, overtaken.drop_guard()));
         let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
         self.shared.services.spawn(async move {
             let draining = shared.draining.clone();
@@ -90,11 +92,56 @@ fn brief(agent: &Agent, now: Timestamp) -> Brief {
     let task = [instructions, work.map(|work| work.text.as_str()).unwrap_or_default()];
     let since = watch.window.front().map(|turn| turn.at);
     let whispers = watch.told.iter().filter(|told| since.is_some_and(|since| told.at >= since));
+    let whispered =
+        |told: &Told| Whispered { text: told.text.clone(), heard: told.heard, followed: told.followed };
     Brief {
         task: task.into_iter().filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n\n"),
+        said: work.map(|work| said(agent, work.id)).unwrap_or_default(),
         turns: watch.window.iter().cloned().collect(),
-        whispers: whispers.map(|told| told.text.clone()).collect(),
+        whispers: whispers.map(whispered).collect(),
         finding: watch.open.as_ref().and_then(|open| open.finding.as_ref()).map(|finding| finding.sentence()),
         now,
+    }
+}
+
+/// What people have said to it about its work since it has that: in answers to its questions, in messages and in whispers.
+fn said(agent: &Agent, work: WorkId) -> Vec<String> {
+    let answers = agent.settled.iter().filter(|settled| settled.ask.work == work);
+    let answers = answers.filter_map(|settled| match &settled.end {
+        AskEnd::Answered { answer: AskAnswer::Text { text }, .. } => Some(text.as_str()),
+        AskEnd::Answered { .. } | AskEnd::Expired | AskEnd::Dropped => None,
+    });
+    answers.chain(agent.said()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::watch::Said;
+    use crate::core::work::{Actor, Work, WorkKind};
+
+    #[test]
+    fn the_judge_is_told_what_people_said_of_the_work_at_hand() {
+        let work = Work {
+            id: WorkId(1),
+            kind: WorkKind::Task,
+            text: "benchmark nemotron".to_owned(),
+            by: Actor::herder(),
+            at: Timestamp::default(),
+            attempts: 0,
+            card: None,
+        };
+        let said = |work, text: &str| Said {
+            work: Some(WorkId(work)),
+            at: Timestamp::default(),
+            text: text.to_owned(),
+        };
+        let mut agent = Agent { current: Some(work), ..Agent::default() };
+        agent.watch.said = [said(2, "of other work"), said(1, "the tests first")].into();
+        let brief = brief(&agent, Timestamp::default());
+        assert_eq!(
+            (brief.task.as_str(), brief.said),
+            ("benchmark nemotron", vec!["the tests first".to_owned()])
+        );
     }
 }

@@ -14,6 +14,7 @@ use super::rig::{PATIENCE, Rig, inbound};
 fn structured(who: &str, place: &str, command: &str, options: &[(&str, &str)]) -> Structured {
     let said = inbound(who, Some(who), place, "");
     Structured {
+        under: None,
         author: said.author,
         place: if place.starts_with('#') { said.place } else { Place::Direct(who.to_owned()) },
         command: command.to_owned(),
@@ -156,5 +157,19 @@ async fn too_much_at_once_is_told() {
     assert_eq!(last.lines, ["That was too much at once. Try again in a minute."]);
     let unknown = ask(&rig, &structured("olga", "#work", "approve", &[])).await;
     assert!(unknown.refused && unknown.lines[0].contains("approve"), "{unknown:?}");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn private_words_are_in_the_history_that_operators_alone_are_shown() {
+    let rig = Rig::open().await;
+    let words = [("agent", "spark"), ("text", "look at issue 42")];
+    assert!(!ask(&rig, &structured("olga", "#herder", "whisper", &words)).await.refused);
+    for (who, reads) in [("olga", true), ("alice", true), ("vera", false)] {
+        let told = ask(&rig, &structured(who, "#herder", "history", &[("agent", "spark")])).await;
+        assert_eq!(told.lines.join("\n").contains("issue 42"), reads, "{who}: {:?}", told.lines);
+        let data = told.data.map(|data| data.to_string()).unwrap_or_default();
+        assert_eq!(data.contains("issue 42"), reads, "{who}");
+    }
     rig.close().await;
 }

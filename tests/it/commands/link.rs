@@ -17,6 +17,7 @@ const ANN: &str = "112233445566778899";
 
 fn on_discord(user: &str, command: &str, options: &[(&str, &str)]) -> Structured {
     Structured {
+        under: None,
         author: Author {
             network: NetworkName::from("discord"),
             nick: "Ann".to_owned(),

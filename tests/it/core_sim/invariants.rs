@@ -47,9 +47,21 @@ pub(super) fn a_paused_agent_starts_nothing_by_itself(origin: &Phase, input: &In
         input,
         Input::Control { control: Control::Resume | Control::Restart, .. } | Input::AccountOpened { .. }
     );
-    // Giving the work up that a person was called for is an answer too.
+    // Giving the work up that a person was called for is an answer too, in whatever way.
+    let gives_up = |control: &Control| {
+        matches!(
+            control,
+            Control::Abort
+                | Control::AbortAnyway { .. }
+                | Control::Press { .. }
+                | Control::CancelTask(_)
+                | Control::Withdraw(_)
+                | Control::HandBack { .. }
+                | Control::Clear
+        )
+    };
     let answers = *origin == Phase::Paused { reason: PauseReason::Escalation }
-        && matches!(input, Input::Control { control: Control::Abort, .. });
+        && matches!(input, Input::Control { control, .. } if gives_up(control));
     let by_a_person = by_a_person || answers;
     let starts = decision.events.iter().any(|event| matches!(event, Event::SessionStarted { .. }));
     assert!(!(halted && starts && !by_a_person), "{origin:?} was left by {input:?}");
@@ -173,6 +185,8 @@ impl Ledger {
             Control::Pause { .. } | Control::Stop => self.asked_to_pause = true,
             Control::Resume | Control::Restart => self.asked_to_pause = false,
             Control::Abort
+            | Control::AbortAnyway { .. }
+            | Control::Press { .. }
             | Control::CancelTask(_)
             | Control::HandBack { .. }
             | Control::Reword { .. }

@@ -10,7 +10,7 @@ use herder::core::dealings::{Cut, Onward};
 use herder::core::detail::Own;
 use herder::core::event::{Event, PauseReason, StopReason, WaitReason};
 use herder::core::id::{AgentName, AskId, SessionId, WorkId};
-use herder::core::input::{Clock, Control, Input, Signal};
+use herder::core::input::{Button, Clock, Control, Input, Signal};
 use herder::core::outcome::{Category, Outcome, Usage};
 use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Runtime};
@@ -360,6 +360,11 @@ fn control() -> impl Strategy<Value = Control> {
         any::<bool>().prop_map(|now| Control::Pause { now }),
         Just(Control::Resume),
         Just(Control::Abort),
+        id().prop_map(|call| Control::AbortAnyway { call }),
+        (time(), any::<bool>()).prop_map(|(at, abort)| Control::Press {
+            at,
+            button: if abort { Button::Abort } else { Button::Resume },
+        }),
         Just(Control::Restart),
         Just(Control::Stop),
         (id(), text()).prop_map(|(id, text)| Control::Give { id, kind: WorkKind::Message, text, card: None }),

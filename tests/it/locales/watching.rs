@@ -63,6 +63,12 @@ pub(super) fn refusals() -> Vec<Refusal> {
     let mut refusals: Vec<Refusal> = [Answer::Resume, Answer::Abort, Answer::Remove]
         .map(|answer| Refusal::EscalationAnswered { agent: spark(), id: CALL, answer, by: by(), at: MORNING })
         .into();
+    refusals.extend([Answer::Resume, Answer::Abort].map(|answer| Refusal::LateAbort {
+        agent: spark(),
+        id: CALL,
+        answer,
+        by: by(),
+    }));
     refusals.extend([
         Refusal::AlreadyAcked { agent: spark(), id: CALL, by: by() },
         Refusal::NoEscalation { agent: spark() },

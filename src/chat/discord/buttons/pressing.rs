@@ -72,15 +72,20 @@ async fn answered(
         let structured = Structured {
             // The message shows who answered, not what the agent does now.
             shown: false,
+            // Who is faster elsewhere meanwhile has decided.
+            under: Some(at),
             ..asker.structured(answer.command(), of(agent, None))
         };
         let answered = bot.ports.dispatcher.interact(&structured).await;
+        let still = bot.ports.fleet.view(agent).is_some_and(|view| is_open(&view, at));
         if answered.refused {
+            if !still {
+                return Pressed::Told(too_late(bot, asker, agent, at).await);
+            }
             return Pressed::Told(Reply { private: true, ..Reply::of(answered) });
         }
         let by = Actor { network: bot.network(), name: asker.author.nick.clone(), identity: None };
         let done = Done { command: answer.command(), by };
-        let still = bot.ports.fleet.view(agent).is_some_and(|view| is_open(&view, at));
         let posts = &bot.ports.locale;
         Pressed::Buttons(vec![if still {
             open_row(posts, agent, at, Some(&done))

@@ -102,11 +102,18 @@ fn who_takes_care_of_it_is_not_reminded() {
 
 #[test]
 fn a_call_is_answered_by_abort_also_without_work_at_hand() {
-    let mut desk = Desk::escalated();
-    desk.ask(Control::CancelTask(WorkId(1)));
+    let mut desk = Desk::watched(Judge::Asked);
+    desk.found();
+    desk.found();
+    desk.found();
+    desk.succeeds();
     let step = desk.ask(Control::Abort);
     assert_eq!(step.told(), "WhispersDropped, EscalationAnswered, Resumed");
     assert!(matches!(step.reply, Some(Notice::EscalationAnswered { answer: Answer::Abort, .. })));
+    // Whoever reads the call later is told who has answered it, for a while.
+    let late = desk.try_tell(&Input::Control { by: bob(), control: Control::Abort });
+    assert!(matches!(late, Err(Refusal::EscalationAnswered { ref by, .. }) if by == "alice"), "{late:?}");
+    desk.pass(2 * 3600);
     assert!(matches!(desk.try_ask(Control::Abort), Err(Refusal::NothingRunning { .. })));
 }
 
@@ -126,4 +133,76 @@ fn an_agent_that_finishes_while_it_is_being_stopped_for_a_call_waits_for_the_ans
         assert!(step.told().ends_with("EscalationAnswered, Resumed, SessionStarted(2)"), "{}", step.told());
         assert_eq!(desk.agent.current.as_ref().map(|work| work.id), Some(WorkId(2)));
     }
+}
+
+/// Bob's `abort`, which he says while he reads a call.
+fn bob_aborts(desk: &mut Desk) -> Result<Step, Refusal> {
+    desk.try_tell(&Input::Control { by: bob(), control: Control::Abort })
+}
+
+#[test]
+fn a_late_abort_ends_nothing_that_was_begun_since_somebody_else_has_answered() {
+    for first in [Control::Resume, Control::Abort] {
+        let mut desk = Desk::escalated();
+        let call = desk.agent.watch.escalation.as_ref().expect("a call").id;
+        desk.give(WorkKind::Task, 2, "count the beans");
+        desk.ask(first.clone());
+        desk.runs();
+        desk.pass(2);
+        let late = bob_aborts(&mut desk);
+        assert!(
+            matches!(&late, Err(Refusal::LateAbort { id, by, .. }) if *id == call && by == "alice"),
+            "{first:?}: {late:?}"
+        );
+        // Whoever has answered knows what they say, and so does who was told.
+        let mut alice = Desk { agent: desk.agent.clone(), policy: desk.policy.clone(), hold: None, ..desk };
+        let mut knows = Desk { agent: desk.agent.clone(), policy: desk.policy.clone(), hold: None, ..desk };
+        assert_eq!(alice.ask(Control::Abort).told(), "StopRequested(Abort)");
+        let anyway = Input::Control { by: bob(), control: Control::AbortAnyway { call } };
+        assert_eq!(knows.tell(&anyway).told(), "StopRequested(Abort)");
+        let other = Input::Control { by: bob(), control: Control::AbortAnyway { call: WorkId(7) } };
+        assert!(matches!(desk.try_tell(&other), Err(Refusal::LateAbort { .. })), "he knows of another one");
+        desk.pass(58);
+        assert_eq!(
+            bob_aborts(&mut desk).expect("it is another matter by now").told(),
+            "StopRequested(Abort)"
+        );
+    }
+}
+
+#[test]
+fn a_late_abort_ends_nothing_that_waits_either() {
+    let mut desk = Desk::escalated();
+    desk.ask(Control::Resume);
+    desk.runs();
+    desk.fails(Category::Transient);
+    assert!(matches!(bob_aborts(&mut desk), Err(Refusal::LateAbort { .. })));
+    assert_eq!(desk.queue(), [1]);
+}
+
+#[test]
+fn a_button_answers_what_its_post_says_and_nothing_since() {
+    use crate::core::input::Button;
+    let press = |by, at, button| Input::Control { by, control: Control::Press { at, button } };
+    for button in [Button::Resume, Button::Abort] {
+        let mut desk = Desk::escalated();
+        let at = desk.agent.watch.escalation.as_ref().expect("a call").at;
+        desk.give(WorkKind::Task, 2, "count the beans");
+        // Both see the button; one is faster.
+        let step = desk.tell(&press(alice(), at, button));
+        assert!(step.told().contains("EscalationAnswered, Resumed"), "{}", step.told());
+        let late = desk.try_tell(&press(bob(), at, Button::Abort));
+        assert!(matches!(&late, Err(Refusal::EscalationAnswered { by, .. }) if by == "alice"), "{late:?}");
+        // Also where the same person presses twice.
+        assert!(desk.try_tell(&press(alice(), at, Button::Abort)).is_err());
+        assert!(desk.agent.session().is_some());
+    }
+    // A post that is no call: somebody has let it go on meanwhile.
+    let mut desk = Desk::busy_with_task();
+    desk.fails(Category::Billing);
+    let at = desk.now;
+    desk.pass(5);
+    desk.ask(Control::Resume);
+    assert!(matches!(desk.try_tell(&press(bob(), at, Button::Abort)), Err(Refusal::NoEscalation { .. })));
+    assert_eq!(desk.agent.current.as_ref().map(|work| work.id), Some(WorkId(1)));
 }

@@ -56,7 +56,7 @@ variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed 
 variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
     TaskRunning TaskMoving TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull
     WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed AgentExists NoSuchAgent Fault NoSuchAsk AskOver
-    WrongAnswer NoRule NoSuchRule TooManyAsks NoSession EscalationAnswered AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber
+    WrongAnswer NoRule NoSuchRule TooManyAsks NoSession EscalationAnswered LateAbort AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber
     WorkTooLong WhisperTooLong NameKept HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown Invalid);
 variants!(TARGETS, target_name, Target: Agent Alerts Work Control Channel Person);
 variants!(CATEGORIES, category_name, Category: Success Transient RateLimit Permanent MaxTurns Billing Auth Budget Quota

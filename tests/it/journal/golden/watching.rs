@@ -152,6 +152,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
             by: by.clone(),
             at: AT,
         },
+        Refusal::LateAbort { agent: agent.clone(), id, answer: Answer::Abort, by: by.clone() },
         Refusal::AlreadyAcked { agent: agent.clone(), id, by },
         Refusal::NoEscalation { agent: agent.clone() },
         Refusal::NoSuchWhisper { agent, id },

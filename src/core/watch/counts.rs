@@ -1,0 +1,91 @@
+//! How many evaluations there were, and what became of them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::verdict::Lapse;
+
+/// Sums over all evaluations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counts {
+    /// With a verdict.
+    pub judged: u64,
+    /// Of those, with a finding.
+    pub findings: u64,
+    /// Without one, for whatever reason.
+    pub lapses: u64,
+    /// Of those, how many of each kind; what was counted before kinds were told apart is in none of them.
+    #[serde(skip_serializing_if = "Lapses::is_empty")]
+    pub kinds: Lapses,
+    /// Those whose cost nobody can say.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unmetered: u64,
+    /// Calls for a person.
+    pub escalations: u64,
+    /// Whispers that an operator called right.
+    pub right: u64,
+    /// Whispers that an operator called wrong.
+    pub wrong: u64,
+}
+
+/// How many evaluations there were without a verdict, by [`Lapse`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "each is the kind of lapse of its name")]
+pub struct Lapses {
+    pub timed_out: u64,
+    pub busy: u64,
+    pub missing: u64,
+    pub logged_out: u64,
+    pub limited: u64,
+    pub failed: u64,
+    pub unparsable: u64,
+    pub overtaken: u64,
+}
+
+impl Lapses {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn count(&mut self, lapse: &Lapse) {
+        let kind = match lapse {
+            Lapse::TimedOut { .. } => &mut self.timed_out,
+            Lapse::Busy => &mut self.busy,
+            Lapse::Missing { .. } => &mut self.missing,
+            Lapse::LoggedOut { .. } => &mut self.logged_out,
+            Lapse::Limited { .. } => &mut self.limited,
+            Lapse::Failed { .. } => &mut self.failed,
+            Lapse::Unparsable { .. } => &mut self.unparsable,
+            Lapse::Overtaken => &mut self.overtaken,
+        };
+        *kind = kind.saturating_add(1);
+    }
+
+    /// Those that there were, by [`Lapse::name`].
+    pub fn by_name(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let all = [
+            ("timed-out", self.timed_out),
+            ("busy", self.busy),
+            ("missing", self.missing),
+            ("logged-out", self.logged_out),
+            ("limited", self.limited),
+            ("failed", self.failed),
+            ("unparsable", self.unparsable),
+            ("overtaken", self.overtaken),
+        ];
+        all.into_iter().filter(|(_, count)| *count > 0)
+    }
+}
+
+impl Counts {
+    pub(super) fn lapse(&mut self, lapse: &Lapse) {
+        self.lapses = self.lapses.saturating_add(1);
+        self.kinds.count(lapse);
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
