@@ -5,7 +5,8 @@ use tracing::debug;
 use super::intake::Id;
 use super::roles::Roles;
 use super::said::{Names, Said, Words, line, place};
-use super::work::{self, say};
+use super::work::{self, say, say_left_out};
+use crate::access;
 use crate::chat::discord::Bot;
 use crate::core::id::{AgentName, WorkId};
 
@@ -62,7 +63,7 @@ pub(super) async fn carry_out(
 fn author_of(bot: &Bot, channel: Id, id: Id, agent: &AgentName, work: WorkId) -> Option<Said> {
     let view = bot.ports.fleet.view(agent)?;
     let by = &view.agent.queue.iter().find(|waiting| waiting.id == work)?.by;
-    let author = by.identity.as_deref()?.strip_prefix("discord:")?.parse().ok()?;
+    let author = access::discord_user(by.identity.as_deref()?)?.parse().ok()?;
     Some(Said {
         id,
         channel,
