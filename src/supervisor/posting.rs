@@ -219,7 +219,9 @@ pub(super) fn leave_out_echo(
         Target::Agent(name) => name == agent,
         Target::Alerts | Target::Work | Target::Control | Target::Person(_) => false,
     };
-    if !here {
+    // What the network gives back itself can be pressed by nobody: the post with the buttons is said all the same.
+    let is_called_for = !to.posted && reply.calls_for().is_some();
+    if !here || is_called_for {
         return;
     }
     let echo = |post: &Post| {
