@@ -282,6 +282,7 @@ impl Herder {
                 redactor: redactor.clone(),
                 hearing: self.hearing.clone(),
                 rooms: around.rooms.clone(),
+                memory: discord::Memory::default(),
             };
             self.keep(of_discord, networks::Adapter::Discord(Box::new(ports)), options.patience.anew);
         }

@@ -74,6 +74,7 @@ use crate::supervisor::Fleet;
 use crate::tools::Rooms;
 use directory::Directory;
 pub use examine::{Finding, examine};
+pub use gateway::Memory;
 use membership::Membership;
 use rest::Rest;
 
@@ -105,6 +106,8 @@ pub struct Ports {
     pub hearing: CancellationToken,
     /// What agents may read of what is said.
     pub rooms: Rooms,
+    /// What has to outlive one [`run`].
+    pub memory: Memory,
 }
 
 /// What every part works with.
@@ -183,7 +186,9 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
         Ok(Err(reason)) => return error!(%reason, "the channels that are remembered cannot be read"),
         Err(reason) => return error!(%reason, "the channels that are remembered could not be read"),
     };
-    let Some(introduced) = gateway::introduce(&rest, &reports, &shutdown).await else { return };
+    let Some(introduced) = gateway::introduce(&rest, &ports.memory, &reports, &shutdown).await else {
+        return;
+    };
     let (prompts, sent) = mpsc::channel(buttons::PROMPTS_CAPACITY);
     let bot = Arc::new(Bot {
         ports,

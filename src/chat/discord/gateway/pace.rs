@@ -29,15 +29,24 @@ pub(super) struct Pace {
     first: u32,
     /// Tries since the link was last up that led nowhere.
     fruitless: u32,
+    /// What had failed before this adapter began.
+    before: u32,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { backoff: Backoff::new(FIRST), up_since: None, opens: None, first: 0, fruitless: 0 }
+        let backoff = Backoff::new(FIRST);
+        Self { backoff, up_since: None, opens: None, first: 0, fruitless: 0, before: 0 }
     }
 }
 
 impl Pace {
+    /// A new adapter goes on with it: it counts its own failures, only the waits go on where the last one was.
+    pub(super) fn goes_on(&mut self) {
+        (self.up_since, self.first, self.fruitless) = (None, 0, 0);
+        self.before = self.backoff.attempts();
+    }
+
     /// serenity begins anew with so many shards.
     pub(super) fn begin(&mut self, shards: u32) {
         self.first = shards;
@@ -48,14 +57,18 @@ impl Pace {
         self.opens.is_none_or(|opens| opens <= now)
     }
 
+    /// When the next try is due; `None`: at once.
+    pub(super) fn opens(&self) -> Option<Instant> {
+        self.opens
+    }
+
     /// serenity tries. Answers whether that is because a link broke or never came about.
     pub(super) fn tried(&mut self, now: Instant, jitter: f64) -> bool {
         if self.first > 0 {
             self.first -= 1;
             return false;
         }
-        let wait = self.failed(now, jitter);
-        self.opens = Some(now + wait);
+        self.failed(now, jitter);
         true
     }
 
@@ -63,7 +76,12 @@ impl Pace {
     pub(super) fn failed(&mut self, now: Instant, jitter: f64) -> Duration {
         let up_for = self.up_since.take().map(|since| now.saturating_duration_since(since));
         self.fruitless = if up_for.is_some() { 0 } else { self.fruitless.saturating_add(1) };
-        self.backoff.failed(up_for, false, jitter, now)
+        let wait = self.backoff.failed(up_for, false, jitter, now);
+        if self.backoff.attempts() == 1 {
+            self.before = 0;
+        }
+        self.opens = Some(now + wait);
+        wait
     }
 
     /// All shards are connected.
@@ -82,9 +100,9 @@ impl Pace {
         self.fruitless
     }
 
-    /// Links in a row that ended before they had lasted, and tries that led nowhere.
+    /// Links in a row of this adapter that ended before they had lasted, and tries that led nowhere.
     pub(super) fn attempts(&self) -> u32 {
-        self.backoff.attempts()
+        self.backoff.attempts().saturating_sub(self.before)
     }
 }
 
