@@ -23,6 +23,9 @@ const ACKNOWLEDGE: Duration = Duration::from_millis(2800);
 /// Names of files that are sent: Discord keeps letters, digits and `._-`.
 const FILE_NAME_MAX: usize = 80;
 
+/// The flag of a message that only whoever asked sees.
+pub(in super::super) const EPHEMERAL: u64 = 1 << 6;
+
 const MESSAGES: &str = "/channels/{channel.id}/messages";
 const MESSAGE: &str = "/channels/{channel.id}/messages/{message.id}";
 const REACTION: &str = "/channels/{channel.id}/messages/{message.id}/reactions/{emoji}/@me";
@@ -304,6 +307,8 @@ impl Rest {
         let path = format!("/webhooks/{application}/{}", segment(token));
         let route = Route::post(WEBHOOK, path, token).by_interaction();
         let body = new_message(&route, message, files)?;
+        let private = body["flags"].as_u64().unwrap_or_default() & EPHEMERAL != 0;
+        let route = route.repeatable(private);
         let sent: WithId<MessageId> = self.json(route, with_files(&body, files)).await?;
         Ok(sent.id)
     }
