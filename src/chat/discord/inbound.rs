@@ -140,6 +140,9 @@ struct Reader {
     guild_by: Option<Instant>,
     /// What was changed while it was worked on.
     revisions: Vec<(Id, Revision)>,
+    edits: Edits,
+    /// The server's channels, and whether what was said there can be read.
+    readable: BTreeMap<ChannelId, bool>,
 }
 
 impl Reader {
@@ -168,6 +171,8 @@ impl Reader {
             unsure: HashSet::new(),
             guild_by: None,
             revisions: Vec::new(),
+            edits: Edits::default(),
+            readable: BTreeMap::new(),
         }
     }
 
@@ -206,7 +211,8 @@ impl Reader {
         match heard {
             Heard::Said(message) => self.said(*message),
             Heard::Edited(event) => {
-                if let Some(said) = self.ears.edited(*event) {
+                let is_news = self.edits.is_news(event.id.get(), event.edited_timestamp);
+                if let Some(said) = self.ears.edited(*event).filter(|_| is_news) {
                     self.revise(said.channel, said.id, Revision::Edited(Box::new(said)));
                 }
             }
@@ -230,6 +236,7 @@ impl Reader {
     fn said(&mut self, message: Message) {
         let message_channel = message.channel_id;
         let (channel, id) = (message_channel.get(), message.id.get());
+        self.edits.is_news(id, message.edited_timestamp);
         let Some(said) = self.ears.message(message, None) else { return self.intake.passed(channel, id) };
         if said.direct {
             self.memory.is_direct(channel);
@@ -376,6 +383,22 @@ impl Reader {
         if let Err(reason) = self.bot.ports.journal.remember(memos).await {
             warn!(%reason, "how far channels are done could not be noted");
         }
+    }
+}
+
+/// When messages were last changed, as far as it was heard. Discord tells of a pin, or of a link that it previews, as if the
+/// message were changed once more, with the time of the last change.
+#[derive(Debug, Default)]
+struct Edits(HashMap<Id, i64>);
+
+impl Edits {
+    /// Whether the words may be others than those that were heard last.
+    fn is_news(&mut self, id: Id, edited: Option<serenity::all::Timestamp>) -> bool {
+        let Some(edited) = edited.map(|edited| edited.timestamp_millis()) else { return true };
+        if self.0.len() >= EDITS_MAX {
+            self.0.clear();
+        }
+        self.0.insert(id, edited) != Some(edited)
     }
 }
 

@@ -154,6 +154,11 @@ impl Discord {
         self.shared.with(|state| state.offline = false);
     }
 
+    /// So many requests for an attached file are answered with 503.
+    pub(crate) fn loses_files(&self, count: u32) {
+        self.shared.with(|state| state.files_lost = count);
+    }
+
     /// Discord's clock no longer stands back: what was said before is that much older.
     pub(crate) fn catches_up(&self) {
         self.shared.with(|state| state.behind = Duration::ZERO);

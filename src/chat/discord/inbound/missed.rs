@@ -60,6 +60,7 @@ impl Reader {
                 let direct = self.memory.direct(channel);
                 let said = page.messages.into_iter().filter_map(|message| {
                     let id = message.id.get();
+                    self.edits.is_news(id, message.edited_timestamp);
                     Some((id, self.ears.message(message, Some(direct))?))
                 });
                 let said: Vec<(Id, Said)> = said.collect();
@@ -110,6 +111,9 @@ impl Reader {
         match now {
             Ok(None) => self.revise(channel, id, Revision::Deleted),
             Ok(Some(message)) if message.edited_timestamp.is_some() => {
+                if !self.edits.is_news(id, message.edited_timestamp) {
+                    return;
+                }
                 let direct = self.memory.direct(channel);
                 if let Some(said) = self.ears.message(*message, Some(direct)) {
                     self.revise(channel, id, Revision::Edited(Box::new(said)));

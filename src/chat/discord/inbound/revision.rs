@@ -41,9 +41,11 @@ pub(super) async fn carry_out(
 ) {
     match revision {
         Revision::Edited(said) => {
-            let Some((inbound, _)) = work::line(bot, names, roles, &said).await else { return };
-            if let Some(lines) = bot.ports.dispatcher.reword(inbound.clone(), agent, work).await {
-                say(bot, &inbound, lines);
+            let Some((inbound, left_out)) = work::line(bot, names, roles, &said).await else { return };
+            match bot.ports.dispatcher.reword(inbound.clone(), agent, work).await {
+                Ok(true) => say_left_out(bot, &inbound, &left_out),
+                Err(lines) if !lines.is_empty() => say(bot, &inbound, lines),
+                Ok(false) | Err(_) => {}
             }
         }
         Revision::Deleted => {
