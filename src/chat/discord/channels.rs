@@ -157,6 +157,8 @@ fn heard(plan: &mut Plan, event: &Event, bot: &Bot) {
         Event::GuildMemberUpdate(updated) if updated.guild_id == guild && updated.user.id == bot.me => {
             plan.saw_own_roles(updated.roles.clone());
         }
+        // It tells of channels, or of who may do what in them, and nobody can read what: it is looked at.
+        Event::Unknown(_) => plan.saw_nothing(),
         // Nothing that is about channels and who may do what in them.
         _ => {}
     }

@@ -78,6 +78,13 @@ pub(super) enum Heard {
     Guild(Box<Guild>),
     /// Events were lost on the way here.
     Missed,
+    /// Something was said or changed in a channel, and nobody can read what.
+    Unreadable {
+        /// Where.
+        channel: Id,
+        /// Which message, if it is a new one.
+        created: Option<Id>,
+    },
 }
 
 /// Something that was under way.
@@ -229,6 +236,13 @@ impl Reader {
             Heard::Missed => {
                 warn!("messages come faster than they are taken in; what was lost is fetched");
                 self.fetch_all(&HashMap::new());
+            }
+            Heard::Unreadable { channel, created } => {
+                if let Some(id) = created {
+                    self.intake.follow(channel, id.saturating_sub(1), 0);
+                }
+                self.fetch_channel(channel, None);
+                self.look_at_waiting();
             }
         }
     }

@@ -398,6 +398,11 @@ impl GatewayControl {
         self.shared.with(|state| state.gateway.reorder = (event.to_owned(), count));
     }
 
+    /// So many events of this name are of a form that no client can read.
+    pub(crate) fn garbles(&self, event: &str, count: u32) {
+        self.shared.with(|state| state.gateway.garble = (event.to_owned(), count));
+    }
+
     /// For connections from now on.
     pub(crate) fn heartbeat(&self, interval: Duration) {
         self.shared.with(|state| state.gateway.heartbeat = interval);

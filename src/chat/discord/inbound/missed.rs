@@ -34,11 +34,35 @@ impl Reader {
         self.follow_new();
         self.look_at_waiting();
         for channel in self.intake.channels() {
-            if let Some(again) = self.fetched.get_mut(&channel) {
-                *again = true;
-            } else if let Some(after) = self.intake.missed(channel, newest.get(&channel).copied()) {
-                self.fetched.insert(channel, false);
-                self.to_fetch.push_back((channel, after));
+            self.fetch_channel(channel, newest.get(&channel).copied());
+        }
+    }
+
+    /// Fetches what may have been missed in one channel.
+    pub(super) fn fetch_channel(&mut self, channel: Id, newest: Option<Id>) {
+        if let Some(again) = self.fetched.get_mut(&channel) {
+            *again = true;
+        } else if let Some(after) = self.intake.missed(channel, newest) {
+            self.fetched.insert(channel, false);
+            self.to_fetch.push_back((channel, after));
+        }
+    }
+
+    /// Where herder may read is another now. What is said where it may not is not heard; it is fetched when it may again.
+    pub(super) fn may_read(&mut self, now: BTreeMap<ChannelId, bool>) {
+        let before = std::mem::replace(&mut self.readable, now);
+        let followed = self.intake.channels().into_iter();
+        // Threads and talk in private are not among the channels of the server.
+        let changed = followed.filter_map(|channel| {
+            let id = ChannelId::new(channel.max(1));
+            let (was, is) = (before.get(&id).copied().unwrap_or(true), *self.readable.get(&id)?);
+            (was != is).then_some((channel, is))
+        });
+        for (channel, is_readable) in Vec::from_iter(changed) {
+            if is_readable {
+                self.fetch_channel(channel, None);
+            } else {
+                self.intake.unreadable(channel);
             }
         }
     }
