@@ -65,6 +65,14 @@ pub(super) async fn keep(
         }
         remember(&bot, &mut plan).await;
         bot.directory.makes(plan.is_making());
+        if let Some(readable) = plan.readable() {
+            bot.readable.send_if_modified(|known| {
+                *known != readable && {
+                    *known = readable;
+                    true
+                }
+            });
+        }
         say(&bot, &mut plan).await;
         let due = [plan.deadline(now), plan.topic_deadline()].into_iter().flatten().min();
         let due = async {

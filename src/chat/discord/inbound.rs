@@ -26,7 +26,7 @@ mod roles;
 mod said;
 mod work;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,6 +61,8 @@ const UNDER_WAY: usize = 64;
 const GUILD_WITHIN: Duration = Duration::from_secs(5);
 /// A channel that is older is none that was just made.
 const YOUNG: Duration = Duration::from_secs(300);
+/// Changes of messages that are remembered; of one that is not, a pin is taken for another change.
+const EDITS_MAX: usize = 4096;
 /// How often it is noted how far channels are done.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
 
@@ -186,7 +188,7 @@ impl Reader {
     async fn run(&mut self, mut heard: mpsc::Receiver<Heard>, hearing: &tokio_util::sync::CancellationToken) {
         let mut notes = tokio::time::interval(NOTE_EVERY);
         notes.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut channels = self.bot.directory.changes();
+        let (mut channels, mut readable) = (self.bot.directory.changes(), self.bot.readable.subscribe());
         loop {
             self.begin();
             let guild_by = self.guild_by;
@@ -199,6 +201,10 @@ impl Reader {
                     None => break,
                 },
                 Ok(()) = channels.changed() => self.sure_of_channels(),
+                Ok(()) = readable.changed() => {
+                    let now = readable.borrow_and_update().clone();
+                    self.may_read(now);
+                }
                 _ = notes.tick() => self.note().await,
                 () = until(guild_by) => {
                     debug!("the guild did not come; all channels are fetched");

@@ -52,10 +52,11 @@ mod registration;
 mod reply;
 mod rest;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serenity::all::{ApplicationId, Event, GuildId, UserId};
+use serenity::all::{ApplicationId, ChannelId, Event, GuildId, UserId};
 use tokio::sync::{Mutex, broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -122,6 +123,8 @@ struct Bot {
     content: AtomicBool,
     /// Whether we are in our server.
     membership: watch::Sender<Membership>,
+    /// The channels of the server that are known, and whether what was said there can be read.
+    readable: watch::Sender<BTreeMap<ChannelId, bool>>,
     /// How the link stands is told to whoever keeps the adapter.
     reports: mpsc::Sender<LinkReport>,
     /// Events of the guild: channels, roles, members, READY. No messages, no interactions.
@@ -198,6 +201,7 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
         application: introduced.application,
         content: AtomicBool::new(introduced.content),
         membership: watch::Sender::default(),
+        readable: watch::Sender::default(),
         reports,
         changes: broadcast::channel(CHANGES_CAPACITY).0,
         tasks: TaskTracker::new(),

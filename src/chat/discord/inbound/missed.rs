@@ -1,7 +1,7 @@
 //! What nobody heard: messages that were written while the link was cut off or herder was not there, and what was changed
 //! meanwhile about those whose work still waits.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use serenity::all::{ChannelId, Message, MessageId};
@@ -67,6 +67,10 @@ impl Reader {
         }
     }
 
+    fn is_unreadable(&self, channel: Id) -> bool {
+        self.readable.get(&ChannelId::new(channel.max(1))) == Some(&false)
+    }
+
     pub(super) fn fetch(&mut self, channel: Id, after: Id, wait: Duration) {
         self.fetching += 1;
         let rest = self.bot.rest.clone();
@@ -79,6 +83,10 @@ impl Reader {
 
     pub(super) fn fetched_page(&mut self, channel: Id, after: Id, page: Result<Page, RestError>) {
         match page {
+            // Where the history may not be read Discord says that there is none.
+            Ok(page) if page.newest.is_none() && self.is_unreadable(channel) => {
+                self.intake.unreadable(channel);
+            }
             Ok(page) => {
                 let upto = page.newest.map_or(after, MessageId::get).max(after);
                 let direct = self.memory.direct(channel);
@@ -93,7 +101,11 @@ impl Reader {
                     return self.to_fetch.push_back((channel, upto));
                 }
             }
-            Err(error) if matches!(error.status(), Some(403 | 404)) => {
+            Err(error) if error.status() == Some(403) => {
+                debug!(channel, %error, "what was missed in a channel may not be fetched now");
+                self.intake.unreadable(channel);
+            }
+            Err(error) if error.status() == Some(404) => {
                 debug!(channel, %error, "what was missed in a channel cannot be fetched");
                 self.intake.unfetchable(channel);
             }
