@@ -96,10 +96,10 @@ pub(super) struct Inner {
 /// What is remembered between lines. Across a restart only removals that wait to be confirmed are, in the journal: the
 /// buttons of the question are still there then.
 pub(super) struct Memory {
-    refusals: Rate,
+    pub(super) refusals: Rate,
     /// For lines that may just be talk among people.
     talk: Rate,
-    viewers: Rate,
+    pub(super) viewers: Rate,
     /// That it was too much, said once.
     viewers_told: Rate,
     bots: Rate,

@@ -96,6 +96,7 @@ impl Dispatcher {
     }
 
     /// Whether the author could have this done if what a form asks for were given too: asked before somebody fills one in.
+    /// Asking is not having it done, and counts towards no rate.
     ///
     /// # Errors
     /// What they are told instead.
@@ -111,7 +112,11 @@ impl Dispatcher {
         }
         let voice = inner.voice(inner.locale(&structured.language), clock::now());
         let heard = heard(inner, &complete);
-        admitted(inner, structured, &heard, voice)?;
+        suffices(inner, structured, &heard, voice)?;
+        let standing = inner.access.anybody(&structured.author);
+        if !has_room(inner, &structured.author, standing.role, voice.now) {
+            return Err(vec![voice.text("cmd-too-often", &[])]);
+        }
         match heard {
             Heard::Problem(problem) => Err(super::answers::problem(voice, &problem)),
             Heard::Command(_) | Heard::Work { .. } | Heard::Nothing => Ok(()),
@@ -179,22 +184,43 @@ fn admitted(
     heard: &Heard,
     voice: Voice<'_>,
 ) -> Result<Standing, Vec<String>> {
+    suffices(inner, structured, heard, voice)?;
+    inner
+        .admit(&structured.author, heard, voice)
+        .map_err(|told| told.unwrap_or_else(|| vec![voice.text("cmd-too-often", &[])]))
+}
+
+/// Whether their role is enough for the command; else what they are told.
+fn suffices(
+    inner: &Inner,
+    structured: &Structured,
+    heard: &Heard,
+    voice: Voice<'_>,
+) -> Result<(), Vec<String>> {
     let author = &structured.author;
     // What a command needs is needed to be told why it does not fit, too: a stranger learns nothing by trying.
     let command = named(&structured.command);
     let needs = command.map_or_else(|| needed(heard), |command| command.role);
-    if inner.access.anybody(author).role < needs {
-        info!(
-            network = %author.network, nick = author.nick, account = author.account, command = structured.command,
-            "somebody without the role for it gave a command"
-        );
-        let role = ("role", needs.as_str().into());
-        return Err(vec![match command {
-            Some(command) => voice.text("cmd-needs-role", &[("command", command.name.into()), role]),
-            None => voice.text("cmd-needs-role-any", &[role]),
-        }]);
+    if inner.access.anybody(author).role >= needs {
+        return Ok(());
     }
-    inner
-        .admit(author, heard, voice)
-        .map_err(|told| told.unwrap_or_else(|| vec![voice.text("cmd-too-often", &[])]))
+    info!(
+        network = %author.network, nick = author.nick, account = author.account, command = structured.command,
+        "somebody without the role for it gave a command"
+    );
+    let role = ("role", needs.as_str().into());
+    Err(vec![match command {
+        Some(command) => voice.text("cmd-needs-role", &[("command", command.name.into()), role]),
+        None => voice.text("cmd-needs-role-any", &[role]),
+    }])
+}
+
+/// Whether somebody of that role is answered once more, by the rates that [`Inner::admit`] counts.
+fn has_room(inner: &Inner, author: &Author, role: Role, now: Timestamp) -> bool {
+    let (key, mut memory) = (person_key(author), inner.memory());
+    match role {
+        Role::Anybody => memory.refusals.has_room(&key, now),
+        Role::Viewer => memory.viewers.has_room(&key, now),
+        Role::Operator | Role::Admin => true,
+    }
 }

@@ -53,31 +53,42 @@ impl Dispatcher {
         }
     }
 
-    /// A line that became `work` of `agent` was changed: the work is, if it still waits. Answers as
-    /// [`Dispatcher::handle`] does.
-    pub async fn reword(&self, inbound: Inbound, agent: &AgentName, work: WorkId) -> Option<Vec<String>> {
+    /// A line that became `work` of `agent` was changed: the work is, if it still waits. Answers whether it has other words
+    /// now.
+    ///
+    /// # Errors
+    /// What is said where it was changed; it may be nothing.
+    pub async fn reword(
+        &self,
+        inbound: Inbound,
+        agent: &AgentName,
+        work: WorkId,
+    ) -> Result<bool, Vec<String>> {
         let inner = self.inner();
         let voice = inner.voice(inner.default_locale(), clock::now());
         let (heard, room) = inner.read(&inbound);
         let standing = match inner.admit(&inbound.author, &heard, voice) {
             Ok(standing) => standing,
-            Err(refused) => return refused,
+            Err(refused) => return Err(refused.unwrap_or_default()),
         };
         let Some(text) = words_for(&heard, agent) else {
-            return Some(vec![voice.text("cmd-edit-no-work", &[("agent", agent.into())])]);
+            return Err(vec![voice.text("cmd-edit-no-work", &[("agent", agent.into())])]);
         };
         // What was fetched may have been changed before it was queued.
         let view = inner.fleet.view(agent);
-        let is_same = |view: &View| view.agent.queue.iter().any(|it| it.id == work && it.text == text);
+        let is_same = |view: &View| {
+            let mut works = view.agent.queue.iter().chain(&view.agent.current);
+            works.any(|it| it.id == work && it.text == text)
+        };
         if view.is_some_and(|view| is_same(&view)) {
-            return None;
+            return Ok(false);
         }
         let mut asked = inner.asked(&inbound, &heard, &room, &standing);
         "edit".clone_into(&mut asked.audit.verb);
         let control = Control::Reword { id: work, text: text.to_owned() };
         match inner.fleet.control(agent, control, asked).await {
-            Ok(_) => None,
-            Err(refusal) => Some(vec![voice.locale.refusal(&refusal)]),
+            Ok(_) => Ok(true),
+            Err(refusal) => Err(vec![voice.locale.refusal(&refusal)]),
         }
     }
 

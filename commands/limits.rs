@@ -49,6 +49,16 @@ impl Rate {
         true
     }
 
+    /// Whether one more would be within the rate; counts nothing.
+    pub(super) fn has_room(&mut self, key: &str, now: Timestamp) -> bool {
+        trim(&mut self.all, now, self.window);
+        let room = self.by_key.get_mut(key).is_none_or(|times| {
+            trim(times, now, self.window);
+            times.len() < self.each
+        });
+        room && self.all.len() < self.together
+    }
+
     /// Forgets what the keys with this ending have used.
     pub(super) fn reset(&mut self, ending: &str) {
         self.by_key.retain(|key, _| !key.ends_with(ending));
@@ -71,8 +81,9 @@ mod tests {
     #[test]
     fn a_window_slides() {
         let mut rate = Rate::new(Duration::from_secs(60), 2, 100);
+        assert!(rate.has_room("a", at(0)) && rate.has_room("a", at(0)), "asking is not having");
         assert!(rate.allows("a", at(0)) && rate.allows("a", at(30)));
-        assert!(!rate.allows("a", at(59)));
+        assert!(!rate.has_room("a", at(59)) && !rate.allows("a", at(59)));
         assert!(rate.allows("b", at(59)), "others are not touched");
         assert!(rate.allows("a", at(60)));
         assert!(!rate.allows("a", at(61)));
@@ -85,6 +96,7 @@ mod tests {
         let mut rate = Rate::new(Duration::from_secs(60), 2, 5);
         let answered = (0..100).filter(|n| rate.allows(&n.to_string(), at(1))).count();
         assert_eq!(answered, 5);
+        assert!(!rate.has_room("another", at(1)));
         let mut rate = Rate::new(Duration::from_secs(60), 2, usize::MAX);
         let answered = (0..5000).filter(|n| rate.allows(&n.to_string(), at(1))).count();
         assert_eq!(answered, PEOPLE_MAX);

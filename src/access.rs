@@ -34,6 +34,16 @@ use proof::{is_account, known_as, proof, vouched};
 pub use role::Role;
 pub use ties::Ties;
 
+/// Stands between the names that one person has on several networks, in the record of who gave a command.
+const SAME_PERSON: &str = " = ";
+
+/// Who somebody is on Discord, by what they are called in the record ([`Standing::identity`]): their user id. Whoever has
+/// used `link` is called by all their names.
+#[must_use]
+pub fn discord_user(identity: &str) -> Option<&str> {
+    identity.split(SAME_PERSON).find_map(|name| name.strip_prefix("discord:"))
+}
+
 /// A role and what it was given for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
@@ -147,7 +157,7 @@ impl Access {
                 let role = own.iter().cloned().chain(elsewhere).map(|standing| standing.role).max()?;
                 let shown = own.and_then(|standing| standing.identity).or_else(|| vouched(author));
                 let all = shown.into_iter().chain(others.iter().filter_map(known_as));
-                Some(Standing { role, identity: Some(all.collect::<Vec<_>>().join(" = ")) })
+                Some(Standing { role, identity: Some(all.collect::<Vec<_>>().join(SAME_PERSON)) })
             }
         }
     }

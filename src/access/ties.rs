@@ -82,7 +82,7 @@ impl Ties {
 mod tests {
     use super::super::tests::{account, author};
     use super::*;
-    use crate::access::{Access, Role};
+    use crate::access::{Access, Role, discord_user};
     use crate::config::{AccessRules, Subject};
 
     fn tie(user: &str, network: &str, account: &str) -> Tie {
@@ -125,9 +125,12 @@ mod tests {
         }
         let shown = access.standing(&on_discord).and_then(|standing| standing.identity);
         assert_eq!(shown.as_deref(), Some("discord:112233445566778899 = libera:Alice = oftc:al"));
+        assert_eq!(shown.as_deref().and_then(discord_user), Some(ALICE));
         let shown =
             access.standing(&author("oftc", Some("bob"), None)).and_then(|standing| standing.identity);
         assert_eq!(shown.as_deref(), Some("account:bob = discord:222233445566778899"));
+        assert_eq!(shown.as_deref().and_then(discord_user), Some(BOB));
+        assert_eq!(discord_user("account:discord:1"), None);
 
         // Roles of Discord count elsewhere while it is known that they are had.
         ties.set([tie("33", "oftc", "carl")].into());

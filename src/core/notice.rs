@@ -324,6 +324,29 @@ const fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
+impl Notice {
+    /// The agent that it calls somebody for: it stands still until a person lets it go on.
+    #[must_use]
+    pub fn calls_for(&self) -> Option<&AgentName> {
+        match self {
+            Self::Billing { agent, .. }
+            | Self::Auth { agent }
+            | Self::Budget { agent }
+            | Self::DoNotRestart { agent, .. }
+            | Self::PausedWithAccount { agent, .. }
+            | Self::AccountBlocked { agent, .. }
+            | Self::AccountExhausted { agent, probe_at: None, ask_at: None, .. }
+            | Self::AccountAsked { agent, .. }
+            | Self::NeedsIntervention { agent, .. }
+            | Self::Degraded { agent, .. }
+            | Self::Survivors { agent, .. }
+            | Self::Escalated { agent, .. }
+            | Self::Paused { agent } => Some(agent),
+            _ => None,
+        }
+    }
+}
+
 /// Why an agent does not take up work now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -291,6 +291,7 @@ impl Herder {
                 hearing: self.hearing.clone(),
                 rooms: around.rooms.clone(),
                 longest_wait: config.networks.longest_wait(),
+                memory: discord::Memory::default(),
             };
             self.keep(of_discord, networks::Adapter::Discord(Box::new(ports)), anew, attempts);
         }

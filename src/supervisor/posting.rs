@@ -140,7 +140,8 @@ impl Posting {
 }
 
 fn post(network: NetworkName, to: Target, body: Body, at: Timestamp) -> Post {
-    let lane = if to == Target::Alerts { Lane::Urgent } else { Lane::Normal };
+    // A question that runs out is no use behind what its agent has said meanwhile.
+    let lane = if to == Target::Alerts || is_question(&body) { Lane::Urgent } else { Lane::Normal };
     Post {
         id: PostId::default(),
         network,
@@ -152,6 +153,11 @@ fn post(network: NetworkName, to: Target, body: Body, at: Timestamp) -> Post {
         quotes: None,
         confirmed_lines: 0,
     }
+}
+
+/// Whether an agent waits for an answer to it.
+fn is_question(body: &Body) -> bool {
+    matches!(body, Body::Notice(Notice::PermissionAsked { .. } | Notice::QuestionAsked { .. }))
 }
 
 /// Where on a network; `None`: nowhere.
@@ -219,7 +225,9 @@ pub(super) fn leave_out_echo(
         Target::Agent(name) => name == agent,
         Target::Alerts | Target::Work | Target::Control | Target::Person(_) => false,
     };
-    if !here {
+    // What the network gives back itself can be pressed by nobody: the post with the buttons is said all the same.
+    let is_called_for = !to.posted && reply.calls_for().is_some();
+    if !here || is_called_for {
         return;
     }
     let echo = |post: &Post| {
@@ -237,7 +245,7 @@ pub(super) fn leave_out_echo(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::id::WorkId;
+    use crate::core::id::{AskId, WorkId};
 
     fn spark() -> AgentName {
         AgentName::new("spark").expect("a good name")
@@ -268,6 +276,24 @@ mod tests {
         let both = [(Audience::Agent, notice.clone()), (Audience::Alerts, notice)];
         assert_eq!(owed(&HookEvent::ALL, &both), ["webhook:it: agent_error", "demo", "demo*"]);
         assert_eq!(owed(&[HookEvent::Complete], &both), ["demo", "demo*"]);
+    }
+
+    #[test]
+    fn a_question_does_not_wait_behind_what_its_agent_has_said() {
+        let posting = Posting::new(vec!["demo".into()], Vec::new());
+        let lane = |body: OwedBody| {
+            let owed = vec![Owed { audience: Audience::Agent, body }];
+            posting.owed(&spark(), None, owed, Timestamp::default())[0].lane
+        };
+        let question = Notice::QuestionAsked {
+            agent: spark(),
+            ask: AskId(3),
+            text: "Which branch?".to_owned(),
+            within: std::time::Duration::from_secs(1800),
+        };
+        assert_eq!(lane(OwedBody::Notice(question)), Lane::Urgent);
+        assert_eq!(lane(OwedBody::Words("done".to_owned())), Lane::Normal);
+        assert_eq!(lane(OwedBody::Notice(Notice::Paused { agent: spark() })), Lane::Normal);
     }
 
     #[test]

@@ -436,6 +436,50 @@ async fn a_refusal_that_comes_late_is_for_whoever_asked_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_follows_an_answer_comes_although_discord_fails() {
+    const FOLLOW_UP: &str = "POST /webhooks/{webhook_id}/{webhook_token}";
+    let sim = Discord::builder().clock_behind(Duration::from_millis(2300)).start().await;
+    let mut rig = Rig::on(sim).await;
+    let olga = manager(&rig.sim, "olga");
+    olga.slash("general", "pause", json!({ "agent": "spark" })).answer().await;
+    // A refusal that follows an announcement, when that is gone.
+    let failures = rig.sim.inject(Fault::status(503, Effect::Before).on(FOLLOW_UP));
+    let told = olga.slash("general", "pause", json!({ "agent": "spark" })).followups(1).await;
+    assert!(told[0].is_ephemeral() && told[0].content.contains("already paused"), "{told:?}");
+    assert_eq!(failures.struck(), 1);
+
+    // The rest of an answer for all that is longer than a message.
+    let name = |number: usize| format!("entry-{number:02}");
+    for number in 0..12 {
+        let text = format!("{} {}", name(number), "and so on ".repeat(25));
+        olga.slash("general", "task add", json!({ "agent": "spark", "text": text })).answer().await;
+    }
+    rig.sim.inject(Fault::status(503, Effect::Before).on(FOLLOW_UP).always());
+    let first = olga.slash("general", "audit", json!({})).answer().await;
+    let left: Vec<String> = (3..12).map(name).filter(|name| !first.content.contains(name.as_str())).collect();
+    assert!(!left.is_empty(), "all of it is in one message: {}", first.content);
+    let rest = rig.sim.message_in("general", |message| message.content.contains(&left[0])).await;
+    assert!(!rest.is_ephemeral() && rest.id != first.id);
+    assert!(left.iter().all(|name| rest.content.contains(name.as_str())), "{}", rest.content);
+    assert!((3..12).map(name).all(|name| left.contains(&name) == rest.content.contains(name.as_str())));
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_in_the_agents_own_channel_can_be_answered_there() {
+    let mut rig = Rig::open().await;
+    rig.sim.channel("#spark").await;
+    let (olga, otto) = (manager(&rig.sim, "olga"), manager(&rig.sim, "otto"));
+    let answer = olga.slash("spark", "pause", json!({})).answer().await;
+    assert!(plain(&answer).contains("spark is paused"), "{}", answer.content);
+    let post = rig.sim.message_in("spark", |message| !message.buttons().is_empty()).await;
+    assert_eq!(labels(&post), ["Resume", "Abort", "Transcript"]);
+    otto.clicks(post.id, &post.button("Resume").custom_id).acknowledged().await;
+    rig.until("spark", |view| view.agent.phase == Phase::Idle).await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_agents_are_completed_in_time_and_the_best_first() {
     const AGENTS: usize = 1_000;
     /// Discord waits for three seconds; a machine that does much else at once is given the most of them.

@@ -15,7 +15,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::simulated_discord::state::Message;
-use crate::simulated_discord::{Discord, Effect, Fault, State, permission};
+use crate::simulated_discord::{Discord, Effect, Fault, Gate, State, permission};
 use crate::stage::{PATIENCE, Stage, config, shell};
 
 const POST: &str = "POST /channels/{channel_id}/messages";
@@ -328,6 +328,27 @@ async fn a_channel_that_may_not_be_spoken_in_waits_until_it_may() {
     rig.sim.overwrites("spark", role, permission::SEND_MESSAGES, 0);
     rig.until_said("spark", 2).await;
     assert_eq!(rig.said("spark"), ["post 1 of spark", "post 2 of spark"]);
+}
+
+#[tokio::test]
+async fn what_is_under_way_to_a_channel_that_is_deleted_is_said_in_the_next_one() {
+    let rig = Rig::open(Discord::start().await, &["spark"]).await;
+    let alice = rig.sim.user("alice");
+    let (gate, before) = (Gate::default(), rig.sim.channel("spark").await.id);
+    let held = rig.sim.inject(Fault::held(&gate).on(POST));
+    let (posts, texts) = numbered("spark", 3);
+    rig.owe(posts).await;
+    held.spent().await;
+    alice.deletes_channel("spark");
+    // herder knows it before the answer to its message comes, which is that there is no such channel.
+    rig.sim
+        .until("a new channel", |state| {
+            state.channels.values().any(|channel| channel.name == "spark" && channel.id != before)
+        })
+        .await;
+    gate.opens();
+    rig.until_said("spark", 3).await;
+    assert_eq!(rig.said("spark"), texts);
 }
 
 #[tokio::test]

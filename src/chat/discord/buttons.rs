@@ -11,7 +11,6 @@ mod pressing;
 mod rows;
 
 use crate::core::id::AgentName;
-use crate::core::notice::Notice;
 use crate::core::promotion::Hold;
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
@@ -32,22 +31,7 @@ struct Done {
 /// The agent that a post calls somebody for.
 fn calls_for(body: &Body) -> Option<&AgentName> {
     let Body::Notice(notice) = body else { return None };
-    match notice {
-        Notice::Billing { agent, .. }
-        | Notice::Auth { agent }
-        | Notice::Budget { agent }
-        | Notice::DoNotRestart { agent, .. }
-        | Notice::PausedWithAccount { agent, .. }
-        | Notice::AccountBlocked { agent, .. }
-        | Notice::AccountExhausted { agent, probe_at: None, ask_at: None, .. }
-        | Notice::AccountAsked { agent, .. }
-        | Notice::NeedsIntervention { agent, .. }
-        | Notice::Degraded { agent, .. }
-        | Notice::Survivors { agent, .. }
-        | Notice::Escalated { agent, .. }
-        | Notice::Paused { agent } => Some(agent),
-        _ => None,
-    }
+    notice.calls_for()
 }
 
 /// Whether a post of `at` still calls for somebody.

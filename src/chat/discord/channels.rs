@@ -65,6 +65,14 @@ pub(super) async fn keep(
         }
         remember(&bot, &mut plan).await;
         bot.directory.makes(plan.is_making());
+        if let Some(readable) = plan.readable() {
+            bot.readable.send_if_modified(|known| {
+                *known != readable && {
+                    *known = readable;
+                    true
+                }
+            });
+        }
         say(&bot, &mut plan).await;
         let due = [plan.deadline(now), plan.topic_deadline()].into_iter().flatten().min();
         let due = async {
@@ -157,6 +165,8 @@ fn heard(plan: &mut Plan, event: &Event, bot: &Bot) {
         Event::GuildMemberUpdate(updated) if updated.guild_id == guild && updated.user.id == bot.me => {
             plan.saw_own_roles(updated.roles.clone());
         }
+        // It tells of channels, or of who may do what in them, and nobody can read what: it is looked at.
+        Event::Unknown(_) => plan.saw_nothing(),
         // Nothing that is about channels and who may do what in them.
         _ => {}
     }

@@ -198,8 +198,11 @@ impl Delivery {
     }
 
     fn depart(&mut self, line: Line) {
-        let now = Instant::now();
-        let place = self.ways.resolve(&line.target, now).unwrap_or(Place::Nowhere);
+        // Its channel may have gone since it was handed out: then it waits for the one that is made in its place.
+        let Some(place) = self.ways.resolve(&line.target, Instant::now()) else {
+            self.ways.bot.ports.queue.requeue(Window { lines: vec![line] });
+            return;
+        };
         self.traffic.departed(place);
         let private = match place {
             Place::Person(person) => self.private.get(&person).copied(),
@@ -358,6 +361,8 @@ impl Sender {
                 queue.confirm(Window { lines: vec![self.line] }).await;
                 Outcome::Done
             }
+            // The channel was deleted, and that was known before this answer came: another one is made.
+            (Verdict::Gone, None) if is_made_again(&self.line.target) => self.again(Reason::Gone),
             (Verdict::Closed, _) | (Verdict::Gone, None) => {
                 // Whoever takes nothing, or is gone, will not take the next try either.
                 queue.forget(&self.line.target).await;
@@ -381,6 +386,16 @@ impl Sender {
     fn again(self, reason: Reason) -> Outcome {
         self.bot.ports.queue.requeue(Window { lines: vec![self.line] });
         Outcome::Held(reason)
+    }
+}
+
+/// Whether it goes to one of herder's own channels, which are made again when they are gone.
+fn is_made_again(target: &Target) -> bool {
+    match target {
+        Target::Agent(_) | Target::Alerts | Target::Work | Target::Control => true,
+        // By name, and not by id.
+        Target::Channel(name) => name.starts_with('#'),
+        Target::Person(_) => false,
     }
 }
 

@@ -6,6 +6,7 @@
 //! saying so ([`watch`]), is ended and begun anew; one that Discord refuses for good ([`refusal`]) ends the adapter.
 
 mod events;
+mod memory;
 mod pace;
 mod refusal;
 mod session;
@@ -26,17 +27,17 @@ use super::inbound::Heard;
 use super::membership::Membership;
 use super::rest::{Rest, RestError};
 use super::{Bot, network, permission, report};
-use crate::chat::reconnect::{Backoff, FIRST};
 use crate::chat::{LinkReport, LinkState};
 use crate::clock;
 use crate::core::detail::{Detail, DiscordReason};
 use crate::core::id::PostId;
 use crate::core::notice::Notice;
-use crate::core::time::Timestamp;
 use crate::journal::Memo;
 use crate::outbox::{Body, Lane, Post, Target};
 use events::{Fanout, Up};
-use pace::{Pace, Turnstile};
+use memory::Borrowed;
+pub use memory::Memory;
+use pace::Turnstile;
 use session::Session;
 use watch::Watch;
 
@@ -65,11 +66,13 @@ pub(super) struct Introduced {
 /// Asks Discord who we are until it answers. `None`: herder goes down, or Discord refuses the token.
 pub(super) async fn introduce(
     rest: &Rest,
+    memory: &Memory,
     longest: u32,
     reports: &mpsc::Sender<LinkReport>,
     shutdown: &CancellationToken,
 ) -> Option<Introduced> {
-    let mut backoff = Backoff::new(FIRST, longest);
+    let mut memory = memory.borrow();
+    memory.pace.goes_on(longest);
     loop {
         let asked = tokio::select! {
             asked = ask(rest) => asked,
@@ -85,9 +88,9 @@ pub(super) async fn introduce(
             }
             Err(error) => Detail::from(error),
         };
-        let wait = backoff.failed(None, false, jitter(), Instant::now());
+        let wait = memory.pace.failed(Instant::now(), jitter());
         warn!(%reason, ?wait, "Discord cannot be asked");
-        let attempts = backoff.attempts();
+        let attempts = memory.pace.attempts();
         report(reports, LinkState::Connecting { attempts, reason: Some(reason) }).await;
         if !pause(wait, shutdown).await {
             return None;
@@ -128,18 +131,15 @@ pub(super) async fn keep(
 ) {
     let (fanout, ups) = Fanout::new(Arc::clone(&bot), events);
     let membership = bot.membership.subscribe();
-    let longest = bot.ports.longest_wait;
-    let mut keeper = Keeper {
-        bot,
-        gateway: introduced.gateway,
-        fanout,
-        ups,
-        pace: Pace::new(longest),
-        membership,
-        outside: None,
-        was_up: false,
-    };
+    let memory = bot.ports.memory.borrow();
+    let mut keeper = Keeper { bot, gateway: introduced.gateway, fanout, ups, memory, membership };
     keeper.tell_of_content().await;
+    // The last adapter may have ended in the middle of a wait.
+    if let Some(opens) = keeper.memory.pace.opens()
+        && !pause(opens.saturating_duration_since(Instant::now()), &shutdown).await
+    {
+        return;
+    }
     loop {
         if !keeper.may_start(&shutdown).await {
             return;
@@ -150,7 +150,7 @@ pub(super) async fn keep(
             () = shutdown.cancelled() => return,
         };
         let Some(reason) = judged else { return };
-        let wait = keeper.pace.failed(Instant::now(), jitter());
+        let wait = keeper.memory.pace.failed(Instant::now(), jitter());
         warn!(%reason, ?wait, "not connected to Discord");
         keeper.connecting(reason).await;
         if !pause(wait, &shutdown).await || !keeper.ask_anew(&shutdown).await {
@@ -164,11 +164,8 @@ struct Keeper {
     gateway: BotGateway,
     fanout: Arc<Fanout>,
     ups: mpsc::Receiver<Up>,
-    pace: Pace,
+    memory: Borrowed,
     membership: Receiver<Membership>,
-    /// Since when we are not in our server.
-    outside: Option<Timestamp>,
-    was_up: bool,
 }
 
 impl Keeper {
@@ -183,7 +180,7 @@ impl Keeper {
     }
 
     async fn connecting(&self, reason: Detail) {
-        let attempts = self.pace.attempts();
+        let attempts = self.memory.pace.attempts();
         self.bot.report(LinkState::Connecting { attempts, reason: Some(reason) }).await;
     }
 
@@ -213,7 +210,7 @@ impl Keeper {
                     return true;
                 }
                 Err(error) => {
-                    let wait = self.pace.failed(Instant::now(), jitter());
+                    let wait = self.memory.pace.failed(Instant::now(), jitter());
                     warn!(%error, ?wait, "Discord does not say where its gateway is");
                     self.connecting(error.into()).await;
                     if !pause(wait, shutdown).await {
@@ -231,7 +228,8 @@ impl Keeper {
             End::Refused(code) => (Some(code), Detail::default()),
             End::Stuck => (self.ask_why().await, DiscordReason::Stuck.into()),
             End::Lost(reason) => {
-                let why = if self.pace.fruitless() >= ASK_WHY_AFTER { self.ask_why().await } else { None };
+                let why =
+                    if self.memory.pace.fruitless() >= ASK_WHY_AFTER { self.ask_why().await } else { None };
                 (why, reason)
             }
         };
@@ -250,7 +248,7 @@ impl Keeper {
     async fn ask_why(&mut self) -> Option<u16> {
         let token = self.bot.ports.settings.token.expose_secret().trim();
         let code = refusal::ask(&self.gateway.url, token, self.intents(), self.shards()).await;
-        self.pace.hold(Instant::now() + LOGIN_EVERY);
+        self.memory.pace.hold(Instant::now() + LOGIN_EVERY);
         code
     }
 
@@ -265,7 +263,8 @@ impl Keeper {
             Ok(session) => session,
             Err(reason) => return End::Lost(DiscordReason::Thread.with(reason.to_string())),
         };
-        self.pace.begin(self.shards());
+        let shards = self.shards();
+        self.memory.pace.begin(shards);
         while self.ups.try_recv().is_ok() {}
         let end = self.watch(&mut session, &mut turnstile, shutdown).await;
         if end != End::Shutdown {
@@ -298,7 +297,7 @@ impl Keeper {
                 }
                 up = self.ups.recv() => {
                     if let Some(up) = up && watch.up(up.shard, Instant::now()) {
-                        self.pace.up(Instant::now());
+                        self.memory.pace.up(Instant::now());
                         info!(shards = self.shards(), "connected to Discord");
                         self.up().await;
                     }
@@ -309,8 +308,8 @@ impl Keeper {
                     }
                 }
                 _ = turns.tick() => {
-                    let is_open = self.pace.is_open(Instant::now());
-                    if is_open && watch.may_ask(self.pace.fruitless() >= ASK_WHY_AFTER) {
+                    let is_open = self.memory.pace.is_open(Instant::now());
+                    if is_open && watch.may_ask(self.memory.pace.fruitless() >= ASK_WHY_AFTER) {
                         let code = tokio::select! {
                             code = self.ask_why() => code,
                             () = shutdown.cancelled() => return End::Shutdown,
@@ -321,7 +320,7 @@ impl Keeper {
                     } else if turnstile.turn(is_open) {
                         let now = Instant::now();
                         watch.tried(now);
-                        if self.pace.tried(now, jitter()) {
+                        if self.memory.pace.tried(now, jitter()) {
                             self.connecting(DiscordReason::Broke.into()).await;
                         }
                     }
@@ -331,7 +330,7 @@ impl Keeper {
                         return End::Stuck;
                     }
                     let (pulse, now) = (session.pulse().await, Instant::now());
-                    if let Some(reason) = watch.look(self.fanout.seen(), pulse, self.pace.is_open(now), now) {
+                    if let Some(reason) = watch.look(self.fanout.seen(), pulse, self.memory.pace.is_open(now), now) {
                         return End::Lost(reason.into());
                     }
                 }
@@ -345,13 +344,13 @@ impl Keeper {
         if membership == Membership::Outside {
             return self.outside().await;
         }
-        if let Some(since) = self.outside.take() {
+        if let Some(since) = self.memory.outside.take() {
             info!("the bot is in its server again");
             let down_for = clock::now().since(since);
             let back = Notice::NetworkUp { network: network(), down_for };
             self.bot.ports.fleet.alert_elsewhere(back, &network()).await;
         }
-        if std::mem::replace(&mut self.was_up, true) {
+        if std::mem::replace(&mut self.memory.was_up, true) {
             let line = format!("HEARTBEAT {}", self.bot.ports.name);
             self.say(Target::Work, Body::Notice(Notice::WorkLine { line }));
         }
@@ -360,8 +359,8 @@ impl Keeper {
 
     /// We are connected, but not in our server: nothing is heard or said until somebody invites us.
     async fn outside(&mut self) {
-        if self.outside.is_none() {
-            self.outside = Some(clock::now());
+        if self.memory.outside.is_none() {
+            self.memory.outside = Some(clock::now());
             let (application, guild) = (self.bot.application.get(), self.bot.guild().get());
             let invite = permission::invite(application, guild);
             error!(guild, invite, "the bot is not in its server on Discord; let it in with this link");

@@ -26,7 +26,7 @@ mod roles;
 mod said;
 mod work;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,6 +61,8 @@ const UNDER_WAY: usize = 64;
 const GUILD_WITHIN: Duration = Duration::from_secs(5);
 /// A channel that is older is none that was just made.
 const YOUNG: Duration = Duration::from_secs(300);
+/// Changes of messages that are remembered; of one that is not, a pin is taken for another change.
+const EDITS_MAX: usize = 4096;
 /// How often it is noted how far channels are done.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
 
@@ -78,6 +80,13 @@ pub(super) enum Heard {
     Guild(Box<Guild>),
     /// Events were lost on the way here.
     Missed,
+    /// Something was said or changed in a channel, and nobody can read what.
+    Unreadable {
+        /// Where.
+        channel: Id,
+        /// Which message, if it is a new one.
+        created: Option<Id>,
+    },
 }
 
 /// Something that was under way.
@@ -140,6 +149,9 @@ struct Reader {
     guild_by: Option<Instant>,
     /// What was changed while it was worked on.
     revisions: Vec<(Id, Revision)>,
+    edits: Edits,
+    /// The server's channels, and whether what was said there can be read.
+    readable: BTreeMap<ChannelId, bool>,
 }
 
 impl Reader {
@@ -168,13 +180,15 @@ impl Reader {
             unsure: HashSet::new(),
             guild_by: None,
             revisions: Vec::new(),
+            edits: Edits::default(),
+            readable: BTreeMap::new(),
         }
     }
 
     async fn run(&mut self, mut heard: mpsc::Receiver<Heard>, hearing: &tokio_util::sync::CancellationToken) {
         let mut notes = tokio::time::interval(NOTE_EVERY);
         notes.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut channels = self.bot.directory.changes();
+        let (mut channels, mut readable) = (self.bot.directory.changes(), self.bot.readable.subscribe());
         loop {
             self.begin();
             let guild_by = self.guild_by;
@@ -187,6 +201,10 @@ impl Reader {
                     None => break,
                 },
                 Ok(()) = channels.changed() => self.sure_of_channels(),
+                Ok(()) = readable.changed() => {
+                    let now = readable.borrow_and_update().clone();
+                    self.may_read(now);
+                }
                 _ = notes.tick() => self.note().await,
                 () = until(guild_by) => {
                     debug!("the guild did not come; all channels are fetched");
@@ -206,7 +224,8 @@ impl Reader {
         match heard {
             Heard::Said(message) => self.said(*message),
             Heard::Edited(event) => {
-                if let Some(said) = self.ears.edited(*event) {
+                let is_news = self.edits.is_news(event.id.get(), event.edited_timestamp);
+                if let Some(said) = self.ears.edited(*event).filter(|_| is_news) {
                     self.revise(said.channel, said.id, Revision::Edited(Box::new(said)));
                 }
             }
@@ -224,12 +243,20 @@ impl Reader {
                 warn!("messages come faster than they are taken in; what was lost is fetched");
                 self.fetch_all(&HashMap::new());
             }
+            Heard::Unreadable { channel, created } => {
+                if let Some(id) = created {
+                    self.intake.follow(channel, id.saturating_sub(1), 0);
+                }
+                self.fetch_channel(channel, None);
+                self.look_at_waiting();
+            }
         }
     }
 
     fn said(&mut self, message: Message) {
         let message_channel = message.channel_id;
         let (channel, id) = (message_channel.get(), message.id.get());
+        self.edits.is_news(id, message.edited_timestamp);
         let Some(said) = self.ears.message(message, None) else { return self.intake.passed(channel, id) };
         if said.direct {
             self.memory.is_direct(channel);
@@ -376,6 +403,22 @@ impl Reader {
         if let Err(reason) = self.bot.ports.journal.remember(memos).await {
             warn!(%reason, "how far channels are done could not be noted");
         }
+    }
+}
+
+/// When messages were last changed, as far as it was heard. Discord tells of a pin, or of a link that it previews, as if the
+/// message were changed once more, with the time of the last change.
+#[derive(Debug, Default)]
+struct Edits(HashMap<Id, i64>);
+
+impl Edits {
+    /// Whether the words may be others than those that were heard last.
+    fn is_news(&mut self, id: Id, edited: Option<serenity::all::Timestamp>) -> bool {
+        let Some(edited) = edited.map(|edited| edited.timestamp_millis()) else { return true };
+        if self.0.len() >= EDITS_MAX {
+            self.0.clear();
+        }
+        self.0.insert(id, edited) != Some(edited)
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use serde_json::json;
+use serde_json::{Value, json};
 use serenity::all::{
     ActionRowComponent, ApplicationId, ChannelId, CommandData, CommandInteraction, ComponentInteraction,
     GuildId, Interaction, InteractionId, Member, ModalInteraction, ResolvedOption, ResolvedValue, RoleId,
@@ -29,6 +29,7 @@ use super::custom_id::{BEFORE, CustomId, mark};
 use super::directory::Purpose;
 use super::inbound::millis_of;
 use super::reply::{self, Reply};
+use super::rest::EPHEMERAL;
 use super::{Bot, buttons, completion};
 use crate::access::Role;
 use crate::chat::{Author, Origin, Place};
@@ -142,6 +143,24 @@ fn pressed_by(bot: &Bot, press: &ComponentInteraction) -> Asker {
         (press.guild_id, press.channel_id),
         &press.locale,
     )
+}
+
+/// Answers an interaction that cannot be read: whoever asked is told that nothing comes of it.
+pub(super) async fn unreadable(bot: &Bot, raw: &Value) {
+    let text = |field: &str| raw[field].as_str().unwrap_or_default();
+    let Some(id) = text("id").parse().ok().filter(|id| *id != 0).map(InteractionId::new) else { return };
+    if !bot.seen.first(id) {
+        return;
+    }
+    let response = if raw["type"] == 4 {
+        json!({ "type": 8, "data": { "choices": [] } })
+    } else {
+        let told = bot.ports.dispatcher.locale(text("locale")).text("answer-failed", &[]);
+        json!({ "type": 4, "data": { "content": told, "flags": EPHEMERAL } })
+    };
+    if let Err(reason) = bot.rest.respond(id, text("token"), &response).await {
+        warn!(%reason, "an interaction that cannot be read could not be answered");
+    }
 }
 
 /// A mistake of herder's own must not leave somebody waiting.

@@ -52,10 +52,11 @@ mod registration;
 mod reply;
 mod rest;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serenity::all::{ApplicationId, Event, GuildId, UserId};
+use serenity::all::{ApplicationId, ChannelId, Event, GuildId, UserId};
 use tokio::sync::{Mutex, broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -74,6 +75,7 @@ use crate::supervisor::Fleet;
 use crate::tools::Rooms;
 use directory::Directory;
 pub use examine::{Finding, examine};
+pub use gateway::Memory;
 use membership::Membership;
 use rest::Rest;
 
@@ -107,6 +109,8 @@ pub struct Ports {
     pub rooms: Rooms,
     /// The longest wait between two tries to connect, in seconds: the first is one.
     pub longest_wait: u32,
+    /// What has to outlive one [`run`].
+    pub memory: Memory,
 }
 
 /// What every part works with.
@@ -121,6 +125,8 @@ struct Bot {
     content: AtomicBool,
     /// Whether we are in our server.
     membership: watch::Sender<Membership>,
+    /// The channels of the server that are known, and whether what was said there can be read.
+    readable: watch::Sender<BTreeMap<ChannelId, bool>>,
     /// How the link stands is told to whoever keeps the adapter.
     reports: mpsc::Sender<LinkReport>,
     /// Events of the guild: channels, roles, members, READY. No messages, no interactions.
@@ -185,7 +191,8 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
         Ok(Err(reason)) => return error!(%reason, "the channels that are remembered cannot be read"),
         Err(reason) => return error!(%reason, "the channels that are remembered could not be read"),
     };
-    let Some(introduced) = gateway::introduce(&rest, ports.longest_wait, &reports, &shutdown).await else {
+    let longest = ports.longest_wait;
+    let Some(introduced) = gateway::introduce(&rest, &ports.memory, longest, &reports, &shutdown).await else {
         return;
     };
     let (prompts, sent) = mpsc::channel(buttons::PROMPTS_CAPACITY);
@@ -197,6 +204,7 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
         application: introduced.application,
         content: AtomicBool::new(introduced.content),
         membership: watch::Sender::default(),
+        readable: watch::Sender::default(),
         reports,
         changes: broadcast::channel(CHANGES_CAPACITY).0,
         tasks: TaskTracker::new(),

@@ -3,7 +3,7 @@
 //! What a mark should be follows from the agents' views, and from their history once work has left them; nothing is counted
 //! along, so a restart only looks again. A message is followed until its work is over and marked so.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,8 +25,10 @@ use crate::supervisor::{Fleet, View};
 const EVERY: Duration = Duration::from_millis(400);
 /// After a mark that could not be put, unless something changes before.
 const AGAIN: Duration = Duration::from_secs(15);
-/// How far back it is looked for what became of work.
-const HISTORY: usize = 500;
+/// Entries of an agent that are read at once when it is looked for what became of work.
+const PAGE: usize = 500;
+/// How far back it is looked for that: more than an agent does in a long session.
+const PAGES_MAX: usize = 200;
 
 /// What a message is marked with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -225,13 +227,67 @@ fn in_view(view: &View, work: WorkId) -> Option<Mark> {
 }
 
 fn in_history(journal: &Journal, agent: AgentName, work: WorkId) -> Mark {
-    match journal.history(&Stream::Agent(agent), HISTORY, None) {
+    let stream = Stream::Agent(agent);
+    match since_taken(work, |before| journal.history(&stream, PAGE, before)) {
         Ok(entries) => fate(&entries, work),
         Err(reason) => {
             warn!(%reason, %work, "what became of work cannot be read");
             Mark::Dropped
         }
     }
+}
+
+/// The entries of an agent from where it was last at some work, the oldest first. `page` gives those before a revision.
+fn since_taken<E>(
+    work: WorkId,
+    page: impl Fn(Option<u64>) -> Result<Vec<Recorded>, E>,
+) -> Result<Vec<Recorded>, E> {
+    let (mut kept, mut before) = (VecDeque::new(), None);
+    for _ in 0..PAGES_MAX {
+        let entries = page(before)?;
+        let Some(oldest) = entries.first().map(|entry| entry.rev) else { break };
+        let found = entries.iter().any(|entry| takes(&entry.entry, work));
+        before = Some(oldest);
+        // What a session says on its way is most of it, and decides nothing here.
+        let of_use = entries.into_iter().filter(|entry| decides(&entry.entry)).rev();
+        of_use.for_each(|entry| kept.push_front(entry));
+        if found || oldest <= 1 {
+            break;
+        }
+    }
+    Ok(kept.into())
+}
+
+/// Whether the agent came to be at some work, or got it back, by this.
+fn takes(entry: &Entry, work: WorkId) -> bool {
+    let Entry::Agent(event) = entry else { return false };
+    match event {
+        Event::Queued { work: taken }
+        | Event::TaskTaken { work: taken, .. }
+        | Event::SessionStarted { work: taken, .. } => taken.id == work,
+        Event::Steered { work: taken, .. } | Event::Requeued { work: taken } => *taken == work,
+        _ => false,
+    }
+}
+
+/// Whether [`fate`] looks at it.
+fn decides(entry: &Entry) -> bool {
+    matches!(
+        entry,
+        Entry::Agent(
+            Event::Queued { .. }
+                | Event::TaskTaken { .. }
+                | Event::SessionStarted { .. }
+                | Event::Steered { .. }
+                | Event::Requeued { .. }
+                | Event::SessionEnded { .. }
+                | Event::TaskEnded { .. }
+                | Event::Discarded { .. }
+                | Event::Withdrawn { .. }
+                | Event::Cleared { .. }
+                | Event::Removed { .. }
+        )
+    )
 }
 
 /// What became of work that its agent has no more.
@@ -360,17 +416,44 @@ mod tests {
             (vec![queued(), Event::Removed { by: alice() }], Mark::Dropped),
         ];
         for (events, mark) in cases {
-            let agent = AgentName::new("spark").expect("a good name");
-            let record = |(index, event): (usize, &Event)| Recorded {
-                seq: index as u64 + 1,
-                stream: Stream::Agent(agent.clone()),
-                rev: index as u64 + 1,
-                at: Timestamp::default(),
-                entry: Entry::Agent(event.clone()),
-            };
-            let entries: Vec<Recorded> = events.iter().enumerate().map(record).collect();
-            assert_eq!(fate(&entries, WORK), mark, "{events:?}");
+            assert_eq!(fate(&recorded(&events), WORK), mark, "{events:?}");
         }
+    }
+
+    fn recorded(events: &[Event]) -> Vec<Recorded> {
+        let agent = AgentName::new("spark").expect("a good name");
+        let record = |(index, event): (usize, &Event)| Recorded {
+            seq: index as u64 + 1,
+            stream: Stream::Agent(agent.clone()),
+            rev: index as u64 + 1,
+            at: Timestamp::default(),
+            entry: Entry::Agent(event.clone()),
+        };
+        events.iter().enumerate().map(record).collect()
+    }
+
+    #[test]
+    fn what_a_long_session_did_is_read_back_to_its_beginning() {
+        let turn = || Event::ConversationLost { session: SESSION };
+        let mut events = vec![Event::Queued { work: work() }, started(work())];
+        events.extend(std::iter::repeat_with(turn).take(3 * PAGE));
+        events.push(ended(Category::Success));
+        let all = recorded(&events);
+        let reads = std::cell::Cell::new(0);
+        let page = |before: Option<u64>| {
+            reads.set(reads.get() + 1);
+            let end = before.map_or(all.len(), |before| usize::try_from(before - 1).expect("a place"));
+            Ok::<_, ()>(all[end.saturating_sub(PAGE)..end].to_vec())
+        };
+        let entries = since_taken(WORK, page).expect("it is read");
+        assert_eq!(fate(&entries, WORK), Mark::Done);
+        assert_eq!((entries.len(), reads.get()), (3, 4), "what is said on the way is not kept");
+        reads.set(0);
+        assert_eq!(
+            since_taken(WorkId(99), page).map(|entries| fate(&entries, WorkId(99))),
+            Ok(Mark::Dropped)
+        );
+        assert_eq!(reads.get(), 4, "there is no more");
     }
 
     #[test]

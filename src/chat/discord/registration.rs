@@ -86,6 +86,7 @@ pub(super) async fn keep(bot: Arc<Bot>, mut changes: broadcast::Receiver<Arc<Eve
                     // It comes after READY, and when the bot was let in.
                     (Some(Membership::Inside), Event::GuildCreate(_)) => (again, due) = (AGAIN, Some(Instant::now())),
                     (Some(Membership::Outside), _) => due = None,
+                    (_, Event::Unknown(unread)) if unread.kind == "GUILD_CREATE" => due = Some(Instant::now()),
                     (Some(Membership::Inside | Membership::Unknown) | None, _) => {}
                 },
                 Err(broadcast::error::RecvError::Lagged(_)) => due = Some(Instant::now()),

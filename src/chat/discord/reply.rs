@@ -19,7 +19,7 @@ use tracing::warn;
 
 use super::Bot;
 use super::interactions::{Asker, locale};
-use super::rest::{File, RestError};
+use super::rest::{EPHEMERAL, File, RestError};
 use crate::chat::Place;
 use crate::clock;
 use crate::commands::interact::Answered;
@@ -40,9 +40,6 @@ pub(super) fn soon(asker: &Asker) -> Option<Duration> {
     let age = asker.age();
     (age < LATE).then(|| SOON.min(ANNOUNCED_BY.saturating_sub(age)))
 }
-
-/// The flag of a message that only whoever asked sees.
-const EPHEMERAL: u64 = 64;
 
 /// The most messages of an answer; what is longer goes along as a file.
 const MESSAGES_MAX: usize = 3;
@@ -227,8 +224,19 @@ async fn follow(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: usiz
         }
         if let Err(reason) = bot.rest.follow_up(asker.application, &asker.token, &body, files).await {
             warn!(%reason, "the rest of an answer could not be brought");
-            return;
+            // A file is of the whole.
+            let said = if laid.file.is_some() { 0 } else { at };
+            return rest_in_channel(bot, asker, reply, said);
         }
+    }
+}
+
+/// The messages of an answer from `from` on are said where it was asked for, if they are for all: then they are owed, and
+/// come however long that takes. They are those that [`lay`] has made of the same lines.
+fn rest_in_channel(bot: &Bot, asker: &Asker, reply: &Reply, from: usize) {
+    if !reply.private {
+        let confirmed_lines = u32::try_from(from).unwrap_or_default();
+        bot.ports.queue.push(Post { confirmed_lines, ..post(bot, asker, reply.lines.clone()) });
     }
 }
 

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use herder::chat::LinkState;
+use herder::run::Options;
 use serde_json::json;
 
 use super::Rig;
 use super::load::Load;
 use crate::simulated_discord::{Discord, permission};
+use crate::stage::Stage;
 
 fn is_up(state: &LinkState) -> bool {
     matches!(state, LinkState::Up { .. })
@@ -155,6 +157,26 @@ async fn a_link_that_is_closed_again_and_again_is_not_opened_again_and_again() {
     rig.has_done(1).await;
     let tries = rig.sim.gateway().connections() - before;
     assert!(tries <= 6, "{tries} connections");
+    rig.stop().await;
+}
+
+/// Half a minute: six tries, and between two of them the root supervisor starts the adapter anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_an_outage_that_outlasts_an_adapter_the_next_one_says_so_and_goes_on_waiting() {
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    let mut options = Options::default();
+    options.patience.anew = Duration::from_secs(1);
+    rig.stage = Some(Stage::open(rig.config(), options).await);
+    let mut rig = rig.sees_ready().await;
+    rig.link("the link", is_up).await;
+    rig.sim.gateway().refuses(6);
+    rig.sim.gateway().drops_rst();
+    rig.sim
+        .until_within(Duration::from_secs(90), "a word that it is back", |state| {
+            state.posts("work").any(|post| post.content.starts_with("HEARTBEAT"))
+        })
+        .await;
+    rig.link("the link again", is_up).await;
     rig.stop().await;
 }
 

@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use herder::core::agent::Phase;
+use herder::core::work::Actor;
+use herder::journal::{AuditEntry, Tie};
+use herder::supervisor::Asked;
 use serde_json::json;
 
 use super::{Rig, spark};
@@ -87,6 +90,60 @@ async fn what_waits_is_changed_and_taken_back_with_its_message() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pin_of_a_message_that_was_changed_before_is_no_change() {
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    let mut config = rig.config();
+    config.agents = vec![crate::stage::shell("spark", rig.dir.path(), "read -r work; exec sleep 600")];
+    rig.stage = Some(crate::stage::Stage::open(config, herder::run::Options::default()).await);
+    let mut rig = rig.sees_ready().await;
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    let said = rig.alice.says("#spark", "fix the bild");
+    rig.agent("work", |view| view.agent.queue.len() == 1).await;
+    rig.alice.edits(said, "fix the build");
+    rig.agent("other words", |view| view.agent.queue.iter().any(|work| work.text == "fix the build")).await;
+    rig.alice.says("#spark", "resume");
+    rig.sim.reaction(said, "⏳").await;
+    rig.alice.pins(said);
+    // After it something is changed that it is too late for, and that is said.
+    rig.alice.edits(said, "fix the roof");
+    rig.sim.message_in("#spark", |post| post.content.contains("comes too late")).await;
+    rig.alice.says("#spark", "queue");
+    rig.sim.message_in("#spark", |post| post.content.contains("Nothing is queued")).await;
+    let told = rig.sim.posts("#spark").iter().filter(|post| post.contains("comes too late")).count();
+    assert_eq!(told, 1, "{:?}", rig.sim.posts("#spark"));
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_known_elsewhere_too_takes_back_and_changes_what_waits() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    let by = Actor { network: "libera".into(), name: "alice".to_owned(), identity: None };
+    let audit = AuditEntry {
+        by,
+        place: "private".to_owned(),
+        agent: None,
+        verb: "link".to_owned(),
+        text: String::new(),
+    };
+    let tie = Tie { user: rig.alice.id.to_string(), network: "libera".into(), account: "alice".to_owned() };
+    let asked = Asked { audit, answer: None, message: None };
+    rig.stage().herder.fleet().link(tie, "alice".to_owned(), asked).await.expect("it is recorded");
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    let first = rig.alice.says("#spark", "fix the bild");
+    let second = rig.alice.says("#spark", "delete everything");
+    let view = rig.agent("two works", |view| view.agent.queue.len() == 2).await;
+    let by = &view.agent.queue[0].by;
+    assert!(by.identity.as_ref().is_some_and(|name| name.ends_with(" = libera:alice")), "{by:?}");
+    rig.alice.edits(first, "fix the build");
+    rig.agent("other words", |view| view.agent.queue.iter().any(|work| work.text == "fix the build")).await;
+    rig.alice.deletes(second);
+    rig.agent("one work", |view| view.agent.queue.len() == 1).await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_after_a_restart_still_finds_its_work() {
     let mut rig = Rig::open(Discord::start().await).await;
     rig.alice.says("#spark", "pause");
@@ -117,6 +174,18 @@ async fn text_that_is_attached_reaches_the_agent() {
         "see this\n\nlog.txt:\n```\nline one\nline two\n```\n\nAttached, but not readable here: cat.png"
     );
     rig.sim.message_in("#spark", |post| post.content.contains("`cat.png`")).await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_attached_file_is_asked_for_until_it_comes() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    rig.sim.loses_files(2);
+    rig.alice.message("#spark", "see this").attaching("log.txt", "text/plain", "line one\n").send();
+    let view = rig.agent("work", |view| view.agent.queue.len() == 1).await;
+    assert_eq!(view.agent.queue[0].text, "see this\n\nlog.txt:\n```\nline one\n```");
     rig.stop().await;
 }
 

@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use herder::config::Subject;
 use herder::core::agent::Phase;
+use herder::run::Options;
+use serde_json::json;
 
 use super::Rig;
-use crate::simulated_discord::{Discord, Fault, State};
+use crate::simulated_discord::{Discord, Fault, State, permission};
+use crate::stage::{self, Stage};
 
 const MESSAGES: &str = "GET /channels/{channel_id}/messages";
 const MEMBER: &str = "GET /guilds/{guild_id}/members/{user_id}";
@@ -168,5 +171,61 @@ async fn what_discord_gave_up_waiting_for_is_not_done() {
     rig.sim.until("herder to ask again", refused).await;
     alice.slash("#spark", "status", serde_json::json!({})).answer().await;
     rig.agent("a pause still", |view| is_paused(&view.agent.phase)).await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_said_where_herder_could_not_read_is_worked_on_when_it_can() {
+    for taken in [permission::VIEW_CHANNEL, permission::READ_MESSAGE_HISTORY] {
+        let mut rig = Rig::open(Discord::start().await).await;
+        rig.alice.says("#spark", "zero");
+        rig.has_done(1).await;
+        let role = rig.sim.look(|state| state.bot.role);
+        rig.sim.expects_violation("Missing");
+        rig.sim.overwrites("spark", role, 0, permission::VIEW_CHANNEL);
+        rig.sim.message_in("alerts", |post| post.content.contains("lacks the permission")).await;
+        rig.alice.says("#spark", "unseen");
+        if taken == permission::READ_MESSAGE_HISTORY {
+            // It is heard again, but not what was said before.
+            rig.sim.overwrites("spark", role, permission::VIEW_CHANNEL, taken);
+            rig.alice.says("#spark", "seen");
+            assert_eq!(rig.has_done(2).await, ["zero", "seen"]);
+        }
+        rig.sim.overwrites("spark", role, permission::VIEW_CHANNEL | permission::READ_MESSAGE_HISTORY, 0);
+        let count = if taken == permission::VIEW_CHANNEL { 2 } else { 3 };
+        assert_eq!(rig.has_done(count).await.last().map(String::as_str), Some("unseen"));
+        rig.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_cannot_be_read_is_fetched_and_whoever_asks_so_is_told() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    let alice = rig.manager();
+    rig.sim.command("status").await;
+    rig.sim.gateway().garbles("MESSAGE_CREATE", 1);
+    alice.says("#spark", "one");
+    assert_eq!(rig.has_done(1).await, ["one"]);
+    rig.sim.gateway().garbles("INTERACTION_CREATE", 1);
+    let told = alice.slash("herder", "pause", json!({ "agent": "spark" })).answer().await;
+    assert!(told.is_ephemeral() && told.content.contains("went wrong"), "{}", told.content);
+    let told = alice.slash("herder", "pause", json!({ "agent": "spark" })).answer().await;
+    assert!(told.content.contains("is paused"), "{}", told.content);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_cannot_be_read_is_looked_at() {
+    let sim = Discord::start().await;
+    sim.gateway().garbles("GUILD_CREATE", 1);
+    let mut rig = Rig::prepare(sim).await;
+    let mut config = rig.config();
+    config.agents.push(stage::shell("quick", rig.dir.path(), "cat"));
+    rig.stage = Some(Stage::open(config, Options::default()).await);
+    let mut rig = rig.sees_ready().await;
+    rig.sim.channel("#quick").await;
+    rig.sim.command("status").await;
+    rig.alice.says("#spark", "one");
+    rig.has_done(1).await;
     rig.stop().await;
 }

@@ -154,6 +154,11 @@ impl Discord {
         self.shared.with(|state| state.offline = false);
     }
 
+    /// So many requests for an attached file are answered with 503.
+    pub(crate) fn loses_files(&self, count: u32) {
+        self.shared.with(|state| state.files_lost = count);
+    }
+
     /// Discord's clock no longer stands back: what was said before is that much older.
     pub(crate) fn catches_up(&self) {
         self.shared.with(|state| state.behind = Duration::ZERO);
@@ -391,6 +396,11 @@ impl GatewayControl {
     /// The next events of this name are overtaken by the event that follows each.
     pub(crate) fn reorders(&self, event: &str, count: u32) {
         self.shared.with(|state| state.gateway.reorder = (event.to_owned(), count));
+    }
+
+    /// So many events of this name are of a form that no client can read.
+    pub(crate) fn garbles(&self, event: &str, count: u32) {
+        self.shared.with(|state| state.gateway.garble = (event.to_owned(), count));
     }
 
     /// For connections from now on.

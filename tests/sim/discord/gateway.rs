@@ -60,6 +60,8 @@ pub(crate) struct Gateway {
     pub(crate) duplicate: (String, u32),
     /// So many events of this name are overtaken by the one that follows.
     pub(crate) reorder: (String, u32),
+    /// So many events of this name are of a form that no client can read.
+    pub(crate) garble: (String, u32),
     next_session: u64,
 }
 
@@ -81,6 +83,7 @@ impl Default for Gateway {
             swallowed: 0,
             duplicate: (String::new(), 0),
             reorder: (String::new(), 0),
+            garble: (String::new(), 0),
             next_session: 1,
         }
     }
@@ -174,6 +177,11 @@ impl State {
     /// Numbers an event, keeps it for a resume and sends it if there is a connection.
     fn deliver(&mut self, session: &mut Session, event: &str, data: &Value) -> bool {
         session.sequence += 1;
+        let mut data = data.clone();
+        if Gateway::is_hit(&mut self.gateway.garble, event) {
+            // Of a message, an interaction and a server.
+            (data["tts"], data["data"], data["roles"]) = (json!("?"), json!("?"), json!("?"));
+        }
         let payload = json!({ "op": 0, "t": event, "s": session.sequence, "d": data }).to_string();
         session.sent.push_back((session.sequence, payload.clone()));
         if session.sent.len() > REPLAY_MAX {

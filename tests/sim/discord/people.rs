@@ -98,6 +98,11 @@ impl User {
         });
     }
 
+    /// Pins a message: Discord tells of it as if it were changed.
+    pub(crate) fn pins(&self, message: Id) {
+        self.shared.with(|state| state.tell_message("MESSAGE_UPDATE", message));
+    }
+
     /// Deletes a message, of anybody's.
     pub(crate) fn deletes(&self, message: Id) {
         self.shared.with(|state| state.remove_message(message));

@@ -217,6 +217,14 @@ fn upgrade(mut request: Request<Incoming>, shared: &Arc<Shared>) -> Answer {
 
 fn attachment(path: &str, shared: &Shared) -> Answer {
     let id = path.split('/').nth(3).and_then(|id| id.parse::<state::Id>().ok());
+    let is_lost = shared.with(|state| {
+        let is_lost = state.files_lost > 0;
+        state.files_lost = state.files_lost.saturating_sub(1);
+        is_lost
+    });
+    if is_lost {
+        return answer(503, &json!({ "message": "503: Service Unavailable", "code": 0 }));
+    }
     let found = shared.with(|state| {
         let all = state.messages.values().flat_map(|message| &message.attachments);
         all.chain(&state.offered).find(|attachment| Some(attachment.id) == id).cloned()

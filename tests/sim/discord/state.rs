@@ -42,6 +42,8 @@ pub(crate) struct State {
     pub(crate) limits: Limits,
     /// Every connection is reset and every request dropped.
     pub(crate) offline: bool,
+    /// So many requests for an attached file are answered with 503.
+    pub(crate) files_lost: u32,
     /// How far Discord's clock is behind the machine's.
     pub(crate) behind: Duration,
     /// How many commands were made; a guild may make 200 a day.
@@ -340,6 +342,7 @@ impl State {
             faults: Vec::new(),
             limits: Limits::default(),
             offline: false,
+            files_lost: 0,
             behind,
             commands_made: 0,
             last_id: 0,

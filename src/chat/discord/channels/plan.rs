@@ -100,6 +100,8 @@ pub(super) struct Plan {
     /// Categories that Discord calls full, whatever was counted.
     full: BTreeSet<ChannelId>,
     losses: BTreeMap<Purpose, Vec<Instant>>,
+    /// The server told of itself what nobody can read.
+    unread: bool,
     /// A step is under way.
     busy: bool,
     /// Channels of nobody's that were deleted meanwhile: the one that is being made may be among them, since the gateway can
@@ -139,6 +141,7 @@ impl Plan {
             taken_out: BTreeMap::new(),
             full: BTreeSet::new(),
             losses: BTreeMap::new(),
+            unread: false,
             busy: false,
             gone_early: BTreeSet::new(),
             hold: None,
@@ -174,6 +177,7 @@ impl Plan {
         let categories_gone = gone.iter().any(|id| self.is_category_of_ours(*id));
         let first = self.there.is_none();
         self.there = Some(snapshot.channels);
+        self.unread = false;
         for id in gone {
             self.lose(id);
         }
@@ -197,7 +201,7 @@ impl Plan {
 
     /// The bot is not in the server any more: nothing is known of it, nothing can be done, and nobody can mend that there.
     pub(super) fn left(&mut self) {
-        (self.there, self.standing, self.look) = (None, None, false);
+        (self.there, self.standing, self.look, self.unread) = (None, None, false, false);
         self.allowed_anew();
     }
 
@@ -259,6 +263,11 @@ impl Plan {
     /// Something was refused elsewhere that should have been possible: the server is not as it is believed to be.
     pub(super) fn doubt(&mut self) {
         self.look = true;
+    }
+
+    /// The server told something of itself that cannot be read: it is asked.
+    pub(super) fn saw_nothing(&mut self) {
+        (self.look, self.unread) = (true, true);
     }
 
     fn allowed_anew(&mut self) {
@@ -331,12 +340,15 @@ impl Plan {
 
     /// The next change to the server, if there is one and it is its time. [`Plan::done`] says what became of it.
     pub(super) fn next(&mut self, now: Instant) -> Option<Step> {
-        if self.busy || self.there.is_none() || self.hold.is_some_and(|hold| hold > now) {
+        let unseen = self.there.is_none();
+        if self.busy || unseen && !self.unread || self.hold.is_some_and(|hold| hold > now) {
             return None;
         }
         let step = if self.look && self.looked.is_none_or(|at| at + LOOK_EVERY <= now) {
             (self.look, self.looked) = (false, Some(now));
             Some(Step::Look)
+        } else if unseen {
+            None
         } else if self.may(Permissions::MANAGE_CHANNELS, None) {
             self.missing(now).or_else(|| self.misplaced(now))
         } else {

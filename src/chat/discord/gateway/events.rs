@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use futures_util::FutureExt as _;
-use serenity::all::{Context, Event, RawEventHandler};
+use serenity::all::{Context, Event, RawEventHandler, UnknownEvent};
 use serenity::async_trait;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-use tracing::{debug, error};
+use tracing::{debug, error, warn};
 
 use super::super::inbound::Heard;
 use super::super::{Bot, interactions, membership};
@@ -76,11 +76,53 @@ impl Fanout {
         }
     }
 
+    /// serenity could not read it: the event is lost, but not what it is about.
+    fn unreadable(&self, event: UnknownEvent) {
+        let (kind, about) = (event.kind.as_str(), |field: &str| event.value[field].as_str()?.parse().ok());
+        match kind {
+            "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK" => {
+                warn!(kind, "an event cannot be read; what it tells of is fetched");
+                if let Some(channel) = about("channel_id") {
+                    let created = about("id").filter(|_| kind == "MESSAGE_CREATE");
+                    self.hear(Heard::Unreadable { channel, created });
+                }
+            }
+            "INTERACTION_CREATE" => {
+                warn!(kind, "an event cannot be read; whoever asked is told so");
+                let bot = Arc::clone(&self.bot);
+                let answer = async move { interactions::unreadable(&bot, &event.value).await };
+                self.bot.tasks.spawn_on(answer, &self.runtime);
+            }
+            _ if is_of_the_guild(kind) => {
+                warn!(kind, "an event cannot be read; what it tells of is looked at");
+                self.tell(Event::Unknown(event));
+            }
+            // Discord has news all the time that are none of herder's business.
+            _ => debug!(kind, "an event that is not known"),
+        }
+    }
+
     fn is_up(&self, shard: u32) {
         if self.up.try_send(Up { shard }).is_err() {
             debug!(shard, "nobody waits for this shard");
         }
     }
+}
+
+/// Whether events of this kind tell of the server's channels and of what may be done in them.
+fn is_of_the_guild(kind: &str) -> bool {
+    matches!(
+        kind,
+        "GUILD_CREATE"
+            | "GUILD_UPDATE"
+            | "CHANNEL_CREATE"
+            | "CHANNEL_UPDATE"
+            | "CHANNEL_DELETE"
+            | "GUILD_ROLE_CREATE"
+            | "GUILD_ROLE_UPDATE"
+            | "GUILD_ROLE_DELETE"
+            | "GUILD_MEMBER_UPDATE"
+    )
 }
 
 #[async_trait]
@@ -119,6 +161,7 @@ impl RawEventHandler for Fanout {
                 self.hear(Heard::Guild(Box::new(created.guild.clone())));
                 self.tell(Event::GuildCreate(created));
             }
+            Event::Unknown(event) => self.unreadable(event),
             other => self.tell(other),
         }
     }

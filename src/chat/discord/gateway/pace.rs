@@ -16,7 +16,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::unconstrained;
 use tokio::time::Instant;
 
-use crate::chat::reconnect::{Backoff, FIRST};
+use crate::chat::reconnect::{Backoff, FIRST, MOST};
 
 /// When the next try is due. Pure.
 #[derive(Debug)]
@@ -29,12 +29,24 @@ pub(super) struct Pace {
     first: u32,
     /// Tries since the link was last up that led nowhere.
     fruitless: u32,
+    /// What had failed before this adapter began.
+    before: u32,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        let backoff = Backoff::new(FIRST, MOST);
+        Self { backoff, up_since: None, opens: None, first: 0, fruitless: 0, before: 0 }
+    }
 }
 
 impl Pace {
-    /// Nothing was tried yet; the longest wait is `longest` seconds.
-    pub(super) fn new(longest: u32) -> Self {
-        Self { backoff: Backoff::new(FIRST, longest), up_since: None, opens: None, first: 0, fruitless: 0 }
+    /// A new adapter goes on with it: it counts its own failures, only the waits go on where the last one was, and they grow
+    /// up to `longest` seconds.
+    pub(super) fn goes_on(&mut self, longest: u32) {
+        self.backoff.begin_with(FIRST, longest);
+        (self.up_since, self.first, self.fruitless) = (None, 0, 0);
+        self.before = self.backoff.attempts();
     }
 
     /// serenity begins anew with so many shards.
@@ -47,14 +59,18 @@ impl Pace {
         self.opens.is_none_or(|opens| opens <= now)
     }
 
+    /// When the next try is due; `None`: at once.
+    pub(super) fn opens(&self) -> Option<Instant> {
+        self.opens
+    }
+
     /// serenity tries. Answers whether that is because a link broke or never came about.
     pub(super) fn tried(&mut self, now: Instant, jitter: f64) -> bool {
         if self.first > 0 {
             self.first -= 1;
             return false;
         }
-        let wait = self.failed(now, jitter);
-        self.opens = Some(now + wait);
+        self.failed(now, jitter);
         true
     }
 
@@ -62,7 +78,12 @@ impl Pace {
     pub(super) fn failed(&mut self, now: Instant, jitter: f64) -> Duration {
         let up_for = self.up_since.take().map(|since| now.saturating_duration_since(since));
         self.fruitless = if up_for.is_some() { 0 } else { self.fruitless.saturating_add(1) };
-        self.backoff.failed(up_for, false, jitter, now)
+        let wait = self.backoff.failed(up_for, false, jitter, now);
+        if self.backoff.attempts() == 1 {
+            self.before = 0;
+        }
+        self.opens = Some(now + wait);
+        wait
     }
 
     /// All shards are connected.
@@ -81,9 +102,9 @@ impl Pace {
         self.fruitless
     }
 
-    /// Links in a row that ended before they had lasted, and tries that led nowhere.
+    /// Links in a row of this adapter that ended before they had lasted, and tries that led nowhere.
     pub(super) fn attempts(&self) -> u32 {
-        self.backoff.attempts()
+        self.backoff.attempts().saturating_sub(self.before)
     }
 }
 
@@ -143,11 +164,10 @@ impl Wake for Handover {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::reconnect::MOST;
 
     #[tokio::test(start_paused = true)]
     async fn tries_come_ever_slower_until_a_link_lasts() {
-        let (mut pace, start) = (Pace::new(MOST), Instant::now());
+        let (mut pace, start) = (Pace::default(), Instant::now());
         pace.begin(1);
         assert!(pace.is_open(start));
         assert!(!pace.tried(start, 1.0), "the first try is no failure");
@@ -173,7 +193,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn links_that_come_up_and_break_are_slowed_down_without_being_fruitless() {
-        let (mut pace, mut now) = (Pace::new(MOST), Instant::now());
+        let (mut pace, mut now) = (Pace::default(), Instant::now());
         pace.begin(1);
         pace.tried(now, 0.5);
         for _ in 0..5 {
@@ -186,7 +206,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_try_that_is_held_back_is_not_brought_forward() {
-        let (mut pace, now) = (Pace::new(MOST), Instant::now());
+        let (mut pace, now) = (Pace::default(), Instant::now());
         pace.hold(now + Duration::from_secs(5));
         pace.hold(now + Duration::from_secs(1));
         assert!(!pace.is_open(now + Duration::from_secs(4)));
@@ -195,7 +215,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn every_shard_has_its_first_try() {
-        let (mut pace, now) = (Pace::new(MOST), Instant::now());
+        let (mut pace, now) = (Pace::default(), Instant::now());
         pace.begin(3);
         assert_eq!([pace.tried(now, 0.5), pace.tried(now, 0.5), pace.tried(now, 0.5)], [false; 3]);
         assert!(pace.is_open(now));

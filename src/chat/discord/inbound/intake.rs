@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Done messages of a channel that are remembered, so that one that comes late is told from one that comes twice.
 const RECENT_MAX: usize = 256;
+/// Messages of a channel that are remembered while those before them may not be read; with more of them those are given up.
+const BEYOND_MAX: usize = 1024;
 
 /// A message's place in time: Discord's ids grow.
 pub(super) type Id = u64;
@@ -48,6 +50,8 @@ struct Channel<M> {
     recent: BTreeSet<Id>,
     /// Up to here all has been heard; `None`: everything has, as far as anybody knows.
     fetched: Option<Id>,
+    /// What comes after that may not be read for now. What is heard does not wait for it, and the watermark does.
+    unreadable: bool,
     busy: bool,
 }
 
@@ -60,6 +64,7 @@ impl<M> Channel<M> {
             open: BTreeMap::new(),
             recent: BTreeSet::new(),
             fetched: None,
+            unreadable: false,
             busy: false,
         }
     }
@@ -72,7 +77,7 @@ impl<M> Channel<M> {
 
     /// The oldest that waits, if nothing before it is missing and nothing else of the channel is under way.
     fn next(&self) -> Option<Id> {
-        let within = |id: &Id| self.fetched.is_none_or(|fetched| *id <= fetched);
+        let within = |id: &Id| self.unreadable || self.fetched.is_none_or(|fetched| *id <= fetched);
         let waiting = self.open.iter().find(|(_, open)| matches!(open, Open::Waiting(_)));
         waiting.map(|(id, _)| *id).filter(|id| !self.busy && within(id))
     }
@@ -80,6 +85,9 @@ impl<M> Channel<M> {
     /// Moves the watermark over what is done. Answers whether it moved.
     fn advance(&mut self) -> bool {
         let before = self.seen;
+        if self.unreadable && self.open.len() > BEYOND_MAX {
+            (self.fetched, self.unreadable) = (None, false);
+        }
         while let Some(first) = self.open.first_entry() {
             let heard = self.fetched.is_none_or(|fetched| *first.key() <= fetched);
             if !heard || !matches!(first.get(), Open::Done) {
@@ -158,6 +166,7 @@ impl<M> Intake<M> {
     /// fetch; `None`: it is not followed, or `newest`, the last message of the channel, was heard already.
     pub(super) fn missed(&mut self, channel: Id, newest: Option<Id>) -> Option<Id> {
         let channel = self.channels.get_mut(&channel)?;
+        channel.unreadable = false;
         let heard = channel.open.last_key_value().map_or(channel.seen, |(id, _)| channel.seen.max(*id));
         // Only what is done counts as heard without a gap: a live message may have come in after one that was missed.
         if channel.open.is_empty() && newest.is_some_and(|newest| newest <= heard) {
@@ -188,9 +197,18 @@ impl<M> Intake<M> {
     /// Nothing more can be fetched: the channel is gone, or closed to us.
     pub(super) fn unfetchable(&mut self, channel: Id) {
         if let Some(state) = self.channels.get_mut(&channel) {
-            state.fetched = None;
+            (state.fetched, state.unreadable) = (None, false);
         }
         self.settle(channel);
+    }
+
+    /// What is said in a channel from here on may not be read, until it is fetched ([`Intake::missed`]). What is heard all
+    /// the same is worked on.
+    pub(super) fn unreadable(&mut self, channel: Id) {
+        if let Some(state) = self.channels.get_mut(&channel) {
+            state.fetched.get_or_insert(state.seen.max(state.floor));
+            state.unreadable = true;
+        }
     }
 
     /// The next message to work on, with its channel, if there is one.

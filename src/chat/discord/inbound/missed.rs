@@ -1,7 +1,7 @@
 //! What nobody heard: messages that were written while the link was cut off or herder was not there, and what was changed
 //! meanwhile about those whose work still waits.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use serenity::all::{ChannelId, Message, MessageId};
@@ -34,13 +34,41 @@ impl Reader {
         self.follow_new();
         self.look_at_waiting();
         for channel in self.intake.channels() {
-            if let Some(again) = self.fetched.get_mut(&channel) {
-                *again = true;
-            } else if let Some(after) = self.intake.missed(channel, newest.get(&channel).copied()) {
-                self.fetched.insert(channel, false);
-                self.to_fetch.push_back((channel, after));
+            self.fetch_channel(channel, newest.get(&channel).copied());
+        }
+    }
+
+    /// Fetches what may have been missed in one channel.
+    pub(super) fn fetch_channel(&mut self, channel: Id, newest: Option<Id>) {
+        if let Some(again) = self.fetched.get_mut(&channel) {
+            *again = true;
+        } else if let Some(after) = self.intake.missed(channel, newest) {
+            self.fetched.insert(channel, false);
+            self.to_fetch.push_back((channel, after));
+        }
+    }
+
+    /// Where herder may read is another now. What is said where it may not is not heard; it is fetched when it may again.
+    pub(super) fn may_read(&mut self, now: BTreeMap<ChannelId, bool>) {
+        let before = std::mem::replace(&mut self.readable, now);
+        let followed = self.intake.channels().into_iter();
+        // Threads and talk in private are not among the channels of the server.
+        let changed = followed.filter_map(|channel| {
+            let id = ChannelId::new(channel.max(1));
+            let (was, is) = (before.get(&id).copied().unwrap_or(true), *self.readable.get(&id)?);
+            (was != is).then_some((channel, is))
+        });
+        for (channel, is_readable) in Vec::from_iter(changed) {
+            if is_readable {
+                self.fetch_channel(channel, None);
+            } else {
+                self.intake.unreadable(channel);
             }
         }
+    }
+
+    fn is_unreadable(&self, channel: Id) -> bool {
+        self.readable.get(&ChannelId::new(channel.max(1))) == Some(&false)
     }
 
     pub(super) fn fetch(&mut self, channel: Id, after: Id, wait: Duration) {
@@ -55,11 +83,16 @@ impl Reader {
 
     pub(super) fn fetched_page(&mut self, channel: Id, after: Id, page: Result<Page, RestError>) {
         match page {
+            // Where the history may not be read Discord says that there is none.
+            Ok(page) if page.newest.is_none() && self.is_unreadable(channel) => {
+                self.intake.unreadable(channel);
+            }
             Ok(page) => {
                 let upto = page.newest.map_or(after, MessageId::get).max(after);
                 let direct = self.memory.direct(channel);
                 let said = page.messages.into_iter().filter_map(|message| {
                     let id = message.id.get();
+                    self.edits.is_news(id, message.edited_timestamp);
                     Some((id, self.ears.message(message, Some(direct))?))
                 });
                 let said: Vec<(Id, Said)> = said.collect();
@@ -68,7 +101,11 @@ impl Reader {
                     return self.to_fetch.push_back((channel, upto));
                 }
             }
-            Err(error) if matches!(error.status(), Some(403 | 404)) => {
+            Err(error) if error.status() == Some(403) => {
+                debug!(channel, %error, "what was missed in a channel may not be fetched now");
+                self.intake.unreadable(channel);
+            }
+            Err(error) if error.status() == Some(404) => {
                 debug!(channel, %error, "what was missed in a channel cannot be fetched");
                 self.intake.unfetchable(channel);
             }
@@ -110,6 +147,9 @@ impl Reader {
         match now {
             Ok(None) => self.revise(channel, id, Revision::Deleted),
             Ok(Some(message)) if message.edited_timestamp.is_some() => {
+                if !self.edits.is_news(id, message.edited_timestamp) {
+                    return;
+                }
                 let direct = self.memory.direct(channel);
                 if let Some(said) = self.ears.message(*message, Some(direct)) {
                     self.revise(channel, id, Revision::Edited(Box::new(said)));

@@ -5,7 +5,8 @@ use tracing::debug;
 use super::intake::Id;
 use super::roles::Roles;
 use super::said::{Names, Said, Words, line, place};
-use super::work::{self, say};
+use super::work::{self, say, say_left_out};
+use crate::access;
 use crate::chat::discord::Bot;
 use crate::core::id::{AgentName, WorkId};
 
@@ -40,9 +41,11 @@ pub(super) async fn carry_out(
 ) {
     match revision {
         Revision::Edited(said) => {
-            let Some((inbound, _)) = work::line(bot, names, roles, &said).await else { return };
-            if let Some(lines) = bot.ports.dispatcher.reword(inbound.clone(), agent, work).await {
-                say(bot, &inbound, lines);
+            let Some((inbound, left_out)) = work::line(bot, names, roles, &said).await else { return };
+            match bot.ports.dispatcher.reword(inbound.clone(), agent, work).await {
+                Ok(true) => say_left_out(bot, &inbound, &left_out),
+                Err(lines) if !lines.is_empty() => say(bot, &inbound, lines),
+                Ok(false) | Err(_) => {}
             }
         }
         Revision::Deleted => {
@@ -62,7 +65,7 @@ pub(super) async fn carry_out(
 fn author_of(bot: &Bot, channel: Id, id: Id, agent: &AgentName, work: WorkId) -> Option<Said> {
     let view = bot.ports.fleet.view(agent)?;
     let by = &view.agent.queue.iter().find(|waiting| waiting.id == work)?.by;
-    let author = by.identity.as_deref()?.strip_prefix("discord:")?.parse().ok()?;
+    let author = access::discord_user(by.identity.as_deref()?)?.parse().ok()?;
     Some(Said {
         id,
         channel,

@@ -1,6 +1,7 @@
 //! One message, from its line to its answer.
 
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tracing::{debug, error, warn};
@@ -16,6 +17,9 @@ use crate::clock;
 use crate::core::id::PostId;
 use crate::journal::Heard;
 use crate::outbox::{Body, Lane, Post, Target};
+
+/// How long an attached file is tried for. What is said after it in its channel waits meanwhile.
+const FILE_WITHIN: Duration = Duration::from_secs(30);
 
 /// Stands for a message without words.
 const FILE: &str = "📎";
@@ -47,8 +51,8 @@ pub(super) async fn carry_out(
         return Ok(Some(answered(bot, &inbound, &id, lines).await));
     }
     let Some(heard) = decided(bot, &id).await else { return Ok(None) };
-    if heard.work.is_some() && !left_out.is_empty() {
-        say(bot, &inbound, vec![left_out_line(bot, &left_out)]);
+    if heard.work.is_some() {
+        say_left_out(bot, &inbound, &left_out);
     }
     Ok(Some(heard))
 }
@@ -84,6 +88,13 @@ fn overheard(bot: &Bot, said: &Said, inbound: &Inbound) {
     let work = format!("#{}", bot.ports.settings.work_channel);
     let channel = if purpose == Some(Purpose::Work) { &work } else { place };
     bot.ports.rooms.said(&network(), channel, &inbound.author.nick, &inbound.text, inbound.at);
+}
+
+/// Says which files do not reach the agent whole, if any.
+pub(super) fn say_left_out(bot: &Bot, inbound: &Inbound, left_out: &[String]) {
+    if !left_out.is_empty() {
+        say(bot, inbound, vec![left_out_line(bot, left_out)]);
+    }
 }
 
 fn left_out_line(bot: &Bot, left_out: &[String]) -> String {
@@ -125,7 +136,7 @@ pub(super) async fn line(
     let mut attached = Attached::beside(&inbound.spelled_out(&inbound.text));
     for file in &said.files {
         let Some(room) = attached.room(file) else { continue };
-        match bot.rest.attachment(&file.url, room).await {
+        match bot.rest.within(FILE_WITHIN).attachment(&file.url, room).await {
             Ok(bytes) => attached.add(file, &bytes),
             Err(error) => {
                 debug!(name = file.name, %error, "an attached file could not be read");

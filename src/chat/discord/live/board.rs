@@ -106,34 +106,35 @@ impl Board {
         Self { entries: known.into_iter().map(entry).collect(), under_way: BTreeSet::new() }
     }
 
-    /// What is to be done now; each step is followed by [`Board::stepped`].
+    /// What is to be done now; each step is followed by [`Board::stepped`]. There may be more to do than can be: what is over
+    /// is closed first, and then whoever has waited longest is shown, so that nobody is left out.
     pub(super) fn look(&mut self, agents: &[Seen], now: Timestamp) -> Vec<(AgentName, Step)> {
         let mut steps = Vec::new();
         for seen in agents {
             if self.under_way.contains(&seen.agent) {
                 continue;
             }
-            if let Some(step) = self.step(seen, now).filter(|_| self.under_way.len() < UNDER_WAY) {
-                self.under_way.insert(seen.agent.clone());
+            if let Some(step) = self.step(seen, now) {
                 steps.push((seen.agent.clone(), step));
             }
         }
         steps.extend(self.of_removed(agents, now));
+        steps.sort_by_key(|(agent, step)| {
+            (!matches!(step, Step::Close(_)), self.entries.get(agent).map(|entry| entry.due))
+        });
+        steps.truncate(UNDER_WAY.saturating_sub(self.under_way.len()));
+        self.under_way.extend(steps.iter().map(|(agent, _)| agent.clone()));
         steps
     }
 
     /// Agents that are not there any more: their messages are closed too.
-    fn of_removed(&mut self, agents: &[Seen], now: Timestamp) -> Vec<(AgentName, Step)> {
+    fn of_removed(&self, agents: &[Seen], now: Timestamp) -> Vec<(AgentName, Step)> {
         let known: BTreeSet<&AgentName> = agents.iter().map(|seen| &seen.agent).collect();
         let removed = self.entries.iter().filter(|(agent, _)| !known.contains(agent));
-        let free = UNDER_WAY.saturating_sub(self.under_way.len());
-        let steps: Vec<(AgentName, Step)> = removed
+        removed
             .filter(|(agent, entry)| !self.under_way.contains(*agent) && entry.due <= now)
             .filter_map(|(agent, entry)| Some((agent.clone(), Step::Close(entry.message?))))
-            .take(free)
-            .collect();
-        self.under_way.extend(steps.iter().map(|(agent, _)| agent.clone()));
-        steps
+            .collect()
     }
 
     fn step(&mut self, seen: &Seen, now: Timestamp) -> Option<Step> {
@@ -317,5 +318,38 @@ mod tests {
         assert_eq!(steps.len(), UNDER_WAY);
         board.stepped(&steps[0].0, Stepped::Failed, at(3));
         assert_eq!(board.look(&many, at(3)).len(), 1);
+    }
+
+    #[test]
+    fn of_more_sessions_than_can_be_shown_at_once_each_has_its_turn_and_the_ends_come_first() {
+        let mut board = Board::default();
+        let mut many: Vec<Seen> = (0..100)
+            .map(|number| Seen {
+                agent: AgentName::new(&format!("spark{number:02}")).expect("a good name"),
+                session: Some(SessionId(1)),
+                channel: Some(ChannelId::new(7)),
+            })
+            .collect();
+        board.look(&many, at(0));
+        // As many at once as there is room for, each done within a second: fewer than are due every five.
+        let mut shown: BTreeMap<AgentName, usize> = BTreeMap::new();
+        for second in 2..40 {
+            for (agent, step) in board.look(&many, at(second)) {
+                *shown.entry(agent.clone()).or_default() += 1;
+                let stepped = match step {
+                    Step::Post { .. } => Stepped::Posted(message(1, 0)),
+                    Step::Change(_) => Stepped::Changed,
+                    Step::Close(_) => Stepped::Closed,
+                };
+                board.stepped(&agent, stepped, at(second));
+            }
+        }
+        assert_eq!(shown.len(), many.len());
+        let (least, most) = (shown.values().min(), shown.values().max());
+        assert!(most <= least.map(|least| least + 1).as_ref(), "{shown:?}");
+        many[99].session = None;
+        let steps = board.look(&many, at(40));
+        assert_eq!((steps.len(), &steps[0].0), (UNDER_WAY, &many[99].agent));
+        assert!(matches!(steps[0].1, Step::Close(_)));
     }
 }

@@ -10,11 +10,12 @@ use serenity::all::{
     ApplicationId, BotGateway, ChannelId, CurrentApplicationInfo, CurrentUser, GuildChannel, GuildId,
     InteractionId, Member, Message, MessageId, PartialGuild, UserId,
 };
+use tokio::time::Instant;
 use tracing::warn;
 
 use super::retry::{Failure, Retry};
 use super::route::{Route, segment};
-use super::{Body, Rest, RestError, Tried, code, failed};
+use super::{Body, Rest, RestError, Tried, code, failed, jitter};
 
 /// Messages in a page: as many as Discord gives at once.
 const PAGE: usize = 100;
@@ -22,6 +23,9 @@ const PAGE: usize = 100;
 const ACKNOWLEDGE: Duration = Duration::from_millis(2800);
 /// Names of files that are sent: Discord keeps letters, digits and `._-`.
 const FILE_NAME_MAX: usize = 80;
+
+/// The flag of a message that only whoever asked sees.
+pub(in super::super) const EPHEMERAL: u64 = 1 << 6;
 
 const MESSAGES: &str = "/channels/{channel.id}/messages";
 const MESSAGE: &str = "/channels/{channel.id}/messages/{message.id}";
@@ -293,7 +297,8 @@ impl Rest {
         gone_is_done(self.done(route, Body::Nothing).await)
     }
 
-    /// One more message after the answer to an interaction. After [`RestError::maybe_done`] it may be there.
+    /// One more message after the answer to an interaction. One that a single person sees is repeated: better twice than not
+    /// at all. Another one may be there after [`RestError::maybe_done`].
     pub(in super::super) async fn follow_up(
         &self,
         application: ApplicationId,
@@ -304,6 +309,8 @@ impl Rest {
         let path = format!("/webhooks/{application}/{}", segment(token));
         let route = Route::post(WEBHOOK, path, token).by_interaction();
         let body = new_message(&route, message, files)?;
+        let private = body["flags"].as_u64().unwrap_or_default() & EPHEMERAL != 0;
+        let route = route.repeatable(private);
         let sent: WithId<MessageId> = self.json(route, with_files(&body, files)).await?;
         Ok(sent.id)
     }
@@ -320,32 +327,58 @@ impl Rest {
                 reason: "it is not at Discord".to_owned(),
             });
         }
-        let lost = |reason: String| RestError::Unanswered { request: request(), reason, maybe_done: false };
-        let fetch = async {
-            let mut response = self.shared.client.get(url).send().await.map_err(|error| reason(&error))?;
-            if !response.status().is_success() {
-                return Err(format!("the answer has status {}", response.status()));
-            }
-            let mut bytes = Vec::new();
-            while let Some(chunk) = response.chunk().await.map_err(|error| reason(&error))? {
-                bytes.extend_from_slice(&chunk);
-                if bytes.len() > most {
-                    return Err(format!("it is longer than {most} bytes"));
+        let (deadline, mut retry) = (Instant::now() + self.patience, Retry::default());
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now()).min(super::TRY);
+            let fetched = tokio::time::timeout(left, self.fetch(url, most)).await;
+            let unfetched = match fetched {
+                Ok(Ok(bytes)) => return Ok(bytes),
+                Ok(Err(unfetched)) => unfetched,
+                Err(_) => Unfetched { failure: Some(Failure::Lost), reason: "it took too long".to_owned() },
+            };
+            // To look is always the same, however often.
+            let wait = unfetched.failure.and_then(|failure| retry.failed(failure, true, jitter()));
+            match wait.filter(|wait| Instant::now() + *wait < deadline) {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => {
+                    let reason = unfetched.reason;
+                    return Err(RestError::Unanswered { request: request(), reason, maybe_done: false });
                 }
             }
-            Ok(bytes)
-        };
-        let fetched = tokio::time::timeout(self.patience.min(super::TRY), fetch).await;
-        fetched.map_err(|_| lost("it took too long".to_owned()))?.map_err(lost)
+        }
+    }
+
+    async fn fetch(&self, url: &str, most: usize) -> Result<Vec<u8>, Unfetched> {
+        let mut response = self.shared.client.get(url).send().await.map_err(|error| Unfetched::of(&error))?;
+        let status = response.status();
+        if !status.is_success() {
+            let failure = status.is_server_error().then_some(Failure::Server(status.as_u16()));
+            return Err(Unfetched { failure, reason: format!("the answer has status {status}") });
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| Unfetched::of(&error))? {
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() > most {
+                return Err(Unfetched { failure: None, reason: format!("it is longer than {most} bytes") });
+            }
+        }
+        Ok(bytes)
     }
 }
 
-fn reason(error: &reqwest::Error) -> String {
-    match failed(error) {
-        Tried::Failed(Failure::Limited | Failure::Server(_) | Failure::Unreached | Failure::Lost, reason) => {
-            reason
+/// Why a file is not there.
+struct Unfetched {
+    /// What may be over with the next try; `None`: nothing.
+    failure: Option<Failure>,
+    reason: String,
+}
+
+impl Unfetched {
+    fn of(error: &reqwest::Error) -> Self {
+        match failed(error) {
+            Tried::Failed(failure, reason) => Self { failure: Some(failure), reason },
+            Tried::Done(_) | Tried::Refused { .. } => Self { failure: None, reason: String::new() },
         }
-        Tried::Done(_) | Tried::Refused { .. } => String::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What people have to mend: permissions that are missing, and room.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serenity::all::{ChannelId, Permissions};
 
@@ -53,6 +53,14 @@ impl Plan {
             troubles.extend(lacking.map(|needed| Trouble::Permission { needed, channel: Some(*id) }));
         }
         troubles
+    }
+
+    /// All channels of the server, and whether what was said there can be read; `None`: that is not known.
+    pub(in super::super) fn readable(&self) -> Option<BTreeMap<ChannelId, bool>> {
+        let (standing, there) = (self.standing.as_ref()?, self.there.as_ref()?);
+        let needed = Permissions::VIEW_CHANNEL | Permissions::READ_MESSAGE_HISTORY;
+        let reads = |channel: &There| standing.within(&channel.overwrites).contains(needed);
+        Some(there.iter().map(|(id, channel)| (*id, reads(channel))).collect())
     }
 
     /// Whether herder can post in a channel of its own.

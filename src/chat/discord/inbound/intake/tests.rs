@@ -99,6 +99,30 @@ fn a_channel_that_cannot_be_read_does_not_hold_up_what_is_heard() {
 }
 
 #[test]
+fn what_was_said_where_nobody_could_read_is_worked_on_when_it_can_be_read() {
+    let mut intake = Intake::default();
+    intake.follow(CHANNEL, 10, 0);
+    intake.unreadable(CHANNEL);
+    intake.heard(CHANNEL, 13, 13);
+    intake.passed(CHANNEL, 14);
+    assert_eq!(work_all(&mut intake), [13], "what is heard does not wait");
+    assert_eq!(intake.seen(CHANNEL), Some(10), "and is not all there is");
+    assert_eq!(intake.missed(CHANNEL, None), Some(10));
+    intake.page(CHANNEL, vec![(11, 11), (12, 12), (13, 13)], 14, false);
+    assert_eq!(work_all(&mut intake), [11, 12]);
+    assert_eq!(intake.seen(CHANNEL), Some(14));
+
+    // What is not read for long is given up, so that what is remembered has an end.
+    intake.unreadable(CHANNEL);
+    let last = 20 + BEYOND_MAX as Id;
+    for id in 20..=last {
+        intake.heard(CHANNEL, id, id);
+    }
+    assert_eq!(work_all(&mut intake).len(), BEYOND_MAX + 1);
+    assert_eq!(intake.seen(CHANNEL), Some(last));
+}
+
+#[test]
 fn what_waits_can_be_changed_and_taken_back() {
     let mut intake = Intake::default();
     intake.follow(CHANNEL, 10, 0);
