@@ -149,6 +149,34 @@ async fn a_lookup_without_an_answer_makes_nobody_of_who_asked() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_question_that_is_never_answered_costs_one_line_and_not_the_network() {
+    // What the server says instead of an answer with an end: nothing, that it is too busy, half of one.
+    let half = ":s 354 herder 1 a h alice H alice";
+    let table: [(&[&str], Option<&str>); 3] =
+        [(&[], None), (&[":s 263 herder WHO :Try again"], Some("alice")), (&[half], Some("alice"))];
+    for (instead, account) in table {
+        let (mut rig, mut server) = up("", "CASEMAPPING=ascii WHOX").await;
+        server.send(":alice!a@h PRIVMSG #spark :pause").await;
+        server.until("WHO alice").await;
+        for line in instead {
+            server.send(line).await;
+        }
+        let fence = server.until("PING :f").await;
+        server.answer(&fence).await;
+        if instead.first().is_some_and(|line| line.contains(" 263 ")) {
+            server.until("WHO alice").await;
+            server.send(":s 354 herder 2 a h alice H alice").await;
+            server.send(":s 315 herder alice :End").await;
+        }
+        assert_eq!(summary(&rig.hear().await), ("pause", account), "{instead:?}");
+        server.send(":bob!b@h PRIVMSG #spark :resume").await;
+        server.until("WHO bob").await;
+        server.send(":s 315 herder bob :End").await;
+        assert_eq!(summary(&rig.hear().await), ("resume", None), "{instead:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn until_a_channel_is_live_nothing_in_it_is_heard() {
     let (connector, mut listener) = listen();
     let mut rig = Rig::start(settings(network(0)), connector, &["spark"]);
