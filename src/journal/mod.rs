@@ -39,6 +39,7 @@ mod handle;
 mod import;
 mod layout;
 mod lines;
+mod look_back;
 mod query;
 mod replay;
 mod retention;

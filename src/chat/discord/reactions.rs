@@ -208,11 +208,7 @@ async fn mark(bot: &Bot, followed: &Followed) -> Mark {
     let view = bot.ports.fleet.view(&followed.agent);
     match view.and_then(|view| in_view(&view, followed.work)) {
         Some(mark) => mark,
-        None => {
-            let (journal, agent, work) = (bot.ports.journal.clone(), followed.agent.clone(), followed.work);
-            let looked = tokio::task::spawn_blocking(move || in_history(&journal, agent, work)).await;
-            looked.unwrap_or(Mark::Dropped)
-        }
+        None => in_history(&bot.ports.journal, followed.agent.clone(), followed.work).await,
     }
 }
 
@@ -224,8 +220,8 @@ fn in_view(view: &View, work: WorkId) -> Option<Mark> {
     view.agent.queue.iter().any(|queued| queued.id == work).then_some(Mark::Queued)
 }
 
-fn in_history(journal: &Journal, agent: AgentName, work: WorkId) -> Mark {
-    match journal.history(&Stream::Agent(agent), HISTORY, None) {
+async fn in_history(journal: &Journal, agent: AgentName, work: WorkId) -> Mark {
+    match journal.latest(Stream::Agent(agent), HISTORY).await {
         Ok(entries) => fate(&entries, work),
         Err(reason) => {
             warn!(%reason, %work, "what became of work cannot be read");

@@ -14,6 +14,8 @@ use herder::journal::{
     Stream, export, import,
 };
 
+use crate::slow_archive::SlowArchive;
+
 use super::{added, audit, batch, cleared, of, post, queued, revs, settings, write};
 
 const DAY: i64 = 24 * 3600 * 1000;
@@ -108,6 +110,60 @@ async fn what_moves_to_archives_is_still_in_every_answer() {
         pages.splice(0..0, revs(&page));
     }
     assert_eq!(pages, (1..=130).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn looking_back_gives_the_same_as_the_history_and_stops_when_it_is_told_to() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (journal, _) = Journal::open(&keeping(dir.path(), 40)).expect("opens");
+    for _ in 0..3 {
+        filled(&journal, 60).await;
+        journal.maintain(at_day(101)).await.expect("maintains");
+    }
+    assert_eq!(archives(dir.path()), 3);
+    for stream in [Stream::Audit, Stream::Fleet, of("spark"), of("nobody")] {
+        let all = journal.history(&stream, usize::MAX, None).expect("reads");
+        assert_eq!(journal.latest(stream.clone(), usize::MAX).await.expect("reads"), all, "{stream}");
+        for limit in [1, 30, 100] {
+            let last = all[all.len().saturating_sub(limit)..].to_vec();
+            assert_eq!(journal.latest(stream.clone(), limit).await.expect("reads"), last, "{stream} {limit}");
+        }
+    }
+}
+
+#[test]
+fn archives_that_take_long_leave_threads_for_everything_else() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let threads = 4;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .max_blocking_threads(threads)
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let (journal, _) = Journal::open(&keeping(dir.path(), 40)).expect("opens");
+        filled(&journal, 60).await;
+        journal.maintain(at_day(101)).await.expect("maintains");
+        let mut slow = SlowArchive::in_place(&dir.path().join("archive"));
+        let looks: Vec<_> = (0..threads * 2)
+            .map(|_| {
+                let journal = journal.clone();
+                tokio::spawn(async move { journal.latest(Stream::Audit, usize::MAX).await })
+            })
+            .collect();
+        slow.is_read().await;
+        let others = async {
+            for _ in 0..threads * 2 {
+                tokio::task::spawn_blocking(|| ()).await.expect("runs");
+            }
+            journal.latest(Stream::Audit, 3).await.expect("reads").len()
+        };
+        let others = tokio::time::timeout(Duration::from_secs(20), others).await;
+        let waiting = looks.iter().filter(|look| !look.is_finished()).count();
+        slow.release(|| looks.iter().all(tokio::task::JoinHandle::is_finished)).await;
+        assert_eq!((others.ok(), waiting), (Some(3), threads * 2));
+    });
 }
 
 #[tokio::test]
