@@ -129,6 +129,7 @@ own-no-result = the process left without a result
 own-workspace-missing = the workspace { $path } is not there: create it or change it
 own-workspace-no-folder = the workspace { $path } is no folder: move what is there or change it
 own-workspace-locked = the workspace { $path } cannot be written to: see to its owner, its rights and the disk
+own-workspace-silent = the workspace { $path } does not answer: see to its disk or network mount
 own-no-command = it has no command to run: set `command`
 own-empty-command = the command's first word is empty: name a program
 own-program-missing = there is no program { $path }
