@@ -306,6 +306,48 @@ async fn import_wants_a_folder_without_a_journal() {
 }
 
 #[tokio::test]
+async fn upkeep_that_would_fill_the_disk_is_left_out_until_there_is_room() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut settings = keeping(dir.path(), 40);
+    settings.history.daily_export = true;
+    let exports = || -> Vec<String> {
+        let entries = fs::read_dir(dir.path().join("exports")).expect("reads");
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.expect("reads").file_name().into_string().expect("text")).collect();
+        names.sort();
+        names
+    };
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    filled(&journal, 10).await;
+    journal.maintain(at_day(1)).await.expect("maintains");
+    assert_eq!(exports(), ["1970-01-02.jsonl.gz"]);
+    filled(&journal, 90).await;
+    journal.close().await;
+    drop(journal);
+
+    let keep_free = settings.history.warn_free;
+    settings.history.warn_free = u64::MAX / 2;
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    for day in 2..20 {
+        let done = journal.maintain(at_day(day)).await.expect("maintains");
+        assert_eq!((done.archived, done.exported), (0, None));
+        let short = done.no_room.expect("there is no room");
+        assert!(short.needed > settings.history.warn_free && short.free < short.needed, "{short:?}");
+    }
+    assert_eq!((exports(), archives(dir.path())), (vec!["1970-01-02.jsonl.gz".to_owned()], 0));
+    journal.close().await;
+    drop(journal);
+
+    // A herder that was killed while it wrote one.
+    fs::write(dir.path().join("exports/.1970-01-03.jsonl.gz.tmp"), "half").expect("writes");
+    settings.history.warn_free = keep_free;
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    let done = journal.maintain(at_day(20)).await.expect("maintains");
+    assert!(done.archived > 0 && done.exported.is_some() && done.no_room.is_none(), "{done:?}");
+    assert_eq!(exports(), ["1970-01-02.jsonl.gz", "1970-01-21.jsonl.gz"]);
+}
+
+#[tokio::test]
 async fn a_daily_export_is_written_once_a_day_and_seven_are_kept() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut settings = settings(dir.path());
