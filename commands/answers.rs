@@ -1,5 +1,7 @@
 //! Answers to lines that cannot be carried out, and reading back what was recorded.
 
+use std::ops::ControlFlow;
+
 use super::grammar::Misfit;
 use super::parse::Problem;
 use super::say::Voice;
@@ -92,72 +94,88 @@ fn usage(voice: Voice<'_>, command: &Command, why: &Misfit, or_work: Option<&Age
     vec![line]
 }
 
-/// Entries read at a time.
-const PAGE: usize = 200;
-
 /// Entries looked at before giving up: a filter that fits nothing must not read archives for minutes.
 const SCAN_MAX: usize = 20_000;
 
-/// The last `wanted` entries that fit, oldest first. `read` gives a page of at most so many before a revision, oldest
-/// first.
-pub(super) fn last<E>(
+/// The last entries that fit, gathered from the newest back.
+pub(super) struct Last<F> {
     wanted: usize,
-    fits: impl Fn(&Recorded) -> bool,
-    read: impl Fn(usize, Option<u64>) -> Result<Vec<Recorded>, E>,
-) -> Result<Vec<Recorded>, E> {
-    let mut found = Vec::new();
-    let mut before = None;
-    let mut seen = 0;
-    while found.len() < wanted && seen < SCAN_MAX {
-        let page = read(PAGE, before)?;
-        let Some(first) = page.first() else { break };
-        before = Some(first.rev);
-        seen += page.len();
-        let room = wanted - found.len();
-        found.extend(page.into_iter().rev().filter(|recorded| fits(recorded)).take(room));
+    fits: F,
+    seen: usize,
+    found: Vec<Recorded>,
+}
+
+impl<F: Fn(&Recorded) -> bool> Last<F> {
+    /// At most `wanted` of those that `fits`.
+    pub(super) fn new(wanted: usize, fits: F) -> Self {
+        Self { wanted, fits, seen: 0, found: Vec::new() }
     }
-    found.reverse();
-    Ok(found)
+
+    /// The next older entry; whether more are wanted.
+    pub(super) fn take(&mut self, recorded: Recorded) -> ControlFlow<()> {
+        self.seen += 1;
+        if self.found.len() < self.wanted && (self.fits)(&recorded) {
+            self.found.push(recorded);
+        }
+        if self.found.len() < self.wanted && self.seen < SCAN_MAX {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+
+    /// What was found, oldest first.
+    pub(super) fn found(mut self) -> Vec<Recorded> {
+        self.found.reverse();
+        self.found
+    }
 }
 
 /// The most text of one session that is read: more than anybody reads in a chat, and little enough to hold in memory.
 const SESSION_MAX: usize = 4 * 1024 * 1024;
 
-/// The turns and the end of a session, oldest first; the last ones if they are too long together. `read` as in [`last`].
-pub(super) fn session<E>(
+/// The turns and the end of a session, gathered from the newest back; the last ones if they are too long together.
+pub(super) struct WholeSession {
     session: SessionId,
-    read: impl Fn(usize, Option<u64>) -> Result<Vec<Recorded>, E>,
-) -> Result<Vec<Recorded>, E> {
-    let mut found = Vec::new();
-    let (mut before, mut seen, mut size) = (None, 0, 0);
-    while seen < SCAN_MAX {
-        let page = read(PAGE, before)?;
-        let Some(first) = page.first() else { break };
-        before = Some(first.rev);
-        seen += page.len();
-        for recorded in page.into_iter().rev() {
-            match &recorded.entry {
-                Entry::Agent(Event::SessionStarted { session: begun, .. }) if begun.0 <= session.0 => {
-                    seen = SCAN_MAX;
-                    break;
-                }
-                Entry::Agent(Event::TurnEnded { session: of, text, .. }) if *of == session => {
-                    size += text.len();
-                }
-                Entry::Agent(Event::SessionEnded { session: of, outcome, .. }) if *of == session => {
-                    size += outcome.text.as_ref().map_or(0, String::len);
-                }
-                Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => continue,
-            }
-            if size > SESSION_MAX && !found.is_empty() {
-                seen = SCAN_MAX;
-                break;
-            }
-            found.push(recorded);
-        }
+    seen: usize,
+    size: usize,
+    found: Vec<Recorded>,
+}
+
+impl WholeSession {
+    pub(super) fn of(session: SessionId) -> Self {
+        Self { session, seen: 0, size: 0, found: Vec::new() }
     }
-    found.reverse();
-    Ok(found)
+
+    /// The next older entry; whether more are wanted.
+    pub(super) fn take(&mut self, recorded: Recorded) -> ControlFlow<()> {
+        self.seen += 1;
+        match &recorded.entry {
+            Entry::Agent(Event::SessionStarted { session: begun, .. }) if begun.0 <= self.session.0 => {
+                return ControlFlow::Break(());
+            }
+            Entry::Agent(Event::TurnEnded { session, text, .. }) if *session == self.session => {
+                self.size += text.len();
+            }
+            Entry::Agent(Event::SessionEnded { session, outcome, .. }) if *session == self.session => {
+                self.size += outcome.text.as_ref().map_or(0, String::len);
+            }
+            Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => {
+                return if self.seen < SCAN_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+            }
+        }
+        if self.size > SESSION_MAX && !self.found.is_empty() {
+            return ControlFlow::Break(());
+        }
+        self.found.push(recorded);
+        if self.seen < SCAN_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// What was found, oldest first.
+    pub(super) fn found(mut self) -> Vec<Recorded> {
+        self.found.reverse();
+        self.found
+    }
 }
 
 #[cfg(test)]
@@ -169,58 +187,62 @@ mod tests {
     use crate::core::work::{Actor, Work, WorkKind};
     use crate::journal::Stream;
 
-    /// A stream of `count` entries, read in pages as the journal gives them.
-    fn read(count: u64) -> impl Fn(usize, Option<u64>) -> Result<Vec<Recorded>, ()> {
-        move |limit, before| {
-            let end = before.unwrap_or(u64::MAX).min(count + 1);
-            let first = end.saturating_sub(u64::try_from(limit).expect("a page")).max(1);
-            let entry = |rev| Recorded {
-                seq: rev,
-                stream: Stream::Audit,
-                rev,
-                at: Timestamp::default(),
-                entry: Entry::Agent(Event::WaitOver),
-            };
-            Ok((first..end).map(entry).collect())
-        }
+    /// A stream of `count` entries, newest first.
+    fn stream(count: u64) -> impl Iterator<Item = Recorded> {
+        (1..=count).rev().map(|rev| Recorded {
+            seq: rev,
+            stream: Stream::Audit,
+            rev,
+            at: Timestamp::default(),
+            entry: Entry::Agent(Event::WaitOver),
+        })
     }
 
     fn revs(wanted: usize, count: u64, fits: impl Fn(&Recorded) -> bool) -> Vec<u64> {
-        last(wanted, fits, read(count)).expect("it reads").iter().map(|recorded| recorded.rev).collect()
+        let mut last = Last::new(wanted, fits);
+        let _ = stream(count).try_for_each(|recorded| last.take(recorded));
+        last.found().iter().map(|recorded| recorded.rev).collect()
     }
 
     #[test]
-    fn the_last_entries_that_fit_are_found_across_pages_oldest_first() {
+    fn the_last_entries_that_fit_are_found_oldest_first() {
         assert_eq!(revs(3, 10, |_| true), [8, 9, 10]);
         assert_eq!(revs(3, 2, |_| true), [1, 2]);
         assert_eq!(revs(3, 0, |_| true), [0_u64; 0]);
         assert_eq!(revs(3, 1000, |recorded| recorded.rev % 300 == 0), [300, 600, 900]);
         assert_eq!(revs(400, 1000, |_| true).len(), 400);
+        assert_eq!(revs(0, 10, |_| true), [0_u64; 0]);
+    }
+
+    #[test]
+    fn a_filter_that_fits_nothing_does_not_look_for_ever() {
+        let mut last = Last::new(1, |_: &Recorded| false);
+        let looked =
+            stream(u64::MAX).take_while(|recorded| last.take(recorded.clone()).is_continue()).count();
+        assert_eq!(looked + 1, SCAN_MAX);
     }
 
     #[test]
     fn a_session_is_read_from_its_end_to_its_start_and_no_further() {
-        let journal = |limit: usize, before: Option<u64>| {
-            assert!(before.is_none_or(|before| before >= 601), "read past the start of the session");
-            let entries = read(1000)(limit, before)?;
-            let told = |mut recorded: Recorded| {
-                let (session, tools) = (SessionId(recorded.rev / 300), Vec::new());
-                recorded.entry = match recorded.rev % 300 {
-                    0 => Entry::Agent(started(session)),
-                    1 => Entry::Agent(Event::TurnEnded { session, text: String::new(), tools }),
-                    299 => Entry::Agent(Event::SessionEnded {
-                        session,
-                        outcome: Box::new(Outcome::new(Category::Success, "")),
-                        survivors: Vec::new(),
-                    }),
-                    _ => return recorded,
-                };
-                recorded
+        let told = |mut recorded: Recorded| {
+            let (session, tools) = (SessionId(recorded.rev / 300), Vec::new());
+            recorded.entry = match recorded.rev % 300 {
+                0 => Entry::Agent(started(session)),
+                1 => Entry::Agent(Event::TurnEnded { session, text: String::new(), tools }),
+                299 => Entry::Agent(Event::SessionEnded {
+                    session,
+                    outcome: Box::new(Outcome::new(Category::Success, "")),
+                    survivors: Vec::new(),
+                }),
+                _ => return recorded,
             };
-            Ok::<_, ()>(entries.into_iter().map(told).collect())
+            recorded
         };
-        let found = session(SessionId(2), journal).expect("it reads");
-        assert_eq!(found.iter().map(|recorded| recorded.rev).collect::<Vec<_>>(), [601, 899]);
+        let mut whole = WholeSession::of(SessionId(2));
+        let mut entries = stream(1000).map(told);
+        let _ = entries.try_for_each(|recorded| whole.take(recorded));
+        assert_eq!(entries.next().map(|next| next.rev), Some(599), "read past the start of the session");
+        assert_eq!(whole.found().iter().map(|recorded| recorded.rev).collect::<Vec<_>>(), [601, 899]);
     }
 
     fn started(session: SessionId) -> Event {
@@ -234,10 +256,5 @@ mod tests {
             card: None,
         };
         Event::SessionStarted { session, work, trial: false }
-    }
-
-    #[test]
-    fn a_filter_that_fits_nothing_ends() {
-        assert_eq!(revs(1, u64::MAX - 1, |_| false), [0_u64; 0]);
     }
 }

@@ -7,6 +7,7 @@ use tracing::error;
 
 use super::Effect;
 use super::Verb;
+use super::answers::{Last, WholeSession};
 use super::dispatch::{Inner, Removal};
 use super::grammar::Call;
 use super::parse::Heard;
@@ -234,11 +235,8 @@ impl<'a> Desk<'a> {
         wanted: usize,
         fits: impl Fn(&Recorded) -> bool + Send + 'static,
     ) -> Result<Vec<Recorded>, Failure> {
-        let journal = self.inner.journal.clone();
-        self.read(move || {
-            super::answers::last(wanted, fits, |limit, before| journal.history(&stream, limit, before))
-        })
-        .await
+        let last = self.inner.journal.look_back(stream, Last::new(wanted, fits), Last::take).await;
+        Ok(last.map_err(|reason| self.unread(&reason))?.found())
     }
 
     /// The turns and the end of one session, oldest first.
@@ -247,11 +245,9 @@ impl<'a> Desk<'a> {
         agent: &AgentName,
         session: SessionId,
     ) -> Result<Vec<Recorded>, Failure> {
-        let (journal, stream) = (self.inner.journal.clone(), Stream::Agent(agent.clone()));
-        self.read(move || {
-            super::answers::session(session, |limit, before| journal.history(&stream, limit, before))
-        })
-        .await
+        let stream = Stream::Agent(agent.clone());
+        let turns = self.inner.journal.look_back(stream, WholeSession::of(session), WholeSession::take).await;
+        Ok(turns.map_err(|reason| self.unread(&reason))?.found())
     }
 
     /// Reads from the journal, which blocks.
@@ -259,12 +255,13 @@ impl<'a> Desk<'a> {
         &self,
         read: impl FnOnce() -> Result<T, ReadError> + Send + 'static,
     ) -> Result<T, Failure> {
-        let failed = |reason: String| {
-            error!(%reason, "history could not be read");
-            Failure::Lines(vec![self.voice().text("cmd-history-failed", &[])])
-        };
-        let read = tokio::task::spawn_blocking(read).await.map_err(|panic| failed(panic.to_string()))?;
-        read.map_err(|reason| failed(reason.to_string()))
+        let read = tokio::task::spawn_blocking(read).await.map_err(|panic| self.unread(&panic))?;
+        read.map_err(|reason| self.unread(&reason))
+    }
+
+    fn unread(&self, reason: &dyn std::fmt::Display) -> Failure {
+        error!(%reason, "history could not be read");
+        Failure::Lines(vec![self.voice().text("cmd-history-failed", &[])])
     }
 
     /// Asks for a removal to be confirmed: records that it was asked, and draws a code.

@@ -112,6 +112,7 @@ own-no-result = der Prozess endete ohne Ergebnis
 own-workspace-missing = den Arbeitsordner { $path } gibt es nicht: anlegen oder ändern
 own-workspace-no-folder = der Arbeitsordner { $path } ist kein Ordner: wegräumen, was dort liegt, oder ändern
 own-workspace-locked = in den Arbeitsordner { $path } kann nicht geschrieben werden: Besitzer, Rechte und Datenträger prüfen
+own-workspace-silent = der Arbeitsordner { $path } antwortet nicht: Datenträger oder Netzlaufwerk prüfen
 own-no-command = kein Kommando angegeben: `command` setzen
 own-empty-command = das erste Wort des Kommandos ist leer: ein Programm nennen
 own-program-missing = das Programm { $path } gibt es nicht
@@ -532,6 +533,7 @@ notice-netsplit = { $nick }: Das Netz war geteilt. Dir { $count ->
 notice-nobody-configured = 🚨 Niemand darf herder Befehle geben: bitte jemanden unter `[access]` in `bot.toml` eintragen, z. B. `admins = ["irc:NETZ:DEIN-KONTO"]`, und in einer Shell `herder reload` eingeben.
 notice-storage-failed = 🚨 herder kann sein Journal nicht mehr schreiben: { $detail } Es hält seine Agenten an und beendet sich. Nichts, was bestätigt wurde, ist verloren.
 notice-disk-low = 🚨 Auf dem Datenträger mit den Daten von herder sind nur noch { $free } frei. Bitte Platz schaffen; ist er voll, hält herder seine Agenten an und beendet sich.
+notice-upkeep-left-out = 🚨 Archive oder der tägliche Export entfallen: auf dem Datenträger mit den Daten von herder sind { $free } frei, es fehlen { $missing }. Bitte Platz schaffen; geschrieben wird, sobald er reicht.
 notice-revisions-missing = 🚨 Das Journal von { $stream } endet bei Revision { $found }, bestätigt war aber { $expected }. Was fehlt, ging auf dem Datenträger verloren; bitte mit dem letzten täglichen Export vergleichen.
 notice-shutting-down = herder wird beendet. Was wartet, bleibt erhalten.
 

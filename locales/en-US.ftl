@@ -129,6 +129,7 @@ own-no-result = the process left without a result
 own-workspace-missing = the workspace { $path } is not there: create it or change it
 own-workspace-no-folder = the workspace { $path } is no folder: move what is there or change it
 own-workspace-locked = the workspace { $path } cannot be written to: see to its owner, its rights and the disk
+own-workspace-silent = the workspace { $path } does not answer: see to its disk or network mount
 own-no-command = it has no command to run: set `command`
 own-empty-command = the command's first word is empty: name a program
 own-program-missing = there is no program { $path }
@@ -574,6 +575,7 @@ notice-netsplit = { $nick }: the network was split. You missed { $count ->
 notice-nobody-configured = 🚨 Nobody can command herder: name somebody under `[access]` in `bot.toml`, e.g. `admins = ["irc:NETWORK:YOUR-ACCOUNT"]`, and type `herder reload` in a shell.
 notice-storage-failed = 🚨 herder cannot write its journal any more: { $detail } It stops its agents and ends. Nothing it acknowledged is lost.
 notice-disk-low = 🚨 Only { $free } are left on the disk with herder's data. Make room; when it is full, herder stops its agents and ends.
+notice-upkeep-left-out = 🚨 Archives or the daily export are left out: the disk with herder's data has { $free } left, and { $missing } more would have to be free. Make room; they are written when there is enough.
 notice-revisions-missing = 🚨 The journal of { $stream } ends at revision { $found }, but { $expected } had been acknowledged. What is missing was lost on the disk; compare with the last daily export.
 notice-shutting-down = herder is going down. What is queued is kept.
 

@@ -97,6 +97,7 @@ own-no-result = プロセスが結果を出さずに終了しました
 own-workspace-missing = 作業フォルダー { $path } がありません。作成するか変更してください
 own-workspace-no-folder = 作業フォルダー { $path } はフォルダーではありません。そこにあるものを移すか変更してください
 own-workspace-locked = 作業フォルダー { $path } に書き込めません。所有者、権限、ディスクを確認してください
+own-workspace-silent = 作業フォルダー { $path } が応答しません。ディスクまたはネットワークマウントを確認してください
 own-no-command = 実行するコマンドがありません。`command` を設定してください
 own-empty-command = コマンドの最初の語が空です。プログラムを指定してください
 own-program-missing = プログラム { $path } がありません
@@ -450,6 +451,7 @@ notice-netsplit = { $nick }: ネットワークが分断されていました。
 notice-nobody-configured = 🚨 herder に指示できる人がいません。`bot.toml` の `[access]` に誰かを（例：`admins = ["irc:ネットワーク:アカウント"]`）書いて シェルで `herder reload` を実行してください。
 notice-storage-failed = 🚨 herder はジャーナルに書き込めなくなりました: { $detail } エージェントを止めて終了します。受け付け済みのものは失われません。
 notice-disk-low = 🚨 herder のデータがあるディスクの空きは残り { $free } です。空きを増やしてください。いっぱいになると、herder はエージェントを止めて終了します。
+notice-upkeep-left-out = 🚨 アーカイブまたは日次エクスポートを見送りました。herder のデータがあるディスクの空きは { $free } で、あと { $missing } 足りません。空きを増やしてください。足りれば書き出します。
 notice-revisions-missing = 🚨 { $stream } のジャーナルはリビジョン { $found } で終わっていますが、{ $expected } まで確認済みでした。不足分はディスク上で失われています。最新の日次エクスポートと見比べてください。
 notice-shutting-down = herder を終了します。待っているものは残ります。
 

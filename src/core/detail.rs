@@ -139,6 +139,8 @@ pub enum Own {
     WorkspaceNoFolder { path: String },
     /// Its folder cannot be read or written to.
     WorkspaceLocked { path: String },
+    /// The file system of its folder does not answer.
+    WorkspaceSilent { path: String },
     /// It has no command.
     NoCommand,
     /// Its command begins with nothing.
@@ -254,7 +256,10 @@ impl Own {
     pub fn is_of_workspace(&self) -> bool {
         matches!(
             self,
-            Self::WorkspaceMissing { .. } | Self::WorkspaceNoFolder { .. } | Self::WorkspaceLocked { .. }
+            Self::WorkspaceMissing { .. }
+                | Self::WorkspaceNoFolder { .. }
+                | Self::WorkspaceLocked { .. }
+                | Self::WorkspaceSilent { .. }
         )
     }
 
@@ -273,6 +278,7 @@ impl Own {
             Self::WorkspaceMissing { path: text }
             | Self::WorkspaceNoFolder { path: text }
             | Self::WorkspaceLocked { path: text }
+            | Self::WorkspaceSilent { path: text }
             | Self::ProgramMissing { path: text }
             | Self::StateFolder { path: text }
             | Self::CredentialMissing { path: text }
@@ -331,6 +337,9 @@ impl fmt::Display for Own {
             }
             Self::WorkspaceLocked { path } => {
                 write!(f, "the workspace {path} cannot be written to: see to its owner, its rights and the disk")
+            }
+            Self::WorkspaceSilent { path } => {
+                write!(f, "the workspace {path} does not answer: see to its disk or network mount")
             }
             Self::NoCommand => f.write_str("it has no command to run: set `command`"),
             Self::EmptyCommand => f.write_str("the command's first word is empty: name a program"),

@@ -163,6 +163,7 @@ impl HookEvent {
             | N::NobodyConfigured
             | N::StorageFailed { .. }
             | N::DiskLow { .. }
+            | N::UpkeepLeftOut { .. }
             | N::RevisionsMissing { .. }
             | N::ShuttingDown => None,
         }

@@ -311,6 +311,8 @@ pub enum Notice {
     StorageFailed { reason: String },
     /// The disk is getting full.
     DiskLow { free_bytes: u64 },
+    /// 🚨 Archives or the daily export are left out: the disk has no room for them.
+    UpkeepLeftOut { needed_bytes: u64, free_bytes: u64 },
     /// Acknowledged revisions are missing from the journal.
     RevisionsMissing { stream: String, expected: u64, found: u64 },
     /// 🚫 The configuration was to be read again and has mistakes: the first of so many. Nothing changed.

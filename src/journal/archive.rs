@@ -21,6 +21,9 @@ const SUFFIX: &str = ".jsonl.gz";
 /// The longest line that is read: far above any event, so that a damaged file cannot take all memory.
 pub(super) const LINE_MAX: u64 = 2 * VALUE_MAX as u64;
 
+/// How much of one file is held while it is gone through backwards.
+const TAIL_MAX: usize = 8 * 1024 * 1024;
+
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Archive {
@@ -172,36 +175,77 @@ pub(super) fn each(dir: &Path, mut take: impl FnMut(Recorded)) -> Result<(), Rea
     failed.map_or(Ok(()), Err)
 }
 
-/// The last `limit` archived entries of a stream before revision `before`, oldest first. Reads files from the newest
-/// back and no more of them than it needs.
+/// The last `limit` archived entries of a stream before revision `before`, oldest first.
 pub(super) fn last_of(
     dir: &Path,
     stream: &Stream,
     limit: usize,
     before: u64,
 ) -> Result<Vec<Recorded>, ReadError> {
-    let mut found: VecDeque<Recorded> = VecDeque::new();
+    let mut found = Vec::new();
+    back(dir, stream, before, usize::MAX, &mut |recorded| {
+        found.push(recorded);
+        if found.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    found.reverse();
+    Ok(found)
+}
+
+/// Gives the archived entries of a stream before revision `before`, newest first, until `take` has enough or `files` have
+/// been read.
+pub(super) fn back(
+    dir: &Path,
+    stream: &Stream,
+    before: u64,
+    files: usize,
+    take: &mut dyn FnMut(Recorded) -> ControlFlow<()>,
+) -> Result<(), ReadError> {
     let mut end = before;
-    for archive in list(dir)?.into_iter().rev() {
-        let mut window: VecDeque<Recorded> = VecDeque::new();
-        let room = limit - found.len();
-        each_line(&archive.path, |seq, text| {
-            let recorded = query::decode_event(seq, text.as_bytes()).map_err(|error| error.to_string())?;
-            if recorded.stream == *stream && recorded.rev < end {
-                window.push_back(recorded);
-                if window.len() > room {
-                    window.pop_front();
+    for archive in list(dir)?.into_iter().rev().take(files) {
+        loop {
+            let Tail { entries, whole } = tail(&archive.path, stream, end)?;
+            for recorded in entries.into_iter().rev() {
+                end = recorded.rev;
+                if take(recorded).is_break() || end <= 1 {
+                    return Ok(());
                 }
             }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        end = window.front().map_or(end, |first| first.rev);
-        for recorded in window.into_iter().rev() {
-            found.push_front(recorded);
-        }
-        if found.len() >= limit || end <= 1 {
-            break;
+            if whole {
+                break;
+            }
         }
     }
-    Ok(found.into())
+    Ok(())
+}
+
+/// The last entries of a stream in one file.
+struct Tail {
+    entries: VecDeque<Recorded>,
+    /// The file has no earlier ones.
+    whole: bool,
+}
+
+/// Those before revision `before`, as many as are held in memory.
+fn tail(file: &Path, stream: &Stream, before: u64) -> Result<Tail, ReadError> {
+    let (mut entries, mut whole, mut size) = (VecDeque::new(), true, 0);
+    each_line(file, |seq, text| {
+        let recorded = query::decode_event(seq, text.as_bytes()).map_err(|error| error.to_string())?;
+        if recorded.stream != *stream {
+            return Ok(ControlFlow::Continue(()));
+        }
+        if recorded.rev >= before {
+            return Ok(ControlFlow::Break(()));
+        }
+        size += text.len();
+        entries.push_back((recorded, text.len()));
+        while size > TAIL_MAX
+            && entries.len() > 1
+            && let Some((_, length)) = entries.pop_front()
+        {
+            size -= length;
+            whole = false;
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(Tail { entries: entries.into_iter().map(|(recorded, _)| recorded).collect(), whole })
 }

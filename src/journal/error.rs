@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::Stream;
 use super::encoding::DecodeError;
+use super::room::NoRoom;
 
 /// Why a journal cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -158,6 +159,9 @@ pub enum ExportError {
     /// The journal has failed or is closed.
     #[error(transparent)]
     Commit(#[from] CommitError),
+    /// It would have filled the disk.
+    #[error("there is no room: {} bytes would have to be free, {} are", .0.needed, .0.free)]
+    NoRoom(NoRoom),
 }
 
 /// Why an export was not imported. Nothing is left behind.

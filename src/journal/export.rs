@@ -31,10 +31,14 @@ use super::handle::Journal;
 use super::layout::{Head, Last, Trees};
 use super::query::Reader;
 use super::retention::blocking;
+use super::store::Paths;
 use super::writer::{Captured, Job};
-use super::{ExportError, ReadError, Snapshot, Stream, archive, disk, encoding, lines, query, replay};
+use super::{ExportError, ReadError, Snapshot, Stream, archive, disk, encoding, lines, query, replay, room};
 
 const SUFFIX: &str = ".jsonl.gz";
+
+/// The end of the name of a file that is being written.
+const UNFINISHED: &str = ".jsonl.gz.tmp";
 
 /// How many daily exports are kept.
 const KEEP: usize = 7;
@@ -91,14 +95,15 @@ pub(super) struct MemoLine {
 
 /// The newest export in a folder. Their names are dates, so that the greatest is the newest.
 pub(super) fn newest(dir: &Path) -> Option<PathBuf> {
-    dailies(dir).pop()
+    files(dir, SUFFIX).pop()
 }
 
-fn dailies(dir: &Path) -> Vec<PathBuf> {
+/// The files of a folder whose names end so, in the order of their names.
+fn files(dir: &Path, suffix: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.to_string_lossy().ends_with(SUFFIX))
+        .filter(|path| path.to_string_lossy().ends_with(suffix))
         .collect();
     paths.sort();
     paths
@@ -148,31 +153,44 @@ pub(super) async fn unlocked(journal: &Journal, file: &Path, at: Timestamp) -> R
     blocking(move || write_file(&reader, header, &captured, &file)).await
 }
 
-/// Writes today's export unless it is there, and takes the oldest away.
+/// Writes today's export unless it is there. The oldest ones go first.
 pub(super) async fn daily(journal: &Journal, at: Timestamp) -> Result<Option<Exported>, ExportError> {
-    let dir = journal.paths().exports();
     let date = jiff::Timestamp::from_millisecond(at.as_millis())
         .map(|at| at.strftime("%Y-%m-%d").to_string())
         .unwrap_or_default();
-    let file = dir.join(format!("{date}{SUFFIX}"));
-    let (home, today) = (journal.paths().dir.clone(), file.clone());
-    let wanted = blocking(move || {
-        let made = disk::private_dir(&dir).and_then(|()| disk::sync_dir(&home));
-        made.map(|()| !today.exists()).map_err(|source| ExportError::Io { file: dir, source })
-    });
-    if !wanted.await? {
+    let file = journal.paths().exports().join(format!("{date}{SUFFIX}"));
+    let (paths, today) = (journal.paths().clone(), file.clone());
+    let keep_free = journal.settings().history.warn_free;
+    if !blocking(move || make_room(&paths, &today, keep_free)).await? {
         return Ok(None);
     }
-    let exported = unlocked(journal, &file, at).await?;
-    let dir = journal.paths().exports();
-    blocking(move || {
-        let dailies = dailies(&dir);
-        for old in dailies.iter().take(dailies.len().saturating_sub(KEEP)) {
-            fs::remove_file(old).map_err(|source| ExportError::Io { file: old.clone(), source })?;
-        }
-        Ok(Some(exported))
-    })
-    .await
+    unlocked(journal, &file, at).await.map(Some)
+}
+
+/// Whether today's export is to be written; then there is room for it.
+fn make_room(paths: &Paths, today: &Path, keep_free: u64) -> Result<bool, ExportError> {
+    let dir = paths.exports();
+    let io = |file: &Path| {
+        let file = file.to_owned();
+        move |source| ExportError::Io { file, source }
+    };
+    disk::private_dir(&dir).and_then(|()| disk::sync_dir(&paths.dir)).map_err(io(&dir))?;
+    if today.exists() {
+        return Ok(false);
+    }
+    // What a herder that was killed has left of one.
+    for part in files(&dir, UNFINISHED) {
+        fs::remove_file(&part).map_err(io(&part))?;
+    }
+    let dailies = files(&dir, SUFFIX);
+    let sizes: Vec<u64> =
+        dailies.iter().map(|daily| daily.metadata().map_or(0, |metadata| metadata.len())).collect();
+    let needed = room::of_export(paths, sizes.last().copied());
+    let gone = room::to_go(&sizes, KEEP, needed, room::free(&dir), keep_free).map_err(ExportError::NoRoom)?;
+    for old in &dailies[..gone] {
+        fs::remove_file(old).map_err(io(old))?;
+    }
+    Ok(true)
 }
 
 fn write_file(

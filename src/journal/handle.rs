@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use crate::core::id::{AgentName, NetworkName, WorkId};
 use crate::core::time::Timestamp;
@@ -53,6 +53,7 @@ struct Inner {
     paths: Paths,
     settings: Settings,
     maintaining: tokio::sync::Mutex<()>,
+    archive_readers: Arc<Semaphore>,
     _lock: Lock,
 }
 
@@ -136,6 +137,7 @@ impl Journal {
             paths,
             settings: settings.clone(),
             maintaining: tokio::sync::Mutex::new(()),
+            archive_readers: Arc::new(Semaphore::new(super::look_back::READERS)),
             _lock: store.lock,
         };
         Ok((Self(Arc::new(inner)), store.opening))
@@ -318,6 +320,10 @@ impl Journal {
         &self.0.maintaining
     }
 
+    pub(super) fn archive_readers(&self) -> Arc<Semaphore> {
+        Arc::clone(&self.0.archive_readers)
+    }
+
     /// Asks the writer and waits for its answer.
     pub(super) async fn ask<T>(&self, job: impl FnOnce(oneshot::Sender<T>) -> Job) -> Result<T, CommitError> {
         let (done, answer) = oneshot::channel();
@@ -328,7 +334,7 @@ impl Journal {
 }
 
 /// sled panics on some damage, which must not end more than the question.
-fn guarded<T>(read: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
+pub(super) fn guarded<T>(read: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|panic| Err(ReadError::Damaged(store::panic_text(&*panic))))
 }

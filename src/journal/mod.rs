@@ -39,9 +39,11 @@ mod handle;
 mod import;
 mod layout;
 mod lines;
+mod look_back;
 mod query;
 mod replay;
 mod retention;
+mod room;
 mod staging;
 mod store;
 mod writer;
@@ -69,6 +71,7 @@ pub use handle::{Journal, PostSink};
 pub use import::{Imported, import};
 pub use replay::{Aggregate, Blocked, FleetState, Loaded};
 pub use retention::Maintained;
+pub use room::NoRoom;
 
 /// Ballast kept beside the database: on a full disk sled cannot even open, so there must be something to give up.
 pub const BALLAST: u64 = 64 << 20;

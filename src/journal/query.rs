@@ -152,6 +152,29 @@ impl Reader {
         Ok(())
     }
 
+    /// Gives the database's entries of a stream, newest first, until `take` has enough. The revision before which archives
+    /// have more, if it has not.
+    pub(super) fn back(
+        &self,
+        stream: &Stream,
+        take: &mut dyn FnMut(Recorded) -> ControlFlow<()>,
+    ) -> Result<Option<u64>, ReadError> {
+        let text = stream_text(stream);
+        let durable = self.durable();
+        let mut end = self.head(stream)?.rev + 1;
+        for item in self.trees.get(Tree::Index).range(index_key(&text, 0)..index_key(&text, end)).rev() {
+            let (_, seq) = item?;
+            let Some(seq) = number(&seq).filter(|seq| *seq <= durable) else { continue };
+            // Retention may have moved it between the two reads; then the archives have it and all before.
+            let Some(recorded) = self.event(seq)? else { break };
+            end = recorded.rev;
+            if take(recorded).is_break() {
+                return Ok(None);
+            }
+        }
+        Ok((end > 1).then_some(end))
+    }
+
     /// The last `limit` entries before revision `before`, oldest first.
     pub(super) fn history(
         &self,

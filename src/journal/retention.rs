@@ -14,8 +14,8 @@ use super::handle::Journal;
 use super::query::Reader;
 use super::writer::Job;
 use super::{
-    Aggregate, Batch, Exported, FleetState, MaintainError, ReadError, Snapshot, Stream, archive, export,
-    store,
+    Aggregate, Batch, ExportError, Exported, FleetState, MaintainError, NoRoom, ReadError, Snapshot, Stream,
+    archive, export, room, store,
 };
 
 /// Events of one archive file: some tens of megabytes of JSON, so that history reads no more than it must.
@@ -35,29 +35,37 @@ pub struct Maintained {
     pub archived: u64,
     /// Today's export, if it was written now.
     pub exported: Option<Exported>,
+    /// Archives or the export were left out for this.
+    pub no_room: Option<NoRoom>,
 }
 
 impl Journal {
     /// Upkeep: archives what is beyond the retention, writes the daily export, looks at the disk, lays the ballast
-    /// again. To be called at a start and every hour or so; calls that overlap do nothing.
+    /// again. What would leave less than `warn_free` of the disk is left out. To be called at a start and every hour or so; calls that overlap do nothing.
     ///
     /// # Errors
     /// Something could not be read or written. Nothing is lost by that, and the next call tries again.
     pub async fn maintain(&self, now: Timestamp) -> Result<Maintained, MaintainError> {
         let Ok(_alone) = self.maintaining().try_lock() else { return Ok(Maintained::default()) };
         self.ask(Job::LookAtDisk).await?;
-        let archived = self.archive(now).await?;
-        let exported =
-            if self.settings().history.daily_export { export::daily(self, now).await? } else { None };
+        let mut done = Maintained::default();
+        self.archive(now, &mut done).await?;
+        if self.settings().history.daily_export {
+            match export::daily(self, now).await {
+                Ok(exported) => done.exported = exported,
+                Err(ExportError::NoRoom(short)) => done.no_room = Some(short),
+                Err(error) => return Err(error.into()),
+            }
+        }
         let (settings, paths) = (self.settings().clone(), self.paths().clone());
         blocking(move || store::lay_ballast(&settings, &paths)).await;
-        Ok(Maintained { archived, exported })
+        Ok(done)
     }
 
-    async fn archive(&self, now: Timestamp) -> Result<u64, MaintainError> {
+    async fn archive(&self, now: Timestamp, done: &mut Maintained) -> Result<(), MaintainError> {
         self.finish_forgetting().await?;
         let (reader, history) = (self.reader().clone(), self.settings().history.clone());
-        let Some(mut cut) = blocking(move || due(&reader, &history, now)).await? else { return Ok(0) };
+        let Some(mut cut) = blocking(move || due(&reader, &history, now)).await? else { return Ok(()) };
         let held = blocking({
             let reader = self.reader().clone();
             move || held_back(&reader, cut)
@@ -77,15 +85,21 @@ impl Journal {
         cut =
             blocking(move || Ok::<_, ReadError>(oldest_needed(&reader)?.map_or(cut, |seq| cut.min(seq - 1))))
                 .await?;
-        let mut archived = 0;
         while let Some(first) = self.first_seq().await?.filter(|first| *first <= cut) {
             let last = cut.min(first + FILE_EVENTS - 1);
+            let (paths, keep_free) = (self.paths().clone(), self.settings().history.warn_free);
+            let room =
+                move || room::to_go(&[], 1, room::of_archive(&paths), room::free(&paths.dir), keep_free);
+            if let Err(short) = blocking(room).await {
+                done.no_room = Some(short);
+                break;
+            }
             let reader = self.reader().clone();
             let written = blocking(move || write_archive(&reader, first, last)).await?;
-            archived += written.last - written.first + 1;
+            done.archived += written.last - written.first + 1;
             self.forget(written.last).await?;
         }
-        Ok(archived)
+        Ok(())
     }
 
     /// An archive that was finished just before herder was killed: its events are still in the database.

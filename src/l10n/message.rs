@@ -411,6 +411,10 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::NobodyConfigured => say("notice-nobody-configured", []),
         N::StorageFailed { reason } => say("notice-storage-failed", [sentence(reason)]),
         N::DiskLow { free_bytes } => say("notice-disk-low", [("free", locale.bytes(*free_bytes).into())]),
+        N::UpkeepLeftOut { needed_bytes, free_bytes } => {
+            let missing = ("missing", locale.bytes(needed_bytes.saturating_sub(*free_bytes)).into());
+            say("notice-upkeep-left-out", [missing, ("free", locale.bytes(*free_bytes).into())])
+        }
         N::RevisionsMissing { stream, expected, found } => {
             let expected = ("expected", (*expected).into());
             say("notice-revisions-missing", [("stream", stream.into()), expected, ("found", (*found).into())])

@@ -11,6 +11,7 @@
 mod channels;
 mod hooks;
 mod networks;
+mod order;
 mod speech;
 mod upkeep;
 

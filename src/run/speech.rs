@@ -1,11 +1,11 @@
 //! From what people say to answers: lines are dispatched in the order they were said, several at a time, and answered
-//! in that order.
+//! in that order in each place.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures_util::stream::FuturesOrdered;
+use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -19,12 +19,18 @@ use crate::outbox::{Body, Lane, NetworkQueue, Post, Target};
 use crate::supervisor::FaultInjection;
 use crate::tools::Rooms;
 
-/// Lines under way at once: enough that one commit carries many of them, so that a burst is not answered one disk write
-/// at a time.
-const UNDER_WAY: usize = 64;
+use super::order::{Order, Turn};
 
 /// Said when herder itself fails over a line; no text of a locale, because whatever failed may be that.
 const FAULT: &str = "That went wrong inside herder; its log has the cause. Nothing was done.";
+
+/// What one line came to.
+struct Handled {
+    network: NetworkName,
+    to: Target,
+    nick: String,
+    lines: Option<Vec<String>>,
+}
 
 /// The way from the networks to the dispatcher and back.
 pub(super) struct Speech {
@@ -38,49 +44,58 @@ pub(super) struct Speech {
 impl Speech {
     /// Dispatches what is heard until the networks are gone or `token` is cancelled.
     ///
-    /// Futures are first polled in the order of the lines, and a dispatcher reaches the supervisor's mailbox before it
-    /// first waits; so two lines to one agent are decided in the order they were said.
+    /// Futures are first polled in the order in which they begin, and a dispatcher reaches the supervisor's mailbox before
+    /// it first waits; so two lines to one agent are decided in the order they were said.
     pub(super) async fn hear(self, mut heard: mpsc::Receiver<Inbound>, token: CancellationToken) {
-        let mut under_way = FuturesOrdered::new();
+        let mut order = Order::default();
+        let mut under_way = FuturesUnordered::new();
         loop {
             tokio::select! {
                 biased;
                 () = token.cancelled() => return,
-                Some((network, to, nick, lines)) = under_way.next(), if !under_way.is_empty() => {
-                    self.answer(network, to, nick, lines);
+                Some((turn, answer)) = under_way.next(), if !under_way.is_empty() => {
+                    let (ready, next) = order.answered(turn, answer);
+                    ready.into_iter().for_each(|answer| self.answer(answer));
+                    under_way.extend(next.into_iter().map(|(turn, inbound)| self.handle(turn, inbound)));
                 }
-                inbound = heard.recv(), if under_way.len() < UNDER_WAY => {
+                inbound = heard.recv(), if order.have_room() => {
                     let Some(inbound) = inbound else { return };
                     if let Place::Channel(channel) = &inbound.place {
                         let Author { network, nick, .. } = &inbound.author;
                         self.rooms.said(network, channel, nick, &inbound.text, inbound.at);
                     }
-                    let (dispatcher, fault) = (self.dispatcher.clone(), self.fault.clone());
-                    under_way.push_back(async move {
-                        let network = inbound.author.network.clone();
-                        let nick = inbound.author.nick.clone();
-                        let to = match &inbound.place {
-                            Place::Channel(channel) => Target::Channel(channel.clone()),
-                            Place::Direct(nick) => Target::Person(nick.clone()),
-                        };
-                        let handling = async {
-                            fault.before_line(&inbound);
-                            dispatcher.handle(inbound).await
-                        };
-                        let handled = AssertUnwindSafe(handling).catch_unwind().await;
-                        // One line that herder cannot take must not make it deaf.
-                        let answer = handled.unwrap_or_else(|_| {
-                            error!(%network, nick, "a line made the dispatcher panic");
-                            Some(vec![FAULT.to_owned()])
-                        });
-                        (network, to, nick, answer)
-                    });
+                    let spot = (inbound.author.network.clone(), inbound.place.clone());
+                    under_way.extend(order.said(spot, inbound).map(|(turn, inbound)| self.handle(turn, inbound)));
                 }
             }
         }
     }
 
-    fn answer(&self, network: NetworkName, to: Target, nick: String, lines: Option<Vec<String>>) {
+    fn handle(&self, turn: Turn, inbound: Inbound) -> impl Future<Output = (Turn, Handled)> + use<> {
+        let (dispatcher, fault) = (self.dispatcher.clone(), self.fault.clone());
+        async move {
+            let network = inbound.author.network.clone();
+            let nick = inbound.author.nick.clone();
+            let to = match &inbound.place {
+                Place::Channel(channel) => Target::Channel(channel.clone()),
+                Place::Direct(nick) => Target::Person(nick.clone()),
+            };
+            let handling = async {
+                fault.before_line(&inbound);
+                dispatcher.handle(inbound).await
+            };
+            let handled = AssertUnwindSafe(handling).catch_unwind().await;
+            // One line that herder cannot take must not make it deaf.
+            let lines = handled.unwrap_or_else(|_| {
+                error!(%network, nick, "a line made the dispatcher panic");
+                Some(vec![FAULT.to_owned()])
+            });
+            (turn, Handled { network, to, nick, lines })
+        }
+    }
+
+    fn answer(&self, handled: Handled) {
+        let Handled { network, to, nick, lines } = handled;
         let (Some(lines), Some(queue)) = (lines, self.queues.get(&network)) else { return };
         queue.push(Post {
             id: PostId::default(),

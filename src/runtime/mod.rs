@@ -25,6 +25,7 @@ pub mod codex;
 pub mod command;
 pub mod environment;
 mod feed;
+pub(crate) mod folder;
 pub mod isolation;
 pub mod lines;
 pub mod loose;

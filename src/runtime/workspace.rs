@@ -15,12 +15,15 @@ use tokio::time::{Instant, timeout_at};
 
 use super::process::{Tree, spawn};
 use super::protocol::Invocation;
-use super::{Launch, ProcessTrees, environment};
+use super::{Launch, ProcessTrees, environment, folder};
 use crate::core::detail::{Detail, Own};
 use crate::core::spec::Permissions;
 use crate::core::workspace::{Unfinished, Workspace};
 
-/// What `git` gets for all that it is asked: far below the time after which a driver counts as hung.
+/// What the file system gets for the folder; with what `git` gets it is less than the time after which a driver counts as hung.
+const ANSWERS: Duration = Duration::from_secs(6);
+
+/// What `git` gets for all that it is asked.
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// What is read of an answer: the names of some ten thousand files.
@@ -59,8 +62,12 @@ const UNDER_WAY: [(&str, Unfinished); 6] = [
 /// Why no session can work there.
 pub(super) async fn look(launch: &Launch, trees: &ProcessTrees) -> Result<Option<Workspace>, Detail> {
     let workspace = launch.spec.workspace.as_path();
-    usable(workspace, launch.spec.permissions)?;
-    if !launch.look || !workspace.ancestors().any(|folder| folder.join(".git").exists()) {
+    let (permissions, wanted) = (launch.spec.permissions, launch.look);
+    let asked = move |workspace: &Path| {
+        usable(workspace, permissions)?;
+        Ok::<_, Detail>(wanted && workspace.ancestors().any(|folder| folder.join(".git").exists()))
+    };
+    if !folder::ask(workspace, ANSWERS, asked).await?? {
         return Ok(None);
     }
     let path = launch.environment.get("PATH").cloned();
@@ -125,7 +132,9 @@ impl Git<'_> {
             "--ignore-submodules=all",
         ];
         let status = self.ask(&words, &filters).await?;
-        let unfinished = UNDER_WAY.iter().find(|(name, _)| folder.join(name).exists());
+        let under_way = |folder: &Path| UNDER_WAY.iter().find(|(name, _)| folder.join(name).exists());
+        let left = self.until.saturating_duration_since(Instant::now());
+        let unfinished = folder::ask(&folder, left, under_way).await.ok()?;
         Some(Workspace { unfinished: unfinished.map(|(_, unfinished)| *unfinished), ..read(&status) })
     }
 

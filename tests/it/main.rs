@@ -51,6 +51,8 @@ mod servers;
 #[expect(dead_code, reason = "a toolbox: what one theme does not need, another does")]
 #[path = "../sim/discord/mod.rs"]
 mod simulated_discord;
+mod slow_archive;
+mod slow_lines;
 mod spending;
 mod spending_cli;
 mod stage;

@@ -17,6 +17,7 @@ pub(crate) fn every() -> Vec<Own> {
         Own::WorkspaceMissing { path: path() },
         Own::WorkspaceNoFolder { path: path() },
         Own::WorkspaceLocked { path: path() },
+        Own::WorkspaceSilent { path: path() },
         Own::NoCommand,
         Own::EmptyCommand,
         Own::ProgramMissing { path: path() },

@@ -192,7 +192,8 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
         Err(reason) => return error!(%reason, "the channels that are remembered could not be read"),
     };
     let longest = ports.longest_wait;
-    let Some(introduced) = gateway::introduce(&rest, &ports.memory, longest, &reports, &shutdown).await else {
+    let Some(introduced) = gateway::introduce(&rest, &ports.memory, longest, &reports, &shutdown).await
+    else {
         return;
     };
     let (prompts, sent) = mpsc::channel(buttons::PROMPTS_CAPACITY);

@@ -4,6 +4,9 @@
 //! answer counts only if nothing can have come between: the nick's user and host in it are those of the line, it lies
 //! between our question and its end, and the nick did not change hands, log in or out, or leave in the meantime.
 //! Nothing is kept for the next line. One question is under way at a time, since old servers punish more.
+//!
+//! No question is under way for ever, or nobody would be known again: behind each goes a fence, and a server that has
+//! answered that and not the question does not answer it any more.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,6 +20,12 @@ use crate::core::time::Timestamp;
 
 /// How long a line waits for its answer before it counts as nobody's.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long after the fence an answer is still taken: bouncers answer PING themselves, and ask the server the rest.
+const FENCE_GRACE: Duration = Duration::from_secs(3);
+/// After this a question is over, whatever the server does.
+const QUERY_MAX: Duration = Duration::from_secs(60);
+/// When a server that was too busy for a question is asked again. What waits for it waits no longer for that.
+const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// How many lines wait at once. Someone who floods is nobody.
 const WAITING_MAX: usize = 64;
 
@@ -60,6 +69,10 @@ struct Query {
     answered: bool,
     /// The nick changed hands since: the answer is about somebody else.
     void: bool,
+    /// The number of the PING behind it.
+    fence: u64,
+    /// When it is over without an end.
+    until: Instant,
 }
 
 /// The questions of one link.
@@ -68,6 +81,8 @@ pub(crate) struct Lookups {
     query: Option<Query>,
     waiting: VecDeque<Waiting>,
     tokens: u16,
+    /// The server was too busy: nothing is asked before this.
+    not_before: Option<Instant>,
 }
 
 impl Lookups {
@@ -85,11 +100,17 @@ impl Lookups {
         self.waiting.iter().any(|waiting| server.case.same(&waiting.heard.source.name, nick))
     }
 
-    /// The next question, if none is under way.
-    pub(crate) fn next_query(&mut self, server: &ISupport) -> Option<Outgoing> {
-        if self.query.is_some() {
+    /// The next question, if none is under way, and the number of the fence that has to follow it.
+    pub(crate) fn next_query(
+        &mut self,
+        server: &ISupport,
+        now: Instant,
+        number: impl FnOnce() -> u64,
+    ) -> Option<(Outgoing, u64)> {
+        if self.query.is_some() || self.not_before.is_some_and(|then| now < then) {
             return None;
         }
+        self.not_before = None;
         let nick = self.waiting.front()?.heard.source.name.clone();
         let (token, line) = if server.whox {
             self.tokens = self.tokens % 999 + 1;
@@ -99,6 +120,7 @@ impl Lookups {
         } else {
             (None, Outgoing::new("WHOIS").word(nick.as_str()))
         };
+        let fence = number();
         self.query = Some(Query {
             nick,
             token,
@@ -107,13 +129,24 @@ impl Lookups {
             answer: Answer::default(),
             answered: false,
             void: false,
+            fence,
+            until: now + QUERY_MAX,
         });
-        Some(line)
+        Some((line, fence))
     }
 
     /// Takes a line from the server; hands back what is decided by it.
-    pub(crate) fn receive(&mut self, line: &Received, server: &ISupport) -> Vec<(Heard, Answer)> {
+    pub(crate) fn receive(
+        &mut self,
+        line: &Received,
+        server: &ISupport,
+        now: Instant,
+    ) -> Vec<(Heard, Answer)> {
         match &line.said {
+            Said::Numeric(263, params) => {
+                self.too_busy(params, now);
+                Vec::new()
+            }
             Said::Numeric(code, params) => self.numeric(*code, params, server),
             Said::Nick(to) => {
                 let mut decided = self.changed_hands(&line.source.name, server);
@@ -142,6 +175,27 @@ impl Lookups {
             | Said::Failed(_)
             | Said::Other => Vec::new(),
         }
+    }
+
+    /// The fence of this number was answered.
+    pub(crate) fn fenced(&mut self, number: u64, now: Instant) {
+        if let Some(query) = self.query.as_mut().filter(|query| query.fence == number) {
+            query.until = query.until.min(now + FENCE_GRACE);
+        }
+    }
+
+    /// The server does not answer now. The line goes on waiting, and is asked about again while it does.
+    fn too_busy(&mut self, params: &[String], now: Instant) {
+        let Some(query) = &self.query else { return };
+        let command = if query.token.is_some() { "WHO" } else { "WHOIS" };
+        // me, command, sentence; some leave the command out.
+        if let [_, named, _, ..] = params
+            && !named.eq_ignore_ascii_case(command)
+        {
+            return;
+        }
+        self.query = None;
+        self.not_before = Some(now + RETRY_AFTER);
     }
 
     fn numeric(&mut self, code: u16, params: &[String], server: &ISupport) -> Vec<(Heard, Answer)> {
@@ -220,20 +274,27 @@ impl Lookups {
         lost.into_iter().map(|heard| (heard, Answer::default())).collect()
     }
 
-    /// What has waited too long. The question stays under way: its late answer must not be taken for the next one's.
-    pub(crate) fn expired(&mut self, now: Instant) -> Vec<(Heard, Answer)> {
+    /// What has waited too long. The question stays under way for now: its late answer must not be taken for the next
+    /// one's.
+    pub(crate) fn expired(&mut self, now: Instant, server: &ISupport) -> Vec<(Heard, Answer)> {
         let late = self.remove(|waiting| waiting.deadline <= now);
         if !late.is_empty()
             && let Some(query) = &mut self.query
         {
             query.void = true;
         }
-        late.into_iter().map(|heard| (heard, Answer::default())).collect()
+        let mut decided: Vec<_> = late.into_iter().map(|heard| (heard, Answer::default())).collect();
+        if self.query.as_ref().is_some_and(|query| query.until <= now) {
+            decided.extend(self.ended(server));
+        }
+        decided
     }
 
-    /// When [`Lookups::expired`] has something to say.
+    /// When there is something to do without a line from the server.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.waiting.front().map(|waiting| waiting.deadline)
+        let waiting = self.waiting.front()?.deadline;
+        let asked = self.query.as_ref().map(|query| query.until);
+        [asked, self.not_before].into_iter().flatten().chain([waiting]).min()
     }
 
     fn remove(&mut self, decided: impl Fn(&Waiting) -> bool) -> Vec<Heard> {
@@ -267,29 +328,84 @@ mod tests {
         decided.iter().map(|(heard, answer)| (heard.text.as_str(), answer.account.as_deref())).collect()
     }
 
+    /// The next question; its fence is always number 7.
+    fn ask(lookups: &mut Lookups, now: Instant) -> Option<String> {
+        lookups.next_query(&server(), now, || 7).map(|(line, _)| line.to_line())
+    }
+
     #[test]
     fn an_answer_speaks_of_what_was_said_before_it_alone() {
         let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
         assert_eq!(lookups.ask(heard("before"), now), None);
-        assert!(lookups.next_query(&server).is_some());
-        assert_eq!(lookups.receive(&line(":s 354 me 1 u h alice H acct"), &server), []);
+        assert!(ask(&mut lookups, now).is_some());
+        assert_eq!(lookups.receive(&line(":s 354 me 1 u h alice H acct"), &server, now), []);
         assert_eq!(lookups.ask(heard("after"), now), None);
-        let decided = lookups.receive(&line(":s 315 me alice :End"), &server);
+        let decided = lookups.receive(&line(":s 315 me alice :End"), &server, now);
         assert_eq!(texts(&decided), [("before", Some("acct"))]);
-        assert!(lookups.next_query(&server).is_some(), "what came later is asked about anew");
+        assert!(ask(&mut lookups, now).is_some(), "what came later is asked about anew");
     }
 
     #[test]
     fn an_answer_that_comes_too_late_is_not_taken_for_the_next_one() {
         let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
         assert_eq!(lookups.ask(heard("first"), now), None);
-        assert!(lookups.next_query(&server).is_some());
+        assert!(ask(&mut lookups, now).is_some());
         let late = now + LOOKUP_TIMEOUT;
-        assert_eq!(texts(&lookups.expired(late)), [("first", None)]);
+        assert_eq!(texts(&lookups.expired(late, &server)), [("first", None)]);
         assert_eq!(lookups.ask(heard("second"), late), None);
-        assert!(lookups.next_query(&server).is_none(), "one question at a time");
-        assert_eq!(lookups.receive(&line(":s 354 me 1 u h alice H acct"), &server), []);
-        assert_eq!(lookups.receive(&line(":s 315 me alice :End"), &server), []);
-        assert!(lookups.next_query(&server).is_some());
+        assert!(ask(&mut lookups, now).is_none(), "one question at a time");
+        assert_eq!(lookups.receive(&line(":s 354 me 1 u h alice H acct"), &server, now), []);
+        assert_eq!(lookups.receive(&line(":s 315 me alice :End"), &server, now), []);
+        assert!(ask(&mut lookups, now).is_some());
+    }
+
+    #[test]
+    fn a_question_without_an_end_ends_with_its_fence_and_in_any_case() {
+        for (fence, until) in [(Some(7), FENCE_GRACE), (Some(8), QUERY_MAX), (None, QUERY_MAX)] {
+            let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
+            assert_eq!(lookups.ask(heard("first"), now), None);
+            assert!(ask(&mut lookups, now).is_some());
+            if let Some(fence) = fence {
+                lookups.fenced(fence, now);
+            }
+            let soonest = until.min(LOOKUP_TIMEOUT);
+            assert_eq!(lookups.deadline(), Some(now + soonest), "{fence:?}");
+            assert_eq!(texts(&lookups.expired(now + soonest, &server)), [("first", None)]);
+            assert_eq!(lookups.ask(heard("second"), now + until), None);
+            lookups.expired(now + until, &server);
+            assert!(ask(&mut lookups, now + until).is_some(), "{fence:?}");
+        }
+    }
+
+    #[test]
+    fn a_bouncer_that_answers_the_fence_itself_is_waited_for() {
+        let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
+        assert_eq!(lookups.ask(heard("one"), now), None);
+        assert!(ask(&mut lookups, now).is_some());
+        lookups.fenced(7, now);
+        let then = now + FENCE_GRACE / 2;
+        assert_eq!(lookups.expired(then, &server), []);
+        assert_eq!(lookups.receive(&line(":s 354 me 1 u h alice H acct"), &server, then), []);
+        let decided = lookups.receive(&line(":s 315 me alice :End"), &server, then);
+        assert_eq!(texts(&decided), [("one", Some("acct"))]);
+    }
+
+    #[test]
+    fn a_server_that_is_too_busy_is_asked_again_for_as_long_as_the_line_waits() {
+        for busy in [":s 263 me WHO :Try again", ":s 263 me who :Try again", ":s 263 me :Try again"] {
+            let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
+            assert_eq!(lookups.ask(heard("one"), now), None);
+            assert!(ask(&mut lookups, now).is_some());
+            assert_eq!(lookups.receive(&line(":s 263 me LIST :Try again"), &server, now), []);
+            assert_eq!(lookups.deadline(), Some(now + LOOKUP_TIMEOUT), "that was about something else");
+            assert_eq!(lookups.receive(&line(busy), &server, now), []);
+            assert_eq!(ask(&mut lookups, now), None);
+            let then = now + RETRY_AFTER;
+            assert_eq!(lookups.deadline(), Some(then));
+            assert!(ask(&mut lookups, then).is_some());
+            assert_eq!(lookups.receive(&line(busy), &server, then), []);
+            assert_eq!(texts(&lookups.expired(now + LOOKUP_TIMEOUT, &server)), [("one", None)]);
+            assert_eq!(lookups.deadline(), None);
+        }
     }
 }

@@ -86,7 +86,16 @@ impl Replay {
         line.tag("batch").map(|id| self.batches.get(id).copied().unwrap_or(Kind::History))
     }
 
-    /// A line that is certainly live came: an answer to our own fence, or our own echo.
+    /// A line of our own came. It can be told again like anybody's, and then its time says nothing of the server's clock;
+    /// only what carries the label of a line that we have just sent is certainly its echo.
+    pub(crate) fn own(&mut self, line: &Received, now: Timestamp, seen: &mut SeenIds) {
+        let first = line.tag("msgid").is_none_or(|id| seen.first(id));
+        if first && line.tag("batch").is_none() && line.tag("label").is_some() {
+            self.calibrate(line, now);
+        }
+    }
+
+    /// A line that is certainly live came: an answer to our own fence, or to a label of ours.
     pub(crate) fn calibrate(&mut self, line: &Received, now: Timestamp) {
         if let Some(Some(time)) = line.tag("time").map(parse_time) {
             self.skew = Some(now.as_millis().saturating_sub(time));
@@ -136,6 +145,28 @@ mod tests {
         replay.calibrate(&pong, at(3600));
         assert_eq!(replay.stale(&live, at(3610), &mut seen), None);
         assert_eq!(replay.stale(&live, at(3641), &mut seen), Some("a time that is long past"));
+    }
+
+    #[test]
+    fn our_own_lines_told_again_say_nothing_of_the_servers_clock() {
+        let hours_ago = line("@time=1970-01-01T00:00:00.000Z :a!b@c PRIVMSG #c :abort");
+        for (tags, live) in [
+            ("", false),
+            ("msgid=new;", false),
+            ("label=h1;msgid=seen;", false),
+            ("label=h1;batch=history;", false),
+            ("label=h1;batch=other;", false),
+            ("label=h1;", true),
+            ("label=h1;msgid=new;", true),
+        ] {
+            let (mut replay, mut seen) = (Replay::default(), SeenIds::default());
+            seen.first("seen");
+            replay.start("history", "chathistory", &line("BATCH +history chathistory #c"));
+            replay.start("other", "labeled-response", &line("BATCH +other labeled-response"));
+            let own = line(&format!("@{tags}time=1970-01-01T00:00:00.000Z :herder!h@host PRIVMSG #c :x"));
+            replay.own(&own, at(10_800), &mut seen);
+            assert_eq!(replay.stale(&hours_ago, at(10_800), &mut seen).is_none(), live, "{tags}");
+        }
     }
 
     #[test]

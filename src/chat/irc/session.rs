@@ -229,7 +229,7 @@ impl<'a> Session<'a> {
             Some(Silence::Ask) => self.send(Outgoing::new("PING").text("idle")),
             None => {}
         }
-        for (heard, answer) in self.lookups.expired(now.mono) {
+        for (heard, answer) in self.lookups.expired(now.mono, &self.server) {
             self.speak(heard, &answer);
         }
         self.go_on(now);
@@ -276,8 +276,11 @@ impl<'a> Session<'a> {
             self.channels.fence(fence);
             self.fence(fence, now);
         }
-        let query = self.lookups.next_query(&self.server);
-        self.effects.extend(query.map(Effect::Send));
+        let lasting = &mut *self.lasting;
+        if let Some((query, fence)) = self.lookups.next_query(&self.server, now.mono, || lasting.number()) {
+            self.send(query);
+            self.fence(fence, now);
+        }
         if let Phase::Joining { until } = self.phase
             && (until <= now.mono || self.channels.settled())
         {

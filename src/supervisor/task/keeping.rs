@@ -1,11 +1,14 @@
 //! What a session leaves behind is kept in the workspace, beside everything else: a slow disk holds nobody up.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tracing::warn;
 
 use super::supervisor::Supervisor;
+use crate::runtime::folder;
 use crate::supervisor::context;
 
 /// One thing after the other.
@@ -32,11 +35,12 @@ impl Supervisor<'_> {
                 // Whatever became of it, the file is as it is.
                 drop(before.await);
             }
-            let kept = tokio::task::spawn_blocking(move || match text {
-                Some(text) => context::write(&workspace, &agent, &shared.redactor.redact(&text)),
-                None => context::remove(&workspace, &agent),
-            });
-            match kept.await {
+            let keep = move |workspace: &Path| match text {
+                Some(text) => context::write(workspace, &agent, &shared.redactor.redact(&text)),
+                None => context::remove(workspace, &agent),
+            };
+            // However long it takes: what is written later must not be overwritten by this.
+            match folder::ask(&workspace, Duration::MAX, keep).await {
                 Ok(Ok(())) => {}
                 Ok(Err(reason)) => warn!(%reason, "context.md is not as it should be"),
                 Err(reason) => warn!(%reason, "context.md could not be kept"),

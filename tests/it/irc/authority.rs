@@ -62,6 +62,38 @@ async fn only_live_speech_is_heard() {
     assert_eq!(summary(&rig.hear().await), ("starred", None));
 }
 
+/// A time of the server's, some hours ago.
+fn hours_ago(hours: i64) -> String {
+    let now = jiff::Timestamp::from_millisecond(herder::clock::now().as_millis()).expect("a time");
+    let then = now - jiff::SignedDuration::from_hours(hours);
+    then.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+#[tokio::test(start_paused = true)]
+async fn our_own_lines_told_again_make_no_old_command_live() {
+    let (mut rig, mut server) = up(ALL, "CASEMAPPING=ascii").await;
+    let time = hours_ago(3);
+    server.send("BATCH +1 chathistory #spark").await;
+    for (tags, text) in [("batch=1;", "in a batch"), ("msgid=a;", "without a mark"), ("msgid=a;", "again")] {
+        server.send(&format!("@{tags}time={time} :herder!h@host PRIVMSG #spark :{text}")).await;
+        server.send(&format!("@time={time};account=alice :alice!a@h PRIVMSG #spark :abort")).await;
+    }
+    server.send(&format!("@time={};account=alice :alice!a@h PRIVMSG #spark :status", hours_ago(0))).await;
+    assert_eq!(summary(&rig.hear().await), ("status", Some("alice")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_echo_of_a_line_just_sent_says_how_late_the_servers_clock_is() {
+    let (mut rig, mut server) = up(ALL, "CASEMAPPING=ascii").await;
+    let time = hours_ago(1);
+    rig.say(&Target::Alerts, Lane::Urgent, "one");
+    let line = server.until("@label=").await;
+    let label = line.split(' ').next().expect("the tags");
+    server.send(&format!("{label};time={time} :herder!h@host PRIVMSG #alerts :one")).await;
+    server.send(&format!("@time={time};account=alice :alice!a@h PRIVMSG #spark :status")).await;
+    assert_eq!(summary(&rig.hear().await), ("status", Some("alice")));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_tag_without_the_capability_is_worth_nothing() {
     let (mut rig, mut server) = up("message-tags", "CASEMAPPING=ascii").await;
@@ -146,6 +178,34 @@ async fn a_lookup_without_an_answer_makes_nobody_of_who_asked() {
     assert_eq!(server.until("WHO ").await, "WHO alice %tuhnfa,2");
     server.send(":s 315 herder alice :End").await;
     assert_eq!(summary(&rig.hear().await), ("resume", None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_is_never_answered_costs_one_line_and_not_the_network() {
+    // What the server says instead of an answer with an end: nothing, that it is too busy, half of one.
+    let half = ":s 354 herder 1 a h alice H alice";
+    let table: [(&[&str], Option<&str>); 3] =
+        [(&[], None), (&[":s 263 herder WHO :Try again"], Some("alice")), (&[half], Some("alice"))];
+    for (instead, account) in table {
+        let (mut rig, mut server) = up("", "CASEMAPPING=ascii WHOX").await;
+        server.send(":alice!a@h PRIVMSG #spark :pause").await;
+        server.until("WHO alice").await;
+        for line in instead {
+            server.send(line).await;
+        }
+        let fence = server.until("PING :f").await;
+        server.answer(&fence).await;
+        if instead.first().is_some_and(|line| line.contains(" 263 ")) {
+            server.until("WHO alice").await;
+            server.send(":s 354 herder 2 a h alice H alice").await;
+            server.send(":s 315 herder alice :End").await;
+        }
+        assert_eq!(summary(&rig.hear().await), ("pause", account), "{instead:?}");
+        server.send(":bob!b@h PRIVMSG #spark :resume").await;
+        server.until("WHO bob").await;
+        server.send(":s 315 herder bob :End").await;
+        assert_eq!(summary(&rig.hear().await), ("resume", None), "{instead:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -14,6 +14,8 @@ use herder::journal::{
     Stream, export, import,
 };
 
+use crate::slow_archive::SlowArchive;
+
 use super::{added, audit, batch, cleared, of, post, queued, revs, settings, write};
 
 const DAY: i64 = 24 * 3600 * 1000;
@@ -108,6 +110,60 @@ async fn what_moves_to_archives_is_still_in_every_answer() {
         pages.splice(0..0, revs(&page));
     }
     assert_eq!(pages, (1..=130).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn looking_back_gives_the_same_as_the_history_and_stops_when_it_is_told_to() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (journal, _) = Journal::open(&keeping(dir.path(), 40)).expect("opens");
+    for _ in 0..3 {
+        filled(&journal, 60).await;
+        journal.maintain(at_day(101)).await.expect("maintains");
+    }
+    assert_eq!(archives(dir.path()), 3);
+    for stream in [Stream::Audit, Stream::Fleet, of("spark"), of("nobody")] {
+        let all = journal.history(&stream, usize::MAX, None).expect("reads");
+        assert_eq!(journal.latest(stream.clone(), usize::MAX).await.expect("reads"), all, "{stream}");
+        for limit in [1, 30, 100] {
+            let last = all[all.len().saturating_sub(limit)..].to_vec();
+            assert_eq!(journal.latest(stream.clone(), limit).await.expect("reads"), last, "{stream} {limit}");
+        }
+    }
+}
+
+#[test]
+fn archives_that_take_long_leave_threads_for_everything_else() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let threads = 4;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .max_blocking_threads(threads)
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let (journal, _) = Journal::open(&keeping(dir.path(), 40)).expect("opens");
+        filled(&journal, 60).await;
+        journal.maintain(at_day(101)).await.expect("maintains");
+        let mut slow = SlowArchive::in_place(&dir.path().join("archive"));
+        let looks: Vec<_> = (0..threads * 2)
+            .map(|_| {
+                let journal = journal.clone();
+                tokio::spawn(async move { journal.latest(Stream::Audit, usize::MAX).await })
+            })
+            .collect();
+        slow.is_read().await;
+        let others = async {
+            for _ in 0..threads * 2 {
+                tokio::task::spawn_blocking(|| ()).await.expect("runs");
+            }
+            journal.latest(Stream::Audit, 3).await.expect("reads").len()
+        };
+        let others = tokio::time::timeout(Duration::from_secs(20), others).await;
+        let waiting = looks.iter().filter(|look| !look.is_finished()).count();
+        slow.release(|| looks.iter().all(tokio::task::JoinHandle::is_finished)).await;
+        assert_eq!((others.ok(), waiting), (Some(3), threads * 2));
+    });
 }
 
 #[tokio::test]
@@ -253,6 +309,48 @@ async fn import_wants_a_folder_without_a_journal() {
     let (journal, _) = Journal::open(&settings(&home)).expect("opens");
     assert_eq!(journal.history(&Stream::Audit, 9, None).expect("reads").len(), 3);
     assert!(!home.join("importing").exists());
+}
+
+#[tokio::test]
+async fn upkeep_that_would_fill_the_disk_is_left_out_until_there_is_room() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut settings = keeping(dir.path(), 40);
+    settings.history.daily_export = true;
+    let exports = || -> Vec<String> {
+        let entries = fs::read_dir(dir.path().join("exports")).expect("reads");
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.expect("reads").file_name().into_string().expect("text")).collect();
+        names.sort();
+        names
+    };
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    filled(&journal, 10).await;
+    journal.maintain(at_day(1)).await.expect("maintains");
+    assert_eq!(exports(), ["1970-01-02.jsonl.gz"]);
+    filled(&journal, 90).await;
+    journal.close().await;
+    drop(journal);
+
+    let keep_free = settings.history.warn_free;
+    settings.history.warn_free = u64::MAX / 2;
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    for day in 2..20 {
+        let done = journal.maintain(at_day(day)).await.expect("maintains");
+        assert_eq!((done.archived, done.exported), (0, None));
+        let short = done.no_room.expect("there is no room");
+        assert!(short.needed > settings.history.warn_free && short.free < short.needed, "{short:?}");
+    }
+    assert_eq!((exports(), archives(dir.path())), (vec!["1970-01-02.jsonl.gz".to_owned()], 0));
+    journal.close().await;
+    drop(journal);
+
+    // A herder that was killed while it wrote one.
+    fs::write(dir.path().join("exports/.1970-01-03.jsonl.gz.tmp"), "half").expect("writes");
+    settings.history.warn_free = keep_free;
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    let done = journal.maintain(at_day(20)).await.expect("maintains");
+    assert!(done.archived > 0 && done.exported.is_some() && done.no_room.is_none(), "{done:?}");
+    assert_eq!(exports(), ["1970-01-02.jsonl.gz", "1970-01-21.jsonl.gz"]);
 }
 
 #[tokio::test]

@@ -273,6 +273,7 @@ fn own_notices() -> Vec<Notice> {
         N::NobodyConfigured,
         N::StorageFailed { reason: "the disk is full".to_owned() },
         N::DiskLow { free_bytes: 912_000_000 },
+        N::UpkeepLeftOut { needed_bytes: 1_400_000_000, free_bytes: 1_100_000_000 },
         N::RevisionsMissing { stream: "agent spark".to_owned(), expected: 12, found: 9 },
         N::ShuttingDown,
     ]

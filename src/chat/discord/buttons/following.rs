@@ -78,15 +78,12 @@ pub(super) async fn change(
 
 /// Who made an agent go on since a post.
 pub(super) async fn who(bot: &Bot, agent: &AgentName, at: Timestamp) -> Option<Done> {
-    let (journal, stream) = (bot.ports.journal.clone(), Stream::Agent(agent.clone()));
-    let read = tokio::task::spawn_blocking(move || journal.history(&stream, LOOK_BACK, None)).await;
-    let entries = match read {
-        Ok(Ok(entries)) => entries,
-        Ok(Err(reason)) => {
+    let entries = match bot.ports.journal.latest(Stream::Agent(agent.clone()), LOOK_BACK).await {
+        Ok(entries) => entries,
+        Err(reason) => {
             error!(%reason, "who answered a post cannot be read");
             return None;
         }
-        Err(_) => return None,
     };
     entries.into_iter().filter(|recorded| recorded.at >= at).find_map(|recorded| match recorded.entry {
         Entry::Agent(event) => went_on(event),

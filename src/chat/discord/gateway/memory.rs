@@ -64,13 +64,14 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+    use crate::chat::reconnect::MOST;
 
     #[tokio::test(start_paused = true)]
     async fn the_next_adapter_waits_as_long_as_the_last_one_would_have_and_counts_anew() {
         let (memory, now) = (Memory::default(), Instant::now());
         {
             let mut first = memory.borrow();
-            first.pace.goes_on();
+            first.pace.goes_on(MOST);
             for _ in 0..5 {
                 first.pace.failed(now, 1.0);
             }
@@ -78,7 +79,7 @@ mod tests {
             (first.was_up, first.outside) = (true, Some(Timestamp::from_seconds(7)));
         }
         let mut next = memory.borrow();
-        next.pace.goes_on();
+        next.pace.goes_on(MOST);
         assert!(next.was_up && next.outside == Some(Timestamp::from_seconds(7)));
         assert_eq!((next.pace.attempts(), next.pace.fruitless()), (0, 0));
         assert_eq!(next.pace.opens(), Some(now + Duration::from_secs(16)), "what was due is due still");

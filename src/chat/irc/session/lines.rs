@@ -12,7 +12,7 @@ impl Session<'_> {
         self.idle.heard(now.mono);
         self.observe(line);
         self.acknowledge(line, now);
-        for (heard, answer) in self.lookups.receive(line, &self.server) {
+        for (heard, answer) in self.lookups.receive(line, &self.server, now.mono) {
             self.speak(heard, &answer);
         }
         self.handle(line, now);
@@ -72,6 +72,7 @@ impl Session<'_> {
         let Some(number) = token.strip_prefix('f').and_then(|number| number.parse().ok()) else { return };
         self.replay.calibrate(line, now.wall);
         self.channels.fenced(number);
+        self.lookups.fenced(number, now.mono);
         if self.phase == (Phase::Greeting { fence: number }) {
             self.greeted(now);
         }

@@ -10,7 +10,7 @@ impl Session<'_> {
     pub(super) fn message(&mut self, line: &Received, to: &str, said: &str, now: Now) {
         if self.is_us(&line.source.name) {
             self.learn_own(&line.source);
-            self.replay.calibrate(line, now.wall);
+            self.replay.own(line, now.wall, &mut self.lasting.seen);
             return;
         }
         if let Some(why) = self.replay.stale(line, now.wall, &mut self.lasting.seen) {

@@ -196,6 +196,7 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::NobodyConfigured,
         Notice::StorageFailed { reason },
         Notice::DiskLow { free_bytes: 999_999_999 },
+        Notice::UpkeepLeftOut { needed_bytes: 1_999_999_999, free_bytes: 999_999_999 },
         Notice::RevisionsMissing { stream: "agent:spark".into(), expected: 9, found: 7 },
         Notice::ShuttingDown,
     ]);

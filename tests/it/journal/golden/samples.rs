@@ -52,7 +52,7 @@ variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed 
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
     Ended Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
     Reloaded NotReloaded StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured
-    StorageFailed DiskLow RevisionsMissing ShuttingDown);
+    StorageFailed DiskLow UpkeepLeftOut RevisionsMissing ShuttingDown);
 variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
     TaskRunning TaskMoving TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull
     WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed AgentExists NoSuchAgent Fault NoSuchAsk AskOver
@@ -77,7 +77,7 @@ variants!(ABOUTS, about_name, About: Permission Question);
 variants!(ANSWERS, answer_name, AskAnswer: Allow Deny Text);
 variants!(ASK_ENDS, ask_end_name, AskEnd: Answered Expired Dropped);
 variants!(DECIDERS, decider_name, DecidedBy: Autonomy Rule TooMany);
-variants!(OWN, own_name, Own: ExitCode Signal NotWaitedFor NoResult WorkspaceMissing WorkspaceNoFolder WorkspaceLocked NoCommand EmptyCommand ProgramMissing NotInstalled ArgumentsTooLong NotStarted StateFolder CredentialMissing VariableUnreadable Silent NothingYet ToolOpen TakesLong TakesLongWithTool NoHeartbeat NoSignOfLife DriverGone DriverFailed DriverOverdue NotEnded Restarted SupervisorPanicked TimeLimit By TurnLimit AgentsTurnLimit TurnInterrupted TurnCancelled AnswerTooLong AnswerBrokenOff ModelRefused TurnEndedAs NoConversation OtherProtocol ModelNotSet Link Discord);
+variants!(OWN, own_name, Own: ExitCode Signal NotWaitedFor NoResult WorkspaceMissing WorkspaceNoFolder WorkspaceLocked WorkspaceSilent NoCommand EmptyCommand ProgramMissing NotInstalled ArgumentsTooLong NotStarted StateFolder CredentialMissing VariableUnreadable Silent NothingYet ToolOpen TakesLong TakesLongWithTool NoHeartbeat NoSignOfLife DriverGone DriverFailed DriverOverdue NotEnded Restarted SupervisorPanicked TimeLimit By TurnLimit AgentsTurnLimit TurnInterrupted TurnCancelled AnswerTooLong AnswerBrokenOff ModelRefused TurnEndedAs NoConversation OtherProtocol ModelNotSet Link Discord);
 variants!(EXITS, exit_name, Exit: Code Signal);
 
 pub(super) fn abouts() -> [About; 2] {

@@ -1,0 +1,62 @@
+//! Going back through a stream from its newest entry, for as long as whoever asks wants more of it.
+//!
+//! The database answers at once. An archive has to be unpacked from its beginning, so that each is read once for all that
+//! is wanted of it; few are read for one question, and few questions read them at a time, since the threads that wait for
+//! files are also those that start and end agents.
+
+use std::ops::ControlFlow;
+
+use super::handle::{Journal, guarded};
+use super::retention::blocking;
+use super::{ReadError, Recorded, Stream, archive};
+
+/// Archives that are read for one question: some hundred thousand events, and some seconds.
+const FILES: usize = 10;
+
+/// Questions that read archives at the same time.
+pub(super) const READERS: usize = 2;
+
+impl Journal {
+    /// Gives the entries of a stream to `take`, the newest first, until that has enough or there are no more; gives back
+    /// what `take` has made of `gathered`. Of the archives only the newest are read.
+    ///
+    /// # Errors
+    /// The database or an archive cannot be read.
+    pub async fn look_back<G: Send + 'static>(
+        &self,
+        stream: Stream,
+        mut gathered: G,
+        mut take: impl FnMut(&mut G, Recorded) -> ControlFlow<()> + Send + 'static,
+    ) -> Result<G, ReadError> {
+        let reader = self.reader().clone();
+        let (mut gathered, mut take, stream, older) = blocking(move || {
+            let older = guarded(|| reader.back(&stream, &mut |recorded| take(&mut gathered, recorded)))?;
+            Ok::<_, ReadError>((gathered, take, stream, older))
+        })
+        .await?;
+        let Some(end) = older else { return Ok(gathered) };
+        let permit = self.archive_readers().acquire_owned().await;
+        let dir = self.reader().archives().clone();
+        blocking(move || {
+            // Here and not outside: who stops waiting for the answer does not end the reading.
+            let _permit = permit;
+            archive::back(&dir, &stream, end, FILES, &mut |recorded| take(&mut gathered, recorded))?;
+            Ok(gathered)
+        })
+        .await
+    }
+
+    /// The last `limit` entries of a stream, oldest first; as [`Journal::look_back`].
+    ///
+    /// # Errors
+    /// The database or an archive cannot be read.
+    pub async fn latest(&self, stream: Stream, limit: usize) -> Result<Vec<Recorded>, ReadError> {
+        let take = move |found: &mut Vec<Recorded>, recorded| {
+            found.push(recorded);
+            if found.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let mut found = self.look_back(stream, Vec::new(), take).await?;
+        found.reverse();
+        Ok(found)
+    }
+}

@@ -1,0 +1,150 @@
+//! Whose answer comes when: in each place in the order the lines were said there, whatever other places wait for.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::chat::Place;
+use crate::core::id::NetworkName;
+
+/// Lines of one place that are under way at once: enough that one commit carries many of them, so that a burst is not
+/// answered one disk write at a time. What is said there beyond that waits for its turn.
+const HERE: usize = 64;
+
+/// Lines of all places that are held. Beyond it nobody is listened to; a few places whose lines take long do not get there.
+const HELD: usize = 512;
+
+/// Where a line was said.
+pub(super) type Spot = (NetworkName, Place);
+
+/// A line that is under way.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    spot: Spot,
+    number: usize,
+}
+
+/// Lines of type `L` and the answers of type `A` to them.
+#[derive(Debug)]
+pub(super) struct Order<L, A> {
+    places: HashMap<Spot, Line<L, A>>,
+    held: usize,
+}
+
+#[derive(Debug)]
+struct Line<L, A> {
+    /// From the oldest that is not answered on; `None`: it is under way.
+    answers: VecDeque<Option<A>>,
+    /// How many were answered before those.
+    answered: usize,
+    /// Not yet begun.
+    waiting: VecDeque<L>,
+}
+
+impl<L, A> Default for Order<L, A> {
+    fn default() -> Self {
+        Self { places: HashMap::new(), held: 0 }
+    }
+}
+
+impl<L, A> Order<L, A> {
+    /// Whether there is room for another line.
+    pub(super) fn have_room(&self) -> bool {
+        self.held < HELD
+    }
+
+    /// A line was said: hands it back if it is to begin now.
+    pub(super) fn said(&mut self, spot: Spot, said: L) -> Option<(Turn, L)> {
+        self.held += 1;
+        let line = self.places.entry(spot.clone()).or_insert_with(|| Line {
+            answers: VecDeque::new(),
+            answered: 0,
+            waiting: VecDeque::new(),
+        });
+        line.waiting.push_back(said);
+        line.begin(&spot)
+    }
+
+    /// The answer to a line: hands back what can be said now, in its order, and the lines that are to begin now.
+    pub(super) fn answered(&mut self, turn: Turn, answer: A) -> (Vec<A>, Vec<(Turn, L)>) {
+        let Turn { spot, number } = turn;
+        let Some(line) = self.places.get_mut(&spot) else { return (Vec::new(), Vec::new()) };
+        if let Some(slot) = line.answers.get_mut(number - line.answered) {
+            *slot = Some(answer);
+        }
+        let mut ready = Vec::new();
+        while line.answers.front().is_some_and(Option::is_some) {
+            ready.extend(line.answers.pop_front().flatten());
+        }
+        line.answered += ready.len();
+        self.held -= ready.len();
+        let next = std::iter::from_fn(|| line.begin(&spot)).collect();
+        if line.answers.is_empty() {
+            self.places.remove(&spot);
+        }
+        (ready, next)
+    }
+}
+
+impl<L, A> Line<L, A> {
+    fn begin(&mut self, spot: &Spot) -> Option<(Turn, L)> {
+        if self.answers.len() >= HERE {
+            return None;
+        }
+        let said = self.waiting.pop_front()?;
+        let number = self.answered + self.answers.len();
+        self.answers.push_back(None);
+        Some((Turn { spot: spot.clone(), number }, said))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spot(channel: &str) -> Spot {
+        (NetworkName::from("libera"), Place::Channel(channel.to_owned()))
+    }
+
+    fn begun(order: &mut Order<usize, usize>, channel: &str, said: usize) -> Turn {
+        order.said(spot(channel), said).expect("it begins").0
+    }
+
+    #[test]
+    fn a_place_is_answered_in_its_order_and_waits_for_no_other() {
+        let mut order = Order::default();
+        let [slow, second, third] = [1, 2, 3].map(|said| begun(&mut order, "#spark", said));
+        let elsewhere = begun(&mut order, "#ember", 4);
+        assert_eq!(order.answered(third, 3), (vec![], vec![]));
+        assert_eq!(order.answered(elsewhere, 4), (vec![4], vec![]));
+        assert_eq!(order.answered(second, 2), (vec![], vec![]));
+        assert_eq!(order.answered(slow, 1), (vec![1, 2, 3], vec![]));
+        assert!(order.places.is_empty() && order.held == 0, "{order:?}");
+    }
+
+    #[test]
+    fn what_is_too_much_for_one_place_begins_when_there_is_room() {
+        let mut order = Order::default();
+        let mut turns: VecDeque<_> = (0..HERE).map(|said| begun(&mut order, "#spark", said)).collect();
+        assert_eq!(order.said(spot("#spark"), HERE), None);
+        assert_eq!(order.said(spot("#spark"), HERE + 1), None);
+        begun(&mut order, "#ember", 0);
+        let first = turns.pop_front().expect("one");
+        let second = turns.pop_front().expect("another");
+        assert_eq!(order.answered(second, 1), (vec![], vec![]));
+        let (ready, next) = order.answered(first, 0);
+        assert_eq!(ready, [0, 1]);
+        assert_eq!(next.iter().map(|(_, said)| *said).collect::<Vec<_>>(), [HERE, HERE + 1]);
+        for (n, (turn, said)) in next.into_iter().enumerate() {
+            assert_eq!((turn.number, said), (HERE + n, HERE + n));
+        }
+    }
+
+    #[test]
+    fn what_is_held_is_bounded() {
+        let mut order = Order::<usize, usize>::default();
+        for said in 0..HELD {
+            assert!(order.have_room());
+            let _ = order.said(spot(&format!("#{}", said % 7)), said);
+        }
+        assert!(!order.have_room());
+    }
+}

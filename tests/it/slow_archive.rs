@@ -1,0 +1,49 @@
+//! An archive that cannot be read to its end until a test lets go of it.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+/// A named pipe where the only archive of a folder was.
+pub(crate) struct SlowArchive {
+    file: PathBuf,
+    kept: PathBuf,
+    pipe: PathBuf,
+    writer: Option<File>,
+}
+
+impl SlowArchive {
+    pub(crate) fn in_place(dir: &Path) -> Self {
+        let mut files: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let file = files.pop().expect("an archive");
+        assert!(files.is_empty(), "more than one: {files:?}");
+        let (kept, pipe) = (dir.join("kept"), dir.join("pipe"));
+        fs::rename(&file, &kept).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        fs::hard_link(&pipe, &file).unwrap();
+        Self { file, kept, pipe, writer: None }
+    }
+
+    /// Somebody reads it.
+    pub(crate) async fn is_read(&mut self) {
+        let mut writing = OpenOptions::new();
+        let flags = rustix::fs::OFlags::NONBLOCK.bits();
+        writing.write(true).custom_flags(flags.try_into().expect("a small number"));
+        // Nobody can open it for writing before somebody has for reading.
+        while self.writer.is_none() {
+            self.writer = writing.open(&self.pipe).ok();
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// From now on it can be read; returns when those who were reading are `done`.
+    pub(crate) async fn release(mut self, done: impl Fn() -> bool) {
+        fs::rename(&self.kept, &self.file).unwrap();
+        self.writer = None;
+        while !done() {
+            // Whoever still waits for somebody to write is told that nobody will.
+            drop(OpenOptions::new().read(true).write(true).open(&self.pipe).unwrap());
+            tokio::task::yield_now().await;
+        }
+    }
+}
