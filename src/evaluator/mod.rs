@@ -51,6 +51,9 @@ pub use transcript::Brief;
 /// The folder of the homes, in herder's own.
 pub const FOLDER: &str = "evaluator";
 
+/// How many times as long as a verdict the parts of a task may take.
+const SPLIT_TIMES: u32 = 4;
+
 /// How long the processes of a panic get.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -118,6 +121,14 @@ impl Question {
         match self {
             Self::Turns(_) => prompt::ROLE,
             Self::Task(_) => split::ROLE,
+        }
+    }
+
+    /// How long it may take. Parts are a page where a verdict is a line, and nothing runs on that they come too late for.
+    fn time(&self, timeout: Duration) -> Duration {
+        match self {
+            Self::Turns(_) => timeout,
+            Self::Task(_) => timeout.saturating_mul(SPLIT_TIMES).min(config::EVALUATOR_TIMEOUT_MAX),
         }
     }
 
@@ -333,17 +344,17 @@ impl Inner {
             folder: &home.work(),
             marker,
             input: question.prompt(&self.setup.redactor, &nonce),
-            time: settings.timeout,
+            time: question.time(settings.timeout),
         };
         match child::run(job, &self.setup.trees, stop).await {
-            Ok(ran) => self.heard(&ran, capped),
+            Ok(ran) => self.heard(&ran, question.time(settings.timeout), capped),
             Err(why) => lapsed(self.failed(&why)),
         }
     }
 
-    fn heard(&self, ran: &child::Ran, capped: bool) -> Answered {
+    fn heard(&self, ran: &child::Ran, time: Duration, capped: bool) -> Answered {
         let settings = &self.setup.settings;
-        let after_ms = u64::try_from(settings.timeout.as_millis()).unwrap_or(u64::MAX);
+        let after_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let heard = ask::heard(settings.judge, ran, after_ms);
         let usage = heard.usage.map(|usage| self.priced(usage, capped));
         Answered { said: heard.said, usage }

@@ -53,6 +53,8 @@ pub(super) struct Supervisor<'a> {
     pub(super) fresh: Option<WorkId>,
     /// The evaluation that runs, and what ends it.
     pub(super) evaluation: Option<(u32, CancellationToken)>,
+    /// Whoever is asked to split a task, and what ends that.
+    pub(super) split: Option<(u32, CancellationToken)>,
     /// Whether the workspace was looked at since this supervisor came up.
     pub(super) looked: bool,
     /// What is written or taken away of `context.md`.
