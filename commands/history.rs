@@ -9,10 +9,11 @@ use super::words::bounded;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
 use crate::core::ask::{About, AskAnswer};
+use crate::core::detail::Own;
 use crate::core::event::Event;
 use crate::core::id::AccountName;
 use crate::core::usage::Cap;
-use crate::core::verdict::Verdict;
+use crate::core::verdict::{Lapse, Verdict};
 use crate::core::watch::{self, Judgement, Mark};
 use crate::core::whisper::Way;
 use crate::core::work::Actor;
@@ -127,6 +128,14 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
         Event::Queued { work } => say(voice, "queued", task(work.id), Some(&work.by), &work.text),
         Event::TaskTaken { work, .. } => say(voice, "taken", task(work.id), Some(&work.by), &work.text),
         Event::TaskHandedBack { work, by, .. } => say(voice, "handed-back", task(*work), Some(by), ""),
+        Event::SplitBegun { work, .. } => say(voice, "split-begun", task(*work), None, ""),
+        Event::SplitEnded { number, lapse, .. } => match lapse {
+            Some(Lapse::Unparsable { .. }) => {
+                say(voice, "split-lapsed", number.to_string(), None, &locale.detail(&Own::SplitNoList.into()))
+            }
+            Some(lapse) => say(voice, "split-lapsed", number.to_string(), None, &locale.lapse(lapse)),
+            None => say(voice, "split-ended", number.to_string(), None, ""),
+        },
         Event::BoardHeard { .. } => say(voice, "board-heard", none(), None, ""),
         Event::Cleared { works, by } => say(voice, "cleared", works.len().to_string(), Some(by), ""),
         Event::Reworded { work, text, by } => say(voice, "reworded", task(*work), Some(by), text),

@@ -91,6 +91,7 @@ model-unnamed = (ohne Namen)
 wait-backoff = Neustart nach: { $category }
 wait-rate-limit = ausgebremst (Rate-Limit)
 wait-rest = ruht
+wait-split = seine Aufgabe wird geteilt
 
 work-message = Nachricht
 work-task = Aufgabe
@@ -138,6 +139,12 @@ own-not-ended = die Prozesse ließen sich nicht beenden
 own-restarted = herder wurde neu gestartet
 own-supervisor-panicked = der Supervisor ist abgestürzt
 own-time-limit = es dauerte zweimal länger als erlaubt
+own-split-by-nobody = das Kontextfenster war voll, und niemand wird gefragt, die Aufgabe zu teilen: in `[evaluator]` ein Modell nennen, oder `!task split`
+own-split-too-deep = das Kontextfenster war voll, und die Aufgabe ist schon Teil eines Teils
+own-split-no-list = das Kontextfenster war voll, und die Antwort des Evaluators war keine Liste von 2 bis 5 Teilen
+own-split-timed-out = das Kontextfenster war voll, und der Evaluator hat die Aufgabe nicht rechtzeitig geteilt
+own-split-failed = das Kontextfenster war voll, und der Evaluator konnte die Aufgabe nicht teilen
+own-nobody-broader = die Sandbox verwehrte, was die Aufgabe braucht, und kein anderer Agent darf mehr
 own-by = von { $name }
 own-turn-limit = die Höchstzahl der Runden ({ $turns }) ist erreicht
 own-agents-turn-limit = die eigene Höchstzahl der Runden des Agenten ist erreicht
@@ -325,6 +332,9 @@ notice-task-failed = ❌ **{ $agent }** hat Aufgabe { $task } aufgegeben: { $det
 notice-task-blocked = 🧱 **{ $agent }** kommt bei Aufgabe { $task } nicht weiter: { $detail }
 notice-task-taken = 👀 **{ $agent }** hat Aufgabe { $task } vom Brett: { $work }
 notice-task-released = **{ $agent }** kommt nicht weiter; Aufgabe { $task } liegt deshalb für einen anderen Agenten am Brett.
+notice-task-splitting = ✂️ **{ $agent }**: das Kontextfenster war voll. Aufgabe { $task } wird in kleinere geteilt…
+# $permissions: workspace-write or full, as in bot.toml.
+notice-task-needs-more = 🔒 **{ $agent }** darf zu wenig für Aufgabe { $task }: Sie liegt am Brett für einen Agenten, der mindestens { $permissions } darf.
 notice-part-failed = 🧱 Aufgabe { $task } kann so nicht erledigt werden: ihr Teil { $part } ist { $end }. `!task assign { $part } auto` lässt ihn neu versuchen, `!task cancel { $task }` gibt alles auf.
 notice-notified = 🔔 **{ $agent }** meldet: { $detail }
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } Wird unterbrochen…
@@ -868,6 +878,9 @@ cmd-event = { $what ->
     [taken] { $subject } vom Brett genommen, gegeben
     [handed-back] { $subject } ans Brett zurückgegeben
     [board-heard] das Brett kennt seine Neuigkeiten
+    [split-begun] Aufgabe { $subject } wird geteilt
+    [split-ended] Teilung { $subject } liegt vor
+    [split-lapsed] keine Teilung { $subject }
     [board-added] { $subject } ans Brett gehängt
     [board-taken] { $subject } gibt sie ans Brett zurück,
     [board-directed] { $subject } zugewiesen

@@ -108,6 +108,7 @@ model-unnamed = (unnamed)
 wait-backoff = restarting after: { $category }
 wait-rate-limit = rate limited
 wait-rest = resting
+wait-split = its task is being split
 
 work-message = message
 work-task = task
@@ -155,6 +156,12 @@ own-not-ended = its processes could not be ended
 own-restarted = herder was restarted
 own-supervisor-panicked = its supervisor panicked
 own-time-limit = it took longer than it may, twice
+own-split-by-nobody = its context window was full, and nobody is asked to split the task: name a model in `[evaluator]`, or use `!task split`
+own-split-too-deep = its context window was full, and the task is a part of a part already
+own-split-no-list = its context window was full, and the evaluator's answer was no list of 2 to 5 parts
+own-split-timed-out = its context window was full, and the evaluator did not split the task in time
+own-split-failed = its context window was full, and the evaluator could not split the task
+own-nobody-broader = its sandbox denied what the task needs, and no other agent may do more
 own-by = by { $name }
 own-turn-limit = reached the maximum number of turns ({ $turns })
 own-agents-turn-limit = reached the agent's own maximum number of turns
@@ -353,6 +360,9 @@ notice-task-blocked = 🧱 **{ $agent }** is blocked on task { $task }: { $detai
 # $work: an excerpt of the task.
 notice-task-taken = 👀 **{ $agent }** has task { $task } from the board: { $work }
 notice-task-released = **{ $agent }** cannot go on, so task { $task } is on the board for another agent.
+notice-task-splitting = ✂️ **{ $agent }**: its context window was full. Task { $task } is being split into smaller ones…
+# $permissions: workspace-write or full, as in bot.toml.
+notice-task-needs-more = 🔒 **{ $agent }** may do too little for task { $task }: it is on the board for an agent that may do at least { $permissions }.
 # $end: one of task-…
 notice-part-failed = 🧱 Task { $task } cannot be done as it is: its part { $part } is { $end }. `!task assign { $part } auto` has it tried anew, `!task cancel { $task }` gives it all up.
 notice-notified = 🔔 **{ $agent }** says: { $detail }
@@ -934,6 +944,9 @@ cmd-event = { $what ->
     [taken] { $subject } taken from the board, given
     [handed-back] { $subject } handed back to the board
     [board-heard] the board knows its news
+    [split-begun] task { $subject } is being split
+    [split-ended] split { $subject } is there
+    [split-lapsed] no split { $subject }
     [board-added] { $subject } put on the board
     [board-taken] { $subject } hands it back to the board,
     [board-directed] { $subject } assigned

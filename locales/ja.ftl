@@ -76,6 +76,7 @@ model-unnamed = （名前なし）
 wait-backoff = 再起動待ち（{ $category }）
 wait-rate-limit = レート制限中
 wait-rest = 休憩中
+wait-split = タスクを分割中
 
 work-message = メッセージ
 work-task = タスク
@@ -123,6 +124,12 @@ own-not-ended = プロセスを終了できませんでした
 own-restarted = herder が再起動されました
 own-supervisor-panicked = スーパーバイザーがパニックを起こしました
 own-time-limit = 許された時間を二度超えました
+own-split-by-nobody = コンテキストがいっぱいになり、タスクの分割を頼める相手がいません：`[evaluator]` にモデルを指定するか、`!task split` を使ってください
+own-split-too-deep = コンテキストがいっぱいになりましたが、タスクはすでに部分の部分です
+own-split-no-list = コンテキストがいっぱいになり、評価器の答えは 2～5 個の部分の一覧ではありませんでした
+own-split-timed-out = コンテキストがいっぱいになり、評価器は時間内にタスクを分割しませんでした
+own-split-failed = コンテキストがいっぱいになり、評価器はタスクを分割できませんでした
+own-nobody-broader = サンドボックスがタスクに必要なことを拒み、より広い権限を持つエージェントは他にいません
 own-by = { $name } による
 own-turn-limit = ターン数の上限（{ $turns }）に達しました
 own-agents-turn-limit = エージェント自身のターン数の上限に達しました
@@ -290,6 +297,9 @@ notice-task-failed = ❌ **{ $agent }** はタスク { $task } を断念しま�
 notice-task-blocked = 🧱 **{ $agent }** はタスク { $task } を先へ進められません: { $detail }
 notice-task-taken = 👀 **{ $agent }** がボードからタスク { $task } を受け取りました: { $work }
 notice-task-released = **{ $agent }** は続けられないため、タスク { $task } は他のエージェントのためにボードに戻りました。
+notice-task-splitting = ✂️ **{ $agent }**：コンテキストがいっぱいになりました。タスク { $task } を小さなタスクに分割しています…
+# $permissions: workspace-write or full, as in bot.toml.
+notice-task-needs-more = 🔒 **{ $agent }** の権限ではタスク { $task } を実行できません。少なくとも { $permissions } の権限を持つエージェントのためにボードに戻りました。
 notice-part-failed = 🧱 タスク { $task } はこのままでは終えられません。部分 { $part } が「{ $end }」です。`!task assign { $part } auto` でやり直し、`!task cancel { $task }` で全体を取り消します。
 notice-notified = 🔔 **{ $agent }** からのお知らせ: { $detail }
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } 中断します…
@@ -767,6 +777,9 @@ cmd-event = { $what ->
     [taken] { $subject } をボードから受け取り、依頼者
     [handed-back] { $subject } をボードに返却
     [board-heard] ボードが知らせを記録
+    [split-begun] タスク { $subject } を分割中
+    [split-ended] 分割 { $subject } が完了
+    [split-lapsed] 分割 { $subject } なし
     [board-added] { $subject } をボードに追加
     [board-taken] { $subject } がボードに返却、
     [board-directed] { $subject } を割り当て

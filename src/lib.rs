@@ -25,7 +25,7 @@
 //! | [`core`] | what follows from what: agents, events, effects, restarts, the breaker, usage and caps, the task board ([`core::board`]), what agents ask and what is always asked, the ladder of the evaluator, notices, [`core::detector`] that tells who goes round in circles, [`core::promotion`] whose turn it is; no I/O, no clock, no tasks |
 //! | [`supervisor`] | the shell around the core: one task per agent, the root, one timer for all countdowns |
 //! | [`runtime`] | one child process for one session: protocols, clocks on evidence, the stop ladder, orphans |
-//! | [`evaluator`] | a second pair of eyes: transcript, prompt, a short-lived process in a home of its own, one line back |
+//! | [`evaluator`] | a second pair of eyes: transcript, prompt, a short-lived process in a home of its own, one line back; and whoever splits a task |
 //! | [`tools`] | what agents get from herder over MCP: channels to speak and read in, questions to people, word of their tasks, whispers |
 //! | [`journal`] | everything herder knows, in sled: commit, replay, snapshots, archives, export and import |
 //! | [`outbox`] | posts on their way out: order, lanes, windows, redaction, splitting |

@@ -44,6 +44,14 @@ fn agent_events() -> Vec<Event> {
         Event::Queued { work: whole.clone() },
         Event::TaskTaken { number: 1, work: whole.clone() },
         Event::TaskHandedBack { work, onward: Onward::To(None), by: by.clone() },
+        Event::SplitBegun { work, number: 5, until: Timestamp::default() },
+        Event::SplitEnded { number: 5, lapse: None, usage: Usage::default(), unmetered: false },
+        Event::SplitEnded {
+            number: 5,
+            lapse: Some(crate::core::verdict::Lapse::Busy),
+            usage: Usage::default(),
+            unmetered: true,
+        },
         Event::BoardHeard { up_to: 1 },
         Event::Cleared { works: vec![work], by: by.clone() },
         Event::Reworded { work, text: text(), by: by.clone() },
@@ -255,6 +263,9 @@ fn every_event_has_its_words() {
         queued #7 by alice: fix the tests
         #7 taken from the board, given by alice: fix the tests
         #7 handed back to the board by alice
+        task #7 is being split
+        split 5 is there
+        no split 5: too many evaluations ran at once
         the board knows its news
         dropped 1 from the queue by alice
         #7 reworded by alice: so it is

@@ -33,7 +33,7 @@ const THRESHOLD_MIN: u64 = 2;
 const THRESHOLD_MAX: u64 = 100;
 
 /// What is said of turns so long ago helps nobody.
-const TIMEOUT_MAX: Duration = Duration::from_secs(600);
+pub const TIMEOUT_MAX: Duration = Duration::from_secs(600);
 
 /// More processes of a CLI at a time than this need a machine of their own.
 const AT_ONCE_MAX: u64 = 64;

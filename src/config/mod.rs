@@ -34,7 +34,7 @@ use crate::core::spec::AgentSpec;
 use crate::outbox::Redactor;
 
 pub use discord::{API_URL, Discord, Reach};
-pub use evaluator::{Evaluator, Judge};
+pub use evaluator::{Evaluator, Judge, TIMEOUT_MAX as EVALUATOR_TIMEOUT_MAX};
 pub use problems::{Problem, Problems};
 pub use units::{duration, size};
 pub use webhook::{DeadMan, Webhook};

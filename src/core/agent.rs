@@ -139,6 +139,17 @@ pub struct Unfinished {
     pub report: Option<TaskReport>,
 }
 
+/// A task that is being split, because it did not fit into one context window. It waits at the head of the queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Splitting {
+    /// The task.
+    pub work: WorkId,
+    /// The number of what is asked.
+    pub number: u32,
+    /// When nobody waits for the answer any more.
+    pub until: Timestamp,
+}
+
 /// One agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
@@ -168,6 +179,9 @@ pub struct Agent {
     /// The work whose last session ran into its time limit: it is tried once more, then a person is called.
     #[serde(default)]
     pub timed_out: Option<WorkId>,
+    /// The task that is being split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub splitting: Option<Box<Splitting>>,
     /// How its workspace stood when that was last looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Workspace>,
@@ -257,6 +271,7 @@ impl Default for Agent {
             watch: Watch::default(),
             unfinished: None,
             timed_out: None,
+            splitting: None,
             workspace: None,
             stopped_by: None,
             process: None,

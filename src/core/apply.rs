@@ -4,6 +4,7 @@
 mod asks;
 mod board;
 pub(super) mod counters;
+mod split;
 mod watch;
 
 use std::collections::VecDeque;
@@ -38,6 +39,11 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::Queued { work } => queued(agent, work),
         Event::TaskTaken { number, work } => board::taken(agent, *number, work, at),
         Event::TaskHandedBack { work, onward, by } => board::handed_back(agent, *work, onward, by),
+        Event::SplitBegun { work, number, until } => split::begun(agent, *work, *number, *until),
+        Event::SplitEnded { number, usage, unmetered, .. } => {
+            agent.watch.count_unmetered(*unmetered);
+            split::ended(agent, *number, *usage, at);
+        }
         Event::BoardHeard { up_to } => agent.board.heard(*up_to),
         Event::Cleared { works, .. } => cleared(agent, works),
         Event::Steered { work, .. } => steered(agent, *work, at),
@@ -247,6 +253,7 @@ fn take(agent: &mut Agent, id: WorkId) -> Option<Work> {
     if agent.timed_out == Some(id) {
         agent.timed_out = None;
     }
+    agent.splitting.take_if(|split| split.work == id);
     if agent.current.as_ref().is_some_and(|work| work.id == id) {
         return agent.current.take();
     }
@@ -285,6 +292,7 @@ fn session_started(agent: &mut Agent, session: SessionId, work: &Work, at: Times
         agent.watch.start_afresh();
     }
     agent.queue.retain(|queued| queued.id != work.id);
+    agent.splitting.take_if(|split| split.work == work.id);
     agent.current = Some(work.clone());
     for whisper in &mut agent.whispers {
         whisper.prompted = Some(session);
@@ -444,6 +452,8 @@ fn reset(agent: &mut Agent) {
     agent.conversation = None;
     agent.timed_out = None;
     agent.watch.start_afresh();
+    // It is tried as a whole once more.
+    agent.splitting = None;
     if let Some(unfinished) = &mut agent.unfinished {
         // A clean session is told nothing of the one before, but for what people said meanwhile.
         unfinished.tries = 0;

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::id::{AgentName, WorkId};
+use super::spec::Permissions;
 use super::work::{Actor, TaskEnd, Work};
 
 /// What becomes of a task that its agent hands back.
@@ -19,6 +20,8 @@ pub enum Onward {
     To(Option<AgentName>),
     /// It is split: its parts go to the agent that had it.
     Split(Vec<Cut>),
+    /// To the next idle one that suffices and may do at least this, because its agent may do too little.
+    Broader(Permissions),
 }
 
 /// A part to be: its number and what is to be done.

@@ -192,6 +192,18 @@ pub enum Own {
     SupervisorPanicked,
     /// Work ran into its time limit once too often.
     TimeLimit,
+    /// A task did not fit into one context window, and no model is asked to split it.
+    SplitByNobody,
+    /// It is a part of a part already.
+    SplitTooDeep,
+    /// The answer was no list of parts.
+    SplitNoList,
+    /// There was no answer in time.
+    SplitTimedOut,
+    /// There was none for another reason.
+    SplitFailed,
+    /// A task needs more than its agent may do, and no other may do more.
+    NobodyBroader,
     /// A person said so.
     By { name: String },
 
@@ -308,6 +320,12 @@ impl Own {
             | Self::Restarted
             | Self::SupervisorPanicked
             | Self::TimeLimit
+            | Self::SplitByNobody
+            | Self::SplitTooDeep
+            | Self::SplitNoList
+            | Self::SplitTimedOut
+            | Self::SplitFailed
+            | Self::NobodyBroader
             | Self::TurnLimit { .. }
             | Self::AgentsTurnLimit
             | Self::TurnInterrupted
@@ -382,6 +400,24 @@ impl fmt::Display for Own {
             Self::Restarted => f.write_str("herder was restarted"),
             Self::SupervisorPanicked => f.write_str("its supervisor panicked"),
             Self::TimeLimit => f.write_str("it took longer than it may, twice"),
+            Self::SplitByNobody => f.write_str(
+                "its context window was full, and nobody is asked to split the task: name a model in `[evaluator]`, or use `!task split`",
+            ),
+            Self::SplitTooDeep => f.write_str(
+                "its context window was full, and the task is a part of a part already",
+            ),
+            Self::SplitNoList => f.write_str(
+                "its context window was full, and the evaluator's answer was no list of 2 to 5 parts",
+            ),
+            Self::SplitTimedOut => f.write_str(
+                "its context window was full, and the evaluator did not split the task in time",
+            ),
+            Self::SplitFailed => f.write_str(
+                "its context window was full, and the evaluator could not split the task",
+            ),
+            Self::NobodyBroader => f.write_str(
+                "its sandbox denied what the task needs, and no other agent may do more",
+            ),
             Self::By { name } => write!(f, "by {name}"),
             Self::TurnLimit { turns } => write!(f, "reached the maximum number of turns ({turns})"),
             Self::AgentsTurnLimit => f.write_str("reached the agent's own maximum number of turns"),

@@ -41,6 +41,11 @@ pub enum Effect {
         /// The evaluation's number.
         number: u32,
     },
+    /// Ask somebody to split the task that did not fit into one context window.
+    Split {
+        /// The number of what is asked.
+        number: u32,
+    },
     /// The process's record is on disk: the driver may give it its work.
     Go {
         /// The session.

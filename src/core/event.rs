@@ -18,6 +18,7 @@ use super::spec::AgentSpec;
 use super::time::Timestamp;
 use super::turn::Turn;
 use super::usage::{Cap, Unit};
+use super::verdict::Lapse;
 use super::watch::{Answer, Escalation, Judgement, Mark};
 use super::whisper::{Way, Whisper};
 use super::work::{Actor, TaskEnd, TaskReport, Work};
@@ -79,6 +80,8 @@ pub enum WaitReason {
     RateLimit,
     /// The rest between two rounds of a loop.
     Rest,
+    /// Until its task is split.
+    Split,
 }
 
 /// A recorded fact.
@@ -124,6 +127,29 @@ pub enum Event {
         onward: Onward,
         /// Who wanted it.
         by: Actor,
+    },
+    /// A task did not fit into one context window: somebody is asked to split it.
+    SplitBegun {
+        /// The task.
+        work: WorkId,
+        /// The number of what is asked, of the same numbers as evaluations'.
+        number: u32,
+        /// When nobody waits for the answer any more.
+        until: Timestamp,
+    },
+    /// What came of that. The parts, if there are any, follow as what becomes of the task.
+    SplitEnded {
+        /// The number of what was asked.
+        number: u32,
+        /// Why there are none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lapse: Option<Lapse>,
+        /// What it cost, as far as it is known.
+        #[serde(default)]
+        usage: Usage,
+        /// Nobody can say what it cost, or what more.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unmetered: bool,
     },
     /// The board has the agent's news on record.
     BoardHeard {

@@ -75,6 +75,8 @@ impl HookEvent {
             | N::PausedWithAccount { .. }
             | N::TaskFailed { .. }
             | N::TaskBlocked { .. }
+            | N::TaskSplitting { .. }
+            | N::TaskNeedsMore { .. }
             | N::NeedsIntervention { .. }
             | N::Degraded { .. }
             | N::Survivors { .. }

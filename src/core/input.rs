@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::ask::{AskAnswer, AskKey};
 use super::card::Card;
-use super::dealings::Onward;
+use super::dealings::{Cut, Onward};
 use super::detail::Own;
 use super::id::{AskId, SessionId, WorkId};
 use super::outcome::{Category, Outcome, Usage};
@@ -12,6 +12,7 @@ use super::spec::AgentSpec;
 use super::time::Timestamp;
 use super::turn::Turn;
 use super::usage::Reading;
+use super::verdict::Lapse;
 use super::watch::{Judgement, Mark};
 use super::work::{Actor, TaskReport, Work, WorkKind};
 use super::workspace::Workspace;
@@ -109,6 +110,15 @@ pub enum Input {
         number: u32,
         /// What it came to.
         judgement: Judgement,
+        /// What it cost; `None`: nobody can say.
+        usage: Option<Usage>,
+    },
+    /// Somebody has split the agent's task, or could not.
+    Divided {
+        /// The number of what was asked.
+        number: u32,
+        /// The parts to be, or why there are none.
+        answer: Result<Vec<Cut>, Lapse>,
         /// What it cost; `None`: nobody can say.
         usage: Option<Usage>,
     },

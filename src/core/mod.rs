@@ -71,6 +71,8 @@ pub struct Context<'a> {
     /// Why no session may begin now; `None`: one may. Whoever carries the decision out asks for a place, and decides anew
     /// with the answer if there is none.
     pub hold: Option<&'a Hold>,
+    /// Whether there is an agent that may do more than this one, and would do for the work that this one has at hand.
+    pub broader: bool,
     /// An unused number, for work that herder itself gives (rounds of a loop) or for a question that an agent asks.
     pub fresh: WorkId,
 }

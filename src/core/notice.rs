@@ -17,7 +17,7 @@ use super::id::{AccountName, AgentName, AskId, NetworkName, WorkId};
 use super::input::Clock;
 use super::outcome::Category;
 use super::promotion::Hold;
-use super::spec::Runtime;
+use super::spec::{Permissions, Runtime};
 use super::time::Timestamp;
 use super::usage::{Cap, Unit};
 use super::verdict::Lapse;
@@ -118,6 +118,10 @@ pub enum Notice {
     TaskTaken { agent: AgentName, task: WorkId, work: String },
     /// A task has waited for too long with an agent that cannot go on: it is on the board for another one.
     TaskReleased { agent: AgentName, task: WorkId },
+    /// ✂️ A task did not fit into one context window: it is being split.
+    TaskSplitting { agent: AgentName, task: WorkId },
+    /// 🔒 A task needs more than its agent may do: it is on the board for one that may do at least this.
+    TaskNeedsMore { agent: AgentName, task: WorkId, permissions: Permissions },
     /// 🧱 A part of a task went wrong: the whole cannot be done without a person.
     PartFailed { task: WorkId, part: WorkId, end: TaskEnd },
     /// It goes the wrong way, and was told so in private: for programs alone. `times` counts findings in a row.

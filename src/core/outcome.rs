@@ -29,11 +29,11 @@ pub enum Category {
     Budget,
     /// The account's usage limit: its gate closes ([`super::promotion`]).
     Quota,
-    /// The context window is full. Until the fleet's recovery is built it follows [`Category::Permanent`].
+    /// The context window is full: a task is split, anything else is tried again in a new conversation.
     ContextOverflow,
     /// Longer than `max_task_duration`.
     TaskTimeout,
-    /// A needed tool was denied. Until the fleet's recovery is built it follows [`Category::Permanent`].
+    /// A needed tool was denied: a task goes to an agent that may do more.
     SandboxDenial,
     /// A clock of the contract's section 5 ran out.
     Hung,

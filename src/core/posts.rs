@@ -124,6 +124,7 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         Event::Removed { .. } => said(Notice::AgentRemoved { agent: name, works: agent.works() }),
         Event::TaskTaken { work, .. } => task_taken(name, work),
         Event::TaskHandedBack { work, onward, by } => handed_back(name, *work, onward, by),
+        Event::SplitBegun { work, .. } => said(Notice::TaskSplitting { agent: name, task: *work }),
         // Answered where they were asked, or kept for the log.
         Event::StopRequested { .. }
         | Event::AskedAgain { .. }
@@ -135,6 +136,7 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         | Event::Edited { .. }
         | Event::Queued { .. }
         | Event::BoardHeard { .. }
+        | Event::SplitEnded { .. }
         | Event::Cleared { .. }
         | Event::Reworded { .. }
         | Event::Withdrawn { .. }
@@ -237,15 +239,20 @@ fn session_ended(agent: &Agent, name: AgentName, outcome: &Outcome, survivors: &
     owed
 }
 
-/// Work is back in the queue: after a time limit the machines that watch `#work` are told.
+/// Work is back in the queue: the machines that watch `#work` are told where the same again would not do.
 fn requeued(agent: &Agent, work: WorkId) -> Vec<Owed> {
-    let timed_out = last_category(agent) == Some(Category::TaskTimeout);
+    let line = match last_category(agent) {
+        Some(Category::TaskTimeout) => format!("FAIL {work} timeout"),
+        Some(Category::ContextOverflow) => format!("FAIL {work} context-overflow"),
+        Some(Category::SandboxDenial) => format!("BLOCKED {work} sandbox-denied"),
+        _ => return Vec::new(),
+    };
     let task = agent
         .queue
         .iter()
         .chain(&agent.current)
         .any(|queued| queued.id == work && queued.kind == WorkKind::Task);
-    if timed_out && task { vec![work_line(format!("FAIL {work} timeout"))] } else { Vec::new() }
+    if task { vec![work_line(line)] } else { Vec::new() }
 }
 
 fn task_ended(name: AgentName, task: WorkId, end: TaskEnd, note: &Detail) -> Vec<Owed> {
@@ -277,6 +284,9 @@ fn task_taken(agent: AgentName, work: &Work) -> Vec<Owed> {
 
 fn handed_back(agent: AgentName, task: WorkId, onward: &Onward, by: &Actor) -> Vec<Owed> {
     match onward {
+        Onward::Broader(permissions) => {
+            said(Notice::TaskNeedsMore { agent, task, permissions: *permissions })
+        }
         Onward::To(None) if by.is_herder() => said(Notice::TaskReleased { agent, task }),
         Onward::To(to) => said(Notice::TaskMoved { task, from: Some(agent), to: to.clone() }),
         Onward::Split(cuts) => {
@@ -294,7 +304,8 @@ fn waiting(
 ) -> Vec<Owed> {
     let restart_in = until.since(context.now);
     match reason {
-        WaitReason::Rest => Vec::new(),
+        // That it is being split was said.
+        WaitReason::Rest | WaitReason::Split => Vec::new(),
         WaitReason::RateLimit => said(Notice::RateLimited { agent: name, resume_in: restart_in }),
         // The wait after a panic is part of that notice.
         WaitReason::Backoff(category) if last_category(agent) != Some(category) => Vec::new(),

@@ -18,8 +18,9 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
     match event {
         Event::SessionStarted { session, work, .. } => {
             let recap = recap(agent, work);
-            // What is known of other work is nothing to this.
-            let stale = recap.is_none().then_some(Effect::Keep { context: None });
+            // What is known of other work is nothing to this; what is known of the whole is of use to its parts.
+            let stale = recap.is_none() && work.card().parent.is_none();
+            let stale = stale.then_some(Effect::Keep { context: None });
             let spawn = Effect::Spawn {
                 session: *session,
                 work: work.clone(),
@@ -53,7 +54,10 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::AskDropped { ask } => answer(agent, *ask).into_iter().collect(),
         Event::Resumed { by } => vec![Effect::OpenAccount { by: by.clone() }],
         Event::EvaluationBegun { number, .. } => vec![Effect::Evaluate { number: *number }],
-        Event::Evaluated { usage, .. } if *usage != Usage::default() => vec![Effect::Spent],
+        Event::SplitBegun { number, .. } => vec![Effect::Split { number: *number }],
+        Event::SplitEnded { usage, .. } | Event::Evaluated { usage, .. } if *usage != Usage::default() => {
+            vec![Effect::Spent]
+        }
         Event::Removed { .. } => vec![Effect::Retire],
         // A model that was asked costs tokens; what a runtime says of a limit in its name does not.
         Event::UsageRecorded { usage, .. } if usage.tokens() > 0 => vec![Effect::Spent, Effect::Proved],
@@ -82,6 +86,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::PermissionDenied { .. }
         | Event::TurnObserved { .. }
         | Event::Evaluated { .. }
+        | Event::SplitEnded { .. }
         | Event::DetectorStoodIn { .. }
         | Event::Escalated { .. }
         | Event::EscalationReminded { .. }
@@ -132,7 +137,11 @@ fn ended(agent: &Agent, outcome: &Outcome) -> Vec<Effect> {
         effects.push(Effect::Spent);
     }
     let context = context(agent).filter(|_| outcome.category != Category::Success);
-    effects.push(Effect::Keep { context });
+    // What is known of the whole stays for the parts that follow.
+    let part = agent.current.as_ref().is_some_and(|work| work.card().parent.is_some());
+    if context.is_some() || !part {
+        effects.push(Effect::Keep { context });
+    }
     effects
 }
 

@@ -50,7 +50,10 @@ pub(super) fn recap(agent: &Agent, work: &Work) -> Option<String> {
             "Look at what is already there in the workspace before you go on; do not start from nothing."
                 .to_owned(),
         );
-        parts.extend(last.and_then(|outcome| advice(outcome.category)).map(str::to_owned));
+        // A try that was cut short by something else was the focused one all the same.
+        let timed_out = (agent.timed_out == Some(work.id)).then_some(Category::TaskTimeout);
+        let category = timed_out.or(last.map(|outcome| outcome.category));
+        parts.extend(category.and_then(advice).map(str::to_owned));
     }
     if !unfinished.steered.is_empty() {
         let messages: Vec<String> = unfinished.steered.iter().map(|text| format!("- {text}")).collect();

@@ -68,6 +68,16 @@ impl Permissions {
         [Self::ReadOnly, Self::WorkspaceWrite, Self::Full].into_iter().find(|known| known.word() == word)
     }
 
+    /// The least that is more; none: there is no more.
+    #[must_use]
+    pub const fn broader(self) -> Option<Self> {
+        match self {
+            Self::ReadOnly => Some(Self::WorkspaceWrite),
+            Self::WorkspaceWrite => Some(Self::Full),
+            Self::Full => None,
+        }
+    }
+
     /// Their word, as in `bot.toml`.
     #[must_use]
     pub const fn word(self) -> &'static str {

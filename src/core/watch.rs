@@ -295,6 +295,11 @@ impl Watch {
         self.open = Some(open);
     }
 
+    /// A number is given.
+    pub(super) fn number(&mut self, number: u32) {
+        self.last = self.last.max(number);
+    }
+
     /// Nobody can say what an evaluation has cost, or what more.
     pub(super) fn count_unmetered(&mut self, unmetered: bool) {
         self.counts.unmetered = self.counts.unmetered.saturating_add(u64::from(unmetered));

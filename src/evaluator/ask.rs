@@ -5,14 +5,12 @@ use std::path::Path;
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
 
-use super::answer;
 use super::child::{End, Ran};
 use super::credential::Credential;
 use super::home::Home;
-use super::prompt::ROLE;
 use crate::config::{Evaluator, Judge};
 use crate::core::outcome::{Category, Usage};
-use crate::core::verdict::{Lapse, Verdict};
+use crate::core::verdict::Lapse;
 use crate::runtime::protocol::Invocation;
 use crate::runtime::{claude, codex, environment};
 
@@ -43,7 +41,8 @@ const CODEX_WITHOUT: [&str; 19] = [
 /// What was asked, and what came of it.
 #[derive(Debug)]
 pub(super) struct Heard {
-    pub(super) verdict: Result<Verdict, Lapse>,
+    /// The answer as it was given.
+    pub(super) said: Result<String, Lapse>,
     /// What the judge says it used; dollars if it names them.
     pub(super) usage: Option<Usage>,
 }
@@ -54,7 +53,7 @@ pub(super) fn invocation(
     own: &std::collections::BTreeMap<String, String>,
     credential: &Credential,
     home: &mut Home,
-    marker: &str,
+    (marker, role): (&str, &str),
 ) -> std::io::Result<Invocation> {
     let mut environment = environment::chosen(&settings.inherit_env, &settings.env, own);
     let mut set = |name: &str, value: &Path| environment.insert(name.to_owned(), value.display().to_string());
@@ -84,14 +83,14 @@ pub(super) fn invocation(
         environment.insert((*variable).to_owned(), value.expose_secret().to_owned());
     }
     environment.insert(environment::MARKER.to_owned(), marker.to_owned());
-    let (program, arguments) = settings
-        .command
-        .split_first()
-        .map_or((String::new(), Vec::new()), |(program, rest)| (program.clone(), arguments(settings, rest)));
+    let (program, arguments) =
+        settings.command.split_first().map_or((String::new(), Vec::new()), |(program, rest)| {
+            (program.clone(), arguments(settings, rest, role))
+        });
     Ok(Invocation { program, arguments, environment })
 }
 
-fn arguments(settings: &Evaluator, given: &[String]) -> Vec<String> {
+fn arguments(settings: &Evaluator, given: &[String], role: &str) -> Vec<String> {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let model = |option: &str| {
         if settings.model.is_empty() { Vec::new() } else { vec![option.to_owned(), settings.model.clone()] }
@@ -118,7 +117,7 @@ fn arguments(settings: &Evaluator, given: &[String]) -> Vec<String> {
                 "--include-partial-messages",
             ]));
             arguments.extend(words(&["--setting-sources", "", "--no-session-persistence"]));
-            arguments.extend(words(&["--disable-slash-commands", "--system-prompt", ROLE]));
+            arguments.extend(words(&["--disable-slash-commands", "--system-prompt", role]));
             arguments.extend(model("--model"));
             arguments
         }
@@ -132,7 +131,7 @@ pub(super) fn heard(judge: Judge, ran: &Ran, after_ms: u64) -> Heard {
         Judge::Codex => of_codex(&ran.output),
         Judge::Claude => of_claude(&ran.output),
         Judge::Command | Judge::Builtin | Judge::Off => {
-            Heard { verdict: answer::parse(&String::from_utf8_lossy(&ran.output)), usage: None }
+            Heard { said: Ok(String::from_utf8_lossy(&ran.output).into_owned()), usage: None }
         }
     };
     let kept = |lapse: &Lapse| {
@@ -140,22 +139,22 @@ pub(super) fn heard(judge: Judge, ran: &Ran, after_ms: u64) -> Heard {
     };
     match &ran.end {
         // What it said before it fell silent is the better reason.
-        End::TimedOut => match &heard.verdict {
+        End::TimedOut => match &heard.said {
             Err(lapse) if kept(lapse) => {}
-            Ok(_) | Err(_) => heard.verdict = Err(Lapse::TimedOut { after_ms }),
+            Ok(_) | Err(_) => heard.said = Err(Lapse::TimedOut { after_ms }),
         },
-        End::Flooded => heard.verdict = Err(Lapse::failed("it would not stop printing")),
-        End::Cancelled => heard.verdict = Err(Lapse::Overtaken),
+        End::Flooded => heard.said = Err(Lapse::failed("it would not stop printing")),
+        End::Cancelled => heard.said = Err(Lapse::Overtaken),
         // What it said counts for nothing.
-        End::Lost => heard.verdict = Err(Lapse::failed("nobody can say how it ended")),
-        End::Exited(status) if !status.success() => match &heard.verdict {
+        End::Lost => heard.said = Err(Lapse::failed("nobody can say how it ended")),
+        End::Exited(status) if !status.success() => match &heard.said {
             Err(lapse) if kept(lapse) => {}
-            Ok(_) | Err(_) => heard.verdict = Err(died(judge, *status, &ran.complaint)),
+            Ok(_) | Err(_) => heard.said = Err(died(judge, *status, &ran.complaint)),
         },
         End::Exited(_) => {}
     }
     // A vendor that refuses to answer does not charge for it.
-    if matches!(heard.verdict, Err(Lapse::LoggedOut { .. } | Lapse::Limited { .. })) {
+    if matches!(heard.said, Err(Lapse::LoggedOut { .. } | Lapse::Limited { .. })) {
         heard.usage.get_or_insert_default();
     }
     heard
@@ -222,13 +221,13 @@ fn of_codex(output: &[u8]) -> Heard {
             _ => {}
         }
     }
-    let verdict = match (said, wrong) {
-        (Some(said), _) if done => answer::parse(&said),
+    let said = match (said, wrong) {
+        (Some(said), _) if done => Ok(said),
         (_, Some(wrong)) => Err(lapse(codex::classify::Failure::said(&wrong).category(), &wrong)),
         (Some(said), None) => Err(Lapse::unparsable(&said)),
         (None, None) => Err(Lapse::unparsable(&String::from_utf8_lossy(output))),
     };
-    Heard { verdict, usage }
+    Heard { said, usage }
 }
 
 /// The lines of `claude -p --output-format stream-json`. The last one is the answer; before it the pieces of it say what they
@@ -243,8 +242,8 @@ fn of_claude(output: &[u8]) -> Heard {
             Some(_) | None => {}
         }
     }
-    let verdict = Err(Lapse::unparsable(&String::from_utf8_lossy(output)));
-    Heard { verdict, usage: so_far.used() }
+    let said = Err(Lapse::unparsable(&String::from_utf8_lossy(output)));
+    Heard { said, usage: so_far.used() }
 }
 
 fn result_of_claude(line: &claude::wire::Line<'_>) -> Heard {
@@ -258,9 +257,9 @@ fn result_of_claude(line: &claude::wire::Line<'_>) -> Heard {
         line.subtype.text_or_empty().clone_into(&mut failure.subtype);
         line.terminal_reason.text_or_empty().clone_into(&mut failure.terminal_reason);
         let why = if said.trim().is_empty() { failure.subtype.clone() } else { said.to_owned() };
-        return Heard { verdict: Err(lapse(failure.category(), &why)), usage };
+        return Heard { said: Err(lapse(failure.category(), &why)), usage };
     }
-    Heard { verdict: answer::parse(said), usage }
+    Heard { said: Ok(said.to_owned()), usage }
 }
 
 /// What the messages of an answer that is not finished have used.

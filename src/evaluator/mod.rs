@@ -1,4 +1,4 @@
-//! The evaluator: a second pair of eyes on an agent's last turns.
+//! The evaluator: a second pair of eyes on an agent's last turns, and whoever splits a task that is too large for one.
 //!
 //! When it is asked and what follows is decided elsewhere, by the core's ladder; here is how. What is judged becomes a text
 //! ([`transcript`]), the instruction is put around it ([`prompt`]), and a short-lived process is asked: a CLI of a model's
@@ -6,6 +6,9 @@
 //! from an allow-list, an empty folder to work in, and no tools. It is ended after its time with everything it has started
 //! (`child`), and its home is removed. A credential that was refused rests for a while (`refusal`). Its answer is one line ([`answer`]), or it is none: why there is no verdict is a
 //! [`Lapse`], never an OK.
+//!
+//! A task that did not fit into one context window is split in the same way: other words around other data, and an answer
+//! that is a list ([`split`]).
 //!
 //! It touches nothing: no file of an agent, no process of one, no channel. What it says is herder's to whisper.
 
@@ -16,6 +19,7 @@ pub mod credential;
 mod home;
 pub mod prompt;
 mod refusal;
+pub mod split;
 pub mod transcript;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,10 +45,14 @@ use crate::runtime::{ProcessTrees, environment};
 use credential::Credential;
 use refusal::{Mark, Refusals};
 
+pub use split::Whole;
 pub use transcript::{Brief, Whispered};
 
 /// The folder of the homes, in herder's own.
 pub const FOLDER: &str = "evaluator";
+
+/// How many times as long as a verdict the parts of a task may take.
+const SPLIT_TIMES: u32 = 4;
 
 /// How long the processes of a panic get.
 const GRACE: Duration = Duration::from_millis(500);
@@ -66,14 +74,14 @@ pub struct Setup {
     pub withheld: BTreeSet<String>,
 }
 
-/// What is to be evaluated.
+/// What is to be evaluated, or split.
 #[derive(Debug)]
-pub struct Asked {
+pub struct Asked<B = Brief> {
     /// The value of `HERDER_SESSION` of its processes: it begins as those of the agent's sessions do, so that they are found
     /// after herder was killed, and is no session's.
     pub marker: String,
-    /// What is judged.
-    pub brief: Brief,
+    /// What is judged, or split.
+    pub brief: B,
     /// Whether a cap in dollars holds for whoever pays: then tokens without a price count at the price of the dearest models.
     pub capped: bool,
     /// Cancelled when nobody waits for it any more. It is ended then, and what it has cost by then is told.
@@ -87,6 +95,57 @@ pub struct Evaluated {
     pub verdict: Result<Verdict, Lapse>,
     /// What it used, also where there is no verdict; `None`: nobody can say.
     pub usage: Option<Usage>,
+}
+
+/// What came of splitting a task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Divided {
+    /// What is to be done in each part, in order, or why there are none.
+    pub parts: Result<Vec<String>, Lapse>,
+    /// As of [`Evaluated`].
+    pub usage: Option<Usage>,
+}
+
+/// What is asked.
+#[derive(Debug)]
+enum Question {
+    /// What are these turns worth?
+    Turns(Brief),
+    /// Which parts does this task have?
+    Task(Whole),
+}
+
+impl Question {
+    /// The part of whoever is asked, where a CLI has a place of its own for it.
+    fn role(&self) -> &'static str {
+        match self {
+            Self::Turns(_) => prompt::ROLE,
+            Self::Task(_) => split::ROLE,
+        }
+    }
+
+    /// How long it may take. Parts are a page where a verdict is a line, and nothing runs on that they come too late for.
+    fn time(&self, timeout: Duration) -> Duration {
+        match self {
+            Self::Turns(_) => timeout,
+            Self::Task(_) => timeout.saturating_mul(SPLIT_TIMES).min(config::EVALUATOR_TIMEOUT_MAX),
+        }
+    }
+
+    /// What goes to its standard input.
+    fn prompt(&self, redactor: &Redactor, nonce: &str) -> String {
+        match self {
+            Self::Turns(brief) => prompt::prompt(&transcript::transcript(brief, redactor, nonce), nonce),
+            Self::Task(whole) => split::prompt(whole, redactor, nonce),
+        }
+    }
+}
+
+/// An answer as it was given, or why there is none.
+#[derive(Debug)]
+struct Answered {
+    said: Result<String, Lapse>,
+    usage: Option<Usage>,
 }
 
 /// Asks. Cheap to clone; one per herder.
@@ -142,12 +201,38 @@ impl Evaluator {
         self.inner.setup.settings.asks()
     }
 
-    /// Asks once. Dropping the future ends the processes and removes their home all the same.
+    /// Asks for a verdict once. Dropping the future ends the processes and removes their home all the same.
     pub async fn evaluate(&self, asked: Asked) -> Evaluated {
+        let Asked { marker, brief, capped, overtaken } = asked;
+        let answered = self.asked(marker.clone(), Question::Turns(brief), capped, overtaken).await;
+        let verdict = answered.said.and_then(|said| answer::parse(&said));
+        let verdict =
+            verdict.map(|verdict| self.inner.hush(verdict)).map_err(|lapse| self.inner.none(lapse, &marker));
+        Evaluated { verdict, usage: answered.usage }
+    }
+
+    /// Asks once for the parts of a task, within the same bounds.
+    pub async fn split(&self, asked: Asked<Whole>) -> Divided {
+        let Asked { marker, brief, capped, overtaken } = asked;
+        let answered = self.asked(marker.clone(), Question::Task(brief), capped, overtaken).await;
+        let parts = answered.said.and_then(|said| split::parse(&said));
+        let clean = |part: String| self.inner.setup.redactor.redact(&part).into_owned();
+        let parts = parts.map(|parts| parts.into_iter().map(clean).collect());
+        Divided { parts: parts.map_err(|lapse| self.inner.none(lapse, &marker)), usage: answered.usage }
+    }
+
+    async fn asked(
+        &self,
+        marker: String,
+        question: Question,
+        capped: bool,
+        overtaken: CancellationToken,
+    ) -> Answered {
         let stop = self.inner.stop.child_token();
         let _stops_with_this = stop.clone().drop_guard();
-        let (inner, overtaken, ends) = (Arc::clone(&self.inner), asked.overtaken.clone(), stop.clone());
-        let mut task = self.inner.tasks.spawn(async move { inner.guarded(asked, stop).await });
+        let (inner, ends) = (Arc::clone(&self.inner), stop.clone());
+        let mut task =
+            self.inner.tasks.spawn(async move { inner.guarded(&marker, &question, capped, stop).await });
         let ended = tokio::select! {
             ended = &mut task => ended,
             () = overtaken.cancelled() => {
@@ -155,8 +240,8 @@ impl Evaluator {
                 task.await
             }
         };
-        ended.unwrap_or_else(|error| Evaluated {
-            verdict: Err(Lapse::failed(&format!("the evaluation failed: {error}"))),
+        ended.unwrap_or_else(|error| Answered {
+            said: Err(Lapse::failed(&format!("the evaluation failed: {error}"))),
             usage: None,
         })
     }
@@ -170,13 +255,19 @@ impl Evaluator {
 }
 
 /// Nobody was asked, which costs nothing.
-fn lapsed(lapse: Lapse) -> Evaluated {
-    Evaluated { verdict: Err(lapse), usage: Some(Usage::default()) }
+fn lapsed(lapse: Lapse) -> Answered {
+    Answered { said: Err(lapse), usage: Some(Usage::default()) }
 }
 
 impl Inner {
     /// Waits for a turn, then evaluates in a home that is removed whatever happens.
-    async fn guarded(&self, asked: Asked, stop: CancellationToken) -> Evaluated {
+    async fn guarded(
+        &self,
+        marker: &str,
+        question: &Question,
+        capped: bool,
+        stop: CancellationToken,
+    ) -> Answered {
         let patience = self.setup.settings.timeout;
         let turn = tokio::select! {
             turn = timeout(patience, self.turns.acquire()) => turn,
@@ -188,40 +279,33 @@ impl Inner {
         let credential = Credential::find(&self.setup.settings, &own);
         let mark = Mark::of(&credential);
         if let Some(lapse) = self.refusals().standing(&mark, Instant::now()) {
-            tracing::debug!(
-                marker = asked.marker,
-                detail = lapse.detail(),
-                "the evaluator is still logged out"
-            );
+            tracing::debug!(marker, detail = lapse.detail(), "the evaluator is still logged out");
             return lapsed(lapse.clone());
         }
         let mut home = match home::Home::new(&self.homes) {
             Ok(home) => home,
             Err(error) => return lapsed(self.failed(&format!("its home cannot be made: {error}"))),
         };
-        let marker = asked.marker.clone();
-        let evaluated =
-            AssertUnwindSafe(self.ask(asked, (&own, &credential), &mut home, &stop)).catch_unwind().await;
-        let evaluated = match evaluated {
-            Ok(evaluated) => evaluated,
+        let asking = self.ask((marker, question, capped), (&own, &credential), &mut home, &stop);
+        let answered = match AssertUnwindSafe(asking).catch_unwind().await {
+            Ok(answered) => answered,
             Err(_) => {
                 // Its home must not be taken away from under a process that goes on.
-                self.setup.trees.end_marked(&marker, GRACE).await;
-                Evaluated { verdict: Err(Lapse::failed("the evaluation panicked")), usage: None }
+                self.setup.trees.end_marked(marker, GRACE).await;
+                Answered { said: Err(Lapse::failed("the evaluation panicked")), usage: None }
             }
         };
         // Some tens of files at most, but of a disk that may be slow.
         let _ = tokio::task::spawn_blocking(move || drop(home)).await;
-        self.refusals().learn(mark, evaluated.verdict.as_ref().err(), Instant::now());
-        if let Err(lapse) = &evaluated.verdict {
-            tracing::warn!(
-                marker,
-                lapse = lapse.name(),
-                detail = lapse.detail(),
-                "no verdict of the evaluator"
-            );
-        }
-        evaluated
+        self.refusals().learn(mark, answered.said.as_ref().err(), Instant::now());
+        answered
+    }
+
+    /// There is no answer, or none that counts.
+    fn none(&self, lapse: Lapse, marker: &str) -> Lapse {
+        let lapse = self.hush_lapse(lapse);
+        tracing::warn!(marker, lapse = lapse.name(), detail = lapse.detail(), "no answer of the evaluator");
+        lapse
     }
 
     fn refusals(&self) -> std::sync::MutexGuard<'_, Refusals> {
@@ -230,13 +314,13 @@ impl Inner {
 
     async fn ask(
         &self,
-        asked: Asked,
+        (marker, question, capped): (&str, &Question, bool),
         (own, credential): (&BTreeMap<String, String>, &Credential),
         home: &mut home::Home,
         stop: &CancellationToken,
-    ) -> Evaluated {
+    ) -> Answered {
         let settings = &self.setup.settings;
-        let invocation = ask::invocation(settings, own, credential, home, &asked.marker);
+        let invocation = ask::invocation(settings, own, credential, home, (marker, question.role()));
         let invocation = match invocation {
             Ok(invocation) => invocation,
             Err(error) => return lapsed(self.failed(&format!("its home cannot be furnished: {error}"))),
@@ -251,26 +335,25 @@ impl Inner {
             Ok(nonce) => nonce,
             Err(error) => return lapsed(self.failed(&error.to_string())),
         };
-        let transcript = transcript::transcript(&asked.brief, &self.setup.redactor, &nonce);
         let job = child::Job {
             invocation: &invocation,
             folder: &home.work(),
-            marker: &asked.marker,
-            input: prompt::prompt(&transcript, &nonce),
-            time: settings.timeout,
+            marker,
+            input: question.prompt(&self.setup.redactor, &nonce),
+            time: question.time(settings.timeout),
         };
         match child::run(job, &self.setup.trees, stop).await {
-            Ok(ran) => self.heard(&ran, asked.capped),
+            Ok(ran) => self.heard(&ran, question.time(settings.timeout), capped),
             Err(why) => lapsed(self.failed(&why)),
         }
     }
 
-    fn heard(&self, ran: &child::Ran, capped: bool) -> Evaluated {
+    fn heard(&self, ran: &child::Ran, time: Duration, capped: bool) -> Answered {
         let settings = &self.setup.settings;
-        let after_ms = u64::try_from(settings.timeout.as_millis()).unwrap_or(u64::MAX);
+        let after_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let heard = ask::heard(settings.judge, ran, after_ms);
         let usage = heard.usage.map(|usage| self.priced(usage, capped));
-        Evaluated { verdict: heard.verdict.map(|v| self.hush(v)).map_err(|l| self.hush_lapse(l)), usage }
+        Answered { said: heard.said, usage }
     }
 
     /// What a model is told may come back.

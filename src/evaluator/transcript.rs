@@ -225,14 +225,14 @@ fn one_step(text: &mut String, step: &Step, redactor: &Redactor) {
 }
 
 /// Lines of somebody else, each behind the mark.
-fn quote(text: &mut String, theirs: &str) {
+pub(super) fn quote(text: &mut String, theirs: &str) {
     for line in theirs.lines() {
         let _ = writeln!(text, "{MARK}{}", line.trim_end());
     }
 }
 
 /// A text of somebody else: what it shows and nothing else, without secrets.
-fn plain(theirs: &str, redactor: &Redactor) -> String {
+pub(super) fn plain(theirs: &str, redactor: &Redactor) -> String {
     let mut seen = clean(theirs);
     seen.retain(|c| !is_unseen(c));
     redactor.redact(&seen).into_owned()

@@ -326,6 +326,7 @@ impl Locale {
             }
             WaitReason::RateLimit => self.text("wait-rate-limit", &[]),
             WaitReason::Rest => self.text("wait-rest", &[]),
+            WaitReason::Split => self.text("wait-split", &[]),
         }
     }
 

@@ -308,6 +308,13 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::TaskReleased { agent, task } => {
             say("notice-task-released", [of(agent), ("task", task.to_string().into())])
         }
+        N::TaskSplitting { agent, task } => {
+            say("notice-task-splitting", [of(agent), ("task", task.to_string().into())])
+        }
+        N::TaskNeedsMore { agent, task, permissions } => {
+            let permissions = ("permissions", permissions.word().into());
+            say("notice-task-needs-more", [of(agent), ("task", task.to_string().into()), permissions])
+        }
         N::PartFailed { task, part, end } => {
             let (task, part) = (("task", task.to_string().into()), ("part", part.to_string().into()));
             say("notice-part-failed", [task, part, ("end", locale.task_end(*end).into())])

@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::root::{Root, ToRoot};
+use super::root::{Root, ToRoot, account_of};
 use super::{Asked, Fleet, posting};
 use crate::clock;
 use crate::core::agent::Agent;
@@ -173,7 +173,11 @@ impl Root {
         }
         let views = self.shared.views();
         let agents: Vec<(&AgentName, &Agent)> = views.iter().map(|view| (&view.name, &*view.agent)).collect();
-        let events = self.fleet.board.deal(&agents, clock::now());
+        let now = clock::now();
+        let closed = |name: &AgentName, agent: &Agent| {
+            self.shared.turns.closed(name, &account_of(agent), now).is_some()
+        };
+        let events = self.fleet.board.deal(&agents, closed, now);
         let to = |event: &BoardEvent| match event {
             BoardEvent::Offered { to, .. } => Some(to.clone()),
             _ => None,

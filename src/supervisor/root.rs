@@ -86,6 +86,8 @@ pub(super) struct Root {
     refused: BTreeSet<NetworkName>,
     /// Webhooks that have refused an event for good, and taken none since.
     refusing: BTreeSet<NetworkName>,
+    /// Whether a gate has moved since tasks were handed out.
+    moved: bool,
 }
 
 impl Root {
@@ -98,6 +100,7 @@ impl Root {
             down: BTreeMap::new(),
             refused: BTreeSet::new(),
             refusing: BTreeSet::new(),
+            moved: false,
         }
     }
 
@@ -128,10 +131,13 @@ impl Root {
     }
 
     async fn woken(&mut self, told: Option<ToRoot>) -> Result<(), CommitError> {
+        let due = told.is_none();
         match told {
-            Some(told) => self.handle(told).await,
-            None => self.let_through().await,
+            Some(told) => self.handle(told).await?,
+            None => self.let_through().await?,
         }
+        // What waits on the board may go to an agent that could not begin before.
+        if std::mem::take(&mut self.moved) || due { self.deal().await } else { Ok(()) }
     }
 
     async fn handle(&mut self, told: ToRoot) -> Result<(), CommitError> {
@@ -284,6 +290,7 @@ impl Root {
         }
         if events.iter().any(gates::moves) {
             self.shared.set_gates(gates::of(&self.fleet));
+            self.moved = true;
         }
         if receipt.snapshot_due {
             self.shared.snapshot(Stream::Fleet, self.rev, &self.fleet).await?;

@@ -17,6 +17,7 @@ mod keeping;
 mod pending;
 mod questions;
 mod settling;
+mod splitting;
 mod supervisor;
 mod watching;
 
@@ -144,6 +145,7 @@ pub(super) async fn supervise(
             view: &view,
             fresh: None,
             evaluation: None,
+            split: None,
             looked: false,
             keeping: Keeping::default(),
             stand: Stand::default(),

@@ -121,8 +121,14 @@ impl Supervised {
     /// Decides, applies and collects what follows, as a supervisor does.
     pub(crate) fn feed(&mut self, input: &Input) -> Vec<Effect> {
         let now = clock::now();
-        let context =
-            Context { now, policy: &self.policy, jitter: Duration::ZERO, hold: None, fresh: WorkId(99) };
+        let context = Context {
+            now,
+            policy: &self.policy,
+            jitter: Duration::ZERO,
+            hold: None,
+            broader: false,
+            fresh: WorkId(99),
+        };
         let decision = core::decide(&self.agent, input, &context).expect("nothing here is refused");
         let mut effects = Vec::new();
         for event in &decision.events {

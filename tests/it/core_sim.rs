@@ -67,6 +67,10 @@ enum Happening {
     Observed(u8),
     /// The evaluation that runs comes to something, or one before it does.
     Judged { how: u8, late: bool },
+    /// The task that is being split comes to something, or the one before it does.
+    Divided { how: u8, late: bool },
+    /// Another agent may do more from now on, or none may.
+    Broader(bool),
     /// The supervisor panics and is rebuilt.
     Panic,
     /// herder goes down in order, the session finishes meanwhile, and herder is started again.
@@ -87,9 +91,9 @@ fn category() -> impl Strategy<Value = Category> {
         1 => Just(Category::Billing),
         1 => Just(Category::Auth),
         1 => Just(Category::Budget),
-        1 => Just(Category::ContextOverflow),
+        3 => Just(Category::ContextOverflow),
         2 => Just(Category::TaskTimeout),
-        1 => Just(Category::SandboxDenial),
+        2 => Just(Category::SandboxDenial),
         1 => Just(Category::Hung),
         1 => Just(Category::DoNotRestart),
         1 => Just(Category::Interrupted),
@@ -140,6 +144,8 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => Just(Happening::Turn),
         12 => (0u8..4).prop_map(Happening::Observed),
         8 => (0u8..10, prop::bool::weighted(0.1)).prop_map(|(how, late)| Happening::Judged { how, late }),
+        4 => (0u8..6, prop::bool::weighted(0.1)).prop_map(|(how, late)| Happening::Divided { how, late }),
+        1 => any::<bool>().prop_map(Happening::Broader),
         4 => (1u32..12).prop_map(Happening::Spends),
         1 => Just(Happening::Reports(TaskEnd::Done)),
         1 => Just(Happening::Reports(TaskEnd::Blocked)),

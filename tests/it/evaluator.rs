@@ -15,7 +15,7 @@ use herder::core::time::Timestamp;
 use herder::core::turn::{End, Kind, Step, Turn};
 use herder::core::usage::Prices;
 use herder::core::verdict::{Lapse, Verdict};
-use herder::evaluator::{Asked, Brief, Evaluated, Evaluator, FOLDER, Setup};
+use herder::evaluator::{Asked, Brief, Divided, Evaluated, Evaluator, FOLDER, Setup, Whole};
 use herder::journal::{self, Journal};
 use herder::outbox::redact::Redactor;
 use herder::runtime::ProcessTrees;
@@ -445,4 +445,39 @@ async fn where_no_home_can_be_made_it_is_said() {
         "{lapse:?}"
     );
     assert_eq!(evaluated.usage, Some(Usage::default()));
+}
+
+async fn parts(text: &str) -> Divided {
+    let rig = Rig::new(with_timeout(text, Duration::from_secs(2)));
+    let brief = Whole {
+        task: "benchmark nemotron with the-secret-of-herder".to_owned(),
+        context: "> half of it".to_owned(),
+    };
+    let asked = Asked { marker: marker(), brief, capped: false, overtaken: CancellationToken::new() };
+    let divided = rig.evaluator.split(asked).await;
+    rig.assert_clean().await;
+    divided
+}
+
+/// A task that is too large for one conversation is split by whoever judges, and within the same bounds.
+#[tokio::test]
+async fn a_task_is_split_by_the_same_program_in_a_home_of_its_own() {
+    let text = r#"
+        [ "$PWD" = "$HOME/work" ] && [ -z "$(ls -A)" ] || { echo "works in $PWD"; exit; }
+        cat > "$HOME/in"
+        for word in "You split the task" "| benchmark nemotron with [redacted]" "| > half of it" "of 2 to 5 strings"; do
+            grep -qF "$word" "$HOME/in" || { echo "the input lacks $word"; exit; }
+        done
+        echo '["build it for the-secret-of-herder", "run it"]'
+    "#;
+    let expected = ["build it for [redacted]", "run it"].map(str::to_owned).to_vec();
+    assert_eq!(parts(text).await, Divided { parts: Ok(expected), usage: None });
+    for text in ["echo OK", "echo '[\"one\"]'", "true"] {
+        let lapse = parts(text).await.parts.expect_err("this is no list");
+        assert_eq!(lapse.name(), "unparsable", "{text}");
+    }
+    let lapse = parts("echo '[\"a\", \"b\"]'; exit 3").await.parts.expect_err("it failed");
+    assert_eq!(lapse, Lapse::failed("exit status: 3"));
+    let late = parts("echo '[\"a\", \"b\"]'; exec sleep 1000").await.parts;
+    assert_eq!(late, Err(Lapse::TimedOut { after_ms: 8000 }), "four times as long as a verdict");
 }

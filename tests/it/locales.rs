@@ -42,7 +42,7 @@ macro_rules! variants {
 variants!(every_notice, Notice:
     Started WorkspaceSeen Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
     DoNotRestart PausedWithAccount AccountBlocked
-    AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased PartFailed Boarded TaskMoved TaskSplit BoardCancelled Notified Whispered ClockRanOut PermissionDenied PermissionAsked QuestionAsked
+    AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed Boarded TaskMoved TaskSplit BoardCancelled Notified Whispered ClockRanOut PermissionDenied PermissionAsked QuestionAsked
     PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention BreakerClosed Degraded Survivors SupervisorPanicked
     SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping Ended Restarting Aborted Accepted Queued
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed

@@ -1,5 +1,8 @@
 //! What becomes of work whose agent cannot get on with it: real children, over IRC.
 
+mod killed;
+mod reassigned;
+
 use std::path::Path;
 use std::time::Duration;
 

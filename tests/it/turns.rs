@@ -209,3 +209,27 @@ async fn people_are_asked_before_an_exhausted_account_goes_on_if_they_want_it_so
     scene.rests("spark", 1).await;
     scene.stage.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_of_the_board_passes_over_an_account_that_is_closed_and_waits_for_it_if_nobody_else_can() {
+    let mut scene = Scene::open(limited, |_| {}).await;
+    std::fs::write(scene.dir.path().join("exhausted"), "").expect("a file");
+    scene.says("@spark begin", "spark is on it").await;
+    scene.alice.hears("#work", "QUOTA-EXHAUSTED openai").await;
+    // flint has been idle for longest, and is of the same account.
+    scene.says("!task add count the ants", "is on the board").await;
+    scene.alice.hears("#work", "assigned ember").await;
+    scene.alice.hears("#work", "DONE").await;
+
+    scene.says("@ember pause", "⏸️ ember").await;
+    scene.says("!task add count the bees", "is on the board").await;
+    scene.alice.hears("#work", "queued").await;
+    scene.says("!task list", "queued · board · count the bees").await;
+    assert_eq!(scene.sessions("flint"), 0);
+    // A person lets the account be tried: once it works the task goes to whoever is idle.
+    std::fs::remove_file(scene.dir.path().join("exhausted")).expect("a file");
+    scene.says("@spark resume", "spark").await;
+    scene.alice.hears("#work", "assigned flint").await;
+    scene.alice.hears("#work", "DONE").await;
+    scene.stage.close().await;
+}

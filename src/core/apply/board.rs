@@ -32,7 +32,11 @@ pub(super) fn handed_back(agent: &mut Agent, id: WorkId, onward: &Onward, by: &A
     let finished = agent.finished.iter().position(|finished| finished.work.id == id);
     let work = take(agent, id)
         .or_else(|| finished.and_then(|index| agent.finished.remove(index)).map(|finished| finished.work));
-    if let Some(work) = work {
+    if let Some(mut work) = work {
+        if let Onward::Broader(least) = onward {
+            let needs = &mut work.card_mut().needs;
+            needs.permissions = needs.permissions.max(Some(*least));
+        }
         let (work, onward, by) = (Box::new(work), onward.clone(), by.clone());
         agent.board.tell(News::HandedBack { work, onward, by });
     }

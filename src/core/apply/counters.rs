@@ -24,6 +24,17 @@ pub(super) fn spend(agent: &mut Agent, usage: Usage, at: Timestamp) {
     }
 }
 
+/// Takes in what somebody has used who was asked about the agent. It is the agent's account that pays, so that a cap holds
+/// for both.
+pub(super) fn charge(agent: &mut Agent, usage: Usage, at: Timestamp) {
+    let usage = usage.sane();
+    if usage != Usage::default() {
+        let account = agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
+        agent.totals.usage.add(usage);
+        agent.books.enter(&account, usage, at);
+    }
+}
+
 /// What a session's end does to the counters.
 pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
     if outcome.unknown {

@@ -1,6 +1,6 @@
 //! Evaluations and calls for a person, as they are written into the state.
 
-use super::subject;
+use super::{counters, subject};
 use crate::core::agent::Agent;
 use crate::core::id::WorkId;
 use crate::core::outcome::Usage;
@@ -14,13 +14,7 @@ pub(super) fn evaluated(agent: &mut Agent, number: u32, judgement: &Judgement, u
     let untold = agent.watch.open.as_ref().is_some_and(|open| open.untold);
     let heard = heard(agent, untold);
     agent.watch.close(number, judgement, heard, at);
-    let usage = usage.sane();
-    if usage != Usage::default() {
-        // It is the agent's account that pays, so that a cap holds for both.
-        let account = agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
-        agent.totals.usage.add(usage);
-        agent.books.enter(&account, usage, at);
-    }
+    counters::charge(agent, usage, at);
 }
 
 pub(super) fn stood_in(agent: &mut Agent) {

@@ -9,6 +9,7 @@ use crate::core::agent::{Agent, Phase};
 use crate::core::dealings::{News, Onward};
 use crate::core::id::{AgentName, WorkId};
 use crate::core::input::{Control, Input};
+use crate::core::spec::Permissions;
 use crate::core::time::Timestamp;
 use crate::core::work::{Actor, TaskEnd, Work};
 
@@ -63,9 +64,15 @@ impl Board {
 
     /// Hands tasks to agents: what is for one by name, and the rest, the most urgent first, to idle agents that suffice,
     /// those first that have not tried it yet, then those that have been idle for longest. One agent is handed one task at
-    /// a time.
+    /// a time. An agent whose account is `closed` could not begin: what is for it by name waits for it, and the rest goes to
+    /// others.
     #[must_use]
-    pub fn deal(&self, agents: &[(&AgentName, &Agent)], now: Timestamp) -> Vec<BoardEvent> {
+    pub fn deal(
+        &self,
+        agents: &[(&AgentName, &Agent)],
+        closed: impl Fn(&AgentName, &Agent) -> bool,
+        now: Timestamp,
+    ) -> Vec<BoardEvent> {
         let mut row: Vec<(&Boarded, Option<&AgentName>)> = Vec::new();
         let mut busy = BTreeSet::new();
         for boarded in self.tasks.values() {
@@ -79,7 +86,9 @@ impl Board {
         }
         // Stable: of the same urgency the one with the lower number, which is older.
         row.sort_by_key(|(boarded, _)| std::cmp::Reverse(boarded.work.card().priority));
-        let is_free = |(name, agent): &&(&AgentName, &Agent)| !busy.contains(name) && agent.is_free(now);
+        let is_free = |(name, agent): &&(&AgentName, &Agent)| {
+            !busy.contains(name) && agent.is_free(now) && !closed(name, agent)
+        };
         let mut free: Vec<(&AgentName, &Agent)> = agents.iter().filter(is_free).copied().collect();
         let mut number = self.handed;
         let mut events = Vec::new();
@@ -136,6 +145,12 @@ impl Board {
         takes_more(agent) && suffices(agent, work)
     }
 
+    /// Whether some agent would do for a task, and may do more than one with `permissions`.
+    #[must_use]
+    pub fn would_do_more(agent: &Agent, work: &Work, permissions: Permissions) -> bool {
+        Self::would_do(agent, work) && agent.spec.as_ref().is_some_and(|spec| spec.permissions > permissions)
+    }
+
     fn offered_to(&self, name: &AgentName) -> Vec<(WorkId, u64)> {
         let offered = |(task, boarded): (&WorkId, &Boarded)| match &boarded.place {
             Place::Offered { to, number } if to == name => Some((*task, *number)),
@@ -175,6 +190,7 @@ fn hear(draft: &mut Draft, agent: &AgentName, number: u64, news: &News) {
             work.card_mut().came = None;
             let (to, cuts) = match onward {
                 Onward::To(to) => (to.clone(), None),
+                Onward::Broader(_) => (None, None),
                 Onward::Split(cuts) => (Some(agent.clone()), Some(cuts)),
             };
             let work = Arc::new(work);

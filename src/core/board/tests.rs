@@ -39,6 +39,25 @@ fn a_task_goes_to_the_agent_that_has_been_idle_for_longest_and_suffices() {
 }
 
 #[test]
+fn an_agent_whose_account_is_closed_is_passed_over_unless_it_is_named() {
+    let mut world = World::new();
+    world.close(&[0]);
+    world.run(&[Op::Add, Op::Settle]);
+    assert_eq!(world.current("bravo"), Some(1), "alpha has been idle for longer, and could not begin");
+    world.close(&[0, 1, 2]);
+    world.run(&[Op::Add, Op::Settle]);
+    assert_eq!(board_line(&world), ["2 queued"], "nobody could begin");
+    world.assign(2, Some(2)).expect("it waits");
+    world.run(&[Op::Settle]);
+    assert_eq!((world.current("charlie"), board_line(&world)), (Some(2), vec![]), "who is named has it");
+    world.run(&[Op::Add, Op::Settle]);
+    world.close(&[]);
+    world.run(&[Op::Settle]);
+    assert_eq!((world.current("alpha"), board_line(&world)), (Some(3), vec![]));
+    world.is_settled();
+}
+
+#[test]
 fn what_is_urgent_goes_first_on_the_board_and_in_a_queue() {
     let mut world = World::new();
     world.run(&[Op::Give(0), Op::Give(1), Op::Give(2), Op::Settle]);
@@ -89,6 +108,32 @@ fn a_task_is_done_when_its_parts_are_and_blocked_when_one_is_not() {
     world.run(&[Op::Settle, Op::Finish(1), Op::Finish(0), Op::Settle]);
     assert_eq!(board_line(&world), [""; 0]);
     assert_eq!(world.said()[3..], ["TASK 2 queued", "DONE 1"]);
+}
+
+#[test]
+fn a_task_that_is_too_large_is_done_in_parts_by_the_agent_that_had_it_also_over_a_kill() {
+    let mut world = World::new();
+    world.run(&[Op::Give(0), Op::Overflow(0), Op::Settle]);
+    assert_eq!((world.queue("alpha"), board_line(&world)), (vec![1], vec![]), "it waits for its parts");
+    world.run(&[Op::Kill, Op::Divide(0, true), Op::Kill, Op::Settle]);
+    assert_eq!(world.said(), ["TASK 1 queued", "TASK 1 split 2 3"]);
+    assert_eq!((world.current("alpha"), world.queue("alpha")), (Some(2), vec![3]));
+    assert_eq!((world.current("bravo"), world.current("charlie")), (None, None));
+    world.run(&[Op::Finish(0), Op::Finish(0), Op::Settle]);
+    assert_eq!((board_line(&world), world.said().last().map(String::as_str)), (vec![], Some("DONE 1")));
+}
+
+#[test]
+fn a_task_that_was_denied_goes_to_an_agent_that_may_do_more_and_waits_for_it() {
+    let mut world = World::new();
+    world.run(&[Op::Give(1), Op::Give(0), Op::Deny(0), Op::Settle]);
+    assert_eq!(world.current("bravo"), Some(1));
+    assert_eq!(board_line(&world), ["2 queued"], "alpha and charlie are idle, and may do too little");
+    world.run(&[Op::Kill, Op::Settle, Op::Finish(1), Op::Settle]);
+    assert_eq!((world.current("bravo"), board_line(&world)), (Some(2), vec![]));
+    world.run(&[Op::Deny(1), Op::Settle]);
+    assert_eq!((world.queue("bravo"), board_line(&world)), (vec![2], vec![]), "a person is called");
+    assert_eq!(world.said(), ["TASK 2 queued"]);
 }
 
 #[test]

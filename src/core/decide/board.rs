@@ -58,7 +58,7 @@ pub(super) fn hand_back(
         Onward::To(Some(to)) if *to == agent && queued.is_some() => {
             return Err(Refusal::TaskKept { agent, task });
         }
-        Onward::To(_) => {}
+        Onward::To(_) | Onward::Broader(_) => {}
         Onward::Split(cuts) => splittable(work, cuts)?,
     }
     let held = draft.agent().held().is_some_and(is_it);
@@ -69,6 +69,7 @@ pub(super) fn hand_back(
     }
     Ok(match onward {
         Onward::To(to) => Notice::TaskMoved { task, from: Some(agent), to: to.clone() },
+        Onward::Broader(permissions) => Notice::TaskNeedsMore { agent, task, permissions: *permissions },
         Onward::Split(cuts) => Notice::TaskSplit { task, parts: cuts.iter().map(|cut| cut.id).collect() },
     })
 }

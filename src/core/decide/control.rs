@@ -1,7 +1,7 @@
 //! What a person asks of an agent. Every accepted command is answered; a refusal stores nothing.
 
 use super::session::discard;
-use super::{Draft, asks, board, queue, spending, watch, whisper};
+use super::{Draft, asks, board, queue, recovery, spending, watch, whisper};
 use crate::core::agent::{Breaker, Phase};
 use crate::core::detail::Detail;
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
@@ -262,7 +262,11 @@ fn answer_alone(draft: &mut Draft<'_>, agent: &AgentName, by: &Actor) -> Option<
 
 /// A countdown that was for work that is given up now has nothing to wait for; a usage limit still stands.
 pub(super) fn skip_back_off(draft: &mut Draft<'_>) {
-    if matches!(draft.agent().phase, Phase::Waiting { reason: WaitReason::Backoff(_), .. }) {
+    let waits_for_it = matches!(
+        draft.agent().phase,
+        Phase::Waiting { reason: WaitReason::Backoff(_) | WaitReason::Split, .. }
+    );
+    if waits_for_it {
         draft.record(Event::WaitOver);
         draft.proceed();
     }
@@ -402,6 +406,7 @@ pub(super) fn removed(draft: &mut Draft<'_>, by: &Actor) {
     watch::answer(draft, Answer::Remove, by);
     draft.record(Event::Removed { by: by.clone() });
     watch::given_up(draft);
+    drop(recovery::given_up(draft));
     let works: Vec<Work> = draft.agent().current.iter().chain(&draft.agent().queue).cloned().collect();
     let (tasks, others): (Vec<Work>, Vec<Work>) =
         works.into_iter().partition(|work| work.kind == WorkKind::Task);

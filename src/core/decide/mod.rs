@@ -10,6 +10,7 @@
 //! - `whisper`: words for the agent alone, and that it has got them.
 //! - `watch`: what the evaluator sees and says, and the ladder that ends with a person.
 //! - `account`: the gate that the agents of one account share.
+//! - `recovery`: tasks that their agent cannot do as they are.
 //! - `board`: tasks that come from the board, and go back to it.
 //! - `asks`: what an agent asks of people, and their answers.
 
@@ -18,6 +19,7 @@ mod asks;
 mod board;
 mod control;
 mod queue;
+mod recovery;
 mod session;
 mod spending;
 mod watch;
@@ -51,6 +53,7 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
         Input::Started => {
             session::started(&mut draft);
             watch::started(&mut draft);
+            recovery::started(&mut draft);
             Ok(draft.done())
         }
         Input::SurvivorsFound => {
@@ -114,6 +117,10 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             watch::evaluated(&mut draft, *number, judgement, *usage);
             Ok(draft.done())
         }
+        Input::Divided { number, answer, usage } => {
+            recovery::divided(&mut draft, *number, answer, *usage);
+            Ok(draft.done())
+        }
         Input::Panicked { message } => {
             session::panicked(&mut draft, message);
             watch::started(&mut draft);
@@ -124,6 +131,7 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
 
 fn tick(draft: &mut Draft<'_>) {
     asks::expire(draft);
+    recovery::overdue(draft);
     if draft.agent().countdown().is_some_and(|until| until <= draft.context.now) {
         draft.record(Event::WaitOver);
         draft.begin();
@@ -177,6 +185,9 @@ impl<'a> Draft<'a> {
             return;
         }
         let Some(work) = agent.queue.front().cloned().or_else(|| self.round()) else { return };
+        if let Some(until) = agent.split_until() {
+            return self.record(Event::Waiting { until, reason: WaitReason::Split });
+        }
         if let Some(standing) = agent.capped(self.context.now) {
             return self.pause(PauseReason::Cap(standing.cap));
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::control::removed;
-use super::{Draft, asks, spending, watch, whisper};
+use super::{Draft, asks, recovery, spending, watch, whisper};
 use crate::core::agent::{Agent, Breaker, Phase, ProcessRecord};
 use crate::core::apply::counters::PAST_RESETS_BELIEVED;
 use crate::core::breaker;
@@ -459,14 +459,10 @@ fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp
             let detail = draft.agent().last_outcome.as_ref().map(|outcome| outcome.detail.clone());
             watch::gave_up(draft, category, detail.unwrap_or_default());
         }
-        Category::Transient
-        | Category::Permanent
-        | Category::ContextOverflow
-        | Category::SandboxDenial
-        | Category::Hung
-        | Category::TaskTimeout => {
-            let wait = session_backoff(draft.context.policy, draft.agent().failures);
-            draft.back_off(wait, WaitReason::Backoff(category));
+        Category::ContextOverflow => recovery::overflowed(draft),
+        Category::SandboxDenial => recovery::denied(draft),
+        Category::Transient | Category::Permanent | Category::Hung | Category::TaskTimeout => {
+            back_off(draft, category);
         }
         Category::RateLimit => limited(draft, resets_at),
         // It waits, idle, for its turn: the account's gate is closed.
@@ -476,6 +472,12 @@ fn follow(draft: &mut Draft<'_>, category: Category, resets_at: Option<Timestamp
         }
         Category::Crash => crash_back_off(draft),
     }
+}
+
+/// The same again, a while later.
+pub(super) fn back_off(draft: &mut Draft<'_>, category: Category) {
+    let wait = session_backoff(draft.context.policy, draft.agent().failures);
+    draft.back_off(wait, WaitReason::Backoff(category));
 }
 
 /// Whether the session could not be begun because its workspace cannot be used.

@@ -6,6 +6,7 @@ mod commands;
 mod configured;
 mod context;
 mod outcomes;
+mod reassigning;
 mod recovery;
 mod spending;
 mod state;
@@ -113,6 +114,8 @@ struct Desk {
     jitter: Duration,
     /// Why it is not its turn.
     hold: Option<Hold>,
+    /// Whether another agent may do more, and would do.
+    broader: bool,
     ids: u64,
 }
 
@@ -139,7 +142,15 @@ impl Desk {
         let mut agent = Agent::default();
         let now = Timestamp::from_seconds(1_800_000_000);
         apply(&mut agent, &Event::Added { spec: Box::new(spec), by: alice() }, now);
-        Self { agent, policy: Policy::default(), now, jitter: Duration::ZERO, hold: None, ids: 0 }
+        Self {
+            agent,
+            policy: Policy::default(),
+            now,
+            jitter: Duration::ZERO,
+            hold: None,
+            broader: false,
+            ids: 0,
+        }
     }
 
     fn pass(&mut self, seconds: u64) {
@@ -154,6 +165,7 @@ impl Desk {
             policy: &self.policy,
             jitter: self.jitter,
             hold: self.hold.as_ref(),
+            broader: self.broader,
             fresh,
         };
         let decision = decide(&self.agent, input, &context)?;

@@ -54,13 +54,17 @@ fn every_category_has_its_response_and_its_post() {
       Budget
     SessionEnded(Quota), Requeued(1)
       QuotaReached { account: AccountName("default") }
-    SessionEnded(ContextOverflow), Requeued(1), Waiting(10s Backoff(ContextOverflow))
-      Permanent { detail: "went wrong", restart_in: 10s }
+    SessionEnded(ContextOverflow), Requeued(1), Escalated, Paused(Escalation)
+      #work FAIL 1 context-overflow
+      Escalated { id: WorkId(1004), work: "benchmark nemotron", why: Ended { category: ContextOverflow, detail: "its context window was full, and nobody is asked to split the task: name a model in `[evaluator]`, or use `!task split`" }, times: 1, reminder: 0, untold: false }
+      #alerts Escalated { id: WorkId(1004), work: "benchmark nemotron", why: Ended { category: ContextOverflow, detail: "its context window was full, and nobody is asked to split the task: name a model in `[evaluator]`, or use `!task split`" }, times: 1, reminder: 0, untold: false }
     SessionEnded(TaskTimeout), Requeued(1), Waiting(10s Backoff(TaskTimeout))
       #work FAIL 1 timeout
       TimedOut { limit: 1800s, restart_in: 10s }
-    SessionEnded(SandboxDenial), Requeued(1), Waiting(10s Backoff(SandboxDenial))
-      Permanent { detail: "went wrong", restart_in: 10s }
+    SessionEnded(SandboxDenial), Requeued(1), Escalated, Paused(Escalation)
+      #work BLOCKED 1 sandbox-denied
+      Escalated { id: WorkId(1004), work: "benchmark nemotron", why: Ended { category: SandboxDenial, detail: "its sandbox denied what the task needs, and no other agent may do more: went wrong" }, times: 1, reminder: 0, untold: false }
+      #alerts Escalated { id: WorkId(1004), work: "benchmark nemotron", why: Ended { category: SandboxDenial, detail: "its sandbox denied what the task needs, and no other agent may do more: went wrong" }, times: 1, reminder: 0, untold: false }
     SessionEnded(Hung), Requeued(1), Waiting(10s Backoff(Hung))
       Crashed { detail: "went wrong", restart_in: 10s }
     SessionEnded(Crash), Requeued(1), Waiting(1s Backoff(Crash))

@@ -89,6 +89,7 @@ fn paused_stays_paused_and_work_that_was_accepted_starts() {
         policy: &policy,
         jitter: Duration::ZERO,
         hold: None,
+        broader: false,
         fresh: WorkId(1),
     };
     assert_eq!(decide(&never_added, &Input::Started, &context).expect("accepted").events, []);

@@ -79,15 +79,14 @@ impl Supervisor<'_> {
     pub(super) fn decide(&mut self, input: &Input, now: Timestamp) -> Result<core::Decision, Refusal> {
         self.shared.fault.before(self.name, input);
         let looping = self.agent.spec.as_ref().is_some_and(|spec| spec.looping);
-        if looping
-            || super::questions::may_be_asked(input)
-            || super::watching::may_be_numbered(input, &self.agent)
-        {
+        let called = super::watching::may_be_numbered(input, &self.agent) || self.agent.splitting.is_some();
+        if looping || called || super::questions::may_be_asked(input) {
             self.fresh.get_or_insert_with(|| self.shared.journal.fresh_work_id());
         }
         let (jitter, fresh) = (self.shared.jitter(), self.fresh.unwrap_or_default());
+        let broader = self.broader(input);
         let decide = |hold: Option<&Hold>| {
-            let context = Context { now, policy: &self.policy, jitter, hold, fresh };
+            let context = Context { now, policy: &self.policy, jitter, hold, broader, fresh };
             core::decide(&self.agent, input, &context)
         };
         // A person may let an agent of a closed account try.
@@ -138,6 +137,7 @@ impl Supervisor<'_> {
                 policy: &self.policy,
                 jitter: Duration::ZERO,
                 hold: None,
+                broader: false,
                 fresh: WorkId::default(),
             };
             let owed = core::posts(&self.agent, &event, &context);

@@ -26,6 +26,7 @@ pub(super) fn may_be_asked(input: &Input) -> bool {
         | Input::EndedAtShutdown { .. }
         | Input::DriverSilent { .. }
         | Input::Evaluated { .. }
+        | Input::Divided { .. }
         | Input::Panicked { .. } => false,
     }
 }

@@ -183,6 +183,7 @@ impl Supervisor<'_> {
             // Done before the others.
             Effect::Exhausted { .. } | Effect::Proved => {}
             Effect::Evaluate { number } => self.evaluate(number),
+            Effect::Split { number } => self.split(number),
             Effect::Retire => return true,
         }
         false

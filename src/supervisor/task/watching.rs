@@ -13,6 +13,7 @@ use crate::core::id::WorkId;
 use crate::core::input::{Input, Signal};
 use crate::core::outcome::{Category, Usage};
 use crate::core::policy::Judge;
+use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
 use crate::core::usage::{Unit, caps_of};
 use crate::core::verdict::Lapse;
@@ -24,10 +25,18 @@ pub(super) fn may_be_numbered(input: &Input, agent: &Agent) -> bool {
     match input {
         // An evaluation that ran is begun again, and the built-in detector judges at once.
         Input::Started | Input::Panicked { .. } => agent.watch.open.is_some(),
-        Input::Evaluated { .. } | Input::Driver { signal: Signal::Observed { .. }, .. } => true,
+        Input::Evaluated { .. }
+        | Input::Divided { .. }
+        | Input::Driver { signal: Signal::Observed { .. }, .. } => true,
         Input::Driver { signal: Signal::Ended { outcome, .. }, .. }
         | Input::EndedAtShutdown { outcome, .. } => {
-            matches!(outcome.category, Category::TaskTimeout | Category::Permanent)
+            matches!(
+                outcome.category,
+                Category::TaskTimeout
+                    | Category::Permanent
+                    | Category::ContextOverflow
+                    | Category::SandboxDenial
+            )
         }
         _ => false,
     }
@@ -49,6 +58,21 @@ impl Supervisor<'_> {
         let open = self.agent.watch.open.as_ref().map(|open| open.number);
         // Its guard ends it.
         drop(self.evaluation.take_if(|(number, _)| open != Some(*number)));
+        let open = self.agent.splitting.as_ref().map(|split| split.number);
+        drop(self.split.take_if(|(number, _)| open != Some(*number)));
+    }
+
+    /// What is asked under a number, and what ends it.
+    pub(super) fn asked<B>(&self, spec: &AgentSpec, number: u32, brief: B) -> (Asked<B>, DropGuard) {
+        let overtaken = CancellationToken::new();
+        let in_dollars = caps_of(spec).any(|(cap, _)| cap.unit == Unit::Usd);
+        let asked = Asked {
+            marker: format!("{}/{}/evaluation-{number}", self.shared.journal.id(), self.name),
+            brief,
+            capped: in_dollars || self.policy.caps.in_dollars(&spec.account),
+            overtaken: overtaken.clone(),
+        };
+        (asked, overtaken.drop_guard())
     }
 
     /// Asks about the last turns, beside everything else; the verdict is an input like any other. One that herder's end cuts
@@ -63,15 +87,8 @@ impl Supervisor<'_> {
             let (judgement, usage) = (Judgement::Lapse(lapse), Some(Usage::default()));
             return self.shared.input(self.name, Input::Evaluated { number, judgement, usage });
         };
-        let overtaken = CancellationToken::new();
-        let in_dollars = caps_of(spec).any(|(cap, _)| cap.unit == Unit::Usd);
-        let asked = Asked {
-            marker: format!("{}/{}/evaluation-{number}", self.shared.journal.id(), self.name),
-            brief: brief(&self.agent, clock::now()),
-            capped: in_dollars || self.policy.caps.in_dollars(&spec.account),
-            overtaken: overtaken.clone(),
-        };
-        self.evaluation = Some((number, overtaken.drop_guard()));
+        let (asked, overtaken) = self.asked(spec, number, brief(&self.agent, clock::now()));
+        self.evaluation = Some((number, overtaken));
         let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
         self.shared.services.spawn(async move {
             let draining = shared.draining.clone();

@@ -129,6 +129,14 @@ pub(super) fn unfinished_work_comes_first(event: &Event, after: &Agent) {
     }
 }
 
+/// A task that is being split is nobody's work until the parts are there, and is not lost meanwhile.
+pub(super) fn what_is_split_waits_at_the_head_of_the_queue(agent: &Agent) {
+    if let Some(split) = &agent.splitting {
+        assert_eq!(agent.queue.front().map(|work| work.id), Some(split.work));
+        assert_eq!(agent.current, None, "it works beside that");
+    }
+}
+
 fn held(agent: &Agent) -> BTreeSet<WorkId> {
     agent.queue.iter().chain(&agent.current).map(|work| work.id).collect()
 }
@@ -139,9 +147,10 @@ pub(super) fn work_leaves_only_by_an_event_that_names_it(before: &Agent, event: 
         Event::Cleared { works, .. } => works.clone(),
         // What the session itself works on cannot reach it a second time.
         Event::Steered { work, .. } if before.queue.iter().any(|queued| queued.id == *work) => vec![*work],
-        Event::TaskEnded { work, .. } | Event::Discarded { work, .. } | Event::Withdrawn { work, .. } => {
-            vec![*work]
-        }
+        Event::TaskEnded { work, .. }
+        | Event::TaskHandedBack { work, .. }
+        | Event::Discarded { work, .. }
+        | Event::Withdrawn { work, .. } => vec![*work],
         Event::SessionEnded { outcome, .. } if outcome.category == Category::Success => {
             before.current.iter().filter(|work| work.kind != WorkKind::Task).map(|work| work.id).collect()
         }
@@ -218,6 +227,7 @@ impl Ledger {
             Event::Cleared { works, .. } => works.iter().for_each(|work| end(*work, "cleared")),
             Event::Steered { work, .. } => end(*work, "steered"),
             Event::TaskEnded { work, .. } => end(*work, "ended"),
+            Event::TaskHandedBack { work, .. } => end(*work, "handed back"),
             Event::Whispered { whisper } if whisper.tone != Tone::Person => {
                 self.whispers.insert(whisper.id, false);
             }

@@ -13,7 +13,7 @@ use herder::core::id::{AgentName, AskId, SessionId, WorkId};
 use herder::core::input::{Button, Clock, Control, Input, Signal};
 use herder::core::outcome::{Category, Outcome, Usage};
 use herder::core::policy::Policy;
-use herder::core::spec::{AgentSpec, Runtime};
+use herder::core::spec::{AgentSpec, Permissions, Runtime};
 use herder::core::time::Timestamp;
 use herder::core::turn::{End, Kind, Step, Turn};
 use herder::core::usage::{Cap, Caps, Reading, Unit, Window};
@@ -86,7 +86,11 @@ fn work() -> impl Strategy<Value = Work> {
 
 fn onward() -> impl Strategy<Value = Onward> {
     let cuts = prop::collection::vec((id(), text()).prop_map(|(id, text)| Cut { id, text }), 0..4);
-    prop_oneof![Just(Onward::To(None)), cuts.prop_map(Onward::Split)]
+    prop_oneof![
+        Just(Onward::To(None)),
+        Just(Onward::Broader(Permissions::Full)),
+        cuts.prop_map(Onward::Split)
+    ]
 }
 
 fn category() -> impl Strategy<Value = Category> {
@@ -148,7 +152,12 @@ fn pause() -> impl Strategy<Value = PauseReason> {
 }
 
 fn wait() -> impl Strategy<Value = WaitReason> {
-    prop_oneof![Just(WaitReason::RateLimit), Just(WaitReason::Rest), category().prop_map(WaitReason::Backoff)]
+    prop_oneof![
+        Just(WaitReason::RateLimit),
+        Just(WaitReason::Rest),
+        Just(WaitReason::Split),
+        category().prop_map(WaitReason::Backoff)
+    ]
 }
 
 fn session_event() -> impl Strategy<Value = Event> {
@@ -322,6 +331,13 @@ fn event() -> impl Strategy<Value = Event> {
         3 => work().prop_map(|work| Event::Queued { work }),
         1 => (any::<u64>(), work()).prop_map(|(number, work)| Event::TaskTaken { number, work }),
         1 => (id(), onward()).prop_map(|(work, onward)| Event::TaskHandedBack { work, onward, by: by() }),
+        1 => (id(), 0..4_u32, time()).prop_map(|(work, number, until)| Event::SplitBegun { work, number, until }),
+        1 => (0..4_u32, usage(), any::<bool>()).prop_map(|(number, usage, unmetered)| Event::SplitEnded {
+            number,
+            lapse: unmetered.then_some(Lapse::Busy),
+            usage,
+            unmetered,
+        }),
         1 => any::<u64>().prop_map(|up_to| Event::BoardHeard { up_to }),
         1 => prop::collection::vec(id(), 0..3).prop_map(|works| Event::Cleared { works, by: by() }),
         1 => (id(), text()).prop_map(|(work, text)| Event::Reworded { work, text, by: by() }),
@@ -416,6 +432,10 @@ fn input() -> impl Strategy<Value = Input> {
             judgement,
             usage
         }),
+        1 => (0..4_u32, onward(), prop::option::of(usage())).prop_map(|(number, onward, usage)| {
+            let answer = if let Onward::Split(cuts) = onward { Ok(cuts) } else { Err(Lapse::Busy) };
+            Input::Divided { number, answer, usage }
+        }),
         1 => category().prop_map(|category| Input::AccountBlocked { category }),
         1 => Just(Input::AccountOpened { by: by() }),
         1 => (any::<u64>(), work()).prop_map(|(number, work)| Input::HandedOver { number, work: Box::new(work) }),
@@ -447,7 +467,7 @@ proptest! {
         now in time(),
     ) {
         let policy = Policy::default();
-        let context = Context { now, policy: &policy, jitter: Duration::MAX, hold: None, fresh: WorkId(u64::MAX) };
+        let context = Context { now, policy: &policy, jitter: Duration::MAX, hold: None, broader: true, fresh: WorkId(u64::MAX) };
         let mut agent = Agent::default();
         let step = |agent: &mut Agent, event: &Event, at: Timestamp| {
             apply(agent, event, at);

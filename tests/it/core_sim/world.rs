@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use herder::core::agent::{Agent, Phase};
 use herder::core::ask::{AskAnswer, AskKey};
+use herder::core::dealings::Cut;
 use herder::core::detail::Own;
 use herder::core::effect::Effect;
 use herder::core::event::{Event, WaitReason};
@@ -71,6 +72,8 @@ pub(super) struct World {
     keys: u64,
     /// Why it is not its turn.
     hold: Option<Hold>,
+    /// Whether another agent may do more.
+    broader: bool,
 }
 
 fn person() -> Actor {
@@ -114,6 +117,7 @@ impl World {
             climb: Climb::default(),
             keys: 0,
             hold: None,
+            broader: true,
         };
         let added = Event::Added { spec: Box::new(spec(runtime, looping, caps)), by: person() };
         world.commit(&added);
@@ -198,6 +202,8 @@ impl World {
                     self.tell(&Input::DriverSilent { session, silent: Duration::from_secs(15) });
                 }
             }
+            Happening::Divided { how, late } => self.divided(*how, *late),
+            Happening::Broader(broader) => self.broader = *broader,
             Happening::Panic => {
                 self.alive = None;
                 self.tell(&Input::Panicked { message: "boom".to_owned() });
@@ -248,6 +254,7 @@ impl World {
             policy: &self.policy,
             jitter: self.jitter,
             hold: None,
+            broader: false,
             fresh: WorkId::default(),
         };
         let decision = decide(&self.agent, &input, &context).expect("nobody can refuse it");
@@ -257,6 +264,26 @@ impl World {
         after.watch.counts = self.agent.watch.counts;
         after.watch.overtaken.clone_from(&self.agent.watch.overtaken);
         assert_eq!(after, self.agent, "an evaluation that was overtaken changed something");
+    }
+
+    /// Somebody has split the task, or could not; `late`: an answer to what was asked before.
+    fn divided(&mut self, how: u8, late: bool) {
+        let Some(split) = self.agent.splitting.clone() else { return };
+        let parts = |count: u64| -> Result<Vec<Cut>, Lapse> {
+            Ok((0..count).map(|n| Cut { id: WorkId(1_000_000 + n), text: "a part".to_owned() }).collect())
+        };
+        let answer = match how % 6 {
+            0..=2 => parts(2 + u64::from(how % 3)),
+            3 => parts(1),
+            4 => Err(Lapse::unparsable("hm")),
+            _ => Err(Lapse::TimedOut { after_ms: 30_000 }),
+        };
+        let number = split.number.wrapping_sub(u32::from(late));
+        let before = self.agent.clone();
+        self.tell(&Input::Divided { number, answer, usage: Some(Usage::default()) });
+        if late {
+            assert_eq!(self.agent, before, "an answer that nobody waits for changed something");
+        }
     }
 
     fn reports(&mut self, end: TaskEnd) {
@@ -467,7 +494,8 @@ impl World {
         let policy = self.policy.clone();
         let hold = self.hold.clone();
         let hold = hold.as_ref();
-        let context = Context { now: self.now, policy: &policy, jitter: self.jitter, hold, fresh };
+        let broader = self.broader;
+        let context = Context { now: self.now, policy: &policy, jitter: self.jitter, hold, broader, fresh };
         let decision = decide(&self.agent, input, &context)?;
         invariants::every_accepted_command_is_answered(input, &decision);
         let origin = self.agent.phase.clone();
@@ -513,6 +541,7 @@ impl World {
             );
         }
         invariants::unfinished_work_comes_first(event, &self.agent);
+        invariants::what_is_split_waits_at_the_head_of_the_queue(&self.agent);
         invariants::work_is_taken_from_the_head_of_the_queue(&before, event);
         invariants::work_leaves_only_by_an_event_that_names_it(&before, event, &self.agent);
         invariants::a_limit_is_waited_for_to_the_millisecond(&before, event);
@@ -542,6 +571,9 @@ impl World {
             }
             Effect::Evaluate { number } => {
                 assert_eq!(self.agent.watch.open.as_ref().map(|open| open.number), Some(*number));
+            }
+            Effect::Split { number } => {
+                assert_eq!(self.agent.splitting.as_ref().map(|split| split.number), Some(*number));
             }
             Effect::Retire => {
                 assert_eq!(self.alive, None, "an agent is retired when its process is gone");

@@ -2,6 +2,7 @@
 
 use herder::core::id::{AgentName, WorkId};
 use herder::core::notice::{Notice, Refusal};
+use herder::core::spec::Permissions;
 use herder::core::work::TaskEnd;
 
 use super::spark;
@@ -23,6 +24,8 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::BoardCancelled { task, parts: 3 },
         Notice::TaskTaken { agent: spark(), task, work: "benchmark nemotron\non every driver".to_owned() },
         Notice::TaskReleased { agent: spark(), task },
+        Notice::TaskSplitting { agent: spark(), task },
+        Notice::TaskNeedsMore { agent: spark(), task, permissions: Permissions::WorkspaceWrite },
         Notice::PartFailed { task, part: WorkId(8), end: TaskEnd::Failed },
     ]
 }

@@ -408,6 +408,7 @@ pub(super) fn phases() -> Vec<Phase> {
         Phase::Waiting { until, reason: WaitReason::Backoff(Category::Transient) },
         Phase::Waiting { until, reason: WaitReason::RateLimit },
         Phase::Waiting { until, reason: WaitReason::Rest },
+        Phase::Waiting { until, reason: WaitReason::Split },
         paused(PauseReason::Person(alice())),
         paused(PauseReason::Failure(Category::Billing)),
         paused(PauseReason::Account(Category::Auth)),

@@ -13,10 +13,11 @@ use crate::core::event::Event;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::input::{Control, Input, Signal};
 use crate::core::notice::{Notice, Refusal};
-use crate::core::outcome::{Category, Outcome};
-use crate::core::policy::Policy;
+use crate::core::outcome::{Category, Outcome, Usage};
+use crate::core::policy::{Judge, Policy};
 use crate::core::spec::{AgentSpec, Permissions, Runtime};
 use crate::core::time::Timestamp;
+use crate::core::verdict::Lapse;
 use crate::core::work::{Actor, TaskEnd, TaskReport, WorkKind};
 use crate::core::{Context, OwedBody, apply, decide};
 
@@ -37,6 +38,11 @@ pub(super) enum Op {
     Finish(usize),
     Fail(usize),
     Crash(usize),
+    /// It does not fit into one context window, or needs more than the agent may do.
+    Overflow(usize),
+    Deny(usize),
+    /// Somebody has split the agent's task, or could not.
+    Divide(usize, bool),
     Pause(usize),
     Resume(usize),
     Remove(usize),
@@ -62,6 +68,9 @@ pub(super) fn op() -> impl Strategy<Value = Op> {
         4 => agent.clone().prop_map(Op::Finish),
         1 => agent.clone().prop_map(Op::Fail),
         1 => agent.clone().prop_map(Op::Crash),
+        2 => agent.clone().prop_map(Op::Overflow),
+        2 => agent.clone().prop_map(Op::Deny),
+        4 => (agent.clone(), prop::bool::weighted(0.8)).prop_map(|(agent, well)| Op::Divide(agent, well)),
         2 => agent.clone().prop_map(Op::Pause),
         3 => agent.clone().prop_map(Op::Resume),
         1 => agent.clone().prop_map(Op::Remove),
@@ -93,6 +102,8 @@ pub(super) struct World {
     given: BTreeSet<WorkId>,
     ended: BTreeMap<WorkId, u32>,
     lines: Vec<String>,
+    /// Agents whose account is closed.
+    closed: BTreeSet<AgentName>,
 }
 
 fn person() -> Actor {
@@ -112,7 +123,9 @@ impl World {
             given: BTreeSet::new(),
             ended: BTreeMap::new(),
             lines: Vec::new(),
+            closed: BTreeSet::new(),
         };
+        world.policy.evaluator.judge = Judge::Asked;
         for index in 0..NAMES.len() {
             world.added(index);
         }
@@ -168,6 +181,9 @@ impl World {
             Op::Finish(agent) => self.ends(*agent, Category::Success, None),
             Op::Fail(agent) => self.ends(*agent, Category::Success, Some(TaskEnd::Failed)),
             Op::Crash(agent) => self.ends(*agent, Category::Crash, None),
+            Op::Overflow(agent) => self.ends(*agent, Category::ContextOverflow, None),
+            Op::Deny(agent) => self.ends(*agent, Category::SandboxDenial, None),
+            Op::Divide(agent, well) => self.divide(*agent, *well),
             Op::Pause(agent) => drop(self.ask(&self.name(*agent), Control::Pause { now: false })),
             Op::Resume(agent) => drop(self.ask(&self.name(*agent), Control::Resume)),
             Op::Remove(agent) => drop(self.ask(&self.name(*agent), Control::Remove)),
@@ -285,6 +301,12 @@ impl World {
         Ok(notice)
     }
 
+    /// The accounts of these agents are closed from now on, and those of the others open.
+    pub(super) fn close(&mut self, closed: &[usize]) {
+        self.closed = closed.iter().map(|index| self.name(*index)).collect();
+        self.deal();
+    }
+
     // ── agents ──
 
     fn ask(&mut self, name: &AgentName, control: Control) -> Result<Notice, Refusal> {
@@ -296,13 +318,23 @@ impl World {
         drop(self.decide(name, input));
     }
 
+    /// Whether another agent may do more, and would do for what this one has at hand.
+    fn broader(&self, name: &AgentName) -> bool {
+        let agent = &self.agents[name];
+        let (Some(work), Some(spec)) = (&agent.current, &agent.spec) else { return false };
+        let others = self.agents.iter().filter(|(other, _)| *other != name);
+        others.into_iter().any(|(_, other)| Board::would_do_more(other, work, spec.permissions))
+    }
+
     fn decide(&mut self, name: &AgentName, input: &Input) -> Result<Option<Notice>, Refusal> {
+        let broader = self.broader(name);
         let agent = self.agents.get_mut(name).expect("it is there");
         let context = Context {
             now: self.now,
             policy: &self.policy,
             jitter: Duration::ZERO,
             hold: None,
+            broader,
             fresh: WorkId(u64::MAX),
         };
         let decision = decide(agent, input, &context)?;
@@ -334,6 +366,15 @@ impl World {
             &name,
             &Input::Driver { session, signal: Signal::Ended { outcome, survivors: Vec::new() } },
         );
+    }
+
+    fn divide(&mut self, agent: usize, well: bool) {
+        let name = self.name(agent);
+        let Some(number) = self.agents[&name].splitting.as_ref().map(|split| split.number) else { return };
+        let well = well && self.ids < 60;
+        let mut cut = || Cut { id: self.fresh(), text: "a part".to_owned() };
+        let answer = if well { Ok(vec![cut(), cut()]) } else { Err(Lapse::Busy) };
+        self.tell(&name, &Input::Divided { number, answer, usage: Some(Usage::default()) });
     }
 
     // ── the root ──
@@ -378,7 +419,8 @@ impl World {
     fn deal(&mut self) {
         let there: Vec<(&AgentName, &Agent)> =
             self.agents.iter().filter(|(_, agent)| agent.phase != Phase::Removed).collect();
-        let events = self.board.deal(&there, self.now);
+        let closed = |name: &AgentName, _: &Agent| self.closed.contains(name);
+        let events = self.board.deal(&there, closed, self.now);
         if !events.is_empty() {
             self.commit(events);
             self.run_all_errands();
@@ -474,10 +516,10 @@ impl World {
                     assert!(self.agents[to].leaves(), "{id} never arrived at {to}");
                 }
                 Place::Queued { to: None } => {
-                    let free = self
-                        .agents
-                        .values()
-                        .any(|agent| agent.is_free(self.now) && Board::would_do(agent, &boarded.work));
+                    let free = self.agents.iter().any(|(name, agent)| {
+                        let free = agent.is_free(self.now) && !self.closed.contains(name);
+                        free && Board::would_do(agent, &boarded.work)
+                    });
                     assert!(!free, "{id} waits though somebody is idle");
                 }
                 Place::Split { parts, cancelled } => {

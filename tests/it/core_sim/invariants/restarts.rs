@@ -60,6 +60,8 @@ impl Limits {
                 self.trial |= before.phase == Phase::NeedsIntervention;
                 self.forget(event);
             }
+            // What was waited for was this task, which is the agent's no more.
+            Event::TaskHandedBack { .. } => self.not_before = None,
             Event::BreakerClosed => self.trial = false,
             Event::SessionStarted { .. } => self.never_more_restarts_than_the_limits_allow(now),
             _ => {}

@@ -8,9 +8,10 @@ use herder::core::dealings::{Cut, Onward};
 use herder::core::event::Event;
 use herder::core::id::{SessionId, WorkId};
 use herder::core::notice::{Notice, Refusal};
-use herder::core::outcome::Category;
+use herder::core::outcome::{Category, Usage};
 use herder::core::spec::Permissions;
 use herder::core::time::Timestamp;
+use herder::core::verdict::Lapse;
 use herder::core::work::{TaskEnd, Work, WorkKind};
 use herder::journal::FleetEvent;
 
@@ -47,11 +48,21 @@ pub(super) fn events() -> Vec<Event> {
         Onward::To(None),
         Onward::To(Some(agent("flint"))),
         Onward::Split(vec![cut(23, "first"), cut(24, "second")]),
+        Onward::Broader(Permissions::Full),
     ];
+    let usage = Usage { input_tokens: 1200, output_tokens: 30, cost_usd: 0.5, ..Usage::default() };
     let mut events = vec![
         Event::TaskTaken { number: 1, work: carded() },
         Event::Queued { work: low },
         Event::BoardHeard { up_to: 3 },
+        Event::SplitBegun { work: WorkId(21), number: 5, until: AT },
+        Event::SplitEnded { number: 5, lapse: None, usage, unmetered: false },
+        Event::SplitEnded {
+            number: 5,
+            lapse: Some(Lapse::TimedOut { after_ms: 30_000 }),
+            usage: Usage::default(),
+            unmetered: true,
+        },
     ];
     let back = |onward| Event::TaskHandedBack { work: WorkId(21), onward, by: ann() };
     events.extend(onwards.map(back));
@@ -92,7 +103,9 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::TaskSplit { task, parts: vec![WorkId(22), WorkId(23)] },
         Notice::BoardCancelled { task, parts: 2 },
         Notice::TaskTaken { agent: spark.clone(), task, work: "fix it".into() },
-        Notice::TaskReleased { agent: spark, task },
+        Notice::TaskReleased { agent: spark.clone(), task },
+        Notice::TaskSplitting { agent: spark.clone(), task },
+        Notice::TaskNeedsMore { agent: spark, task, permissions: Permissions::Full },
         Notice::PartFailed { task, part: WorkId(22), end: TaskEnd::Blocked },
     ]
 }

@@ -38,7 +38,7 @@ macro_rules! variants {
     };
 }
 
-variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskHandedBack BoardHeard Cleared Reworded Withdrawn Steered TaskEnded TaskReported Whispered WhispersDelivered WhispersDropped Discarded SessionStarted
+variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskHandedBack SplitBegun SplitEnded BoardHeard Cleared Reworded Withdrawn Steered TaskEnded TaskReported Whispered WhispersDelivered WhispersDropped Discarded SessionStarted
     WorkspaceSeen ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied UsageRecorded CapNear CapWaived Spiked PriceUnknown
     Asked AskedAgain Answered AskExpired AskDropped PermissionDecided RuleAdded RuleRemoved StopRequested SessionEnded Requeued Waiting WaitOver
     TurnObserved EvaluationBegun Evaluated DetectorStoodIn Escalated EscalationReminded EscalationAcked EscalationAnswered WhisperMarked
@@ -46,7 +46,7 @@ variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskH
 variants!(FLEET, fleet_name, FleetEvent: Board AgentAdded AgentRemoved Configured LeftOut BooksKept CapNear CapWaived AccountBlocked AccountOpened
     AccountExhausted AccountAsked AccountTried AccountProved SupervisorPanicked Linked Unlinked Started Stopped);
 variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
-    DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased PartFailed Boarded TaskMoved TaskSplit BoardCancelled Notified Whispered ClockRanOut PermissionDenied
+    DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed Boarded TaskMoved TaskSplit BoardCancelled Notified Whispered ClockRanOut PermissionDenied
     PermissionAsked QuestionAsked PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention BreakerClosed
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
@@ -63,7 +63,7 @@ variants!(CATEGORIES, category_name, Category: Success Transient RateLimit Perma
     ContextOverflow TaskTimeout SandboxDenial Hung Crash DoNotRestart Interrupted);
 variants!(STOPS, stop_name, StopReason: Pause Abort Restart StopAll Cancel Remove Account Hung Cap Escalation Configured);
 variants!(PAUSES, pause_name, PauseReason: Person Failure Account Survivors Cap Escalation);
-variants!(WAITS, wait_name, WaitReason: Backoff RateLimit Rest);
+variants!(WAITS, wait_name, WaitReason: Backoff RateLimit Rest Split);
 variants!(CLOCKS, clock_name, Clock: Startup Silence Tool Task Heartbeat);
 variants!(HALTS, halt_name, Halt: Paused NeedsIntervention Degraded Waiting Held);
 variants!(ENDS, end_name, TaskEnd: Done Failed Cancelled Blocked);
@@ -77,7 +77,7 @@ variants!(ABOUTS, about_name, About: Permission Question);
 variants!(ANSWERS, answer_name, AskAnswer: Allow Deny Text);
 variants!(ASK_ENDS, ask_end_name, AskEnd: Answered Expired Dropped);
 variants!(DECIDERS, decider_name, DecidedBy: Autonomy Rule TooMany);
-variants!(OWN, own_name, Own: ExitCode Signal NotWaitedFor NoResult WorkspaceMissing WorkspaceNoFolder WorkspaceLocked WorkspaceSilent NoCommand EmptyCommand ProgramMissing NotInstalled ArgumentsTooLong NotStarted StateFolder CredentialMissing VariableUnreadable Silent NothingYet ToolOpen TakesLong TakesLongWithTool NoHeartbeat NoSignOfLife DriverGone DriverFailed DriverOverdue NotEnded Restarted SupervisorPanicked TimeLimit By TurnLimit AgentsTurnLimit TurnInterrupted TurnCancelled AnswerTooLong AnswerBrokenOff ModelRefused TurnEndedAs NoConversation OtherProtocol ModelNotSet Link Discord);
+variants!(OWN, own_name, Own: ExitCode Signal NotWaitedFor NoResult WorkspaceMissing WorkspaceNoFolder WorkspaceLocked WorkspaceSilent NoCommand EmptyCommand ProgramMissing NotInstalled ArgumentsTooLong NotStarted StateFolder CredentialMissing VariableUnreadable Silent NothingYet ToolOpen TakesLong TakesLongWithTool NoHeartbeat NoSignOfLife DriverGone DriverFailed DriverOverdue NotEnded Restarted SupervisorPanicked TimeLimit SplitByNobody SplitTooDeep SplitNoList SplitTimedOut SplitFailed NobodyBroader By TurnLimit AgentsTurnLimit TurnInterrupted TurnCancelled AnswerTooLong AnswerBrokenOff ModelRefused TurnEndedAs NoConversation OtherProtocol ModelNotSet Link Discord);
 variants!(EXITS, exit_name, Exit: Code Signal);
 
 pub(super) fn abouts() -> [About; 2] {
@@ -178,8 +178,8 @@ pub(super) const STOP: [StopReason; 11] = [
 ];
 /// A cap.
 pub(super) const CAP: Cap = Cap { window: Window::Day, unit: Unit::Usd };
-pub(super) const WAIT: [WaitReason; 3] =
-    [WaitReason::Backoff(Category::Transient), WaitReason::RateLimit, WaitReason::Rest];
+pub(super) const WAIT: [WaitReason; 4] =
+    [WaitReason::Backoff(Category::Transient), WaitReason::RateLimit, WaitReason::Rest, WaitReason::Split];
 pub(super) const CLOCK: [Clock; 5] =
     [Clock::Startup, Clock::Silence, Clock::Tool, Clock::Task, Clock::Heartbeat];
 pub(super) const END: [TaskEnd; 4] = [TaskEnd::Done, TaskEnd::Failed, TaskEnd::Cancelled, TaskEnd::Blocked];

@@ -1,0 +1,19 @@
+//! A task that is being split, as it is written into the state.
+
+use super::counters;
+use crate::core::agent::{Agent, Splitting};
+use crate::core::id::WorkId;
+use crate::core::outcome::Usage;
+use crate::core::time::Timestamp;
+
+pub(super) fn begun(agent: &mut Agent, work: WorkId, number: u32, until: Timestamp) {
+    agent.watch.number(number);
+    if agent.queue.iter().any(|queued| queued.id == work) {
+        agent.splitting = Some(Box::new(Splitting { work, number, until }));
+    }
+}
+
+pub(super) fn ended(agent: &mut Agent, number: u32, usage: Usage, at: Timestamp) {
+    agent.splitting.take_if(|split| split.number == number);
+    counters::charge(agent, usage, at);
+}

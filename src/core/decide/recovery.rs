@@ -1,0 +1,179 @@
+//! Tasks that their agent cannot do as they are: one that does not fit into a context window is split, one that needs more than
+//! its agent may do goes to another. A person is called where neither can be.
+//!
+//! ```text
+//!   the session's end, `FAIL <task> context-overflow` and that a split was begun    one transaction
+//!        │ asked (a herder that was killed asks again)
+//!        ▼
+//!   the answer ──── parts ───► the task goes to the board in parts, for the agent that had it
+//!        └───────── none ────► a person is called
+//! ```
+
+use std::time::Duration;
+
+use super::control::{excerpt, skip_back_off};
+use super::session::back_off;
+use super::{Draft, spending, watch};
+use crate::core::agent::{Agent, Phase};
+use crate::core::board::splittable;
+use crate::core::card::DEPTH_MAX;
+use crate::core::context::{FILE, FOLDER};
+use crate::core::dealings::{Cut, Onward};
+use crate::core::detail::{Detail, Own};
+use crate::core::event::{Event, WaitReason};
+use crate::core::id::AgentName;
+use crate::core::outcome::{Category, Usage};
+use crate::core::policy::Judge;
+use crate::core::time::Timestamp;
+use crate::core::verdict::Lapse;
+use crate::core::work::{Actor, Work, WorkKind};
+
+/// After so long nobody waits for parts any more: twice the longest time that an evaluator can be given, and some air.
+const SPLIT_WITHIN: Duration = Duration::from_secs(25 * 60);
+
+/// The context window was full. What is no task cannot be split, and a new conversation may have room for it.
+pub(super) fn overflowed(draft: &mut Draft<'_>) {
+    match held_task(draft.agent()).cloned() {
+        Some(work) => split(draft, &work),
+        None => back_off(draft, Category::ContextOverflow),
+    }
+}
+
+/// The sandbox denied what the work needs. What is no task is its agent's alone, which is told to find a way within what it
+/// may do.
+pub(super) fn denied(draft: &mut Draft<'_>) {
+    let category = Category::SandboxDenial;
+    let Some(work) = held_task(draft.agent()).map(|work| work.id) else { return back_off(draft, category) };
+    let least = draft.agent().spec.as_ref().and_then(|spec| spec.permissions.broader());
+    match least.filter(|_| draft.context.broader) {
+        Some(least) => {
+            let onward = Onward::Broader(least);
+            draft.record(Event::TaskHandedBack { work, onward, by: Actor::herder() });
+            draft.proceed();
+        }
+        None => {
+            let denied = draft.agent().last_outcome.as_ref().map(|outcome| outcome.detail.to_string());
+            watch::gave_up(draft, category, Own::NobodyBroader.with(denied.unwrap_or_default()));
+        }
+    }
+}
+
+fn held_task(agent: &Agent) -> Option<&Work> {
+    agent.held().filter(|work| work.kind == WorkKind::Task)
+}
+
+/// herder came up, and nobody will hear any more what was asked before: it is asked again. What that cost nobody can say.
+pub(super) fn started(draft: &mut Draft<'_>) {
+    let Some(work) = given_up(draft) else { return };
+    split(draft, &work);
+}
+
+/// Nobody will hear any more what was asked. Answers which task it was about.
+pub(super) fn given_up(draft: &mut Draft<'_>) -> Option<Work> {
+    let split = draft.agent().splitting.clone()?;
+    let work = draft.agent().queue.iter().find(|work| work.id == split.work).cloned();
+    let (number, usage) = (split.number, Usage::default());
+    draft.record(Event::SplitEnded { number, lapse: Some(Lapse::Overtaken), usage, unmetered: true });
+    work
+}
+
+/// Has a task split, or calls a person where nobody can.
+fn split(draft: &mut Draft<'_>, work: &Work) {
+    if work.card().depth >= DEPTH_MAX {
+        return not_split(draft, Own::SplitTooDeep.into());
+    }
+    match draft.context.policy.evaluator.judge {
+        Judge::Asked => {
+            let (number, until) =
+                (draft.agent().watch.last.saturating_add(1), draft.context.now.after(SPLIT_WITHIN));
+            draft.record(Event::SplitBegun { work: work.id, number, until });
+            if matches!(draft.agent().phase, Phase::Idle | Phase::Waiting { .. }) {
+                draft.record(Event::Waiting { until, reason: WaitReason::Split });
+            }
+        }
+        Judge::Builtin | Judge::Off => not_split(draft, Own::SplitByNobody.into()),
+    }
+}
+
+fn not_split(draft: &mut Draft<'_>, why: Detail) {
+    watch::gave_up(draft, Category::ContextOverflow, why);
+}
+
+/// Somebody has split the task, or could not. What it cost counts in any case.
+pub(super) fn divided(
+    draft: &mut Draft<'_>,
+    number: u32,
+    answer: &Result<Vec<Cut>, Lapse>,
+    usage: Option<Usage>,
+) {
+    let open = draft.agent().splitting.clone().filter(|split| split.number == number);
+    let unmetered = usage.is_none();
+    let usage = usage.unwrap_or_default();
+    let lapse = answer.as_ref().err().map(Lapse::hushed);
+    if open.is_some() || unmetered || usage != Usage::default() {
+        draft.record(Event::SplitEnded { number, lapse, usage, unmetered });
+    }
+    let work = open.and_then(|open| draft.agent().queue.iter().find(|work| work.id == open.work).cloned());
+    if let Some(work) = work {
+        match answer {
+            Ok(cuts) if splittable(&work, cuts).is_ok() => {
+                let onward = Onward::Split(parts(draft.agent(), &work, cuts));
+                draft.record(Event::TaskHandedBack { work: work.id, onward, by: Actor::herder() });
+                skip_back_off(draft);
+            }
+            Ok(_) => not_split(draft, Own::SplitNoList.into()),
+            Err(lapse) => not_split(draft, reason(lapse)),
+        }
+    }
+    // Last, so that a person who is called learns of that first.
+    if usage != Usage::default() {
+        spending::held_against_caps(draft);
+    }
+}
+
+/// The answer has not come, and nobody waits for it any more.
+pub(super) fn overdue(draft: &mut Draft<'_>) {
+    let now = draft.context.now;
+    let due = draft.agent().splitting.as_ref().filter(|split| split.until <= now).map(|split| split.number);
+    if let Some(number) = due {
+        divided(draft, number, &Err(Lapse::TimedOut { after_ms: 0 }), None);
+    }
+}
+
+/// Why a task was not split.
+fn reason(lapse: &Lapse) -> Detail {
+    match lapse {
+        Lapse::Unparsable { .. } => Own::SplitNoList.into(),
+        Lapse::TimedOut { .. } | Lapse::Busy => Own::SplitTimedOut.into(),
+        Lapse::Missing { .. }
+        | Lapse::LoggedOut { .. }
+        | Lapse::Limited { .. }
+        | Lapse::Failed { .. }
+        | Lapse::Overtaken => Own::SplitFailed.with(lapse.detail()),
+    }
+}
+
+/// The parts with a word each on what they are parts of: whoever does one is told nothing else of the whole.
+fn parts(agent: &Agent, work: &Work, cuts: &[Cut]) -> Vec<Cut> {
+    let (count, task, whole) = (cuts.len(), work.id, excerpt(&work.text));
+    let name = agent.name().map(AgentName::as_str).unwrap_or_default();
+    let part = |(index, cut): (usize, &Cut)| Cut {
+        id: cut.id,
+        text: format!(
+            "{}\n\n(This is part {} of {count} of task {task}, which was too large for one conversation: \"{whole}\". Do this \
+             part alone. What was done before is in the workspace, and {FOLDER}/{name}/{FILE} says what is known of it, if it \
+             is about task {task}.)",
+            cut.text.trim(),
+            index + 1
+        ),
+    };
+    cuts.iter().enumerate().map(part).collect()
+}
+
+impl Agent {
+    /// When nobody waits any more for the parts of the work that is next, if it is being split.
+    pub(super) fn split_until(&self) -> Option<Timestamp> {
+        let head = self.queue.front()?;
+        self.splitting.as_ref().filter(|split| split.work == head.id).map(|split| split.until)
+    }
+}

@@ -1,0 +1,59 @@
+//! What a task needs of a supervisor that its agent cannot do as it is: somebody who splits it, and a look at who may do more.
+
+use std::sync::Arc;
+
+use super::supervisor::Supervisor;
+use crate::core;
+use crate::core::agent::Agent;
+use crate::core::board::Board;
+use crate::core::dealings::Cut;
+use crate::core::input::{Input, Signal};
+use crate::core::outcome::{Category, Usage};
+use crate::core::verdict::Lapse;
+use crate::evaluator::Whole;
+
+impl Supervisor<'_> {
+    /// Has a task split, beside everything else; the parts are an input like any other. An answer that herder's end cuts short
+    /// says nothing, and is asked for again at the next start.
+    pub(super) fn split(&mut self, number: u32) {
+        let open = self.agent.splitting.as_ref().is_some_and(|split| split.number == number);
+        let Some(spec) = self.agent.spec.as_ref().filter(|_| open) else { return };
+        let Some(evaluator) = self.shared.evaluator.clone() else {
+            let (answer, usage) = (Err(Lapse::missing("evaluator")), Some(Usage::default()));
+            return self.shared.input(self.name, Input::Divided { number, answer, usage });
+        };
+        let (asked, overtaken) = self.asked(spec, number, whole(&self.agent));
+        self.split = Some((number, overtaken));
+        let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
+        self.shared.services.spawn(async move {
+            let draining = shared.draining.clone();
+            let Some(divided) = draining.run_until_cancelled(evaluator.split(asked)).await else {
+                return;
+            };
+            let cut = |text| Cut { id: shared.journal.fresh_work_id(), text };
+            let answer = divided.parts.map(|parts| parts.into_iter().map(cut).collect());
+            shared.input(&agent, Input::Divided { number, answer, usage: divided.usage });
+        });
+    }
+
+    /// Whether somebody else may do more, and would do for the task that is at hand: looked for only where that decides
+    /// something.
+    pub(super) fn broader(&self, input: &Input) -> bool {
+        let (Input::Driver { signal: Signal::Ended { outcome, .. }, .. }
+        | Input::EndedAtShutdown { outcome, .. }) = input
+        else {
+            return false;
+        };
+        let (Some(work), Some(spec)) = (&self.agent.current, &self.agent.spec) else { return false };
+        outcome.category == Category::SandboxDenial
+            && self.shared.views().iter().any(|view| {
+                view.name != *self.name && Board::would_do_more(&view.agent, work, spec.permissions)
+            })
+    }
+}
+
+/// What is split.
+fn whole(agent: &Agent) -> Whole {
+    let task = agent.held().map(|work| work.text.clone()).unwrap_or_default();
+    Whole { task, context: core::context::context(agent).unwrap_or_default() }
+}
