@@ -1002,6 +1002,8 @@ cmd-setting-needs-own-home = { $key }: eine Datei gehört in ein eigenes HOME: o
 
 ## Discord
 
+discord-agent-removed = **{ $agent }** wurde entfernt: Was hier gesagt wird, hört niemand. Die Geschichte bleibt erhalten.
+discord-thread = Was in einem Thread steht, erreicht keinen Agenten. Bitte im Kanal von **{ $agent }** selbst schreiben.
 discord-left-out = Nicht oder nur teilweise bei der Nachricht: { $files }. Ein Agent bekommt Textdateien, mit der Nachricht höchstens { $max } KiB; der Rest gehört in seinen Arbeitsordner.
 discord-unread = { $what ->
     [poll] Eine Umfrage kann ein Agent nicht lesen.

@@ -335,7 +335,7 @@ async fn what_is_under_way_to_a_channel_that_is_deleted_is_said_in_the_next_one(
     let rig = Rig::open(Discord::start().await, &["spark"]).await;
     let alice = rig.sim.user("alice");
     let (gate, before) = (Gate::default(), rig.sim.channel("spark").await.id);
-    let held = rig.sim.inject(Fault::held(&gate).on(POST));
+    let held = rig.sim.inject(Fault::unknown_channel().on(POST).until(&gate));
     let (posts, texts) = numbered("spark", 3);
     rig.owe(posts).await;
     held.spent().await;

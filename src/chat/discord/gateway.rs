@@ -3,7 +3,8 @@
 //! serenity's shard manager runs on a thread of its own ([`session`]), because it can get stuck in a loop that never yields
 //! and because nothing else ends all of its tasks. What it tells goes to the parts of the adapter ([`events`]). How often it
 //! may connect is decided here ([`pace`]), since it knows no measure. A link that does not come about, or is dead without
-//! saying so ([`watch`]), is ended and begun anew; one that Discord refuses for good ([`refusal`]) ends the adapter.
+//! saying so ([`watch`]), is ended and begun anew; one that Discord refuses for good ([`refusal`]) ends the adapter. The next
+//! adapter knows of the last one what it has to ([`memory`]).
 
 mod events;
 mod memory;

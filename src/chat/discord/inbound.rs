@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use serenity::all::{ChannelId, Guild, Message, MessageId, MessageUpdateEvent};
+use serenity::all::{ChannelId, Guild, GuildChannel, Message, MessageId, MessageUpdateEvent};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 use tracing::{debug, warn};
@@ -78,6 +78,8 @@ pub(super) enum Heard {
     Ready,
     /// A guild as it is now.
     Guild(Box<Guild>),
+    /// A thread was begun, or is in use again.
+    Thread(Box<GuildChannel>),
     /// Events were lost on the way here.
     Missed,
     /// Something was said or changed in a channel, and nobody can read what.
@@ -86,6 +88,8 @@ pub(super) enum Heard {
         channel: Id,
         /// Which message, if it is a new one.
         created: Option<Id>,
+        /// In private.
+        direct: bool,
     },
 }
 
@@ -152,13 +156,19 @@ struct Reader {
     edits: Edits,
     /// The server's channels, and whether what was said there can be read.
     readable: BTreeMap<ChannelId, bool>,
+    /// The newest message that was heard live, wherever it was said.
+    newest: Id,
+    /// The link was new: what is newer than this may not have been heard.
+    missed_since: Option<Id>,
+    /// Channels where nobody has spoken to herder yet. What was missed there is looked through for whoever does.
+    strange: HashSet<Id>,
 }
 
 impl Reader {
     fn new(bot: Arc<Bot>, marks: Arc<Marks>, memory: Memory) -> Self {
         let settings = &bot.ports.settings;
         let ears = Ears { me: bot.me, guild: settings.guild, bots: settings.bots.clone() };
-        let mut intake = Intake::default();
+        let (mut intake, newest) = (Intake::default(), memory.up_to());
         for (channel, seen, floor) in memory.watermarks() {
             intake.follow(channel, seen, floor);
         }
@@ -182,6 +192,9 @@ impl Reader {
             revisions: Vec::new(),
             edits: Edits::default(),
             readable: BTreeMap::new(),
+            newest,
+            missed_since: None,
+            strange: HashSet::new(),
         }
     }
 
@@ -205,7 +218,7 @@ impl Reader {
                     let now = readable.borrow_and_update().clone();
                     self.may_read(now);
                 }
-                _ = notes.tick() => self.note().await,
+                _ = notes.tick() => self.note(false).await,
                 () = until(guild_by) => {
                     debug!("the guild did not come; all channels are fetched");
                     self.fetch_all(&HashMap::new());
@@ -217,7 +230,7 @@ impl Reader {
             let Some(done) = self.under_way.next().await else { break };
             self.done(done);
         }
-        self.note().await;
+        self.note(true).await;
     }
 
     fn heard(&mut self, heard: Heard) {
@@ -235,16 +248,25 @@ impl Reader {
                 }
             }
             Heard::Ready => {
+                self.missed_since.get_or_insert(self.newest);
                 self.hold_all();
                 self.guild_by = Some(Instant::now() + GUILD_WITHIN);
             }
             Heard::Guild(guild) => self.guild(&guild),
+            Heard::Thread(thread) => {
+                if let Some((thread, parent)) = said::thread(&thread).filter(|_| self.is_ours(&thread)) {
+                    Arc::make_mut(&mut self.names).threads.insert(thread, parent);
+                }
+            }
             Heard::Missed => {
                 warn!("messages come faster than they are taken in; what was lost is fetched");
                 self.fetch_all(&HashMap::new());
             }
-            Heard::Unreadable { channel, created } => {
+            Heard::Unreadable { channel, created, direct } => {
                 if let Some(id) = created {
+                    if direct {
+                        self.memory.is_direct(channel);
+                    }
                     self.intake.follow(channel, id.saturating_sub(1), 0);
                 }
                 self.fetch_channel(channel, None);
@@ -253,10 +275,15 @@ impl Reader {
         }
     }
 
+    fn is_ours(&self, thread: &GuildChannel) -> bool {
+        thread.guild_id.get() == self.ears.guild
+    }
+
     fn said(&mut self, message: Message) {
         let message_channel = message.channel_id;
         let (channel, id) = (message_channel.get(), message.id.get());
         self.edits.is_news(id, message.edited_timestamp);
+        self.newest = self.newest.max(id);
         let Some(said) = self.ears.message(message, None) else { return self.intake.passed(channel, id) };
         if said.direct {
             self.memory.is_direct(channel);
@@ -271,6 +298,7 @@ impl Reader {
             return;
         }
         self.names = Arc::new(Names::of(guild, self.bot.me));
+        self.follow_strange(guild);
         // Also one that comes long after READY, or once more: the guild was out of reach meanwhile.
         let newest = guild.channels.values();
         let newest =
@@ -349,6 +377,7 @@ impl Reader {
             Done::Worked { channel, id, heard } => {
                 self.working -= 1;
                 if let Some(heard) = heard {
+                    self.strange.remove(&channel);
                     self.memory.decided(channel, id, &heard);
                     self.marks.track(channel, id, &heard);
                 }
@@ -392,14 +421,17 @@ impl Reader {
     }
 
     /// Notes on disk how far channels are done.
-    async fn note(&mut self) {
+    async fn note(&mut self, at_last: bool) {
         self.follow_new();
         let moved = self.intake.moved();
         let kept: HashSet<Id> =
             self.bot.directory.all().into_iter().map(|(_, channel)| channel.get()).collect();
         let finished = self.marks.finished();
         let intake = &self.intake;
-        let memos = self.memory.note(moved, finished, &kept, |channel| intake.seen(channel));
+        let mut memos = self.memory.note(moved, finished, &kept, |channel| intake.seen(channel));
+        if self.has_heard_all() {
+            memos.extend(self.memory.heard_up_to(self.newest, at_last));
+        }
         if let Err(reason) = self.bot.ports.journal.remember(memos).await {
             warn!(%reason, "how far channels are done could not be noted");
         }

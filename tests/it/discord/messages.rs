@@ -107,10 +107,10 @@ async fn a_pin_of_a_message_that_was_changed_before_is_no_change() {
     rig.alice.pins(said);
     // After it something is changed that it is too late for, and that is said.
     rig.alice.edits(said, "fix the roof");
-    rig.sim.message_in("#spark", |post| post.content.contains("comes too late")).await;
+    rig.sim.message_in("#spark", |post| post.content.contains("has this already")).await;
     rig.alice.says("#spark", "queue");
-    rig.sim.message_in("#spark", |post| post.content.contains("Nothing is queued")).await;
-    let told = rig.sim.posts("#spark").iter().filter(|post| post.contains("comes too late")).count();
+    rig.sim.message_in("#spark", |post| post.content.contains("Nothing waits for")).await;
+    let told = rig.sim.posts("#spark").iter().filter(|post| post.contains("has this already")).count();
     assert_eq!(told, 1, "{:?}", rig.sim.posts("#spark"));
     rig.stop().await;
 }

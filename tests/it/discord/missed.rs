@@ -182,6 +182,7 @@ async fn what_was_said_where_herder_could_not_read_is_worked_on_when_it_can() {
         rig.has_done(1).await;
         let role = rig.sim.look(|state| state.bot.role);
         rig.sim.expects_violation("Missing");
+        rig.sim.expects_violation("You cannot reply without permission to read message history");
         rig.sim.overwrites("spark", role, 0, permission::VIEW_CHANNEL);
         rig.sim.message_in("alerts", |post| post.content.contains("lacks the permission")).await;
         rig.alice.says("#spark", "unseen");
@@ -227,5 +228,57 @@ async fn a_server_that_cannot_be_read_is_looked_at() {
     rig.sim.command("status").await;
     rig.alice.says("#spark", "one");
     rig.has_done(1).await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_called_an_agent_where_nobody_had_before_is_heard_afterwards() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "zero");
+    rig.has_done(1).await;
+    rig.stop().await;
+    rig.alice.says("#general", "is anybody here");
+    rig.alice.says("#general", "@spark one");
+    let mut rig = rig.started().await;
+    assert_eq!(rig.has_done(2).await, ["zero", "one"]);
+    cut_off(&rig, || {
+        rig.sim.makes_channel("lobby");
+        rig.alice.says("#lobby", "@spark two");
+    })
+    .await;
+    assert_eq!(rig.has_done(3).await, ["zero", "one", "two"]);
+    rig.stop().await;
+    // What was done is not done again.
+    let mut rig = rig.started().await;
+    rig.alice.says("#spark", "three");
+    assert_eq!(rig.has_done(4).await, ["zero", "one", "two", "three"]);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_no_agent_hears_whoever_gives_work_is_told_once() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    let spark = rig.sim.channel("#spark").await.id;
+    let thread = rig.sim.makes_thread("aside", spark);
+    for _ in 0..2 {
+        rig.alice.says("#aside", "fix the build");
+        rig.sim.message_in("#aside", |post| post.content.contains("reaches no agent")).await;
+    }
+    rig.alice.says("#herder", "!agent remove spark");
+    let asked = rig.sim.message_in("#herder", |post| post.content.contains("Within 60 s")).await;
+    let confirm = asked.content.split('`').find(|part| part.starts_with("!agent remove")).expect("a line");
+    rig.alice.says("#herder", confirm);
+    rig.sim.message_in("#herder", |post| post.content.contains("is removed")).await;
+    for _ in 0..2 {
+        rig.alice.says("#spark", "fix the build");
+        rig.sim.message_in("#spark", |post| post.content.contains("was removed")).await;
+    }
+    rig.alice.says("#herder", "@herder status");
+    rig.sim.message_in("#herder", |post| post.content.contains("There are no agents")).await;
+    let told = |text: &str| {
+        rig.sim.look(|state| state.messages.values().filter(|message| message.content.contains(text)).count())
+    };
+    assert_eq!((told("reaches no agent"), told("was removed")), (1, 1));
+    assert_ne!(thread, spark);
     rig.stop().await;
 }

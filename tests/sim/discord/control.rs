@@ -249,6 +249,11 @@ impl Discord {
         self.shared.with(|state| state.add_channel(name.trim_start_matches('#'), 0, None))
     }
 
+    /// Somebody begins a thread in a channel.
+    pub(crate) fn makes_thread(&self, name: &str, parent: Id) -> Id {
+        self.shared.with(|state| state.add_channel(name, 11, Some(parent)))
+    }
+
     /// What a role or a member may and may not do in a channel.
     pub(crate) fn overwrites(&self, channel: &str, target: Id, allow: u64, deny: u64) {
         self.shared.with(|state| {

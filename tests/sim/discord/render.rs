@@ -14,6 +14,9 @@ fn ids(ids: &[Id]) -> Vec<String> {
     ids.iter().map(ToString::to_string).collect()
 }
 
+/// A public thread, as a kind of channel.
+const THREAD: u64 = 11;
+
 impl State {
     pub(crate) fn user_json(&self, id: Id) -> Value {
         let (name, bot) = self
@@ -98,7 +101,7 @@ impl State {
     pub(crate) fn channels_json(&self) -> Value {
         let channels = self.channels.values();
         channels
-            .filter(|channel| !channel.deleted && channel.recipient.is_none())
+            .filter(|channel| !channel.deleted && channel.recipient.is_none() && channel.kind != THREAD)
             .map(|channel| self.channel_json(channel))
             .collect()
     }

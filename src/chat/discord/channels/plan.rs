@@ -102,6 +102,8 @@ pub(super) struct Plan {
     losses: BTreeMap<Purpose, Vec<Instant>>,
     /// The server told of itself what nobody can read.
     unread: bool,
+    /// What may be read may have changed since it was last asked for.
+    allowed: bool,
     /// A step is under way.
     busy: bool,
     /// Channels of nobody's that were deleted meanwhile: the one that is being made may be among them, since the gateway can
@@ -142,6 +144,7 @@ impl Plan {
             full: BTreeSet::new(),
             losses: BTreeMap::new(),
             unread: false,
+            allowed: false,
             busy: false,
             gone_early: BTreeSet::new(),
             hold: None,
@@ -177,7 +180,7 @@ impl Plan {
         let categories_gone = gone.iter().any(|id| self.is_category_of_ours(*id));
         let first = self.there.is_none();
         self.there = Some(snapshot.channels);
-        self.unread = false;
+        (self.unread, self.allowed) = (false, true);
         for id in gone {
             self.lose(id);
         }
@@ -208,6 +211,7 @@ impl Plan {
     /// A channel was made or changed.
     pub(super) fn saw_channel(&mut self, id: ChannelId, channel: There, now: Instant) {
         let Some(there) = &mut self.there else { return };
+        self.allowed = true;
         let parent = channel.parent;
         let before = there.insert(id, channel).and_then(|before| before.parent);
         match (before, parent) {
@@ -272,6 +276,7 @@ impl Plan {
 
     fn allowed_anew(&mut self) {
         (self.hold, self.denied, self.failures) = (None, None, 0);
+        self.allowed = true;
     }
 
     fn is_category_of_ours(&self, id: ChannelId) -> bool {

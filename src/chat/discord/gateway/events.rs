@@ -82,9 +82,11 @@ impl Fanout {
         match kind {
             "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK" => {
                 warn!(kind, "an event cannot be read; what it tells of is fetched");
-                if let Some(channel) = about("channel_id") {
+                let guild: Option<u64> = about("guild_id");
+                let is_ours = guild.is_none_or(|guild| guild == self.bot.guild().get());
+                if let Some(channel) = about("channel_id").filter(|_| is_ours) {
                     let created = about("id").filter(|_| kind == "MESSAGE_CREATE");
-                    self.hear(Heard::Unreadable { channel, created });
+                    self.hear(Heard::Unreadable { channel, created, direct: guild.is_none() });
                 }
             }
             "INTERACTION_CREATE" => {
@@ -161,6 +163,8 @@ impl RawEventHandler for Fanout {
                 self.hear(Heard::Guild(Box::new(created.guild.clone())));
                 self.tell(Event::GuildCreate(created));
             }
+            Event::ThreadCreate(event) => self.hear(Heard::Thread(Box::new(event.thread))),
+            Event::ThreadUpdate(event) => self.hear(Heard::Thread(Box::new(event.thread))),
             Event::Unknown(event) => self.unreadable(event),
             other => self.tell(other),
         }

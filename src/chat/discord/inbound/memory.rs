@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tracing::{error, warn};
 
-use super::intake::{Id, id_at};
+use super::intake::{Id, id_at, millis_of};
 use crate::chat::discord::directory::Purpose;
 use crate::chat::discord::reactions::Marks;
 use crate::chat::discord::{Bot, network};
@@ -16,6 +16,10 @@ use crate::journal::{Heard, Memo};
 
 /// Under which keys it is noted how far channels are done.
 const SEEN: &str = "discord/seen/";
+/// Under which key it is noted up to where everything was heard, wherever it was said.
+const UP_TO: &str = "discord/heard-up-to";
+/// That is noted so often; what was said since is looked at again.
+const UP_TO_EVERY: Duration = Duration::from_secs(10);
 /// A channel is followed from a little before it was first seen, since Discord's clock is not ours.
 const BEFORE_FIRST: Duration = Duration::from_secs(60);
 /// A decision whose channel nobody knows any more is forgotten after this.
@@ -55,13 +59,17 @@ pub(super) struct Memory {
     direct: HashSet<Id>,
     /// New channels whose first watermark is not on disk.
     new: HashMap<Id, Id>,
+    /// Up to here everything was heard, wherever it was said; as it is on disk.
+    up_to: Option<Id>,
 }
 
 impl Memory {
     /// What the journal knows. Messages that are work are given to `marks`.
     pub(super) async fn load(bot: &Bot, marks: &Marks) -> Self {
         let journal = bot.ports.journal.clone();
-        let read = move || Ok((journal.memos(SEEN)?, journal.memos(&Heard::prefix(&network()))?));
+        let read = move || {
+            Ok((journal.memos(SEEN)?, journal.memos(&Heard::prefix(&network()))?, journal.memos(UP_TO)?))
+        };
         let read: Result<_, crate::journal::ReadError> = match tokio::task::spawn_blocking(read).await {
             Ok(read) => read,
             Err(reason) => {
@@ -70,7 +78,10 @@ impl Memory {
             }
         };
         match read {
-            Ok((seen, heard)) => Self::from_memos(bot, marks, seen, heard),
+            Ok((seen, heard, up_to)) => {
+                let up_to = up_to.into_iter().find_map(|(_, value)| serde_json::from_str(&value).ok());
+                Self { up_to, ..Self::from_memos(bot, marks, seen, heard) }
+            }
             Err(reason) => {
                 error!(%reason, "what was seen of Discord cannot be read");
                 Self::default()
@@ -106,6 +117,22 @@ impl Memory {
             memory.decided.insert(id, Decided { channel, open });
         }
         memory
+    }
+
+    /// Up to where everything was heard when herder was last there; if it never was, up to now.
+    pub(super) fn up_to(&self) -> Id {
+        self.up_to.unwrap_or_else(|| id_at(clock::now().as_millis()))
+    }
+
+    /// Everything up to `id` was heard. What is to be noted of that; not each time, unless `at_last`.
+    pub(super) fn heard_up_to(&mut self, id: Id, at_last: bool) -> Option<Memo> {
+        let every = i64::try_from(UP_TO_EVERY.as_millis()).unwrap_or(i64::MAX);
+        let is_due = |noted: Id| millis_of(id) - millis_of(noted) >= every || (at_last && id > noted);
+        if !self.up_to.is_none_or(is_due) {
+            return None;
+        }
+        self.up_to = Some(id);
+        Some(Memo { key: UP_TO.to_owned(), value: serde_json::to_string(&id).ok() })
     }
 
     /// The channels that are followed, how far each is done, and from where it is fetched.

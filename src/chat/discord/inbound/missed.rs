@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use serenity::all::{ChannelId, Message, MessageId};
+use serenity::all::{ChannelId, ChannelType, Guild, Message, MessageId};
 use tracing::{debug, warn};
 
 use super::intake::Id;
 use super::revision::Revision;
-use super::said::Said;
+use super::said::{OWN_NAME, Said};
 use super::{Done, Reader};
 use crate::chat::discord::rest::{Page, RestError};
 
@@ -46,6 +46,34 @@ impl Reader {
             self.fetched.insert(channel, false);
             self.to_fetch.push_back((channel, after));
         }
+    }
+
+    /// Channels where nobody has spoken to herder before are fetched too if something was said there that nobody heard:
+    /// somebody may have.
+    pub(super) fn follow_strange(&mut self, guild: &Guild) {
+        let since = self.missed_since.take().unwrap_or(self.newest);
+        let text =
+            guild.channels.values().filter(|it| matches!(it.kind, ChannelType::Text | ChannelType::News));
+        for channel in text {
+            let (id, last) = (channel.id.get(), channel.last_message_id.map_or(0, MessageId::get));
+            if last > since && self.intake.follow(id, since, since) {
+                self.strange.insert(id);
+            }
+        }
+    }
+
+    /// Whether nothing is left to be fetched that might have been missed.
+    pub(super) fn has_heard_all(&self) -> bool {
+        let fetching = self.fetched.keys().any(|channel| self.strange.contains(channel));
+        self.missed_since.is_none() && self.guild_by.is_none() && !fetching
+    }
+
+    /// Whether somebody speaks to herder or to an agent, where nobody has before.
+    fn is_called(&self, said: &Said, agents: &[String]) -> bool {
+        let words = self.names.words(said, self.bot.me).text;
+        let own = [format!("{OWN_NAME}:"), format!("@{OWN_NAME}")];
+        own.iter().any(|name| words.contains(name.as_str()))
+            || agents.iter().any(|agent| words.contains(agent.as_str()))
     }
 
     /// Where herder may read is another now. What is said where it may not is not heard; it is fetched when it may again.
@@ -95,7 +123,12 @@ impl Reader {
                     self.edits.is_news(id, message.edited_timestamp);
                     Some((id, self.ears.message(message, Some(direct))?))
                 });
-                let said: Vec<(Id, Said)> = said.collect();
+                let mut said: Vec<(Id, Said)> = said.collect();
+                if self.strange.contains(&channel) {
+                    let agents = self.bot.ports.fleet.agents().into_iter();
+                    let agents: Vec<String> = agents.map(|view| format!("@{}", view.name)).collect();
+                    said.retain(|(_, said)| self.is_called(said, &agents));
+                }
                 self.intake.page(channel, said, upto, page.more);
                 if page.more {
                     return self.to_fetch.push_back((channel, upto));

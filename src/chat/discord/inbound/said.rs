@@ -4,7 +4,9 @@
 
 use std::collections::HashMap;
 
-use serenity::all::{Attachment, Guild, Message, MessageType, MessageUpdateEvent, RoleId, User, UserId};
+use serenity::all::{
+    Attachment, Guild, GuildChannel, Message, MessageType, MessageUpdateEvent, RoleId, User, UserId,
+};
 
 use super::intake::{Id, millis_of};
 use crate::chat::discord::directory::Purpose;
@@ -180,12 +182,14 @@ pub(super) fn role_ids(roles: &[RoleId]) -> Vec<String> {
 const NAME_MAX: usize = 100;
 
 /// What ids in messages stand for.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Names {
     pub(super) roles: HashMap<Id, String>,
     pub(super) channels: HashMap<Id, String>,
     /// The role that Discord made for herder alone: clients offer it beside herder itself when somebody types `@`.
     pub(super) own_role: Option<Id>,
+    /// Threads, and the channels that they are in.
+    pub(super) threads: HashMap<Id, Id>,
 }
 
 /// The words of a message as herder reads them, and who is mentioned in them.
@@ -203,7 +207,13 @@ impl Names {
             roles: guild.roles.values().map(|role| (role.id.get(), role.name.clone())).collect(),
             channels: channels.map(|channel| (channel.id.get(), channel.name.clone())).collect(),
             own_role: own.map(|role| role.id.get()),
+            threads: guild.threads.iter().filter_map(thread).collect(),
         }
+    }
+
+    /// The channel that a thread is in.
+    pub(super) fn parent_of(&self, thread: Id) -> Option<Id> {
+        self.threads.get(&thread).copied()
     }
 
     /// The words of a message: a mention of herder at the head addresses it. Nobody else's name stands in them, because
@@ -267,6 +277,11 @@ impl Names {
         };
         Some(format!("{sign}{}", bounded(name?, NAME_MAX)))
     }
+}
+
+/// A thread and the channel that it is in.
+pub(super) fn thread(thread: &GuildChannel) -> Option<(Id, Id)> {
+    Some((thread.id.get(), thread.parent_id?.get()))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -394,6 +409,7 @@ mod tests {
             roles: HashMap::from([(5, "ops".to_owned())]),
             channels: HashMap::from([(6, "spark".to_owned())]),
             own_role: Some(4),
+            threads: HashMap::new(),
         };
         let read = |text: &str| {
             let mut said = ears().message(message(|_| {}), None).expect("alice is a person");

@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use serenity::all::ChannelId;
 use tracing::{debug, error, warn};
 
 use super::attached::{self, Attached};
@@ -14,12 +15,16 @@ use crate::chat::discord::directory::Purpose;
 use crate::chat::discord::{Bot, network};
 use crate::chat::{Inbound, Place};
 use crate::clock;
-use crate::core::id::PostId;
-use crate::journal::Heard;
+use crate::core::agent::Phase;
+use crate::core::id::{AgentName, PostId};
+use crate::journal::{Heard, Memo};
 use crate::outbox::{Body, Lane, Post, Target};
 
 /// How long an attached file is tried for. What is said after it in its channel waits meanwhile.
 const FILE_WITHIN: Duration = Duration::from_secs(30);
+
+/// That nobody hears what is said in a channel was told there, under this key and its id.
+const TOLD: &str = "discord/told/unheard/";
 
 /// Stands for a message without words.
 const FILE: &str = "📎";
@@ -50,7 +55,9 @@ pub(super) async fn carry_out(
     if let Some(lines) = answer {
         return Ok(Some(answered(bot, &inbound, &id, lines).await));
     }
-    let Some(heard) = decided(bot, &id).await else { return Ok(None) };
+    let Some(heard) = decided(bot, &id).await else {
+        return Ok(nobody_hears(bot, names, &said, &inbound).await);
+    };
     if heard.work.is_some() {
         say_left_out(bot, &inbound, &left_out);
     }
@@ -77,6 +84,40 @@ fn unread(bot: &Bot, said: &Said, inbound: &Inbound) -> Option<String> {
     (is_heard && is_meant).then(|| bot.ports.locale.text("discord-unread", &[("what", unread.key().into())]))
 }
 
+/// Whoever may give work and writes where an agent was heard once, or where it looks as if one were, is told that none is.
+/// Once in each such place: people may well talk there among themselves.
+async fn nobody_hears(bot: &Bot, names: &Names, said: &Said, inbound: &Inbound) -> Option<Heard> {
+    if said.direct || bot.ports.dispatcher.role(&inbound.author) < Some(Role::Operator) {
+        return None;
+    }
+    let channel = ChannelId::new(said.channel);
+    let (key, agent) = match bot.directory.purpose(channel) {
+        Some(Purpose::Agent(agent)) if !is_there(bot, &agent) => ("discord-agent-removed", agent),
+        Some(_) => return None,
+        None => match bot.directory.purpose(ChannelId::new(names.parent_of(said.channel)?)) {
+            Some(Purpose::Agent(agent)) if is_there(bot, &agent) => ("discord-thread", agent),
+            _ => return None,
+        },
+    };
+    let told = format!("{TOLD}{channel}");
+    let (journal, wanted) = (bot.ports.journal.clone(), told.clone());
+    let before = tokio::task::spawn_blocking(move || journal.memos(&wanted)).await;
+    if !matches!(before, Ok(Ok(before)) if before.iter().all(|(key, _)| *key != told)) {
+        return None;
+    }
+    if let Err(reason) =
+        bot.ports.journal.remember(vec![Memo { key: told, value: Some("true".to_owned()) }]).await
+    {
+        warn!(%reason, "it could not be noted what was said in a channel");
+    }
+    let line = bot.ports.locale.text(key, &[("agent", (&agent).into())]);
+    Some(answered(bot, inbound, &said.id.to_string(), vec![line]).await)
+}
+
+fn is_there(bot: &Bot, agent: &AgentName) -> bool {
+    bot.ports.fleet.view(agent).is_some_and(|view| view.agent.phase != Phase::Removed)
+}
+
 /// No more speech is taken in, and it is not known who spoke.
 #[derive(Debug)]
 pub(super) struct Unworked;
@@ -84,7 +125,7 @@ pub(super) struct Unworked;
 /// Keeps a line of a channel for agents that may read there.
 fn overheard(bot: &Bot, said: &Said, inbound: &Inbound) {
     let Place::Channel(place) = &inbound.place else { return };
-    let purpose = bot.directory.purpose(serenity::all::ChannelId::new(said.channel));
+    let purpose = bot.directory.purpose(ChannelId::new(said.channel));
     let work = format!("#{}", bot.ports.settings.work_channel);
     let channel = if purpose == Some(Purpose::Work) { &work } else { place };
     bot.ports.rooms.said(&network(), channel, &inbound.author.nick, &inbound.text, inbound.at);
@@ -113,7 +154,7 @@ pub(super) async fn line(
     said: &Said,
 ) -> Option<(Inbound, Vec<String>)> {
     let words = names.words(said, bot.me);
-    let purpose = bot.directory.purpose(serenity::all::ChannelId::new(said.channel));
+    let purpose = bot.directory.purpose(ChannelId::new(said.channel));
     let place = said::place(said, purpose, &bot.ports.settings.control_channel);
     let roles = match &said.roles {
         Some(roles) => roles.clone(),
@@ -193,7 +234,7 @@ pub(super) fn say(bot: &Bot, inbound: &Inbound, lines: Vec<String>) {
 fn target(bot: &Bot, channel: &str) -> Target {
     match channel.strip_prefix('#') {
         Some(name) if name == bot.ports.settings.control_channel => Target::Control,
-        Some(name) => match crate::core::id::AgentName::new(name) {
+        Some(name) => match AgentName::new(name) {
             Ok(agent) => Target::Agent(agent),
             Err(_) => Target::Channel(channel.to_owned()),
         },

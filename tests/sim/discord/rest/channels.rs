@@ -268,7 +268,7 @@ impl State {
         let channel =
             Channel { id, kind, name: kept_name(name, kind), parent, position, ..Channel::default() };
         self.channels.insert(id, channel);
-        self.tell_channel("CHANNEL_CREATE", id);
+        self.tell_channel(if kind == 11 { "THREAD_CREATE" } else { "CHANNEL_CREATE" }, id);
         id
     }
 }

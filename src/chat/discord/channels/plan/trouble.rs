@@ -55,9 +55,13 @@ impl Plan {
         troubles
     }
 
-    /// All channels of the server, and whether what was said there can be read; `None`: that is not known.
-    pub(in super::super) fn readable(&self) -> Option<BTreeMap<ChannelId, bool>> {
+    /// All channels of the server, and whether what was said there can be read; `None`: that is not known, or has not changed
+    /// since it was last asked for.
+    pub(in super::super) fn readable(&mut self) -> Option<BTreeMap<ChannelId, bool>> {
         let (standing, there) = (self.standing.as_ref()?, self.there.as_ref()?);
+        if !std::mem::take(&mut self.allowed) {
+            return None;
+        }
         let needed = Permissions::VIEW_CHANNEL | Permissions::READ_MESSAGE_HISTORY;
         let reads = |channel: &There| standing.within(&channel.overwrites).contains(needed);
         Some(there.iter().map(|(id, channel)| (*id, reads(channel))).collect())
