@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::supervisor::Supervisor;
 use crate::clock;
