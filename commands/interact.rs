@@ -89,7 +89,8 @@ impl Dispatcher {
             under: structured.under,
             private: named(&structured.command).is_some_and(|command| command.is_private(standing.role)),
         };
-        let done = desk.carry_out(heard).await;
+        // Boxed: whoever waits for an interaction has room for the way it came, not for every command.
+        let done = Box::pin(desk.carry_out(heard)).await;
         let refused = done.is_err();
         let (lines, data) = inner.lines(voice, done);
         Answered { refused, lines, data }
