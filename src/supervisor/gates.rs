@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::root::{Root, account_of};
 use crate::clock;
@@ -40,6 +41,12 @@ pub(super) fn moves(event: &FleetEvent) -> bool {
 }
 
 impl Root {
+    /// Random, so that whoever waits for the same reset does not come at the same moment.
+    fn jitter(&self) -> Duration {
+        let millis = u64::try_from(JITTER_MAX.as_millis()).unwrap_or(u64::MAX);
+        Duration::from_millis(self.shared.random() % (millis + 1))
+    }
+
     /// An agent has met the usage limit of its account. `probed`: it was to show whether the account works.
     pub(super) async fn exhausted(
         &mut self,
@@ -54,7 +61,7 @@ impl Root {
         if known.is_some_and(|gate| !QuotaRules::says_more(gate, probed, resets_at, now)) {
             return Ok(());
         }
-        let (probe_at, ask_at) = self.shared.policy().quota.closing(resets_at, now, jitter());
+        let (probe_at, ask_at) = self.shared.policy().quota.closing(resets_at, now, self.jitter());
         let mut posts = Vec::new();
         // Once per closing: that one agent has tried in vain is what everybody expects until it works.
         if first {
@@ -152,10 +159,4 @@ impl Root {
 /// What machines are told of an account is one word.
 fn one_word(account: &AccountName) -> String {
     account.as_str().split_whitespace().collect::<Vec<_>>().join("-")
-}
-
-/// Random, so that whoever waits for the same reset does not come at the same moment.
-fn jitter() -> std::time::Duration {
-    let millis = u64::try_from(JITTER_MAX.as_millis()).unwrap_or(u64::MAX);
-    std::time::Duration::from_millis(getrandom::u64().unwrap_or_default() % (millis + 1))
 }

@@ -112,7 +112,10 @@ impl Session {
         if let Ok(read) = runtime::environment::from_files(&launch.spec) {
             shared.redactor.learn(&read.into_values().map(SecretString::from).collect::<Vec<_>>());
         }
-        let driver = runtime::launch(launch, shared.trees.clone());
+        let driver = match &shared.fault.simulated {
+            Some(simulated) => (simulated.launch)(launch),
+            None => runtime::launch(launch, shared.trees.clone()),
+        };
         shared.watch_live(agent.clone(), driver.live.clone());
         Self {
             id,
