@@ -146,9 +146,11 @@ impl Root {
             let Some(met) = agent.exhausted else { continue };
             let account = account_of(agent);
             let over = self.fleet.proved.get(&account).is_some_and(|proved| *proved >= met);
-            if !over && !self.fleet.gates.contains_key(&account) {
-                let resets_at = agent.last_outcome.as_ref().and_then(|outcome| outcome.resets_at);
-                self.exhausted(name.clone(), account, resets_at, false).await?;
+            let resets_at = agent.last_outcome.as_ref().and_then(|outcome| outcome.resets_at);
+            let known = self.fleet.gates.get(&account);
+            let rules = &self.shared.policy().quota;
+            if !over && rules.is_unheard(known, met, resets_at, clock::now()) {
+                self.exhausted(name.clone(), account, resets_at, known.is_some()).await?;
             }
         }
         self.shared.set_gates(of(&self.fleet));
