@@ -55,7 +55,8 @@ pub(super) struct Trees(pub(super) [Table; NAMES.len()]);
 
 impl Trees {
     pub(super) fn open(db: &sled::Db) -> sled::Result<Self> {
-        let [events, index, heads, snapshots, outbox, meta, memos] = NAMES.map(|name| db.open_tree(name).map(Table::Sled));
+        let [events, index, heads, snapshots, outbox, meta, memos] =
+            NAMES.map(|name| db.open_tree(name).map(Table::Sled));
         Ok(Self([events?, index?, heads?, snapshots?, outbox?, meta?, memos?]))
     }
 

@@ -68,8 +68,8 @@ use crate::outbox::Post;
 pub use error::{CommitError, ExportError, ImportError, MaintainError, OpenError, ReadError};
 pub use export::{Exported, export};
 pub use handle::{Journal, PostSink};
-pub use memory::{Memory, Onlooker, Step};
 pub use import::{Imported, import};
+pub use memory::{Memory, Onlooker, Step};
 pub use replay::{Aggregate, Blocked, FleetState, Loaded};
 pub use retention::Maintained;
 

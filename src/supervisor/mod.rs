@@ -92,12 +92,20 @@ pub struct View {
     pub hold: Option<Hold>,
 }
 
+/// Ends what an earlier herder left, and says what came of it.
+pub type EndOrphans = dyn Fn(&[Bereft]) -> Ended + Send + Sync;
+
+/// Ends the processes of an agent, and says which are left.
+pub type EndProcesses = dyn Fn(&AgentName) -> Vec<u32> + Send + Sync;
+
 /// What is outside of herder in a simulation: no process is started, and nothing is written into workspaces.
 pub struct Simulated {
     /// Stands in for [`crate::runtime::launch()`].
     pub launch: Box<dyn Fn(Launch) -> Driver + Send + Sync>,
     /// Stands in for [`crate::runtime::orphans::end`].
-    pub end_orphans: Box<dyn Fn(&[Bereft]) -> Ended + Send + Sync>,
+    pub end_orphans: Box<EndOrphans>,
+    /// Stands in for the stop ladder over the processes of an agent whose driver does not end them. Answers what is left.
+    pub end_processes: Box<EndProcesses>,
     /// Stands in for the system's randomness.
     pub random: Box<dyn Fn() -> u64 + Send + Sync>,
 }

@@ -215,6 +215,9 @@ impl Session {
             Ok(Some(survivors)) => survivors,
             Ok(None) | Err(_) => {
                 warn!(%agent, "the driver did not end its session; its processes are ended without it");
+                if let Some(simulated) = &shared.fault.simulated {
+                    return (simulated.end_processes)(&agent);
+                }
                 let tree = Tree::marked(marker);
                 shared.trees.end(&tree, shared.policy().stop_grace).await
             }
