@@ -41,7 +41,7 @@
 //! | [`run`] | `herder run`: what is started, in which order, and how it ends |
 //! | [`demo`] | `herder demo`: the same parts with an embedded server and scripted agents |
 //! | [`telemetry`] | logs, without secrets |
-//! | [`clock`] | the wall clock: the one place that reads it |
+//! | [`clock`] | the wall clock: the one place that reads it, or a simulated one |
 //!
 //! # What always holds
 //!
@@ -58,7 +58,9 @@
 //! - **Who speaks is proven by the network** (services account or hostmask), never by a nick, and only by live lines.
 //! - **Posts of one channel keep their order** and are said at least once; what is confirmed is not said again.
 //! - **No secret leaves**: not to a child, a log, a post. All that is said passes one redactor.
-//! - **Time, ids and randomness are arguments** of the core, so that months of a fleet can be simulated in seconds.
+//! - **Time, ids and randomness are arguments** of the core; the clock, the journal's disk, processes and randomness of the
+//!   shell can be simulated ([`clock::simulate`], [`journal::Memory`], [`supervisor::Simulated`]): `tests/sim/fleet` runs whole
+//!   fleets in virtual time, kills herder between any two steps and looks whether all of this holds after every event.
 //! - **What comes from chat, agents, files and the network is hostile**: it is bounded where it enters, and nothing it
 //!   contains can become protocol, a path or a panic.
 //!

@@ -324,6 +324,12 @@ impl Board {
         self.heard.get(agent).copied().unwrap_or_default()
     }
 
+    /// Whether anything waits to be handed to an agent.
+    #[must_use]
+    pub fn has_queued(&self) -> bool {
+        self.tasks.values().any(|boarded| matches!(boarded.place, Place::Queued { .. }))
+    }
+
     /// The parts of a task, if it is split.
     #[must_use]
     pub fn parts(&self, task: WorkId) -> &[Part] {

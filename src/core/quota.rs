@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 
+use super::outcome::Category;
 use super::promotion::Gate;
 use super::time::Timestamp;
 
@@ -80,6 +81,22 @@ impl QuotaRules {
     pub fn says_more(gate: &Gate, probed: bool, resets_at: Option<Timestamp>, now: Timestamp) -> bool {
         let later = |reset: &Timestamp| *reset > now && gate.resets_at.is_none_or(|known| *reset > known);
         probed || resets_at.is_some_and(|reset| later(&reset))
+    }
+
+    /// Whether nobody has recorded the limit that an agent `met`, and it still counts: herder was killed in between. What is
+    /// recorded lets nobody through before it was met.
+    #[must_use]
+    pub fn is_unheard(
+        &self,
+        gate: Option<&Gate>,
+        met: Timestamp,
+        resets_at: Option<Timestamp>,
+        now: Timestamp,
+    ) -> bool {
+        let Some(gate) = gate else { return true };
+        let tried = gate.category == Category::Quota && gate.probe_at.is_some_and(|at| at <= met);
+        let (again, _) = self.closing(resets_at, met, Duration::ZERO);
+        tried && again.is_none_or(|at| at > now)
     }
 }
 
@@ -158,5 +175,41 @@ mod tests {
         assert_eq!(ask.closing(Some(reset), now, Duration::ZERO), (None, Some(reset)));
         let never = QuotaRules { resume: Resume::Never, ..QuotaRules::default() };
         assert_eq!(never.closing(Some(reset), now, Duration::ZERO), (None, None));
+    }
+
+    #[test]
+    fn a_limit_that_was_met_in_vain_and_not_recorded_is_recorded_later_if_it_still_counts() {
+        let met = at("2026-01-15T12:00:00Z");
+        let seconds = |seconds| met.after(Duration::from_secs(seconds));
+        let agent = crate::core::id::AgentName::new("spark").expect("a name");
+        let gate = |probe_at| Gate {
+            probe_at,
+            ..Gate::closed(Category::Quota, agent.clone(), met.before(Duration::from_secs(3600)))
+        };
+        let (auto, ask) =
+            (QuotaRules::default(), QuotaRules { resume: Resume::Ask, ..QuotaRules::default() });
+        let (before, later) = (Some(met.before(Duration::from_secs(60))), Some(seconds(300)));
+        let hour = Some(seconds(3600));
+        for (rules, gate, resets_at, now, unheard) in [
+            (&auto, None, None, seconds(1), true),
+            // Let through before, and back in vain: until the next one may try.
+            (&auto, Some(gate(before)), None, seconds(1), true),
+            (&auto, Some(gate(before)), None, seconds(300), false),
+            (&auto, Some(gate(before)), hour, seconds(300), true),
+            (&auto, Some(gate(before)), hour, seconds(3600), false),
+            // It is recorded.
+            (&auto, Some(gate(later)), hour, seconds(1), false),
+            (&ask, Some(gate(None)), None, seconds(1), false),
+            // A person has let it through, and is to be asked again.
+            (&ask, Some(gate(before)), None, seconds(9999), true),
+            // Closed for something else.
+            (&auto, Some(Gate { category: Category::Auth, ..gate(before) }), None, seconds(1), false),
+        ] {
+            assert_eq!(
+                rules.is_unheard(gate.as_ref(), met, resets_at, now),
+                unheard,
+                "{gate:?} {resets_at:?}"
+            );
+        }
     }
 }

@@ -15,10 +15,11 @@ use crate::core::time::Timestamp;
 use crate::outbox::{Body, Post};
 
 use super::layout::VALUE_MAX;
+use super::memory::{Here, Step};
 use super::query::Reader;
 use super::replay;
 use super::store::{self, Lock, Paths};
-use super::writer::{Job, Prepared, PreparedWrite, QUEUE, Shown, Writer};
+use super::writer::{Disk, Job, Prepared, PreparedWrite, QUEUE, Shown, Writer};
 use super::{
     Aggregate, Batch, CommitError, Confirmed, Loaded, MEMO_KEY_MAX, MEMO_MAX, Memo, OpenError, Opening,
     ReadError, Receipt, Recorded, Settings, Settled, Stream, Write, encoding,
@@ -42,10 +43,8 @@ const LAST_WAIT: Duration = Duration::from_secs(5);
 
 struct Inner {
     // Dropped in this order: the last sled handle must be gone before the lock is released.
-    jobs: Option<mpsc::Sender<Job>>,
-    thread: Option<JoinHandle<()>>,
-    /// Hung up by the thread when it ends.
-    over: Mutex<std::sync::mpsc::Receiver<()>>,
+    way: Way,
+    thread: Option<Thread>,
     reader: Reader,
     shown: Arc<Shown>,
     work: AtomicU64,
@@ -54,7 +53,37 @@ struct Inner {
     settings: Settings,
     maintaining: tokio::sync::Mutex<()>,
     archive_readers: Arc<Semaphore>,
-    _lock: Lock,
+    _lock: Option<Lock>,
+}
+
+/// The way to the writer.
+pub(super) enum Way {
+    /// It has a thread of its own.
+    Thread(mpsc::Sender<Job>),
+    /// It is right here, without a disk.
+    Here(Box<Here>),
+    /// It is gone.
+    Gone,
+}
+
+/// The writer's thread.
+pub(super) struct Thread {
+    thread: JoinHandle<()>,
+    /// Hung up by the thread when it ends.
+    over: Mutex<std::sync::mpsc::Receiver<()>>,
+}
+
+/// What a journal is made of.
+pub(super) struct Parts {
+    pub(super) way: Way,
+    pub(super) thread: Option<Thread>,
+    pub(super) reader: Reader,
+    pub(super) shown: Arc<Shown>,
+    pub(super) work: u64,
+    pub(super) id: String,
+    pub(super) paths: Paths,
+    pub(super) settings: Settings,
+    pub(super) lock: Option<Lock>,
 }
 
 impl fmt::Debug for Journal {
@@ -68,11 +97,11 @@ impl fmt::Debug for Journal {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.jobs = None;
-        let Some(thread) = self.thread.take() else { return };
+        self.way = Way::Gone;
+        let Some(Thread { thread, mut over }) = self.thread.take() else { return };
         // The last clone may be the sink's, dropped by the writer itself, which cannot wait for its own end.
         if thread.thread().id() != std::thread::current().id() {
-            let over = self.over.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let over = over.get_mut().unwrap_or_else(PoisonError::into_inner);
             if over.recv_timeout(LAST_WAIT) == Err(RecvTimeoutError::Timeout) {
                 tracing::warn!("the journal's disk hangs; it is left behind");
                 return;
@@ -99,17 +128,15 @@ impl Journal {
             disk_low: watch::Sender::new(None),
             durable: Arc::clone(&durable),
         });
-        let work = AtomicU64::new(store.last.work);
+        let work = store.last.work;
         let reader = Reader::new(store.trees.clone(), paths.archives(), durable);
         let writer = Writer {
-            db: store.db,
+            disk: Some(Disk { db: store.db, log: store.log, acked: store.acked }),
             trees: store.trees,
-            log: store.log,
             dir: paths.dir.clone(),
             warn_free: settings.history.warn_free,
             heads: store.heads,
             last: store.last,
-            acked: store.acked,
             shown: Arc::clone(&shown),
             looked: None,
         };
@@ -126,21 +153,35 @@ impl Journal {
                 what: "starting its thread",
                 source,
             })?;
-        let inner = Inner {
-            jobs: Some(sender),
-            thread: Some(thread),
-            over: Mutex::new(over),
+        let journal = Self::of(Parts {
+            way: Way::Thread(sender),
+            thread: Some(Thread { thread, over: Mutex::new(over) }),
             reader,
             shown,
             work,
             id: store.id,
             paths,
             settings: settings.clone(),
+            lock: Some(store.lock),
+        });
+        Ok((journal, store.opening))
+    }
+
+    pub(super) fn of(parts: Parts) -> Self {
+        let Parts { way, thread, reader, shown, work, id, paths, settings, lock } = parts;
+        Self(Arc::new(Inner {
+            way,
+            thread,
+            reader,
+            shown,
+            work: AtomicU64::new(work),
+            id,
+            paths,
+            settings,
             maintaining: tokio::sync::Mutex::new(()),
             archive_readers: Arc::new(Semaphore::new(super::look_back::READERS)),
-            _lock: store.lock,
-        };
-        Ok((Self(Arc::new(inner)), store.opening))
+            _lock: lock,
+        }))
     }
 
     /// Stores a batch; resolves when it is on the disk.
@@ -148,6 +189,17 @@ impl Journal {
     /// # Errors
     /// See [`CommitError`]; nothing of the batch is acknowledged.
     pub async fn commit(&self, batch: Batch) -> Result<Receipt, CommitError> {
+        if let Way::Here(here) = &self.0.way {
+            let shown = batch.clone();
+            here.step(Step::Commits(&shown)).await;
+            let receipt = self.store(batch).await?;
+            here.step(Step::Committed(&shown, &receipt)).await;
+            return Ok(receipt);
+        }
+        self.store(batch).await
+    }
+
+    async fn store(&self, batch: Batch) -> Result<Receipt, CommitError> {
         let prepared = prepare(batch)?;
         self.0.work.fetch_max(prepared.work, Ordering::Relaxed);
         self.ask(|done| Job::Commit(prepared, done)).await?
@@ -170,6 +222,12 @@ impl Journal {
         if settled.is_empty() {
             return Ok(());
         }
+        if let Way::Here(here) = &self.0.way {
+            here.step(Step::Settles(&settled)).await;
+            self.ask(|done| Job::Settle(settled.clone(), done)).await??;
+            here.step(Step::Settled(&settled)).await;
+            return Ok(());
+        }
         self.ask(|done| Job::Settle(settled, done)).await?
     }
 
@@ -187,6 +245,21 @@ impl Journal {
     /// The database or an archive cannot be read.
     pub fn load<S: Aggregate>(&self, stream: &Stream) -> Result<Loaded<S>, ReadError> {
         guarded(|| replay::load(&self.0.reader, stream))
+    }
+
+    /// Reads something that blocks, on a thread that may wait, where there is anything to wait for.
+    ///
+    /// # Errors
+    /// It panicked, or the runtime is being shut down.
+    pub async fn reading<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, tokio::task::JoinError> {
+        if let Way::Here(_) = &self.0.way {
+            return Ok(read(self));
+        }
+        let journal = self.clone();
+        tokio::task::spawn_blocking(move || read(&journal)).await
     }
 
     /// What networks remember under keys that begin with `prefix`, in the order of the keys. Blocks.
@@ -289,7 +362,7 @@ impl Journal {
     /// Finishes what waits and stops writing; later commits answer [`CommitError::Closed`].
     pub async fn close(&self) {
         let (done, closed) = oneshot::channel();
-        if let Some(jobs) = &self.0.jobs
+        if let Way::Thread(jobs) = &self.0.way
             && jobs.send(Job::Close(done)).await.is_ok()
         {
             // An error means that the writer is gone, which is what was asked for.
@@ -326,10 +399,15 @@ impl Journal {
 
     /// Asks the writer and waits for its answer.
     pub(super) async fn ask<T>(&self, job: impl FnOnce(oneshot::Sender<T>) -> Job) -> Result<T, CommitError> {
-        let (done, answer) = oneshot::channel();
-        let jobs = self.0.jobs.as_ref().ok_or(CommitError::Closed)?;
-        jobs.send(job(done)).await.map_err(|_| CommitError::Closed)?;
-        answer.await.map_err(|_| CommitError::Closed)
+        match &self.0.way {
+            Way::Thread(jobs) => {
+                let (done, answer) = oneshot::channel();
+                jobs.send(job(done)).await.map_err(|_| CommitError::Closed)?;
+                answer.await.map_err(|_| CommitError::Closed)
+            }
+            Way::Here(here) => here.run(job),
+            Way::Gone => Err(CommitError::Closed),
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use crate::core::id::{NetworkName, PostId};
 use crate::core::time::Timestamp;
 
 use super::Stream;
+use super::table::Table;
 
 /// The most bytes of one value: a leaf has at most 20 of them (17, and 3 from a neighbour that is merged into it).
 pub(super) const CHUNK: usize = 6_000;
@@ -48,17 +49,18 @@ pub(super) enum Tree {
 /// Their names in sled.
 pub(super) const NAMES: [&str; 7] = ["events", "index", "heads", "snapshots", "outbox", "meta", "memos"];
 
-/// The opened trees.
-#[derive(Debug, Clone)]
-pub(super) struct Trees(pub(super) [sled::Tree; NAMES.len()]);
+/// The opened trees; by default they are in memory and empty.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Trees(pub(super) [Table; NAMES.len()]);
 
 impl Trees {
     pub(super) fn open(db: &sled::Db) -> sled::Result<Self> {
-        let [events, index, heads, snapshots, outbox, meta, memos] = NAMES.map(|name| db.open_tree(name));
+        let [events, index, heads, snapshots, outbox, meta, memos] =
+            NAMES.map(|name| db.open_tree(name).map(Table::Sled));
         Ok(Self([events?, index?, heads?, snapshots?, outbox?, meta?, memos?]))
     }
 
-    pub(super) fn get(&self, tree: Tree) -> &sled::Tree {
+    pub(super) fn get(&self, tree: Tree) -> &Table {
         &self.0[tree as usize]
     }
 }

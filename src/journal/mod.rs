@@ -18,12 +18,12 @@
 //!
 //! What is where:
 //! - [`Journal`] (`handle`): the handle that everybody clones; `writer`: the thread behind it
-//! - `layout`: trees and keys; `encoding`: the versioned JSON of the values
+//! - `layout`: trees and keys; `table`: one tree, in sled or in memory; `encoding`: the versioned JSON of the values
 //! - `store`: opening, the lock and its holder, repair; `acked`: what was acknowledged, kept outside sled, because
 //!   sled loses a torn tail without a word
 //! - `replay`: states from snapshots and tails; `query`: history and the outbox
 //! - `archive`, `retention`: old events move to compressed JSON lines; `export`, `import`: everything as JSON lines
-//! - `disk`: ballast and free space
+//! - `disk`: ballast and free space; `memory`: a journal without a disk, for simulations
 //!
 //! Folder of a journal: `sled/` (the database), `lock` (who holds it), `acked`, `ballast`, `archive/`, `exports/`.
 //!
@@ -40,12 +40,14 @@ mod import;
 mod layout;
 mod lines;
 mod look_back;
+mod memory;
 mod query;
 mod replay;
 mod retention;
 mod room;
 mod staging;
 mod store;
+mod table;
 mod writer;
 
 use std::fmt;
@@ -69,6 +71,7 @@ pub use error::{CommitError, ExportError, ImportError, MaintainError, OpenError,
 pub use export::{Exported, export};
 pub use handle::{Journal, PostSink};
 pub use import::{Imported, import};
+pub use memory::{Memory, Onlooker, Step};
 pub use replay::{Aggregate, Blocked, FleetState, Loaded};
 pub use retention::Maintained;
 pub use room::NoRoom;

@@ -78,7 +78,7 @@ impl Reader {
     /// All streams.
     pub(super) fn heads(&self) -> Result<Vec<(Stream, Head)>, ReadError> {
         let mut heads = Vec::new();
-        for item in self.trees.get(Tree::Heads) {
+        for item in self.trees.get(Tree::Heads).iter() {
             let (key, value) = item?;
             let stream = std::str::from_utf8(&key).ok().and_then(|text| text.parse().ok());
             heads.extend(stream.zip(Head::decode(&value)));

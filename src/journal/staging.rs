@@ -16,6 +16,7 @@ use super::layout::{
     number, outbox_key, snapshot_key, stream_text,
 };
 use super::replay::SnapshotHeader;
+use super::table::Table;
 use super::writer::{Prepared, PreparedWrite};
 use super::{Collapsed, CommitError, Confirmed, Memo, Receipt, Settled, Snapshot, Stream, encoding};
 
@@ -100,9 +101,17 @@ impl Changes {
             return Ok(());
         }
         // sled locks and seals every tree that takes part, changed or not.
-        let touched = self.0.iter().enumerate().filter(|(_, changes)| !changes.is_empty());
-        let (trees, changes): (Vec<sled::Tree>, Vec<_>) =
-            touched.map(|(at, changes)| (trees.0[at].clone(), changes)).unzip();
+        let mut touched: (Vec<sled::Tree>, Vec<_>) = (Vec::new(), Vec::new());
+        for (table, changes) in trees.0.iter().zip(&self.0).filter(|(_, changes)| !changes.is_empty()) {
+            match table {
+                Table::Sled(tree) => touched.extend([(tree.clone(), changes)]),
+                Table::Memory(_) => table.change(changes),
+            }
+        }
+        let (trees, changes) = touched;
+        if trees.is_empty() {
+            return Ok(());
+        }
         let done = trees.as_slice().transaction(|views| {
             for (view, changes) in views.iter().zip(&changes) {
                 for (key, value) in *changes {

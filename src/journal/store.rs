@@ -376,7 +376,7 @@ fn random_id() -> io::Result<String> {
 
 pub(super) fn write_identity(trees: &Trees, identity: &Identity) -> sled::Result<()> {
     let text = encoding::encode(identity).expect("text and a number are JSON");
-    trees.get(Tree::Meta).insert(META_JOURNAL, text).map(drop)
+    trees.get(Tree::Meta).insert(META_JOURNAL, text)
 }
 
 fn read_identity(paths: &Paths, text: &[u8]) -> Result<Identity, OpenError> {
@@ -390,10 +390,10 @@ fn read_identity(paths: &Paths, text: &[u8]) -> Result<Identity, OpenError> {
 }
 
 /// The ends of the streams and of the journal.
-fn ends(paths: &Paths, trees: &Trees) -> Result<(HashMap<Stream, Head>, Last), OpenError> {
+pub(super) fn ends(paths: &Paths, trees: &Trees) -> Result<(HashMap<Stream, Head>, Last), OpenError> {
     let damaged = |cause: String| OpenError::Damaged { dir: paths.dir.clone(), cause, advice: advice(paths) };
     let mut heads = HashMap::new();
-    for item in trees.get(Tree::Heads) {
+    for item in trees.get(Tree::Heads).iter() {
         let (key, value) = item.map_err(|error| damaged(error.to_string()))?;
         let text = String::from_utf8_lossy(&key).into_owned();
         let stream = text.parse().ok().zip(Head::decode(&value));

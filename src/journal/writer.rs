@@ -96,17 +96,23 @@ impl Shown {
 }
 
 pub(super) struct Writer {
-    pub(super) db: sled::Db,
+    /// Where it is written to; none: it stays in memory.
+    pub(super) disk: Option<Disk>,
     pub(super) trees: Trees,
-    /// sled's file, for the `fdatasync` that sled leaves out. The same inode as sled's own handle.
-    pub(super) log: File,
     pub(super) dir: PathBuf,
     pub(super) warn_free: u64,
     pub(super) heads: HashMap<Stream, Head>,
     pub(super) last: Last,
-    pub(super) acked: Acked,
     pub(super) shown: Arc<Shown>,
     pub(super) looked: Option<Instant>,
+}
+
+/// The files of a journal that is open.
+pub(super) struct Disk {
+    pub(super) db: sled::Db,
+    /// sled's file, for the `fdatasync` that sled leaves out. The same inode as sled's own handle.
+    pub(super) log: File,
+    pub(super) acked: Acked,
 }
 
 /// A job of the group that was staged, to be answered once the group is on the disk.
@@ -138,6 +144,14 @@ impl Writer {
                 let _ = closed.send(());
                 return;
             }
+        }
+    }
+
+    /// Does one job, whatever it is.
+    pub(super) fn do_now(&mut self, job: Job) {
+        if let Some(closed) = self.control(job) {
+            // The caller may be gone, which changes nothing.
+            let _ = closed.send(());
         }
     }
 
@@ -180,7 +194,7 @@ impl Writer {
         self.heads.extend(staged.heads);
         self.shown.durable.store(self.last.seq, Ordering::Release);
         self.tell(answers);
-        if self.looked.is_none_or(|at| at.elapsed() >= DISK_EVERY) {
+        if self.disk.is_some() && self.looked.is_none_or(|at| at.elapsed() >= DISK_EVERY) {
             self.look_at_disk();
         }
     }
@@ -191,8 +205,9 @@ impl Writer {
             if !changes.is_empty() {
                 changes.store(&self.trees)?;
             }
-            self.db.flush().map_err(|error| error.to_string())?;
-            self.log.sync_data().map_err(|error| format!("fdatasync: {error}"))
+            let Some(Disk { db, log, .. }) = &self.disk else { return Ok(()) };
+            db.flush().map_err(|error| error.to_string())?;
+            log.sync_data().map_err(|error| format!("fdatasync: {error}"))
         }));
         stored.unwrap_or_else(|panic| Err(format!("sled panicked: {}", super::store::panic_text(&*panic))))
     }
@@ -201,7 +216,7 @@ impl Writer {
     fn fail(&mut self, reason: &str, answers: Vec<Answer>) {
         tracing::error!(%reason, "the journal cannot be written; nothing more is committed");
         // sled waits for ever for its lost log when its last handle is dropped. These two never are.
-        std::mem::forget((self.db.clone(), self.trees.clone()));
+        std::mem::forget((self.disk.as_ref().map(|disk| disk.db.clone()), self.trees.clone()));
         self.shown.failed.send_replace(Some(reason.to_owned()));
         let error = CommitError::Failed(reason.to_owned());
         for answer in answers {
@@ -213,12 +228,13 @@ impl Writer {
     }
 
     fn acknowledge(&mut self, changed: &HashMap<Stream, Head>) {
-        let written = if self.acked.is_stale() {
+        let Some(Disk { acked, .. }) = &mut self.disk else { return };
+        let written = if acked.is_stale() {
             let mut all = self.heads.clone();
             all.extend(changed.iter().map(|(stream, head)| (stream.clone(), *head)));
-            self.acked.write(all.iter().map(|(stream, head)| (stream, head.rev)))
+            acked.write(all.iter().map(|(stream, head)| (stream, head.rev)))
         } else {
-            self.acked.write(changed.iter().map(|(stream, head)| (stream, head.rev)))
+            acked.write(changed.iter().map(|(stream, head)| (stream, head.rev)))
         };
         // It only guards against what sled loses; a batch that is on the disk is not refused for its sake.
         if let Err(error) = written {

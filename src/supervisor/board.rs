@@ -168,7 +168,7 @@ impl Root {
 
     /// Hands tasks to agents that can have them.
     pub(super) async fn deal(&mut self) -> Result<(), CommitError> {
-        if self.fleet.board.tasks.is_empty() {
+        if !self.fleet.board.has_queued() {
             return Ok(());
         }
         let views = self.shared.views();

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::root::{Root, account_of};
 use crate::clock;
@@ -40,6 +41,12 @@ pub(super) fn moves(event: &FleetEvent) -> bool {
 }
 
 impl Root {
+    /// Random, so that whoever waits for the same reset does not come at the same moment.
+    fn jitter(&self) -> Duration {
+        let millis = u64::try_from(JITTER_MAX.as_millis()).unwrap_or(u64::MAX);
+        Duration::from_millis(self.shared.random() % (millis + 1))
+    }
+
     /// An agent has met the usage limit of its account. `probed`: it was to show whether the account works.
     pub(super) async fn exhausted(
         &mut self,
@@ -54,7 +61,7 @@ impl Root {
         if known.is_some_and(|gate| !QuotaRules::says_more(gate, probed, resets_at, now)) {
             return Ok(());
         }
-        let (probe_at, ask_at) = self.shared.policy().quota.closing(resets_at, now, jitter());
+        let (probe_at, ask_at) = self.shared.policy().quota.closing(resets_at, now, self.jitter());
         let mut posts = Vec::new();
         // Once per closing: that one agent has tried in vain is what everybody expects until it works.
         if first {
@@ -139,9 +146,11 @@ impl Root {
             let Some(met) = agent.exhausted else { continue };
             let account = account_of(agent);
             let over = self.fleet.proved.get(&account).is_some_and(|proved| *proved >= met);
-            if !over && !self.fleet.gates.contains_key(&account) {
-                let resets_at = agent.last_outcome.as_ref().and_then(|outcome| outcome.resets_at);
-                self.exhausted(name.clone(), account, resets_at, false).await?;
+            let resets_at = agent.last_outcome.as_ref().and_then(|outcome| outcome.resets_at);
+            let known = self.fleet.gates.get(&account);
+            let rules = &self.shared.policy().quota;
+            if !over && rules.is_unheard(known, met, resets_at, clock::now()) {
+                self.exhausted(name.clone(), account, resets_at, known.is_some()).await?;
             }
         }
         self.shared.set_gates(of(&self.fleet));
@@ -152,10 +161,4 @@ impl Root {
 /// What machines are told of an account is one word.
 fn one_word(account: &AccountName) -> String {
     account.as_str().split_whitespace().collect::<Vec<_>>().join("-")
-}
-
-/// Random, so that whoever waits for the same reset does not come at the same moment.
-fn jitter() -> std::time::Duration {
-    let millis = u64::try_from(JITTER_MAX.as_millis()).unwrap_or(u64::MAX);
-    std::time::Duration::from_millis(getrandom::u64().unwrap_or_default() % (millis + 1))
 }

@@ -38,7 +38,8 @@ use crate::core::input::Input;
 use crate::core::promotion::Hold;
 use crate::journal::{AuditEntry, Heard, Memo};
 use crate::outbox::Target;
-use crate::runtime::Live;
+use crate::runtime::orphans::{Bereft, Ended};
+use crate::runtime::{Driver, Launch, Live};
 
 use root::ToRoot;
 use shared::{Handle, Shared};
@@ -91,9 +92,28 @@ pub struct View {
     pub hold: Option<Hold>,
 }
 
-/// A seam for tests, so that they can make one task panic.
+/// Ends what an earlier herder left, and says what came of it.
+pub type EndOrphans = dyn Fn(&[Bereft]) -> Ended + Send + Sync;
+
+/// Ends the processes of an agent, and says which are left.
+pub type EndProcesses = dyn Fn(&AgentName) -> Vec<u32> + Send + Sync;
+
+/// What is outside of herder in a simulation: no process is started, and nothing is written into workspaces.
+pub struct Simulated {
+    /// Stands in for [`crate::runtime::launch()`].
+    pub launch: Box<dyn Fn(Launch) -> Driver + Send + Sync>,
+    /// Stands in for [`crate::runtime::orphans::end`].
+    pub end_orphans: Box<EndOrphans>,
+    /// Stands in for the stop ladder over the processes of an agent whose driver does not end them. Answers what is left.
+    pub end_processes: Box<EndProcesses>,
+    /// Stands in for the system's randomness.
+    pub random: Box<dyn Fn() -> u64 + Send + Sync>,
+}
+
+/// A seam for tests, so that they can make one task panic, or simulate all that is outside.
 #[derive(Clone, Default)]
 pub struct FaultInjection {
+    simulated: Option<Arc<Simulated>>,
     decision: Option<Arc<BeforeDecision>>,
     root: Option<Arc<BeforeRoot>>,
     line: Option<Arc<BeforeLine>>,
@@ -127,6 +147,12 @@ impl FaultInjection {
         Self { line: Some(Arc::new(before)), ..Self::default() }
     }
 
+    /// Puts `simulated` in the place of everything outside.
+    #[must_use]
+    pub fn simulating(self, simulated: Simulated) -> Self {
+        Self { simulated: Some(Arc::new(simulated)), ..self }
+    }
+
     fn before(&self, agent: &AgentName, input: &Input) {
         if let Some(before) = &self.decision {
             before(agent, input);
@@ -148,7 +174,8 @@ impl FaultInjection {
 
 impl fmt::Debug for FaultInjection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let set = self.decision.is_some() || self.root.is_some() || self.line.is_some();
+        let seams = [self.decision.is_some(), self.root.is_some(), self.line.is_some()];
+        let set = self.simulated.is_some() || seams.contains(&true);
         f.write_str(if set { "FaultInjection(set)" } else { "FaultInjection(none)" })
     }
 }

@@ -113,7 +113,10 @@ impl Session {
         if let Ok(read) = runtime::environment::from_files(&launch.spec) {
             shared.redactor.learn(&read.into_values().map(SecretString::from).collect::<Vec<_>>());
         }
-        let driver = runtime::launch(launch, shared.trees.clone());
+        let driver = match &shared.fault.simulated {
+            Some(simulated) => (simulated.launch)(launch),
+            None => runtime::launch(launch, shared.trees.clone()),
+        };
         shared.watch_live(agent.clone(), driver.live.clone());
         Self {
             id,
@@ -213,6 +216,9 @@ impl Session {
             Ok(Some(survivors)) => survivors,
             Ok(None) | Err(_) => {
                 warn!(%agent, "the driver did not end its session; its processes are ended without it");
+                if let Some(simulated) = &shared.fault.simulated {
+                    return (simulated.end_processes)(&agent);
+                }
                 let tree = Tree::marked(marker);
                 shared.trees.end(&tree, shared.policy().stop_grace).await
             }

@@ -220,7 +220,13 @@ impl Shared {
         if agents < JITTER_FROM_AGENTS {
             return Duration::ZERO;
         }
-        let random = getrandom::u64().unwrap_or_default();
-        Duration::from_millis(random % (JITTER_MAX_MILLIS + 1))
+        Duration::from_millis(self.random() % (JITTER_MAX_MILLIS + 1))
+    }
+
+    pub(super) fn random(&self) -> u64 {
+        match &self.fault.simulated {
+            Some(simulated) => (simulated.random)(),
+            None => getrandom::u64().unwrap_or_default(),
+        }
     }
 }

@@ -9,7 +9,7 @@ use super::{Fleet, View};
 use crate::clock;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::input::Input;
-use crate::core::ledger::{Scope, Shared as Together};
+use crate::core::ledger::{Scope, Shared as Together, caps_of};
 use crate::core::notice::Notice;
 use crate::core::outcome::Category;
 use crate::core::usage::Standing;
@@ -47,6 +47,10 @@ impl Root {
         account: &AccountName,
     ) -> Result<(), CommitError> {
         for scope in [Some(account.clone()), None] {
+            // Everybody's books are looked at for a cap alone.
+            if caps_of(&self.shared.policy().caps, &scope).list().next().is_none() {
+                continue;
+            }
             let together = self.shared.together(scope);
             self.warn(&together).await?;
             if let Some(standing) = together.reached() {

@@ -97,8 +97,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         attempts,
         fault,
     } = settings;
-    let reading = journal.clone();
-    let recalled = tokio::task::spawn_blocking(move || recall(&reading)).await??;
+    let recalled = journal.reading(recall).await??;
     let (root_tx, root_rx) = mpsc::unbounded_channel();
     let (max_active, probe_interval) = (policy.max_active, policy.quota.probe_interval);
     let shared = Arc::new(Shared {
@@ -211,7 +210,10 @@ async fn end_orphans(shared: &Arc<Shared>, recalled: &Recalled) -> BTreeMap<Agen
         })
         .collect();
     let prefix = format!("{}/", shared.journal.id());
-    let ended = orphans::end(&shared.trees, &prefix, &bereft, shared.policy().stop_grace).await;
+    let ended = match &shared.fault.simulated {
+        Some(simulated) => (simulated.end_orphans)(&bereft),
+        None => orphans::end(&shared.trees, &prefix, &bereft, shared.policy().stop_grace).await,
+    };
     if !ended.ended.is_empty() {
         info!(processes = ?ended.ended, "ended what an earlier herder left running");
     }

@@ -218,10 +218,8 @@ fn came_up(session: Option<SessionId>, survivors: Vec<u32>, how: Input) -> Vec<I
 
 /// Reads the agent's state back from the journal.
 pub(super) async fn reload(name: &AgentName, shared: &Arc<Shared>) -> Result<(Arc<Agent>, u64), String> {
-    let journal = shared.journal.clone();
     let stream = Stream::Agent(name.clone());
-    let loaded = tokio::task::spawn_blocking(move || journal.load::<Agent>(&stream)).await;
-    match loaded {
+    match shared.journal.reading(move |journal| journal.load::<Agent>(&stream)).await {
         Ok(Ok(loaded)) => Ok((Arc::new(loaded.state), loaded.rev)),
         Ok(Err(reason)) => Err(reason.to_string()),
         Err(join) => Err(join.to_string()),

@@ -55,6 +55,7 @@ impl Timers {
             match sleep {
                 Some(sleep) => {
                     tokio::select! {
+                        biased;
                         () = tokio::time::sleep(sleep.min(LONGEST_SLEEP)) => {}
                         () = self.earlier.notified() => {}
                     }

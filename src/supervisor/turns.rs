@@ -89,6 +89,7 @@ impl Turns {
     pub(super) async fn ring(&self, due: Option<Timestamp>) {
         let sleep = due.map_or(LONGEST_SLEEP, |due| due.since(clock::now()).min(LONGEST_SLEEP));
         tokio::select! {
+            biased;
             () = tokio::time::sleep(sleep), if due.is_some() => {}
             () = self.moved.notified() => {}
         }

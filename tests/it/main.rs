@@ -33,6 +33,7 @@ mod embedded_ircd;
 mod escalation;
 mod evaluator;
 mod evaluator_cli;
+mod fleet_sim;
 mod irc;
 mod irc_rig;
 mod irc_servers;
@@ -51,6 +52,8 @@ mod servers;
 #[expect(dead_code, reason = "a toolbox: what one theme does not need, another does")]
 #[path = "../sim/discord/mod.rs"]
 mod simulated_discord;
+#[path = "../sim/fleet/mod.rs"]
+mod simulated_fleet;
 mod slow_archive;
 mod slow_lines;
 mod spending;

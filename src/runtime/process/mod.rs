@@ -153,6 +153,12 @@ impl ProcessTrees {
         Self::with(None)
     }
 
+    /// Of a simulation, in which there are no processes.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { inner: Arc::default() }
+    }
+
     fn with(cgroups: Option<Cgroups>) -> io::Result<Self> {
         let adopts = match rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
             Ok(()) => true,

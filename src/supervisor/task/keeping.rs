@@ -23,7 +23,9 @@ pub(super) struct Keeping {
 impl Supervisor<'_> {
     /// Writes `context.md`, or takes it away.
     pub(super) fn keep(&mut self, text: Option<String>) {
-        let Some(spec) = &self.agent.spec else { return };
+        let Some(spec) = self.agent.spec.as_ref().filter(|_| self.shared.fault.simulated.is_none()) else {
+            return;
+        };
         if text.is_none() && std::mem::replace(&mut self.keeping.gone, true) {
             return;
         }

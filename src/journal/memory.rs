@@ -1,0 +1,109 @@
+//! A journal without a disk, for simulations: the same code over tables in memory, without a thread, so that what is
+//! committed is committed when the call returns. Whoever looks on is asked before and after every step, and may end herder
+//! there: that step, or whatever would follow it, never returns.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{oneshot, watch};
+
+use crate::config;
+
+use super::handle::{Journal, Parts, Way};
+use super::layout::{Last, Trees};
+use super::query::Reader;
+use super::store::{self, Paths};
+use super::writer::{Job, Shown, Writer};
+use super::{Batch, CommitError, OpenError, Receipt, Settings, Settled};
+
+/// What outlives herder: keep it, and open a journal on it again.
+#[derive(Debug, Clone, Default)]
+pub struct Memory(Trees);
+
+/// A step of a journal in memory.
+#[derive(Debug, Clone, Copy)]
+pub enum Step<'a> {
+    /// A batch is about to be stored.
+    Commits(&'a Batch),
+    /// It is stored, and nobody knows yet.
+    Committed(&'a Batch, &'a Receipt),
+    /// It is about to be stored what became of posts.
+    Settles(&'a [Settled]),
+    /// It is stored, and nobody knows yet.
+    Settled(&'a [Settled]),
+}
+
+/// Looks on. Answers whether herder lives on.
+pub type Onlooker = dyn Fn(Step<'_>) -> bool + Send + Sync;
+
+/// The writer of a journal in memory.
+pub(super) struct Here {
+    writer: Mutex<Writer>,
+    onlooker: Arc<Onlooker>,
+}
+
+impl Here {
+    /// Does a job at once.
+    pub(super) fn run<T>(&self, job: impl FnOnce(oneshot::Sender<T>) -> Job) -> Result<T, CommitError> {
+        let (done, mut answer) = oneshot::channel();
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).do_now(job(done));
+        answer.try_recv().map_err(|_| CommitError::Closed)
+    }
+
+    /// Where herder ends here, this never returns.
+    pub(super) async fn step(&self, step: Step<'_>) {
+        if !(self.onlooker)(step) {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Journal {
+    /// Opens a journal without a disk. `id` is its own; every step of it is shown to `onlooker`.
+    ///
+    /// # Errors
+    /// What `memory` holds is no journal.
+    pub fn in_memory(
+        memory: &Memory,
+        id: &str,
+        history: config::History,
+        onlooker: Arc<Onlooker>,
+    ) -> Result<Self, OpenError> {
+        // A folder that nobody makes: what is kept as files is not kept.
+        let settings = Settings { ballast: 0, ..Settings::new("/nonexistent/journal", history) };
+        let paths = Paths::new(&settings.dir);
+        let trees = memory.0.clone();
+        let (heads, last): (HashMap<_, _>, Last) = store::ends(&paths, &trees)?;
+        let durable = Arc::new(AtomicU64::new(last.seq));
+        let shown = Arc::new(Shown {
+            sink: Mutex::new(None),
+            failed: watch::Sender::new(None),
+            disk_low: watch::Sender::new(None),
+            durable: Arc::clone(&durable),
+        });
+        let writer = Writer {
+            disk: None,
+            trees: trees.clone(),
+            dir: PathBuf::new(),
+            warn_free: 0,
+            heads,
+            last,
+            shown: Arc::clone(&shown),
+            looked: None,
+        };
+        let here = Here { writer: Mutex::new(writer), onlooker };
+        Ok(Self::of(Parts {
+            way: Way::Here(Box::new(here)),
+            thread: None,
+            reader: Reader::new(trees, paths.archives(), durable),
+            shown,
+            work: last.work,
+            id: id.to_owned(),
+            paths,
+            settings,
+            lock: None,
+        }))
+    }
+}

@@ -1,0 +1,181 @@
+//! One tree of the database: sled's, or one in memory, for a journal without a disk.
+//!
+//! The one in memory is as much of sled as the journal asks for, so that everything above it is the same code.
+
+use std::collections::BTreeMap;
+use std::ops::{Bound, RangeBounds};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sled::IVec;
+
+/// Keys and values in memory.
+type Rows = BTreeMap<IVec, IVec>;
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(super) enum Table {
+    Sled(sled::Tree),
+    Memory(Arc<Mutex<Rows>>),
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self::Memory(Arc::default())
+    }
+}
+
+/// Rows in the order of their keys.
+pub(super) enum Items {
+    Sled(sled::Iter),
+    Memory(Lazy),
+}
+
+/// Rows of a table in memory, one looked up after the other: mostly the first one is all that is wanted.
+pub(super) struct Lazy {
+    rows: Arc<Mutex<Rows>>,
+    from: Bound<IVec>,
+    to: Bound<IVec>,
+}
+
+fn locked(rows: &Mutex<Rows>) -> MutexGuard<'_, Rows> {
+    rows.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_empty(from: &Bound<IVec>, to: &Bound<IVec>) -> bool {
+    match (from, to) {
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        (Bound::Included(from), Bound::Included(to)) => from > to,
+        (Bound::Included(from) | Bound::Excluded(from), Bound::Included(to) | Bound::Excluded(to)) => {
+            from >= to
+        }
+    }
+}
+
+impl Table {
+    pub(super) fn get(&self, key: impl AsRef<[u8]>) -> sled::Result<Option<IVec>> {
+        match self {
+            Self::Sled(tree) => tree.get(key),
+            Self::Memory(rows) => Ok(locked(rows).get(key.as_ref()).cloned()),
+        }
+    }
+
+    pub(super) fn contains_key(&self, key: impl AsRef<[u8]>) -> sled::Result<bool> {
+        match self {
+            Self::Sled(tree) => tree.contains_key(key),
+            Self::Memory(rows) => Ok(locked(rows).contains_key(key.as_ref())),
+        }
+    }
+
+    pub(super) fn insert(&self, key: impl AsRef<[u8]>, value: impl Into<IVec>) -> sled::Result<()> {
+        match self {
+            Self::Sled(tree) => tree.insert(key, value).map(drop),
+            Self::Memory(rows) => {
+                locked(rows).insert(key.as_ref().into(), value.into());
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn first(&self) -> sled::Result<Option<(IVec, IVec)>> {
+        self.iter().next().transpose()
+    }
+
+    pub(super) fn last(&self) -> sled::Result<Option<(IVec, IVec)>> {
+        self.iter().next_back().transpose()
+    }
+
+    pub(super) fn iter(&self) -> Items {
+        self.range::<&[u8], _>(..)
+    }
+
+    pub(super) fn range<K: AsRef<[u8]>, R: RangeBounds<K>>(&self, range: R) -> Items {
+        match self {
+            Self::Sled(tree) => Items::Sled(tree.range(range)),
+            Self::Memory(rows) => {
+                let owned = |bound: Bound<&K>| bound.map(|key| IVec::from(key.as_ref()));
+                let (from, to) = (owned(range.start_bound()), owned(range.end_bound()));
+                Items::Memory(Lazy { rows: Arc::clone(rows), from, to })
+            }
+        }
+    }
+
+    pub(super) fn scan_prefix(&self, prefix: impl AsRef<[u8]>) -> Items {
+        match self {
+            Self::Sled(tree) => Items::Sled(tree.scan_prefix(prefix)),
+            Self::Memory(rows) => {
+                let prefix = prefix.as_ref();
+                let mut after = prefix.to_vec();
+                while after.pop_if(|last| *last == u8::MAX).is_some() {}
+                let to = match after.last_mut() {
+                    Some(last) => {
+                        *last += 1;
+                        Bound::Excluded(IVec::from(after))
+                    }
+                    None => Bound::Unbounded,
+                };
+                Items::Memory(Lazy { rows: Arc::clone(rows), from: Bound::Included(prefix.into()), to })
+            }
+        }
+    }
+
+    /// Sets or removes keys of a table in memory.
+    pub(super) fn change(&self, changes: &[(IVec, Option<IVec>)]) {
+        let Self::Memory(rows) = self else { return };
+        let mut rows = locked(rows);
+        for (key, value) in changes {
+            match value {
+                Some(value) => rows.insert(key.clone(), value.clone()),
+                None => rows.remove(key),
+            };
+        }
+    }
+}
+
+impl Items {
+    /// The keys alone.
+    pub(super) fn keys(self) -> impl Iterator<Item = sled::Result<IVec>> {
+        self.map(|item| item.map(|(key, _)| key))
+    }
+}
+
+impl Iterator for Items {
+    type Item = sled::Result<(IVec, IVec)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Sled(items) => items.next(),
+            Self::Memory(lazy) => {
+                let row = lazy.step(|mut rows| rows.next())?;
+                lazy.from = Bound::Excluded(row.0.clone());
+                Some(Ok(row))
+            }
+        }
+    }
+}
+
+impl DoubleEndedIterator for Items {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Sled(items) => items.next_back(),
+            Self::Memory(lazy) => {
+                let row = lazy.step(|mut rows| rows.next_back())?;
+                lazy.to = Bound::Excluded(row.0.clone());
+                Some(Ok(row))
+            }
+        }
+    }
+}
+
+impl Lazy {
+    fn step(
+        &self,
+        pick: impl FnOnce(std::collections::btree_map::Range<'_, IVec, IVec>) -> Option<(&IVec, &IVec)>,
+    ) -> Option<(IVec, IVec)> {
+        if is_empty(&self.from, &self.to) {
+            return None;
+        }
+        let rows = locked(&self.rows);
+        let range = rows.range((self.from.clone(), self.to.clone()));
+        pick(range).map(|(key, value)| (key.clone(), value.clone()))
+    }
+}

@@ -1,0 +1,266 @@
+//! What was seen, and what has to hold of it after every event. One function each; its name is the sentence.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+
+use herder::core::agent::{Agent, Phase};
+use herder::core::apply;
+use herder::core::board::Board;
+use herder::core::event::{Event, PauseReason};
+use herder::core::id::{AgentName, SessionId, WorkId};
+use herder::core::time::Timestamp;
+use herder::core::work::WorkKind;
+use herder::journal::{Aggregate as _, Batch, Entry, FleetEvent, FleetState, Receipt, Stream};
+use herder::supervisor::View;
+
+use super::gates::Gates;
+use super::posts::Posts;
+use super::works::Works;
+use super::world::Tally;
+
+/// How many of the last events are shown with what broke.
+const PAST: usize = 40;
+
+/// See the module.
+pub(crate) struct Books {
+    /// Every agent as its events tell it.
+    pub(crate) agents: HashMap<AgentName, Agent>,
+    /// The fleet, in the same way.
+    pub(crate) fleet: FleetState,
+    pub(crate) posts: Posts,
+    pub(crate) events: u64,
+    pub(crate) digest: u64,
+    max_active: usize,
+    /// Sessions that are owed.
+    open: BTreeMap<AgentName, (SessionId, WorkId)>,
+    works: Works,
+    gates: Gates,
+    /// Calls for a person that nobody has answered.
+    calls: HashMap<WorkId, AgentName>,
+    past: VecDeque<(Timestamp, Stream, Entry)>,
+}
+
+impl Books {
+    pub(crate) fn new(max_active: u32) -> Self {
+        Self {
+            agents: HashMap::new(),
+            fleet: FleetState::default(),
+            posts: Posts::default(),
+            events: 0,
+            digest: 0,
+            max_active: max_active as usize,
+            open: BTreeMap::new(),
+            works: Works::default(),
+            gates: Gates::default(),
+            calls: HashMap::new(),
+            past: VecDeque::new(),
+        }
+    }
+
+    /// A batch is on disk.
+    pub(crate) fn committed(
+        &mut self,
+        batch: &Batch,
+        receipt: &Receipt,
+        tally: &mut Tally,
+    ) -> Result<(), String> {
+        for write in &batch.writes {
+            for entry in &write.entries {
+                self.events += 1;
+                self.digest = self.digest.rotate_left(5) ^ sum(batch.at, &write.stream, entry);
+                if self.past.len() >= PAST {
+                    self.past.pop_front();
+                }
+                self.past.push_back((batch.at, write.stream.clone(), entry.clone()));
+                match (&write.stream, entry) {
+                    (Stream::Agent(name), Entry::Agent(event)) => self.agent(name, event, batch.at, tally)?,
+                    (_, Entry::Fleet(event)) => self.fleet(entry, event, batch.at, tally)?,
+                    _ => {}
+                }
+            }
+            if let Stream::Agent(name) = &write.stream
+                && let Some(agent) = self.agents.get(name)
+            {
+                self.works.of_an_agent_are_those_it_has(name, agent)?;
+                a_call_stands_until_it_is_answered(&self.calls, name, agent)?;
+            }
+        }
+        for post in &receipt.posts {
+            tally.posts += 1;
+            self.posts.owed(post)?;
+        }
+        Ok(())
+    }
+
+    fn agent(
+        &mut self,
+        name: &AgentName,
+        event: &Event,
+        at: Timestamp,
+        tally: &mut Tally,
+    ) -> Result<(), String> {
+        let agent = self.agents.entry(name.clone()).or_default();
+        let account = agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
+        if let Event::SessionStarted { session, work, .. } = event {
+            a_session_starts_only_from_rest(agent, name)?;
+            at_most_so_many_are_active(self.open.len(), self.max_active)?;
+            let waits = self.calls.values().any(|called| called == name);
+            whoever_calls_for_a_person_starts_nothing(waits, name)?;
+            if let Some((other, _)) = self.open.iter().find(|(_, (_, at_work))| *at_work == work.id) {
+                return Err(format!("work {} is run by {other} and by {name}", work.id));
+            }
+            self.open.insert(name.clone(), (*session, work.id));
+            self.gates.nothing_begins_past_a_closed_gate(&account, name, at)?;
+        }
+        self.works.heard(name, event, agent)?;
+        self.calls(name, event, tally)?;
+        apply(agent_of(&mut self.agents, name), event, at);
+        match event {
+            Event::SessionEnded { outcome, .. } => {
+                self.open.remove(name);
+                self.gates.session_ended(&account, name, outcome, at);
+            }
+            Event::Paused { reason: PauseReason::Failure(category) } if category.is_of_account() => {
+                self.gates.refused(&account);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn calls(&mut self, name: &AgentName, event: &Event, tally: &mut Tally) -> Result<(), String> {
+        match event {
+            Event::Escalated { escalation } => {
+                tally.escalations += 1;
+                self.calls.insert(escalation.id, name.clone());
+            }
+            Event::EscalationAnswered { id, .. } if self.calls.remove(id).is_none() => {
+                return Err(format!("call {id} of {name} is answered twice"));
+            }
+            Event::EscalationReminded { id, .. } if !self.calls.contains_key(id) => {
+                return Err(format!("people are reminded of call {id} of {name}, which is answered"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn fleet(
+        &mut self,
+        entry: &Entry,
+        event: &FleetEvent,
+        at: Timestamp,
+        tally: &mut Tally,
+    ) -> Result<(), String> {
+        self.gates.heard(event, at);
+        if let FleetEvent::Board { event } = event {
+            self.works.boarded(event, &self.fleet.board, tally)?;
+        }
+        self.fleet.apply_entry(entry, at);
+        Ok(())
+    }
+
+    /// herder was killed, or went down.
+    pub(crate) fn herder_is_gone(&mut self) {
+        self.posts.herder_is_gone();
+        self.gates.herder_is_gone();
+    }
+
+    /// How many sessions are owed.
+    pub(crate) fn active(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Nothing that was accepted is nowhere.
+    pub(crate) fn every_work_is_somewhere(&self, board: &Board) -> Result<(), String> {
+        self.works.every_one_is_somewhere(&self.agents, board)
+    }
+
+    pub(crate) fn what_is_shown_is_what_is_on_disk(&self, views: &[View]) -> Result<(), String> {
+        // What is decided and committed is shown in the same step: at rest there is no difference.
+        for view in views {
+            let disk = self.agents.get(&view.name);
+            if disk != Some(&*view.agent) {
+                return Err(format!("{} is shown as {:?} and is {disk:?}", view.name, view.agent));
+            }
+        }
+        Ok(())
+    }
+
+    /// After some days without faults.
+    pub(crate) fn everything_has_come_to_an_end(&self) -> Result<(), String> {
+        if let Some((call, agent)) = self.calls.iter().min_by_key(|(call, _)| **call) {
+            return Err(format!("call {call} of {agent} was never answered"));
+        }
+        self.works.everything_has_come_to_an_end(&self.agents)?;
+        self.posts.everything_was_said()
+    }
+
+    /// The last events, for whoever looks for what went wrong.
+    pub(crate) fn past(&self) -> String {
+        let line = |(at, stream, entry): &(Timestamp, Stream, Entry)| {
+            let mut text = format!("{entry:?}");
+            text.truncate(text.char_indices().nth(300).map_or(text.len(), |(at, _)| at));
+            format!("\n    {} {stream} {text}", at.as_millis())
+        };
+        format!("before that:{}", self.past.iter().map(line).collect::<String>())
+    }
+}
+
+fn agent_of<'a>(agents: &'a mut HashMap<AgentName, Agent>, name: &AgentName) -> &'a mut Agent {
+    agents.get_mut(name).expect("it was just there")
+}
+
+/// Tells two histories apart.
+fn sum(at: Timestamp, stream: &Stream, entry: &Entry) -> u64 {
+    let kind = match entry {
+        Entry::Agent(event) => hashed(&std::mem::discriminant(event)),
+        Entry::Fleet(event) => hashed(&std::mem::discriminant(event)),
+        Entry::Audit(_) => 7,
+    };
+    let name = match stream {
+        Stream::Agent(name) => {
+            name.as_str().bytes().fold(11, |sum: u64, byte| sum.wrapping_mul(31) + u64::from(byte))
+        }
+        Stream::Fleet => 1,
+        Stream::Audit => 2,
+    };
+    at.as_millis().unsigned_abs().wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ kind.rotate_left(17) ^ name
+}
+
+fn hashed(value: &impl Hash) -> u64 {
+    // Without randomness of its own: the same in every process.
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn a_session_starts_only_from_rest(agent: &Agent, name: &AgentName) -> Result<(), String> {
+    if agent.phase == Phase::Idle { Ok(()) } else { Err(format!("{name} starts from {:?}", agent.phase)) }
+}
+
+fn at_most_so_many_are_active(open: usize, max: usize) -> Result<(), String> {
+    if open < max { Ok(()) } else { Err(format!("one more session beside {open}, and {max} may be")) }
+}
+
+fn whoever_calls_for_a_person_starts_nothing(waits: bool, name: &AgentName) -> Result<(), String> {
+    if waits { Err(format!("{name} starts while it calls for a person")) } else { Ok(()) }
+}
+
+fn a_call_stands_until_it_is_answered(
+    calls: &HashMap<WorkId, AgentName>,
+    name: &AgentName,
+    agent: &Agent,
+) -> Result<(), String> {
+    let stands = agent.watch.escalation.as_ref().map(|call| call.id);
+    let known = match stands {
+        Some(call) => calls.get(&call) == Some(name),
+        None => !calls.values().any(|called| called == name),
+    };
+    if known { Ok(()) } else { Err(format!("{name} shows the call {stands:?}, and there are {calls:?}")) }
+}
+
+/// Rounds are herder's own: nobody waits for them.
+pub(crate) fn is_asked_for(kind: WorkKind) -> bool {
+    kind != WorkKind::Round
+}

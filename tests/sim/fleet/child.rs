@@ -1,0 +1,382 @@
+//! A session's process and its driver: what they report by a script that is drawn for each, and what they do when they are
+//! told something. One that hangs answers nothing until it is ended.
+
+use std::time::Duration;
+
+use herder::clock;
+use herder::core::ask::AskKey;
+use herder::core::detail::Own;
+use herder::core::id::{AgentName, SessionId};
+use herder::core::input::{Clock, Signal};
+use herder::core::outcome::{Category, Outcome, Usage};
+use herder::core::time::Timestamp;
+use herder::core::turn::{End, Kind, Step, Turn};
+use herder::core::usage::Reading;
+use herder::runtime::{Driver, Launch, Live, Order, Report};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
+
+use super::random::Random;
+use super::world::Sim;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// What its agent does in a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    Works,
+    /// The same again and again.
+    Spirals,
+    /// Asks whether it may do something that is always asked.
+    Asks,
+}
+
+/// How a session goes.
+#[derive(Debug)]
+struct Script {
+    /// It never becomes ready; the reason.
+    stillborn: Option<Own>,
+    manner: Manner,
+    turns: u64,
+    /// It stops to answer after its turns.
+    hangs: bool,
+    ends: Category,
+}
+
+impl Script {
+    fn draw(dice: &mut Random, calm: bool, work: u64) -> Self {
+        if calm {
+            let turns = 1 + dice.below(3);
+            return Self {
+                stillborn: None,
+                manner: Manner::Works,
+                turns,
+                hangs: false,
+                ends: Category::Success,
+            };
+        }
+        let ends = [
+            (Category::Success, 700),
+            (Category::Crash, 60),
+            (Category::Transient, 50),
+            (Category::RateLimit, 20),
+            (Category::Permanent, 8),
+            (Category::MaxTurns, 15),
+            (Category::Budget, 1),
+            (Category::ContextOverflow, 15),
+            (Category::TaskTimeout, 25),
+            (Category::SandboxDenial, 12),
+            (Category::Hung, 8),
+            (Category::DoNotRestart, 3),
+        ];
+        let at = dice.weighted(&ends.map(|(_, weight)| weight));
+        // Some work is too much for every session, and some has no place to be done.
+        let missing = work % 31 == 7 && dice.is(3, 4);
+        let stillborn = match dice.below(60) {
+            _ if missing => Some(Own::WorkspaceMissing { path: "/srv/gone".to_owned() }),
+            0 => Some(Own::NoCommand),
+            _ => None,
+        };
+        let manner = match dice.below(40) {
+            0 => Manner::Spirals,
+            1 | 2 => Manner::Asks,
+            _ => Manner::Works,
+        };
+        Self {
+            stillborn,
+            manner,
+            turns: 1 + dice.below(if manner == Manner::Spirals { 12 } else { 5 }),
+            hangs: dice.is(1, 80),
+            ends: if work % 23 == 5 { Category::TaskTimeout } else { ends[at].0 },
+        }
+    }
+}
+
+/// The number of the work in a prompt: its last word.
+fn number(prompt: &str) -> u64 {
+    prompt.split_whitespace().next_back().and_then(|word| word.parse().ok()).unwrap_or_default()
+}
+
+struct Child {
+    sim: Sim,
+    launch: Launch,
+    dice: Random,
+    orders: mpsc::Receiver<Order>,
+    reports: mpsc::Sender<Report>,
+    _live: watch::Sender<Live>,
+    used: Usage,
+    keys: u64,
+}
+
+/// Why a session goes no further.
+struct Over(Option<Box<Outcome>>);
+
+/// Starts one, as [`herder::runtime::launch`] would.
+pub(crate) fn launch(sim: &Sim, launch: Launch) -> Driver {
+    let (orders, orders_rx) = mpsc::channel(64);
+    let (reports, reports_rx) = mpsc::channel(256);
+    let (live_tx, live) = watch::channel(Live::default());
+    let mut seed = 0;
+    let (agent, session) = (launch.agent.clone(), launch.session);
+    let lives = sim.step(|world| {
+        world.launches += 1;
+        seed = world.launches;
+        at_most_one_process_per_agent(world.processes.get(&agent).copied(), &agent)?;
+        world.processes.insert(agent.clone(), session);
+        world.tally.sessions += 1;
+        Ok(())
+    });
+    let dice = Random::new(sim.world().plan.seed, &[2, seed]);
+    let keys = seed << 16;
+    let sim = sim.clone();
+    let child =
+        Child { sim, launch, dice, orders: orders_rx, reports, _live: live_tx, used: Usage::default(), keys };
+    tokio::spawn(async move {
+        if !lives {
+            // It was herder's last step: nobody hears of it any more.
+            std::future::pending::<()>().await;
+        }
+        child.play().await;
+    });
+    Driver { orders, reports: reports_rx, live }
+}
+
+fn at_most_one_process_per_agent(alive: Option<SessionId>, agent: &AgentName) -> Result<(), String> {
+    match alive {
+        Some(session) => Err(format!("{agent} is started while its session {session} still has a process")),
+        None => Ok(()),
+    }
+}
+
+impl Child {
+    async fn play(mut self) {
+        let calm = self.sim.world().calm;
+        let script = Script::draw(&mut self.dice, calm, number(&self.launch.prompt));
+        let outcome = match self.live(&script).await {
+            Ok(outcome) => outcome,
+            Err(Over(Some(outcome))) => *outcome,
+            Err(Over(None)) => return,
+        };
+        let calm = self.sim.world().calm;
+        let stuck = !calm && outcome.category != Category::Success && self.dice.is(1, 100);
+        let survivors = if stuck { vec![4_711] } else { Vec::new() };
+        // The tree is verified empty before this is said.
+        let (agent, session) = (self.launch.agent.clone(), self.launch.session);
+        let lives = self.sim.step(|world| {
+            if world.processes.get(&agent) != Some(&session) {
+                return Ok(());
+            }
+            if stuck {
+                world.tally.survivors += 1;
+                world.survivors.insert(agent);
+            } else {
+                world.process_ended(&agent);
+            }
+            Ok(())
+        });
+        if lives {
+            self.say(Signal::Ended { outcome: Box::new(outcome), survivors }).await;
+        }
+    }
+
+    async fn live(&mut self, script: &Script) -> Result<Outcome, Over> {
+        let startup = self.dice.between(Duration::from_millis(200), Duration::from_secs(5));
+        self.pass(startup).await?;
+        if let Some(reason) = &script.stillborn {
+            return Ok(Outcome::new(Category::Permanent, reason.clone()));
+        }
+        let pid = 1_000 + u32::try_from(self.dice.below(60_000)).expect("small");
+        let started = self.dice.below(1 << 40);
+        self.say(Signal::Spawned { pid, started }).await;
+        self.wait_for_go().await?;
+        self.pass(startup).await?;
+        let conversation = self.dice.is(3, 4).then(|| format!("conversation-{pid}"));
+        self.say(Signal::Ready { conversation }).await;
+        for turn in 0..script.turns {
+            let took = self.dice.around(3 * MINUTE);
+            self.pass(took).await?;
+            self.refused()?;
+            self.turn(turn, script.manner).await?;
+        }
+        if script.hangs {
+            return self.hang().await;
+        }
+        let took = self.dice.around(2 * MINUTE);
+        self.pass(took).await?;
+        self.refused()?;
+        Ok(self.ends(script.ends).await)
+    }
+
+    async fn turn(&mut self, number: u64, manner: Manner) -> Result<(), Over> {
+        self.used.input_tokens += 500 + self.dice.below(5_000);
+        self.used.output_tokens += 50 + self.dice.below(900);
+        self.used.cost_usd = self.used.tokens() as f64 / 100_000.0;
+        let reading = Reading { usage: self.used, unpriced: Usage::default(), model: String::new() };
+        self.say(Signal::Usage { reading: Box::new(reading) }).await;
+        let what = if manner == Manner::Spirals { "make".to_owned() } else { format!("step {number}") };
+        let end = End { ok: manner != Manner::Spirals, said: "no such target".to_owned(), digest: 7 };
+        let step = Step { tool: "shell".into(), kind: Kind::Command, digest: number, what, end: Some(end) };
+        if manner == Manner::Spirals || self.dice.is(1, 4) {
+            let (session, at) = (self.launch.session, clock::now());
+            let words = "Once more.".to_owned();
+            let turn = Turn { session, work: None, at, took_ms: 5, words, steps: vec![step], more: 0 };
+            self.say(Signal::Observed { turn: Box::new(turn) }).await;
+        }
+        if self.dice.is(1, 3) {
+            self.say(Signal::Turn { text: format!("Turn {number}."), tools: vec!["shell".to_owned()] }).await;
+        }
+        if manner == Manner::Asks && number == 0 {
+            self.asks().await?;
+        }
+        Ok(())
+    }
+
+    async fn asks(&mut self) -> Result<(), Over> {
+        self.keys += 1;
+        let (key, tool, command) = (AskKey(self.keys), "Bash".to_owned(), "git push".to_owned());
+        self.say(Signal::Asked { key, tool, command, shell: true, vague: false }).await;
+        loop {
+            match self.order().await? {
+                Order::Answer { key: answered, .. } if answered == key => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whoever asks the account hears what it has to say.
+    fn refused(&mut self) -> Result<(), Over> {
+        let now = clock::now();
+        match self.sim.world().refusal(&self.launch.spec.account, now) {
+            Some((category, resets_at)) => {
+                Err(Over(Some(Box::new(Outcome { resets_at, ..self.outcome(category) }))))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn outcome(&self, category: Category) -> Outcome {
+        let mut outcome =
+            Outcome::new(category, if category == Category::Success { "" } else { "it says so" });
+        outcome.usage = self.used;
+        if category == Category::Success {
+            outcome.text = Some("Done.".to_owned());
+        }
+        outcome
+    }
+
+    async fn ends(&mut self, category: Category) -> Outcome {
+        let now = clock::now();
+        let mut outcome = self.outcome(category);
+        match category {
+            Category::TaskTimeout => {
+                let evidence = Own::NothingYet { waited: 30 * MINUTE };
+                self.say(Signal::ClockRanOut { clock: Clock::Task, evidence }).await;
+            }
+            Category::Hung => {
+                let evidence = Own::NothingYet { waited: 5 * MINUTE };
+                self.say(Signal::ClockRanOut { clock: Clock::Silence, evidence }).await;
+            }
+            Category::RateLimit => outcome.resets_at = self.reset(now),
+            _ => {}
+        }
+        outcome
+    }
+
+    fn reset(&mut self, now: Timestamp) -> Option<Timestamp> {
+        match self.dice.below(4) {
+            0 => None,
+            1 => Some(now),
+            _ => Some(now.after(self.dice.around(20 * MINUTE))),
+        }
+    }
+
+    async fn hang(&mut self) -> Result<Outcome, Over> {
+        self.sim.world().tally.hangs += 1;
+        // Not even an order is read, until there is nobody who could give one.
+        self.orders.close();
+        while self.orders.recv().await.is_some() {}
+        loop {
+            if self.reports.is_closed() || self.gone() {
+                return Err(Over(None));
+            }
+            tokio::time::sleep(MINUTE).await;
+        }
+    }
+
+    /// Whether its process was ended by somebody else.
+    fn gone(&self) -> bool {
+        self.sim.world().processes.get(&self.launch.agent) != Some(&self.launch.session)
+    }
+
+    async fn wait_for_go(&mut self) -> Result<(), Over> {
+        loop {
+            if self.order().await? == Order::Go {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lives on for so long, and beats meanwhile.
+    async fn pass(&mut self, time: Duration) -> Result<(), Over> {
+        let until = Instant::now() + time;
+        let beat = self.launch.clocks.beat;
+        loop {
+            let next = until.min(Instant::now() + beat);
+            tokio::select! {
+                biased;
+                order = self.orders.recv() => { self.take(order).await?; }
+                () = sleep_until(next) => {
+                    if next == until {
+                        return Ok(());
+                    }
+                    let _ = self.reports.send(Report::Beat).await;
+                }
+            }
+        }
+    }
+
+    /// The next order that is not for the driver alone; beats meanwhile.
+    async fn order(&mut self) -> Result<Order, Over> {
+        loop {
+            let next = Instant::now() + self.launch.clocks.beat;
+            tokio::select! {
+                biased;
+                order = self.orders.recv() => return self.take(order).await,
+                () = sleep_until(next) => {
+                    let _ = self.reports.send(Report::Beat).await;
+                }
+            }
+        }
+    }
+
+    async fn take(&mut self, order: Option<Order>) -> Result<Order, Over> {
+        let lives = self.sim.step(|_| Ok(()));
+        if !lives {
+            std::future::pending::<()>().await;
+        }
+        match order {
+            // Asked to stop, or nobody is there any more: the ladder is run either way.
+            Some(Order::Stop) | None => {
+                let grace = self.dice.around(Duration::from_secs(2));
+                tokio::time::sleep(grace).await;
+                // It may have been done just before.
+                let category = if self.dice.is(1, 20) { Category::Success } else { Category::Interrupted };
+                Err(Over(Some(Box::new(self.outcome(category)))))
+            }
+            Some(Order::Steer { work, .. }) => {
+                if self.dice.is(4, 5) {
+                    self.say(Signal::Steered { work }).await;
+                } else {
+                    let _ = self.reports.send(Report::NotTaken { work }).await;
+                }
+                Ok(Order::Steer { work, text: String::new() })
+            }
+            Some(order) => Ok(order),
+        }
+    }
+
+    async fn say(&mut self, signal: Signal) {
+        // A supervisor that is gone hears nothing.
+        let _ = self.reports.send(Report::Signal(signal)).await;
+    }
+}

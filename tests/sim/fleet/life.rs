@@ -1,0 +1,268 @@
+//! The lives of herder, one after the other, and what is compared between them.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use herder::clock;
+use herder::config::History;
+use herder::core::agent::Agent;
+use herder::core::id::{AgentName, NetworkName};
+use herder::core::input::Input;
+use herder::core::policy::{Judge, Policy};
+use herder::core::spec::{AgentSpec, Permissions, Runtime};
+use herder::core::time::Timestamp;
+use herder::journal::{FleetState, Journal, Stream};
+use herder::l10n::Locale;
+use herder::outbox::{Markup, Outbox, Redactor, Renderer};
+use herder::runtime::ProcessTrees;
+use herder::runtime::orphans::{Bereft, Ended, Remains};
+use herder::supervisor::{FaultInjection, Fleet, Settings, Simulated, start};
+
+use super::random::Random;
+use super::world::{Ending, Sim, Tally, account};
+use super::{Plan, child, links, people};
+
+/// The networks that posts go to.
+const NETWORKS: [&str; 2] = ["libera", "discord"];
+
+/// How long what was begun may take until it is over, once nothing goes wrong any more.
+const CALM: Duration = Duration::from_secs(4 * 86_400);
+
+/// The most agents whose states are compared between two lives: the others have their turn at another kill.
+const COMPARED: usize = 60;
+
+/// What came before the end of a life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Over,
+    Drained,
+    Finished,
+}
+
+pub(crate) fn run(plan: &Plan) -> Tally {
+    let sim = Sim::new(plan);
+    let mut now = Timestamp::from_seconds(1_800_000_000);
+    let calm = now.after(Duration::from_secs(u64::from(plan.days) * 86_400));
+    let finish = calm.after(CALM);
+    for life in 0.. {
+        sim.world().calm = now >= calm;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let runtime = runtime.expect("a runtime");
+        let (end, at) = runtime.block_on(async {
+            clock::simulate(now);
+            let end = lived(&sim, plan, life, calm, finish).await;
+            (end, clock::now())
+        });
+        // Whatever herder was about to do is not done.
+        drop(runtime);
+        now = at;
+        let ending = sim.world().ending.clone();
+        if let Some(Ending::Broken(broken)) = ending {
+            broke(&sim, plan, now, &broken);
+        }
+        match end {
+            End::Over => sim.world().tally.kills += 1,
+            End::Drained => sim.world().tally.drains += 1,
+            End::Finished => break,
+        }
+        let wait = sim.buried();
+        if let Err(broken) = compare(&sim, plan) {
+            broke(&sim, plan, now, &broken);
+        }
+        now = now.after(wait);
+    }
+    let ended = sim.world().books.everything_has_come_to_an_end();
+    if let Err(broken) = ended {
+        broke(&sim, plan, now, &broken);
+    }
+    let world = sim.world();
+    Tally { events: world.books.events, digest: world.books.digest, ..world.tally.clone() }
+}
+
+fn broke(sim: &Sim, plan: &Plan, now: Timestamp, broken: &str) -> ! {
+    let past = sim.world().books.past();
+    let Plan { seed, agents, days, .. } = plan;
+    panic!(
+        "{broken}\n  at {now:?}, seed {seed}, {agents} agents, {days} days; {past}\n  once more: \
+         HERDER_FLEET_SEEDS={seed} HERDER_FLEET_DAYS={days} cargo test --test it fleet_sim"
+    );
+}
+
+fn policy(plan: &Plan) -> Policy {
+    let mut policy = Policy {
+        max_active: plan.max_active,
+        // A driver that beats every few seconds of a month tells nothing more than one that does it less often.
+        heartbeat_timeout: Duration::from_secs(15 * 60),
+        reassign_after: Duration::from_secs(6 * 3600),
+        ..Policy::default()
+    };
+    policy.evaluator.judge = Judge::Builtin;
+    policy
+}
+
+/// An agent as the configuration has it.
+pub(crate) fn spec(plan: &Plan, number: usize) -> AgentSpec {
+    let name = AgentName::new(&format!("agent-{number}")).expect("a good name");
+    let runtime = [Runtime::Claude, Runtime::Codex, Runtime::Command][number % 3];
+    let mut spec = AgentSpec::new(name, runtime, PathBuf::from(format!("/srv/{number}")));
+    spec.account = account(number % plan.accounts);
+    spec.permissions =
+        [Permissions::ReadOnly, Permissions::WorkspaceWrite, Permissions::Full][number / 3 % 3];
+    spec.command = vec!["agent".to_owned()];
+    if number.is_multiple_of(7) {
+        spec.tags = vec!["rust".to_owned()];
+    }
+    // A few give themselves their work.
+    spec.looping = number % 29 == 28;
+    spec.rest = Duration::from_secs(2 * 3600);
+    spec
+}
+
+fn history() -> History {
+    History { daily_export: false, ..History::default() }
+}
+
+fn faults(sim: &Sim) -> FaultInjection {
+    let (panics, launches, orphans, ends, dice) =
+        (sim.clone(), sim.clone(), sim.clone(), sim.clone(), sim.clone());
+    let before = move |_: &AgentName, input: &Input| {
+        let mut world = panics.world();
+        let one_in = if matches!(input, Input::HandedOver { .. }) { 60 } else { 8_000 };
+        if !world.calm && world.random.is(1, one_in) {
+            world.tally.panics += 1;
+            drop(world);
+            // Without the words of a panic on the terminal.
+            std::panic::resume_unwind(Box::new("simulated"));
+        }
+    };
+    FaultInjection::new(before).simulating(Simulated {
+        launch: Box::new(move |launch| child::launch(&launches, launch)),
+        end_orphans: Box::new(move |agents| end_orphans(&orphans, agents)),
+        end_processes: Box::new(move |agent| {
+            ends.world().process_ended(agent);
+            Vec::new()
+        }),
+        random: Box::new(move || dice.world().random.next()),
+    })
+}
+
+/// Every process of the life before is found by its mark.
+fn end_orphans(sim: &Sim, agents: &[Bereft]) -> Ended {
+    let mut world = sim.world();
+    let mut ended = Ended::default();
+    for Bereft { agent, .. } in agents {
+        if !world.processes.contains_key(agent) {
+            continue;
+        }
+        let stuck = !world.calm && world.random.is(1, 30);
+        let remains = if stuck {
+            world.survivors.insert(agent.clone());
+            Remains { ended: 0, survivors: vec![4_711] }
+        } else {
+            world.process_ended(agent);
+            Remains { ended: 1, survivors: Vec::new() }
+        };
+        ended.by_agent.insert(agent.clone(), remains);
+        world.tally.orphans += 1;
+    }
+    ended
+}
+
+fn renderer(markup: Markup) -> Renderer {
+    static SOURCE: LazyLock<Locale> = LazyLock::new(|| Locale::load("en-US").expect("the source"));
+    Renderer::new(SOURCE.clone(), Redactor::default(), markup)
+}
+
+async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Timestamp) -> End {
+    let journal = Journal::in_memory(&sim.memory, "simulated", history(), sim.onlooker());
+    let journal = journal.expect("what is in memory is a journal");
+    let networks: Vec<NetworkName> = NETWORKS.map(NetworkName::from).to_vec();
+    let markups = [Markup::Irc, Markup::Plain];
+    let rendered = networks.iter().cloned().zip(markups.map(renderer)).collect();
+    let outbox = Outbox::open(&journal, rendered, herder::outbox::BACKLOG_LINES).expect("the outbox can be read");
+    let settings = Settings {
+        attempts: 5,
+        journal,
+        policy: policy(plan),
+        networks: networks.clone(),
+        listeners: Vec::new(),
+        trees: ProcessTrees::none(),
+        agents: (0..plan.agents).map(|number| spec(plan, number)).collect(),
+        withheld: BTreeSet::new(),
+        tools: None,
+        redactor: Redactor::default(),
+        evaluator: None,
+        fault: faults(sim),
+    };
+    let started = tokio::select! {
+        biased;
+        () = sim.over() => return End::Over,
+        started = start(settings) => started,
+    };
+    let fleet = started.expect("the fleet starts");
+    for (number, network) in (0..).zip(&networks) {
+        let queue = Arc::clone(outbox.queue(network).expect("it was just made"));
+        let dice = Random::new(plan.seed, &[3, life, number]);
+        tokio::spawn(links::keep(sim.clone(), fleet.clone(), Arc::clone(&queue), dice));
+        tokio::spawn(async move { queue.keep_settled().await });
+    }
+    let dice = |of| Random::new(plan.seed, &[of, life]);
+    tokio::spawn(people::ask(sim.clone(), fleet.clone(), dice(4)));
+    tokio::spawn(people::attend(sim.clone(), fleet.clone(), dice(5)));
+    tokio::spawn(people::inspect(sim.clone(), fleet.clone()));
+    tokio::spawn(trouble(sim.clone(), dice(6)));
+    tokio::select! {
+        biased;
+        () = sim.over() => End::Over,
+        end = ends(sim, &fleet, dice(7), calm, finish) => end,
+    }
+}
+
+/// A life that nobody kills ends in order, now and then, and when what it is simulated for begins.
+async fn ends(sim: &Sim, fleet: &Fleet, mut dice: Random, calm: Timestamp, finish: Timestamp) -> End {
+    let now = clock::now();
+    if sim.world().calm {
+        tokio::time::sleep(finish.since(now)).await;
+        return End::Finished;
+    }
+    let stays = dice.around(Duration::from_secs(10 * 86_400)).min(calm.since(now));
+    tokio::time::sleep(stays).await;
+    fleet.drain(Duration::from_secs(10)).await;
+    End::Drained
+}
+
+async fn trouble(sim: Sim, mut dice: Random) {
+    loop {
+        // Often and rarely: a life may be over before anything that takes a day.
+        tokio::time::sleep(Duration::from_secs(600)).await;
+        let mut world = sim.world();
+        if !world.calm && dice.is(1, 60) {
+            world.trouble(clock::now());
+        }
+    }
+}
+
+/// The state after a replay equals the state before.
+fn compare(sim: &Sim, plan: &Plan) -> Result<(), String> {
+    let alone: Arc<herder::journal::Onlooker> = Arc::new(|_| true);
+    let journal = Journal::in_memory(&sim.memory, "simulated", history(), alone);
+    let journal = journal.map_err(|reason| reason.to_string())?;
+    let mut world = sim.world();
+    let fleet = journal.load::<FleetState>(&Stream::Fleet).map_err(|reason| reason.to_string())?;
+    if fleet.state != world.books.fleet {
+        return Err("the fleet after a replay is not what it was before".to_owned());
+    }
+    let first = world.random.index(plan.agents);
+    for number in (0..plan.agents.min(COMPARED)).map(|number| (first + number) % plan.agents) {
+        let name = AgentName::new(&format!("agent-{number}")).expect("a good name");
+        let loaded =
+            journal.load::<Agent>(&Stream::Agent(name.clone())).map_err(|reason| reason.to_string())?;
+        let before = world.books.agents.get(&name).cloned().unwrap_or_default();
+        if loaded.state != before {
+            return Err(format!("{name} after a replay is not what it was before: {:?}", loaded.state));
+        }
+    }
+    world.books.posts.are_what_the_outbox_owes(&journal, &NETWORKS.map(NetworkName::from))
+}

@@ -1,0 +1,62 @@
+//! A whole herder in virtual time: its real root, supervisors, journal and outbox, in a world that a seed decides.
+//!
+//! What is outside is simulated: processes ([`child`]), people ([`people`]), networks ([`links`]), the disk (tables in
+//! memory, over which the journal's own code runs) and the clock. herder's tasks run on one thread whose time is paused, so
+//! that it jumps to whatever is due next; a life of herder is one runtime, and a kill drops it whole, before or after any
+//! commit, order, launch or line. What is on disk then is what the next life begins with.
+//!
+//! Everything that is committed, launched and said is shown to the [`books`], which judge by what they have seen
+//! themselves. A history that breaks an invariant ends with its seed.
+
+mod books;
+mod child;
+mod gates;
+mod life;
+mod links;
+mod people;
+mod posts;
+mod random;
+mod works;
+mod world;
+
+use std::time::Duration;
+
+pub(crate) use world::Tally;
+
+/// What is simulated.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    /// Decides everything.
+    pub(crate) seed: u64,
+    pub(crate) agents: usize,
+    pub(crate) accounts: usize,
+    pub(crate) days: u32,
+    /// How many agents may be at work.
+    pub(crate) max_active: u32,
+    /// How many steps herder lives between two kills, about.
+    pub(crate) life: u64,
+    /// Between two things that people do, about.
+    pub(crate) work_every: Duration,
+}
+
+impl Plan {
+    /// A fleet of which every part is used, as small as can be.
+    pub(crate) fn small(seed: u64, days: u32) -> Self {
+        let work_every = Duration::from_secs(240);
+        Self { seed, agents: 40, accounts: 4, days, max_active: 6, life: 1_000, work_every }
+    }
+
+    /// A thousand agents on five accounts.
+    pub(crate) fn large(seed: u64, days: u32) -> Self {
+        let work_every = Duration::from_secs(20);
+        Self { seed, agents: 1_000, accounts: 5, days, max_active: 60, life: 150_000, work_every }
+    }
+}
+
+/// Lives through it.
+///
+/// # Panics
+/// If an invariant does not hold, with the seed.
+pub(crate) fn run(plan: &Plan) -> Tally {
+    life::run(plan)
+}

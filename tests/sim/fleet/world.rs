@@ -1,0 +1,256 @@
+//! What is outside of herder, and what of it outlives herder.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use herder::core::event::Event;
+use herder::core::id::{AccountName, AgentName, SessionId};
+use herder::core::outcome::Category;
+use herder::core::time::Timestamp;
+use herder::journal::{Entry, FleetEvent, Memory, Step};
+use tokio::sync::Notify;
+
+use super::Plan;
+use super::books::Books;
+use super::random::Random;
+
+/// What came of a simulation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) events: u64,
+    pub(crate) posts: u64,
+    pub(crate) lines: u64,
+    pub(crate) sessions: u64,
+    pub(crate) kills: u64,
+    pub(crate) drains: u64,
+    pub(crate) panics: u64,
+    pub(crate) orphans: u64,
+    pub(crate) hangs: u64,
+    pub(crate) limits: u64,
+    pub(crate) escalations: u64,
+    pub(crate) tasks: u64,
+    pub(crate) links_lost: u64,
+    pub(crate) survivors: u64,
+    pub(crate) removals: u64,
+    /// Decides whether two histories were the same.
+    pub(crate) digest: u64,
+}
+
+/// Why a life of herder is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Killed,
+    Broken(String),
+}
+
+/// What the far side of an account says.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Account {
+    /// Its usage limit is reached until then.
+    pub(crate) limited: Option<Timestamp>,
+    /// Whether it says until when.
+    pub(crate) says: bool,
+    /// Nothing of it works until somebody has seen to it.
+    pub(crate) refused: Option<Category>,
+}
+
+pub(crate) struct World {
+    pub(crate) plan: Plan,
+    pub(crate) random: Random,
+    /// No more faults: what was begun is to come to an end.
+    pub(crate) calm: bool,
+    pub(crate) books: Books,
+    pub(crate) processes: BTreeMap<AgentName, SessionId>,
+    /// Of those, the ones that cannot be ended: a person does that by hand before the agent is to go on.
+    pub(crate) survivors: BTreeSet<AgentName>,
+    pub(crate) accounts: BTreeMap<AccountName, Account>,
+    pub(crate) ending: Option<Ending>,
+    pub(crate) launches: u64,
+    pub(crate) tally: Tally,
+    /// Steps until herder is killed.
+    left: u64,
+}
+
+/// The world, shared by everybody in it.
+#[derive(Clone)]
+pub(crate) struct Sim {
+    world: Arc<Mutex<World>>,
+    pub(crate) memory: Memory,
+    over: Arc<Notify>,
+}
+
+pub(crate) fn account(number: usize) -> AccountName {
+    AccountName::from(format!("account-{number}").as_str())
+}
+
+impl Sim {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let accounts = (0..plan.accounts).map(|number| (account(number), Account::default())).collect();
+        let mut random = Random::new(plan.seed, &[1]);
+        let left = 1 + random.below(plan.life * 2);
+        let world = World {
+            plan: plan.clone(),
+            random,
+            calm: false,
+            books: Books::new(plan.max_active),
+            processes: BTreeMap::new(),
+            survivors: BTreeSet::new(),
+            accounts,
+            ending: None,
+            launches: 0,
+            tally: Tally::default(),
+            left,
+        };
+        Self { world: Arc::new(Mutex::new(world)), memory: Memory::default(), over: Arc::new(Notify::new()) }
+    }
+
+    pub(crate) fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().expect("nobody panics with the world in hand")
+    }
+
+    /// Something is done that could be herder's last step. Answers whether herder lives on.
+    pub(crate) fn step(&self, done: impl FnOnce(&mut World) -> Result<(), String>) -> bool {
+        let mut world = self.world();
+        if world.ending.is_some() {
+            return false;
+        }
+        if let Err(broken) = done(&mut world) {
+            world.ending = Some(Ending::Broken(broken));
+        } else if !world.calm {
+            world.left = world.left.saturating_sub(1);
+            if world.left == 0 {
+                world.ending = Some(Ending::Killed);
+            }
+        }
+        if world.ending.is_some() {
+            self.over.notify_one();
+        }
+        world.ending.is_none()
+    }
+
+    /// Looks on while the journal is written.
+    pub(crate) fn onlooker(&self) -> Arc<herder::journal::Onlooker> {
+        let sim = self.clone();
+        Arc::new(move |step| {
+            sim.step(|world| match step {
+                Step::Commits(_) | Step::Settles(_) => Ok(()),
+                Step::Committed(batch, receipt) => world.committed(batch, receipt),
+                Step::Settled(settled) => world.books.posts.settled(settled),
+            })
+        })
+    }
+
+    /// Resolves when herder's life is over.
+    pub(crate) async fn over(&self) {
+        while self.world().ending.is_none() {
+            self.over.notified().await;
+        }
+    }
+
+    /// herder is gone. Answers how long nobody starts it again.
+    pub(crate) fn buried(&self) -> Duration {
+        let mut world = self.world();
+        world.ending = None;
+        world.left = {
+            let life = world.plan.life * 2;
+            1 + world.random.below(life)
+        };
+        world.books.herder_is_gone();
+        let longest = if world.random.is(1, 4) { 3600 } else { 20 };
+        world.random.between(Duration::ZERO, Duration::from_secs(longest))
+    }
+}
+
+/// How often herder is killed soon after such an entry: once in so many times.
+fn delicate(entry: &Entry) -> u64 {
+    match entry {
+        Entry::Agent(Event::SessionEnded { outcome, .. })
+            if outcome.category == Category::Quota || outcome.category.is_of_account() =>
+        {
+            8
+        }
+        Entry::Agent(Event::Escalated { .. } | Event::EscalationAnswered { .. }) => 10,
+        Entry::Agent(Event::TaskTaken { .. } | Event::TaskHandedBack { .. } | Event::Removed { .. }) => 30,
+        Entry::Agent(Event::SessionStarted { .. }) => 150,
+        Entry::Fleet(FleetEvent::Board { .. }) => 60,
+        Entry::Fleet(
+            FleetEvent::AccountBlocked { .. }
+            | FleetEvent::AccountOpened { .. }
+            | FleetEvent::AccountExhausted { .. }
+            | FleetEvent::AccountTried { .. }
+            | FleetEvent::AccountProved { .. },
+        ) => 8,
+        _ => u64::MAX,
+    }
+}
+
+impl World {
+    fn committed(
+        &mut self,
+        batch: &herder::journal::Batch,
+        receipt: &herder::journal::Receipt,
+    ) -> Result<(), String> {
+        self.books.committed(batch, receipt, &mut self.tally)?;
+        // Where two must agree, a kill between them is tried more often.
+        let one_in = batch.writes.iter().flat_map(|write| &write.entries).map(delicate).min();
+        if let Some(one_in) = one_in.filter(|one_in| *one_in < u64::MAX)
+            && self.random.is(1, one_in)
+        {
+            self.left = self.left.min(1 + self.random.below(6));
+        }
+        Ok(())
+    }
+
+    /// A process is gone, whoever ended it.
+    pub(crate) fn process_ended(&mut self, agent: &AgentName) {
+        self.processes.remove(agent);
+        self.survivors.remove(agent);
+    }
+
+    /// What an account's far side says to somebody who asks it now.
+    pub(crate) fn refusal(
+        &mut self,
+        account: &AccountName,
+        now: Timestamp,
+    ) -> Option<(Category, Option<Timestamp>)> {
+        let calm = self.calm;
+        let known = self.accounts.get_mut(account)?;
+        if calm {
+            *known = Account::default();
+            return None;
+        }
+        if let Some(category) = known.refused {
+            return Some((category, None));
+        }
+        match known.limited {
+            Some(until) if until > now => Some((Category::Quota, known.says.then_some(until))),
+            Some(_) => {
+                known.limited = None;
+                None
+            }
+            None => None,
+        }
+    }
+
+    /// Accounts get into trouble now and then.
+    pub(crate) fn trouble(&mut self, now: Timestamp) {
+        let names: Vec<AccountName> = self.accounts.keys().cloned().collect();
+        let Some(name) = self.random.pick(&names).cloned() else { return };
+        let (hours, says) = (1 + self.random.below(6), self.random.is(2, 3));
+        let refused = match self.random.below(6) {
+            0 => Some(Category::Auth),
+            1 => Some(Category::Billing),
+            _ => None,
+        };
+        let Some(account) = self.accounts.get_mut(&name) else { return };
+        match refused {
+            Some(category) => account.refused = Some(category),
+            None => {
+                account.limited = Some(now.after(Duration::from_secs(hours * 3600)));
+                account.says = says;
+                self.tally.limits += 1;
+            }
+        }
+    }
+}
