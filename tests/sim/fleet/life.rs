@@ -181,7 +181,8 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
     let networks: Vec<NetworkName> = NETWORKS.map(NetworkName::from).to_vec();
     let markups = [Markup::Irc, Markup::Plain];
     let rendered = networks.iter().cloned().zip(markups.map(renderer)).collect();
-    let outbox = Outbox::open(&journal, rendered, herder::outbox::BACKLOG_LINES).expect("the outbox can be read");
+    let outbox =
+        Outbox::open(&journal, rendered, herder::outbox::BACKLOG_LINES).expect("the outbox can be read");
     let settings = Settings {
         attempts: 5,
         journal,
