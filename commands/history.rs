@@ -188,6 +188,7 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
             let what = match answer {
                 watch::Answer::Resume => "answered-resume",
                 watch::Answer::Abort | watch::Answer::Remove => "answered-abort",
+                watch::Answer::Moved => "answered-moved",
             };
             say(voice, what, task(*id), Some(by), "")
         }

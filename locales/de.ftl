@@ -565,10 +565,11 @@ notice-escalated = 🚨 { $reminder ->
     [1] {""}
    *[other] {" "}Das ist Ruf { $times } wegen derselben Arbeit.
 } Awaiting human guidance. Reply @{ $agent } resume/abort. (`!ack { $id }`: gesehen, keine Erinnerungen)
-# $answer: resume | abort | remove
+# $answer: resume | abort | remove | moved
 notice-escalation-answered = ✅ Ruf { $id } wegen **{ $agent }** ist beantwortet, von { $by }: { $answer ->
     [resume] Es geht weiter.
     [remove] Der Agent ist entfernt.
+    [moved] Die Aufgabe wird ihm abgenommen.
    *[other] Die Arbeit ist verworfen.
 }
 notice-escalation-acked = 👀 { $by } kümmert sich um Ruf { $id } wegen **{ $agent }**. Der Agent bleibt angehalten bis `@{ $agent } resume` oder `@{ $agent } abort`.
@@ -591,11 +592,13 @@ lapse = { $kind ->
 refusal-escalation-answered = { $by } hat Ruf { $id } wegen **{ $agent }** schon beantwortet, um { $at }: { $answer ->
     [resume] Es geht weiter.
     [remove] Der Agent ist entfernt.
+    [moved] Die Aufgabe wurde ihm abgenommen.
    *[other] Die Arbeit wurde verworfen.
 }
 # $answer: as above
 refusal-late-abort = { $by } hat Ruf { $id } wegen **{ $agent }** gerade beantwortet: { $answer ->
     [resume] Es geht weiter.
+    [moved] Die Aufgabe wurde ihm abgenommen, und der Agent macht jetzt etwas anderes.
    *[other] Die Arbeit wurde verworfen, und der Agent macht jetzt etwas anderes.
 } Wenn du das meinst, was er jetzt macht, sag noch einmal `abort`.
 refusal-already-acked = { $by } kümmert sich schon um Ruf { $id } wegen **{ $agent }**.
@@ -931,6 +934,7 @@ cmd-event = { $what ->
     [acked] Ruf { $subject } gesehen
     [answered-resume] Ruf { $subject } beantwortet: weiter
     [answered-abort] Ruf { $subject } beantwortet: abbrechen
+    [answered-moved] Ruf { $subject } beantwortet: Aufgabe abgenommen
     [marked-right] Hinweis { $subject } als richtig bezeichnet
     [marked-wrong] Hinweis { $subject } als falsch bezeichnet
     [usage] Verbrauch von Sitzung { $subject }

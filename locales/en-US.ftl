@@ -607,10 +607,11 @@ notice-escalated = 🚨 { $reminder ->
     [1] {""}
    *[other] {" "}This is call { $times } for the same work.
 } Awaiting human guidance. Reply @{ $agent } resume/abort. (`!ack { $id }`: seen, no reminders)
-# $answer: resume | abort | remove
+# $answer: resume | abort | remove | moved
 notice-escalation-answered = ✅ Call { $id } for **{ $agent }** is answered by { $by }: { $answer ->
     [resume] it goes on.
     [remove] it is removed.
+    [moved] its task is taken from it.
    *[other] its work is discarded.
 }
 notice-escalation-acked = 👀 { $by } takes care of call { $id } for **{ $agent }**. It stays paused until `@{ $agent } resume` or `@{ $agent } abort`.
@@ -633,11 +634,13 @@ lapse = { $kind ->
 refusal-escalation-answered = { $by } has answered call { $id } for **{ $agent }** before, at { $at }: { $answer ->
     [resume] it goes on.
     [remove] it is removed.
+    [moved] its task was taken from it.
    *[other] its work was discarded.
 }
 # $answer: as above
 refusal-late-abort = { $by } has just answered call { $id } for **{ $agent }**: { $answer ->
     [resume] it goes on.
+    [moved] its task was taken from it, and it does something else now.
    *[other] its work was discarded, and it does something else now.
 } If you mean what it does now, say `abort` again.
 refusal-already-acked = { $by } takes care of call { $id } for **{ $agent }** already.
@@ -997,6 +1000,7 @@ cmd-event = { $what ->
     [acked] call { $subject } seen
     [answered-resume] call { $subject } answered: resume
     [answered-abort] call { $subject } answered: abort
+    [answered-moved] call { $subject } answered: task taken
     [marked-right] whisper { $subject } called right
     [marked-wrong] whisper { $subject } called wrong
     [usage] session { $subject } has used

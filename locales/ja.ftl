@@ -480,10 +480,11 @@ notice-escalated = 🚨 { $reminder ->
     [1] {""}
    *[other] {" "}同じ作業での呼び出しは { $times } 回目です。
 } Awaiting human guidance. Reply @{ $agent } resume/abort. (`!ack { $id }`：確認済み、再通知なし)
-# $answer: resume | abort | remove
+# $answer: resume | abort | remove | moved
 notice-escalation-answered = ✅ **{ $agent }** の呼び出し { $id } に { $by } が答えました：{ $answer ->
     [resume] 続行します。
     [remove] 削除されます。
+    [moved] タスクは他へ移されます。
    *[other] 作業は破棄されます。
 }
 notice-escalation-acked = 👀 { $by } が **{ $agent }** の呼び出し { $id } に対応しています。`@{ $agent } resume` または `@{ $agent } abort` まで停止したままです。
@@ -506,11 +507,13 @@ lapse = { $kind ->
 refusal-escalation-answered = **{ $agent }** の呼び出し { $id } には { $by } が { $at } に答えています：{ $answer ->
     [resume] 続行します。
     [remove] 削除されます。
+    [moved] タスクは他へ移されました。
    *[other] 作業は破棄されました。
 }
 # $answer: as above
 refusal-late-abort = **{ $agent }** の呼び出し { $id } には、たったいま { $by } が答えました：{ $answer ->
     [resume] 続行します。
+    [moved] タスクは他へ移され、いまは別の作業をしています。
    *[other] 作業は破棄され、いまは別の作業をしています。
 } いまの作業を中止するなら、もう一度 `abort` と言ってください。
 refusal-already-acked = **{ $agent }** の呼び出し { $id } には { $by } が対応しています。
@@ -830,6 +833,7 @@ cmd-event = { $what ->
     [acked] 呼び出し { $subject } を確認
     [answered-resume] 呼び出し { $subject } に回答：続行
     [answered-abort] 呼び出し { $subject } に回答：中止
+    [answered-moved] 呼び出し { $subject } に回答：タスクを移動
     [marked-right] ささやき { $subject } を正しいと記録
     [marked-wrong] ささやき { $subject } を誤りと記録
     [usage] セッション { $subject } の使用量

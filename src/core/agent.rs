@@ -346,7 +346,8 @@ impl Agent {
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
         let asks = self.asks.iter().map(|ask| ask.until);
-        asks.chain(self.countdown()).chain(self.watch.remind_at()).min()
+        let split = self.splitting.as_ref().map(|split| split.until);
+        asks.chain(self.countdown()).chain(split).chain(self.watch.remind_at()).min()
     }
 
     /// When the countdown to the next session ends, if one runs.

@@ -224,6 +224,8 @@ pub enum Answer {
     Abort,
     /// The agent is gone.
     Remove,
+    /// Its task goes to somebody else, or is done in parts.
+    Moved,
 }
 
 /// A call that was answered.

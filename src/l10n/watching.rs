@@ -92,6 +92,7 @@ fn answer_key(answer: Answer) -> Value<'static> {
         Answer::Resume => "resume",
         Answer::Abort => "abort",
         Answer::Remove => "remove",
+        Answer::Moved => "moved",
     })
 }
 

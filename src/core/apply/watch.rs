@@ -63,6 +63,8 @@ pub(super) fn answered(agent: &mut Agent, id: WorkId, answer: Answer, by: &Actor
         // It has its two tries again.
         Answer::Resume => agent.timed_out = None,
         // What it was told about work that is given up would only confuse it.
-        Answer::Abort | Answer::Remove => agent.whispers.retain(|whisper| whisper.tone == Tone::Person),
+        Answer::Abort | Answer::Remove | Answer::Moved => {
+            agent.whispers.retain(|whisper| whisper.tone == Tone::Person);
+        }
     }
 }

@@ -10,6 +10,7 @@ use crate::core::id::{AgentName, WorkId};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::policy::Policy;
 use crate::core::time::Timestamp;
+use crate::core::watch::Answer;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 
 /// The board hands a task over. A number that is known was taken before.
@@ -64,7 +65,7 @@ pub(super) fn hand_back(
     let held = draft.agent().held().is_some_and(is_it);
     draft.record(Event::TaskHandedBack { work: task, onward: onward.clone(), by: by.clone() });
     if held {
-        watch::left(draft, task, by);
+        watch::left(draft, task, Answer::Moved, by);
         skip_back_off(draft);
     }
     Ok(match onward {
@@ -83,7 +84,7 @@ pub(super) fn overdue(draft: &mut Draft<'_>) {
         let at_hand = draft.agent().has_at_hand(work);
         draft.record(Event::TaskHandedBack { work, onward: Onward::To(None), by: Actor::herder() });
         if at_hand {
-            watch::left(draft, work, &Actor::herder());
+            watch::left(draft, work, Answer::Moved, &Actor::herder());
         }
     }
 }

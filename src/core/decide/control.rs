@@ -213,7 +213,7 @@ fn abort(
                 return answer_alone(draft, &agent, by).ok_or(Refusal::AlreadyStopping { agent });
             };
             discard(draft, &work, by);
-            answer_with_abort(draft, by);
+            answer_for_good(draft, Answer::Abort, by);
             Ok(Notice::Aborted { agent, work: excerpt(&work.text) })
         }
         Phase::Idle
@@ -227,7 +227,7 @@ fn abort(
                     .ok_or_else(|| watch::late(draft, &agent).unwrap_or(Refusal::NothingRunning { agent }));
             };
             discard(draft, &work, by);
-            answer_with_abort(draft, by);
+            answer_for_good(draft, Answer::Abort, by);
             skip_back_off(draft);
             Ok(Notice::Aborted { agent, work: excerpt(&work.text) })
         }
@@ -235,12 +235,12 @@ fn abort(
     }
 }
 
-/// A call for a person that is answered so is over: the agent goes on with what comes next.
-pub(super) fn answer_with_abort(draft: &mut Draft<'_>, by: &Actor) {
+/// A call for a person whose work leaves the agent is over: the agent goes on with what comes next.
+pub(super) fn answer_for_good(draft: &mut Draft<'_>, answer: Answer, by: &Actor) {
     if draft.agent().watch.escalation.is_none() {
         return;
     }
-    watch::answer(draft, Answer::Abort, by);
+    watch::answer(draft, answer, by);
     let waits_for_it = matches!(
         draft.agent().phase,
         Phase::Paused { reason: PauseReason::Escalation }
@@ -256,7 +256,7 @@ pub(super) fn answer_with_abort(draft: &mut Draft<'_>, by: &Actor) {
 /// The same where there is no work to give up: a loop between two rounds, or a task that is over meanwhile.
 fn answer_alone(draft: &mut Draft<'_>, agent: &AgentName, by: &Actor) -> Option<Notice> {
     let id = draft.agent().watch.escalation.as_ref()?.id;
-    answer_with_abort(draft, by);
+    answer_for_good(draft, Answer::Abort, by);
     Some(Notice::EscalationAnswered { agent: agent.clone(), id, answer: Answer::Abort, by: by.name.clone() })
 }
 

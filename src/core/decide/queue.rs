@@ -10,6 +10,7 @@ use crate::core::event::{Event, StopReason, WaitReason};
 use crate::core::id::{AgentName, WorkId};
 use crate::core::notice::{Halt, Notice, Refusal};
 use crate::core::react::steers;
+use crate::core::watch::Answer;
 use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
 
 /// Work that is given.
@@ -105,7 +106,7 @@ pub(super) fn withdraw(
     let held = draft.agent().held().is_some_and(|held| held.id == id);
     draft.record(Event::Withdrawn { work: id, by: by.clone() });
     if held {
-        watch::left(draft, id, by);
+        watch::left(draft, id, Answer::Abort, by);
         skip_back_off(draft);
     }
     Ok(Notice::Withdrawn { agent, work })
@@ -188,7 +189,7 @@ pub(super) fn clear(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Resu
     let held = draft.agent().held().map(|work| work.id).filter(|work| works.contains(work));
     draft.record(Event::Cleared { works, by: by.clone() });
     if let Some(work) = held {
-        watch::left(draft, work, by);
+        watch::left(draft, work, Answer::Abort, by);
         skip_back_off(draft);
     }
     Ok(Notice::Cleared { agent, count })

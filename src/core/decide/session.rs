@@ -18,6 +18,7 @@ use crate::core::recap::{bounded, one_line};
 use crate::core::restart::{process_backoff, session_backoff};
 use crate::core::time::Timestamp;
 use crate::core::usage::Window;
+use crate::core::watch::Answer;
 use crate::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
 
 /// The most of an outcome's reason and a task's note that is kept: one line for people.
@@ -332,7 +333,7 @@ pub(super) fn discard(draft: &mut Draft<'_>, work: &Work, by: &Actor) {
         WorkKind::Task => cancel(draft, work.id, by),
         WorkKind::Message | WorkKind::Round => {
             draft.record(Event::Discarded { work: work.id, by: by.clone() });
-            watch::left(draft, work.id, by);
+            watch::left(draft, work.id, Answer::Abort, by);
         }
     }
 }
@@ -342,7 +343,7 @@ pub(super) fn cancel(draft: &mut Draft<'_>, work: WorkId, by: &Actor) {
     let note = Detail::from(Own::By { name: by.name.clone() }).bounded(DETAIL_MAX);
     draft.record(Event::TaskEnded { work, end: TaskEnd::Cancelled, note });
     if at_hand {
-        watch::left(draft, work, by);
+        watch::left(draft, work, Answer::Abort, by);
     }
 }
 

@@ -243,10 +243,10 @@ fn record_call(draft: &mut Draft<'_>, why: Why, untold: bool) {
 
 /// Work that was at hand has left the agent for good: what was found of it would only confuse it at its next one, and a call
 /// about it has its answer.
-pub(super) fn left(draft: &mut Draft<'_>, work: WorkId, by: &Actor) {
+pub(super) fn left(draft: &mut Draft<'_>, work: WorkId, answer: Answer, by: &Actor) {
     super::whisper::drop_findings(draft, by);
     if draft.agent().watch.escalation.as_ref().is_some_and(|call| call.work == Some(work)) {
-        super::control::answer_with_abort(draft, by);
+        super::control::answer_for_good(draft, answer, by);
     }
 }
 
@@ -256,7 +256,7 @@ pub(super) fn answer(draft: &mut Draft<'_>, answer: Answer, by: &Actor) {
         let id = call.id;
         match answer {
             Answer::Resume => {}
-            Answer::Abort | Answer::Remove => super::whisper::drop_findings(draft, by),
+            Answer::Abort | Answer::Remove | Answer::Moved => super::whisper::drop_findings(draft, by),
         }
         draft.record(Event::EscalationAnswered { id, answer, by: by.clone() });
     }

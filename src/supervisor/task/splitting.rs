@@ -23,7 +23,7 @@ impl Supervisor<'_> {
             return self.shared.input(self.name, Input::Divided { number, answer, usage });
         };
         let (asked, overtaken) = self.asked(spec, number, whole(&self.agent));
-        self.split = Some((number, overtaken));
+        self.split = Some(Box::new((number, overtaken)));
         let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
         self.shared.services.spawn(async move {
             let draining = shared.draining.clone();

@@ -52,9 +52,9 @@ pub(super) struct Supervisor<'a> {
     /// A number for the next round of a loop or question, drawn when one may be needed: people count by these.
     pub(super) fresh: Option<WorkId>,
     /// The evaluation that runs, and what ends it: with this supervisor, too, for the next one begins it again.
-    pub(super) evaluation: Option<(u32, DropGuard)>,
+    pub(super) evaluation: Option<Box<(u32, DropGuard)>>,
     /// Whoever is asked to split a task, and what ends that, in the same way.
-    pub(super) split: Option<(u32, DropGuard)>,
+    pub(super) split: Option<Box<(u32, DropGuard)>>,
     /// Whether the workspace was looked at since this supervisor came up.
     pub(super) looked: bool,
     /// What is written or taken away of `context.md`.

@@ -57,9 +57,9 @@ impl Supervisor<'_> {
     pub(super) fn end_overtaken(&mut self) {
         let open = self.agent.watch.open.as_ref().map(|open| open.number);
         // Its guard ends it.
-        drop(self.evaluation.take_if(|(number, _)| open != Some(*number)));
+        drop(self.evaluation.take_if(|asked| open != Some(asked.0)));
         let open = self.agent.splitting.as_ref().map(|split| split.number);
-        drop(self.split.take_if(|(number, _)| open != Some(*number)));
+        drop(self.split.take_if(|asked| open != Some(asked.0)));
     }
 
     /// What is asked under a number, and what ends it.
@@ -88,7 +88,7 @@ impl Supervisor<'_> {
             return self.shared.input(self.name, Input::Evaluated { number, judgement, usage });
         };
         let (asked, overtaken) = self.asked(spec, number, brief(&self.agent, clock::now()));
-        self.evaluation = Some((number, overtaken));
+        self.evaluation = Some(Box::new((number, overtaken)));
         let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
         self.shared.services.spawn(async move {
             let draining = shared.draining.clone();

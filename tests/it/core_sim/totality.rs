@@ -288,7 +288,7 @@ fn judgement() -> impl Strategy<Value = Judgement> {
 }
 
 fn watch_event() -> impl Strategy<Value = Event> {
-    let answer = select(vec![Answer::Resume, Answer::Abort, Answer::Remove]);
+    let answer = select(vec![Answer::Resume, Answer::Abort, Answer::Remove, Answer::Moved]);
     let mark = select(vec![Mark::Right, Mark::Wrong]);
     let call = (id(), time(), prop::option::of(id()), text(), prop::option::of(time())).prop_map(
         |(id, at, work, text, remind_at)| Escalation {

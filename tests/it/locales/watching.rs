@@ -42,12 +42,8 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::EscalationAcked { agent: spark(), id: CALL, by: by() },
     ];
     notices.extend(
-        [Answer::Resume, Answer::Abort, Answer::Remove].map(|answer| Notice::EscalationAnswered {
-            agent: spark(),
-            id: CALL,
-            answer,
-            by: by(),
-        }),
+        [Answer::Resume, Answer::Abort, Answer::Remove, Answer::Moved]
+            .map(|answer| Notice::EscalationAnswered { agent: spark(), id: CALL, answer, by: by() }),
     );
     notices.extend([Mark::Right, Mark::Wrong].map(|mark| Notice::WhisperMarked {
         agent: spark(),
@@ -60,10 +56,10 @@ pub(super) fn notices() -> Vec<Notice> {
 
 pub(super) fn refusals() -> Vec<Refusal> {
     let by = || "alice".to_owned();
-    let mut refusals: Vec<Refusal> = [Answer::Resume, Answer::Abort, Answer::Remove]
+    let mut refusals: Vec<Refusal> = [Answer::Resume, Answer::Abort, Answer::Remove, Answer::Moved]
         .map(|answer| Refusal::EscalationAnswered { agent: spark(), id: CALL, answer, by: by(), at: MORNING })
         .into();
-    refusals.extend([Answer::Resume, Answer::Abort].map(|answer| Refusal::LateAbort {
+    refusals.extend([Answer::Resume, Answer::Abort, Answer::Moved].map(|answer| Refusal::LateAbort {
         agent: spark(),
         id: CALL,
         answer,

@@ -101,10 +101,9 @@ async fn a_task_that_nobody_can_split_calls_a_person_who_splits_it() {
     on.is_called().await;
     on.alice.say("#herder", "!task split 1 the black beans; the white beans").await;
     on.alice.hears("#herder", "Task 1 is done in parts").await;
-    // The parts wait for spark, which a person lets go on. This agent takes what herder has split alone.
-    on.until(|view| view.agent.queue.len() == 2).await;
-    on.alice.say("#herder", "@spark resume").await;
-    on.alice.hears("#alerts", "it goes on").await;
+    // That is the answer to the call: spark goes on, with the parts.
+    on.alice.hears_in_any_order("#alerts", "is answered by alice: its task is taken from it.").await;
+    on.alice.hears_in_any_order("#spark", "started: the black beans").await;
     on.close().await;
 }
 

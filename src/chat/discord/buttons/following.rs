@@ -96,6 +96,7 @@ fn went_on(event: Event) -> Option<Done> {
     match event {
         // A call that is answered so is over before the agent goes on with other work.
         Event::EscalationAnswered { answer: Answer::Abort, by, .. } => Some(Done { command: "abort", by }),
+        Event::EscalationAnswered { answer: Answer::Moved, by, .. } => Some(Done { command: "task", by }),
         Event::Resumed { by } | Event::AccountOpened { by } => Some(Done { command: "resume", by }),
         Event::Reset { by } => Some(Done { command: "restart", by }),
         Event::Removed { by } => Some(Done { command: "agent remove", by }),

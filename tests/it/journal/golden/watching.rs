@@ -92,11 +92,10 @@ pub(super) fn events() -> Vec<Event> {
     ];
     events.extend(verdicts.map(|verdict| evaluated(Judgement::Verdict(verdict))));
     events.extend(lapses().map(|lapse| evaluated(Judgement::Lapse(lapse))));
-    events.extend([Answer::Resume, Answer::Abort, Answer::Remove].map(|answer| Event::EscalationAnswered {
-        id: CALL,
-        answer,
-        by: ann(),
-    }));
+    events.extend(
+        [Answer::Resume, Answer::Abort, Answer::Remove, Answer::Moved]
+            .map(|answer| Event::EscalationAnswered { id: CALL, answer, by: ann() }),
+    );
     events.extend([Mark::Right, Mark::Wrong].map(|mark| Event::WhisperMarked { id: CALL, mark, by: ann() }));
     events.extend(tones.map(|tone| {
         let (text, by) = ("look at the cache first".to_owned(), ann());
@@ -126,12 +125,8 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::EscalationAcked { agent: agent.clone(), id, by: by.clone() },
     ];
     notices.extend(
-        [Answer::Resume, Answer::Abort, Answer::Remove].map(|answer| Notice::EscalationAnswered {
-            agent: agent.clone(),
-            id,
-            answer,
-            by: by.clone(),
-        }),
+        [Answer::Resume, Answer::Abort, Answer::Remove, Answer::Moved]
+            .map(|answer| Notice::EscalationAnswered { agent: agent.clone(), id, answer, by: by.clone() }),
     );
     notices.extend([Mark::Right, Mark::Wrong].map(|mark| Notice::WhisperMarked {
         agent: agent.clone(),
