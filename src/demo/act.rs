@@ -20,6 +20,7 @@ pub(super) enum Act {
     Flood,
     Fork,
     Spiral,
+    Ask,
     Lost,
 }
 
@@ -41,6 +42,7 @@ impl Act {
             "flood" => Self::Flood,
             "fork" => Self::Fork,
             "spiral" => Self::Spiral,
+            "ask" => Self::Ask,
             "lost" => Self::Lost,
             _ => return None,
         })
@@ -71,6 +73,7 @@ impl Act {
             | Self::NoExit
             | Self::Flood
             | Self::Fork
+            | Self::Ask
             | Self::Lost => Ok(self),
         }
     }
@@ -91,6 +94,7 @@ impl Act {
             ("flood", Self::Flood),
             ("fork", Self::Fork),
             ("spiral", Self::Spiral),
+            ("push", Self::Ask),
         ];
         known.into_iter().find(|(word, _)| words.contains(word)).map_or(Self::Ok, |(_, act)| act)
     }

@@ -6,8 +6,9 @@
 //! | script | speaks | does |
 //! |---|---|---|
 //! | `claude-ok [--seconds S] [--say TEXT]` | claude | a tool call, an answer, a result |
-//! | `claude-obey [--once x]` | claude | what a word of the prompt says: crash, limit, auth, billing, budget, turns, hang, tool, flood, fork, spiral, else as `claude-ok`; with `--once` a failure comes once, and the next session succeeds |
+//! | `claude-obey [--once x]` | claude | what a word of the prompt says: crash, limit, auth, billing, budget, turns, hang, tool, flood, fork, spiral, push, else as `claude-ok`; with `--once` a failure comes once, and the next session succeeds |
 //! | `claude-crash` | claude | dies in the middle of an answer |
+//! | `claude-ask` | claude | asks whether it may push, and does what it is told |
 //! | `claude-rate-limit [--reset-in S]` | claude | a limit with its reset time |
 //! | `claude-auth`, `claude-billing`, `claude-budget`, `claude-server-error`, `claude-max-turns` | claude | that failure |
 //! | `claude-hang` | claude | begins and falls silent, deaf to interrupts |
@@ -104,6 +105,8 @@ fn complain(sentence: &str) {
 enum Heard {
     User(String),
     Interrupt(String),
+    /// Whether it may do what it has asked for.
+    Answer(bool),
 }
 
 /// How a wait ended.
@@ -149,6 +152,7 @@ impl Claude {
                     return Ok(claude);
                 }
                 Ok(Heard::Interrupt(id)) => claude.acknowledge(&id)?,
+                Ok(Heard::Answer(_)) => {}
                 Err(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
             }
         }
@@ -197,6 +201,7 @@ impl Claude {
             Act::Hang => thread::sleep(LIFE),
             Act::Tool => self.work(options.seconds("seconds", 5.0), options)?,
             Act::Spiral => self.spiral(options.seconds("pace", 0.5))?,
+            Act::Ask => self.push()?,
             Act::NoExit => {
                 forks::ignore_sigterm()?;
                 self.succeed("Done, but I stay.")?;
@@ -237,6 +242,7 @@ impl Claude {
                         self.acknowledge(&id)?;
                         continue;
                     }
+                    Ok(Heard::Answer(_)) => continue,
                     Err(_) => return Ok(ExitCode::SUCCESS),
                 }
             } else {
@@ -261,6 +267,42 @@ impl Claude {
             self.steered.clear();
         }
         self.succeed("I give up.")
+    }
+
+    /// Asks whether it may push, and waits for the answer as long as that takes.
+    fn push(&mut self) -> io::Result<()> {
+        let (id, command) = (format!("toolu_{:012x}", self.messages + 1), "git push origin main");
+        self.message(&json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command, "description": "d" } }]))?;
+        self.line(&json!({
+            "type": "control_request", "request_id": format!("ask-{id}"),
+            "request": { "subtype": "can_use_tool", "tool_name": "Bash", "tool_use_id": id, "input": { "command": command, "description": "d" } },
+        }))?;
+        let allowed = loop {
+            match self.heard.recv() {
+                Ok(Heard::Answer(allowed)) => break allowed,
+                Ok(Heard::User(text)) => self.steered.push(text),
+                Ok(Heard::Interrupt(id)) => {
+                    self.acknowledge(&id)?;
+                    return self.failed(
+                        "error_during_execution",
+                        "aborted_tools",
+                        &["[ede_diagnostic] aborted"],
+                    );
+                }
+                Err(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            }
+        };
+        let (said, answer) = match allowed {
+            true => ("Everything up-to-date", "Pushed, since you allow it."),
+            false => ("denied", "Not pushed, since you do not allow it. The commit is here."),
+        };
+        self.line(&json!({
+            "type": "user",
+            "message": { "role": "user", "content": [{ "tool_use_id": id, "type": "tool_result", "content": said, "is_error": !allowed }] },
+            "parent_tool_use_id": null,
+        }))?;
+        self.says(answer)?;
+        self.succeed(answer)
     }
 
     /// A call of the shell that takes its time and then says this, as a success or a failure.
@@ -289,6 +331,7 @@ impl Claude {
         loop {
             match self.heard.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Heard::User(text)) => self.steered.push(text),
+                Ok(Heard::Answer(_)) => {}
                 Ok(Heard::Interrupt(id)) => {
                     self.acknowledge(&id)?;
                     return Ok(Waited::Interrupted);
@@ -447,6 +490,9 @@ fn listen(heard: &SyncSender<Heard>) {
             Some("user") => Heard::User(value["message"]["content"].as_str().unwrap_or_default().to_owned()),
             Some("control_request") => {
                 Heard::Interrupt(value["request_id"].as_str().unwrap_or_default().to_owned())
+            }
+            Some("control_response") => {
+                Heard::Answer(value["response"]["response"]["behavior"].as_str() == Some("allow"))
             }
             _ => continue,
         };

@@ -185,7 +185,7 @@ fn first_lines(home: &Home, tour: bool) -> String {
          \x20 @spark pause       after the current session; @spark pause now: at once\n\
          \x20 @spark resume      leave any pause\n\
          \x20 @spark abort       stop the session, drop its work\n\
-         \x20 @spark <anything>  work for spark; a word in it decides how it ends: crash, limit, auth, hang, fork\n\
+         \x20 @spark <anything>  work for spark; a word in it decides how it ends: crash, limit, auth, hang, fork, push\n\
          \x20 !status  !help     all agents; all commands\n\
          \x20 /channel #spark    talk in spark's channel, where plain text is work; /quit ends the demo\n\
          \n",

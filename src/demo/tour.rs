@@ -14,7 +14,7 @@ use crate::chat::console::{self, Settings, Style, Typed};
 const NICK: &str = "tour";
 
 /// Seconds after the one before, the channel without `#`, and what is typed there.
-const STEPS: [(f64, &str, &str); 24] = [
+const STEPS: [(f64, &str, &str); 27] = [
     (0.2, "herder", "Welcome. I am a script that types like a person; you can type at the same time."),
     (0.3, "spark", "write a haiku about pipes"),
     (1.0, "nova", "refactor the parser, and crash in the middle"),
@@ -60,12 +60,19 @@ const STEPS: [(f64, &str, &str); 24] = [
     (
         3.0,
         "herder",
+        "nova wants to push, and that is always asked. Nothing is pushed until somebody answers, by the number of the question:",
+    ),
+    (0.5, "nova", "push what is done"),
+    (1.0, "nova", APPROVAL),
+    (
+        4.0,
+        "herder",
         "That was the tour. Your turn: @spark crash please · @spark pause now · @nova status · !task add ember tidy up · !help",
     ),
     (
         0.0,
         "herder",
-        "Any of these words in its work decides how a session ends: crash, limit, auth, billing, budget, hang, fork, spiral, tool.",
+        "Any of these words in its work decides how a session ends: crash, limit, auth, billing, budget, hang, fork, spiral, push, tool.",
     ),
 ];
 
@@ -76,6 +83,20 @@ const AFTER_THE_CALL: &str =
 
 /// How a call for a person begins.
 const CALL: &str = "[ESCALATION]";
+
+/// Typed with the number of what is asked, once it is asked.
+const APPROVAL: &str = "@nova approve";
+
+/// What stands before that number.
+const ASKED: &str = "nova asks for permission ";
+
+/// What the tour has read so far.
+#[derive(Debug, Clone, Default)]
+struct Read {
+    called: bool,
+    /// The number of the last question.
+    asked: Option<String>,
+}
 
 /// What is waited for so long does not come any more, and the tour goes on without it. A loaded machine takes more than a
 /// minute to the call.
@@ -98,15 +119,20 @@ pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
     };
     let (keyboard, mut typed) = mpsc::channel(STEPS.len() * 2);
     let (terminal, shown) = tokio::io::duplex(SHOWN);
-    let (seen, mut called) = watch::channel(false);
+    let (seen, mut read) = watch::channel(Read::default());
     let typing = async {
         for (after, channel, text) in STEPS {
             if text == AFTER_THE_CALL {
                 // It never comes where nobody judges; what follows is harmless then.
-                let _ = tokio::time::timeout(WAITED, called.wait_for(|called| *called)).await;
+                let _ = tokio::time::timeout(WAITED, read.wait_for(|read| read.called)).await;
+            }
+            let mut text = text.to_owned();
+            if text == APPROVAL {
+                let _ = tokio::time::timeout(WAITED, read.wait_for(|read| read.asked.is_some())).await;
+                text = format!("{APPROVAL} {}", read.borrow().asked.clone().unwrap_or_default());
             }
             tokio::time::sleep(Duration::from_secs_f64(after)).await;
-            for line in [format!("/channel {channel}"), text.to_owned()] {
+            for line in [format!("/channel {channel}"), text] {
                 if keyboard.send(Typed::Line(line)).await.is_err() {
                     return;
                 }
@@ -120,17 +146,21 @@ pub(super) async fn run(stream: DuplexStream, stop: CancellationToken) {
     // Whoever ends the demo ends the tour in the middle of a pause.
     tokio::select! {
         _ = showing => {}
-        () = watch_for_the_call(shown, &seen) => {}
+        () = watch_for_what_is_asked(shown, &seen) => {}
         () = async { typing.await; std::future::pending().await } => {}
     }
 }
 
 /// Reads what the terminal shows until it is closed.
-async fn watch_for_the_call(shown: impl AsyncRead + Unpin, seen: &watch::Sender<bool>) {
+async fn watch_for_what_is_asked(shown: impl AsyncRead + Unpin, seen: &watch::Sender<Read>) {
     let mut lines = BufReader::new(shown).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         if line.contains(CALL) {
-            seen.send_replace(true);
+            seen.send_modify(|read| read.called = true);
+        }
+        if let Some((_, rest)) = line.split_once(ASKED) {
+            let number = rest.chars().take_while(char::is_ascii_digit).collect();
+            seen.send_modify(|read| read.asked = Some(number));
         }
     }
 }

@@ -306,6 +306,12 @@ async fn the_tour_shows_crash_limit_and_the_ladder_up_to_an_answered_call() {
     let answered = demo.until("🐜 spark started: run the benchmark in a spiral").await;
     let asked = answered.iter().any(|line| line.contains("tour: @spark resume"));
     assert!(asked, "the tour answers: {answered:#?}");
+    // What is always asked waits for its answer.
+    let question = demo.until_within(TOUR, "⚙️ nova asks for permission").await;
+    assert!(question.last().is_some_and(|line| line.contains("always asked: git push")), "{question:#?}");
+    demo.until("tour: @nova approve ").await;
+    demo.until("nova may: ").await;
+    demo.until("Pushed, since you allow it.").await;
     demo.signal(Signal::INT);
     demo.ended().await;
 }
