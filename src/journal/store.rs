@@ -7,6 +7,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -311,15 +312,31 @@ fn open_or_repair(paths: &Paths, opening: &mut Opening) -> Result<sled::Db, Open
     Ok(db)
 }
 
+/// How long a database is waited for that was just closed: no other herder has it, whose lock is ours, but sled's own threads
+/// hold it a moment longer than its last handle. And how often it is looked at.
+const LETS_GO: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(20);
+
 /// sled panics on some damage.
 fn open_sled(paths: &Paths) -> Result<sled::Db, OpenError> {
     // The folder around it may be one that was made for others to look into.
     disk::private_dir(&paths.sled()).map_err(paths.io("making the database's folder"))?;
     let config = sled::Config::new().path(paths.sled()).cache_capacity(CACHE).flush_every_ms(Some(SWEEP_MS));
     let damaged = |cause: String| OpenError::Damaged { dir: paths.dir.clone(), cause, advice: advice(paths) };
-    match catch_unwind(AssertUnwindSafe(|| config.open())) {
+    let held = |error: &io::Error| error.to_string().contains("could not acquire lock");
+    let mut tries = LETS_GO.as_millis() / LOOK.as_millis();
+    let opened = loop {
+        let opened = catch_unwind(AssertUnwindSafe(|| config.open()));
+        match &opened {
+            Ok(Err(sled::Error::Io(error))) if held(error) && tries > 0 => tries -= 1,
+            _ => break opened,
+        }
+        #[expect(clippy::disallowed_methods, reason = "sled does not say when it has let go")]
+        std::thread::sleep(LOOK);
+    };
+    match opened {
         Ok(Ok(db)) => Ok(db),
-        Ok(Err(sled::Error::Io(error))) if error.to_string().contains("could not acquire lock") => {
+        Ok(Err(sled::Error::Io(error))) if held(&error) => {
             Err(OpenError::Held { dir: paths.dir.clone(), holder: "another process".to_owned() })
         }
         Ok(Err(sled::Error::Io(error))) if error.kind() == io::ErrorKind::UnexpectedEof => {
