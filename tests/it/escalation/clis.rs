@@ -89,7 +89,8 @@ async fn round_in_circles(make: fn(&ModelApi, &Path) -> AgentSpec, abort: Abort)
     let message = sim.message_in("alerts", open).await;
     match abort {
         Abort::Button => {
-            olga.clicks(message.id, &message.button("Abort").custom_id).answer().await;
+            let told = olga.clicks(message.id, &message.button("Abort").custom_id).answer().await;
+            assert_eq!(told.id, message.id, "whoever presses is told otherwise: {told:?}");
             alice.hears("#alerts", "is answered by olga: its work is discarded").await;
         }
         Abort::Words => {

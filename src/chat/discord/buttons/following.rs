@@ -16,6 +16,7 @@ use super::rows::closed_row;
 use super::{Done, calls_for, is_open};
 use crate::chat::discord::rest::{RestError, code};
 use crate::chat::discord::{Bot, asks};
+use crate::clock;
 use crate::core::event::Event;
 use crate::core::id::{AgentName, AskId};
 use crate::core::time::Timestamp;
@@ -174,6 +175,9 @@ async fn remembered(bot: &Bot) -> BTreeMap<String, Prompt> {
     memos.into_iter().filter_map(|(key, value)| Some((key, serde_json::from_str(&value).ok()?))).collect()
 }
 
+/// A post leaves when it is on the disk; what it is about is shown right after that, on a busy machine a moment later.
+const SHOWN_WITHIN: Duration = Duration::from_secs(1);
+
 /// Resolves when a prompt does not call for anybody any more.
 async fn settled(bot: &Bot, prompt: Prompt) -> Prompt {
     let fleet = &bot.ports.fleet;
@@ -181,10 +185,16 @@ async fn settled(bot: &Bot, prompt: Prompt) -> Prompt {
         Some(ask) => view.agent.open_ask(ask).is_none(),
         None => !is_open(view, prompt.at),
     };
-    let over = fleet.wait_for(&prompt.agent, is_over).await;
-    // An agent that is gone calls for nobody either; one that is still known went down with herder, and calls on.
-    if over.is_none() && fleet.view(&prompt.agent).is_some() {
-        std::future::pending::<()>().await;
+    loop {
+        let over = fleet.wait_for(&prompt.agent, is_over).await;
+        // An agent that is gone calls for nobody either; one that is still known went down with herder, and calls on.
+        if over.is_none() && fleet.view(&prompt.agent).is_some() {
+            std::future::pending::<()>().await;
+        }
+        if over.is_none() || clock::now().since(prompt.at) >= SHOWN_WITHIN {
+            return prompt;
+        }
+        // So young a post may be there before the view of its agent shows what it is about.
+        tokio::time::sleep(SHOWN_WITHIN).await;
     }
-    prompt
 }

@@ -65,10 +65,7 @@ async fn answered(
     let deciding = async {
         // One press at a time, so that the second sees what the first has done.
         let _first = bot.pressing.lock().await;
-        let open = bot.ports.fleet.view(agent).is_some_and(|view| is_open(&view, at));
-        if !open {
-            return Pressed::Told(too_late(bot, asker, agent, at).await);
-        }
+        // Whether it is too late is the agent's to say: a post can be answered before its view shows what it is about.
         let structured = Structured {
             // The message shows who answered, not what the agent does now.
             shown: false,
