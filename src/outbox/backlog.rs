@@ -1,8 +1,8 @@
 //! Long backlogs: the last lines, and how many there were.
 //!
 //! Somebody who comes back to a channel wants to know how things stand, not to scroll through a night. A channel of an agent
-//! with more lines than the configuration allows ([`BACKLOG_LINES`]) in the normal lane keeps what the agent said last; the older words become one line
-//! "… n lines while away; `@agent log`" in their place. If herder's own status posts alone are still too many, the older ones
+//! with more lines than the configuration allows ([`BACKLOG_LINES`]) in the normal lane keeps what the agent said last; the
+//! older words become one line "… n lines while away; `@agent log`" in their place. If herder's own status posts alone are still too many, the older ones
 //! of them follow. Alerts are never touched, nor is a post of which a line was already handed out.
 //!
 //! A network that stays away must not fill the disk either. What waits for one target is bounded ([`bound`]): lines for
@@ -43,7 +43,8 @@ struct Rule<'a> {
     lane: Lane,
 }
 
-/// Collapses the backlog of `target`, if it is an agent's channel and has more lines than `longest`. `keys` are for the lines that are put in.
+/// Collapses the backlog of `target`, if it is an agent's channel and has more lines than `longest`. `keys` are for the lines
+/// that are put in.
 pub(super) fn collapse(
     items: &mut VecDeque<Item>,
     target: &Target,
