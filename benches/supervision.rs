@@ -5,12 +5,16 @@
 //! cargo bench --bench supervision [-- AGENTS]
 //! cargo bench --bench supervision -- flat [COMMANDS RESTARTS]    memory after much work
 //! cargo bench --bench supervision -- spawn                       a spawn with a large heap
+//! cargo bench --bench supervision -- paused [AGENTS]             wake-ups of a fleet that is paused
+//! cargo bench --bench supervision -- loop                        how often a child that crashes at once is started
 //! ```
 #![expect(clippy::disallowed_methods, reason = "what is measured here is real time")]
 
 mod bench;
 #[path = "bench/endurance.rs"]
 mod endurance;
+#[path = "bench/quiet.rs"]
+mod quiet;
 
 use std::collections::HashMap;
 use std::os::unix::net::UnixDatagram;
@@ -18,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use bench::{Herder, Toml, head, median, quantile, row, say, signal};
+use bench::{Herder, Toml, head, median, quantile, row, signal};
 
 /// Alternating pairs per figure.
 const PAIRS: usize = 5;
@@ -236,32 +240,6 @@ fn compare(agents: usize) {
     print("CPU per restart", "ms", "0.5 ms", &|round| round.cpu_per_restart_millis);
 }
 
-/// Memory and wake-ups of a herder whose agents have nothing to do.
-fn idle(agents: usize) {
-    let dir = tempfile::tempdir().expect("a folder");
-    let mut toml = Toml::new(&dir.path().join("data"));
-    for n in 0..agents {
-        toml = toml.agent(&format!("agent-{n}"), &["cat"], dir.path(), false);
-    }
-    let config = toml.write(dir.path());
-    let herder = Herder::start(&config);
-    let socket = dir.path().join("data/herder.sock");
-    assert!(bench::poll_until(Duration::from_secs(60), || socket.exists()), "herder did not start");
-    std::thread::sleep(Duration::from_secs(5));
-    let (before, cpu) = (bench::wakeups(herder.pid()), bench::cpu_seconds(herder.pid()));
-    std::thread::sleep(Duration::from_secs(10));
-    let (after, cpu_after) = (bench::wakeups(herder.pid()), bench::cpu_seconds(herder.pid()));
-    say(&format!("{agents} idle agents: {:.1} MiB resident", bench::rss_kib(herder.pid()) / 1024.0));
-    say(&format!("{agents} idle agents: {:.2} % CPU over 10 s", (cpu_after - cpu) * 10.0));
-    for (thread, count) in after {
-        let woken = count - before.get(&thread).copied().unwrap_or(0.0);
-        if woken > 0.0 {
-            say(&format!("{agents} idle agents: {woken} wake-ups in 10 s by threads named {thread}"));
-        }
-    }
-    herder.stop();
-}
-
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     if let [mode, agents, child, socket] = args.as_slice()
@@ -274,11 +252,13 @@ fn main() {
     match args.first().map(String::as_str) {
         Some("flat") => return endurance::endurance(number(1, 100_000), number(2, 10_000)),
         Some("spawn") => return endurance::spawning(),
+        Some("paused") => return quiet::paused(number(1, 1_000)),
+        Some("loop") => return quiet::crash_loop(),
         Some(_) | None => {}
     }
     let agents = args.first().and_then(|count| count.parse().ok()).unwrap_or(1000);
     for count in [0, agents] {
-        idle(count);
+        quiet::idle(count);
     }
     head();
     for count in [JITTERED - 1, agents] {
