@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use herder::config::{self, Judge};
@@ -32,7 +33,12 @@ pub(crate) struct Rig {
     pub(crate) evaluator: Evaluator,
     pub(crate) trees: ProcessTrees,
     pub(crate) folder: TempDir,
+    /// What its evaluations are marked with.
+    marker: String,
 }
+
+/// Rigs so far: tests can share a process, and each looks for what is left of its own evaluations.
+static RIGS: AtomicUsize = AtomicUsize::new(0);
 
 impl Rig {
     pub(crate) fn new(settings: config::Evaluator) -> Self {
@@ -49,11 +55,18 @@ impl Rig {
             data_dir: folder.path().to_owned(),
             withheld: BTreeSet::from(["NEXTEST_EXECUTION_MODE".to_owned()]),
         };
-        Self { evaluator: Evaluator::new(setup), trees, folder }
+        let number = RIGS.fetch_add(1, Ordering::Relaxed);
+        let marker = format!("test-{}-{number}/spark/evaluation", std::process::id());
+        Self { evaluator: Evaluator::new(setup), trees, folder, marker }
+    }
+
+    fn asked(&self) -> Asked {
+        let marker = self.marker.clone();
+        Asked { marker, brief: brief(), capped: false, overtaken: CancellationToken::new() }
     }
 
     pub(crate) async fn ask(&self) -> Evaluated {
-        let evaluated = tokio::time::timeout(PATIENCE * 2, self.evaluator.evaluate(asked())).await;
+        let evaluated = tokio::time::timeout(PATIENCE * 2, self.evaluator.evaluate(self.asked())).await;
         let evaluated = evaluated.expect("an evaluation ends in time");
         self.assert_clean().await;
         evaluated
@@ -61,21 +74,13 @@ impl Rig {
 
     /// No process and no home is left.
     pub(crate) async fn assert_clean(&self) {
-        assert_eq!(self.trees.count_marked(&marker()).await, 0, "processes are left");
+        assert_eq!(self.trees.count_marked(&self.marker).await, 0, "processes are left");
         assert_eq!(self.homes(), 0, "homes are left");
     }
 
     pub(crate) fn homes(&self) -> usize {
         fs::read_dir(self.folder.path().join(FOLDER)).map_or(0, Iterator::count)
     }
-}
-
-fn marker() -> String {
-    format!("test-{}/spark/evaluation", std::process::id())
-}
-
-fn asked() -> Asked {
-    Asked { marker: marker(), brief: brief(), capped: false, overtaken: CancellationToken::new() }
 }
 
 fn brief() -> Brief {
@@ -223,7 +228,7 @@ async fn an_answer_counts_though_somebody_it_started_holds_the_line() {
 async fn so_many_run_at_a_time_and_the_next_is_told_so() {
     let settings = with_timeout("trap '' TERM; while :; do sleep 1000; done", Duration::from_secs(1));
     let rig = Rig::new(config::Evaluator { at_once: 1, ..settings });
-    let (one, other) = tokio::join!(rig.evaluator.evaluate(asked()), rig.evaluator.evaluate(asked()));
+    let (one, other) = tokio::join!(rig.evaluator.evaluate(rig.asked()), rig.evaluator.evaluate(rig.asked()));
     let mut names = [one, other].map(|evaluated| evaluated.verdict.expect_err("nobody answers").name());
     names.sort_unstable();
     assert_eq!(names, ["busy", "timed-out"]);
@@ -246,12 +251,12 @@ async fn an_evaluation_that_nobody_waits_for_any_more_leaves_nothing() {
     let text = format!("setsid sleep 1000 & echo run > '{}'; sleep 1000", pipe.display());
     let rig = Rig::new(with_timeout(&text, PATIENCE));
     tokio::select! {
-        evaluated = rig.evaluator.evaluate(asked()) => panic!("{evaluated:?}"),
+        evaluated = rig.evaluator.evaluate(rig.asked()) => panic!("{evaluated:?}"),
         () = until_it_runs(&pipe) => {}
     }
     rig.evaluator.stop().await;
     rig.assert_clean().await;
-    assert!(rig.evaluator.evaluate(asked()).await.verdict.is_err(), "nothing is asked after the end");
+    assert!(rig.evaluator.evaluate(rig.asked()).await.verdict.is_err(), "nothing is asked after the end");
 }
 
 #[tokio::test]
@@ -285,7 +290,7 @@ async fn an_evaluation_that_was_overtaken_is_ended_and_says_so() {
     assert!(made.success());
     let text = format!("setsid sleep 1000 & echo run > '{}'; sleep 1000", pipe.display());
     let rig = Rig::new(with_timeout(&text, PATIENCE * 2));
-    let asked = asked();
+    let asked = rig.asked();
     let overtaken = asked.overtaken.clone();
     let ((), evaluated) = tokio::join!(
         async {
@@ -302,7 +307,7 @@ async fn an_evaluation_that_was_overtaken_is_ended_and_says_so() {
 #[tokio::test]
 async fn who_waits_for_a_turn_costs_nothing_when_it_is_overtaken() {
     let rig = Rig::new(script("echo OK"));
-    let asked = asked();
+    let asked = rig.asked();
     asked.overtaken.cancel();
     let settings = config::Evaluator { at_once: 0, ..script("echo OK") };
     let waiting = Rig::new(settings).evaluator.evaluate(asked).await;
@@ -453,7 +458,8 @@ async fn parts(text: &str) -> Divided {
         task: "benchmark nemotron with the-secret-of-herder".to_owned(),
         context: "> half of it".to_owned(),
     };
-    let asked = Asked { marker: marker(), brief, capped: false, overtaken: CancellationToken::new() };
+    let asked =
+        Asked { marker: rig.marker.clone(), brief, capped: false, overtaken: CancellationToken::new() };
     let divided = rig.evaluator.split(asked).await;
     rig.assert_clean().await;
     divided
