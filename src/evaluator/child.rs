@@ -65,8 +65,17 @@ pub(super) struct Job<'a> {
 /// # Errors
 /// A sentence, if it cannot be started.
 pub(super) async fn run(job: Job<'_>, trees: &ProcessTrees, stop: &CancellationToken) -> Result<Ran, String> {
-    let spawned = spawn::spawn(trees, job.invocation, job.folder, job.marker);
-    let mut owned = spawned.map_err(|missing| missing.to_string())?;
+    let (invocation, marker) = (job.invocation.clone(), job.marker.to_owned());
+    let begin = spawn::begin(trees, job.folder, job.marker, job.time, move |trees, folder| {
+        Ok((spawn::spawn(trees, &invocation, folder, &marker)?, ()))
+    });
+    let begun = tokio::select! {
+        begun = begin => begun,
+        () = stop.cancelled() => {
+            return Ok(Ran { end: End::Cancelled, output: Vec::new(), complaint: String::new() });
+        }
+    };
+    let (mut owned, ()) = begun.map_err(|missing| missing.to_string())?;
     let tree =
         Tree { root: Some(owned.identity), marker: job.marker.to_owned(), workspace: job.folder.to_owned() };
     let feeding = feed(owned.child.stdin.take(), job.input.into_bytes());

@@ -49,6 +49,9 @@ pub(super) struct Ends {
     pub(super) live: watch::Sender<Live>,
 }
 
+/// A process, how it is talked to, and what it was started with.
+type Started = (Owned, Box<dyn Protocol>, Launch);
+
 /// Runs a session. A panic in it ends the process tree and is reported as a crash.
 pub(super) async fn guarded(launch: Launch, trees: ProcessTrees, ends: Ends) {
     let tree = Tree { root: None, marker: launch.marker.clone(), workspace: launch.spec.workspace.clone() };
@@ -77,19 +80,41 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
         Err(broken) => return cannot_begin(&ends, broken).await,
     }
     loop {
-        let prepared = prepare(&launch).and_then(|(invocation, protocol)| {
-            spawn::spawn(&trees, &invocation, &launch.spec.workspace, &launch.marker)
-                .map(|owned| (owned, protocol))
-        });
-        let (owned, protocol) = match prepared {
-            Ok(prepared) => prepared,
-            Err(missing) => return cannot_begin(&ends, missing).await,
+        let (owned, protocol, same) = match start(launch, &trees, &ends).await {
+            Some(Ok(started)) => started,
+            Some(Err(missing)) => return cannot_begin(&ends, missing).await,
+            None => return,
         };
-        let session = Session::new(launch, trees.clone(), ends, owned, protocol, began);
+        let session = Session::new(same, trees.clone(), ends, owned, protocol, began);
         let Some((again, same_ends)) = session.drive().await else { return };
         tracing::info!(agent = %again.agent, "the conversation is gone, the session begins a new one");
         launch = Launch { conversation: None, ..again };
         ends = same_ends;
+    }
+}
+
+/// Starts the process, within the clock for its start. `None`: nobody is there any more for whom that is done.
+async fn start(launch: Launch, trees: &ProcessTrees, ends: &Ends) -> Option<Result<Started, Detail>> {
+    let clocks = launch.clocks;
+    let (workspace, marker) = (launch.spec.workspace.clone(), launch.marker.clone());
+    let begin = spawn::begin(trees, &workspace, &marker, clocks.startup, move |trees, workspace| {
+        let (invocation, protocol) = prepare(&launch)?;
+        let owned = spawn::spawn(trees, &invocation, workspace, &launch.marker)?;
+        Ok((owned, (protocol, launch)))
+    });
+    tokio::pin!(begin);
+    loop {
+        tokio::select! {
+            begun = &mut begin => {
+                return Some(begun.map(|(owned, (protocol, launch))| (owned, protocol, launch)));
+            }
+            // It waits for the file system, by a clock of its own.
+            () = tokio::time::sleep(clocks.beat) => {
+                // A supervisor that does not take it has other reports to look at.
+                let _ = ends.reports.try_send(Report::Beat);
+            }
+            () = ends.reports.closed() => return None,
+        }
     }
 }
 

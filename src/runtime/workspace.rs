@@ -145,9 +145,12 @@ impl Git<'_> {
             arguments: words.iter().map(|word| (*word).to_owned()).collect(),
             environment: self.environment(filters),
         };
-        let mut owned = spawn::spawn(self.trees, &invocation, self.workspace, &self.marker)
-            .inspect_err(|reason| tracing::debug!(%reason, "git cannot be asked"))
-            .ok()?;
+        let (marker, left) = (self.marker.clone(), self.until.saturating_duration_since(Instant::now()));
+        let begin = spawn::begin(self.trees, self.workspace, &self.marker, left, move |trees, workspace| {
+            Ok((spawn::spawn(trees, &invocation, workspace, &marker)?, ()))
+        });
+        let begun = begin.await.inspect_err(|reason| tracing::debug!(%reason, "git cannot be asked"));
+        let (mut owned, ()) = begun.ok()?;
         drop(owned.child.stdin.take());
         drop(owned.child.stderr.take());
         let (mut said, mut whole) = (Vec::new(), false);

@@ -63,9 +63,40 @@ pub struct ProcessTrees {
     inner: Arc<Inner>,
 }
 
-/// Children that were started here and are waited for by tokio, with their start times. Held while one is started, so that
-/// the reaper never sees a child that is not in it yet. For the whole process, because children are the process's.
-static OWN: LazyLock<Mutex<HashMap<u32, u64>>> = LazyLock::new(Mutex::default);
+/// For the whole process, because children are the process's.
+static OWN: LazyLock<Mutex<Children>> = LazyLock::new(Mutex::default);
+
+/// Children that were started here and are waited for by tokio.
+#[derive(Debug, Default)]
+struct Children {
+    /// With their start times.
+    known: HashMap<u32, u64>,
+    /// How many are being started: there can be as many that are not known yet. The lock is not held meanwhile, because a
+    /// file system that does not answer holds up a start for as long as it likes.
+    starting: usize,
+}
+
+/// A child is being started, until dropped.
+struct Starting;
+
+impl Starting {
+    fn begin() -> Self {
+        lock(&OWN).starting += 1;
+        Self
+    }
+
+    /// It was, and is known from now on.
+    fn is(self, pid: u32, started: u64) {
+        // Before it counts as started, which it does when this returns.
+        lock(&OWN).known.insert(pid, started);
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        lock(&OWN).starting -= 1;
+    }
+}
 
 /// Moves into cgroups at a time. The kernel makes them wait for each other, so that a thousand starts at once must not
 /// become hundreds of threads.
@@ -122,8 +153,8 @@ impl Owned {
 impl Drop for Owned {
     fn drop(&mut self) {
         let mut own = lock(&OWN);
-        if own.get(&self.identity.pid) == Some(&self.identity.started) {
-            own.remove(&self.identity.pid);
+        if own.known.get(&self.identity.pid) == Some(&self.identity.started) {
+            own.known.remove(&self.identity.pid);
         }
     }
 }
@@ -178,18 +209,18 @@ impl ProcessTrees {
         self.inner.cgroups.is_some()
     }
 
-    /// Starts `command` in a process group of its own, and in a cgroup of its marker if there can be one.
+    /// Starts `command` in a process group of its own, and in a cgroup of its marker if there can be one. Blocks for as long
+    /// as the file systems do that the program and its folder are on.
     ///
     /// # Errors
     /// As [`Command::spawn`].
     pub fn spawn(&self, command: &mut Command, marker: &str) -> io::Result<Owned> {
-        let mut own = lock(&OWN);
+        let starting = Starting::begin();
         let child = command.process_group(0).kill_on_drop(false).spawn()?;
         let pid = child.id().ok_or_else(|| io::Error::other("the child has no process id"))?;
         // Nobody has waited for it, so that even a child that is already over has an entry.
         let started = look(pid).map_or(0, |entry| entry.identity.started);
-        own.insert(pid, started);
-        drop(own);
+        starting.is(pid, started);
         #[expect(
             clippy::disallowed_methods,
             reason = "the handle is kept, and waited for before the process is"
@@ -247,7 +278,7 @@ impl ProcessTrees {
         let Some(children) = self.inner.adopted() else { return false };
         let adopted: Vec<u32> = {
             let own = lock(&OWN);
-            children.into_iter().filter(|pid| !own.contains_key(pid)).collect()
+            children.into_iter().filter(|pid| !own.known.contains_key(pid)).collect()
         };
         let living = adopted.into_iter().filter_map(look).filter(|entry| !entry.zombie);
         living.into_iter().all(|entry| match self.inner.marker(entry.identity) {
@@ -273,11 +304,16 @@ impl ProcessTrees {
             return false;
         }
         let own = lock(&OWN);
-        if own.contains_key(&entry.identity.pid) {
+        if own.known.contains_key(&entry.identity.pid) {
             return false;
         }
-        let others = own.iter().any(|(pid, other)| *pid != root.pid && *other <= started);
+        let others = own.known.iter().any(|(pid, other)| *pid != root.pid && *other <= started);
+        let starting = own.starting > 0;
         drop(own);
+        // What is being started is this program still, until it has become another one.
+        if starting && table::is_this_program(entry.identity.pid) {
+            return false;
+        }
         !others
             || table::workspace(entry.identity.pid).is_some_and(|folder| folder.starts_with(&tree.workspace))
     }

@@ -45,15 +45,17 @@ fn round(inner: &Inner, strangers: &mut HashMap<Identity, u32>) {
     let all = own_children().unwrap_or_default();
     let first = first_children().unwrap_or_default();
     for pid in all {
-        if own.contains_key(&pid) {
+        if own.known.contains_key(&pid) {
             continue;
         }
-        if !first.contains(&pid) {
+        // One that is being started may be over before it is known.
+        let adopted = own.starting == 0;
+        if adopted && !first.contains(&pid) {
             elsewhere(inner, pid);
         }
         let Some(entry) = look(pid).filter(|entry| entry.zombie) else { continue };
         let rounds = strangers.get(&entry.identity).map_or(0, |rounds| rounds + 1);
-        if lock(&inner.markers).contains_key(&entry.identity) || rounds >= STRANGER_ROUNDS {
+        if (adopted && lock(&inner.markers).contains_key(&entry.identity)) || rounds >= STRANGER_ROUNDS {
             let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
             // Gone already is as good as waited for.
             let _ = pid.map(|pid| waitpid(Some(pid), WaitOptions::NOHANG));

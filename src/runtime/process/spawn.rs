@@ -1,18 +1,111 @@
 //! From an [`Invocation`] to a running child.
+//!
+//! Whoever starts a process waits until the kernel has read its program, in a folder that it can enter; on a network mount
+//! whose server is gone that is for ever. So each is started by a thread of its own ([`begin`]), and not by one of those that
+//! everything else is done by.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use tokio::process::Command;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
-use super::{Owned, ProcessTrees};
+use super::{Owned, ProcessTrees, Tree};
 use crate::core::detail::{Detail, Own};
 use crate::runtime::protocol::Invocation;
 
 /// Looked through when the child has no `PATH`.
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Starts `invocation` in `workspace`.
+/// Starts that were given up and hang still, in one folder: whoever tries again adds no more.
+const HANGING_MAX: usize = 4;
+
+/// Starts that were given up, with their folders, until they are over.
+static GIVEN_UP: Mutex<Vec<(PathBuf, Weak<()>)>> = Mutex::new(Vec::new());
+
+/// What a start came to. A child that nobody takes any more is ended.
+struct Begun<T> {
+    came_to: Option<Result<(Owned, T), Detail>>,
+    trees: ProcessTrees,
+    tree: Tree,
+    runtime: Handle,
+}
+
+impl<T> Drop for Begun<T> {
+    fn drop(&mut self) {
+        let Some(Ok((mut owned, _))) = self.came_to.take() else { return };
+        let (trees, tree) = (self.trees.clone(), Tree { root: Some(owned.identity), ..self.tree.clone() });
+        self.runtime.spawn(async move {
+            trees.end(&tree, Duration::ZERO).await;
+            // It is gone: this only takes note of it.
+            let _ = owned.wait().await;
+        });
+    }
+}
+
+/// Has `make` start a process whose marker is `marker` in `workspace`, on a thread of its own, and waits for that no longer
+/// than `patience`. What is started later than that, or when the future was dropped, is ended at once.
+///
+/// # Errors
+/// What is missing; or it has not begun in time.
+pub(crate) async fn begin<T: Send + 'static>(
+    trees: &ProcessTrees,
+    workspace: &Path,
+    marker: &str,
+    patience: Duration,
+    make: impl FnOnce(&ProcessTrees, &Path) -> Result<(Owned, T), Detail> + Send + 'static,
+) -> Result<(Owned, T), Detail> {
+    let silent = || Own::WorkspaceSilent { path: workspace.display().to_string() };
+    let token = Arc::new(());
+    {
+        let mut given_up = GIVEN_UP.lock().unwrap_or_else(PoisonError::into_inner);
+        given_up.retain(|(_, token)| token.strong_count() > 0);
+        if given_up.iter().filter(|(folder, _)| folder == workspace).count() >= HANGING_MAX {
+            return Err(silent().into());
+        }
+    }
+    let hangs = GivenUp { folder: workspace.to_owned(), token: Arc::downgrade(&token) };
+    let (answer, answered) = oneshot::channel();
+    let tree = Tree { root: None, marker: marker.to_owned(), workspace: workspace.to_owned() };
+    let mut begun = Begun { came_to: None, trees: trees.clone(), tree, runtime: Handle::current() };
+    let starting = move || {
+        let runtime = begun.runtime.clone();
+        let _inside = runtime.enter();
+        begun.came_to = Some(make(&begun.trees, &begun.tree.workspace));
+        // Whatever nobody waits for any more is ended when it is dropped.
+        let _ = answer.send(begun);
+        drop(token);
+    };
+    std::thread::Builder::new()
+        .name("start".to_owned())
+        .spawn(starting)
+        .map_err(|reason| silent().with(reason.to_string()))?;
+    let begun = timeout(patience, answered).await;
+    let mut begun = begun.ok().and_then(Result::ok).ok_or_else(|| Detail::from(silent()))?;
+    drop(hangs);
+    begun.came_to.take().unwrap_or_else(|| Err(silent().into()))
+}
+
+/// Notes, when it is dropped, a start that goes on.
+struct GivenUp {
+    folder: PathBuf,
+    token: Weak<()>,
+}
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        if self.token.strong_count() > 0 {
+            let mut given_up = GIVEN_UP.lock().unwrap_or_else(PoisonError::into_inner);
+            given_up.push((std::mem::take(&mut self.folder), std::mem::take(&mut self.token)));
+        }
+    }
+}
+
+/// Starts `invocation` in `workspace`; blocks, see [`begin`].
 ///
 /// # Errors
 /// What is missing.

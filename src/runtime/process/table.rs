@@ -85,6 +85,12 @@ pub(in crate::runtime) fn workspace(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
+/// Whether a process runs the program that this process runs.
+pub(super) fn is_this_program(pid: u32) -> bool {
+    let program = |of: &str| fs::read_link(format!("/proc/{of}/exe")).ok();
+    program("self").is_some_and(|this| program(&pid.to_string()) == Some(this))
+}
+
 /// Every process.
 fn pids() -> Vec<u32> {
     let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };

@@ -1,5 +1,8 @@
 //! The clocks, with real processes.
 
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+
 use super::*;
 
 #[tokio::test]
@@ -22,6 +25,102 @@ async fn silence_without_cpu_time_is_a_hang_and_work_is_not() {
     edit(&mut what, |spec| spec.command = ["python3", "-c", busy].map(str::to_owned).to_vec());
     let (outcome, ..) = run(what).await;
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("counted")));
+}
+
+/// Whoever opens the file waits until this is dropped, as on a network mount whose server is gone.
+struct Unreadable(std::process::Child);
+
+impl Unreadable {
+    fn file(file: &Path) -> Self {
+        // The kernel asks who has the lease by a signal, and waits for three quarters of a minute.
+        let holder = "import fcntl, os, signal, sys\n\
+                      signal.signal(signal.SIGIO, signal.SIG_IGN)\n\
+                      held = os.open(sys.argv[1], os.O_RDWR)\n\
+                      fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_WRLCK)\n\
+                      print('held', flush=True)\n\
+                      sys.stdin.read()";
+        let mut child = std::process::Command::new("python3")
+            .args(["-c", holder])
+            .arg(file)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("python3 is there");
+        let mut said = [0; 5];
+        let held = child.stdout.take().expect("a pipe").read_exact(&mut said);
+        held.expect("this file system knows leases");
+        Self(child)
+    }
+}
+
+impl Drop for Unreadable {
+    fn drop(&mut self) {
+        // It may be gone already.
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+fn program(folder: &Path, text: &str) -> String {
+    let program = folder.join("program");
+    std::fs::write(&program, format!("#!/bin/sh\n{text}\n")).expect("a file");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).expect("it can be run");
+    program.display().to_string()
+}
+
+/// One thread for all tasks, as if the others were busy.
+#[tokio::test]
+async fn a_program_that_cannot_be_read_holds_up_nobody_else_and_runs_when_it_can() {
+    let (folder, other) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let program = program(folder.path(), "cat > /dev/null; echo at last");
+    let unreadable = Unreadable::file(Path::new(&program));
+    let trees = ProcessTrees::new().expect("this process can adopt");
+    let mut hung = Running::start_in(session(Runtime::Command, &[&program], folder.path()), trees.clone());
+    while hung.beats < 2 {
+        assert_eq!(hung.report().await, Some(None), "it beats, and has nothing to tell");
+    }
+    let mut healthy = Running::start_in(
+        session(Runtime::Command, &["sh", "-c", "cat > /dev/null; echo done"], other.path()),
+        trees,
+    );
+    healthy.spawned().await;
+    healthy.order(Order::Go).await;
+    let (outcome, _) = healthy.ended().await;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("done")));
+    assert_eq!(hung.signals, [], "the other one was not waited for");
+    drop(unreadable);
+    hung.spawned().await;
+    hung.order(Order::Go).await;
+    let (outcome, _) = hung.ended().await;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("at last")));
+}
+
+#[tokio::test]
+async fn a_program_that_can_be_read_too_late_is_ended_as_soon_as_it_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let began = folder.path().join("began");
+    let program = program(folder.path(), &format!("trap '' TERM; : > '{}'; sleep 1000", began.display()));
+    let unreadable = Unreadable::file(Path::new(&program));
+    let mut what = session(Runtime::Command, &[&program], folder.path());
+    what.clocks.startup = Duration::from_millis(300);
+    let mut late = Running::start(what);
+    let (outcome, survivors) = late.ended().await;
+    assert_eq!((outcome.category, survivors), (Category::Permanent, Vec::new()));
+    assert!(outcome.detail.to_string().contains("does not answer"), "{}", outcome.detail);
+    drop(unreadable);
+    // The thread that starts it has gone on when it is over; what it has started then lives no longer than it takes to end it.
+    let starts = || {
+        let threads = std::fs::read_dir("/proc/self/task").expect("this process").flatten();
+        threads
+            .filter(|it| std::fs::read_to_string(it.path().join("comm")).is_ok_and(|name| name == "start\n"))
+            .count()
+    };
+    let gone = async {
+        while starts() > 0 || !late.members().await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, gone).await.expect("nothing of it stays");
 }
 
 #[tokio::test]
