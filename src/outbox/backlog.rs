@@ -3,7 +3,10 @@
 //! Somebody who comes back to a channel wants to know how things stand, not to scroll through a night. A channel of an agent
 //! with more lines than the configuration allows ([`BACKLOG_LINES`]) in the normal lane keeps what the agent said last; the
 //! older words become one line "… n lines while away; `@agent log`" in their place. If herder's own status posts alone are still too many, the older ones
-//! of them follow. Alerts are never touched, nor is a post of which a line was already handed out.
+//! of them follow. A post of which a line was already handed out is never touched.
+//!
+//! Answers to what people asked are shortened in the same way. Of alerts nothing goes that a person has to do something
+//! about: what a later one about the same call, account, network or breaker has overtaken, and what is mere news.
 //!
 //! A network that stays away must not fill the disk either. What waits for one target is bounded ([`bound`]): lines for
 //! machines in the work channel by [`BOUND_KEPT`], answers to people by [`ANSWERS_KEPT`], each with a line that says how
@@ -12,11 +15,11 @@
 //! The posts that were left out leave the journal in the transaction that puts the line in the place of the last of them, so
 //! that neither a restart nor a kill changes the number.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use super::lane::Item;
 use super::{Body, Lane, Post, Renderer, Target, render};
-use crate::core::id::{AgentName, PostId};
+use crate::core::id::{AccountName, AgentName, NetworkName, PostId, WorkId};
 use crate::core::notice::Notice;
 use crate::journal::{Collapsed, Settled};
 
@@ -43,9 +46,97 @@ struct Rule<'a> {
     lane: Lane,
 }
 
-/// Collapses the backlog of `target`, if it is an agent's channel and has more lines than `longest`. `keys` are for the lines
-/// that are put in.
+/// Collapses what waits for `target` in one lane, if that is more lines than `longest`. `keys` are for the lines that are put
+/// in.
 pub(super) fn collapse(
+    items: &mut VecDeque<Item>,
+    target: &Target,
+    lane: Lane,
+    longest: u32,
+    keys: (u64, u64),
+    renderer: &Renderer,
+) -> Away {
+    match lane {
+        Lane::Normal => collapse_talk(items, target, longest, keys, renderer),
+        Lane::Urgent if items.iter().map(Item::lines).sum::<u32>() > longest => {
+            collapse_urgent(items, target, keys.0, renderer)
+        }
+        Lane::Urgent => Away::new(),
+    }
+}
+
+/// Alerts, or answers in a channel. What is said to one person is theirs alone.
+fn collapse_urgent(items: &mut VecDeque<Item>, target: &Target, key: u64, renderer: &Renderer) -> Away {
+    let mut away = Away::new();
+    let overtaken = overtaken(items);
+    let alert = |item: &Item| overtaken.contains(&item.key()) || is_news(item) || is_line(item);
+    let answer = |item: &Item| item.post.answers.is_some() || is_line(item);
+    let (collapsible, agent): (&dyn Fn(&Item) -> bool, _) = match target {
+        Target::Person(_) => return away,
+        Target::Alerts => (&alert, None),
+        Target::Agent(agent) => (&answer, Some(agent)),
+        Target::Work | Target::Control | Target::Channel(_) => (&answer, None),
+    };
+    let rule = Rule { keep: BACKLOG_KEPT, collapsible, agent, lane: Lane::Urgent };
+    leave_out(items, key, &rule, renderer, &mut away);
+    away
+}
+
+/// What an alert is about, where a later one about the same makes an earlier one history.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Subject {
+    Call(WorkId),
+    Account(AccountName),
+    Network(NetworkName),
+    Breaker(AgentName),
+}
+
+impl Subject {
+    fn of(item: &Item) -> Option<Self> {
+        let Body::Notice(notice) = &item.post.body else { return None };
+        match notice {
+            Notice::Escalated { id, .. } | Notice::EscalationAnswered { id, .. } => Some(Self::Call(*id)),
+            Notice::AccountBlocked { account, .. }
+            | Notice::AccountOpened { account, .. }
+            | Notice::AccountExhausted { account, .. }
+            | Notice::AccountAsked { account, .. }
+            | Notice::AccountTried { account, .. }
+            | Notice::AccountWorks { account, .. } => Some(Self::Account(account.clone())),
+            Notice::NetworkDown { network, .. }
+            | Notice::NetworkUp { network, .. }
+            | Notice::NetworkRefused { network, .. } => Some(Self::Network(network.clone())),
+            Notice::NeedsIntervention { agent, .. } | Notice::BreakerClosed { agent } => {
+                Some(Self::Breaker(agent.clone()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The keys of posts that a later one has overtaken.
+fn overtaken(items: &VecDeque<Item>) -> HashSet<u64> {
+    let mut later = HashSet::new();
+    let mut is_old = |item: &&Item| Subject::of(item).is_some_and(|subject| !later.insert(subject));
+    items.iter().rev().filter(|item| is_old(item)).map(Item::key).collect()
+}
+
+/// Whether nobody has to do anything about an alert.
+fn is_news(item: &Item) -> bool {
+    let Body::Notice(notice) = &item.post.body else { return false };
+    matches!(
+        notice,
+        Notice::CapNear { .. }
+            | Notice::CapWaived { .. }
+            | Notice::SharedCapNear { .. }
+            | Notice::SharedCapWaived { .. }
+            | Notice::Spiked { .. }
+            | Notice::EvaluatorLapsed { .. }
+            | Notice::SupervisorPanicked { .. }
+    )
+}
+
+/// What an agent says in its own channel; other channels in the normal lane are read by machines.
+fn collapse_talk(
     items: &mut VecDeque<Item>,
     target: &Target,
     longest: u32,
@@ -79,7 +170,7 @@ pub(super) fn bound(
     let all = |_: &Item| true;
     let rule = match (lane, target) {
         (Lane::Normal, Target::Agent(_)) => {
-            return collapse(items, target, BACKLOG_LINES, keys, renderer);
+            return collapse_talk(items, target, BACKLOG_LINES, keys, renderer);
         }
         (Lane::Normal, _) => Rule { keep: BOUND_KEPT, collapsible: &all, agent: None, lane },
         (Lane::Urgent, _) => Rule { keep: ANSWERS_KEPT, collapsible: &answers, agent: None, lane },

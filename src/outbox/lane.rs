@@ -90,6 +90,11 @@ impl Item {
         Self { key, post: Arc::new(post), units: None, recorded, trimmed: 0 }
     }
 
+    /// Tells it from all others of this run.
+    pub(super) fn key(&self) -> u64 {
+        self.key
+    }
+
     /// Whether none of its lines was ever handed out.
     pub(super) fn untouched(&self) -> bool {
         let waits = |unit: &Unit| unit.state == UnitState::Waiting && !unit.resent;
@@ -336,12 +341,13 @@ impl LaneQueue {
     pub(super) fn collapse(
         &mut self,
         target: &Target,
+        lane: Lane,
         longest: u32,
         keys: (u64, u64),
         renderer: &Renderer,
     ) -> Away {
         let items = self.targets.get_mut(target);
-        items.map(|items| backlog::collapse(items, target, longest, keys, renderer)).unwrap_or_default()
+        items.map(|items| backlog::collapse(items, target, lane, longest, keys, renderer)).unwrap_or_default()
     }
 
     /// Shortens what waits for a target because it is too much to hold; what is to be recorded of that.

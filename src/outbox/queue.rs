@@ -19,7 +19,7 @@
 //! Memory and disk: every post that is owed is held, but what waits for one target is bounded by [`BACKLOG_POSTS_MAX`] in
 //! the normal lane and by [`ANSWERS_MAX`] in the urgent one; beyond it the oldest posts shrink to a line with their number,
 //! as after an absence ([`super::backlog`]), here and in the journal. Of people who wait for an answer in private there are
-//! at most [`PERSONS_MAX`]. Alerts alone have no bound: they are rare and must not be dropped.
+//! at most [`PERSONS_MAX`]. Alerts alone have no bound: they are rare, and what somebody has to do must not be dropped.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -322,10 +322,13 @@ impl NetworkQueue {
         let mut state = self.state();
         state.urgent.ground();
         state.normal.ground();
-        for target in state.normal.targets() {
-            let keys = state.keys();
-            let away = state.normal.collapse(&target, self.backlog, keys, &self.renderer);
-            state.put_away(away);
+        for lane in [Lane::Urgent, Lane::Normal] {
+            let urgent = lane == Lane::Urgent;
+            for target in state.lane(urgent).targets() {
+                let keys = state.keys();
+                let away = state.lane(urgent).collapse(&target, lane, self.backlog, keys, &self.renderer);
+                state.put_away(away);
+            }
         }
         drop(state);
         self.changed.notify_one();

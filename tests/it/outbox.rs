@@ -1,5 +1,6 @@
 //! The outbox: order, lanes, fairness, windows, long backlogs, and that nothing is lost on the way.
 
+mod absence;
 mod discord;
 mod model;
 mod posts;

@@ -101,7 +101,7 @@ fn texts(window: &Window) -> Vec<&str> {
 }
 
 /// Everything the queue sends, window by window, each confirmed.
-async fn everything(queue: &NetworkQueue) -> Vec<String> {
+pub(super) async fn everything(queue: &NetworkQueue) -> Vec<String> {
     let mut sent = Vec::new();
     while let Some(window) = queue.next_window(4, &|_| 400, &|_| true).now_or_never() {
         sent.extend(window.lines.iter().map(|line| line.text.clone()));
