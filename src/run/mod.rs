@@ -10,6 +10,7 @@
 
 mod channels;
 mod hooks;
+mod marks;
 mod networks;
 mod order;
 mod speech;
@@ -28,9 +29,9 @@ use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
 use crate::access::Access;
-use crate::chat::discord;
 use crate::chat::embedded_ircd::home::{Home, HomeError};
 use crate::chat::irc::{Connector, Patience};
+use crate::chat::{discord, irc};
 use crate::clock;
 use crate::commands::dispatch::{Dispatcher, Setup};
 use crate::config::{Config, DISCORD_NETWORK};
@@ -181,6 +182,7 @@ impl Herder {
             open_queues(&journal, &all, &locale, &redactor, config.networks.backlog_lines).await?;
         let hooks = config.webhooks.iter().filter_map(|webhook| queues.remove_entry(&webhook.name)).collect();
 
+        let marks = marks::load(&journal, &config).await?;
         let calls = tool_server(&config, &options).await;
         let settings = supervisor::Settings {
             journal: journal.clone(),
@@ -239,7 +241,7 @@ impl Herder {
             rooms,
             networks: networks::places(&config),
         };
-        let doors = Doors { socket, calls, access };
+        let doors = Doors { socket, calls, access, marks };
         herder.reload_on(Arc::clone(&options.reload), reloader);
         herder.start_edges(&config, options, around, doors, dispatcher);
         herder.say_first(&config, &opening).await;
@@ -268,8 +270,12 @@ impl Herder {
         let (anew, attempts) = (options.patience.anew, config.networks.attempts);
         for network in &config.irc {
             let Some(queue) = self.queues.get(&network.name) else { continue };
+            let Some(marks) = doors.marks.get(&network.name) else { continue };
+            self.tasks.spawn(marks::keep(marks.clone(), self.journal.clone(), self.hearing.clone()));
+            let settings =
+                networks::settings(network, config, &doors.access, options.patience, &around.rooms);
             let irc = networks::Irc {
-                settings: networks::settings(network, config, &doors.access, options.patience, &around.rooms),
+                settings: irc::Settings { marks: marks.clone(), ..settings },
                 queue: Arc::clone(queue),
                 inbound: inbound.clone(),
                 channels: wanted.clone(),
@@ -305,6 +311,7 @@ impl Herder {
             queues: self.queues.clone(),
             fault: options.fault,
             rooms: around.rooms.clone(),
+            marks: doors.marks,
         };
         self.tasks.spawn(speech.hear(heard, self.hearing.clone()));
         if let Some((calls, grants)) = doors.calls {
@@ -469,6 +476,8 @@ struct Doors {
     socket: Bound,
     calls: Option<(Bound, Grants)>,
     access: Access,
+    /// How far each network's channels are done.
+    marks: BTreeMap<NetworkName, irc::Marks>,
 }
 
 /// The socket of the agents' tool servers and the right to call; without it agents work as before, and the log says why.

@@ -143,6 +143,7 @@ pub(super) fn settings(
         patience: Patience { most: config.networks.longest_wait(), ..patience },
         memory: irc::Memory::default(),
         rooms: rooms.clone(),
+        marks: irc::Marks::new(network.name.clone()),
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
+use crate::chat::irc::Marks;
 use crate::chat::{Author, Inbound, Place};
 use crate::clock;
 use crate::commands::Dispatcher;
@@ -30,6 +31,8 @@ struct Handled {
     to: Target,
     nick: String,
     lines: Option<Vec<String>>,
+    /// The channel and the id, where lines have ids.
+    message: Option<(String, String)>,
 }
 
 /// The way from the networks to the dispatcher and back.
@@ -39,6 +42,8 @@ pub(super) struct Speech {
     pub(super) fault: FaultInjection,
     /// What agents may read of it.
     pub(super) rooms: Rooms,
+    /// Told what was worked on.
+    pub(super) marks: BTreeMap<NetworkName, Marks>,
 }
 
 impl Speech {
@@ -76,6 +81,10 @@ impl Speech {
         async move {
             let network = inbound.author.network.clone();
             let nick = inbound.author.nick.clone();
+            let message = match &inbound.place {
+                Place::Channel(channel) => inbound.message.clone().map(|id| (channel.clone(), id)),
+                Place::Direct(_) => None,
+            };
             let to = match &inbound.place {
                 Place::Channel(channel) => Target::Channel(channel.clone()),
                 Place::Direct(nick) => Target::Person(nick.clone()),
@@ -90,12 +99,15 @@ impl Speech {
                 error!(%network, nick, "a line made the dispatcher panic");
                 Some(vec![FAULT.to_owned()])
             });
-            (turn, Handled { network, to, nick, lines })
+            (turn, Handled { network, to, nick, lines, message })
         }
     }
 
     fn answer(&self, handled: Handled) {
-        let Handled { network, to, nick, lines } = handled;
+        let Handled { network, to, nick, lines, message } = handled;
+        if let (Some((channel, id)), Some(marks)) = (message, self.marks.get(&network)) {
+            marks.done(&channel, &id);
+        }
         let (Some(lines), Some(queue)) = (lines, self.queues.get(&network)) else { return };
         queue.push(Post {
             id: PostId::default(),

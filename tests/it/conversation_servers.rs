@@ -5,7 +5,7 @@
 mod minutes;
 mod outages;
 mod scenes;
-mod wire;
+pub(crate) mod wire;
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -74,6 +74,7 @@ pub(crate) fn settings(network: IrcNetwork) -> Settings {
         patience: Patience::default(),
         memory: Memory::default(),
         rooms: herder::tools::Rooms::default(),
+        marks: irc::Marks::new(NetworkName::from("test")),
     }
 }
 

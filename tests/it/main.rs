@@ -42,6 +42,7 @@ mod kill;
 mod locales;
 mod matrix;
 mod mirrors;
+mod missed;
 mod networks;
 mod outbox;
 mod reasons;

@@ -15,6 +15,7 @@ pub struct ClientId(pub u64);
 pub(super) enum Cap {
     AccountTag,
     Batch,
+    ChatHistory,
     EchoMessage,
     ExtendedJoin,
     LabeledResponse,
@@ -23,9 +24,10 @@ pub(super) enum Cap {
 }
 
 /// Every capability with its name on the wire.
-pub(super) const CAPS: [(Cap, &str); 7] = [
+pub(super) const CAPS: [(Cap, &str); 8] = [
     (Cap::AccountTag, "account-tag"),
     (Cap::Batch, "batch"),
+    (Cap::ChatHistory, "draft/chathistory"),
     (Cap::EchoMessage, "echo-message"),
     (Cap::ExtendedJoin, "extended-join"),
     (Cap::LabeledResponse, "labeled-response"),

@@ -20,6 +20,7 @@ pub mod home;
 mod link;
 mod numeric;
 mod password;
+mod past;
 mod query;
 mod rooms;
 mod session;

@@ -2,7 +2,7 @@
 
 use irc::proto::{Command, Prefix};
 
-use super::channel::{Channel, Kind, Said, Topic, is_channel_name};
+use super::channel::{Channel, Topic, is_channel_name};
 use super::client::{Cap, ClientId};
 use super::numeric as n;
 use super::state::{CHANNELS_MAX, CHANNELS_PER_CLIENT, Ircd, Meta, TOPIC_LEN};
@@ -91,39 +91,18 @@ impl Ircd {
     }
 
     /// Replays what was said, so that it can never be taken for something said now: inside a `chathistory` batch; for a
-    /// client that knows times but no batches as notices, which no bot may answer; for all others not at all.
+    /// client that knows times but no batches as notices, which no bot may answer; for all others not at all, nor for those
+    /// who ask for what they want to have.
     fn replay(&mut self, id: ClientId, key: &str) {
         let Some(client) = self.clients.get(&id) else { return };
         let (batches, times) = (client.has(Cap::Batch), client.has(Cap::ServerTime));
+        let asks = client.has(Cap::ChatHistory);
         let Some(channel) = self.channels.get(key) else { return };
-        if channel.history.is_empty() || !(batches || times) {
+        if channel.history.is_empty() || asks || !(batches || times) {
             return;
         }
         let (name, history) = (channel.name.clone(), channel.history.clone());
-        let batch = batches.then(|| self.fresh());
-        if let Some(batch) = &batch {
-            let start = vec![format!("+{batch}"), "chathistory".to_owned(), name.clone()];
-            self.server_says(id, Command::Raw("BATCH".to_owned(), start));
-        }
-        for said in history {
-            let Said { at, msgid, from, account, bot, kind, text } = said;
-            let meta = Meta {
-                at: Some(at),
-                msgid: Some(msgid),
-                account,
-                bot,
-                client_tags: Vec::new(),
-                batch: batch.clone(),
-            };
-            let command = match kind {
-                Kind::Privmsg if batches => Command::PRIVMSG(name.clone(), text),
-                Kind::Privmsg | Kind::Notice => Command::NOTICE(name.clone(), text),
-            };
-            self.relay(id, &from, command, &meta);
-        }
-        if let Some(batch) = batch {
-            self.server_says(id, Command::Raw("BATCH".to_owned(), vec![format!("-{batch}")]));
-        }
+        self.tell_past(id, &name, history, batches);
     }
 
     pub(super) fn part(&mut self, id: ClientId, request: &Request<'_>) {

@@ -6,6 +6,7 @@ use irc::proto::Command;
 use super::channel::is_nick;
 use super::client::{CAPS, Cap, ClientId};
 use super::numeric as n;
+use super::past::PAGE_MAX;
 use super::state::{CHANNEL_LEN, CHANNELS_PER_CLIENT, Ircd, NICK_LEN, TOPIC_LEN};
 use super::wire::{Request, cut, fold};
 
@@ -17,6 +18,7 @@ const USER_LEN: usize = 10;
 enum Verb {
     Away,
     Cap,
+    Chathistory,
     Invite,
     Ison,
     Join,
@@ -46,9 +48,10 @@ enum Verb {
 }
 
 /// The verb, its name, and how many parameters it cannot do without.
-const VERBS: [(Verb, &str, usize); 28] = [
+const VERBS: [(Verb, &str, usize); 29] = [
     (Verb::Away, "AWAY", 0),
     (Verb::Cap, "CAP", 1),
+    (Verb::Chathistory, "CHATHISTORY", 0),
     (Verb::Invite, "INVITE", 2),
     (Verb::Ison, "ISON", 1),
     (Verb::Join, "JOIN", 1),
@@ -112,6 +115,7 @@ impl Ircd {
         match verb {
             Verb::Away => self.away(id, request),
             Verb::Cap => self.cap(id, request),
+            Verb::Chathistory => self.past(id, request),
             Verb::Invite => self.invite(id, request),
             Verb::Ison => self.ison(id, request),
             Verb::Join => self.join(id, request),
@@ -325,6 +329,8 @@ impl Ircd {
             format!("CHANNELLEN={CHANNEL_LEN}"),
             format!("TOPICLEN={TOPIC_LEN}"),
             format!("CHANLIMIT=#:{CHANNELS_PER_CLIENT}"),
+            format!("CHATHISTORY={PAGE_MAX}"),
+            "MSGREFTYPES=timestamp,msgid".to_owned(),
             "WHOX".to_owned(),
             "BOT=B".to_owned(),
             "are supported by this server".to_owned(),

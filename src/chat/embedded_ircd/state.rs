@@ -399,7 +399,7 @@ fn tags_for(client: &Client, meta: &Meta) -> Option<Vec<Tag>> {
 }
 
 /// `2026-11-21T09:50:34.123Z`, as `server-time` wants it.
-fn server_time(at: Timestamp) -> String {
+pub(super) fn server_time(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.as_millis())
         .unwrap_or_default()
         .strftime("%Y-%m-%dT%H:%M:%S%.3fZ")

@@ -77,7 +77,7 @@ impl Talk {
 fn registration_waits_for_cap_end_and_names_the_account() {
     let mut talk = Talk::new(false);
     talk.connect(1, None);
-    assert_snapshot!(talk.say(1, "CAP LS 302"), @"1< :irc.test CAP * LS :account-tag batch echo-message extended-join labeled-response message-tags server-time");
+    assert_snapshot!(talk.say(1, "CAP LS 302"), @"1< :irc.test CAP * LS :account-tag batch draft/chathistory echo-message extended-join labeled-response message-tags server-time");
     assert_snapshot!(talk.say(1, "CAP REQ :batch nonsense"), @"1< :irc.test CAP * NAK :batch nonsense");
     assert_snapshot!(talk.say(1, "CAP REQ :batch server-time"), @"1< :irc.test CAP * ACK :batch server-time");
     assert_snapshot!(talk.say(1, "JOIN #a"), @"1< :irc.test 451 * :You have not registered");
@@ -89,11 +89,71 @@ fn registration_waits_for_cap_end_and_names_the_account() {
     1< :irc.test 002 ann :Your host is irc.test, running herder-0.1.0
     1< :irc.test 003 ann :This server lives inside herder and ends with it
     1< :irc.test 004 ann irc.test herder-0.1.0 B bnt b
-    1< :irc.test 005 ann CASEMAPPING=ascii CHANTYPES=# PREFIX=(o)@ CHANMODES=b,,,nt NETWORK=test NICKLEN=30 CHANNELLEN=64 TOPICLEN=390 CHANLIMIT=#:50 WHOX BOT=B :are supported by this server
+    1< :irc.test 005 ann CASEMAPPING=ascii CHANTYPES=# PREFIX=(o)@ CHANMODES=b,,,nt NETWORK=test NICKLEN=30 CHANNELLEN=64 TOPICLEN=390 CHANLIMIT=#:50 CHATHISTORY=100 MSGREFTYPES=timestamp,msgid WHOX BOT=B :are supported by this server
     1< :irc.test 422 ann :There is no message of the day
     ");
     assert_snapshot!(talk.say(1, "CAP LIST"), @"1< :irc.test CAP ann LIST :batch server-time");
     assert_snapshot!(talk.say(1, "PASS again"), @"1< :irc.test 462 ann :You may not register again");
+}
+
+#[test]
+fn what_was_said_is_given_to_whoever_asks_and_is_in_the_channel() {
+    let mut talk = Talk::new(false);
+    let caps = "batch server-time message-tags account-tag draft/chathistory";
+    talk.register(1, "ann", Some("sesame"), "");
+    talk.say(1, "JOIN #c");
+    for text in ["one", "two", "three"] {
+        talk.say(1, &format!("PRIVMSG #c :{text}"));
+    }
+    talk.register(2, "bot", Some("sesame"), caps);
+    assert_snapshot!(talk.say(2, "CHATHISTORY LATEST #c * 10"), @"2< :irc.test FAIL CHATHISTORY INVALID_TARGET LATEST #c :Messages could not be retrieved: join it first");
+    assert!(!talk.say(2, "JOIN #c").contains("BATCH"), "nothing is replayed to who asks");
+    assert_snapshot!(talk.say(2, "CHATHISTORY AFTER #c timestamp=1970-01-01T00:00:00.000Z 2"), @"
+    2< :irc.test BATCH +m4 chathistory #c
+    2< @time=1970-01-01T00:00:06.000Z;account=owner;batch=m4;msgid=m1 :ann!ann@localhost PRIVMSG #c one
+    2< @time=1970-01-01T00:00:07.000Z;account=owner;batch=m4;msgid=m2 :ann!ann@localhost PRIVMSG #c two
+    2< :irc.test BATCH -m4
+    ");
+    let texts = |answer: &str| {
+        let said = answer.lines().filter(|line| line.contains("PRIVMSG"));
+        said.map(|line| line.rsplit(' ').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    for (question, expected) in [
+        ("AFTER #c msgid=m1 10", &["two", "three"][..]),
+        ("AFTER #c msgid=m3 10", &[]),
+        ("AFTER #C timestamp=1970-01-01T00:00:07Z 10", &["three"]),
+        ("BEFORE #c msgid=m3 1", &["two"]),
+        ("LATEST #c * 2", &["two", "three"]),
+        ("LATEST #c msgid=m1 1", &["three"]),
+        ("AROUND #c msgid=m2 3", &["one", "two", "three"]),
+        ("BETWEEN #c msgid=m1 msgid=m3 5", &["two"]),
+        ("BETWEEN #c msgid=m3 msgid=m1 5", &["two"]),
+        ("BETWEEN #c msgid=m3 msgid=m3 5", &[]),
+    ] {
+        let answer = talk.say(2, &format!("CHATHISTORY {question}"));
+        assert!(answer.contains("BATCH +"), "{question}: {answer}");
+        assert_eq!(texts(&answer), expected, "{question}");
+    }
+    for (question, code) in [
+        ("AFTER #c msgid=gone 5", "MESSAGE_ERROR AFTER #c"),
+        ("AFTER #c yesterday 5", "INVALID_PARAMS AFTER #c"),
+        ("AFTER #c msgid=m1 many", "INVALID_PARAMS AFTER #c"),
+        ("AFTER #c msgid=m1", "INVALID_PARAMS AFTER #c"),
+        ("SIDEWAYS #c msgid=m1 5", "INVALID_PARAMS SIDEWAYS #c"),
+        ("AFTER #nowhere msgid=m1 5", "INVALID_TARGET AFTER #nowhere"),
+        ("AFTER", "NEED_MORE_PARAMS AFTER"),
+        ("TARGETS now then 5", "INVALID_PARAMS TARGETS"),
+    ] {
+        let answer = talk.say(2, &format!("CHATHISTORY {question}"));
+        assert!(answer.contains(&format!(" FAIL CHATHISTORY {code} :")), "{question}: {answer}");
+    }
+    let targets =
+        talk.say(2, "CHATHISTORY TARGETS timestamp=1970-01-01T00:00:00Z timestamp=1980-01-01T00:00:00Z 5");
+    assert!(targets.contains("CHATHISTORY TARGETS #c 1970-01-01T00:00:08.000Z"), "{targets}");
+    // Who has not asked for it in the beginning is told as before, and gets no such answers.
+    talk.register(3, "eve", Some("sesame"), "batch server-time");
+    assert!(talk.say(3, "JOIN #c").contains("chathistory #c"));
+    assert_snapshot!(talk.say(3, "CHATHISTORY LATEST #c * 10"), @"3< :irc.test 421 eve CHATHISTORY :Unknown command");
 }
 
 #[test]

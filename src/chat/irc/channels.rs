@@ -110,7 +110,8 @@ impl Channels {
         leave
     }
 
-    fn name_of(&self, target: &Target) -> Option<String> {
+    /// The channel where posts for `target` belong.
+    pub(crate) fn name_of(&self, target: &Target) -> Option<String> {
         match target {
             Target::Agent(agent) => Some(format!("#{agent}")),
             Target::Alerts => Some(self.alerts.clone()),
@@ -160,6 +161,16 @@ impl Channels {
     pub(crate) fn live(&self, name: &str, server: &ISupport) -> Option<&str> {
         let channel = self.find(name, server)?;
         matches!(channel.state, State::In { live: Live::Yes, .. }).then_some(channel.name.as_str())
+    }
+
+    /// The names by which channels are wanted.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.list.iter().map(|channel| channel.name.as_str())
+    }
+
+    /// The name by which a channel is wanted that the server calls so.
+    pub(crate) fn wanted_as(&self, name: &str, server: &ISupport) -> Option<&str> {
+        self.find(name, server).map(|channel| channel.name.as_str())
     }
 
     /// Whether this is the alerts channel.

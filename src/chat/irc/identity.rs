@@ -40,6 +40,17 @@ pub(crate) struct Heard {
     pub(crate) text: String,
     /// When.
     pub(crate) at: Timestamp,
+    /// What the server calls it, where its channel is followed.
+    pub(crate) id: Option<LineId>,
+}
+
+/// What a server calls a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LineId {
+    /// Its id.
+    pub(crate) id: String,
+    /// When it was said by the server's clock, in milliseconds.
+    pub(crate) time: i64,
 }
 
 /// What a question brought.
@@ -172,7 +183,7 @@ impl Lookups {
             | Said::BatchStart { .. }
             | Said::BatchEnd { .. }
             | Said::Acknowledged
-            | Said::Failed(_)
+            | Said::Failed { .. }
             | Said::Other => Vec::new(),
         }
     }
@@ -317,7 +328,7 @@ mod tests {
     fn heard(text: &str) -> Heard {
         let source = Source { name: "alice".to_owned(), user: "u".to_owned(), host: "h".to_owned() };
         let place = Place::Channel("#spark".to_owned());
-        Heard { source, place, text: text.to_owned(), at: Timestamp::from_seconds(0) }
+        Heard { source, place, text: text.to_owned(), at: Timestamp::from_seconds(0), id: None }
     }
 
     fn server() -> ISupport {

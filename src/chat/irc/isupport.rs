@@ -42,6 +42,19 @@ pub(crate) struct ISupport {
     pub(crate) whox: bool,
     /// The user mode that marks a bot.
     pub(crate) bot_mode: Option<char>,
+    /// How many lines of the past it gives at a time; `None`: it sets no limit, or does not say.
+    pub(crate) past_max: Option<usize>,
+    /// By what it finds a line of the past.
+    pub(crate) past_by: References,
+}
+
+/// What `MSGREFTYPES` says; a server that says nothing knows both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct References {
+    /// When it was said.
+    pub(crate) time: bool,
+    /// Its id.
+    pub(crate) id: bool,
 }
 
 impl Default for ISupport {
@@ -54,6 +67,8 @@ impl Default for ISupport {
             topic_max: 300,
             whox: false,
             bot_mode: None,
+            past_max: None,
+            past_by: References { time: true, id: true },
         }
     }
 }
@@ -75,6 +90,13 @@ impl ISupport {
                 "NICKLEN" | "MAXNICKLEN" => self.nick_max = value.parse().unwrap_or(self.nick_max).max(1),
                 "TOPICLEN" => self.topic_max = value.parse().unwrap_or(self.topic_max).min(300),
                 "WHOX" => self.whox = true,
+                "CHATHISTORY" | "draft/CHATHISTORY" => {
+                    self.past_max = value.parse().ok().filter(|most| *most > 0);
+                }
+                "MSGREFTYPES" => {
+                    let knows = |kind: &str| value.split(',').any(|known| known == kind);
+                    self.past_by = References { time: knows("timestamp"), id: knows("msgid") };
+                }
                 "BOT" => self.bot_mode = value.chars().next().filter(char::is_ascii_alphabetic),
                 _ => {}
             }

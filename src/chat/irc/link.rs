@@ -109,13 +109,14 @@ pub(crate) async fn run(stream: Box<dyn Stream>, ports: &mut Ports<'_>) -> Ended
         Err(closing) => return Ended { closing, up_since: None },
     };
     let wanted = ports.channels.borrow_and_update().clone();
+    let unheard = std::mem::take(&mut ports.lasting.unheard);
     let session = Session::new(ports.settings, ports.lasting, wanted, session, now());
     let mut link = Link {
         session,
         wire,
         queue: ports.queue,
         inbound: ports.inbound,
-        unheard: VecDeque::new(),
+        unheard,
         settling: None,
         up_since: None,
         farewell: None,
@@ -328,6 +329,7 @@ impl Link<'_> {
     /// The link is over: what was sent and proven is recorded, the rest goes back to the queue.
     async fn end(&mut self, closing: &Closing) {
         self.session.lost(now());
+        self.session.keep_unheard(std::mem::take(&mut self.unheard));
         if let Some(settling) = self.settling.take() {
             settling.await;
         }

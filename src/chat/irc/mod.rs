@@ -8,6 +8,7 @@
 //!  connect ─► registration ─► session ─► (link lost) ─► reconnect ─► connect …
 //!  (tls)      (nick)           │ channels   where we are, and where posts go meanwhile
 //!                              │ replay     what is live speech
+//!                              │ history    what was said while nobody listened (marks: up to where it is done)
 //!                              │ identity   whose it is
 //!                              │ delivery   what is on its way, and what is proven
 //!                              │ netsplit   what an operator could not hear
@@ -24,9 +25,11 @@ mod channels;
 mod codec;
 mod connect;
 mod delivery;
+mod history;
 mod identity;
 mod isupport;
 mod link;
+mod marks;
 mod netsplit;
 mod nick;
 mod patience;
@@ -47,6 +50,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub use connect::{Connecting, Connector, Stream};
+pub use marks::Marks;
 pub use patience::Patience;
 pub use probe::{Login, log_in};
 
@@ -75,6 +79,8 @@ pub struct Settings {
     pub memory: Memory,
     /// Where it is kept who is in which channel.
     pub rooms: Rooms,
+    /// How far its channels are done.
+    pub marks: Marks,
 }
 
 /// What is remembered of a network when its adapter is started anew: since when it has been away, which messages it has

@@ -31,9 +31,11 @@ const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(30);
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// SASL's own limit for one line; an exact multiple is followed by an empty one.
 const SASL_CHUNK: usize = 400;
+/// By which the server gives what was said before to whoever asks.
+const CHATHISTORY: &str = "draft/chathistory";
 /// What makes speech safe to obey and delivery provable. One unknown name makes some servers deny a whole request, so
 /// that only what is listed is asked for.
-const WANTED: [&str; 11] = [
+const WANTED: [&str; 12] = [
     "batch",
     "server-time",
     "message-tags",
@@ -45,6 +47,7 @@ const WANTED: [&str; 11] = [
     "echo-message",
     "labeled-response",
     "multi-prefix",
+    CHATHISTORY,
 ];
 
 /// Capabilities that were granted.
@@ -55,6 +58,11 @@ impl Caps {
     /// Whether it was granted, and not taken away since.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.contains(name)
+    }
+
+    /// Whether the server can be asked what was said before, and will say when and by whom.
+    pub(crate) fn tell_the_past(&self) -> bool {
+        [CHATHISTORY, "batch", "server-time", "message-tags", "account-tag"].iter().all(|name| self.has(name))
     }
 
     /// What a server newly offers and herder wants.
@@ -200,7 +208,7 @@ impl Registration {
             | Said::BatchStart { .. }
             | Said::BatchEnd { .. }
             | Said::Acknowledged
-            | Said::Failed(_)
+            | Said::Failed { .. }
             | Said::Other => Step::Send(Vec::new()),
         }
     }

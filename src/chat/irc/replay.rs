@@ -25,7 +25,7 @@ pub(crate) struct SeenIds {
 
 impl SeenIds {
     /// Whether `id` is new; from now on it is not.
-    fn first(&mut self, id: &str) -> bool {
+    pub(super) fn first(&mut self, id: &str) -> bool {
         if !self.known.insert(id.to_owned()) {
             return false;
         }
@@ -102,6 +102,16 @@ impl Replay {
         }
     }
 
+    /// What the server's clock shows when ours shows `ours`.
+    pub(crate) fn by_server(&self, ours: Timestamp) -> i64 {
+        ours.as_millis().saturating_sub(self.skew.unwrap_or(0))
+    }
+
+    /// What our clock showed when the server's showed `millis`.
+    pub(crate) fn by_us(&self, millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis.saturating_add(self.skew.unwrap_or(0)))
+    }
+
     /// Why a line is not live speech, if it is not.
     pub(crate) fn stale(&self, line: &Received, now: Timestamp, seen: &mut SeenIds) -> Option<&'static str> {
         let first = line.tag("msgid").is_none_or(|id| seen.first(id));
@@ -118,7 +128,8 @@ impl Replay {
     }
 }
 
-fn parse_time(text: &str) -> Option<i64> {
+/// A server's `time`, in milliseconds.
+pub(super) fn parse_time(text: &str) -> Option<i64> {
     text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
 }
 

@@ -5,17 +5,20 @@
 //! bytes and time in and effects out; `registration` comes before.
 
 mod lines;
+mod past;
 mod posting;
 mod presence;
 mod roster;
 mod speech;
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::channels::{Channels, Trouble};
 use super::delivery::Flight;
+use super::history::History;
 use super::identity::Lookups;
 use super::isupport::ISupport;
 use super::netsplit::Netsplits;
@@ -60,6 +63,8 @@ pub(crate) struct Lasting {
     pub(crate) numbers: u64,
     /// Whether it was said that topics cannot be set.
     pub(crate) topic_denial_told: bool,
+    /// Lines that the commands have not taken yet.
+    pub(crate) unheard: VecDeque<Inbound>,
     /// Failed attempts in a row, and when the next one is due: whoever is started anew waits as long as who goes on.
     pub(crate) backoff: Backoff,
 }
@@ -115,6 +120,8 @@ pub(crate) struct Session<'a> {
     channels: Channels,
     lookups: Lookups,
     replay: Replay,
+    history: History,
+    absences: past::Absences,
     netsplits: Netsplits,
     idle: Idle,
     flight: Option<Flight>,
@@ -134,6 +141,11 @@ impl<'a> Session<'a> {
     ) -> Self {
         let server = ISupport::default();
         settings.rooms.link_began(&settings.network.name);
+        if !registered.caps.tell_the_past() {
+            // What is said here from now on is not followed, so that nothing of it may be asked for later.
+            settings.marks.keep(|_| false);
+        }
+        let absences = past::Absences::since(lasting.lost_at);
         let fence = lasting.number();
         let nick = OwnNick::new(&settings.network.nick, registered.nick, now.mono);
         let mut session = Self {
@@ -150,6 +162,8 @@ impl<'a> Session<'a> {
             live: false,
             lookups: Lookups::default(),
             replay: Replay::default(),
+            history: History::default(),
+            absences,
             netsplits: Netsplits::default(),
             idle: Idle::new(settings.patience, now.mono),
             flight: None,
@@ -207,7 +221,8 @@ impl<'a> Session<'a> {
         let channels =
             if matches!(self.phase, Phase::Greeting { .. }) { None } else { self.channels.deadline() };
         let flight = self.flight.as_ref().map(Flight::deadline);
-        [settle, channels, flight, self.lookups.deadline(), self.nick.deadline()]
+        let past = self.history.deadline();
+        [settle, channels, flight, past, self.lookups.deadline(), self.nick.deadline()]
             .into_iter()
             .flatten()
             .fold(self.idle.deadline(), Instant::min)
@@ -232,6 +247,7 @@ impl<'a> Session<'a> {
         for (heard, answer) in self.lookups.expired(now.mono, &self.server) {
             self.speak(heard, &answer);
         }
+        self.past_expired(now);
         self.go_on(now);
         if let Some(nick) = self.nick.due(now.mono) {
             let line = Outgoing::new("NICK").word(nick);
@@ -247,6 +263,11 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Lines that the commands have not taken when the link is over; they are taken when there is another one.
+    pub(crate) fn keep_unheard(&mut self, unheard: VecDeque<Inbound>) {
+        self.lasting.unheard = unheard;
+    }
+
     /// Nothing could come, because we were not listening.
     pub(crate) fn not_listening(&mut self, now: Now) {
         self.idle.heard(now.mono);
@@ -259,6 +280,7 @@ impl<'a> Session<'a> {
         } else {
             let leave = self.channels.want(&wanted, &self.server, now.mono);
             self.effects.extend(leave.into_iter().map(Effect::Send));
+            self.follow_wanted();
         }
         self.wanted = wanted;
         self.go_on(now);
@@ -281,6 +303,7 @@ impl<'a> Session<'a> {
             self.send(query);
             self.fence(fence, now);
         }
+        self.ask_for_past(now);
         if let Phase::Joining { until } = self.phase
             && (until <= now.mono || self.channels.settled())
         {
@@ -301,23 +324,33 @@ impl<'a> Session<'a> {
             let line = Outgoing::new("MODE").word(self.nick.current()).word(format!("+{mode}"));
             self.send(line);
         }
+        self.follow_wanted();
         self.phase = Phase::Joining { until: now.mono + SETTLE_TIMEOUT };
         self.go_on(now);
     }
 
-    /// Before the backlog: how long we were away, and, for machines, that we are here.
+    /// Before the backlog: for machines, that we are here; and where it cannot be asked what was said, how long we were away.
     fn say_we_are_back(&mut self, now: Now) {
         let Some(from) = self.lasting.lost_at.take() else { return };
         let beat = Notice::WorkLine { line: format!("HEARTBEAT {}", self.settings.name) };
         self.post(Target::Work, Body::Notice(beat), now);
+        for target in self.told_of_absences() {
+            let name = self.channels.name_of(&target);
+            if !name.is_some_and(|name| self.absences.is_made_up_for(&name) || self.history.covers(&name)) {
+                self.post(target, Body::Notice(Notice::Away { from, to: now.wall }), now);
+            }
+        }
+    }
+
+    /// Where it is said that we were away: in the control channel, and, where these are few, in the agents'.
+    fn told_of_absences(&self) -> Vec<Target> {
         let agents = self.wanted.iter().map(|wish| wish.target.clone());
         let mut agents: Vec<Target> = agents.filter(|target| matches!(target, Target::Agent(_))).collect();
         if agents.len() > AWAY_CHANNELS_MAX {
             agents.clear();
         }
-        for target in std::iter::once(Target::Control).chain(agents) {
-            self.post(target, Body::Notice(Notice::Away { from, to: now.wall }), now);
-        }
+        agents.insert(0, Target::Control);
+        agents
     }
 
     /// Says something that no journal holds. The urgent lane, so that it comes before the backlog it explains.

@@ -132,6 +132,8 @@ pub(crate) enum Said {
         id: String,
         /// Its type, in lower case.
         kind: String,
+        /// What it is about: its first parameter, e.g. a channel.
+        about: Option<String>,
     },
     /// A batch ends.
     BatchEnd {
@@ -141,7 +143,14 @@ pub(crate) enum Said {
     /// `ACK`: a labelled command of ours that has no other answer was carried out.
     Acknowledged,
     /// `FAIL`: a command of ours was not carried out.
-    Failed(String),
+    Failed {
+        /// Which.
+        command: String,
+        /// The code, and what it is about.
+        about: Vec<String>,
+        /// Why.
+        reason: String,
+    },
     /// Anything else.
     Other,
 }
@@ -207,7 +216,9 @@ fn said(command: Command) -> Said {
         Command::TOPIC(channel, topic) => Said::Topic { channel, topic: topic.unwrap_or_default() },
         Command::ChannelMODE(channel, _) => Said::Mode { channel },
         Command::INVITE(nick, channel) => Said::Invite { nick, channel },
-        Command::BATCH(reference, kind, _) => batch(&reference, kind.as_ref()),
+        Command::BATCH(reference, kind, params) => {
+            batch(&reference, kind.as_ref(), params.into_iter().flatten().next())
+        }
         _ => Said::Other,
     }
 }
@@ -221,7 +232,11 @@ fn raw(verb: &str, mut params: Vec<String>) -> Said {
     }
     match verb.to_ascii_uppercase().as_str() {
         "ACK" => Said::Acknowledged,
-        "FAIL" => Said::Failed(params.pop().unwrap_or_default()),
+        "FAIL" => {
+            let reason = params.pop().unwrap_or_default();
+            let command = if params.is_empty() { String::new() } else { params.remove(0) };
+            Said::Failed { command: command.to_ascii_uppercase(), about: params, reason }
+        }
         _ => Said::Other,
     }
 }
@@ -243,10 +258,10 @@ fn cap(sub: CapSubCommand, third: Option<String>, fourth: Option<String>) -> Sai
     Said::Cap { sub, more, list }
 }
 
-fn batch(reference: &str, kind: Option<&BatchSubCommand>) -> Said {
+fn batch(reference: &str, kind: Option<&BatchSubCommand>, about: Option<String>) -> Said {
     if let Some(id) = reference.strip_prefix('+') {
         let kind = kind.map(|kind| kind.to_str().to_ascii_lowercase()).unwrap_or_default();
-        return Said::BatchStart { id: id.to_owned(), kind };
+        return Said::BatchStart { id: id.to_owned(), kind, about };
     }
     match reference.strip_prefix('-') {
         Some(id) => Said::BatchEnd { id: id.to_owned() },

@@ -16,13 +16,13 @@ enum State {
     Dark,
 }
 
-pub(super) struct Wire {
-    pub(super) port: u16,
+pub(crate) struct Wire {
+    pub(crate) port: u16,
     state: watch::Sender<State>,
 }
 
 impl Wire {
-    pub(super) async fn to(server: u16) -> Self {
+    pub(crate) async fn to(server: u16) -> Self {
         let listener = TcpListener::bind(at(0)).await.expect("a free port");
         let port = listener.local_addr().expect("bound").port();
         let (sender, state) = watch::channel(State::Whole);
@@ -36,7 +36,7 @@ impl Wire {
         Self { port, state: sender }
     }
 
-    pub(super) fn cut(&self) {
+    pub(crate) fn cut(&self) {
         self.state.send_replace(State::Cut);
     }
 
@@ -44,7 +44,7 @@ impl Wire {
         self.state.send_replace(State::Dark);
     }
 
-    pub(super) fn mend(&self) {
+    pub(crate) fn mend(&self) {
         self.state.send_replace(State::Whole);
     }
 }

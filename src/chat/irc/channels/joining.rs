@@ -127,15 +127,19 @@ impl Channels {
         }
     }
 
-    /// A fence was answered.
-    pub(crate) fn fenced(&mut self, fence: u64) {
+    /// A fence was answered. Says which channels are live from now on, by the names by which they are wanted and by which
+    /// the server knows them.
+    pub(crate) fn fenced(&mut self, fence: u64) -> Vec<(String, String)> {
+        let mut now_live = Vec::new();
         for channel in &mut self.list {
             if let State::In { live, .. } = &mut channel.state
                 && *live == Live::Fence(fence)
             {
                 *live = Live::Yes;
+                now_live.push((channel.name.clone(), channel.actual().to_owned()));
             }
         }
+        now_live
     }
 
     /// We were kicked, or taken out in another way.

@@ -10,6 +10,9 @@ impl Session<'_> {
     /// Takes one line.
     pub(crate) fn receive(&mut self, line: &Received, now: Now) {
         self.idle.heard(now.mono);
+        if self.past_told(line, now) {
+            return self.go_on(now);
+        }
         self.observe(line);
         self.acknowledge(line, now);
         for (heard, answer) in self.lookups.receive(line, &self.server, now.mono) {
@@ -47,13 +50,13 @@ impl Session<'_> {
                     self.channels.invited(channel, &self.server, now.mono);
                 }
             }
-            Said::BatchStart { id, kind } => self.replay.start(id, kind, line),
+            Said::BatchStart { id, kind, .. } => self.replay.start(id, kind, line),
             Said::BatchEnd { id } => self.replay.end(id),
             Said::Notice { .. }
             | Said::Account
             | Said::Authenticate(_)
             | Said::Acknowledged
-            | Said::Failed(_)
+            | Said::Failed { .. }
             | Said::Other => {}
         }
     }
@@ -71,7 +74,8 @@ impl Session<'_> {
     fn ponged(&mut self, token: &str, line: &Received, now: Now) {
         let Some(number) = token.strip_prefix('f').and_then(|number| number.parse().ok()) else { return };
         self.replay.calibrate(line, now.wall);
-        self.channels.fenced(number);
+        let live = self.channels.fenced(number);
+        self.came_live(live, now);
         self.lookups.fenced(number, now.mono);
         if self.phase == (Phase::Greeting { fence: number }) {
             self.greeted(now);

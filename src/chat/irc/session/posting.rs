@@ -56,7 +56,7 @@ fn refusal(said: &Said) -> Option<Refusal> {
         Said::Numeric(code, params) if *code >= 400 => {
             Some(Refusal { code: *code, reason: params.last().cloned().unwrap_or_default() })
         }
-        Said::Failed(reason) => Some(Refusal { code: 0, reason: reason.clone() }),
+        Said::Failed { reason, .. } => Some(Refusal { code: 0, reason: reason.clone() }),
         _ => None,
     }
 }

@@ -44,6 +44,7 @@ impl Session<'_> {
 
     /// We are out of a channel, not by our own wish: one that we leave is forgotten before its PART is sent.
     fn left(&mut self, channel: &str, reason: &str, now: Now) {
+        self.went_out(channel, now);
         let trouble = self.channels.thrown_out(channel, reason, &self.server, now.mono);
         self.tell(trouble, now);
     }

@@ -11,6 +11,7 @@ impl Session<'_> {
         if self.is_us(&line.source.name) {
             self.learn_own(&line.source);
             self.replay.own(line, now.wall, &mut self.lasting.seen);
+            self.own_passed(line, to);
             return;
         }
         if let Some(why) = self.replay.stale(line, now.wall, &mut self.lasting.seen) {
@@ -25,10 +26,10 @@ impl Session<'_> {
         if text.is_empty() {
             return;
         }
-        let heard = Heard { source: line.source.clone(), place, text, at: now.wall };
+        let id = self.line_id(line, &place, now);
+        let heard = Heard { source: line.source.clone(), place, text, at: now.wall, id };
         if self.caps.has("account-tag") {
-            let account = line.tag("account").filter(|account| !account.is_empty() && *account != "*");
-            self.speak(heard, &Answer { account: account.map(str::to_owned), bot: false });
+            self.speak_in_order(heard, tagged(line));
         } else if (self.settings.needs_account)() && self.must_be_known(&heard) {
             if let Some(heard) = self.lookups.ask(heard, now.mono) {
                 self.speak(heard, &Answer::default());
@@ -48,7 +49,7 @@ impl Session<'_> {
         Some(Place::Channel(name.to_owned()))
     }
 
-    fn is_foreign_bot(&self, line: &Received) -> bool {
+    pub(super) fn is_foreign_bot(&self, line: &Received) -> bool {
         let marked = ["bot", "draft/bot", "inspircd.org/bot"].iter().any(|key| line.tag(key).is_some());
         marked && !self.is_known_bot(&line.source.name)
     }
@@ -93,6 +94,7 @@ impl Session<'_> {
         if (self.settings.is_operator)(&author) {
             self.netsplits.operator_spoke(&heard.source);
         }
+        let id = heard.id.filter(|id| self.take(&heard.place, id));
         self.effects.push(Effect::Hear(Inbound {
             author,
             place: heard.place,
@@ -100,8 +102,14 @@ impl Session<'_> {
             mentions: Vec::new(),
             attached: String::new(),
             own_nick: self.nick.current().to_owned(),
-            message: None,
+            message: id.map(|id| id.id),
             at: heard.at,
         }));
     }
+}
+
+/// Whose line it is, where the server says so with every line.
+pub(super) fn tagged(line: &Received) -> Answer {
+    let account = line.tag("account").filter(|account| !account.is_empty() && *account != "*");
+    Answer { account: account.map(str::to_owned), bot: false }
 }

@@ -1,0 +1,362 @@
+//! Asking a server what was said while nobody listened (IRCv3 draft/chathistory), page by page and a few channels at a time.
+//!
+//! ```text
+//!  Waiting ──CHATHISTORY AFTER──► Asked ──BATCH + … BATCH -──► a page ─┬─ more ─► Waiting
+//!                                   │                                  └─ no more ─► told
+//!                                   └── FAIL, silence ─► not told
+//! ```
+//!
+//! Only what answers a question of ours is taken: by its label where the server labels, else by its kind and channel. What a
+//! server or a bouncer tells unasked stays what it is, a replay. What is said live in a channel waits until the past was
+//! told, so that everything is worked on in the order in which it was said.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::identity::{Answer, Heard};
+use super::isupport::ISupport;
+use super::replay::parse_time;
+use super::wire::{Outgoing, Received, Said};
+use crate::core::time::Timestamp;
+
+/// Lines that are asked for at a time, if the server gives as many.
+const PAGE: usize = 100;
+/// Pages of one channel; what is beyond these is not fetched, and that is said.
+const PAGES_MAX: u32 = 50;
+/// Channels that are asked about at once: servers that brake count lines.
+const AT_ONCE: usize = 4;
+/// How long a page may take. Posts and what people say go on meanwhile, but what they say here waits.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Live lines of one channel that wait. What is said beyond that is fetched.
+const HELD_MAX: usize = 64;
+
+/// A live line that waits.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) heard: Heard,
+    pub(crate) answer: Answer,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Reference {
+    Time(i64),
+    Id(String),
+}
+
+#[derive(Debug)]
+enum State {
+    Waiting,
+    Asked {
+        until: Instant,
+        label: Option<String>,
+        outer: Option<String>,
+        batch: Option<String>,
+        lines: Vec<Received>,
+    },
+}
+
+#[derive(Debug)]
+struct Fetch {
+    /// What the server calls the channel.
+    actual: String,
+    after: Reference,
+    /// What is older was not asked for.
+    from: i64,
+    pages: u32,
+    /// The last line that was told.
+    last: Option<(i64, Option<String>)>,
+    held: Vec<Held>,
+    /// Live lines were left out since the page was asked for: another one is needed.
+    left_out: bool,
+    since: Option<Timestamp>,
+    state: State,
+}
+
+/// What came of a question.
+#[derive(Debug)]
+pub(crate) struct Told {
+    /// By which the channel is wanted.
+    pub(crate) channel: String,
+    /// The lines of a page, in order, with their times.
+    pub(crate) lines: Vec<(i64, Received)>,
+    /// It was the last question about this channel.
+    pub(crate) end: Option<End>,
+}
+
+/// The end of what is told about a channel.
+#[derive(Debug)]
+pub(crate) struct End {
+    /// What was said meanwhile.
+    pub(crate) held: Vec<Held>,
+    /// Since when it is not known what was said, by the server's clock; `None`: all is known.
+    pub(crate) unknown_since: Option<i64>,
+    /// Since when we were away, as far as anybody knows.
+    pub(crate) since: Option<Timestamp>,
+}
+
+/// All questions of one link.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    fetches: BTreeMap<String, Fetch>,
+    /// The server has said that it knows no such question.
+    unknown: bool,
+}
+
+impl History {
+    /// What was said in a channel since `from`, by the server's clock, is asked for; `last` is the last line that is known,
+    /// `since` is when we went.
+    pub(crate) fn ask(
+        &mut self,
+        channel: &str,
+        actual: &str,
+        (from, last): (i64, Option<String>),
+        since: Option<Timestamp>,
+        server: &ISupport,
+    ) {
+        // With the first millisecond itself: not all that was said in it need be done.
+        let by_time = Reference::Time(from.saturating_sub(1));
+        let after = match last {
+            Some(id) if !server.past_by.time => Reference::Id(id),
+            _ => by_time,
+        };
+        let fetch = Fetch {
+            actual: actual.to_owned(),
+            after,
+            from,
+            pages: 0,
+            last: None,
+            held: Vec::new(),
+            left_out: false,
+            since,
+            state: State::Waiting,
+        };
+        self.fetches.insert(channel.to_owned(), fetch);
+    }
+
+    /// Whether the server answers such questions, as far as we know.
+    pub(crate) fn is_known(&self) -> bool {
+        !self.unknown
+    }
+
+    /// Whether the past of a channel is being asked for.
+    pub(crate) fn covers(&self, channel: &str) -> bool {
+        self.fetches.contains_key(channel)
+    }
+
+    /// Has a live line wait behind what is being asked for.
+    pub(crate) fn hold(&mut self, channel: &str, held: Held) {
+        let Some(fetch) = self.fetches.get_mut(channel) else { return };
+        if fetch.held.len() < HELD_MAX {
+            fetch.held.push(held);
+        } else {
+            fetch.left_out = true;
+        }
+    }
+
+    /// We are not in a channel any more: everything since is asked for when we are again.
+    pub(crate) fn left(&mut self, channel: &str) {
+        self.fetches.remove(channel);
+    }
+
+    /// The next question, if there is room for one. `label` gives a label where the server answers with it.
+    pub(crate) fn next(
+        &mut self,
+        server: &ISupport,
+        now: Instant,
+        label: impl FnOnce() -> Option<String>,
+    ) -> Option<Outgoing> {
+        let asked = self.fetches.values().filter(|fetch| !matches!(fetch.state, State::Waiting)).count();
+        if asked >= AT_ONCE {
+            return None;
+        }
+        let fetch = self.fetches.values_mut().find(|fetch| matches!(fetch.state, State::Waiting))?;
+        let after = match &fetch.after {
+            Reference::Id(id) => format!("msgid={id}"),
+            Reference::Time(millis) => format!("timestamp={}", time(*millis)),
+        };
+        let label = label();
+        let limit = server.past_max.unwrap_or(PAGE).min(PAGE);
+        let line = Outgoing::new("CHATHISTORY").word("AFTER").word(fetch.actual.as_str()).word(after);
+        let line = line.word(limit.to_string());
+        let line = match &label {
+            Some(label) => line.label(label.clone()),
+            None => line,
+        };
+        let until = now + PAGE_TIMEOUT;
+        fetch.left_out = false;
+        fetch.pages += 1;
+        fetch.state = State::Asked { until, label, outer: None, batch: None, lines: Vec::new() };
+        Some(line)
+    }
+
+    /// When [`History::expired`] has something to say.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let until = |fetch: &Fetch| match fetch.state {
+            State::Asked { until, .. } => Some(until),
+            State::Waiting => None,
+        };
+        self.fetches.values().filter_map(until).min()
+    }
+
+    /// What was asked in vain.
+    pub(crate) fn expired(&mut self, now: Instant) -> Vec<Told> {
+        self.fail(|_, fetch| matches!(fetch.state, State::Asked { until, .. } if until <= now))
+    }
+
+    /// Takes a line; `None`: it answers no question of ours.
+    pub(crate) fn receive(&mut self, line: &Received, server: &ISupport) -> Option<Vec<Told>> {
+        if self.fetches.is_empty() {
+            return None;
+        }
+        match &line.said {
+            Said::BatchStart { id, kind, about } => {
+                self.batch(line, id, kind, about.as_deref(), server).then(Vec::new)
+            }
+            Said::BatchEnd { id } => {
+                let ended = |fetch: &Fetch| {
+                    matches!(&fetch.state, State::Asked { outer, batch, .. }
+                        if batch.as_ref().or(outer.as_ref()) == Some(id))
+                };
+                let found = self.fetches.iter().find(|(_, fetch)| ended(fetch));
+                let name = found.map(|(name, _)| name.clone())?;
+                Some(self.page(&name, server).into_iter().collect())
+            }
+            Said::Acknowledged => {
+                let name = self.labelled(line)?;
+                Some(self.page(&name, server).into_iter().collect())
+            }
+            Said::Failed { command, about, .. } if command == "CHATHISTORY" => {
+                let name = self.labelled(line);
+                let named = |fetch: &Fetch| about.iter().any(|word| server.case.same(word, &fetch.actual));
+                // What names no channel is about all of them.
+                let any = name.is_some() || self.fetches.values().any(named);
+                let is_asked = |fetch: &Fetch| matches!(fetch.state, State::Asked { .. });
+                Some(self.fail(|channel, fetch| {
+                    is_asked(fetch)
+                        && (!any || name.as_deref() == Some(channel) || (name.is_none() && named(fetch)))
+                }))
+            }
+            Said::Numeric(421, params)
+                if params.iter().any(|word| word.eq_ignore_ascii_case("CHATHISTORY")) =>
+            {
+                self.unknown = true;
+                Some(self.fail(|_, _| true))
+            }
+            Said::Numeric(400.., _) => {
+                let name = self.labelled(line)?;
+                Some(self.fail(|channel, _| channel == name))
+            }
+            _ => {
+                let id = line.tag("batch")?;
+                let lines = self.fetches.values_mut().find_map(|fetch| match &mut fetch.state {
+                    State::Asked { batch: Some(batch), lines, .. } if batch == id => Some(lines),
+                    State::Asked { .. } | State::Waiting => None,
+                })?;
+                if lines.len() < PAGE {
+                    lines.push(line.clone());
+                }
+                Some(Vec::new())
+            }
+        }
+    }
+
+    /// The channel whose question carries the label of this line.
+    fn labelled(&self, line: &Received) -> Option<String> {
+        let tag = line.tag("label")?;
+        let is_it =
+            |fetch: &Fetch| matches!(&fetch.state, State::Asked { label: Some(label), .. } if label == tag);
+        self.fetches.iter().find(|(_, fetch)| is_it(fetch)).map(|(name, _)| name.clone())
+    }
+
+    /// A batch begins. Answers whether it is an answer, or around one.
+    fn batch(
+        &mut self,
+        line: &Received,
+        id: &str,
+        kind: &str,
+        about: Option<&str>,
+        server: &ISupport,
+    ) -> bool {
+        let of_past = matches!(kind, "chathistory" | "draft/chathistory");
+        let (tag, inside) = (line.tag("label"), line.tag("batch"));
+        for fetch in self.fetches.values_mut() {
+            let State::Asked { label, outer, batch, .. } = &mut fetch.state else { continue };
+            if batch.is_some() {
+                continue;
+            }
+            let ours = match label {
+                Some(label) => tag == Some(label) || (inside.is_some() && inside == outer.as_deref()),
+                None => {
+                    of_past && inside.is_none() && about.is_some_and(|it| server.case.same(it, &fetch.actual))
+                }
+            };
+            if ours {
+                *(if of_past { batch } else { outer }) = Some(id.to_owned());
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A page is complete.
+    fn page(&mut self, name: &str, server: &ISupport) -> Option<Told> {
+        let fetch = self.fetches.get_mut(name)?;
+        let State::Asked { lines, .. } = std::mem::replace(&mut fetch.state, State::Waiting) else {
+            return None;
+        };
+        let limit = server.past_max.unwrap_or(PAGE).min(PAGE);
+        let full = lines.len() >= limit;
+        let from = fetch.from;
+        let timed = lines.into_iter().filter_map(|line| Some((parse_time(line.tag("time")?)?, line)));
+        let mut lines: Vec<(i64, Received)> = timed.filter(|(time, _)| *time >= from).collect();
+        lines.sort_by_key(|(time, _)| *time);
+        let last = lines.last().map(|(time, line)| (*time, line.tag("msgid").map(str::to_owned)));
+        let moved = last.is_some() && last != fetch.last;
+        let next = last.as_ref().map(|(time, id)| fetch.next_after(*time, id.as_deref(), server));
+        fetch.last = last.or(fetch.last.take());
+        // Without a limit that the server has named it is not known how many lines make a page full.
+        let more = moved && (full || server.past_max.is_none()) || fetch.left_out;
+        if let Some(next) = next {
+            fetch.after = next;
+        }
+        if more && fetch.pages < PAGES_MAX {
+            return Some(Told { channel: name.to_owned(), lines, end: None });
+        }
+        let fetch = self.fetches.remove(name)?;
+        let unknown_since = more.then(|| fetch.last.map_or(fetch.from, |(time, _)| time));
+        let end = Some(End { held: fetch.held, unknown_since, since: fetch.since });
+        Some(Told { channel: name.to_owned(), lines, end })
+    }
+
+    fn fail(&mut self, which: impl Fn(&str, &Fetch) -> bool) -> Vec<Told> {
+        let failed = self.fetches.iter().filter(|(channel, fetch)| which(channel, fetch));
+        let failed: Vec<String> = failed.map(|(channel, _)| channel.clone()).collect();
+        let told = |channel: String| {
+            let fetch = self.fetches.remove(&channel)?;
+            let unknown_since = Some(fetch.last.map_or(fetch.from, |(time, _)| time));
+            let end = Some(End { held: fetch.held, unknown_since, since: fetch.since });
+            Some(Told { channel, lines: Vec::new(), end })
+        };
+        failed.into_iter().filter_map(told).collect()
+    }
+}
+
+impl Fetch {
+    /// After what the next page begins. A time alone stands for all that was said in its millisecond, so that it is asked
+    /// for once more unless that leads nowhere.
+    fn next_after(&self, time: i64, id: Option<&str>, server: &ISupport) -> Reference {
+        match id {
+            Some(id) if server.past_by.id => Reference::Id(id.to_owned()),
+            _ if self.after == Reference::Time(time - 1) => Reference::Time(time),
+            _ => Reference::Time(time - 1),
+        }
+    }
+}
+
+/// As `server-time` writes it.
+fn time(millis: i64) -> String {
+    let time = jiff::Timestamp::from_millisecond(millis).unwrap_or_default();
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
