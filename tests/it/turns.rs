@@ -7,11 +7,14 @@ use herder::chat::embedded_ircd::Server;
 use herder::core::agent::Phase;
 use herder::core::event::Event;
 use herder::core::id::{AccountName, AgentName};
+use herder::core::input::{Control, Input};
 use herder::core::outcome::Category;
 use herder::core::policy::Policy;
 use herder::core::quota::{QuotaRules, Resume};
 use herder::core::spec::{AgentSpec, Pattern};
 use herder::journal::{Entry, FleetEvent, Stream};
+use herder::run::Options;
+use herder::supervisor::FaultInjection;
 
 use crate::stage::{PATIENCE, Person, Stage, config, embedded_network, inside, server, server_person, shell};
 
@@ -153,6 +156,43 @@ async fn an_exhausted_account_waits_for_a_persons_word_also_after_a_restart_whil
     scene.alice.hears_in_any_order("#alerts", "Account openai works again, as flint shows").await;
     scene.rests("flint", 1).await;
     scene.rests("spark", 1).await;
+    scene.stage.close().await;
+}
+
+/// The gate is the fleet's: an agent's supervisor that is rebuilt finds it as it was.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_exhausted_account_stays_closed_when_a_supervisor_of_its_agents_panics() {
+    let (dir, server) = (tempfile::tempdir().expect("a folder"), server().await);
+    let mut alice = server_person(&server, "alice", &["#herder", "#alerts", "#work"]).await;
+    let config = config(dir.path(), vec![embedded_network(&server)], limited(dir.path()));
+    // Whoever has work that may not begin, and whoever has closed the account.
+    let fault = FaultInjection::new(|_, input| {
+        let pause = matches!(input, Input::Control { control: Control::Pause { .. }, .. });
+        assert!(!pause, "a fault");
+    });
+    let stage = Stage::open(config, Options { fault, ..inside(&server) }).await;
+    alice.reaches("herder", "#herder").await;
+    let mut scene = Scene { dir, server, alice, stage };
+    std::fs::write(scene.dir.path().join("exhausted"), "").expect("a file");
+    scene.alice.say("#herder", "@spark count the beans").await;
+    scene.alice.hears_in_any_order("#work", "QUOTA-EXHAUSTED openai").await;
+    scene.says("@flint count the peas", "account openai is exhausted until").await;
+    let fleet = scene.stage.herder.fleet().clone();
+    for agent in ["flint", "spark"] {
+        scene.alice.say("#herder", &format!("@{agent} pause")).await;
+        let name = AgentName::new(agent).expect("a name");
+        // It begins again once its countdown is over, and looks at all that it owes.
+        let rebuilt = fleet.wait_for(&name, |view| {
+            view.agent.totals.crashes >= 1 && view.agent.phase == Phase::Idle && view.hold.is_some()
+        });
+        tokio::time::timeout(PATIENCE, rebuilt).await.expect("in time").expect("it is there");
+        let status = scene.says(&format!("@{agent} status"), &format!("{agent}: ")).await;
+        assert!(status.contains("account openai is exhausted until"), "{status}");
+    }
+    assert_eq!((scene.sessions("spark"), scene.sessions("flint"), scene.closings()), (1, 0, 1));
+    // Another account's agent goes on meanwhile.
+    scene.alice.say("#herder", "@ember say something").await;
+    scene.rests("ember", 1).await;
     scene.stage.close().await;
 }
 

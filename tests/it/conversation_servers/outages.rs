@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use herder::chat::LinkState;
 use herder::chat::irc::Patience;
+use herder::config::Subject;
 use herder::core::spec::Relay;
 use herder::run::Options;
 
@@ -154,6 +155,39 @@ const SHORT: Patience = Patience {
     most: 30,
     anew: Duration::from_millis(100),
 };
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_stays_away_is_told_on_the_other_network_and_joined_anew_when_it_is_there_again() {
+    let mut server = Ngircd::start("MaxPenaltyTime = 0");
+    let home = stage::server().await;
+    let mut bob = stage::server_person(&home, "alice", &["#spark", "#alerts"]).await;
+    let ground = Ground::by_mask(server.port, "", "herder").await;
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = ground.config(dir.path(), "cat", Relay::All);
+    config.irc.push(stage::embedded_network(&home));
+    let demo = config.irc[1].name.clone();
+    config.access.admins.push(Subject::IrcAccount { network: demo, account: "alice".to_owned() });
+    let mut alice = ground.alice;
+    let stage = Stage::open(config, Options { patience: SHORT, ..stage::inside(&home) }).await;
+    enter(&mut alice, "herder").await;
+    alice.reaches("herder", "#spark").await;
+    bob.reaches("herder", "#spark").await;
+    server.daemon.kill();
+    alice.listens_to_the_end().await;
+    let alert = bob.hears_in_any_order("#alerts", "cannot be reached").await;
+    assert!(alert.contains("real") && alert.contains("after 5 attempts"), "{alert}");
+    // Agents go on meanwhile, and the network that is there hears it.
+    bob.say("#spark", "go on").await;
+    bob.hears("#spark", "✅ spark completed").await;
+    server.restart();
+    let mut alice = Person::join(at(server.port), "alice", None, &ROOMS).await;
+    let back = bob.hears_in_any_order("#alerts", "is back").await;
+    assert!(back.contains("real"), "{back}");
+    alice.hears_in_any_order("#spark", "✅ spark completed").await;
+    alice.reaches("herder", "#spark").await;
+    assert_eq!(bob.heard_in("#alerts").len(), 2, "said once: {:#?}", bob.heard_in("#alerts"));
+    stage.close().await;
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_black_hole_is_noticed_while_nothing_is_said_and_the_absence_is_told() {
