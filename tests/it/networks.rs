@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use herder::chat::LinkState;
 use herder::chat::embedded_ircd::Server;
-use herder::chat::irc::{Connector, Patience};
+use herder::chat::irc::{Connecting, Connector, Patience};
+use herder::config::{Config, Networks, Subject};
 use herder::core::id::NetworkName;
 
 use crate::irc::script::{Listener, listen};
@@ -18,12 +19,17 @@ const ROOMS: [&str; 3] = ["#spark", "#alerts", "#herder"];
 struct Two {
     alice: Person,
     stage: Stage,
-    _server: Server,
+    server: Server,
     _dir: tempfile::TempDir,
 }
 
 impl Two {
     async fn open(far: Connector) -> Self {
+        Self::open_with(far, |_| ()).await
+    }
+
+    /// With a configuration that `change` has the last word on.
+    async fn open_with(far: Connector, change: impl FnOnce(&mut Config)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let server = stage::server().await;
         let mut alice = stage::server_person(&server, "alice", &ROOMS).await;
@@ -37,9 +43,11 @@ impl Two {
         options.connectors.insert(NetworkName::from("far"), far);
         let moment = Duration::from_millis(10);
         options.patience = Patience { retry: moment, anew: moment, ..Patience::default() };
-        let stage = Stage::open(stage::config(dir.path(), networks, agents), options).await;
+        let mut config = stage::config(dir.path(), networks, agents);
+        change(&mut config);
+        let stage = Stage::open(config, options).await;
         alice.reaches("herder", "#spark").await;
-        Self { alice, stage, _server: server, _dir: dir }
+        Self { alice, stage, server, _dir: dir }
     }
 
     /// The network that alice is on is none the worse.
@@ -108,4 +116,47 @@ async fn after_five_failures_the_other_network_is_told_and_the_adapter_starts_cl
     let back = two.alice.hears_in_any_order("#alerts", "is back").await;
     assert!(back.contains("far"), "{back}");
     two.stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_configuration_says_of_networks_is_what_counts() {
+    let (connector, mut far) = listen();
+    let Connector::Factory(connect) = connector else { panic!("a listener is a factory") };
+    let away = Arc::new(AtomicBool::new(true));
+    let is_away = Arc::clone(&away);
+    let connector = Connector::Factory(Arc::new(move || -> Connecting {
+        if is_away.load(Ordering::SeqCst) {
+            return Box::pin(std::future::ready(Err(std::io::ErrorKind::ConnectionRefused.into())));
+        }
+        connect()
+    }));
+    let mut two = Two::open_with(connector, |config| {
+        config.networks = Networks { attempts: 2, backlog_lines: 4, bot_exchanges: 1, ..Networks::default() };
+        config.irc[0].bots = vec!["mallory".to_owned()];
+        let network = config.irc[0].name.clone();
+        let mallory = Subject::IrcAccount { network, account: "mallory".to_owned() };
+        config.access.operators.push(mallory);
+    })
+    .await;
+    let alert = two.alice.hears_in_any_order("#alerts", "cannot be reached").await;
+    assert!(alert.contains("after 2 attempts"), "{alert}");
+
+    let mut bot = stage::server_person(&two.server, "mallory", &["#spark"]).await;
+    bot.say("#spark", "status").await;
+    bot.hears("#spark", "mallory: spark").await;
+    bot.say("#spark", "status").await;
+    bot.hears("#spark", "a bot is answered 1 times an hour here").await;
+
+    for _ in 0..3 {
+        two.works().await;
+    }
+    away.store(false, Ordering::SeqCst);
+    let mut server = far.accept("").await;
+    while !server.posted("#spark").await.contains("lines while away; `@spark log`") {}
+    let answering = async {
+        while let Some(line) = server.line().await {
+            server.answer(&line).await
+        }
+    };
+    tokio::join!(two.stage.close(), answering);
 }
