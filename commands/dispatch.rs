@@ -334,7 +334,7 @@ impl Inner {
     }
 
     pub(super) fn room(&self, inbound: &Inbound) -> Room {
-        let Place::Channel(channel) = &inbound.place else { return Room::Private };
+        let Some(channel) = inbound.place.channel() else { return Room::Private };
         let agent = channel.strip_prefix('#').and_then(|name| AgentName::new(name).ok());
         if let Some(agent) = agent.filter(|agent| self.knows(agent)) {
             return Room::Agent(agent);
@@ -447,6 +447,7 @@ impl Inner {
             (Place::Channel(name), Room::Other | Room::Private) => {
                 (name.clone(), Target::Channel(name.clone()))
             }
+            (Place::Thread { id, .. }, _) => (id.clone(), Target::Channel(id.clone())),
             (Place::Direct(nick), _) => ("private".to_owned(), Target::Person(nick.clone())),
         };
         Asked {

@@ -534,6 +534,7 @@ permission-name = { $permission ->
     [attach-files] Dateien anhängen
     [read-message-history] Nachrichtenverlauf anzeigen
     [add-reactions] Reaktionen hinzufügen
+    [send-in-threads] Nachrichten in Threads senden
    *[other] { $permission }
 }
 notice-netsplit = { $nick }: Das Netz war geteilt. Dir { $count ->
@@ -1007,7 +1008,6 @@ cmd-setting-needs-own-home = { $key }: eine Datei gehört in ein eigenes HOME: o
 ## Discord
 
 discord-agent-removed = **{ $agent }** wurde entfernt: Was hier gesagt wird, hört niemand. Die Geschichte bleibt erhalten.
-discord-thread = Was in einem Thread steht, erreicht keinen Agenten. Bitte im Kanal von **{ $agent }** selbst schreiben.
 discord-left-out = Nicht oder nur teilweise bei der Nachricht: { $files }. Ein Agent bekommt Textdateien, mit der Nachricht höchstens { $max } KiB; der Rest gehört in seinen Arbeitsordner.
 discord-unread = { $what ->
     [poll] Eine Umfrage kann ein Agent nicht lesen.

@@ -576,6 +576,7 @@ permission-name = { $permission ->
     [attach-files] Attach Files
     [read-message-history] Read Message History
     [add-reactions] Add Reactions
+    [send-in-threads] Send Messages in Threads
    *[other] { $permission }
 }
 notice-netsplit = { $nick }: the network was split. You missed { $count ->
@@ -1075,7 +1076,6 @@ cmd-setting-needs-own-home = { $key }: a file is for a HOME of its own: add own_
 
 # $files: names of files; $max: kilobytes.
 discord-agent-removed = **{ $agent }** was removed: nobody hears what is said here. Its history is kept.
-discord-thread = What is said in a thread reaches no agent. Write in the channel of **{ $agent }** itself.
 discord-left-out = Not with the message, or only in part: { $files }. An agent gets text files, { $max } KiB with the message at most; put the rest into its workspace.
 # $what: poll, sticker or forward.
 discord-unread = { $what ->

@@ -455,6 +455,7 @@ permission-name = { $permission ->
     [attach-files] ファイルを添付
     [read-message-history] メッセージ履歴を読む
     [add-reactions] リアクションの追加
+    [send-in-threads] スレッドでメッセージを送信
    *[other] { $permission }
 }
 notice-netsplit = { $nick }: ネットワークが分断されていました。届かなかった{ $count }行:
@@ -904,7 +905,6 @@ cmd-setting-needs-own-home = { $key }：ファイルは専用の HOME のため�
 ## Discord
 
 discord-agent-removed = **{ $agent }** は削除されました。ここでの発言は誰にも届きません。履歴は残っています。
-discord-thread = スレッド内の発言はエージェントに届きません。**{ $agent }** のチャンネルに直接書いてください。
 discord-left-out = メッセージに含まれない、または一部だけのファイル: { $files }。エージェントに届くのはテキストファイルだけで、メッセージと合わせて { $max } KiB までです。残りは作業フォルダーに置いてください。
 discord-unread = { $what ->
     [poll] エージェントはアンケートを読めません。

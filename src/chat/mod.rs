@@ -19,8 +19,26 @@ use crate::outbox::Target;
 pub enum Place {
     /// In a channel, by the network's own name for it, e.g. `#spark`.
     Channel(String),
+    /// In a thread of a channel: it is read as if it had been said in the channel, and answered in the thread.
+    Thread {
+        /// The channel, by the network's own name for it.
+        of: String,
+        /// The network's id of the thread.
+        id: String,
+    },
     /// In private, to this nick.
     Direct(String),
+}
+
+impl Place {
+    /// The channel by which it is told what is meant there; `None`: it is private.
+    #[must_use]
+    pub fn channel(&self) -> Option<&str> {
+        match self {
+            Self::Channel(name) | Self::Thread { of: name, .. } => Some(name),
+            Self::Direct(_) => None,
+        }
+    }
 }
 
 /// Who said it: only what the network itself vouches for.

@@ -65,7 +65,7 @@ impl Speech {
                 }
                 inbound = heard.recv(), if order.have_room() => {
                     let Some(inbound) = inbound else { return };
-                    if let Place::Channel(channel) = &inbound.place {
+                    if let Some(channel) = inbound.place.channel() {
                         let Author { network, nick, .. } = &inbound.author;
                         self.rooms.said(network, channel, nick, &inbound.text, inbound.at);
                     }
@@ -86,7 +86,9 @@ impl Speech {
                 Place::Direct(_) => None,
             };
             let to = match &inbound.place {
-                Place::Channel(channel) => Target::Channel(channel.clone()),
+                Place::Channel(channel) | Place::Thread { id: channel, .. } => {
+                    Target::Channel(channel.clone())
+                }
                 Place::Direct(nick) => Target::Person(nick.clone()),
             };
             let handling = async {

@@ -4,6 +4,8 @@ mod link;
 mod load;
 mod messages;
 mod missed;
+mod storm;
+mod threads;
 
 use std::path::Path;
 use std::time::Duration;

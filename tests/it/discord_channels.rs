@@ -249,7 +249,7 @@ async fn check_says_what_is_missing_and_what_to_click() {
     let (code, said) = check(dir.path(), &sim, &sim.token()).await;
     insta::assert_snapshot!(said, @r"
     ok    discord: the token is that of the bot herder
-    ok    discord: the bot is invited with https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=101456&guild_id=ID
+    ok    discord: the bot is invited with https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=274878008400&guild_id=ID
     ok    discord: the Message Content intent is on
     ok    discord: the bot is in the server Workshop
     ok    discord: the bot has every permission it needs
@@ -266,12 +266,12 @@ async fn check_says_what_is_missing_and_what_to_click() {
     );
     let (code, said) = check(dir.path(), &sim, &sim.token()).await;
     let failed: Vec<&str> = said.lines().filter(|line| line.starts_with("FAIL")).collect();
-    insta::assert_snapshot!(failed.join("\n"), @"FAIL  discord: slash commands cannot be registered; let the bot in again with https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=101456&guild_id=ID, which has the scope applications.commands");
+    insta::assert_snapshot!(failed.join("\n"), @"FAIL  discord: slash commands cannot be registered; let the bot in again with https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=274878008400&guild_id=ID, which has the scope applications.commands");
     assert_eq!(code, Some(1));
     sim.throws_bot_out();
     let (code, said) = check(dir.path(), &sim, &sim.token()).await;
     let failed: Vec<&str> = said.lines().filter(|line| line.starts_with("FAIL")).collect();
-    insta::assert_snapshot!(failed.join("\n"), @"FAIL  discord: the bot is not in the server ID; correct `guild`, or open https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=101456&guild_id=ID and let it in");
+    insta::assert_snapshot!(failed.join("\n"), @"FAIL  discord: the bot is not in the server ID; correct `guild`, or open https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=274878008400&guild_id=ID and let it in");
     assert_eq!(code, Some(1));
 
     let bare =
@@ -279,10 +279,10 @@ async fn check_says_what_is_missing_and_what_to_click() {
     let (code, said) = check(dir.path(), &bare, &bare.token()).await;
     insta::assert_snapshot!(said, @r"
     ok    discord: the token is that of the bot herder
-    ok    discord: the bot is invited with https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=101456&guild_id=ID
+    ok    discord: the bot is invited with https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=274878008400&guild_id=ID
     note  discord: the Message Content intent is off: slash commands, @mentions of the bot, buttons and private messages work, plain text in an agent's channel does not; switch it on at https://discord.com/developers/applications/ID/bot under Privileged Gateway Intents
     ok    discord: the bot is in the server Workshop
-    FAIL  discord: the permission Manage Channels is missing (no channels are made, no topics set, nothing is archived); open Server Settings, Roles, the role of herder, Permissions and switch it on, or let the bot in again with https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=101456&guild_id=ID
+    FAIL  discord: the permission Manage Channels is missing (no channels are made, no topics set, nothing is archived); open Server Settings, Roles, the role of herder, Permissions and switch it on, or let the bot in again with https://discord.com/oauth2/authorize?client_id=ID&scope=bot+applications.commands&permissions=274878008400&guild_id=ID
     ");
     assert_eq!(code, Some(1));
 }

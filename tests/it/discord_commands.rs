@@ -1,5 +1,7 @@
 //! Slash commands, completion, forms and buttons: a whole herder and a simulated Discord.
 
+mod pausing;
+
 use std::time::Duration;
 
 use herder::config::{Config, Discord as Settings, Reach, Subject};
@@ -462,23 +464,6 @@ async fn what_follows_an_answer_comes_although_discord_fails() {
     assert!(!rest.is_ephemeral() && rest.id != first.id);
     assert!(left.iter().all(|name| rest.content.contains(name.as_str())), "{}", rest.content);
     assert!((3..12).map(name).all(|name| left.contains(&name) == rest.content.contains(name.as_str())));
-    rig.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_pause_in_the_agents_own_channel_can_be_answered_there() {
-    let mut rig = Rig::open().await;
-    rig.sim.channel("#spark").await;
-    let (olga, otto) = (manager(&rig.sim, "olga"), manager(&rig.sim, "otto"));
-    // Discord lets people write before herder knows that the channel is one of its own.
-    olga.says("#spark", "status");
-    rig.sim.message_in("spark", |message| message.content.contains("idle")).await;
-    let answer = olga.slash("spark", "pause", json!({})).answer().await;
-    assert!(plain(&answer).contains("spark is paused"), "{}", answer.content);
-    let post = rig.sim.message_in("spark", |message| !message.buttons().is_empty()).await;
-    assert_eq!(labels(&post), ["Resume", "Abort", "Transcript"]);
-    otto.clicks(post.id, &post.button("Resume").custom_id).acknowledged().await;
-    rig.until("spark", |view| view.agent.phase == Phase::Idle).await;
     rig.stop().await;
 }
 

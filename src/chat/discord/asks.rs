@@ -86,12 +86,12 @@ pub(super) async fn pressed(
     };
     // Who may not answer is told that, and not what became of it.
     if let Err(lines) = bot.ports.dispatcher.may(&structured) {
-        return Pressed::Told(Reply { lines, private: true, rows: Vec::new() });
+        return Pressed::Told(Reply { lines, private: true, ..Reply::default() });
     }
     // A number says what is meant only together with whose it is: anybody can send an id.
     if bot.ports.fleet.asked_by(ask).is_none_or(|view| view.name != *agent) {
         let lines = vec![locale(bot, asker).refusal(&Refusal::NoSuchAsk { ask })];
-        return Pressed::Told(Reply { lines, private: true, rows: Vec::new() });
+        return Pressed::Told(Reply { lines, private: true, ..Reply::default() });
     }
     let answered = bot.ports.dispatcher.interact(&structured).await;
     if answered.refused {

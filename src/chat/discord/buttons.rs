@@ -10,15 +10,19 @@ mod following;
 mod pressing;
 mod rows;
 
+use serde::Deserialize as _;
+
+use crate::commands::interact::Answered;
 use crate::core::id::AgentName;
+use crate::core::notice::Notice;
 use crate::core::promotion::Hold;
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
 use crate::outbox::Body;
 use crate::supervisor::View;
-pub(super) use following::{PROMPTS_CAPACITY, Prompt, keep, posted};
+pub(super) use following::{PROMPTS_CAPACITY, Prompt, answers, keep, posted};
 pub(super) use pressing::{Pressed, pressed};
-pub(super) use rows::{attributed, confirming, cut, rows};
+pub(super) use rows::{attributed, calling, confirming, cut, rows};
 
 /// What somebody did about a post, where it was not done on Discord too.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +36,12 @@ struct Done {
 fn calls_for(body: &Body) -> Option<&AgentName> {
     let Body::Notice(notice) = body else { return None };
     notice.calls_for()
+}
+
+/// The agent that an answer calls somebody for: it says that the agent stands still.
+pub(super) fn called_for(answered: &Answered) -> Option<AgentName> {
+    let told = answered.data.as_ref().filter(|_| !answered.refused)?;
+    Notice::deserialize(told).ok()?.calls_for().cloned()
 }
 
 /// Whether a post of `at` still calls for somebody.

@@ -105,7 +105,11 @@ impl Ways {
             ),
             Target::Channel(name) if name.starts_with('#') => named(name, &self.bot.ports.settings)
                 .map_or(Some(Place::Nowhere), |purpose| directory.of(&purpose).map(Place::Channel)),
-            Target::Channel(_) => Some(directory.of_target(target).map_or(Place::Nowhere, Place::Channel)),
+            Target::Channel(_) => {
+                let channel = directory.of_target(target);
+                let spoken_in = |channel| Place::Channel(self.bot.threads.spoken_in(channel));
+                Some(channel.map_or(Place::Nowhere, spoken_in))
+            }
             Target::Agent(agent) => {
                 let found = directory.of_target(target).map(Place::Channel);
                 if found.is_none() && self.bot.ports.fleet.view(agent).is_none() {
@@ -183,7 +187,10 @@ impl Delivery {
             match happened {
                 Happened::Window(window) => window.lines.into_iter().for_each(|line| self.depart(line)),
                 Happened::Landed(landed) => self.land(landed),
-                Happened::Changed(true) => self.traffic.allowed(),
+                Happened::Changed(true) => {
+                    self.traffic.allowed();
+                    self.ways.bot.threads.open_all();
+                }
                 Happened::Changed(false) | Happened::Time => {}
                 Happened::Shutdown => break,
             }
@@ -378,7 +385,12 @@ impl Sender {
                 self.bot.directory.doubt(channel, Doubt::Denied);
                 self.again(Reason::Denied)
             }
-            (Verdict::Denied, None) => self.again(Reason::Denied),
+            (Verdict::Denied, None) => {
+                if let Some(thread) = channel.filter(|channel| self.bot.threads.close(*channel)) {
+                    info!(%thread, "herder may not speak in a thread; it speaks in its channel");
+                }
+                self.again(Reason::Denied)
+            }
         };
         Landed { place, outcome, private: None }
     }

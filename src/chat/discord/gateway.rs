@@ -52,6 +52,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 const ASK_WHY_AFTER: u32 = 2;
 /// Discord takes one login in this time, and answers another one with an invalid session.
 const LOGIN_EVERY: Duration = Duration::from_secs(5);
+/// How often Discord is asked whether it allows logins again while it allows none.
+const LOGINS_EVERY: Duration = Duration::from_secs(15);
 /// That the intent is missing was said under this key.
 const TOLD: &str = "discord/told/no-content";
 
@@ -133,7 +135,9 @@ pub(super) async fn keep(
     let (fanout, ups) = Fanout::new(Arc::clone(&bot), events);
     let membership = bot.membership.subscribe();
     let memory = bot.ports.memory.borrow();
-    let mut keeper = Keeper { bot, gateway: introduced.gateway, fanout, ups, memory, membership };
+    let gateway = introduced.gateway;
+    let told = Instant::now();
+    let mut keeper = Keeper { bot, gateway, told, tries: 0, fanout, ups, memory, membership };
     keeper.tell_of_content().await;
     // The last adapter may have ended in the middle of a wait.
     if let Some(opens) = keeper.memory.pace.opens()
@@ -163,6 +167,10 @@ pub(super) async fn keep(
 struct Keeper {
     bot: Arc<Bot>,
     gateway: BotGateway,
+    /// When Discord told that.
+    told: Instant,
+    /// How often serenity has tried to connect since.
+    tries: u64,
     fanout: Arc<Fanout>,
     ups: mpsc::Receiver<Up>,
     memory: Borrowed,
@@ -198,6 +206,33 @@ impl Keeper {
         pause(wait, shutdown).await && self.ask_anew(shutdown).await
     }
 
+    fn learn(&mut self, gateway: BotGateway) {
+        (self.gateway, self.told, self.tries) = (gateway, Instant::now(), 0);
+    }
+
+    /// Whether serenity may log in once more. Who logs in when Discord allows no more loses the token, and serenity does not
+    /// look: each of its tries may be a login. Discord is asked when those that it told of are used up.
+    async fn may_log_in(&mut self) -> bool {
+        let is_left = |keeper: &Self| keeper.gateway.session_start_limit.remaining > keeper.tries;
+        if is_left(self) {
+            return true;
+        }
+        if self.tries > 0 || self.told.elapsed() >= LOGINS_EVERY {
+            match self.bot.rest.within(ANSWER_WITHIN).gateway_bot().await {
+                Ok(gateway) => self.learn(gateway),
+                Err(error) => {
+                    warn!(%error, "Discord does not say how often it may be logged in to");
+                    (self.told, self.tries) = (Instant::now(), 0);
+                    self.gateway.session_start_limit.remaining = 0;
+                }
+            }
+            if !is_left(self) {
+                error!("Discord allows no more logins for now");
+            }
+        }
+        is_left(self)
+    }
+
     /// Asks again where the gateway is and how often we may log in. False: herder goes down.
     async fn ask_anew(&mut self, shutdown: &CancellationToken) -> bool {
         loop {
@@ -207,7 +242,7 @@ impl Keeper {
             };
             match asked {
                 Ok(gateway) => {
-                    self.gateway = gateway;
+                    self.learn(gateway);
                     return true;
                 }
                 Err(error) => {
@@ -309,7 +344,11 @@ impl Keeper {
                     }
                 }
                 _ = turns.tick() => {
-                    let is_open = self.memory.pace.is_open(Instant::now());
+                    let may_log_in = tokio::select! {
+                        may = self.may_log_in() => may,
+                        () = shutdown.cancelled() => return End::Shutdown,
+                    };
+                    let is_open = may_log_in && self.memory.pace.is_open(Instant::now());
                     if is_open && watch.may_ask(self.memory.pace.fruitless() >= ASK_WHY_AFTER) {
                         let code = tokio::select! {
                             code = self.ask_why() => code,
@@ -321,6 +360,7 @@ impl Keeper {
                     } else if turnstile.turn(is_open) {
                         let now = Instant::now();
                         watch.tried(now);
+                        self.tries += 1;
                         if self.memory.pace.tried(now, jitter()) {
                             self.connecting(DiscordReason::Broke.into()).await;
                         }

@@ -11,6 +11,7 @@
 //! two fetches a message again and knows it.
 //!
 //! - [`missed`]: what is fetched because nobody heard it
+//! - [`threads`]: what was said in threads meanwhile
 //! - [`said`]: from a message to a line, and who is heard at all
 //! - [`attached`]: text files
 //! - [`work`]: one message, from its line to its answer
@@ -24,6 +25,7 @@ mod missed;
 mod revision;
 mod roles;
 mod said;
+mod threads;
 mod work;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -40,7 +42,7 @@ use tracing::{debug, warn};
 
 use super::Bot;
 use super::reactions::{self, Marks};
-use super::rest::{Page, RestError};
+use super::rest::{ArchivedThreads, Page, RestError};
 use crate::core::time::Timestamp;
 use crate::{clock, journal};
 pub(super) use intake::millis_of;
@@ -51,6 +53,7 @@ use revision::Revision;
 use roles::Roles;
 pub(super) use roles::ask as roles_of;
 use said::{Ears, Names, Said};
+use threads::Listing;
 
 /// Events that wait to be looked at: more than a busy guild sends in seconds. What does not fit is fetched like what was
 /// missed.
@@ -78,8 +81,8 @@ pub(super) enum Heard {
     Ready,
     /// A guild as it is now.
     Guild(Box<Guild>),
-    /// A thread was begun, or is in use again.
-    Thread(Box<GuildChannel>),
+    /// Threads of channels that can be seen again.
+    Threads(Vec<GuildChannel>),
     /// Events were lost on the way here.
     Missed,
     /// Something was said or changed in a channel, and nobody can read what.
@@ -114,6 +117,8 @@ enum Done {
         now: Result<Option<Box<Message>>, RestError>,
     },
     Revised,
+    /// Archived threads of a channel.
+    Listed(Listing, Result<ArchivedThreads, RestError>),
 }
 
 type UnderWay = Pin<Box<dyn Future<Output = Done> + Send>>;
@@ -162,6 +167,11 @@ struct Reader {
     missed_since: Option<Id>,
     /// Channels where nobody has spoken to herder yet. What was missed there is looked through for whoever does.
     strange: HashSet<Id>,
+    /// The server was seen since the link is there: what it does not list of threads is archived.
+    guild_seen: bool,
+    /// Channels whose archived threads are asked for, and how far back.
+    to_list: VecDeque<Listing>,
+    listing: usize,
 }
 
 impl Reader {
@@ -195,6 +205,9 @@ impl Reader {
             newest,
             missed_since: None,
             strange: HashSet::new(),
+            guild_seen: false,
+            to_list: VecDeque::new(),
+            listing: 0,
         }
     }
 
@@ -249,15 +262,12 @@ impl Reader {
             }
             Heard::Ready => {
                 self.missed_since.get_or_insert(self.newest);
+                self.guild_seen = false;
                 self.hold_all();
                 self.guild_by = Some(Instant::now() + GUILD_WITHIN);
             }
             Heard::Guild(guild) => self.guild(&guild),
-            Heard::Thread(thread) => {
-                if let Some((thread, parent)) = said::thread(&thread).filter(|_| self.is_ours(&thread)) {
-                    Arc::make_mut(&mut self.names).threads.insert(thread, parent);
-                }
-            }
+            Heard::Threads(threads) => self.follow_again(&threads),
             Heard::Missed => {
                 warn!("messages come faster than they are taken in; what was lost is fetched");
                 self.fetch_all(&HashMap::new());
@@ -273,10 +283,6 @@ impl Reader {
                 self.look_at_waiting();
             }
         }
-    }
-
-    fn is_ours(&self, thread: &GuildChannel) -> bool {
-        thread.guild_id.get() == self.ears.guild
     }
 
     fn said(&mut self, message: Message) {
@@ -298,9 +304,12 @@ impl Reader {
             return;
         }
         self.names = Arc::new(Names::of(guild, self.bot.me));
-        self.follow_strange(guild);
         // Also one that comes long after READY, or once more: the guild was out of reach meanwhile.
-        let newest = guild.channels.values();
+        let since = self.missed_since.take().unwrap_or(self.newest);
+        self.follow_strange(guild, since);
+        self.follow_threads(guild, since);
+        self.guild_seen = true;
+        let newest = guild.channels.values().chain(&guild.threads);
         let newest =
             newest.map(|channel| (channel.id.get(), channel.last_message_id.map_or(0, MessageId::get)));
         self.fetch_all(&newest.collect());
@@ -366,6 +375,11 @@ impl Reader {
         {
             self.look(channel, id, Duration::ZERO);
         }
+        while self.listing < FETCHES
+            && let Some(listing) = self.to_list.pop_front()
+        {
+            self.list(listing, Duration::ZERO);
+        }
     }
 
     fn shared(&self) -> (Arc<Bot>, Arc<Names>, Arc<Roles>) {
@@ -378,6 +392,9 @@ impl Reader {
                 self.working -= 1;
                 if let Some(heard) = heard {
                     self.strange.remove(&channel);
+                    if self.bot.threads.parent(ChannelId::new(channel)).is_some() {
+                        self.memory.is_thread(channel);
+                    }
                     self.memory.decided(channel, id, &heard);
                     self.marks.track(channel, id, &heard);
                 }
@@ -399,6 +416,10 @@ impl Reader {
                 self.looked(channel, id, now);
             }
             Done::Revised => {}
+            Done::Listed(listing, archived) => {
+                self.listing -= 1;
+                self.listed(listing, archived);
+            }
         }
     }
 
@@ -430,8 +451,11 @@ impl Reader {
         let intake = &self.intake;
         let mut memos = self.memory.note(moved, finished, &kept, |channel| intake.seen(channel));
         if self.has_heard_all() {
-            memos.extend(self.memory.heard_up_to(self.newest, at_last));
+            // What was heard and is not decided yet is to be heard again, if herder is killed now.
+            let undecided = self.intake.first_open().map_or(Id::MAX, |open| open.saturating_sub(1));
+            memos.extend(self.memory.heard_up_to(self.newest.min(undecided), at_last));
         }
+        memos.extend(self.forget_threads());
         if let Err(reason) = self.bot.ports.journal.remember(memos).await {
             warn!(%reason, "how far channels are done could not be noted");
         }

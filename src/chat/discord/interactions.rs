@@ -20,13 +20,12 @@ use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use serenity::all::{
     ActionRowComponent, ApplicationId, ChannelId, CommandData, CommandInteraction, ComponentInteraction,
-    GuildId, Interaction, InteractionId, Member, ModalInteraction, ResolvedOption, ResolvedValue, RoleId,
-    User,
+    GuildId, Interaction, InteractionId, Member, ModalInteraction, PartialChannel, ResolvedOption,
+    ResolvedValue, RoleId, User,
 };
 use tracing::{debug, error, warn};
 
 use super::custom_id::{BEFORE, CustomId, mark};
-use super::directory::Purpose;
 use super::inbound::millis_of;
 use super::reply::{self, Reply};
 use super::rest::EPHEMERAL;
@@ -75,6 +74,7 @@ pub(super) struct Asker {
     pub(super) application: ApplicationId,
     pub(super) token: String,
     pub(super) author: Author,
+    pub(super) channel: ChannelId,
     pub(super) place: Place,
     pub(super) language: String,
 }
@@ -111,7 +111,7 @@ pub(super) async fn handle(bot: &Arc<Bot>, interaction: Interaction) {
                 bot,
                 (command.id, command.application_id, &command.token),
                 (&command.user, command.member.as_deref()),
-                (command.guild_id, command.channel_id),
+                (command.guild_id, command.channel_id, command.channel.as_ref()),
                 &command.locale,
             );
             guarded(bot, &asker, Box::pin(self::command(bot, &asker, &command))).await;
@@ -121,7 +121,7 @@ pub(super) async fn handle(bot: &Arc<Bot>, interaction: Interaction) {
                 bot,
                 (form.id, form.application_id, &form.token),
                 (&form.user, form.member.as_ref()),
-                (form.guild_id, form.channel_id),
+                (form.guild_id, form.channel_id, form.channel.as_ref()),
                 &form.locale,
             );
             guarded(bot, &asker, Box::pin(filled(bot, &asker, &form))).await;
@@ -140,7 +140,7 @@ fn pressed_by(bot: &Bot, press: &ComponentInteraction) -> Asker {
         bot,
         (press.id, press.application_id, &press.token),
         (&press.user, press.member.as_ref()),
-        (press.guild_id, press.channel_id),
+        (press.guild_id, press.channel_id, press.channel.as_ref()),
         &press.locale,
     )
 }
@@ -181,7 +181,7 @@ fn asker(
     bot: &Bot,
     (id, application, token): (InteractionId, ApplicationId, &str),
     (user, member): (&User, Option<&Member>),
-    (guild, channel): (Option<GuildId>, ChannelId),
+    (guild, channel, thread): (Option<GuildId>, ChannelId, Option<&PartialChannel>),
     language: &str,
 ) -> Asker {
     let ours = guild.is_some_and(|guild| guild.get() == bot.ports.settings.guild);
@@ -189,14 +189,11 @@ fn asker(
     let roles: &[RoleId] = member.filter(|_| ours).map(|member| member.roles.as_slice()).unwrap_or_default();
     let nick = member.and_then(|member| member.nick.as_deref());
     let nick = nick.or(user.global_name.as_deref()).unwrap_or(&user.name);
-    let place = match bot.directory.purpose(channel) {
-        Some(Purpose::Agent(agent)) => Place::Channel(format!("#{agent}")),
-        Some(Purpose::Control) => Place::Channel(format!("#{}", bot.ports.settings.control_channel)),
-        Some(Purpose::Category(_) | Purpose::Archive(_) | Purpose::Alerts | Purpose::Work) => {
-            Place::Channel(channel.to_string())
-        }
-        None if guild.is_some() => Place::Channel(channel.to_string()),
-        None => Place::Direct(user.id.to_string()),
+    let place = if guild.is_some() {
+        let parent = thread.and_then(|thread| thread.parent_id).filter(|_| ours);
+        bot.place_of(channel, parent)
+    } else {
+        Place::Direct(user.id.to_string())
     };
     Asker {
         id,
@@ -210,6 +207,7 @@ fn asker(
             roles: roles.iter().map(ToString::to_string).collect(),
             origin: Origin::Network,
         },
+        channel,
         place,
         language: language.to_owned(),
     }
@@ -277,10 +275,23 @@ async fn carry_out(bot: &Arc<Bot>, asker: &Asker, name: &str, given: Given) {
     let announced_privately = private || dispatcher.may(&structured).is_err();
     let answering = async {
         let answered = dispatcher.interact(&structured).await;
-        let rows = buttons::confirming(locale(bot, asker), known(name), &answered);
-        Reply { private: private || answered.refused, rows, ..Reply::of(answered) }
+        let private = private || answered.refused;
+        let calls = buttons::called_for(&answered).filter(|_| !private && bot.may_change(asker));
+        let calls = calls.map(|agent| (agent, clock::now()));
+        let rows = match &calls {
+            Some((agent, at)) => buttons::calling(&bot.ports.locale, agent, *at),
+            None => buttons::confirming(locale(bot, asker), known(name), &answered),
+        };
+        Reply { private, rows, calls, ..Reply::of(answered) }
     };
     reply::answer(bot, asker, announced_privately, answering).await;
+}
+
+impl Bot {
+    /// Whether an answer that all see there can be changed later: a command can be given where herder sees nothing.
+    fn may_change(&self, asker: &Asker) -> bool {
+        self.readable.borrow().get(&asker.channel) != Some(&false)
+    }
 }
 
 /// Opens the form of a command for somebody who may have it done.
@@ -315,10 +326,7 @@ async fn offer_form(bot: &Arc<Bot>, asker: &Asker, command: &'static Command, mu
 
 /// The agent that a command is for, if it is for one.
 fn agent(asker: &Asker, given: &Given) -> Option<AgentName> {
-    let here = match &asker.place {
-        Place::Channel(channel) => channel.strip_prefix('#'),
-        Place::Direct(_) => None,
-    };
+    let here = asker.place.channel().and_then(|channel| channel.strip_prefix('#'));
     given
         .get("agent")
         .map(|word| word.trim_start_matches('@'))
@@ -439,7 +447,7 @@ async fn complete(bot: &Bot, typing: &CommandInteraction) {
         bot,
         (typing.id, typing.application_id, &typing.token),
         (&typing.user, typing.member.as_deref()),
-        (typing.guild_id, typing.channel_id),
+        (typing.guild_id, typing.channel_id, typing.channel.as_ref()),
         &typing.locale,
     );
     let name = named(&typing.data).0;

@@ -15,6 +15,7 @@
 //! | `directory` | which channel is which, remembered by id |
 //! | `channels` | the channels as they should be: made, found again, given topics, archived |
 //! | `permission` | what herder must be allowed to do, and whether it is |
+//! | `threads` | threads, and the channels that they are in |
 //! | `membership` | whether the bot is in its server |
 //! | `examine` | what `herder check` asks Discord |
 //! | `rest` | the one way out: limits, retries, one function per request |
@@ -28,6 +29,25 @@
 //! | `linking` | roles of people who are somebody elsewhere too |
 //! | `buttons` | what stands under posts |
 //! | `asks` | ✅ ❌ 🔁 under what an agent asks |
+//!
+//! # What serenity and poise leave open, and who closes it
+//!
+//! | left open | closed by |
+//! |---|---|
+//! | the proxy is ignored by the rate limiter; 5xx and lost answers are not tried again, nothing has a limit in time; after a global 429 the others go on | `rest`: the only way out, with a client, limits, retries and patience of its own; serenity asks nothing for herder |
+//! | a message whose answer was lost would be sent twice | `delivery`: nonces that Discord enforces, one message under way per channel |
+//! | without more said, `@everyone` and previews in posts count | `rest`: every message that goes out pings nobody and fetches nothing |
+//! | if `GET /gateway` fails, the address is a wrong one for good; `max_concurrency` and the session start limit are not looked at | `gateway`: asked until it is answered, before every session; no try when no login is left |
+//! | new sessions (4009, op 9, a link that is dead, a resume that fails) lose events | `inbound`: what was missed is fetched on every READY, each message once |
+//! | 4007 and resumes repeat events; events come in another order | `inbound::intake`, `interactions::Seen`: by id |
+//! | resumes without any wait; refusals every five seconds without end | `gateway::pace`: a turnstile before every try |
+//! | after 4003, 4010 and 4011 it spins; a thread of its own would take all of herder with it | `gateway::session`: a thread that can be given up; `gateway::refusal` hears the code |
+//! | 4004, 4013 and 4014 end the client | `gateway::refusal`: explained and given up, or gone on with without the intent |
+//! | nobody notices a link that is dead or never comes up | `gateway::watch` |
+//! | events that do not fit the model are dropped in silence | `gateway::events`: what they are about is fetched, whoever asks is told |
+//! | a failed `setup` leaves a bot that hears nothing; nothing is heard before it is over | poise runs nothing here; `registration` is a task of its own |
+//! | raw errors are shown, a callback is tried twice, second answers are public, buttons and forms die with the process | `interactions`, `reply`, `custom_id` |
+//! | sharding asks once and knows no limits | `gateway`: as many as Discord recommends, asked before every session |
 //!
 //! What somebody may do, what a line means and what is said in which words is not known here: `crate::access`,
 //! `crate::commands`, `crate::outbox`, `crate::l10n`.
@@ -51,6 +71,7 @@ mod reactions;
 mod registration;
 mod reply;
 mod rest;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -78,6 +99,7 @@ pub use examine::{Finding, examine};
 pub use gateway::Memory;
 use membership::Membership;
 use rest::Rest;
+use threads::Threads;
 
 /// Events of the guild that wait for those who follow them. Who falls behind is told and looks at everything anew.
 const CHANGES_CAPACITY: usize = 256;
@@ -118,6 +140,7 @@ struct Bot {
     ports: Ports,
     rest: Rest,
     directory: Directory,
+    threads: Threads,
     /// Who we are there.
     me: UserId,
     application: ApplicationId,
@@ -201,6 +224,7 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
         ports,
         rest,
         directory,
+        threads: Threads::default(),
         me: introduced.me,
         application: introduced.application,
         content: AtomicBool::new(introduced.content),

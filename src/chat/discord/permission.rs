@@ -29,7 +29,7 @@ const fn needed(
 }
 
 /// Everything that herder needs, and nothing else: the invite link asks for exactly these.
-pub(crate) const NEEDED: [Needed; 6] = [
+pub(crate) const NEEDED: [Needed; 7] = [
     needed(Permissions::VIEW_CHANNEL, "view-channel", "View Channels", "herder sees nothing of what is said"),
     needed(Permissions::SEND_MESSAGES, "send-messages", "Send Messages", "herder can say nothing"),
     needed(
@@ -50,6 +50,12 @@ pub(crate) const NEEDED: [Needed; 6] = [
         "add-reactions",
         "Add Reactions",
         "what is queued or done is not marked with 👀 ⏳ ✅",
+    ),
+    needed(
+        Permissions::SEND_MESSAGES_IN_THREADS,
+        "send-in-threads",
+        "Send Messages in Threads",
+        "what is asked in a thread is answered in the channel that it is in",
     ),
 ];
 
@@ -160,7 +166,7 @@ mod tests {
     fn the_invitation_asks_for_exactly_what_is_needed() {
         insta::assert_snapshot!(
             invite(7, 8),
-            @"https://discord.com/oauth2/authorize?client_id=7&scope=bot+applications.commands&permissions=101456&guild_id=8"
+            @"https://discord.com/oauth2/authorize?client_id=7&scope=bot+applications.commands&permissions=274878008400&guild_id=8"
         );
         assert!(!all().administrator());
         assert_eq!(missing(all()).count(), 0);

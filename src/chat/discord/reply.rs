@@ -18,12 +18,14 @@ use serenity::all::CreateActionRow;
 use tracing::warn;
 
 use super::Bot;
+use super::buttons;
 use super::interactions::{Asker, locale};
 use super::rest::{EPHEMERAL, File, RestError};
 use crate::chat::Place;
 use crate::clock;
 use crate::commands::interact::Answered;
 use crate::core::id::{AgentName, PostId};
+use crate::core::time::Timestamp;
 use crate::outbox::{Body, Lane, Markup, Post, Renderer, Target};
 
 /// How long an answer may take before it is announced: half of what Discord waits, so that the announcement gets there.
@@ -53,16 +55,18 @@ pub(super) struct Reply {
     pub(super) private: bool,
     /// Buttons under it.
     pub(super) rows: Vec<CreateActionRow>,
+    /// The agent that its buttons are about, and since when it stands still: they show who answers them elsewhere.
+    pub(super) calls: Option<(AgentName, Timestamp)>,
 }
 
 impl Reply {
     pub(super) fn of(answered: Answered) -> Self {
-        Self { lines: answered.lines, private: answered.refused, rows: Vec::new() }
+        Self { lines: answered.lines, private: answered.refused, ..Self::default() }
     }
 
     /// For them alone.
     pub(super) fn to_them(line: String) -> Self {
-        Self { lines: vec![line], private: true, rows: Vec::new() }
+        Self { lines: vec![line], private: true, ..Self::default() }
     }
 
     fn flags(&self) -> u64 {
@@ -101,6 +105,7 @@ fn post(bot: &Bot, asker: &Asker, lines: Vec<String>) -> Post {
             Some(name) => AgentName::new(name).map_or(Target::Control, Target::Agent),
             None => Target::Channel(channel.clone()),
         },
+        Place::Thread { id, .. } => Target::Channel(id.clone()),
         Place::Direct(person) => Target::Person(person.clone()),
     };
     Post {
@@ -173,7 +178,10 @@ pub(super) async fn at_once(bot: &Bot, asker: &Asker, reply: &Reply) {
     }
     let response = json!({ "type": 4, "data": data });
     match bot.rest.respond(asker.id, &asker.token, &response).await {
-        Ok(()) => follow(bot, asker, reply, &laid, 1).await,
+        Ok(()) => {
+            is_watched(bot, asker, reply).await;
+            follow(bot, asker, reply, &laid, 1).await;
+        }
         Err(reason) if reason.maybe_done() => later(bot, asker, reply, There::Answer).await,
         Err(reason) => {
             warn!(%reason, "an interaction could not be answered");
@@ -205,11 +213,23 @@ async fn later(bot: &Bot, asker: &Asker, reply: &Reply, there: There) {
     let first = laid.messages.first().cloned().unwrap_or_default();
     let change = json!({ "content": first, "components": reply.rows });
     match bot.rest.edit_response(asker.application, &asker.token, &change).await {
-        Ok(()) => follow(bot, asker, reply, &laid, 1).await,
+        Ok(()) => {
+            is_watched(bot, asker, reply).await;
+            follow(bot, asker, reply, &laid, 1).await;
+        }
         Err(reason) => {
             warn!(%reason, ?there, "an answer could not be brought");
             in_channel(bot, asker, reply);
         }
+    }
+}
+
+/// The buttons of an answer show who answers them, like those of a post. They work all the same if that fails.
+async fn is_watched(bot: &Bot, asker: &Asker, reply: &Reply) {
+    let Some((agent, at)) = &reply.calls else { return };
+    match bot.rest.response(asker.application, &asker.token).await {
+        Ok(message) => buttons::answers(bot, (agent, *at), asker.channel, message).await,
+        Err(reason) => warn!(%reason, "which message an answer is cannot be asked"),
     }
 }
 

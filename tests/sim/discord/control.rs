@@ -249,9 +249,34 @@ impl Discord {
         self.shared.with(|state| state.add_channel(name.trim_start_matches('#'), 0, None))
     }
 
+    /// A category with these channels.
+    pub(crate) fn makes_category(&self, name: &str, channels: &[String]) {
+        self.shared.with(|state| {
+            let category = state.add_channel(name, 4, None);
+            for channel in channels {
+                state.add_channel(channel, 0, Some(category));
+            }
+        });
+    }
+
     /// Somebody begins a thread in a channel.
     pub(crate) fn makes_thread(&self, name: &str, parent: Id) -> Id {
         self.shared.with(|state| state.add_channel(name, 11, Some(parent)))
+    }
+
+    /// Somebody closes a thread: it is archived until somebody speaks in it.
+    pub(crate) fn archives(&self, thread: Id) {
+        self.shared.with(|state| state.archive(thread));
+    }
+
+    /// A moderator locks a thread.
+    pub(crate) fn locks(&self, thread: Id) {
+        self.shared.with(|state| {
+            if let Some(thread) = state.channels.get_mut(&thread) {
+                thread.locked = true;
+            }
+            state.tell_channel("THREAD_UPDATE", thread);
+        });
     }
 
     /// What a role or a member may and may not do in a channel.
@@ -391,6 +416,16 @@ impl GatewayControl {
     /// The next resumes find no session.
     pub(crate) fn forgets(&self, resumes: u32) {
         self.shared.with(|state| state.gateway.forget = resumes);
+    }
+
+    /// So many logins and resumes find an invalid session (opcode 9).
+    pub(crate) fn finds_invalid(&self, tries: u32, resumable: bool) {
+        self.shared.with(|state| state.gateway.invalid = (tries, resumable));
+    }
+
+    /// When connections were taken, in order.
+    pub(crate) fn connected_at(&self) -> Vec<std::time::Instant> {
+        self.shared.look(|state| state.gateway.connected_at.clone())
     }
 
     /// The next events of this name go out twice; empty: of any.

@@ -52,6 +52,10 @@ pub(crate) struct Gateway {
     pub(crate) close_at_connect: Option<(u32, u16)>,
     /// So many resumes are answered with an invalid session.
     pub(crate) forget: u32,
+    /// So many logins and resumes are answered with an invalid session, and whether it could be resumed.
+    pub(crate) invalid: (u32, bool),
+    /// When connections were taken.
+    pub(crate) connected_at: Vec<Instant>,
     /// Connections stay open, but nothing is acknowledged, answered or dispatched.
     pub(crate) zombie: bool,
     /// Logins and resumes that nobody answers because of that.
@@ -79,6 +83,8 @@ impl Default for Gateway {
             refuse: 0,
             close_at_connect: None,
             forget: 0,
+            invalid: (0, false),
+            connected_at: Vec::new(),
             zombie: false,
             swallowed: 0,
             duplicate: (String::new(), 0),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::asked::Asked;
 use super::gateway::Hearing;
-use super::permission::{SEND_MESSAGES, USE_APPLICATION_COMMANDS, VIEW_CHANNEL};
+use super::permission::{USE_APPLICATION_COMMANDS, VIEW_CHANNEL};
 use super::state::{
     Attachment, Button, Channel, Id, Interaction, Member, Message, Person, Pings, Role, State,
 };
@@ -360,7 +360,7 @@ impl<'a> Draft<'a> {
         user.shared.with(|state| {
             let place = state.channels[&channel].clone();
             let may = state.permissions_in(user.id, &place);
-            assert!(may & SEND_MESSAGES != 0, "{} may not speak in #{}", user.name, place.name);
+            assert!(may & place.speaking() != 0, "{} may not speak in #{}", user.name, place.name);
             let (content, mut pings) = state.mentions_in(&text);
             let replied = reply_to.and_then(|id| state.messages.get(&id)).map(|message| message.author);
             pings.users.extend(replied.filter(|author| !pings.users.contains(author)));

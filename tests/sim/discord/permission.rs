@@ -15,6 +15,7 @@ pub(crate) const READ_MESSAGE_HISTORY: u64 = 1 << 16;
 pub(crate) const MENTION_EVERYONE: u64 = 1 << 17;
 pub(crate) const MANAGE_ROLES: u64 = 1 << 28;
 pub(crate) const USE_APPLICATION_COMMANDS: u64 = 1 << 31;
+pub(crate) const SEND_MESSAGES_IN_THREADS: u64 = 1 << 38;
 pub(crate) const PIN_MESSAGES: u64 = 1 << 51;
 
 /// What people may do. They may by a role that bots do not get, as on a careful server: there `@everyone` grants nothing,
@@ -22,14 +23,20 @@ pub(crate) const PIN_MESSAGES: u64 = 1 << 51;
 pub(crate) const EVERYONE: u64 = ADD_REACTIONS
     | VIEW_CHANNEL
     | SEND_MESSAGES
+    | SEND_MESSAGES_IN_THREADS
     | EMBED_LINKS
     | ATTACH_FILES
     | READ_MESSAGE_HISTORY
     | USE_APPLICATION_COMMANDS;
 
 /// What the invitation of the bot granted it: exactly what herder's invite link asks for.
-pub(crate) const BOT: u64 =
-    VIEW_CHANNEL | SEND_MESSAGES | MANAGE_CHANNELS | READ_MESSAGE_HISTORY | ATTACH_FILES | ADD_REACTIONS;
+pub(crate) const BOT: u64 = VIEW_CHANNEL
+    | SEND_MESSAGES
+    | SEND_MESSAGES_IN_THREADS
+    | MANAGE_CHANNELS
+    | READ_MESSAGE_HISTORY
+    | ATTACH_FILES
+    | ADD_REACTIONS;
 
 const ALL: u64 = (1 << 53) - 1;
 
@@ -57,6 +64,9 @@ impl State {
             return ALL;
         }
         let Some(member) = self.guild.members.get(&user) else { return 0 };
+        // A thread has no settings of its own: what its channel says counts.
+        let parent = channel.parent.filter(|_| channel.is_thread()).and_then(|id| self.channels.get(&id));
+        let channel = parent.unwrap_or(channel);
         if let Some(everyone) = channel.overwrites.get(&self.guild.id) {
             granted = granted & !everyone.deny | everyone.allow;
         }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::permission::VIEW_CHANNEL;
 use super::state::{Attachment, Channel, Command, Id, Message, Role, State};
 
 /// Milliseconds of Unix time as Discord writes them.
@@ -13,9 +14,6 @@ pub(crate) fn time(at: u64) -> String {
 fn ids(ids: &[Id]) -> Vec<String> {
     ids.iter().map(ToString::to_string).collect()
 }
-
-/// A public thread, as a kind of channel.
-const THREAD: u64 = 11;
 
 impl State {
     pub(crate) fn user_json(&self, id: Id) -> Value {
@@ -90,6 +88,19 @@ impl State {
                 })
             })
             .collect();
+        if channel.is_thread() {
+            return json!({
+                "id": channel.id.to_string(), "type": channel.kind, "guild_id": self.guild.id.to_string(),
+                "name": channel.name, "parent_id": channel.parent.map(|id| id.to_string()),
+                "owner_id": self.guild.owner.to_string(), "last_message_id": last, "rate_limit_per_user": 0,
+                "message_count": 0, "member_count": 1, "total_message_sent": 0, "flags": 0,
+                "thread_metadata": {
+                    "archived": channel.archived.is_some(), "auto_archive_duration": 1440,
+                    "archive_timestamp": time(channel.archived.unwrap_or_else(|| self.now())),
+                    "locked": channel.locked,
+                },
+            });
+        }
         json!({
             "id": channel.id.to_string(), "type": channel.kind, "guild_id": self.guild.id.to_string(),
             "name": channel.name, "topic": channel.topic, "parent_id": channel.parent.map(|id| id.to_string()),
@@ -101,9 +112,15 @@ impl State {
     pub(crate) fn channels_json(&self) -> Value {
         let channels = self.channels.values();
         channels
-            .filter(|channel| !channel.deleted && channel.recipient.is_none() && channel.kind != THREAD)
+            .filter(|channel| !channel.deleted && channel.recipient.is_none() && !channel.is_thread())
             .map(|channel| self.channel_json(channel))
             .collect()
+    }
+
+    /// Threads that are there and that the bot can see.
+    pub(crate) fn threads(&self) -> impl Iterator<Item = &Channel> {
+        let sees = |thread: &&Channel| self.permissions_in(self.bot.id, thread) & VIEW_CHANNEL != 0;
+        self.channels.values().filter(|channel| channel.is_thread() && !channel.deleted).filter(sees)
     }
 
     pub(crate) fn guild_json(&self) -> Value {
@@ -131,14 +148,11 @@ impl State {
         guild["member_count"] = json!(self.guild.members.len());
         guild["members"] = members;
         guild["channels"] = self.channels_json();
-        for empty in [
-            "voice_states",
-            "threads",
-            "presences",
-            "stage_instances",
-            "guild_scheduled_events",
-            "soundboard_sounds",
-        ] {
+        let threads = self.threads().filter(|thread| thread.archived.is_none());
+        guild["threads"] = threads.map(|thread| self.channel_json(thread)).collect();
+        for empty in
+            ["voice_states", "presences", "stage_instances", "guild_scheduled_events", "soundboard_sounds"]
+        {
             guild[empty] = json!([]);
         }
         guild

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::fault::Injected;
 use super::gateway::Gateway;
 use super::limits::Limits;
+use super::permission::{SEND_MESSAGES, SEND_MESSAGES_IN_THREADS};
 
 /// A snowflake. The simulator shows them as numbers; on the wire they are strings.
 pub(crate) type Id = u64;
@@ -101,7 +102,7 @@ pub(crate) struct Person {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Channel {
     pub(crate) id: Id,
-    /// 0 text, 1 direct messages, 4 category.
+    /// 0 text, 1 direct messages, 4 category, 11 a thread.
     pub(crate) kind: u64,
     pub(crate) name: String,
     pub(crate) topic: Option<String>,
@@ -116,7 +117,26 @@ pub(crate) struct Channel {
     pub(crate) last_message: Option<Id>,
     /// How often a topic was accepted.
     pub(crate) topics_set: u32,
+    /// A thread: since when it is archived, in milliseconds of Unix time.
+    pub(crate) archived: Option<u64>,
+    /// A thread: only who manages threads may speak in it.
+    pub(crate) locked: bool,
 }
+
+impl Channel {
+    /// A public thread.
+    pub(crate) fn is_thread(&self) -> bool {
+        self.kind == THREAD
+    }
+
+    /// What somebody must be allowed to do to speak there.
+    pub(crate) fn speaking(&self) -> u64 {
+        if self.is_thread() { SEND_MESSAGES_IN_THREADS } else { SEND_MESSAGES }
+    }
+}
+
+/// A public thread, as a kind of channel.
+pub(crate) const THREAD: u64 = 11;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Overwrite {
@@ -358,12 +378,21 @@ impl State {
     /// Something is said.
     pub(crate) fn insert_message(&mut self, message: Message) -> Id {
         let id = message.id;
+        self.wakes(message.channel);
         if let Some(channel) = self.channels.get_mut(&message.channel) {
             channel.last_message = Some(id);
         }
         self.messages.insert(id, message);
         self.tell_message("MESSAGE_CREATE", id);
         id
+    }
+
+    /// Whoever speaks in an archived thread takes it out of the archive.
+    fn wakes(&mut self, thread: Id) {
+        let archived = self.channels.get_mut(&thread).and_then(|thread| thread.archived.take());
+        if archived.is_some() {
+            self.tell_channel("THREAD_UPDATE", thread);
+        }
     }
 
     /// A new snowflake: later than all before it.

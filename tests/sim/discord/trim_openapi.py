@@ -31,6 +31,7 @@ ROUTES = """
 /channels/{channel_id}/permissions/{overwrite_id}
 /channels/{channel_id}/pins
 /channels/{channel_id}/pins/{message_id}
+/channels/{channel_id}/threads/archived/public
 /channels/{channel_id}/typing
 /gateway
 /gateway/bot

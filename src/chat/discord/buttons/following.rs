@@ -110,7 +110,20 @@ pub(in crate::chat::discord) async fn posted(bot: &Bot, post: &Post, channel: Ch
     let called = calls_for(&post.body).map(|agent| (agent, None));
     let asked = || asks::asked(&post.body).map(|(agent, ask)| (agent, Some(ask)));
     let Some((agent, ask)) = called.or_else(asked) else { return };
-    let prompt = Prompt { agent: agent.clone(), at: post.at, channel, message, ask };
+    follow(bot, Prompt { agent: agent.clone(), at: post.at, channel, message, ask }).await;
+}
+
+/// An answer to an interaction has the buttons of a post.
+pub(in crate::chat::discord) async fn answers(
+    bot: &Bot,
+    (agent, at): (&AgentName, Timestamp),
+    channel: ChannelId,
+    message: MessageId,
+) {
+    follow(bot, Prompt { agent: agent.clone(), at, channel, message, ask: None }).await;
+}
+
+async fn follow(bot: &Bot, prompt: Prompt) {
     let Ok(value) = serde_json::to_string(&prompt) else { return };
     if let Err(reason) =
         bot.ports.journal.remember(vec![Memo { key: prompt.key(), value: Some(value) }]).await

@@ -103,7 +103,7 @@ async fn confirmed(
     let structured = asker.structured("agent remove", of(agent, Some(code)));
     let deciding = async {
         if let Err(lines) = bot.ports.dispatcher.may(&structured) {
-            return Pressed::Told(Reply { lines, private: true, rows: Vec::new() });
+            return Pressed::Told(Reply { lines, private: true, ..Reply::default() });
         }
         let waits = bot.ports.dispatcher.removal_waits(agent, code).await;
         let (label, id) = match confirm {
@@ -125,7 +125,7 @@ async fn confirmed(
             }
             Confirm::Keep => {
                 if let Err(lines) = bot.ports.dispatcher.keep_agent(&structured, agent, code).await {
-                    return Pressed::Told(Reply { lines, private: true, rows: Vec::new() });
+                    return Pressed::Told(Reply { lines, private: true, ..Reply::default() });
                 }
                 let name = short(&asker.author.nick);
                 (posts.text("button-kept", &[("name", name.into())]), Confirm::Keep)
@@ -191,7 +191,7 @@ async fn too_late(bot: &Bot, asker: &Asker, agent: &AgentName, at: Timestamp) ->
     // Who may not answer is told that, and not who did.
     if let Err(lines) = bot.ports.dispatcher.may(&asker.structured(Answer::Resume.command(), of(agent, None)))
     {
-        return Reply { lines, private: true, rows: Vec::new() };
+        return Reply { lines, private: true, ..Reply::default() };
     }
     Reply::to_them(match who(bot, agent, at).await {
         Some(done) => locale.text(

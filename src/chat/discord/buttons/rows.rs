@@ -25,6 +25,15 @@ pub(in crate::chat::discord) fn rows(post: &Post, locale: &Locale) -> Vec<Create
     calls.or_else(|| asks::open_row(locale, &post.body)).into_iter().collect()
 }
 
+/// The row of buttons under an answer that says that an agent stands still.
+pub(in crate::chat::discord) fn calling(
+    locale: &Locale,
+    agent: &AgentName,
+    at: Timestamp,
+) -> Vec<CreateActionRow> {
+    vec![open_row(locale, agent, at, None)]
+}
+
 fn answer_button(locale: &Locale, answer: Answer, agent: &AgentName, at: Timestamp) -> CreateButton {
     let (label, style) = match answer {
         Answer::Resume => ("button-resume", ButtonStyle::Success),

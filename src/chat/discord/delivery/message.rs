@@ -97,6 +97,7 @@ pub(super) fn verdict(error: &RestError, form: Form, private: bool, odd: u32) ->
                 (Form::Bare | Form::Shortened | Form::Told, false) => Verdict::Denied,
             }
         }
+        RestError::Refused { code: code::THREAD_ARCHIVED | code::THREAD_LOCKED, .. } => Verdict::Denied,
         RestError::Refused { code, .. } if OF_THE_MESSAGE.contains(code) => Verdict::Simpler,
         // Without its file it may be small enough, whoever finds it too large.
         RestError::Refused { status: 413, .. } if form == Form::Whole => Verdict::Simpler,

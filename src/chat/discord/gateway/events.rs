@@ -160,11 +160,20 @@ impl RawEventHandler for Fanout {
             }
             Event::Resumed(_) => self.is_up(context.shard_id.0),
             Event::GuildCreate(created) => {
+                if created.guild.id == self.bot.guild() {
+                    self.bot.threads.saw_all(&created.guild);
+                }
                 self.hear(Heard::Guild(Box::new(created.guild.clone())));
                 self.tell(Event::GuildCreate(created));
             }
-            Event::ThreadCreate(event) => self.hear(Heard::Thread(Box::new(event.thread))),
-            Event::ThreadUpdate(event) => self.hear(Heard::Thread(Box::new(event.thread))),
+            // Known before anything that is said there is handed on.
+            Event::ThreadCreate(event) => self.bot.threads.saw(&event.thread),
+            Event::ThreadUpdate(event) => self.bot.threads.saw(&event.thread),
+            Event::ThreadDelete(event) => self.bot.threads.saw_gone(event.thread.id),
+            Event::ThreadListSync(event) => {
+                event.threads.iter().for_each(|thread| self.bot.threads.saw(thread));
+                self.hear(Heard::Threads(event.threads));
+            }
             Event::Unknown(event) => self.unreadable(event),
             other => self.tell(other),
         }

@@ -259,6 +259,25 @@ impl<M> Intake<M> {
         moved
     }
 
+    /// The oldest message that is heard and not worked on.
+    pub(super) fn first_open(&self) -> Option<Id> {
+        let first = |state: &Channel<M>| {
+            state.open.iter().find(|(_, open)| !matches!(open, Open::Done)).map(|(id, _)| *id)
+        };
+        self.channels.values().filter_map(first).min()
+    }
+
+    /// Follows a channel no longer, if nothing of it is left to do. Answers whether that is so.
+    pub(super) fn leave(&mut self, channel: Id) -> bool {
+        let Some(state) = self.channels.get(&channel) else { return true };
+        let is_done = state.open.is_empty() && state.fetched.is_none() && !state.busy;
+        if is_done {
+            self.channels.remove(&channel);
+            self.moved.remove(&channel);
+        }
+        is_done
+    }
+
     /// The watermark of a channel.
     pub(super) fn seen(&self, channel: Id) -> Option<Id> {
         self.channels.get(&channel).map(|state| state.seen)

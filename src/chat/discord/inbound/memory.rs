@@ -35,6 +35,9 @@ struct Seen {
     /// Talk in private.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     direct: bool,
+    /// A thread: forgotten when it is archived.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    thread: bool,
 }
 
 fn is_zero(id: &Id) -> bool {
@@ -57,6 +60,7 @@ pub(super) struct Memory {
     /// Messages that were decided.
     decided: HashMap<Id, Decided>,
     direct: HashSet<Id>,
+    threads: HashSet<Id>,
     /// New channels whose first watermark is not on disk.
     new: HashMap<Id, Id>,
     /// Up to here everything was heard, wherever it was said; as it is on disk.
@@ -103,6 +107,9 @@ impl Memory {
                     memory.seen.insert(channel, seen);
                     if seen.direct {
                         memory.direct.insert(channel);
+                    }
+                    if seen.thread {
+                        memory.threads.insert(channel);
                     }
                 }
                 (_, _) => warn!(key, "how far a channel is done cannot be read; it is followed from now on"),
@@ -159,7 +166,8 @@ impl Memory {
     pub(super) fn decided(&mut self, channel: Id, id: Id, heard: &Heard) {
         self.decided.insert(id, Decided { channel: Some(channel), open: heard.work.is_some() });
         // Where somebody spoke to herder once, they may do so again.
-        self.seen.entry(channel).or_insert(Seen { id: 0, floor: 0, direct: self.direct.contains(&channel) });
+        let (direct, thread) = (self.direct.contains(&channel), self.threads.contains(&channel));
+        self.seen.entry(channel).or_insert(Seen { id: 0, floor: 0, direct, thread });
     }
 
     /// A channel is talk in private.
@@ -170,6 +178,25 @@ impl Memory {
     /// Whether a channel is talk in private.
     pub(super) fn direct(&self, channel: Id) -> bool {
         self.direct.contains(&channel)
+    }
+
+    /// A channel is a thread.
+    pub(super) fn is_thread(&mut self, channel: Id) {
+        self.threads.insert(channel);
+    }
+
+    /// Threads that are followed and on disk up to where everything was heard: whatever is said there later is found without.
+    pub(super) fn threads_heard(&self) -> Vec<Id> {
+        let up_to = self.up_to.unwrap_or_default();
+        let heard = |thread: &&Id| self.seen.get(thread).is_some_and(|seen| seen.id <= up_to);
+        self.threads.iter().filter(heard).copied().collect()
+    }
+
+    /// A thread is not followed any more.
+    pub(super) fn forget_thread(&mut self, channel: Id) -> Memo {
+        self.threads.remove(&channel);
+        self.seen.remove(&channel);
+        Memo { key: format!("{SEEN}{channel}"), value: None }
     }
 
     /// What is to be noted on disk. `moved` are watermarks, `finished` messages whose work is over and marked so, `kept` the
@@ -190,7 +217,7 @@ impl Memory {
             if !(known || direct || kept.contains(&channel)) {
                 continue;
             }
-            let noted = Seen { id, floor, direct };
+            let noted = Seen { id, floor, direct, thread: self.threads.contains(&channel) };
             self.seen.insert(channel, noted);
             let value = serde_json::to_string(&noted).ok();
             memos.push(Memo { key: format!("{SEEN}{channel}"), value });

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use serenity::all::{ChannelId, ChannelType, Guild, Message, MessageId};
+use serenity::all::{ChannelId, ChannelType, Guild, GuildChannel, Message, MessageId};
 use tracing::{debug, warn};
 
 use super::intake::Id;
@@ -50,14 +50,12 @@ impl Reader {
 
     /// Channels where nobody has spoken to herder before are fetched too if something was said there that nobody heard:
     /// somebody may have.
-    pub(super) fn follow_strange(&mut self, guild: &Guild) {
-        let since = self.missed_since.take().unwrap_or(self.newest);
+    pub(super) fn follow_strange(&mut self, guild: &Guild, since: Id) {
         let text =
             guild.channels.values().filter(|it| matches!(it.kind, ChannelType::Text | ChannelType::News));
         for channel in text {
-            let (id, last) = (channel.id.get(), channel.last_message_id.map_or(0, MessageId::get));
-            if last > since && self.intake.follow(id, since, since) {
-                self.strange.insert(id);
+            if last_message(channel) > since && self.intake.follow(channel.id.get(), since, since) {
+                self.strange.insert(channel.id.get());
             }
         }
     }
@@ -65,7 +63,8 @@ impl Reader {
     /// Whether nothing is left to be fetched that might have been missed.
     pub(super) fn has_heard_all(&self) -> bool {
         let fetching = self.fetched.keys().any(|channel| self.strange.contains(channel));
-        self.missed_since.is_none() && self.guild_by.is_none() && !fetching
+        let listing = self.listing > 0 || !self.to_list.is_empty();
+        self.missed_since.is_none() && self.guild_by.is_none() && !fetching && !listing
     }
 
     /// Whether somebody speaks to herder or to an agent, where nobody has before.
@@ -80,9 +79,9 @@ impl Reader {
     pub(super) fn may_read(&mut self, now: BTreeMap<ChannelId, bool>) {
         let before = std::mem::replace(&mut self.readable, now);
         let followed = self.intake.channels().into_iter();
-        // Threads and talk in private are not among the channels of the server.
+        // Threads can be read where their channels can; talk in private is not among the channels of the server.
         let changed = followed.filter_map(|channel| {
-            let id = ChannelId::new(channel.max(1));
+            let id = self.channel_around(channel);
             let (was, is) = (before.get(&id).copied().unwrap_or(true), *self.readable.get(&id)?);
             (was != is).then_some((channel, is))
         });
@@ -96,7 +95,7 @@ impl Reader {
     }
 
     fn is_unreadable(&self, channel: Id) -> bool {
-        self.readable.get(&ChannelId::new(channel.max(1))) == Some(&false)
+        self.readable.get(&self.channel_around(channel)) == Some(&false)
     }
 
     pub(super) fn fetch(&mut self, channel: Id, after: Id, wait: Duration) {
@@ -140,6 +139,7 @@ impl Reader {
             }
             Err(error) if error.status() == Some(404) => {
                 debug!(channel, %error, "what was missed in a channel cannot be fetched");
+                self.bot.threads.saw_gone(ChannelId::new(channel.max(1)));
                 self.intake.unfetchable(channel);
             }
             Err(error) => {
@@ -198,4 +198,9 @@ impl Reader {
             }
         }
     }
+}
+
+/// The newest message of a channel, as the server lists it.
+pub(super) fn last_message(channel: &GuildChannel) -> Id {
+    channel.last_message_id.map_or(0, MessageId::get)
 }

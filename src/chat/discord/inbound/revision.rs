@@ -4,7 +4,7 @@ use tracing::debug;
 
 use super::intake::Id;
 use super::roles::Roles;
-use super::said::{Names, Said, Words, line, place};
+use super::said::{Names, Said, Words, line};
 use super::work::{self, say, say_left_out};
 use crate::access;
 use crate::chat::discord::Bot;
@@ -50,8 +50,7 @@ pub(super) async fn carry_out(
         }
         Revision::Deleted => {
             let Some(said) = author_of(bot, channel, id, agent, work) else { return };
-            let purpose = bot.directory.purpose(serenity::all::ChannelId::new(channel));
-            let place = place(&said, purpose, &bot.ports.settings.control_channel);
+            let Some(place) = work::place(bot, &said).await else { return };
             let Some(roles) = roles.of(bot, said.author).await else { return };
             let inbound = line(&said, Words::default(), place, roles);
             if let Err(refusal) = bot.ports.dispatcher.withdraw(inbound, agent, work).await {

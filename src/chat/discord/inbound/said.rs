@@ -4,12 +4,9 @@
 
 use std::collections::HashMap;
 
-use serenity::all::{
-    Attachment, Guild, GuildChannel, Message, MessageType, MessageUpdateEvent, RoleId, User, UserId,
-};
+use serenity::all::{Attachment, Guild, Message, MessageType, MessageUpdateEvent, RoleId, User, UserId};
 
 use super::intake::{Id, millis_of};
-use crate::chat::discord::directory::Purpose;
 use crate::chat::discord::network;
 use crate::chat::{Author, Inbound, Mention, Origin, Place};
 use crate::commands::words::bounded;
@@ -188,8 +185,6 @@ pub(super) struct Names {
     pub(super) channels: HashMap<Id, String>,
     /// The role that Discord made for herder alone: clients offer it beside herder itself when somebody types `@`.
     pub(super) own_role: Option<Id>,
-    /// Threads, and the channels that they are in.
-    pub(super) threads: HashMap<Id, Id>,
 }
 
 /// The words of a message as herder reads them, and who is mentioned in them.
@@ -207,13 +202,7 @@ impl Names {
             roles: guild.roles.values().map(|role| (role.id.get(), role.name.clone())).collect(),
             channels: channels.map(|channel| (channel.id.get(), channel.name.clone())).collect(),
             own_role: own.map(|role| role.id.get()),
-            threads: guild.threads.iter().filter_map(thread).collect(),
         }
-    }
-
-    /// The channel that a thread is in.
-    pub(super) fn parent_of(&self, thread: Id) -> Option<Id> {
-        self.threads.get(&thread).copied()
     }
 
     /// The words of a message: a mention of herder at the head addresses it. Nobody else's name stands in them, because
@@ -279,11 +268,6 @@ impl Names {
     }
 }
 
-/// A thread and the channel that it is in.
-pub(super) fn thread(thread: &GuildChannel) -> Option<(Id, Id)> {
-    Some((thread.id.get(), thread.parent_id?.get()))
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     User,
@@ -301,18 +285,6 @@ fn mention(text: &str) -> Option<(Kind, Id, usize)> {
     let (kind, digits) = forms.iter().find_map(|(mark, kind)| Some((*kind, inside.strip_prefix(mark)?)))?;
     let id = digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
     Some((kind, id, end + 1))
-}
-
-/// Where something was said, in the words of commands.
-pub(super) fn place(said: &Said, purpose: Option<Purpose>, control: &str) -> Place {
-    match purpose {
-        _ if said.direct => Place::Direct(said.author.to_string()),
-        Some(Purpose::Agent(agent)) => Place::Channel(format!("#{agent}")),
-        Some(Purpose::Control) => Place::Channel(format!("#{control}")),
-        Some(Purpose::Alerts | Purpose::Work | Purpose::Category(_) | Purpose::Archive(_)) | None => {
-            Place::Channel(said.channel.to_string())
-        }
-    }
 }
 
 /// The line of a message.
@@ -409,7 +381,6 @@ mod tests {
             roles: HashMap::from([(5, "ops".to_owned())]),
             channels: HashMap::from([(6, "spark".to_owned())]),
             own_role: Some(4),
-            threads: HashMap::new(),
         };
         let read = |text: &str| {
             let mut said = ears().message(message(|_| {}), None).expect("alice is a person");
@@ -440,19 +411,6 @@ mod tests {
         // What decides about a line has no name in it but herder's own.
         let (read, _) = read(&format!("<@{ALICE}> <@&5> <#6>"));
         assert_eq!(read, format!("<@{ALICE}> <@&5> <#6>"));
-    }
-
-    #[test]
-    fn places_have_the_names_that_commands_know() {
-        let mut said = ears().message(message(|_| {}), None).expect("alice is a person");
-        let agent = crate::core::id::AgentName::new("spark").expect("a good name");
-        let of = |purpose, said: &Said| place(said, purpose, "herder");
-        assert_eq!(of(Some(Purpose::Agent(agent)), &said), Place::Channel("#spark".to_owned()));
-        assert_eq!(of(Some(Purpose::Control), &said), Place::Channel("#herder".to_owned()));
-        assert_eq!(of(Some(Purpose::Alerts), &said), Place::Channel("100000000000000060".to_owned()));
-        assert_eq!(of(None, &said), Place::Channel("100000000000000060".to_owned()));
-        said.direct = true;
-        assert_eq!(of(None, &said), Place::Direct(ALICE.to_string()));
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub(super) async fn carry_out(
         return Ok(Some(answered(bot, &inbound, &id, lines).await));
     }
     let Some(heard) = decided(bot, &id).await else {
-        return Ok(nobody_hears(bot, names, &said, &inbound).await);
+        return Ok(nobody_hears(bot, &said, &inbound).await);
     };
     if heard.work.is_some() {
         say_left_out(bot, &inbound, &left_out);
@@ -84,20 +84,16 @@ fn unread(bot: &Bot, said: &Said, inbound: &Inbound) -> Option<String> {
     (is_heard && is_meant).then(|| bot.ports.locale.text("discord-unread", &[("what", unread.key().into())]))
 }
 
-/// Whoever may give work and writes where an agent was heard once, or where it looks as if one were, is told that none is.
-/// Once in each such place: people may well talk there among themselves.
-async fn nobody_hears(bot: &Bot, names: &Names, said: &Said, inbound: &Inbound) -> Option<Heard> {
+/// Whoever may give work and writes where an agent was heard once, or in a thread there, is told that none is. Once in each
+/// such place: people may well talk there among themselves.
+async fn nobody_hears(bot: &Bot, said: &Said, inbound: &Inbound) -> Option<Heard> {
     if said.direct || bot.ports.dispatcher.role(&inbound.author) < Some(Role::Operator) {
         return None;
     }
     let channel = ChannelId::new(said.channel);
-    let (key, agent) = match bot.directory.purpose(channel) {
-        Some(Purpose::Agent(agent)) if !is_there(bot, &agent) => ("discord-agent-removed", agent),
-        Some(_) => return None,
-        None => match bot.directory.purpose(ChannelId::new(names.parent_of(said.channel)?)) {
-            Some(Purpose::Agent(agent)) if is_there(bot, &agent) => ("discord-thread", agent),
-            _ => return None,
-        },
+    let agent = match bot.purpose_around(channel) {
+        Some(Purpose::Agent(agent)) if !is_there(bot, &agent) => agent,
+        Some(_) | None => return None,
     };
     let told = format!("{TOLD}{channel}");
     let (journal, wanted) = (bot.ports.journal.clone(), told.clone());
@@ -110,7 +106,7 @@ async fn nobody_hears(bot: &Bot, names: &Names, said: &Said, inbound: &Inbound) 
     {
         warn!(%reason, "it could not be noted what was said in a channel");
     }
-    let line = bot.ports.locale.text(key, &[("agent", (&agent).into())]);
+    let line = bot.ports.locale.text("discord-agent-removed", &[("agent", (&agent).into())]);
     Some(answered(bot, inbound, &said.id.to_string(), vec![line]).await)
 }
 
@@ -124,10 +120,10 @@ pub(super) struct Unworked;
 
 /// Keeps a line of a channel for agents that may read there.
 fn overheard(bot: &Bot, said: &Said, inbound: &Inbound) {
-    let Place::Channel(place) = &inbound.place else { return };
+    let Some(place) = inbound.place.channel() else { return };
     let purpose = bot.directory.purpose(ChannelId::new(said.channel));
     let work = format!("#{}", bot.ports.settings.work_channel);
-    let channel = if purpose == Some(Purpose::Work) { &work } else { place };
+    let channel = if purpose == Some(Purpose::Work) { work.as_str() } else { place };
     bot.ports.rooms.said(&network(), channel, &inbound.author.nick, &inbound.text, inbound.at);
 }
 
@@ -154,8 +150,7 @@ pub(super) async fn line(
     said: &Said,
 ) -> Option<(Inbound, Vec<String>)> {
     let words = names.words(said, bot.me);
-    let purpose = bot.directory.purpose(ChannelId::new(said.channel));
-    let place = said::place(said, purpose, &bot.ports.settings.control_channel);
+    let place = place(bot, said).await?;
     let roles = match &said.roles {
         Some(roles) => roles.clone(),
         None => roles.of(bot, said.author).await?,
@@ -190,6 +185,17 @@ pub(super) async fn line(
     Some((inbound, left_out))
 }
 
+/// Where a message was said. `None`: that cannot be told any more.
+pub(super) async fn place(bot: &Bot, said: &Said) -> Option<Place> {
+    if said.direct {
+        return Some(Place::Direct(said.author.to_string()));
+    }
+    let channel = ChannelId::new(said.channel);
+    let own = bot.directory.purpose(channel).is_some();
+    let parent = if own { None } else { bot.parent_of(channel).await.ok()? };
+    Some(bot.place_of(channel, parent))
+}
+
 /// What was stored with the decision about a message.
 async fn decided(bot: &Bot, id: &str) -> Option<Heard> {
     let journal = bot.ports.journal.clone();
@@ -216,6 +222,7 @@ async fn decided(bot: &Bot, id: &str) -> Option<Heard> {
 pub(super) fn say(bot: &Bot, inbound: &Inbound, lines: Vec<String>) {
     let to = match &inbound.place {
         Place::Channel(channel) => target(bot, channel),
+        Place::Thread { id, .. } => Target::Channel(id.clone()),
         Place::Direct(user) => Target::Person(user.clone()),
     };
     bot.ports.queue.push(Post {
@@ -245,7 +252,7 @@ fn target(bot: &Bot, channel: &str) -> Target {
 /// A place as the audit trail names it.
 fn shown(place: &Place) -> String {
     match place {
-        Place::Channel(name) => name.clone(),
+        Place::Channel(name) | Place::Thread { id: name, .. } => name.clone(),
         Place::Direct(_) => "private".to_owned(),
     }
 }

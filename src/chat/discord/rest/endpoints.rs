@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use serenity::all::{
     ApplicationId, BotGateway, ChannelId, CurrentApplicationInfo, CurrentUser, GuildChannel, GuildId,
-    InteractionId, Member, Message, MessageId, PartialGuild, UserId,
+    InteractionId, Member, Message, MessageId, PartialGuild, Timestamp, UserId,
 };
 use tokio::time::Instant;
 use tracing::warn;
@@ -31,6 +31,7 @@ const MESSAGES: &str = "/channels/{channel.id}/messages";
 const MESSAGE: &str = "/channels/{channel.id}/messages/{message.id}";
 const REACTION: &str = "/channels/{channel.id}/messages/{message.id}/reactions/{emoji}/@me";
 const CHANNEL: &str = "/channels/{channel.id}";
+const ARCHIVED: &str = "/channels/{channel.id}/threads/archived/public";
 const CHANNELS: &str = "/guilds/{guild.id}/channels";
 const COMMANDS: &str = "/applications/{application.id}/guilds/{guild.id}/commands";
 const WEBHOOK: &str = "/webhooks/{application.id}/{interaction.token}";
@@ -53,6 +54,15 @@ pub(in super::super) struct Page {
     /// The newest of them all; what comes next is after it.
     pub(in super::super) newest: Option<MessageId>,
     /// Whether there may be more.
+    pub(in super::super) more: bool,
+}
+
+/// Threads that are archived.
+#[derive(Debug, Default)]
+pub(in super::super) struct ArchivedThreads {
+    /// Those that can be read.
+    pub(in super::super) threads: Vec<GuildChannel>,
+    /// Whether there are more.
     pub(in super::super) more: bool,
 }
 
@@ -148,6 +158,30 @@ impl Rest {
     pub(in super::super) async fn channels(&self, guild: GuildId) -> Result<Vec<GuildChannel>, RestError> {
         let route = Route::get(CHANNELS, format!("/guilds/{guild}/channels"), guild);
         Ok(readable(self.json(route, Body::Nothing).await?, CHANNELS))
+    }
+
+    /// One channel, or a thread.
+    pub(in super::super) async fn channel(&self, channel: ChannelId) -> Result<GuildChannel, RestError> {
+        self.json(Route::get(CHANNEL, format!("/channels/{channel}"), channel), Body::Nothing).await
+    }
+
+    /// Public threads of a channel that were archived before that time, the last one first.
+    pub(in super::super) async fn archived_threads(
+        &self,
+        channel: ChannelId,
+        before: Option<Timestamp>,
+    ) -> Result<ArchivedThreads, RestError> {
+        #[derive(Deserialize)]
+        struct Answer {
+            threads: Vec<Value>,
+            #[serde(default)]
+            has_more: bool,
+        }
+        let before = before.and_then(|before| before.to_rfc3339()).map(|before| segment(&before));
+        let before = before.map(|before| format!("&before={before}")).unwrap_or_default();
+        let path = format!("/channels/{channel}/threads/archived/public?limit={PAGE}{before}");
+        let answer: Answer = self.json(Route::get(ARCHIVED, path, channel), Body::Nothing).await?;
+        Ok(ArchivedThreads { threads: readable(answer.threads, ARCHIVED), more: answer.has_more })
     }
 
     /// Makes a channel. After [`RestError::maybe_done`] it may be there: look before asking again.
@@ -284,6 +318,18 @@ impl Rest {
         // What takes the place of an announcement is a new message in all but name.
         let body = new_message(&route, change, &[])?;
         self.done(route, Body::Json(&body)).await
+    }
+
+    /// Which message the first answer to an interaction is.
+    pub(in super::super) async fn response(
+        &self,
+        application: ApplicationId,
+        token: &str,
+    ) -> Result<MessageId, RestError> {
+        let path = format!("/webhooks/{application}/{}/messages/@original", segment(token));
+        let route = Route::get(WEBHOOK_MESSAGE, path, token).by_interaction();
+        let found: WithId<MessageId> = self.json(route, Body::Nothing).await?;
+        Ok(found.id)
     }
 
     /// Takes back the first answer to an interaction, or that it was announced. One that is gone needs it no more.

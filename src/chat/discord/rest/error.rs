@@ -83,6 +83,10 @@ pub(in super::super) mod code {
     pub(in super::super::super) const CANNOT_MESSAGE_USER: u32 = 50007;
     /// Something that the bot's roles do not allow.
     pub(in super::super::super) const MISSING_PERMISSIONS: u32 = 50013;
+    /// A thread that is archived and locked.
+    pub(in super::super::super) const THREAD_ARCHIVED: u32 = 50083;
+    /// A thread that is locked.
+    pub(in super::super::super) const THREAD_LOCKED: u32 = 160_005;
 }
 
 impl RestError {

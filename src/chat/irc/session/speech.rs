@@ -72,7 +72,7 @@ impl Session<'_> {
             {
                 true
             }
-            Place::Channel(_) => {
+            Place::Channel(_) | Place::Thread { .. } => {
                 let first = heard.text.split_whitespace().next().unwrap_or_default();
                 first.starts_with(|c: char| !c.is_alphanumeric()) || first.contains([':', ',', '：', '、'])
             }

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -38,6 +38,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocketStream<Link>
     let (link, mut pushes) = mpsc::unbounded_channel();
     let (heartbeat, refused) = shared.with(|state| {
         state.gateway.connections += 1;
+        state.gateway.connected_at.push(Instant::now());
         let refused = match &mut state.gateway.close_at_connect {
             Some((left, code)) if *left > 0 => {
                 *left -= 1;
@@ -170,11 +171,29 @@ impl Connection {
         if let Some(code) = state.identify_refusal(data) {
             return Next::Close(code);
         }
+        if self.is_invalid(state) {
+            state.gateway.identifies += 1;
+            state.gateway.starts_left -= 1;
+            return Next::Go;
+        }
         self.session = Some(state.identify(data, self.link.clone()));
         Next::Go
     }
 
+    /// Whether it is answered with an invalid session, whatever it is.
+    fn is_invalid(&self, state: &mut State) -> bool {
+        let (left, resumable) = state.gateway.invalid;
+        if left > 0 {
+            state.gateway.invalid.0 -= 1;
+            self.send(&json!({ "op": 9, "d": resumable }));
+        }
+        left > 0
+    }
+
     fn resume(&mut self, state: &mut State, data: &Value) -> Next {
+        if self.is_invalid(state) {
+            return Next::Go;
+        }
         match state.resume(data, self.link.clone()) {
             Ok(session) => self.session = Some(session),
             Err(Some(code)) => return Next::Close(code),

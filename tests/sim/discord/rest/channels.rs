@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::gateway::snowflake;
-use super::super::permission::{ADMINISTRATOR, MANAGE_CHANNELS, MANAGE_ROLES, SEND_MESSAGES};
+use super::super::permission::{
+    ADMINISTRATOR, MANAGE_CHANNELS, MANAGE_ROLES, READ_MESSAGE_HISTORY, SEND_MESSAGES,
+};
 use super::super::refusal::{Problem, Refusal};
 use super::super::server::Call;
-use super::super::state::{Channel, Id, Overwrite, State};
+use super::super::state::{Channel, Id, Overwrite, State, THREAD};
 use super::{NO_CONTENT, No, Outcome, channel_for, in_guild};
 
 /// How many channels a guild and a category may have.
@@ -23,6 +25,25 @@ pub(super) fn list(state: &State, call: &Call) -> Outcome {
 pub(super) fn get(state: &State, call: &Call) -> Outcome {
     let channel = channel_for(state, call.id("channel_id"), 0)?;
     Ok((200, state.channel_json(&channel)))
+}
+
+/// Public threads of a channel that were archived, the last one first.
+pub(super) fn archived_threads(state: &State, call: &Call) -> Outcome {
+    let id = call.id("channel_id");
+    channel_for(state, id, READ_MESSAGE_HISTORY)?;
+    let limit = call.query.get("limit").and_then(|limit| limit.parse().ok()).unwrap_or(50);
+    let before = call.query.get("before").and_then(|before| before.parse::<jiff::Timestamp>().ok());
+    let is_before =
+        |at: u64| before.is_none_or(|before| i128::from(at) < i128::from(before.as_millisecond()));
+    let mut threads: Vec<(u64, &Channel)> = state
+        .threads()
+        .filter(|thread| thread.parent == Some(id))
+        .filter_map(|thread| Some((thread.archived.filter(|at| is_before(*at))?, thread)))
+        .collect();
+    threads.sort_unstable_by_key(|(at, _)| std::cmp::Reverse(*at));
+    let more = threads.len() > limit;
+    let shown: Value = threads.iter().take(limit).map(|(_, thread)| state.channel_json(thread)).collect();
+    Ok((200, json!({ "threads": shown, "members": [], "has_more": more })))
 }
 
 pub(super) fn typing(state: &State, call: &Call) -> Outcome {
@@ -238,27 +259,37 @@ pub(super) fn delete_overwrite(state: &mut State, call: &Call) -> Outcome {
 }
 
 impl State {
-    /// A channel is gone; what was in a category stands on its own afterwards.
+    /// A channel is gone; what was in a category stands on its own afterwards, threads go with their channel.
     pub(crate) fn remove_channel(&mut self, id: Id) {
-        let orphans: Vec<Id> = self
-            .channels
-            .values()
-            .filter(|channel| channel.parent == Some(id))
-            .map(|channel| channel.id)
-            .collect();
+        let inside: Vec<Channel> =
+            self.channels.values().filter(|channel| channel.parent == Some(id)).cloned().collect();
+        let is_thread = self.channels.get(&id).is_some_and(Channel::is_thread);
         if let Some(channel) = self.channels.get_mut(&id) {
             channel.deleted = true;
         }
         for message in self.messages.values_mut().filter(|message| message.channel == id) {
             message.deleted = true;
         }
-        self.tell_channel("CHANNEL_DELETE", id);
-        for orphan in orphans {
-            if let Some(channel) = self.channels.get_mut(&orphan) {
+        self.tell_channel(if is_thread { "THREAD_DELETE" } else { "CHANNEL_DELETE" }, id);
+        for orphan in inside {
+            if orphan.is_thread() {
+                self.remove_channel(orphan.id);
+                continue;
+            }
+            if let Some(channel) = self.channels.get_mut(&orphan.id) {
                 channel.parent = None;
             }
-            self.tell_channel("CHANNEL_UPDATE", orphan);
+            self.tell_channel("CHANNEL_UPDATE", orphan.id);
         }
+    }
+
+    /// Somebody closes a thread.
+    pub(crate) fn archive(&mut self, thread: Id) {
+        let now = self.now();
+        if let Some(thread) = self.channels.get_mut(&thread) {
+            thread.archived = Some(now);
+        }
+        self.tell_channel("THREAD_UPDATE", thread);
     }
 
     /// A channel that a person makes.
@@ -268,7 +299,7 @@ impl State {
         let channel =
             Channel { id, kind, name: kept_name(name, kind), parent, position, ..Channel::default() };
         self.channels.insert(id, channel);
-        self.tell_channel(if kind == 11 { "THREAD_CREATE" } else { "CHANNEL_CREATE" }, id);
+        self.tell_channel(if kind == THREAD { "THREAD_CREATE" } else { "CHANNEL_CREATE" }, id);
         id
     }
 }

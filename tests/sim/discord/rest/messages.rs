@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::super::gateway::snowflake;
 use super::super::multipart::File;
 use super::super::permission::{
-    ADD_REACTIONS, ATTACH_FILES, MANAGE_MESSAGES, MENTION_EVERYONE, READ_MESSAGE_HISTORY, SEND_MESSAGES,
+    ADD_REACTIONS, ATTACH_FILES, MANAGE_MESSAGES, MENTION_EVERYONE, READ_MESSAGE_HISTORY,
 };
 use super::super::refusal::{Problem, Refusal};
 use super::super::rules;
 use super::super::server::Call;
-use super::super::state::{Attachment, Id, Message, Pings, Reaction, State};
+use super::super::state::{Attachment, Channel, Id, Message, Pings, Reaction, State};
 use super::{NO_CONTENT, Outcome, channel_for};
 
 /// A bot's upload, all files of a message together.
@@ -130,8 +130,13 @@ pub(crate) fn resolved_pings(state: &State, content: &str, channel: Id, allowed:
 
 pub(super) fn create(state: &mut State, call: &Call) -> Outcome {
     let id = call.id("channel_id");
-    let needed = SEND_MESSAGES | if call.files.is_empty() { 0 } else { ATTACH_FILES };
+    let speaking = state.channels.get(&id).map_or(0, Channel::speaking);
+    let needed = speaking | if call.files.is_empty() { 0 } else { ATTACH_FILES };
     let channel = channel_for(state, id, needed)?;
+    if channel.locked {
+        // Whoever locked it may have done so just now.
+        return Err(Refusal::circumstance(400, 160_005, "Thread is locked").into());
+    }
     if channel.kind == 4 {
         return Err(Refusal::new(400, 50008, "Cannot send messages in a non-text channel").into());
     }

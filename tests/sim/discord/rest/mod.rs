@@ -58,6 +58,7 @@ pub(crate) fn answer(state: &mut State, call: &Call) -> Outcome {
         "DELETE /channels/{channel_id}" => channels::delete(state, call),
         "PUT /channels/{channel_id}/permissions/{overwrite_id}" => channels::put_overwrite(state, call),
         "DELETE /channels/{channel_id}/permissions/{overwrite_id}" => channels::delete_overwrite(state, call),
+        "GET /channels/{channel_id}/threads/archived/public" => channels::archived_threads(state, call),
         "POST /channels/{channel_id}/typing" => channels::typing(state, call),
         "GET /channels/{channel_id}/messages" => messages::list(state, call),
         "POST /channels/{channel_id}/messages" => messages::create(state, call),

@@ -33,6 +33,38 @@ fn live_messages_are_worked_on_once_and_in_order() {
 }
 
 #[test]
+fn what_is_heard_and_not_worked_on_is_known_until_it_is() {
+    let mut intake = Intake::default();
+    assert_eq!(intake.first_open(), None);
+    intake.heard(CHANNEL, 12, 12);
+    intake.heard(8, 11, 11);
+    intake.passed(CHANNEL, 13);
+    assert_eq!(intake.first_open(), Some(11));
+    let (channel, id, _) =
+        std::iter::from_fn(|| intake.next()).find(|(_, id, _)| *id == 11).expect("it waits");
+    assert_eq!(intake.first_open(), Some(11), "it is under way");
+    intake.done(channel, id);
+    assert_eq!(intake.first_open(), Some(12));
+    intake.done(CHANNEL, 12);
+    assert_eq!(intake.first_open(), None);
+}
+
+#[test]
+fn a_channel_is_left_when_nothing_of_it_is_left_to_do() {
+    let mut intake = Intake::default();
+    intake.follow(CHANNEL, 10, 0);
+    intake.missed(CHANNEL, None);
+    assert!(!intake.leave(CHANNEL), "it is being fetched");
+    intake.page(CHANNEL, vec![(11, 11)], 11, false);
+    assert!(!intake.leave(CHANNEL), "something waits");
+    assert_eq!(work_all(&mut intake), [11]);
+    assert!(intake.leave(CHANNEL) && !intake.follows(CHANNEL));
+    // Whatever is said there later is heard from there on.
+    intake.heard(CHANNEL, 14, 14);
+    assert_eq!(work_all(&mut intake), [14]);
+}
+
+#[test]
 fn what_is_heard_while_the_past_is_fetched_waits_behind_it() {
     let mut intake = Intake::default();
     intake.follow(CHANNEL, 10, 0);

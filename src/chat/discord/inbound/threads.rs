@@ -1,0 +1,123 @@
+//! What was said in threads while nobody listened. A server lists those that are in use; those that were archived meanwhile
+//! are asked for, channel by channel.
+
+use std::time::Duration;
+
+use serenity::all::{ChannelId, Guild, GuildChannel, Timestamp};
+use tracing::{debug, warn};
+
+use super::intake::{Id, millis_of};
+use super::missed::last_message;
+use super::{Done, Reader};
+use crate::chat::discord::directory::Purpose;
+use crate::chat::discord::rest::{ArchivedThreads, RestError};
+use crate::journal::Memo;
+
+/// Between two tries to ask for archived threads.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// Archived threads of a channel are to be asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Listing {
+    channel: ChannelId,
+    /// Whatever was archived before this has nothing in it that nobody heard.
+    since: Id,
+    /// Those that were archived before this; `None`: the last ones.
+    before: Option<Timestamp>,
+}
+
+impl Reader {
+    /// Threads where something was said after `since`: in those of agents' channels everything is for the agent, in others
+    /// what calls one.
+    pub(super) fn follow_threads(&mut self, guild: &Guild, since: Id) {
+        for thread in guild.threads.iter().filter(|thread| last_message(thread) > since) {
+            let id = thread.id.get();
+            let is_new = self.intake.follow(id, since, since);
+            if is_new && !thread.parent_id.is_some_and(|parent| self.is_for_an_agent(parent)) {
+                self.strange.insert(id);
+            }
+        }
+        // What was to be asked for and is not yet is asked for still.
+        let since = self.to_list.iter().map(|listing| listing.since).fold(since, Id::min);
+        let directory = self.bot.directory.all().into_iter();
+        let channels = directory.filter(|(purpose, _)| matches!(purpose, Purpose::Agent(_)));
+        self.to_list = channels.map(|(_, channel)| Listing { channel, since, before: None }).collect();
+    }
+
+    /// Threads of channels that could not be seen until now: what was said there since then was not heard either.
+    pub(super) fn follow_again(&mut self, threads: &[GuildChannel]) {
+        let guild = self.ears.guild;
+        for thread in threads.iter().filter(|thread| thread.guild_id.get() == guild) {
+            let parent = thread.parent_id.filter(|parent| self.is_for_an_agent(*parent));
+            let Some(since) = parent.and_then(|parent| self.intake.seen(parent.get())) else { continue };
+            self.follow_thread(thread, since);
+        }
+    }
+
+    fn follow_thread(&mut self, thread: &GuildChannel, since: Id) {
+        let (id, last) = (thread.id.get(), last_message(thread));
+        if last > since {
+            self.intake.follow(id, since, since);
+            self.fetch_channel(id, Some(last));
+        }
+    }
+
+    fn is_for_an_agent(&self, channel: ChannelId) -> bool {
+        matches!(self.bot.directory.purpose(channel), Some(Purpose::Agent(_)))
+    }
+
+    /// The channel of the server that a channel is, or is a thread of.
+    pub(super) fn channel_around(&self, channel: Id) -> ChannelId {
+        let channel = ChannelId::new(channel.max(1));
+        self.bot.threads.parent(channel).unwrap_or(channel)
+    }
+
+    pub(super) fn list(&mut self, listing: Listing, wait: Duration) {
+        self.listing += 1;
+        let rest = self.bot.rest.clone();
+        self.under_way.push(Box::pin(async move {
+            tokio::time::sleep(wait).await;
+            let archived = rest.archived_threads(listing.channel, listing.before).await;
+            Done::Listed(listing, archived)
+        }));
+    }
+
+    /// The last archived threads of a channel are these.
+    pub(super) fn listed(&mut self, listing: Listing, archived: Result<ArchivedThreads, RestError>) {
+        let ArchivedThreads { threads, more } = match archived {
+            Ok(archived) => archived,
+            Err(error) if error.is_worth_another_try() => {
+                warn!(channel = %listing.channel, %error, "archived threads are not told yet; it is tried again");
+                return self.list(listing, AGAIN);
+            }
+            Err(error) => {
+                debug!(channel = %listing.channel, %error, "archived threads may not be asked for");
+                return;
+            }
+        };
+        let archived_at = |thread: &GuildChannel| thread.thread_metadata?.archive_timestamp;
+        let since = millis_of(listing.since);
+        let is_late = |at: Timestamp| at.timestamp_millis() >= since;
+        for thread in threads.iter().filter(|thread| archived_at(thread).is_none_or(is_late)) {
+            self.bot.threads.saw(thread);
+            self.follow_thread(thread, listing.since);
+        }
+        // The last one archived comes first.
+        let oldest = threads.iter().filter_map(archived_at).min();
+        if let Some(before) = oldest.filter(|oldest| more && is_late(*oldest)) {
+            self.to_list.push_back(Listing { before: Some(before), ..listing });
+        }
+    }
+
+    /// Threads that are archived or gone are not followed any more: what is said there brings them back.
+    pub(super) fn forget_threads(&mut self) -> Vec<Memo> {
+        if !self.guild_seen || !self.has_heard_all() {
+            return Vec::new();
+        }
+        let heard = self.memory.threads_heard().into_iter();
+        let unused = heard.filter(|thread| !self.bot.threads.is_in_use(ChannelId::new((*thread).max(1))));
+        let unused: Vec<Id> = unused.filter(|thread| !self.fetched.contains_key(thread)).collect();
+        let left = unused.into_iter().filter(|thread| self.intake.leave(*thread));
+        Vec::from_iter(left).into_iter().map(|thread| self.memory.forget_thread(thread)).collect()
+    }
+}

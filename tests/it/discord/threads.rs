@@ -1,0 +1,167 @@
+//! Threads of an agent's channel: what is said there is for the agent, whether herder was there or not.
+
+use herder::core::agent::Phase;
+use herder::journal::{AuditEntry, Entry, Stream};
+use serde_json::json;
+
+use super::Rig;
+use crate::simulated_discord::state::Id;
+use crate::simulated_discord::{Discord, Fault, permission};
+
+const CHANNEL: &str = "GET /channels/{channel_id}";
+
+/// herder with an agent that has worked, and a thread in its channel.
+async fn with_thread() -> (Rig, Id) {
+    let rig = Rig::open(Discord::start().await).await;
+    let spark = rig.sim.channel("#spark").await.id;
+    let thread = rig.sim.makes_thread("aside", spark);
+    (rig, thread)
+}
+
+/// herder goes down, this happens, and it is there again.
+async fn away(mut rig: Rig, meanwhile: impl FnOnce(&Rig)) -> Rig {
+    rig.stop().await;
+    meanwhile(&rig);
+    rig.started().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_in_a_thread_is_for_its_agent_and_answered_there() {
+    let (mut rig, _) = with_thread().await;
+    rig.alice.says("#aside", "pause");
+    rig.sim.message_in("#aside", |post| post.content.contains("is paused")).await;
+    rig.agent("a pause", |view| matches!(view.agent.phase, Phase::Paused { .. })).await;
+    // Everybody looks in the channel.
+    rig.sim.message_in("#spark", |post| post.content.contains("is paused")).await;
+    let said = rig.alice.says("#aside", "one");
+    let queued = rig.sim.message_in("#aside", |post| post.content.contains("position 1")).await;
+    assert_eq!(queued.reply_to, Some(said));
+    rig.sim.reaction(said, "👀").await;
+    let taken_back = rig.alice.says("#aside", "delete everything");
+    rig.agent("two works", |view| view.agent.queue.len() == 2).await;
+    rig.alice.edits(said, "one, well");
+    rig.alice.deletes(taken_back);
+    rig.agent("one work in other words", |view| {
+        view.agent.queue.iter().map(|work| work.text.as_str()).eq(["one, well"])
+    })
+    .await;
+    // A slash command means the agent, too.
+    rig.sim.command("resume").await;
+    let alice = rig.manager();
+    let answer = alice.slash("#aside", "resume", json!({})).answer().await;
+    assert!(answer.content.contains("spark"), "{}", answer.content);
+    assert_eq!(rig.has_done(1).await, ["one, well"]);
+    rig.sim.reaction(said, "✅").await;
+    rig.stop().await;
+}
+
+/// What was done is not done again, and what was not is done, in threads that are in use, archived or gone by then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_in_threads_while_herder_is_away_is_done_once() {
+    let (rig, thread) = with_thread().await;
+    rig.alice.says("#aside", "zero");
+    rig.has_done(1).await;
+    let rig = away(rig, |rig| {
+        rig.alice.says("#aside", "one");
+    })
+    .await;
+    assert_eq!(rig.has_done(2).await, ["zero", "one"]);
+    // Where nobody had spoken before, in use and archived; and where somebody had, archived.
+    let rig = away(rig, |rig| {
+        let spark =
+            rig.sim.look(|state| state.channel("#spark").map(|channel| channel.id)).expect("it is there");
+        let closed = rig.sim.makes_thread("closed", spark);
+        rig.alice.says("#closed", "two");
+        rig.sim.archives(closed);
+        rig.sim.makes_thread("open", spark);
+        rig.alice.says("#open", "three");
+        rig.alice.says("#aside", "four");
+        rig.sim.archives(thread);
+    })
+    .await;
+    let mut done = rig.has_done(5).await.split_off(2);
+    done.sort();
+    assert_eq!(done, ["four", "three", "two"]);
+    // Whoever speaks in an archived one takes it out of the archive.
+    rig.alice.says("#aside", "five");
+    rig.has_done(6).await;
+    let rig = away(rig, |rig| {
+        rig.alice.says("#open", "unseen");
+        let open =
+            rig.sim.look(|state| state.channel("#open").map(|channel| channel.id)).expect("it is there");
+        rig.sim.archives(open);
+        rig.alice.deletes_channel("#open");
+        rig.alice.says("#closed", "six");
+    })
+    .await;
+    assert_eq!(rig.has_done(7).await.last().map(String::as_str), Some("six"));
+    let mut rig = away(rig, |_| {}).await;
+    rig.alice.says("#spark", "seven");
+    assert_eq!(rig.has_done(8).await.split_off(5), ["five", "six", "seven"]);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thread_that_herder_was_not_told_of_is_asked_for() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    let spark = rig.sim.channel("#spark").await.id;
+    // The event that tells of it is lost; and at first it is not told when it is asked for.
+    let asked = rig.sim.inject(Fault::refused(403, 0, "Access denied").on(CHANNEL).times(1));
+    rig.sim.gateway().zombie(true);
+    rig.sim.makes_thread("aside", spark);
+    rig.sim.gateway().zombie(false);
+    rig.alice.says("#aside", "one");
+    asked.spent().await;
+    assert_eq!(rig.has_done(1).await, ["one"]);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_herder_may_not_speak_in_threads_it_answers_in_the_channel() {
+    let (mut rig, thread) = with_thread().await;
+    let role = rig.sim.look(|state| state.bot.role);
+    rig.sim.expects_violation("Missing Permissions");
+    rig.sim.overwrites("spark", role, 0, permission::SEND_MESSAGES_IN_THREADS);
+    rig.alice.says("#aside", "status");
+    rig.sim.message_in("#spark", |post| post.content.contains("idle")).await;
+    rig.sim.message_in("alerts", |post| post.content.contains("Send Messages in Threads")).await;
+    rig.sim.overwrites("spark", role, permission::SEND_MESSAGES_IN_THREADS, 0);
+    rig.alice.says("#aside", "status");
+    rig.sim.message_in("#aside", |post| post.content.contains("idle")).await;
+    // Nor where one was locked, by alice herself.
+    rig.sim.locks(thread);
+    rig.alice.says("#aside", "usage");
+    rig.sim.message_in("#spark", |post| post.content.contains("this hour")).await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_in_a_thread_where_herder_could_not_read_is_done_when_it_can() {
+    let (mut rig, _) = with_thread().await;
+    rig.alice.says("#aside", "zero");
+    rig.has_done(1).await;
+    let role = rig.sim.look(|state| state.bot.role);
+    rig.sim.expects_violation("Missing");
+    rig.sim.overwrites("spark", role, 0, permission::VIEW_CHANNEL);
+    rig.sim.message_in("alerts", |post| post.content.contains("lacks the permission")).await;
+    rig.alice.says("#aside", "unseen");
+    rig.sim.overwrites("spark", role, permission::VIEW_CHANNEL, 0);
+    assert_eq!(rig.has_done(2).await, ["zero", "unseen"]);
+    rig.stop().await;
+}
+
+/// The record names the thread, which is what a person can look at.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_asked_in_a_thread_is_on_record_as_such() {
+    let (mut rig, thread) = with_thread().await;
+    rig.alice.says("#aside", "pause");
+    rig.sim.message_in("#aside", |post| post.content.contains("is paused")).await;
+    let journal = rig.stage().herder.fleet().journal();
+    let entries = journal.history(&Stream::Audit, 100, None).expect("it can be read");
+    let record = entries.iter().find_map(|recorded| match &recorded.entry {
+        Entry::Audit(AuditEntry { place, verb, .. }) if verb == "pause" => Some(place.clone()),
+        Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => None,
+    });
+    assert_eq!(record, Some(thread.to_string()));
+    rig.stop().await;
+}
