@@ -27,6 +27,8 @@ use simulated_discord::{Discord, User};
 
 /// How long a thousand channels may take to be made.
 const CHANNELS: Duration = Duration::from_secs(300);
+/// How long the agents may take to begin to talk.
+const TALKING: Duration = Duration::from_secs(120);
 /// How long posts are counted.
 const POSTING: Duration = Duration::from_secs(20);
 
@@ -288,9 +290,12 @@ async fn memory(given: &Arguments) {
 /// Agents that talk without end, for a while, under Discord's limits.
 async fn posts(agents: usize) {
     let dir = folder();
-    let sim = Discord::builder().real_limits().start().await;
+    // The channels are there: making them is limited to ten in ten seconds, and not what is measured.
+    let sim = Discord::builder().real_limits().roomy().start().await;
+    let names: Vec<String> = (0..agents).map(|number| format!("agent-{number}")).collect();
+    sim.makes_category("agents", &names);
     let alice = sim.user("alice");
-    let mut toml = toml(dir.path(), &sim, &alice);
+    let mut toml = toml(dir.path(), &sim, &alice).raw("[supervisor]\nmax_active = 0");
     // Each says twice as much as Discord takes in its channel, all together four times as much as it takes in all.
     let herder = env!("CARGO_BIN_EXE_herder");
     for number in 0..agents {
@@ -301,26 +306,30 @@ async fn posts(agents: usize) {
         ));
     }
     let herder = Herder::start(&toml.write(dir.path()));
-    // Channels are made a few at a time; what is said meanwhile waits.
-    channels(&sim, agents).await;
+    // All of them talk before anything is counted.
+    let talks =
+        |state: &simulated_discord::State| names.iter().all(|name| state.posts(name).next().is_some());
+    sim.until_within(TALKING, "a word of every agent", talks).await;
     let said = || {
         sim.look(|state| {
-            let bot = state.bot.id;
-            let posts = state.messages.values().filter(|message| message.author == bot);
-            let (count, bytes) =
-                posts.fold((0_u32, 0), |(count, bytes), post| (count + 1, bytes + post.content.len()));
-            (count, bytes, state.limits.refused)
+            let each: Vec<usize> = names.iter().map(|name| state.posts(name).count()).collect();
+            let bytes: usize =
+                names.iter().flat_map(|name| state.posts(name)).map(|post| post.content.len()).sum();
+            (each, bytes, state.limits.refused)
         })
     };
     let before = said();
     tokio::time::sleep(POSTING).await;
     let after = said();
     let seconds = POSTING.as_secs_f64();
+    let each: Vec<usize> = after.0.iter().zip(&before.0).map(|(after, before)| after - before).collect();
     say(&format!(
-        "| posts per second to {agents} channel(s) under Discord's limits | {:.1}/s, {:.1} KiB/s | {} refused (429) | | 5 in 5 s each, 50/s in all |",
-        f64::from(after.0 - before.0) / seconds,
+        "| posts per second to {agents} channel(s) under Discord's limits | {:.1}/s, {:.1} KiB/s | {} refused (429); {} to {} in each channel in {seconds} s | | 5 in 5 s each, 50/s in all |",
+        each.iter().sum::<usize>() as f64 / seconds,
         (after.1 - before.1) as f64 / 1024.0 / seconds,
         after.2 - before.2,
+        each.iter().min().copied().unwrap_or_default(),
+        each.iter().max().copied().unwrap_or_default(),
     ));
     herder.stop();
 }
