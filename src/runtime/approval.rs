@@ -20,8 +20,18 @@ const WAITING_MAX: usize = 64;
 const TEXT_MAX: usize = 32 * 1024;
 
 /// Parts of a path whose change changes what the agent or its tools may do, so that it is asked about.
-const GUARDED: [&str; 9] =
-    [".git", ".claude", ".codex", ".gemini", ".opencode", ".mcp.json", ".husky", ".vscode", ".idea"];
+const GUARDED: [&str; 10] = [
+    ".git",
+    ".herder",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".opencode",
+    ".mcp.json",
+    ".husky",
+    ".vscode",
+    ".idea",
+];
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -214,6 +224,7 @@ mod tests {
             ("spark/.claude/settings.json", false),
             ("spark/sub/.GIT/config", false),
             ("spark/.mcp.json", false),
+            ("spark/.herder/spark/context.md", false),
         ] {
             let path = place.path().join(path);
             assert_eq!(is_plain_file_below(&path.display().to_string(), &folder), plain, "{path:?}");

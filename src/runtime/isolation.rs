@@ -99,26 +99,49 @@ fn withhold(spec: &AgentSpec, state: Option<&Path>, environment: &mut BTreeMap<S
     let mut set = |name: &str, value: &str| {
         environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
     };
-    if !named("git") && !spec.env.contains_key("GIT_CONFIG_COUNT") {
-        // An empty one takes back all that were set before it. Those that are set for one URL, and whatever `~/.netrc` has,
-        // cannot be taken back so.
-        for (name, value) in [
-            ("GIT_CONFIG_COUNT", "2"),
-            ("GIT_CONFIG_KEY_0", "credential.helper"),
-            ("GIT_CONFIG_VALUE_0", ""),
-            ("GIT_CONFIG_KEY_1", "http.extraHeader"),
-            ("GIT_CONFIG_VALUE_1", ""),
-            ("GIT_TERMINAL_PROMPT", "0"),
-        ] {
-            set(name, value);
-        }
+    if !named("git") {
+        set("GIT_TERMINAL_PROMPT", "0");
+        // One that is there and empty goes before `core.askPass` and `SSH_ASKPASS`, and is none.
+        set("GIT_ASKPASS", "");
+        take_back(environment);
     }
+    let mut set = |name: &str, value: &str| {
+        environment.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+    };
     if !named("ssh") && !spec.inherit_env.iter().any(|name| name == "SSH_AUTH_SOCK") {
         set("GIT_SSH_COMMAND", SSH_WITHOUT_KEYS);
     }
     if let Some(state) = state.filter(|_| !named("gh")) {
         set("GH_CONFIG_DIR", &state.join("gh").display().to_string());
     }
+}
+
+/// What `git` would send of the user's settings, taken back: an empty one takes back all that were set before it. Those that
+/// are set for one URL, and whatever `~/.netrc` has, cannot be taken back so. Settings that the agent is given by name come
+/// after these, and hold.
+fn take_back(environment: &mut BTreeMap<String, String>) {
+    const TAKEN_BACK: [&str; 3] = ["credential.helper", "http.extraHeader", "http.cookieFile"];
+    /// More than anybody hands on in this way; beyond it git is left to refuse them.
+    const GIVEN_MAX: usize = 1000;
+    let given = match environment.get("GIT_CONFIG_COUNT").map(|count| count.trim().parse::<usize>()) {
+        None => 0,
+        Some(Ok(given)) if given <= GIVEN_MAX => given,
+        // git runs with none that is wrong.
+        Some(Ok(_) | Err(_)) => return,
+    };
+    let shift = TAKEN_BACK.len();
+    for at in (0..given).rev() {
+        for kind in ["KEY", "VALUE"] {
+            if let Some(value) = environment.remove(&format!("GIT_CONFIG_{kind}_{at}")) {
+                environment.insert(format!("GIT_CONFIG_{kind}_{}", at + shift), value);
+            }
+        }
+    }
+    for (at, name) in TAKEN_BACK.into_iter().enumerate() {
+        environment.insert(format!("GIT_CONFIG_KEY_{at}"), name.to_owned());
+        environment.insert(format!("GIT_CONFIG_VALUE_{at}"), String::new());
+    }
+    environment.insert("GIT_CONFIG_COUNT".to_owned(), (given + shift).to_string());
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What is kept from an agent: what it is not given by name, and what its sandbox does not let through.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use herder::core::outcome::Category;
@@ -10,6 +11,28 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 
 use super::{Running, edit, run, session};
 
+/// What may be in the environment of whoever starts herder.
+const SECRETS: [&str; 18] = [
+    "SSH_AUTH_SOCK",
+    "SSH_ASKPASS",
+    "GIT_ASKPASS",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_KEY_0",
+    "GIT_CONFIG_VALUE_0",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_GLOBAL",
+    "GH_TOKEN",
+    "GITHUB_TOKEN",
+    "GITLAB_TOKEN",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_CONFIG_HOME",
+    "OPENAI_API_KEY",
+    "DISCORD_TOKEN",
+    "HERDER_WEB_TOKEN",
+];
+
 /// A shell's session with a folder of its own, started by somebody with a HOME and with keys in the environment.
 fn shell(script: &str, dir: &Path) -> Launch {
     let (workspace, home) = (dir.join("work"), dir.join("home"));
@@ -18,14 +41,17 @@ fn shell(script: &str, dir: &Path) -> Launch {
     fs::write(home.join(".codex/auth.json"), "their login").expect("written");
     fs::write(home.join(".netrc"), "machine 127.0.0.1 login me password netrc").expect("written");
     let settings = "[credential]\n\thelper = \"!printf 'username=u\\npassword=hunter2\\n'\"\n\
-                    [http]\n\textraHeader = \"X-Token: hunter2\"\n";
+                    [core]\n\taskPass = HOME/askpass\n\
+                    [http]\n\textraHeader = \"X-Token: hunter2\"\n\tcookieFile = ~/.gitcookies\n";
+    let settings = settings.replace("HOME", &home.display().to_string());
     fs::write(home.join(".gitconfig"), settings).expect("written");
+    fs::write(home.join(".gitcookies"), "127.0.0.1\tFALSE\t/\tFALSE\t0\to\thunter2\n").expect("written");
+    fs::write(home.join("askpass"), "#!/bin/sh\necho hunter2\n").expect("written");
+    fs::set_permissions(home.join("askpass"), fs::Permissions::from_mode(0o700)).expect("it can be run");
     let mut launch = session(Runtime::Command, &["sh", "-c", script], &workspace);
     launch.state = Some(dir.join("state"));
     launch.environment.insert("HOME".to_owned(), home.display().to_string());
-    for name in
-        ["SSH_AUTH_SOCK", "GH_TOKEN", "GITHUB_TOKEN", "OPENAI_API_KEY", "DISCORD_TOKEN", "HERDER_WEB_TOKEN"]
-    {
+    for name in SECRETS {
         launch.environment.insert(name.to_owned(), format!("secret-{name}"));
     }
     launch
@@ -59,6 +85,40 @@ async fn nothing_to_push_with_is_inherited_that_is_not_named() {
     let secrets: Vec<&str> = said.lines().filter(|line| line.contains("secret-")).collect();
     assert_eq!(secrets, ["GH_TOKEN=secret-GH_TOKEN", "SSH_AUTH_SOCK=secret-SSH_AUTH_SOCK"]);
     assert!(!said.contains("GIT_SSH_COMMAND") && !said.contains("GH_CONFIG_DIR"), "{said}");
+}
+
+/// Settings that are handed on by name hold, and let nothing else through.
+#[tokio::test]
+async fn settings_of_git_that_are_named_hold_and_hide_nothing_of_what_is_kept_back() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let names = ["GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_0"];
+    let given = |count: &str, key: &str, value: &str| {
+        let mut launch = shell(&format!("git config --get user.name; {ASKS_GIT}"), dir.path());
+        for (name, value) in names.into_iter().zip([count, key, value]) {
+            launch.environment.insert(name.to_owned(), value.to_owned());
+        }
+        edit(&mut launch, |spec| spec.inherit_env.extend(names.map(str::to_owned)));
+        launch
+    };
+    let said = says(given("1", "user.name", "spark")).await;
+    assert!(said.starts_with("spark\n") && !said.contains("hunter2"), "{said}");
+    // A login that is handed on so is one that was named.
+    let helper = "!printf 'username=u\\npassword=named\\n'";
+    let said = says(given("1", "credential.helper", helper)).await;
+    assert!(said.contains("password=named") && !said.contains("hunter2"), "{said}");
+    for odd in ["x", "-1", "99999999999"] {
+        let said = says(given(odd, "user.name", "spark")).await;
+        assert!(!said.contains("hunter2"), "{odd}: {said}");
+    }
+    let mut set = given("0", "", "");
+    edit(&mut set, |spec| {
+        spec.inherit_env.retain(|name| !name.starts_with("GIT_"));
+        for (name, value) in names.into_iter().zip(["1", "user.name", "ember"]) {
+            spec.env.insert(name.to_owned(), value.to_owned());
+        }
+    });
+    let said = says(set).await;
+    assert!(said.starts_with("ember\n") && !said.contains("hunter2"), "{said}");
 }
 
 /// What git says of itself to a server that wants to know who it is.
@@ -95,13 +155,13 @@ async fn shows(change: impl FnOnce(&mut AgentSpec)) -> String {
 #[tokio::test]
 async fn git_sends_no_token_of_the_users_unless_it_is_named_and_no_password_of_a_home_that_is_not_shared() {
     let default = shows(|_| ()).await;
-    assert!(!default.contains("x-token"), "{default}");
+    assert!(!default.contains("x-token") && !default.contains("cookie"), "{default}");
     // git has no setting that would keep it from that file: `herder check` names it.
     assert!(default.contains("authorization: basic"), "{default}");
     let own = shows(|spec| spec.own_home = true).await;
     assert!(!own.contains("x-token") && !own.contains("authorization"), "{own}");
     let named = shows(|spec| spec.credentials = vec!["git".to_owned()]).await;
-    assert!(named.contains("x-token: hunter2"), "{named}");
+    assert!(named.contains("x-token: hunter2") && named.contains("cookie: o=hunter2"), "{named}");
 }
 
 /// It does as it likes with its own HOME, and herder, which is in no sandbox, follows it nowhere.

@@ -83,6 +83,7 @@ fn what_the_permissions_cover_is_allowed_and_the_rest_is_asked() {
             "n",
         ),
         (Permissions::WorkspaceWrite, edit("work/.git/hooks/pre-push"), "n"),
+        (Permissions::WorkspaceWrite, edit("work/.herder/spark/context.md"), "n"),
         (
             Permissions::Full,
             json!({ "title": "It's a tool", "kind": "other", "rawInput": { "cmd": "git push" } }),
