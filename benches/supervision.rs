@@ -7,6 +7,7 @@
 //! cargo bench --bench supervision -- spawn                       a spawn with a large heap
 //! cargo bench --bench supervision -- paused [AGENTS]             wake-ups of a fleet that is paused
 //! cargo bench --bench supervision -- loop                        how often a child that crashes at once is started
+//! cargo bench --bench supervision -- running [AGENTS …]          memory of herder for each agent at work
 //! ```
 #![expect(clippy::disallowed_methods, reason = "what is measured here is real time")]
 
@@ -15,6 +16,8 @@ mod bench;
 mod endurance;
 #[path = "bench/quiet.rs"]
 mod quiet;
+#[path = "bench/running.rs"]
+mod running;
 
 use std::collections::HashMap;
 use std::os::unix::net::UnixDatagram;
@@ -64,9 +67,14 @@ struct Arena {
 
 impl Arena {
     fn new() -> Self {
+        Self::of(CHILD)
+    }
+
+    /// With a child of this source.
+    fn of(text: &str) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let (source, child) = (dir.path().join("child.rs"), dir.path().join("child"));
-        std::fs::write(&source, CHILD).expect("the child's source is written");
+        std::fs::write(&source, text).expect("the child's source is written");
         let compiled =
             Command::new("rustc").args(["-O", "-o"]).arg(&child).arg(&source).status().expect("rustc runs");
         assert!(compiled.success(), "the child does not compile");
@@ -254,6 +262,10 @@ fn main() {
         Some("spawn") => return endurance::spawning(),
         Some("paused") => return quiet::paused(number(1, 1_000)),
         Some("loop") => return quiet::crash_loop(),
+        Some("running") => {
+            let given: Vec<usize> = args[1..].iter().filter_map(|count| count.parse().ok()).collect();
+            return running::memory(if given.is_empty() { &[50, 100] } else { &given });
+        }
         Some(_) | None => {}
     }
     let agents = args.first().and_then(|count| count.parse().ok()).unwrap_or(1000);
