@@ -267,6 +267,7 @@ fn shown(spec: &AgentSpec) -> serde_json::Value {
         "account": spec.account,
         "command": spec.command,
         "prompt": spec.prompt,
+        "output": spec.output,
         "permissions": spec.permissions,
         "autonomy": spec.autonomy,
         "instructions": spec.instructions,

@@ -12,11 +12,12 @@ use crate::core::spec::{AgentSpec, PromptMode, Runtime};
 use crate::runtime::isolation::{PUSH, is_credential};
 
 /// The keys, as they are in `bot.toml`.
-pub(super) const KEYS: [&str; 26] = [
+pub(super) const KEYS: [&str; 27] = [
     "runtime",
     "workspace",
     "command",
     "prompt",
+    "output",
     "model",
     "account",
     "permissions",
@@ -133,6 +134,7 @@ fn set(spec: &mut AgentSpec, key: &str, value: &str) -> Result<(), Why> {
         "workspace" => spec.workspace = PathBuf::from(value),
         "command" => spec.command = list(value)?,
         "prompt" => spec.prompt = one_of(value, "stdin, arg")?,
+        "output" => spec.output = one_of(value, "text, claude, codex, gemini, opencode")?,
         "model" => value.clone_into(&mut spec.model),
         "account" if value.is_empty() => return Err(Why::Form("account=default")),
         "account" => spec.account = AccountName::from(value),
@@ -314,7 +316,7 @@ pub(super) fn check(spec: &AgentSpec) -> Vec<Problem> {
 mod tests {
     use super::*;
     use crate::core::id::AgentName;
-    use crate::core::spec::{Autonomy, Permissions, Relay};
+    use crate::core::spec::{Autonomy, Output, Permissions, Relay};
 
     fn spec() -> AgentSpec {
         AgentSpec::new(AgentName::new("spark").expect("a name"), Runtime::Claude, PathBuf::from("/srv"))
@@ -329,7 +331,7 @@ mod tests {
     #[test]
     fn every_key_is_taken() {
         let (spec, problems) = try_set(
-            "runtime=command workspace=/tmp command='sh -c \"echo hi\"' prompt=stdin model=opus account=team \
+            "runtime=command workspace=/tmp command='sh -c \"echo hi\"' prompt=stdin output=codex model=opus account=team \
              permissions=read-only autonomy=strict instructions=\"do it, don't ask\" loop=yes rest=1m30s \
              max-turns=7 max_budget_usd=$2.5 max_task_duration=1h relay=all env.RUST_LOG=warn inherit_env=PATH,HOME \
              own_home=on credentials=git,.codex/auth.json sandbox='bwrap --bind {workspace} \"{workspace}\"' tags=rust,gpu",
@@ -340,6 +342,7 @@ mod tests {
         assert_eq!(spec.tags, ["gpu", "rust"]);
         assert_eq!(spec.sandbox, ["bwrap", "--bind", "{workspace}", "{workspace}"]);
         assert_eq!(spec.command, ["sh", "-c", "echo hi"]);
+        assert_eq!(spec.output, Output::Codex);
         assert_eq!(spec.instructions, "do it, don't ask");
         assert_eq!(spec.rest, Duration::from_secs(90));
         assert_eq!((spec.max_turns, spec.max_budget_usd), (7, 2.5));
@@ -357,7 +360,7 @@ mod tests {
     fn every_problem_is_told_at_once() {
         let (_, problems) = try_set(
             "stray modle=x model=a model=b loop=maybe rest=soon max_turns=-1 max_budget_usd=NaN \
-             env.API_KEY=sk-1 env.1X=y command=[1] runtime=gemini instructions=a\u{7}b own_home=mine credentials=/etc/shadow tags=full",
+             env.API_KEY=sk-1 env.1X=y command=[1] runtime=gemini output=json instructions=a\u{7}b own_home=mine credentials=/etc/shadow tags=full",
         );
         let told: Vec<(&str, &Why)> = problems.iter().map(|p| (p.what.as_str(), &p.why)).collect();
         assert_eq!(
@@ -374,6 +377,7 @@ mod tests {
                 ("env.1X", &Why::Form("env.RUST_LOG=warn")),
                 ("command", &Why::Form(r#"command='["sh", "-c", "make"]'"#)),
                 ("runtime", &Why::OneOf("claude, codex, acp, command")),
+                ("output", &Why::OneOf("text, claude, codex, gemini, opencode")),
                 ("instructions", &Why::Control),
                 ("own_home", &Why::OneOf("true, false")),
                 ("credentials", &Why::Form("credentials=git,.codex/auth.json")),

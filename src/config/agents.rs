@@ -9,7 +9,7 @@ use regex::Regex;
 use crate::core::card::{TAGS_MAX, is_tag};
 use crate::core::id::{AccountName, AgentName};
 use crate::core::outcome::Category;
-use crate::core::spec::{AgentSpec, Autonomy, Pattern, Permissions, PromptMode, Relay, Runtime};
+use crate::core::spec::{AgentSpec, Autonomy, Output, Pattern, Permissions, PromptMode, Relay, Runtime};
 
 use crate::runtime::isolation::{PUSH, is_credential};
 use crate::tools::places;
@@ -258,6 +258,17 @@ fn command(section: &Section<'_>, spec: &mut AgentSpec, runtime: Option<Runtime>
     spec.command = given.into_iter().map(|word| word.value).collect();
     let prompt = [("stdin", PromptMode::Stdin), ("arg", PromptMode::Arg)];
     spec.prompt = section.choice("prompt", &prompt).unwrap_or(spec.prompt);
+    let output = [
+        ("text", Output::Text),
+        ("claude", Output::Claude),
+        ("codex", Output::Codex),
+        ("gemini", Output::Gemini),
+        ("opencode", Output::Opencode),
+    ];
+    spec.output = section.choice("output", &output).unwrap_or(spec.output);
+    if runtime.is_some_and(|runtime| runtime != Runtime::Command) && !spec.output.is_text() {
+        section.warn("output", "it says what runtime command prints; the other runtimes know what they read");
+    }
     if spec.command.iter().any(|word| word.contains('\0'))
         || spec.command.first().is_some_and(String::is_empty)
     {

@@ -35,6 +35,31 @@ pub enum PromptMode {
     Arg,
 }
 
+/// What a [`Runtime::Command`] prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Output {
+    /// Text for people: all of it is what the agent says, and its exit code is how it went.
+    #[default]
+    Text,
+    /// `claude -p --output-format stream-json --verbose`, or `json`.
+    Claude,
+    /// `codex exec --json`.
+    Codex,
+    /// `gemini --output-format stream-json`.
+    Gemini,
+    /// `opencode run --format json`.
+    Opencode,
+}
+
+impl Output {
+    /// Whether it is the default.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        *self == Self::Text
+    }
+}
+
 /// What of the agent's own words is posted to its channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -125,6 +150,9 @@ pub struct AgentSpec {
     /// Where a command takes its prompt.
     #[serde(default)]
     pub prompt: PromptMode,
+    /// What a command prints.
+    #[serde(default, skip_serializing_if = "Output::is_text")]
+    pub output: Output,
     /// The folder it works in.
     pub workspace: PathBuf,
     /// The model; empty: the runtime's default.
@@ -214,6 +242,7 @@ impl AgentSpec {
             runtime,
             command,
             prompt,
+            output,
             workspace,
             model,
             account: _,
@@ -237,8 +266,8 @@ impl AgentSpec {
             channels: _,
             tags: _,
         } = other;
-        (self.runtime, self.prompt, self.permissions, self.own_home)
-            == (*runtime, *prompt, *permissions, *own_home)
+        (self.runtime, self.prompt, self.output, self.permissions, self.own_home)
+            == (*runtime, *prompt, *output, *permissions, *own_home)
             && (&self.command, &self.workspace, &self.model) == (command, workspace, model)
             && (&self.env, &self.env_files, &self.inherit_env) == (env, env_files, inherit_env)
             && (&self.credentials, &self.sandbox) == (credentials, sandbox)
@@ -252,6 +281,7 @@ impl AgentSpec {
             runtime,
             command: Vec::new(),
             prompt: PromptMode::default(),
+            output: Output::default(),
             workspace,
             model: String::new(),
             account: AccountName::from("default"),

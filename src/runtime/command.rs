@@ -1,17 +1,29 @@
 //! Runtime `command`: any program. The prompt goes in, lines come out, the exit code decides.
+//!
+//! A CLI that is asked once and answers in JSON is read by that ([`format`]): then its own word for how it went decides, and
+//! the exit code only where it left without one.
+
+pub mod classify;
+mod codex;
+mod format;
+mod gemini;
+mod opencode;
 
 use std::collections::BTreeMap;
 
 use regex::{Regex, RegexBuilder};
 
 use super::Launch;
+use super::classify::{last_known, left};
 use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
 use super::text::{HeadTail, LINE_MAX, Tail, one_line};
 use crate::core::cut::both_ends;
 use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
-use crate::core::outcome::{Category, Exit, Outcome};
+use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::{Pattern, PromptMode};
+
+pub(super) use format::Format;
 
 /// The final text is what the program printed: this much of it, half from each end. Thousands of lines, and no more in
 /// memory and in one entry of the journal than a program may take that prints without end.
@@ -32,6 +44,8 @@ pub struct Command {
     mode: PromptMode,
     text: HeadTail,
     patterns: Vec<(Regex, Category)>,
+    /// How it prints, if that is no text.
+    format: Option<Box<dyn Format>>,
 }
 
 impl Command {
@@ -56,17 +70,52 @@ impl Command {
             }
         };
         let invocation = Invocation { program: program.clone(), arguments, environment };
-        let command =
-            Self { mode: spec.prompt, text: HeadTail::new(TEXT_MAX), patterns: compile(&spec.patterns) };
+        let command = Self {
+            mode: spec.prompt,
+            text: HeadTail::new(TEXT_MAX),
+            patterns: compile(&spec.patterns),
+            format: format::of(launch),
+        };
         Ok((invocation, command))
+    }
+
+    /// What a pattern says of a line.
+    fn category_of(&self, line: &str) -> Option<Category> {
+        self.patterns.iter().find(|(pattern, _)| pattern.is_match(line)).map(|(_, category)| *category)
     }
 
     /// The last line of standard error that a pattern knows: what is said last is what it ended with.
     fn recognised<'a>(&self, stderr: &'a Tail) -> Option<(Category, &'a str)> {
-        stderr.iter().rev().find_map(|line| {
-            let known = self.patterns.iter().find(|(pattern, _)| pattern.is_match(line));
-            known.map(|(_, category)| (*category, line))
-        })
+        stderr.iter().rev().find_map(|line| self.category_of(line).map(|category| (category, line)))
+    }
+
+    /// How it went by what it printed in JSON; none: that does not say.
+    fn told(&mut self) -> Option<Outcome> {
+        let mut outcome = self.format.as_mut()?.result()?;
+        // What nobody knows an operator may.
+        let known = outcome.unknown.then(|| self.category_of(&outcome.detail.to_string())).flatten();
+        if let Some(category) = known {
+            (outcome.category, outcome.unknown) = (category, false);
+        }
+        Some(outcome)
+    }
+
+    /// A process that left without a word of how it went.
+    fn left(&self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
+        let succeeded = exit == Some(Exit::Code(0));
+        match (&self.format, self.recognised(stderr)) {
+            (None, _) if succeeded => Outcome::new(Category::Success, ""),
+            (_, Some((category, line))) if !succeeded => Outcome::new(category, line),
+            (None, _) => died(exit, stderr),
+            (Some(format), _) => {
+                let known = match exit {
+                    // Code 2 asks not to be restarted, whatever was said.
+                    Some(Exit::Code(0 | EXIT_DO_NOT_RESTART) | Exit::Signal(_)) | None => None,
+                    Some(Exit::Code(_)) => last_known(stderr, |line| format.category_of(line)),
+                };
+                left(exit, known, stderr)
+            }
+        }
     }
 }
 
@@ -107,6 +156,9 @@ impl Protocol for Command {
     }
 
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
+        if let Some(format) = &mut self.format {
+            return format.line(line, happened);
+        }
         let text = String::from_utf8_lossy(line);
         self.text.push(&text);
         if !text.trim().is_empty() {
@@ -115,16 +167,22 @@ impl Protocol for Command {
     }
 
     fn outcome(&mut self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
-        let mut outcome = match exit {
-            Some(Exit::Code(0)) => Outcome::new(Category::Success, ""),
-            _ => match self.recognised(stderr) {
-                Some((category, line)) => Outcome::new(category, line),
-                None => died(exit, stderr),
-            },
+        let mut outcome = self.told().unwrap_or_else(|| self.left(exit, stderr));
+        (outcome.turns, outcome.usage) = match &self.format {
+            Some(format) => format.used(),
+            None => {
+                outcome.text = self.text.text();
+                (1, Usage::default())
+            }
         };
-        outcome.text = self.text.text();
-        outcome.turns = 1;
         outcome
+    }
+
+    /// What it said last of why it waits, by the patterns, or by its own table.
+    fn stalled(&self, stderr: &Tail) -> Option<Outcome> {
+        let by_pattern = stderr.last().and_then(|line| Some(Outcome::new(self.category_of(line)?, line)));
+        let outcome = by_pattern.or_else(|| self.format.as_ref()?.retrying(stderr))?;
+        matches!(outcome.category, Category::RateLimit | Category::Quota).then_some(outcome)
     }
 }
 

@@ -59,6 +59,27 @@ async fn rate_limit(make: Maker, kind: &'static str) {
     went.assert_backs_off(WaitReason::RateLimit);
 }
 
+/// An hour that the API names and the agent keeps to itself.
+async fn rate_limit_with_a_long_retry_after(make: Maker, kind: &'static str) {
+    let scenario = Scenario::Refuses {
+        status: 429,
+        headers: vec![("retry-after".to_owned(), "3600".to_owned())],
+        kind,
+        message: "Rate limit reached for requests.",
+    };
+    let went = session_against(scenario, make).await;
+    went.assert_category(Category::RateLimit);
+    assert!(went.supervised.posted(&["⏳", "spark", "10s"]), "{}", went.story());
+    went.assert_backs_off(WaitReason::RateLimit);
+}
+
+async fn no_credit(scenario: Scenario, make: Maker) {
+    let went = session_against(scenario, make).await;
+    went.assert_category(Category::Billing);
+    assert!(went.supervised.posted(&["💳", "spark"]), "{}", went.story());
+    went.assert_paused(Category::Billing);
+}
+
 async fn unknown_model(make: Maker, kind: &'static str, message: &'static str) {
     let went = session_against(refuses(404, kind, message), make).await;
     went.assert_category(Category::Permanent);

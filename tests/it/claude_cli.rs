@@ -357,3 +357,12 @@ fn conversation_that_goes_on_and_one_that_is_gone() {
         assert!(!api.last().contains("heron"));
     });
 }
+
+#[test]
+fn killed_in_mid_tool_and_resumed() {
+    alone("killed_in_mid_tool_and_resumed", || async {
+        // The CLI refuses to run a bare `sleep`.
+        let command = "python3 -c 'import time; time.sleep(600)'";
+        crate::agent_rig::goes_on_after_it_was_killed_in_mid_tool(command, agent, |_| ()).await;
+    });
+}

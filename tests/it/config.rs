@@ -510,3 +510,22 @@ modle = "x"
     let sentences = folder.sentences("[evaluator]\nmodel = \"claude-opus\"\n");
     insta::assert_snapshot!(sentences, @r#"bot.toml:2: [evaluator] model: codex has no model of this name; take it out for "gpt-5.4""#);
 }
+
+/// What a command prints is one of a few things, and no other runtime is asked.
+#[test]
+fn what_a_command_prints_is_said_by_output() {
+    let folder = Folder::new();
+    let text = |rest: &str| format!("[[agent]]\nname = \"spark\"\nworkspace = \"/usr\"\n{rest}\n");
+    let said = |config: &Config| {
+        config.warnings.iter().map(|warning| warning.sentence("bot.toml")).collect::<Vec<_>>().join("\n")
+    };
+    let codex =
+        text("runtime = \"command\"\ncommand = [\"codex\", \"exec\", \"--json\"]\noutput = \"codex\"");
+    let config = folder.load(&codex).expect("it is right");
+    assert_eq!(config.agents[0].output, herder::core::spec::Output::Codex);
+    assert!(!said(&config).contains("output"), "{}", said(&config));
+    let config = folder.load(&text("runtime = \"claude\"\noutput = \"claude\"")).expect("it is right");
+    assert!(said(&config).contains("output: it says what runtime command prints"), "{}", said(&config));
+    let wrong = folder.sentences(&text("runtime = \"command\"\ncommand = [\"x\"]\noutput = \"json\""));
+    insta::assert_snapshot!(wrong, @r#"bot.toml:6: [agent.spark] output: "json" is not one of text, claude, codex, gemini or opencode"#);
+}

@@ -299,3 +299,28 @@ async fn what_an_agent_asks_is_answered_from_its_channel_and_remembered_by_rule(
     alice.hears("#spark", "asks for permission").await;
     scene.close().await;
 }
+
+/// The same on Discord is in `discord_asks`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nobody_answers_in_time_is_a_no_and_whoever_comes_later_is_told() {
+    let server = stage::server().await;
+    let options = stage::inside(&server);
+    let agents = |dir: &Path| vec![stage::asking("spark", dir, "git push origin main")];
+    let mut scene = Scene::open_configured((server, options), "alice", &ROOMS, agents, |config| {
+        config.policy.confirm_timeout = std::time::Duration::from_secs(1);
+    })
+    .await;
+    let alice = &mut scene.person;
+    alice.say("#spark", "publish it").await;
+    let asked = alice.hears("#spark", "asks for permission").await;
+    assert!(asked.contains("within 1s; after that it is a no"), "{asked}");
+    let number = stage::number_of(&asked);
+    alice.hears("#spark", "was told no").await;
+    alice.hears("#spark", "✅ spark completed").await;
+    alice.say("#herder", &format!("@spark approve {number} always")).await;
+    let late = alice.hears("#herder", "Too late").await;
+    assert!(late.contains("ran out") && late.contains("the answer was no"), "{late}");
+    alice.say("#herder", "!rule list spark").await;
+    alice.hears("#herder", "Nothing is allowed for good").await;
+    scene.close().await;
+}

@@ -43,8 +43,12 @@ impl Rig {
 
     /// A herder that listens.
     async fn start(&self) -> Stage {
+        self.start_with(self.config()).await
+    }
+
+    async fn start_with(&self, config: Config) -> Stage {
         let sessions = self.sim.gateway().identifies();
-        let stage = Stage::open(self.config(), herder::run::Options::default()).await;
+        let stage = Stage::open(config, herder::run::Options::default()).await;
         self.sim.command("status").await;
         self.sim.gateway().identified(sessions + 1).await;
         stage
@@ -133,5 +137,32 @@ async fn a_question_in_words_is_answered_in_the_channel_and_its_post_shows_by_wh
     assert_eq!(by.name, "olga");
     let shown = rig.sim.message(post.id, |message| !labels(message).is_empty()).await;
     assert_eq!(labels(&shown), ["Answer · olga (discord)"]);
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_presses_in_time_is_a_no_and_whoever_comes_later_is_told() {
+    let rig = Rig::new().await;
+    let olga = rig.person("olga");
+    let mut config = rig.config();
+    config.policy.confirm_timeout = std::time::Duration::from_secs(1);
+    let stage = rig.start_with(config).await;
+    rig.gives(&olga, "spark").await;
+    let post = rig.seen("spark", "asks for permission").await;
+    rig.seen("spark", "was told no").await;
+    let number = stage::number_of(&post.content);
+    let told = olga.slash("general", "approve", json!({ "id": number })).answer().await;
+    assert!(
+        told.content.contains("Too late") && told.content.contains("the answer was no"),
+        "{}",
+        told.content
+    );
+    // The post shows that nothing can be pressed any more.
+    let shown =
+        rig.sim.message(post.id, |message| message.buttons().iter().all(|button| button.disabled)).await;
+    assert!(shown.content.contains("git push origin main"), "{}", shown.content);
+    let spark = AgentName::new("spark").expect("a name");
+    let view = stage.herder.fleet().view(&spark).expect("spark is there");
+    assert!(view.agent.rules.is_empty() && matches!(view.agent.settled[0].end, AskEnd::Expired));
     stage.close().await;
 }

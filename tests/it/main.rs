@@ -7,9 +7,11 @@
 
 mod acp_cli;
 mod agent_rig;
+mod asked_once_cli;
 mod board;
 mod claude_cli;
 mod cli;
+mod cli_killed;
 mod codex_cli;
 mod commands;
 mod config;

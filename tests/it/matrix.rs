@@ -96,6 +96,7 @@ const UNTESTED: (&str, &[&str]) = ("not tested", &[]);
 
 const FAILURES: &[&str] = &[
     ".refused_credentials",
+    ".no_credit",
     ".unknown_model",
     ".context_overflow",
     ".rate_limit",
@@ -110,13 +111,38 @@ const TABLE: &[Row] = &[
         Feature::GoesOn,
         "the conversation goes on in the next session, also after a kill",
         [
-            ("yes; after a kill not tested", &[".conversation_that_goes_on_and_one_that_is_gone"]),
-            ("yes", &[".conversation_that_goes_on_and_one_that_is_gone", ".killed_in_mid_tool_and_resumed"]),
+            (
+                "yes",
+                &[
+                    ".conversation_that_goes_on_and_one_that_is_gone",
+                    ".killed_in_mid_tool_and_resumed",
+                    "cli_killed::claude_goes_on_after_a_kill",
+                ],
+            ),
+            (
+                "yes",
+                &[
+                    ".conversation_that_goes_on_and_one_that_is_gone",
+                    ".killed_in_mid_tool_and_resumed",
+                    "cli_killed::codex_goes_on_after_a_kill",
+                ],
+            ),
             (
                 "yes, unless it began in the same minute",
-                &[".conversation_that_goes_on_and_one_that_is_gone", ".killed_in_mid_tool_and_resumed"],
+                &[
+                    ".conversation_that_goes_on_and_one_that_is_gone",
+                    ".killed_in_mid_tool_and_resumed",
+                    "cli_killed::gemini_goes_on_after_a_kill",
+                ],
             ),
-            ("yes", &[".conversation_that_goes_on_and_one_that_is_gone", ".killed_in_mid_tool_and_resumed"]),
+            (
+                "yes",
+                &[
+                    ".conversation_that_goes_on_and_one_that_is_gone",
+                    ".killed_in_mid_tool_and_resumed",
+                    "cli_killed::opencode_goes_on_after_a_kill",
+                ],
+            ),
             ("where the agent can", &[".a_conversation_goes_on_or_is_begun_anew_by_the_same_process"]),
             NO,
         ],
@@ -155,7 +181,7 @@ const TABLE: &[Row] = &[
         Feature::NothingLeft,
         "nothing is left of it after a stop or a kill",
         [
-            ("yes; after a kill not tested", &[".stop_in_mid_tool"]),
+            ("yes", &[".stop_in_mid_tool", ".killed_in_mid_tool_and_resumed"]),
             ("yes", &[".stop_in_mid_tool", ".killed_in_mid_tool_and_resumed"]),
             ("yes", &[".stop_in_mid_tool", ".killed_in_mid_tool_and_resumed"]),
             ("yes", &[".stop_in_mid_tool", ".killed_in_mid_tool_and_resumed"]),
@@ -202,18 +228,36 @@ const TABLE: &[Row] = &[
     ),
     (
         Feature::OutlivesKill,
-        "what it asks can be answered after a `kill -9` of herder",
+        "what it asks can be answered, on IRC and on Discord, after a `kill -9` of herder",
         [
-            ("yes", &["tools::killed::a_question_of_claude_outlives_a_herder_that_is_killed"]),
+            (
+                "yes",
+                &[
+                    "tools::killed::a_question_of_claude_outlives_a_herder_that_is_killed",
+                    "tools::killed::a_button_of_claude_outlives_a_herder_that_is_killed",
+                ],
+            ),
             (
                 "yes",
                 &[
                     "tools::killed::a_question_of_codex_outlives_a_herder_that_is_killed",
-                    "tools::killed::a_question_on_discord_outlives_a_herder_that_is_killed",
+                    "tools::killed::a_button_of_codex_outlives_a_herder_that_is_killed",
                 ],
             ),
-            ("yes", &["tools::killed::a_question_of_gemini_outlives_a_herder_that_is_killed"]),
-            ("yes", &["tools::killed::a_question_of_opencode_outlives_a_herder_that_is_killed"]),
+            (
+                "yes",
+                &[
+                    "tools::killed::a_question_of_gemini_outlives_a_herder_that_is_killed",
+                    "tools::killed::a_button_of_gemini_outlives_a_herder_that_is_killed",
+                ],
+            ),
+            (
+                "yes",
+                &[
+                    "tools::killed::a_question_of_opencode_outlives_a_herder_that_is_killed",
+                    "tools::killed::a_button_of_opencode_outlives_a_herder_that_is_killed",
+                ],
+            ),
             UNTESTED,
             NO,
         ],
@@ -227,7 +271,10 @@ const TABLE: &[Row] = &[
             NO,
             NO,
             NO,
-            NO,
+            (
+                "with `output`, where it prints it",
+                &["runtime::printed::a_limit_that_names_its_end_is_waited_for_until_then"],
+            ),
         ],
     ),
     (
@@ -236,18 +283,27 @@ const TABLE: &[Row] = &[
         [
             ("sleeps through none: it fails at once", &[".rate_limit_with_a_long_retry_after"]),
             ("yes", &[".rate_limit_with_a_long_retry_after"]),
-            ("yes, said once it is stopped", &[".rate_limit_that_it_tries_again_through"]),
-            ("yes; herder has it say so", &[".rate_limit"]),
+            (
+                "yes, said once it is stopped",
+                &[".rate_limit_that_it_tries_again_through", ".rate_limit_with_a_long_retry_after"],
+            ),
+            (
+                "yes; herder has it say so",
+                &[".rate_limit", ".rate_limit_with_a_long_retry_after", ".no_quota"],
+            ),
             (
                 "where it says so on stderr",
                 &["runtime::acp_wire::retries_that_are_said_on_standard_error_alone_say_what_it_waits_for"],
             ),
-            NO,
+            (
+                "by `patterns`; with `output` as it says",
+                &["runtime::printed::a_limit_that_it_is_silent_over_is_what_it_waits_for"],
+            ),
         ],
     ),
     (
         Feature::Failures,
-        "failures have their class: credentials, model, context, limits, errors, cuts, hangs",
+        "failures have their class: credentials, billing, model, context, limits, errors, cuts, hangs",
         [
             (
                 "yes",
@@ -267,7 +323,17 @@ const TABLE: &[Row] = &[
             ("yes", FAILURES),
             ("yes", FAILURES),
             ("by words", &[".failures_are_what_they_say"]),
-            ("by exit code and `patterns`", &[".patterns_say_what_a_line_on_stderr_means"]),
+            (
+                "by exit code and `patterns`; with `output` by what it prints",
+                &[
+                    ".patterns_say_what_a_line_on_stderr_means",
+                    "runtime::printed::every_end_that_was_seen_has_its_class_and_its_words",
+                    "asked_once_cli::claude_is_read",
+                    "asked_once_cli::codex_is_read",
+                    "asked_once_cli::gemini_is_read",
+                    "asked_once_cli::opencode_is_read",
+                ],
+            ),
         ],
     ),
     (
@@ -288,7 +354,13 @@ const TABLE: &[Row] = &[
                 "what the agent reports; dollars by `[prices]` where it names none",
                 &["runtime::acp_wire::a_success_has_its_text_cost_and_the_tokens_that_the_agent_names"],
             ),
-            ("nothing", &[]),
+            (
+                "with `output`: turns, tokens, and dollars where it prints them, else by `[prices]`",
+                &[
+                    "runtime::printed::a_success_has_its_words_its_tokens_its_dollars_and_the_name_of_its_conversation",
+                    "asked_once_cli::opencode_is_read",
+                ],
+            ),
         ],
     ),
     (
@@ -311,7 +383,10 @@ const TABLE: &[Row] = &[
                 "kept by herder, when the agent reports",
                 &["runtime::acp_wire::a_success_has_its_text_cost_and_the_tokens_that_the_agent_names"],
             ),
-            NO,
+            (
+                "with `output` kept by herder, when it is printed",
+                &["asked_once_cli::what_was_printed_of_tokens_closes_the_agent_at_its_cap"],
+            ),
         ],
     ),
     (
@@ -427,7 +502,7 @@ fn matrix() -> String {
     let tested = Column::ALL.map(|(column, _)| match column.pin() {
         Some(variable) => format!("the real CLI, {}", pinned(variable)),
         None if column == Column::Acp => "scripted agents, recorded runs of two adapters".to_owned(),
-        None => "any program".to_owned(),
+        None => "any program, and the four CLIs asked once".to_owned(),
     });
     writeln!(text, "| tested against | {} |", tested.join(" | ")).expect("a text takes everything");
     text
@@ -462,7 +537,7 @@ fn every_cell_is_shown_by_a_test() {
     let there: BTreeSet<&str> = list.lines().filter_map(|line| line.strip_suffix(": test")).collect();
     for (feature, _, cells) in TABLE {
         for ((column, _), (says, tests)) in Column::ALL.into_iter().zip(cells) {
-            let silent = ["no", "nothing", "not tested", "in `command`"].contains(says);
+            let silent = ["no", "not tested", "in `command`"].contains(says);
             assert_eq!(tests.is_empty(), silent, "{feature:?} of {column:?} says {says}");
             for test in *tests {
                 let name = match test.strip_prefix('.') {

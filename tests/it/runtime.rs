@@ -9,6 +9,7 @@ mod codex_wire;
 mod command;
 mod hangs;
 mod isolation;
+mod printed;
 mod processes;
 mod replayed;
 

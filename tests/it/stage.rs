@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::simulated_discord::Discord;
 
 /// Long enough for a loaded machine; reached only when a test has failed.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The password of `alice`, an operator, on the embedded server.
 pub(crate) const ALICE: &str = "alice-password";

@@ -1,7 +1,7 @@
 //! What an agent asks of people.
 
 use super::*;
-use crate::core::ask::{AskAnswer, AskKey};
+use crate::core::ask::{AskAnswer, AskEnd, AskKey};
 
 #[test]
 fn what_is_known_by_a_name_alone_is_allowed_once_and_by_no_rule() {
@@ -27,4 +27,47 @@ fn what_is_known_by_a_name_alone_is_allowed_once_and_by_no_rule() {
     assert_eq!(desk.ask(answer(&desk, true)).told(), "Answered, RuleAdded");
     assert_eq!(asks(&mut desk, false), "PermissionDecided");
     assert_eq!(asks(&mut desk, true), "Asked");
+}
+
+#[test]
+fn what_nobody_answers_in_half_an_hour_is_a_no_and_who_comes_later_is_told() {
+    let mut desk = Desk::busy();
+    let session = desk.session();
+    desk.signal(Signal::Asked {
+        key: AskKey(1),
+        tool: "Bash".to_owned(),
+        command: "git push".to_owned(),
+        shell: true,
+        vague: false,
+    });
+    let ask = desk.agent.asks.first().expect("it is open").id;
+    desk.pass(29 * 60);
+    assert_eq!(desk.tell(&Input::Tick).told(), "", "there is a minute left");
+    let (wait, step) = {
+        let until = desk.agent.deadline().expect("it runs out");
+        let wait = until.since(desk.now);
+        desk.now = until;
+        (wait.as_secs(), desk.tell(&Input::Tick))
+    };
+    assert_eq!((wait, step.told().as_str()), (60, "AskExpired"));
+    assert_eq!(step.effects, [Effect::Answer { session, key: AskKey(1), allow: false }]);
+    assert!(step.said().contains("AskExpired"), "{}", step.said());
+    for answer in [AskAnswer::Allow { always: false }, AskAnswer::Allow { always: true }, AskAnswer::Deny] {
+        desk.pass(60);
+        let late = desk.try_ask(Control::Answer { ask, answer }).expect_err("it is over");
+        assert!(matches!(late, Refusal::AskOver { end: AskEnd::Expired, .. }), "{late:?}");
+    }
+    assert!(desk.agent.rules.is_empty());
+    // Time that has run out has run out, also when nobody has looked yet.
+    desk.signal(Signal::Asked {
+        key: AskKey(2),
+        tool: "Bash".to_owned(),
+        command: "sudo true".to_owned(),
+        shell: true,
+        vague: false,
+    });
+    let ask = desk.agent.asks.first().expect("it is open").id;
+    desk.pass(30 * 60);
+    let late = desk.try_ask(Control::Answer { ask, answer: AskAnswer::Allow { always: false } });
+    assert!(matches!(late, Err(Refusal::AskOver { end: AskEnd::Expired, .. })), "{late:?}");
 }

@@ -14,10 +14,11 @@ fn changed(change: impl FnOnce(&mut AgentSpec)) -> (AgentSpec, AgentSpec) {
 #[test]
 fn what_runs_is_another_thing_only_if_its_own_command_is() {
     type Change = fn(&mut AgentSpec);
-    let cuts: [(&str, Change); 11] = [
+    let cuts: [(&str, Change); 12] = [
         ("runtime", |spec| spec.runtime = Runtime::Claude),
         ("command", |spec| spec.command.push("--fast".to_owned())),
         ("prompt", |spec| spec.prompt = crate::core::spec::PromptMode::Arg),
+        ("output", |spec| spec.output = crate::core::spec::Output::Codex),
         ("workspace", |spec| spec.workspace.push("sub")),
         ("model", |spec| spec.model = "other".to_owned()),
         ("permissions", |spec| spec.permissions = crate::core::spec::Permissions::ReadOnly),

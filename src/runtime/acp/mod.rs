@@ -379,8 +379,9 @@ impl Acp {
     }
 }
 
+/// What an agent can wait for in silence, trying again and again: that it passes, or that somebody pays.
 fn is_limit(category: Category) -> bool {
-    matches!(category, Category::RateLimit | Category::Quota)
+    matches!(category, Category::RateLimit | Category::Quota | Category::Billing)
 }
 
 fn cancel(session: &str) -> Vec<u8> {

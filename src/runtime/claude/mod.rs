@@ -11,6 +11,7 @@
 
 mod asking;
 pub mod classify;
+mod printed;
 mod telling;
 pub mod wire;
 
@@ -34,6 +35,8 @@ use asking::Asking;
 use classify::Failure;
 use serde_json::json;
 use telling::Telling;
+
+pub(super) use printed::Printed;
 
 /// The program, unless the spec names another.
 const PROGRAM: &str = "claude";

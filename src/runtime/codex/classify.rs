@@ -98,6 +98,8 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Text, "error loading config", Permanent),
         (Field::Text, "stream disconnected before completion", Transient),
         (Field::Text, "connection failed", Transient),
+        (Field::Text, "experiencing high demand", Transient),
+        (Field::Text, "is at capacity", Transient),
     ]
 };
 

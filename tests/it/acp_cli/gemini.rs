@@ -112,6 +112,20 @@ fn rate_limit_that_it_tries_again_through() {
 }
 
 #[test]
+fn rate_limit_with_a_long_retry_after() {
+    alone("rate_limit_with_a_long_retry_after", || async {
+        super::rate_limit_with_a_long_retry_after(agent, "RESOURCE_EXHAUSTED").await;
+    });
+}
+
+#[test]
+fn no_credit() {
+    alone("no_credit", || async {
+        super::no_credit(refuses(402, "payment_required", "Payment required: add credits."), agent).await;
+    });
+}
+
+#[test]
 fn unknown_model() {
     alone("unknown_model", || async {
         super::unknown_model(

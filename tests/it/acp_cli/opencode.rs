@@ -90,6 +90,29 @@ fn rate_limit() {
 }
 
 #[test]
+fn rate_limit_with_a_long_retry_after() {
+    alone("rate_limit_with_a_long_retry_after", || async {
+        super::rate_limit_with_a_long_retry_after(agent, "rate_limit_exceeded").await;
+    });
+}
+
+#[test]
+fn no_credit() {
+    alone("no_credit", || async {
+        super::no_credit(refuses(402, "payment_required", "Payment required: add credits."), agent).await;
+    });
+}
+
+/// It tries again for as long as it is let, and says why on standard error alone.
+#[test]
+fn no_quota() {
+    alone("no_quota", || async {
+        let message = "You exceeded your current quota, please check your plan and billing details.";
+        super::no_credit(refuses(429, "insufficient_quota", message), agent).await;
+    });
+}
+
+#[test]
 fn unknown_model() {
     alone("unknown_model", || async {
         super::unknown_model(

@@ -112,48 +112,72 @@ fn a_question_of_opencode_outlives_a_herder_that_is_killed() {
 }
 
 /// The button was made by the herder that is gone.
+async fn a_button_outlives_a_herder_that_is_killed(runtime: &str, make: fn(&ModelApi, &Path) -> AgentSpec) {
+    let api = ModelApi::start(Scenario::Asks { command: COMMAND }).await;
+    let dir = tempfile::tempdir().expect("a folder");
+    let sim = Discord::start().await;
+    sim.role("manager", permission::MANAGE_GUILD);
+    let alice = sim.user("alice").roles(["manager"]);
+    let networks = format!(
+        "[discord]\ntoken = {{ env = \"DISCORD_TOKEN\" }}\nguild = {}\napi_url = \"{}\"\n\
+         [access]\nadmins = [\"discord:{}\"]\n",
+        sim.guild_id(),
+        sim.api_url(),
+        alice.id
+    );
+    let config = dir.path().join("bot.toml");
+    let text = configuration(&networks, runtime, &make(&api, dir.path()));
+    std::fs::write(&config, text).expect("a file can be written");
+    let start = async || {
+        let sessions = sim.gateway().identifies();
+        let herder = Running::start(dir.path(), &config, &[("DISCORD_TOKEN", &sim.token())]);
+        sim.command("status").await;
+        sim.gateway().identified(sessions + 1).await;
+        herder
+    };
+    let is_asked = |message: &Message| message.buttons().iter().any(|button| button.label == "✅ Approve");
+
+    let herder = start().await;
+    alice.slash("general", "task add", json!({ "agent": "spark", "text": "make it" })).answer().await;
+    let post = sim.message_in("spark", is_asked).await;
+    signal(&herder, rustix::process::Signal::KILL);
+    assert!(!reap(herder).await.success());
+
+    let made = dir.path().join("work/made");
+    let herder = start().await;
+    assert!(!made.exists(), "nobody has answered yet");
+    let shown = alice.clicks(post.id, &post.button("✅ Approve").custom_id).answer().await;
+    assert!(shown.buttons()[0].disabled, "{shown:?}");
+    appears(&made).await;
+    sim.message_in("spark", |message| message.content.contains("completed")).await;
+    signal(&herder, rustix::process::Signal::TERM);
+    assert!(reap(herder).await.success());
+}
+
 #[test]
-fn a_question_on_discord_outlives_a_herder_that_is_killed() {
-    alone("a_question_on_discord_outlives_a_herder_that_is_killed", || async {
-        let api = ModelApi::start(Scenario::Asks { command: COMMAND }).await;
-        let dir = tempfile::tempdir().expect("a folder");
-        let sim = Discord::start().await;
-        sim.role("manager", permission::MANAGE_GUILD);
-        let alice = sim.user("alice").roles(["manager"]);
-        let networks = format!(
-            "[discord]\ntoken = {{ env = \"DISCORD_TOKEN\" }}\nguild = {}\napi_url = \"{}\"\n\
-             [access]\nadmins = [\"discord:{}\"]\n",
-            sim.guild_id(),
-            sim.api_url(),
-            alice.id
-        );
-        let config = dir.path().join("bot.toml");
-        let text = configuration(&networks, "codex", &codex_cli::agent(&api, dir.path()));
-        std::fs::write(&config, text).expect("a file can be written");
-        let start = async || {
-            let sessions = sim.gateway().identifies();
-            let herder = Running::start(dir.path(), &config, &[("DISCORD_TOKEN", &sim.token())]);
-            sim.command("status").await;
-            sim.gateway().identified(sessions + 1).await;
-            herder
-        };
-        let is_asked =
-            |message: &Message| message.buttons().iter().any(|button| button.label == "✅ Approve");
+fn a_button_of_claude_outlives_a_herder_that_is_killed() {
+    alone("a_button_of_claude_outlives_a_herder_that_is_killed", || {
+        a_button_outlives_a_herder_that_is_killed("claude", claude_cli::agent)
+    });
+}
 
-        let herder = start().await;
-        alice.slash("general", "task add", json!({ "agent": "spark", "text": "make it" })).answer().await;
-        let post = sim.message_in("spark", is_asked).await;
-        signal(&herder, rustix::process::Signal::KILL);
-        assert!(!reap(herder).await.success());
+#[test]
+fn a_button_of_codex_outlives_a_herder_that_is_killed() {
+    alone("a_button_of_codex_outlives_a_herder_that_is_killed", || {
+        a_button_outlives_a_herder_that_is_killed("codex", codex_cli::agent)
+    });
+}
 
-        let made = dir.path().join("work/made");
-        let herder = start().await;
-        assert!(!made.exists(), "nobody has answered yet");
-        let shown = alice.clicks(post.id, &post.button("✅ Approve").custom_id).answer().await;
-        assert!(shown.buttons()[0].disabled, "{shown:?}");
-        appears(&made).await;
-        sim.message_in("spark", |message| message.content.contains("completed")).await;
-        signal(&herder, rustix::process::Signal::TERM);
-        assert!(reap(herder).await.success());
+#[test]
+fn a_button_of_gemini_outlives_a_herder_that_is_killed() {
+    alone("a_button_of_gemini_outlives_a_herder_that_is_killed", || {
+        a_button_outlives_a_herder_that_is_killed("acp", gemini::agent)
+    });
+}
+
+#[test]
+fn a_button_of_opencode_outlives_a_herder_that_is_killed() {
+    alone("a_button_of_opencode_outlives_a_herder_that_is_killed", || {
+        a_button_outlives_a_herder_that_is_killed("acp", opencode::agent)
     });
 }

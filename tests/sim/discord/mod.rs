@@ -74,7 +74,7 @@ pub(crate) use people::User;
 pub(crate) use state::State;
 
 /// How long a wait lasts before the test has failed.
-pub(crate) const WAIT_MAX: Duration = Duration::from_secs(30);
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// What the tasks of the simulator share.
 #[derive(Debug)]

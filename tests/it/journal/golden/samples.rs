@@ -13,7 +13,7 @@ use herder::core::input::Clock;
 use herder::core::notice::{Halt, Notice, Refusal};
 use herder::core::outcome::{Category, Exit, Outcome, Usage};
 use herder::core::promotion::Hold;
-use herder::core::spec::{AgentSpec, Autonomy, Pattern, Permissions, PromptMode, Relay, Runtime};
+use herder::core::spec::{AgentSpec, Autonomy, Output, Pattern, Permissions, PromptMode, Relay, Runtime};
 use herder::core::time::Timestamp;
 use herder::core::usage::{Books, Cap, Unit, Waived, Warned, Window};
 use herder::core::whisper::{Tone, Way, Whisper};
@@ -214,7 +214,7 @@ pub(super) fn halts() -> [Halt; 7] {
     ]
 }
 
-pub(super) fn specs() -> [AgentSpec; 5] {
+pub(super) fn specs() -> [AgentSpec; 6] {
     let plain = AgentSpec::new(agent("spark"), Runtime::Claude, PathBuf::from("/home/ann/spark"));
     let full = AgentSpec {
         command: vec!["codex".into(), "exec".into(), "{prompt}".into()],
@@ -246,7 +246,12 @@ pub(super) fn specs() -> [AgentSpec; 5] {
         command: vec!["gemini".into(), "--acp".into()],
         ..AgentSpec::new(agent("kite"), Runtime::Acp, PathBuf::from("/srv/kite"))
     };
-    [plain, full, strict, codex, acp]
+    let printed = AgentSpec {
+        command: vec!["codex".into(), "exec".into(), "--json".into()],
+        output: Output::Codex,
+        ..AgentSpec::new(agent("wren"), Runtime::Command, PathBuf::from("/srv/wren"))
+    };
+    [plain, full, strict, codex, acp, printed]
 }
 
 pub(super) fn work(id: u64, kind: WorkKind) -> Work {

@@ -1,0 +1,61 @@
+//! `claude -p --output-format stream-json --verbose`, or `json`: the same lines as in a long session, of one turn to which
+//! nothing can be said.
+
+use std::collections::BTreeMap;
+
+use super::Claude;
+use super::classify::Failure;
+use crate::core::outcome::{Category, Outcome, Usage};
+use crate::runtime::Launch;
+use crate::runtime::command::Format;
+use crate::runtime::protocol::{Happening, Protocol as _};
+use crate::runtime::text::{Tail, one_line};
+
+/// Reads it.
+#[derive(Debug)]
+pub(in crate::runtime) struct Printed {
+    claude: Claude,
+    named: bool,
+}
+
+impl Printed {
+    pub(in crate::runtime) fn of(launch: &Launch) -> Self {
+        let launch = Launch { conversation: None, tools: None, ..launch.clone() };
+        Self { claude: Claude::prepare(&launch, BTreeMap::new()).1, named: false }
+    }
+}
+
+impl Format for Printed {
+    fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
+        let mut said = Vec::new();
+        self.claude.line(line, &mut said);
+        for happening in said {
+            match happening {
+                Happening::Ready { conversation: Some(name) } if !self.named => {
+                    self.named = true;
+                    happened.push(Happening::Note(format!("conversation {}", one_line(&name, 100))));
+                }
+                // Nobody can answer it.
+                Happening::Ready { .. }
+                | Happening::Reply(_)
+                | Happening::Asked { .. }
+                | Happening::AskWithdrawn { .. } => {}
+                other => happened.push(other),
+            }
+        }
+    }
+
+    fn result(&mut self) -> Option<Outcome> {
+        let claude = &mut self.claude;
+        let said = claude.result.is_some() || !claude.failure.assistant_error.is_empty();
+        said.then(|| claude.outcome(None, &Tail::default()))
+    }
+
+    fn used(&self) -> (u32, Usage) {
+        (self.claude.turns.saturating_add(self.claude.messages), self.claude.usage)
+    }
+
+    fn category_of(&self, line: &str) -> Option<Category> {
+        Failure::said(line).category()
+    }
+}

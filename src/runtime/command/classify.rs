@@ -1,0 +1,140 @@
+//! What a failure means that gemini or opencode names when it is asked once: structured fields first, text last, anything
+//! unknown is transient. What claude and codex say then is in the tables of their own runtimes.
+
+use serde_json::Value;
+
+use crate::core::outcome::{Category, Outcome};
+use crate::runtime::classify::{self, Row};
+use crate::runtime::text::one_line;
+
+use super::format::DETAIL_MAX;
+
+/// Where a row of the table looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// The CLI's own kind of error: gemini's `error.type`, opencode's `error.name`.
+    Kind,
+    /// The API's HTTP status.
+    Status,
+    /// The API's own word.
+    Word,
+    /// Anywhere in the text, in small letters.
+    Text,
+}
+
+/// A failure, as far as the table looks at it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failure {
+    /// See [`Field::Kind`].
+    pub kind: String,
+    /// See [`Field::Status`], as text.
+    pub status: String,
+    /// See [`Field::Word`].
+    pub word: String,
+    /// The whole text, for people.
+    pub text: String,
+}
+
+/// The first row that fits decides.
+pub const TABLE: &[Row<Field>] = {
+    use Category::{Auth, Billing, ContextOverflow, MaxTurns, Permanent, Quota, RateLimit, Transient};
+    &[
+        (Field::Kind, "FatalTurnLimitedError", MaxTurns),
+        (Field::Kind, "FatalAuthenticationError", Auth),
+        (Field::Kind, "ProviderAuthError", Auth),
+        (Field::Kind, "ContextOverflowError", ContextOverflow),
+        (Field::Kind, "MessageOutputLengthError", Transient),
+        (Field::Kind, "ProviderModelNotFoundError", Permanent),
+        // The API's finer words come before the statuses they share with others.
+        (Field::Word, "context_length_exceeded", ContextOverflow),
+        (Field::Word, "insufficient_quota", Billing),
+        (Field::Word, "invalid_api_key", Auth),
+        (Field::Word, "model_not_found", Permanent),
+        (Field::Word, "rate_limit_exceeded", RateLimit),
+        (Field::Word, "UNAUTHENTICATED", Auth),
+        (Field::Text, "exceeds the maximum number of tokens", ContextOverflow),
+        (Field::Text, "exceeds the context window", ContextOverflow),
+        (Field::Text, "prompt is too long", ContextOverflow),
+        (Field::Text, "api key not valid", Auth),
+        (Field::Text, "exhausted your daily quota", Quota),
+        (Field::Text, "credit balance is too low", Billing),
+        (Field::Text, "check your plan and billing details", Billing),
+        (Field::Status, "401", Auth),
+        (Field::Status, "402", Billing),
+        (Field::Status, "403", Auth),
+        (Field::Status, "429", RateLimit),
+        (Field::Status, "400", Permanent),
+        (Field::Status, "404", Permanent),
+        (Field::Status, "413", Permanent),
+        (Field::Status, "422", Permanent),
+        (Field::Status, "500", Transient),
+        (Field::Status, "502", Transient),
+        (Field::Status, "503", Transient),
+        (Field::Status, "504", Transient),
+        // Words alone.
+        (Field::Text, "resource has been exhausted", RateLimit),
+        (Field::Text, "status 429", RateLimit),
+        (Field::Text, "rate limit", RateLimit),
+        (Field::Text, "is not found for api version", Permanent),
+        (Field::Text, "set an auth method", Auth),
+        (Field::Text, "maximum session turns exceeded", MaxTurns),
+        (Field::Text, "api error: terminated", Transient),
+    ]
+};
+
+impl Failure {
+    /// A failure of a kind, in words that may have the API's own answer in them.
+    #[must_use]
+    pub fn in_words(kind: &str, text: &str) -> Self {
+        let mut failure = Self { kind: kind.to_owned(), text: text.to_owned(), ..Self::default() };
+        if let (Some(begin), Some(end)) = (text.find('{'), text.rfind('}')) {
+            failure.read_body(text.get(begin..=end).unwrap_or_default());
+        }
+        failure
+    }
+
+    /// Takes in what the API answered, if it is JSON: `{"error": {"code": …, "status": …}}`.
+    pub fn read_body(&mut self, body: &str) {
+        let Ok(body) = serde_json::from_str::<Value>(body) else { return };
+        let error = &body["error"];
+        let words = ["code", "status", "type"].into_iter().filter_map(|name| error[name].as_str());
+        let known =
+            |word: &&str| TABLE.iter().any(|(field, value, _)| *field == Field::Word && value == word);
+        if let Some(word) = words.clone().find(known).or_else(|| words.clone().next()) {
+            word.clone_into(&mut self.word);
+        }
+        if let (true, Some(status)) = (self.status.is_empty(), error["code"].as_u64()) {
+            self.status = status.to_string();
+        }
+    }
+
+    fn holds(&self, field: Field, value: &str) -> bool {
+        match field {
+            Field::Kind => self.kind == value,
+            Field::Status => self.status == value,
+            Field::Word => self.word == value,
+            Field::Text => classify::mentions(&self.text, value),
+        }
+    }
+
+    /// The class, if a row of the table knows it.
+    #[must_use]
+    pub fn category(&self) -> Option<Category> {
+        classify::category(TABLE, |field, value| self.holds(field, value))
+    }
+
+    /// The text with every field that a row could look at, for whoever adds one.
+    fn whole(&self) -> String {
+        let fields = [("kind", &self.kind), ("status", &self.status), ("word", &self.word)];
+        let said = fields.into_iter().filter(|(_, value)| !value.is_empty());
+        let said: Vec<String> =
+            said.map(|(name, value)| format!("{name} {}", one_line(value, 100))).collect();
+        if said.is_empty() { self.text.clone() } else { format!("{} ({})", self.text, said.join(", ")) }
+    }
+}
+
+pub(super) fn outcome_of(failure: &Failure) -> Outcome {
+    let known = failure.category();
+    let detail = if known.is_none() { failure.whole() } else { failure.text.clone() };
+    Outcome::failed(known, one_line(&detail, DETAIL_MAX))
+}

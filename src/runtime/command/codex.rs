@@ -1,0 +1,231 @@
+//! `codex exec --json`. It has no kinds of failure: words alone, and retries look like the end of them.
+
+use serde::Deserialize;
+
+use super::format::{DETAIL_MAX, Format, Told};
+use crate::core::outcome::{Category, Outcome, Usage};
+use crate::core::turn::{End, Kind};
+use crate::runtime::codex::classify::Failure;
+use crate::runtime::loose::{self, Loose, Many, Raw, Scalar};
+use crate::runtime::observing::{Call, end};
+use crate::runtime::protocol::{Happening, read};
+use crate::runtime::text::{LINE_MAX, Tail, one_line};
+
+/// How an error begins that is tried again.
+const RETRY: &str = "Reconnecting...";
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Scalar<'a>,
+    #[serde(borrow)]
+    thread_id: Scalar<'a>,
+    #[serde(borrow)]
+    item: Loose<Item<'a>>,
+    #[serde(borrow)]
+    usage: Loose<Tokens<'a>>,
+    #[serde(borrow)]
+    message: Scalar<'a>,
+    #[serde(borrow)]
+    error: Loose<Failed<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Failed<'a> {
+    #[serde(borrow)]
+    message: Scalar<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Tokens<'a> {
+    #[serde(borrow)]
+    input_tokens: Scalar<'a>,
+    #[serde(borrow)]
+    cached_input_tokens: Scalar<'a>,
+    #[serde(borrow)]
+    output_tokens: Scalar<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Item<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Scalar<'a>,
+    #[serde(borrow)]
+    id: Scalar<'a>,
+    #[serde(borrow)]
+    text: Scalar<'a>,
+    #[serde(borrow)]
+    message: Scalar<'a>,
+    #[serde(borrow)]
+    command: Scalar<'a>,
+    #[serde(borrow)]
+    aggregated_output: Scalar<'a>,
+    #[serde(borrow)]
+    exit_code: Scalar<'a>,
+    #[serde(borrow)]
+    status: Scalar<'a>,
+    #[serde(borrow)]
+    changes: Many<Change<'a>>,
+    #[serde(borrow)]
+    server: Scalar<'a>,
+    #[serde(borrow)]
+    tool: Scalar<'a>,
+    #[serde(borrow)]
+    arguments: Raw<'a>,
+    #[serde(borrow)]
+    result: Raw<'a>,
+    #[serde(borrow)]
+    error: Raw<'a>,
+    #[serde(borrow)]
+    query: Scalar<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Change<'a> {
+    #[serde(borrow)]
+    path: Scalar<'a>,
+}
+
+impl Item<'_> {
+    /// The tool, and what it is to do, if it is a call of one.
+    fn call(&self) -> Option<(String, Call)> {
+        let of = |kind, what: &str| Call::new(kind, what, what.as_bytes());
+        match self.kind.text_or_empty() {
+            "command_execution" => {
+                Some(("shell".to_owned(), of(Kind::Command, self.command.text_or_empty())))
+            }
+            "file_change" => {
+                let paths: Vec<&str> =
+                    self.changes.0.iter().map(|change| change.path.text_or_empty()).collect();
+                Some(("edit".to_owned(), of(Kind::Edit, &paths.join(", "))))
+            }
+            "mcp_tool_call" => {
+                let name = format!("{}/{}", self.server.text_or_empty(), self.tool.text_or_empty());
+                Some((name, of(Kind::Other, self.arguments.json())))
+            }
+            "web_search" => Some(("web search".to_owned(), of(Kind::Read, self.query.text_or_empty()))),
+            // Words, thinking, plans, warnings, and what is yet to come.
+            _ => None,
+        }
+    }
+
+    fn end(&self) -> End {
+        let failed = matches!(self.status.text_or_empty(), "failed" | "declined");
+        let ok = !failed && self.exit_code.integer().unwrap_or(0) == 0;
+        let said = match self.aggregated_output.text() {
+            Some(output) => output.to_owned(),
+            None => [self.error.member(&["message"]).unwrap_or_default(), self.result.texts()].join("\n"),
+        };
+        end(ok, &said)
+    }
+}
+
+/// Reads it.
+#[derive(Debug)]
+pub(super) struct Codex {
+    told: Told,
+    /// What is being tried again, until something else is heard.
+    retrying: Option<String>,
+}
+
+impl Codex {
+    pub(super) fn new(told: Told) -> Self {
+        Self { told, retrying: None }
+    }
+
+    fn item(&mut self, item: &Item<'_>, over: bool, happened: &mut Vec<Happening>) {
+        self.retrying = None;
+        if let Some((name, call)) = item.call() {
+            let id = item.id.text_or_empty();
+            self.told.begins(id, &name, call, happened);
+            if over {
+                self.told.ends(id, item.end(), happened);
+            }
+            return;
+        }
+        match item.kind.text_or_empty() {
+            "agent_message" if over => self.told.say(item.text.text_or_empty(), happened),
+            // A warning.
+            "error" if over => {
+                happened.push(Happening::Note(one_line(item.message.text_or_empty(), LINE_MAX)));
+            }
+            _ => {}
+        }
+    }
+
+    fn wrong(&mut self, message: &str, happened: &mut Vec<Happening>) {
+        if message.starts_with(RETRY) {
+            happened.push(Happening::Note(one_line(message, LINE_MAX)));
+            self.retrying = Some(message.to_owned());
+        } else {
+            // Said once more when the turn fails; should the process die before, this is why.
+            self.retrying = None;
+            self.told.goes(outcome_of(message));
+        }
+    }
+}
+
+fn outcome_of(message: &str) -> Outcome {
+    Outcome::failed(Failure::said(message).category(), one_line(message, DETAIL_MAX))
+}
+
+impl Format for Codex {
+    fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
+        let Some(line) = read(line, |line| loose::object::<Line<'_>>(line), happened) else { return };
+        match line.kind.text_or_empty() {
+            "thread.started" => self.told.named(line.thread_id.text(), happened),
+            "item.started" | "item.updated" | "item.completed" => {
+                if let Some(item) = &line.item.0 {
+                    self.item(item, line.kind.text() == Some("item.completed"), happened);
+                }
+            }
+            "error" => self.wrong(line.message.text_or_empty(), happened),
+            "turn.completed" => {
+                self.retrying = None;
+                self.told.turns = self.told.turns.saturating_add(1);
+                if let Some(tokens) = &line.usage.0 {
+                    self.told.usage.add(Usage {
+                        input_tokens: tokens.input_tokens.count(),
+                        cached_tokens: tokens.cached_input_tokens.count(),
+                        output_tokens: tokens.output_tokens.count(),
+                        ..Usage::default()
+                    });
+                }
+                self.told.counted(happened);
+                self.told.succeeded();
+                happened.push(Happening::TurnEnded);
+            }
+            "turn.failed" => {
+                self.retrying = None;
+                if let Some(message) = line.error.0.as_ref().and_then(|error| error.message.text()) {
+                    self.told.goes(outcome_of(message));
+                }
+                happened.push(Happening::TurnEnded);
+            }
+            "" => happened.push(Happening::Malformed),
+            // What later versions add: proof of life.
+            _ => {}
+        }
+    }
+
+    fn result(&mut self) -> Option<Outcome> {
+        self.told.result()
+    }
+
+    fn used(&self) -> (u32, Usage) {
+        (self.told.turns, self.told.usage)
+    }
+
+    fn category_of(&self, line: &str) -> Option<Category> {
+        Failure::said(line).category()
+    }
+
+    fn retrying(&self, _stderr: &Tail) -> Option<Outcome> {
+        self.retrying.as_deref().map(outcome_of)
+    }
+}
