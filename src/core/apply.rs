@@ -35,7 +35,7 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
     match event {
         Event::Added { spec, .. } => added(agent, spec, at),
         Event::Edited { spec, .. } => edited(agent, spec),
-        Event::Removed { .. } => removed(agent, at),
+        Event::Removed { by } => removed(agent, by, at),
         Event::Queued { work } => queued(agent, work),
         Event::TaskTaken { number, work } => board::taken(agent, *number, work, at),
         Event::TaskHandedBack { work, onward, by } => board::handed_back(agent, *work, onward, by),
@@ -205,8 +205,9 @@ fn edited(agent: &mut Agent, spec: &AgentSpec) {
     agent.spec = Some(spec.clone());
 }
 
-fn removed(agent: &mut Agent, at: Timestamp) {
+fn removed(agent: &mut Agent, by: &Actor, at: Timestamp) {
     agent.process = None;
+    agent.stopped_by = Some(by.clone());
     halt(agent, Phase::Removed, at);
 }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::id::{AccountName, AgentName};
 use super::outcome::Category;
+use super::quota::QuietHours;
 use super::time::Timestamp;
 
 /// The gate of an account that is not open: nothing of it begins, but one agent that shows whether it works again.
@@ -120,6 +121,8 @@ pub struct Promotion {
     max: u32,
     /// Between two agents that show whether an account works.
     interval: Duration,
+    /// When nobody shows whether an account works that has reached its usage limit, unless a person said so.
+    quiet: Option<QuietHours>,
     places: BTreeMap<AgentName, Place>,
     gates: BTreeMap<AccountName, Gate>,
     probes: BTreeMap<AccountName, Probe>,
@@ -135,10 +138,11 @@ struct Line<'a> {
 
 impl Promotion {
     /// Sets how many agents may be at work (0: no limit), and how long after an agent that has shown nothing the next one of
-    /// a closed account is let through.
-    pub fn limit(&mut self, max_active: u32, probe_interval: Duration) {
+    /// a closed account is let through, and when none is.
+    pub fn limit(&mut self, max_active: u32, probe_interval: Duration, quiet: Option<QuietHours>) {
         self.max = max_active;
         self.interval = probe_interval;
+        self.quiet = quiet;
     }
 
     /// The gates as they are stored.
@@ -288,7 +292,7 @@ impl Promotion {
     /// When [`Promotion::promote`] is to be asked again although nobody has said anything.
     #[must_use]
     pub fn deadline(&self, now: Timestamp) -> Option<Timestamp> {
-        let opens = self.gates.values().filter_map(|gate| gate.probe_at);
+        let opens = self.gates.values().filter_map(|gate| self.opens(gate, now));
         let again = self.probes.values().filter_map(|probe| Some(probe.over?.after(self.interval)));
         opens.chain(again).filter(|at| *at > now).min()
     }
@@ -329,9 +333,10 @@ impl Promotion {
     /// Whether the account's gate lets the agent through, and whether as the one that shows whether the account works.
     fn lets(&self, agent: &AgentName, account: &AccountName, now: Timestamp) -> Result<bool, Hold> {
         let Some(gate) = self.gates.get(account) else { return Ok(false) };
-        if gate.probe_at.is_none_or(|at| at > now) {
+        let opens = self.opens(gate, now);
+        if opens.is_none_or(|at| at > now) {
             let (account, category) = (account.clone(), gate.category);
-            return Err(Hold::Closed { account, category, until: gate.probe_at });
+            return Err(Hold::Closed { account, category, until: opens });
         }
         match self.probes.get(account) {
             Some(probe) if probe.agent != *agent => {
@@ -343,6 +348,16 @@ impl Promotion {
             }
             Some(_) | None => Ok(true),
         }
+    }
+
+    /// From when on a gate lets somebody through; `None`: when a person says so. One that could have been tried before is not in
+    /// quiet hours that have begun meanwhile.
+    fn opens(&self, gate: &Gate, now: Timestamp) -> Option<Timestamp> {
+        let at = gate.probe_at?;
+        // A person's word counts at any hour.
+        let heeds = gate.category == Category::Quota && gate.first.is_none() && at <= now;
+        let quiet = self.quiet.as_ref().filter(|_| heeds);
+        Some(quiet.map_or(at, |quiet| quiet.end(now)))
     }
 
     /// The agent that is next for a place, `also` among those who wait for one.

@@ -18,6 +18,8 @@ use tracing::{info, warn};
 use super::root::ToRoot;
 use super::task::{Answer, Request};
 use super::{Asked, Fleet};
+use crate::core::agent::{Agent, Phase};
+use crate::core::event::StopReason;
 use crate::core::id::{AgentName, NetworkName};
 use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
@@ -106,6 +108,16 @@ pub(super) fn plan<'a>(
 /// Who the file is in the record.
 pub(super) fn bot_toml() -> Actor {
     Actor { network: NetworkName::from("herder"), name: "bot.toml".to_owned(), identity: None }
+}
+
+/// Whether an agent is gone, or is as soon as its session is over: a file that speaks of it asks for it anew.
+pub(super) fn is_going(agent: &Agent) -> bool {
+    matches!(agent.phase, Phase::Removed | Phase::Stopping { reason: StopReason::Remove, .. })
+}
+
+/// Whether an agent was removed because the file does not speak of it any more.
+pub(super) fn was_left_out(agent: &Agent) -> bool {
+    agent.phase == Phase::Removed && agent.stopped_by.as_ref() == Some(&bot_toml())
 }
 
 /// A step on its way through a supervisor.
@@ -211,11 +223,13 @@ impl Fleet {
         self.shared.withhold(variables);
     }
 
-    /// Brings in what a file that was read again says of agents. Not to be called twice at once.
+    /// Brings in what a file that was read again says of agents. Of several at once each is compared with what the one before
+    /// has brought in, in the order in which they were called.
     ///
     /// # Errors
     /// If herder goes down, or the journal cannot be written: what is done by then stays, the rest is done by the next start.
     pub async fn configure(&self, file: Vec<AgentSpec>) -> Result<Configured, Refusal> {
+        let _alone = self.shared.configuring.lock().await;
         let Plan { added, steps, mut read, stayed } =
             self.ask_root(|ticket| ToRoot::Compare { file, ticket }).await?;
         let mut done = Configured::default();
@@ -230,6 +244,7 @@ impl Fleet {
             }
         }
         done.settle(under_way, &mut read).await;
+        self.are_gone(&done.removed).await;
         for spec in added {
             let agent = spec.name.clone();
             let create = |ticket| ToRoot::Create { spec: Box::new(spec), ticket };
@@ -241,6 +256,30 @@ impl Fleet {
         }
         self.ask_root(|ticket| ToRoot::Read { events: read, ticket }).await?;
         Ok(done)
+    }
+
+    /// Waits until nothing is left of agents that are removed, so that whoever reads the file next finds them gone. One whose
+    /// session takes longer to end goes when it has.
+    async fn are_gone(&self, agents: &[AgentName]) {
+        let mut changes = self.shared.changed.subscribe();
+        let gone = async {
+            while agents.iter().any(|agent| self.shared.handle(agent).is_some()) {
+                if changes.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        let deadline = Instant::now() + PATIENCE;
+        let going_down = self.shared.draining.cancelled();
+        tokio::select! {
+            biased;
+            () = going_down => {}
+            ended = timeout_at(deadline, gone) => {
+                if ended.is_err() {
+                    info!(?agents, "some of those that are removed are still ending their sessions");
+                }
+            }
+        }
     }
 
     async fn ask_root<T>(&self, told: impl FnOnce(oneshot::Sender<T>) -> ToRoot) -> Result<T, Refusal> {

@@ -9,6 +9,7 @@ mod configure;
 mod context;
 mod fleet;
 mod gates;
+mod judges;
 mod posting;
 mod restart;
 mod root;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 
 pub use configure::Configured;
 pub use fleet::Fleet;
+pub use judges::{Judging, Splitting};
 pub use posting::Listener;
 pub use start::{Settings, StartError, start};
 pub use whispers::Offered;
@@ -108,6 +110,10 @@ pub struct Simulated {
     pub end_processes: Box<EndProcesses>,
     /// Stands in for the system's randomness.
     pub random: Box<dyn Fn() -> u64 + Send + Sync>,
+    /// Stands in for the evaluator, where the limits say that one is asked.
+    pub judge: Box<Judging>,
+    /// Stands in for whoever splits tasks.
+    pub split: Box<Splitting>,
 }
 
 /// A seam for tests, so that they can make one task panic, or simulate all that is outside.

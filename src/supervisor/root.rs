@@ -26,7 +26,6 @@ use crate::core::notice::{Audience, Notice, Refusal};
 use crate::core::outcome::Category;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
-use crate::core::usage::Books;
 use crate::core::work::Actor;
 use crate::core::{Owed, OwedBody};
 use crate::journal::{
@@ -181,10 +180,9 @@ impl Root {
                 if let Some(agent_now) = &last {
                     self.look_at(&agent, agent_now).await?;
                 }
-                let books = last.map(|agent| agent.books.clone());
                 self.shared.forget(&agent);
                 self.shared.timers.arm(&agent, None);
-                self.strike(agent, books.unwrap_or_default()).await?;
+                self.strike(agent, last.as_deref()).await?;
                 self.deal().await
             }
             ToRoot::Link(report) => self.link(report).await,
@@ -213,11 +211,16 @@ impl Root {
         }
     }
 
-    /// Takes a removed agent off the roster.
-    pub(super) async fn strike(&mut self, agent: AgentName, books: Books) -> Result<(), CommitError> {
+    /// Takes a removed agent off the roster; `last`: how it was in the end.
+    pub(super) async fn strike(&mut self, agent: AgentName, last: Option<&Agent>) -> Result<(), CommitError> {
         let mut events = vec![FleetEvent::AgentRemoved { agent: agent.clone() }];
+        let books = last.map(|last| last.books.clone()).unwrap_or_default();
         if !books.is_empty() {
-            events.push(FleetEvent::BooksKept { agent, books: Box::new(books) });
+            events.push(FleetEvent::BooksKept { agent: agent.clone(), books: Box::new(books) });
+        }
+        // A file that speaks of it again meanwhile asks for it anew; nobody has removed it by command.
+        if last.is_some_and(configure::was_left_out) && self.fleet.configured.contains_key(&agent) {
+            events.push(FleetEvent::LeftOut { agent });
         }
         self.record(events, Vec::new()).await
     }
@@ -230,7 +233,7 @@ impl Root {
     fn compare(&self, file: Vec<AgentSpec>) -> Plan {
         let mut known = BTreeMap::new();
         for view in self.shared.views() {
-            if view.agent.phase != Phase::Removed
+            if !configure::is_going(&view.agent)
                 && let Some(spec) = &view.agent.spec
             {
                 known.insert(view.name.clone(), spec.clone());

@@ -85,6 +85,8 @@ pub(super) struct Shared {
     /// The task board, as it is on disk.
     pub(super) board: RwLock<Arc<Board>>,
     pub(super) links: RwLock<BTreeMap<NetworkName, LinkReport>>,
+    /// Held by whoever brings in what the configuration says of agents: one after the other.
+    pub(super) configuring: tokio::sync::Mutex<()>,
     /// What can be seen of each agent's last session between two decisions.
     pub(super) lives: RwLock<BTreeMap<AgentName, watch::Receiver<Live>>>,
 }
@@ -96,7 +98,7 @@ impl Shared {
     }
 
     pub(super) fn set_policy(&self, policy: Policy) {
-        self.limit_turns(policy.max_active, policy.quota.probe_interval);
+        self.limit_turns(&policy);
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
     }
 

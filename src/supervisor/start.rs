@@ -99,7 +99,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
     } = settings;
     let recalled = journal.reading(recall).await??;
     let (root_tx, root_rx) = mpsc::unbounded_channel();
-    let (max_active, probe_interval) = (policy.max_active, policy.quota.probe_interval);
+    let turns = Turns::new(&policy);
     let shared = Arc::new(Shared {
         journal,
         policy: RwLock::new(Arc::new(policy)),
@@ -110,7 +110,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         tools,
         evaluator,
         timers: Timers::default(),
-        turns: Turns::new(max_active, probe_interval),
+        turns,
         fault,
         changed: watch::Sender::new(()),
         tasks: TaskTracker::new(),
@@ -123,6 +123,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         ledger: RwLock::new(recalled.fleet.ledger.clone()),
         board: RwLock::new(Arc::clone(&recalled.fleet.board)),
         links: RwLock::default(),
+        configuring: tokio::sync::Mutex::default(),
         lives: RwLock::default(),
     });
     let mut remains = end_orphans(&shared, &recalled).await;
@@ -139,7 +140,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         known.into_iter().partition(|(_, (agent, _))| agent.phase == Phase::Removed);
     for (name, (agent, _)) in gone {
         root.look_at(&name, &agent).await?;
-        root.strike(name, agent.books.clone()).await?;
+        root.strike(name, Some(&agent)).await?;
     }
     let specs: BTreeMap<&AgentName, &AgentSpec> =
         known.iter().filter_map(|(name, (agent, _))| Some((name, agent.spec.as_ref()?))).collect();

@@ -17,6 +17,7 @@ use crate::core::agent::Agent;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::input::Input;
 use crate::core::outcome::Category;
+use crate::core::policy::Policy;
 use crate::core::promotion::{Gate, Hold, Promotion, Standing};
 use crate::core::time::Timestamp;
 
@@ -32,9 +33,9 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    pub(super) fn new(max_active: u32, probe_interval: Duration) -> Self {
+    pub(super) fn new(policy: &Policy) -> Self {
         let turns = Self::default();
-        turns.lock().limit(max_active, probe_interval);
+        limit(&mut turns.lock(), policy);
         turns
     }
 
@@ -96,6 +97,10 @@ impl Turns {
     }
 }
 
+fn limit(promotion: &mut Promotion, policy: &Policy) {
+    promotion.limit(policy.max_active, policy.quota.probe_interval, policy.quota.quiet.clone());
+}
+
 /// However a supervisor ends, its agent has no place any more.
 pub(super) struct Leaving {
     pub(super) agent: AgentName,
@@ -131,11 +136,11 @@ impl Shared {
     }
 
     /// Other limits: with more places others begin at once, with fewer nobody is sent away.
-    pub(super) fn limit_turns(&self, max_active: u32, probe_interval: Duration) {
+    pub(super) fn limit_turns(&self, policy: &Policy) {
         let now = clock::now();
         let mut promotion = self.turns.lock();
         let before = promotion.deadline(now);
-        promotion.limit(max_active, probe_interval);
+        limit(&mut promotion, policy);
         self.let_on(promotion, before, now);
     }
 

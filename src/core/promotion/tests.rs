@@ -23,7 +23,7 @@ struct Hall(Promotion);
 impl Hall {
     fn of(max: u32) -> Self {
         let mut promotion = Promotion::default();
-        promotion.limit(max, INTERVAL);
+        promotion.limit(max, INTERVAL, None);
         Self(promotion)
     }
 
@@ -216,4 +216,40 @@ fn an_account_that_is_tried_waits_no_longer_than_others() {
     let mut hall = Hall::of(1);
     hall.works("A").wants('a', 1).wants('B', 2).gate(Some(at(3)), None);
     assert_eq!(hall.wants('A', 4).promoted(at(4)), "a");
+}
+
+#[test]
+fn in_quiet_hours_nobody_tries_an_account_again_but_whom_a_person_wants() {
+    use jiff::civil::Time;
+    use jiff::tz::TimeZone;
+    // 13:46:40 UTC; the hours begin twenty seconds later.
+    let time = |hour, minute| Time::constant(hour, minute, 0, 0);
+    let quiet = QuietHours { from: time(13, 47), to: time(14, 47), zone: TimeZone::UTC };
+    let over = at(20 + 3600);
+    let mut hall = Hall::of(5);
+    hall.0.limit(5, INTERVAL, Some(quiet));
+    let closed = |first: Option<char>| Gate {
+        probe_at: Some(at(10)),
+        first: first.map(name),
+        ..Gate::closed(Category::Quota, name('a'), NOW)
+    };
+    hall.0.set_gates([(account('a'), closed(None))].into());
+    // It may be tried, and nobody has anything to do until it is quiet.
+    assert_eq!(hall.promoted(at(15)), "");
+    hall.wants('a', 20);
+    assert_eq!((hall.promoted(at(20)), hall.0.deadline(at(20))), (String::new(), Some(over)));
+    let held = Hold::Closed { account: account('a'), category: Category::Quota, until: Some(over) };
+    assert_eq!(hall.0.hold(&name('a'), at(20)), Some(held));
+    assert_eq!(hall.promoted(over), "a");
+    // One that has shown nothing is followed by the next one when it is over, too.
+    hall.works("a").rests("a", at(15)).wants('b', 16);
+    assert_eq!(hall.promoted(at(15 + 300)), "");
+    assert_eq!(hall.promoted(over.after(INTERVAL)), "b");
+
+    let mut hall = Hall::of(5);
+    let quiet = QuietHours { from: time(13, 0), to: time(14, 47), zone: TimeZone::UTC };
+    hall.0.limit(5, INTERVAL, Some(quiet));
+    hall.0.set_gates([(account('a'), closed(Some('a')))].into());
+    hall.wants('a', 20);
+    assert_eq!(hall.promoted(at(20)), "a");
 }

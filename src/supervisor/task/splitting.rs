@@ -18,7 +18,7 @@ impl Supervisor<'_> {
     pub(super) fn split(&mut self, number: u32) {
         let open = self.agent.splitting.as_ref().is_some_and(|split| split.number == number);
         let Some(spec) = self.agent.spec.as_ref().filter(|_| open) else { return };
-        let Some(evaluator) = self.shared.evaluator.clone() else {
+        let Some(judges) = self.shared.judges() else {
             let (answer, usage) = (Err(Lapse::missing("evaluator")), Some(Usage::default()));
             return self.shared.input(self.name, Input::Divided { number, answer, usage });
         };
@@ -27,7 +27,7 @@ impl Supervisor<'_> {
         let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
         self.shared.services.spawn(async move {
             let draining = shared.draining.clone();
-            let Some(divided) = draining.run_until_cancelled(evaluator.split(asked)).await else {
+            let Some(divided) = draining.run_until_cancelled(judges.split(asked)).await else {
                 return;
             };
             let cut = |text| Cut { id: shared.journal.fresh_work_id(), text };

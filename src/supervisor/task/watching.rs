@@ -82,7 +82,7 @@ impl Supervisor<'_> {
         // One that was overtaken by what was decided with it is over; so is one that the detector alone has judged.
         let open = self.agent.watch.open.as_ref().is_some_and(|open| open.number == number);
         let Some(spec) = self.agent.spec.as_ref().filter(|_| asked) else { return };
-        let Some(evaluator) = self.shared.evaluator.clone().filter(|_| open) else {
+        let Some(judges) = self.shared.judges().filter(|_| open) else {
             let lapse = if open { Lapse::missing("evaluator") } else { Lapse::Overtaken };
             let (judgement, usage) = (Judgement::Lapse(lapse), Some(Usage::default()));
             return self.shared.input(self.name, Input::Evaluated { number, judgement, usage });
@@ -92,7 +92,7 @@ impl Supervisor<'_> {
         let (shared, agent) = (Arc::clone(self.shared), self.name.clone());
         self.shared.services.spawn(async move {
             let draining = shared.draining.clone();
-            let Some(evaluated) = draining.run_until_cancelled(evaluator.evaluate(asked)).await else {
+            let Some(evaluated) = draining.run_until_cancelled(judges.evaluate(asked)).await else {
                 return;
             };
             let judgement = evaluated.verdict.map_or_else(Judgement::Lapse, Judgement::Verdict);

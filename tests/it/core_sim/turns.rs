@@ -91,7 +91,7 @@ impl Fleet {
             closing: None,
             worked: BTreeSet::new(),
         };
-        fleet.promotion.limit(max, fleet.rules.probe_interval);
+        fleet.promotion.limit(max, fleet.rules.probe_interval, fleet.rules.quiet.clone());
         fleet
     }
 
@@ -219,7 +219,7 @@ impl Fleet {
         self.disk = serde_json::from_slice(&bytes).expect("it can be read");
         self.probing.clear();
         self.promotion = Promotion::default();
-        self.promotion.limit(self.max, self.rules.probe_interval);
+        self.promotion.limit(self.max, self.rules.probe_interval, self.rules.quiet.clone());
         for (agent, state) in self.agents.iter().enumerate() {
             self.promotion.stands(&name(agent), &account(agent), standing(*state), self.now);
         }

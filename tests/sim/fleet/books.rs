@@ -2,19 +2,24 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::time::Duration;
 
 use herder::core::agent::{Agent, Phase};
 use herder::core::apply;
 use herder::core::board::Board;
 use herder::core::event::{Event, PauseReason};
 use herder::core::id::{AgentName, SessionId, WorkId};
+use herder::core::policy::Policy;
 use herder::core::time::Timestamp;
 use herder::core::work::WorkKind;
 use herder::journal::{Aggregate as _, Batch, Entry, FleetEvent, FleetState, Receipt, Stream};
 use herder::supervisor::View;
 
+use super::file::Reads;
 use super::gates::Gates;
+use super::ladders::Ladders;
 use super::posts::Posts;
+use super::spent::Spent;
 use super::works::Works;
 use super::world::Tally;
 
@@ -30,7 +35,13 @@ pub(crate) struct Books {
     pub(crate) posts: Posts,
     pub(crate) events: u64,
     pub(crate) digest: u64,
+    /// How many may be active, and how many might be before a moment.
     max_active: usize,
+    before: (usize, Timestamp),
+    /// What was seen of readings of the configuration.
+    pub(crate) reads: Reads,
+    ladders: Ladders,
+    pub(crate) spent: Spent,
     /// Sessions that are owed.
     open: BTreeMap<AgentName, (SessionId, WorkId)>,
     works: Works,
@@ -49,12 +60,30 @@ impl Books {
             events: 0,
             digest: 0,
             max_active: max_active as usize,
+            before: (0, Timestamp::default()),
+            reads: Reads::default(),
+            ladders: Ladders::default(),
+            spent: Spent::default(),
             open: BTreeMap::new(),
             works: Works::default(),
             gates: Gates::default(),
             calls: HashMap::new(),
             past: VecDeque::new(),
         }
+    }
+
+    /// These are the limits from now on.
+    pub(crate) fn limits(&mut self, policy: &Policy, now: Timestamp) {
+        // Whoever was given a place just before has it.
+        self.before = (self.max_active, now.after(Duration::from_secs(1)));
+        self.max_active = policy.max_active as usize;
+        self.gates.rule(policy.quota.clone(), now);
+        self.spent.cap(policy.caps.clone(), now);
+    }
+
+    fn may_be_active(&self, at: Timestamp) -> usize {
+        let (before, until) = self.before;
+        if at <= until { self.max_active.max(before) } else { self.max_active }
     }
 
     /// A batch is on disk.
@@ -83,6 +112,8 @@ impl Books {
             {
                 self.works.of_an_agent_are_those_it_has(name, agent)?;
                 a_call_stands_until_it_is_answered(&self.calls, name, agent)?;
+                self.ladders.what_waits_is_what_it_has(name, agent)?;
+                self.reads.whoever_runs_otherwise_is_cut(name)?;
             }
         }
         for post in &receipt.posts {
@@ -99,11 +130,12 @@ impl Books {
         at: Timestamp,
         tally: &mut Tally,
     ) -> Result<(), String> {
+        let may = self.may_be_active(at);
         let agent = self.agents.entry(name.clone()).or_default();
         let account = agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
         if let Event::SessionStarted { session, work, .. } = event {
             a_session_starts_only_from_rest(agent, name)?;
-            at_most_so_many_are_active(self.open.len(), self.max_active)?;
+            at_most_so_many_are_active(self.open.len(), may)?;
             let waits = self.calls.values().any(|called| called == name);
             whoever_calls_for_a_person_starts_nothing(waits, name)?;
             if let Some((other, _)) = self.open.iter().find(|(_, (_, at_work))| *at_work == work.id) {
@@ -113,6 +145,9 @@ impl Books {
             self.gates.nothing_begins_past_a_closed_gate(&account, name, at)?;
         }
         self.works.heard(name, event, agent)?;
+        self.ladders.heard(name, event, agent, tally)?;
+        self.spent.heard(name, event, agent, at, tally)?;
+        self.reads.heard(name, event, agent, self.fleet.configured.get(name), tally)?;
         self.calls(name, event, tally)?;
         apply(agent_of(&mut self.agents, name), event, at);
         match event {
@@ -152,7 +187,8 @@ impl Books {
         at: Timestamp,
         tally: &mut Tally,
     ) -> Result<(), String> {
-        self.gates.heard(event, at);
+        self.gates.heard(event, at)?;
+        self.spent.fleet(event, tally);
         if let FleetEvent::Board { event } = event {
             self.works.boarded(event, &self.fleet.board, tally)?;
         }
@@ -190,7 +226,8 @@ impl Books {
     /// After some days without faults.
     pub(crate) fn everything_has_come_to_an_end(&self) -> Result<(), String> {
         if let Some((call, agent)) = self.calls.iter().min_by_key(|(call, _)| **call) {
-            return Err(format!("call {call} of {agent} was never answered"));
+            let phase = self.agents.get(agent).map(|agent| &agent.phase);
+            return Err(format!("call {call} of {agent} was never answered: it is {phase:?}"));
         }
         self.works.everything_has_come_to_an_end(&self.agents)?;
         self.posts.everything_was_said()

@@ -213,9 +213,20 @@ impl Child {
         self.used.cost_usd = self.used.tokens() as f64 / 100_000.0;
         let reading = Reading { usage: self.used, unpriced: Usage::default(), model: String::new() };
         self.say(Signal::Usage { reading: Box::new(reading) }).await;
-        let what = if manner == Manner::Spirals { "make".to_owned() } else { format!("step {number}") };
-        let end = End { ok: manner != Manner::Spirals, said: "no such target".to_owned(), digest: 7 };
-        let step = Step { tool: "shell".into(), kind: Kind::Command, digest: number, what, end: Some(end) };
+        // Other words each time, and other ones come back.
+        let unlike = self.dice.next();
+        let (what, digest) = match manner {
+            Manner::Spirals => ("make".to_owned(), 7),
+            Manner::Works | Manner::Asks => (format!("step {unlike:x}"), unlike),
+        };
+        let end = End { ok: manner != Manner::Spirals, said: "no such target".to_owned(), digest };
+        let step = Step {
+            tool: "shell".into(),
+            kind: Kind::Command,
+            digest: if manner == Manner::Spirals { number } else { unlike },
+            what,
+            end: Some(end),
+        };
         if manner == Manner::Spirals || self.dice.is(1, 4) {
             let (session, at) = (self.launch.session, clock::now());
             let words = "Once more.".to_owned();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use herder::core::id::{AccountName, AgentName};
 use herder::core::outcome::{Category, Outcome};
+use herder::core::quota::{QuotaRules, Resume};
 use herder::core::time::Timestamp;
 use herder::journal::FleetEvent;
 
@@ -14,17 +15,34 @@ const TRIES_EVERY: Duration = Duration::from_secs(5 * 60);
 /// A gate that is not open.
 #[derive(Debug, Default)]
 struct Gate {
-    /// From when on one agent may go through.
-    from: Option<Timestamp>,
+    /// Nobody goes through before a person has said so.
+    blocked: bool,
+    /// From when on one agent may go through, where that has to show whether the account works; `None`: when a person says so.
+    half: Option<Option<Timestamp>>,
+    /// A person has said that one may, at any hour.
+    said: bool,
+    /// It was closed by a usage limit.
+    limit: bool,
     /// Who went through to show whether the account works, and is not back.
     tries: Option<AgentName>,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Gates(HashMap<AccountName, Gate>);
+pub(crate) struct Gates {
+    gates: HashMap<AccountName, Gate>,
+    /// How accounts go on that have reached their limit.
+    rules: QuotaRules,
+    /// Since when these are the rules.
+    since: Timestamp,
+}
 
 impl Gates {
+    /// Other rules count from now on.
+    pub(crate) fn rule(&mut self, rules: QuotaRules, now: Timestamp) {
+        (self.rules, self.since) = (rules, now);
+    }
+
     /// A limit closes the gate with the very event that says so, a reset or a probe opens it a little, proof opens it.
     pub(crate) fn session_ended(
         &mut self,
@@ -34,13 +52,17 @@ impl Gates {
         at: Timestamp,
     ) {
         if outcome.category == Category::Quota {
-            let gate = self.0.entry(account.clone()).or_default();
+            let gate = self.gates.entry(account.clone()).or_default();
             if gate.tries.as_ref() == Some(agent) {
                 // It has shown that nothing has changed: nobody follows it before its reset, or before the next try is due.
-                gate.from = outcome.resets_at.filter(|reset| *reset > at).or(Some(at.after(TRIES_EVERY)));
+                let again = outcome.resets_at.filter(|reset| *reset > at).or(Some(at.after(TRIES_EVERY)));
+                (gate.half, gate.said) = (Some(again), false);
+            } else if gate.half.is_none() {
+                gate.half = Some(None);
             }
+            gate.limit = true;
         }
-        if let Some(gate) = self.0.get_mut(account)
+        if let Some(gate) = self.gates.get_mut(account)
             && gate.tries.as_ref() == Some(agent)
         {
             gate.tries = None;
@@ -49,29 +71,76 @@ impl Gates {
 
     /// Whoever was to show whether an account works is gone with herder, and its process is ended before anything begins.
     pub(crate) fn herder_is_gone(&mut self) {
-        self.0.values_mut().for_each(|gate| gate.tries = None);
+        self.gates.values_mut().for_each(|gate| gate.tries = None);
     }
 
     /// The account is closed until a person says otherwise.
     pub(crate) fn refused(&mut self, account: &AccountName) {
-        let gate = self.0.entry(account.clone()).or_default();
-        gate.from = None;
+        let gate = self.gates.entry(account.clone()).or_default();
+        gate.blocked = true;
+        if !gate.limit {
+            gate.half = None;
+        }
     }
 
-    pub(crate) fn heard(&mut self, event: &FleetEvent, at: Timestamp) {
+    pub(crate) fn heard(&mut self, event: &FleetEvent, at: Timestamp) -> Result<(), String> {
         match event {
-            FleetEvent::AccountExhausted { account, probe_at, .. } => {
-                self.0.entry(account.clone()).or_default().from = *probe_at;
+            FleetEvent::AccountExhausted { account, probe_at, ask_at, .. } => {
+                self.it_goes_on_by_the_rules(account, *probe_at, *ask_at, at)?;
+                let gate = self.gates.entry(account.clone()).or_default();
+                (gate.half, gate.said, gate.limit) = (Some(*probe_at), false, true);
             }
             FleetEvent::AccountBlocked { account, .. } => self.refused(account),
+            FleetEvent::AccountOpened { account, .. } => {
+                if let Some(gate) = self.gates.get_mut(account) {
+                    gate.blocked = false;
+                }
+            }
             FleetEvent::AccountTried { account, .. } => {
-                self.0.entry(account.clone()).or_default().from = Some(at);
+                let gate = self.gates.entry(account.clone()).or_default();
+                (gate.half, gate.said) = (Some(Some(at)), true);
             }
             FleetEvent::AccountProved { account, .. } => {
-                self.0.remove(account);
+                if let Some(gate) = self.gates.get_mut(account) {
+                    (gate.half, gate.said, gate.limit, gate.tries) = (None, false, false, None);
+                }
             }
             _ => {}
         }
+        self.gates.retain(|_, gate| gate.blocked || gate.half.is_some());
+        Ok(())
+    }
+
+    /// What follows a limit is herder's own doing, or a person's after a question, or a person's.
+    fn it_goes_on_by_the_rules(
+        &self,
+        account: &AccountName,
+        probe_at: Option<Timestamp>,
+        ask_at: Option<Timestamp>,
+        at: Timestamp,
+    ) -> Result<(), String> {
+        if self.since.after(Duration::from_secs(1)) > at {
+            return Ok(());
+        }
+        let right = match self.rules.resume {
+            Resume::Auto => probe_at.is_some() && ask_at.is_none(),
+            Resume::Ask => probe_at.is_none() && ask_at.is_some(),
+            Resume::Never => probe_at.is_none() && ask_at.is_none(),
+        };
+        let due = probe_at.or(ask_at);
+        if !right || due.is_some_and(|due| self.is_quiet(due) || due < at) {
+            let rules = &self.rules;
+            return Err(format!("{account} goes on at {probe_at:?} or asks at {ask_at:?}, by {rules:?}"));
+        }
+        Ok(())
+    }
+
+    /// Whether these are quiet hours: whole ones, by the clocks of UTC.
+    fn is_quiet(&self, at: Timestamp) -> bool {
+        let Some(quiet) = &self.rules.quiet else { return false };
+        let hour = at.as_millis().div_euclid(3_600_000).rem_euclid(24);
+        let (from, to) = (i64::from(quiet.from.hour()), i64::from(quiet.to.hour()));
+        if from < to { (from..to).contains(&hour) } else { hour >= from || hour < to }
     }
 
     pub(crate) fn nothing_begins_past_a_closed_gate(
@@ -80,9 +149,17 @@ impl Gates {
         agent: &AgentName,
         now: Timestamp,
     ) -> Result<(), String> {
-        let Some(gate) = self.0.get_mut(account) else { return Ok(()) };
-        if gate.from.is_none_or(|from| from > now) {
-            return Err(format!("{agent} begins although {account} is closed until {:?}", gate.from));
+        let quiet = self.is_quiet(now) && self.since.after(Duration::from_secs(1)) < now;
+        let Some(gate) = self.gates.get_mut(account) else { return Ok(()) };
+        if gate.blocked {
+            return Err(format!("{agent} begins although {account} is closed until a person opens it"));
+        }
+        let Some(from) = gate.half else { return Ok(()) };
+        if from.is_none_or(|from| from > now) {
+            return Err(format!("{agent} begins although {account} is closed until {from:?}"));
+        }
+        if quiet && gate.limit && !gate.said {
+            return Err(format!("{agent} tries {account} in quiet hours, and nobody said so"));
         }
         if let Some(other) = &gate.tries {
             return Err(format!("{agent} begins while {other} shows whether {account} works"));

@@ -13,6 +13,7 @@ use herder::core::input::Input;
 use herder::core::policy::{Judge, Policy};
 use herder::core::spec::{AgentSpec, Permissions, Runtime};
 use herder::core::time::Timestamp;
+use herder::core::usage::Caps;
 use herder::journal::{FleetState, Journal, Stream};
 use herder::l10n::Locale;
 use herder::outbox::{Markup, Outbox, Redactor, Renderer};
@@ -22,7 +23,7 @@ use herder::supervisor::{FaultInjection, Fleet, Settings, Simulated, start};
 
 use super::random::Random;
 use super::world::{Ending, Sim, Tally, account};
-use super::{Plan, child, links, people};
+use super::{Plan, child, file, judges, links, people};
 
 /// The networks that posts go to.
 const NETWORKS: [&str; 2] = ["libera", "discord"];
@@ -47,7 +48,11 @@ pub(crate) fn run(plan: &Plan) -> Tally {
     let calm = now.after(Duration::from_secs(u64::from(plan.days) * 86_400));
     let finish = calm.after(CALM);
     for life in 0.. {
-        sim.world().calm = now >= calm;
+        if now >= calm {
+            let mut world = sim.world();
+            world.calm = true;
+            world.file.calm(plan);
+        }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         let runtime = runtime.expect("a runtime");
         let (end, at) = runtime.block_on(async {
@@ -90,7 +95,8 @@ fn broke(sim: &Sim, plan: &Plan, now: Timestamp, broken: &str) -> ! {
     );
 }
 
-fn policy(plan: &Plan) -> Policy {
+/// The limits as they are written first.
+pub(crate) fn policy(plan: &Plan) -> Policy {
     let mut policy = Policy {
         max_active: plan.max_active,
         // A driver that beats every few seconds of a month tells nothing more than one that does it less often.
@@ -98,7 +104,7 @@ fn policy(plan: &Plan) -> Policy {
         reassign_after: Duration::from_secs(6 * 3600),
         ..Policy::default()
     };
-    policy.evaluator.judge = Judge::Builtin;
+    policy.evaluator.judge = if plan.seed.is_multiple_of(3) { Judge::Builtin } else { Judge::Asked };
     policy
 }
 
@@ -114,6 +120,9 @@ pub(crate) fn spec(plan: &Plan, number: usize) -> AgentSpec {
     if number.is_multiple_of(7) {
         spec.tags = vec!["rust".to_owned()];
     }
+    if number % 9 == 4 {
+        spec.caps = Caps { usd_per_hour: 0.08, ..Caps::default() };
+    }
     // A few give themselves their work.
     spec.looping = number % 29 == 28;
     spec.rest = Duration::from_secs(2 * 3600);
@@ -127,6 +136,7 @@ fn history() -> History {
 fn faults(sim: &Sim) -> FaultInjection {
     let (panics, launches, orphans, ends, dice) =
         (sim.clone(), sim.clone(), sim.clone(), sim.clone(), sim.clone());
+    let (verdicts, parts) = (sim.clone(), sim.clone());
     let before = move |_: &AgentName, input: &Input| {
         let mut world = panics.world();
         let one_in = if matches!(input, Input::HandedOver { .. }) { 60 } else { 8_000 };
@@ -145,6 +155,8 @@ fn faults(sim: &Sim) -> FaultInjection {
             Vec::new()
         }),
         random: Box::new(move || dice.world().random.next()),
+        judge: Box::new(move |asked| judges::judge(&verdicts, asked)),
+        split: Box::new(move |asked| judges::split(&parts, asked)),
     })
 }
 
@@ -183,14 +195,20 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
     let rendered = networks.iter().cloned().zip(markups.map(renderer)).collect();
     let outbox =
         Outbox::open(&journal, rendered, herder::outbox::BACKLOG_LINES).expect("the outbox can be read");
+    let written = {
+        let mut world = sim.world();
+        let written = world.file.clone();
+        world.books.limits(&written.policy, clock::now());
+        written
+    };
     let settings = Settings {
         attempts: 5,
         journal,
-        policy: policy(plan),
+        policy: written.policy,
         networks: networks.clone(),
         listeners: Vec::new(),
         trees: ProcessTrees::none(),
-        agents: (0..plan.agents).map(|number| spec(plan, number)).collect(),
+        agents: written.agents.into_values().collect(),
         withheld: BTreeSet::new(),
         tools: None,
         redactor: Redactor::default(),
@@ -212,6 +230,7 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
     let dice = |of| Random::new(plan.seed, &[of, life]);
     tokio::spawn(people::ask(sim.clone(), fleet.clone(), dice(4)));
     tokio::spawn(people::attend(sim.clone(), fleet.clone(), dice(5)));
+    tokio::spawn(file::keep(sim.clone(), fleet.clone(), dice(9)));
     tokio::spawn(people::inspect(sim.clone(), fleet.clone()));
     tokio::spawn(trouble(sim.clone(), dice(6)));
     tokio::select! {

@@ -1,6 +1,7 @@
 //! A whole herder in virtual time: its real root, supervisors, journal and outbox, in a world that a seed decides.
 //!
-//! What is outside is simulated: processes ([`child`]), people ([`people`]), networks ([`links`]), the disk (tables in
+//! What is outside is simulated: processes ([`child`]), people ([`people`]), the configuration ([`file`]), the evaluator
+//! ([`judges`]), networks ([`links`]), the disk (tables in
 //! memory, over which the journal's own code runs) and the clock. herder's tasks run on one thread whose time is paused, so
 //! that it jumps to whatever is due next; a life of herder is one runtime, and a kill drops it whole, before or after any
 //! commit, order, launch or line. What is on disk then is what the next life begins with.
@@ -10,12 +11,16 @@
 
 mod books;
 mod child;
+mod file;
 mod gates;
+mod judges;
+mod ladders;
 mod life;
 mod links;
 mod people;
 mod posts;
 mod random;
+mod spent;
 mod works;
 mod world;
 
@@ -37,19 +42,30 @@ pub(crate) struct Plan {
     pub(crate) life: u64,
     /// Between two things that people do, about.
     pub(crate) work_every: Duration,
+    /// Between two changes of the configuration, about.
+    pub(crate) reload_every: Duration,
 }
 
 impl Plan {
     /// A fleet of which every part is used, as small as can be.
     pub(crate) fn small(seed: u64, days: u32) -> Self {
-        let work_every = Duration::from_secs(240);
-        Self { seed, agents: 40, accounts: 4, days, max_active: 6, life: 1_000, work_every }
+        let (work_every, reload_every) = (Duration::from_secs(240), Duration::from_secs(3600));
+        Self { seed, agents: 40, accounts: 4, days, max_active: 6, life: 1_000, work_every, reload_every }
     }
 
     /// A thousand agents on five accounts.
     pub(crate) fn large(seed: u64, days: u32) -> Self {
-        let work_every = Duration::from_secs(20);
-        Self { seed, agents: 1_000, accounts: 5, days, max_active: 60, life: 150_000, work_every }
+        let (work_every, reload_every) = (Duration::from_secs(20), Duration::from_secs(3 * 3600));
+        Self {
+            seed,
+            agents: 1_000,
+            accounts: 5,
+            days,
+            max_active: 60,
+            life: 150_000,
+            work_every,
+            reload_every,
+        }
     }
 }
 

@@ -177,7 +177,7 @@ pub(crate) async fn attend(sim: Sim, fleet: Fleet, mut dice: Random) {
     loop {
         let calm = sim.world().calm;
         sleep(if calm { HOUR } else { dice.around(HOUR / 2) }).await;
-        for View { name, agent, .. } in fleet.agents() {
+        for View { name, agent, hold, .. } in fleet.agents() {
             let asks: Vec<_> = agent.asks.iter().map(|ask| ask.id).collect();
             for ask in asks {
                 let answer = if dice.is(2, 3) { AskAnswer::Allow { always: false } } else { AskAnswer::Deny };
@@ -185,6 +185,11 @@ pub(crate) async fn attend(sim: Sim, fleet: Fleet, mut dice: Random) {
             }
             if stands_still(&agent) && (calm || dice.is(1, 4)) {
                 see_to(&sim, &fleet, &name, &agent, &mut dice).await;
+            }
+            // Its account goes on when a person says so.
+            let waits_for_a_word = matches!(hold, Some(Hold::Closed { until: None, .. }));
+            if waits_for_a_word && (calm || dice.is(1, 4)) {
+                control(&fleet, &name, "resume", Control::Resume).await;
             }
         }
         if calm {
@@ -240,6 +245,7 @@ pub(crate) async fn inspect(sim: Sim, fleet: Fleet) {
     loop {
         sleep(ROUND).await;
         let views = fleet.agents();
+        let used = fleet.usage();
         let waits = waits(&sim, &views);
         let board = fleet.board();
         let on_the_way: BTreeMap<WorkId, Timestamp> = board
@@ -251,6 +257,9 @@ pub(crate) async fn inspect(sim: Sim, fleet: Fleet) {
         let lives = sim.step(|world| {
             nobody_waits_for_what_is_there(&before, &waits)?;
             no_task_is_on_its_way_for_so_long(&offered, &on_the_way)?;
+            let now = herder::clock::now();
+            world.books.spent.nobody_works_past_a_cap(&views, now)?;
+            world.books.spent.what_is_shown_was_used(&used, now)?;
             world.books.every_work_is_somewhere(&board)?;
             world.books.what_is_shown_is_what_is_on_disk(&views)
         });

@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 
 use super::Plan;
 use super::books::Books;
+use super::file::File;
 use super::random::Random;
 
 /// What came of a simulation.
@@ -33,6 +34,19 @@ pub(crate) struct Tally {
     pub(crate) links_lost: u64,
     pub(crate) survivors: u64,
     pub(crate) removals: u64,
+    /// How often the evaluator was asked.
+    pub(crate) asked: u64,
+    /// Evaluations that are over.
+    pub(crate) judged: u64,
+    /// Calls for a person after what the evaluator found.
+    pub(crate) stuck: u64,
+    /// Caps that a person let somebody go past.
+    pub(crate) waived: u64,
+    /// Readings of the configuration while herder ran, and agents that were changed, cut and removed by it.
+    pub(crate) reloads: u64,
+    pub(crate) changed: u64,
+    pub(crate) cut: u64,
+    pub(crate) dropped: u64,
     /// Decides whether two histories were the same.
     pub(crate) digest: u64,
 }
@@ -61,6 +75,8 @@ pub(crate) struct World {
     /// No more faults: what was begun is to come to an end.
     pub(crate) calm: bool,
     pub(crate) books: Books,
+    /// The configuration as it is written now.
+    pub(crate) file: File,
     pub(crate) processes: BTreeMap<AgentName, SessionId>,
     /// Of those, the ones that cannot be ended: a person does that by hand before the agent is to go on.
     pub(crate) survivors: BTreeSet<AgentName>,
@@ -94,6 +110,7 @@ impl Sim {
             random,
             calm: false,
             books: Books::new(plan.max_active),
+            file: File::new(plan),
             processes: BTreeMap::new(),
             survivors: BTreeSet::new(),
             accounts,
@@ -127,6 +144,13 @@ impl Sim {
             self.over.notify_one();
         }
         world.ending.is_none()
+    }
+
+    /// Randomness for one answer of the evaluator's, and whether all goes well by now.
+    pub(crate) fn dice_of_an_answer(&self) -> (Random, bool) {
+        let mut world = self.world();
+        world.tally.asked += 1;
+        (Random::new(world.plan.seed, &[8, world.tally.asked]), world.calm)
     }
 
     /// Looks on while the journal is written.
@@ -172,6 +196,10 @@ fn delicate(entry: &Entry) -> u64 {
         }
         Entry::Agent(Event::Escalated { .. } | Event::EscalationAnswered { .. }) => 10,
         Entry::Agent(Event::TaskTaken { .. } | Event::TaskHandedBack { .. } | Event::Removed { .. }) => 30,
+        Entry::Agent(Event::Edited { .. } | Event::CapWaived { .. }) => 15,
+        Entry::Agent(Event::Evaluated { .. } | Event::Whispered { .. } | Event::SplitEnded { .. }) => 60,
+        Entry::Fleet(FleetEvent::Configured { .. } | FleetEvent::LeftOut { .. }) => 30,
+        Entry::Fleet(FleetEvent::CapWaived { .. }) => 8,
         Entry::Agent(Event::SessionStarted { .. }) => 150,
         Entry::Fleet(FleetEvent::Board { .. }) => 60,
         Entry::Fleet(

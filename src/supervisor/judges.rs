@@ -1,0 +1,48 @@
+//! Who is asked to judge turns and to split tasks: the evaluator, or what stands in for it in a simulation.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use super::Simulated;
+use super::shared::Shared;
+use crate::evaluator::{Asked, Divided, Evaluated, Evaluator, Whole};
+
+/// Stands in for [`Evaluator::evaluate`].
+pub type Judging = dyn Fn(Asked) -> BoxFuture<'static, Evaluated> + Send + Sync;
+
+/// Stands in for [`Evaluator::split`].
+pub type Splitting = dyn Fn(Asked<Whole>) -> BoxFuture<'static, Divided> + Send + Sync;
+
+/// See the module.
+#[derive(Clone)]
+pub(super) enum Judges {
+    Evaluator(Evaluator),
+    Simulated(Arc<Simulated>),
+}
+
+impl Shared {
+    /// Whoever can be asked, if anybody can.
+    pub(super) fn judges(&self) -> Option<Judges> {
+        match &self.fault.simulated {
+            Some(simulated) => Some(Judges::Simulated(Arc::clone(simulated))),
+            None => self.evaluator.clone().map(Judges::Evaluator),
+        }
+    }
+}
+
+impl Judges {
+    pub(super) async fn evaluate(&self, asked: Asked) -> Evaluated {
+        match self {
+            Self::Evaluator(evaluator) => evaluator.evaluate(asked).await,
+            Self::Simulated(simulated) => (simulated.judge)(asked).await,
+        }
+    }
+
+    pub(super) async fn split(&self, asked: Asked<Whole>) -> Divided {
+        match self {
+            Self::Evaluator(evaluator) => evaluator.split(asked).await,
+            Self::Simulated(simulated) => (simulated.split)(asked).await,
+        }
+    }
+}

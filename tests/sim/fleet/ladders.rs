@@ -1,0 +1,121 @@
+//! What agents are told of what the evaluator finds: each evaluation is over once, each whisper is handed over once, and nobody
+//! is called on a first observation.
+
+use std::collections::{BTreeSet, HashMap};
+
+use herder::core::agent::Agent;
+use herder::core::event::Event;
+use herder::core::id::{AgentName, WorkId};
+use herder::core::verdict::Verdict;
+use herder::core::watch::{Judgement, Why};
+use herder::core::work::{Work, WorkKind};
+
+use super::world::Tally;
+
+/// How far an agent has come.
+#[derive(Debug, Default)]
+struct Ladder {
+    /// What it was told of findings in a row.
+    told: u32,
+    /// The last number of an evaluation or of a split.
+    last: u32,
+    /// Those that are not over.
+    open: BTreeSet<u32>,
+    /// Whispers that it has not got.
+    waiting: BTreeSet<WorkId>,
+    /// What it has worked on last.
+    subject: Option<WorkId>,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Ladders(HashMap<AgentName, Ladder>);
+
+/// The finding that calls a person.
+const THRESHOLD: u32 = 3;
+
+fn subject(work: &Work) -> Option<WorkId> {
+    (work.kind != WorkKind::Round).then_some(work.id)
+}
+
+impl Ladders {
+    /// An agent's event; `agent`: as it was before.
+    pub(crate) fn heard(
+        &mut self,
+        name: &AgentName,
+        event: &Event,
+        agent: &Agent,
+        tally: &mut Tally,
+    ) -> Result<(), String> {
+        let ladder = self.0.entry(name.clone()).or_default();
+        match event {
+            Event::Added { .. } => {
+                ladder.waiting.clear();
+                ladder.told = 0;
+            }
+            Event::SessionStarted { work, .. } => {
+                // Other work is judged by itself.
+                if ladder.subject != subject(work) {
+                    ladder.told = 0;
+                }
+                ladder.subject = subject(work);
+            }
+            Event::EvaluationBegun { number, .. } | Event::SplitBegun { number, .. } => {
+                if *number <= ladder.last {
+                    return Err(format!("{name} is judged as number {number} after {}", ladder.last));
+                }
+                ladder.last = *number;
+                ladder.open.insert(*number);
+            }
+            Event::Evaluated { number, judgement, .. } => {
+                ladder.is_over(name, *number)?;
+                tally.judged += 1;
+                let counts = agent.watch.open.as_ref().is_some_and(|open| open.number == *number);
+                if counts && **judgement == Judgement::Verdict(Verdict::Ok) {
+                    ladder.told = 0;
+                }
+            }
+            Event::SplitEnded { number, .. } => ladder.is_over(name, *number)?,
+            Event::Whispered { whisper } => {
+                if !ladder.waiting.insert(whisper.id) {
+                    return Err(format!("{name} is told {} twice", whisper.id));
+                }
+                ladder.told += u32::from(whisper.tone.is_finding());
+            }
+            Event::WhispersDelivered { whispers, .. } | Event::WhispersDropped { whispers, .. } => {
+                for whisper in whispers {
+                    if !ladder.waiting.remove(whisper) {
+                        return Err(format!("{name} has got {whisper} already, or never was to"));
+                    }
+                }
+            }
+            Event::Escalated { escalation } if !matches!(escalation.why, Why::Ended { .. }) => {
+                tally.stuck += 1;
+                if ladder.told == 0 || ladder.told + 1 < THRESHOLD && !escalation.untold {
+                    return Err(format!("a person is called for {name}, who was told {} times", ladder.told));
+                }
+                ladder.told = 0;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// No whisper is lost.
+    pub(crate) fn what_waits_is_what_it_has(&self, name: &AgentName, agent: &Agent) -> Result<(), String> {
+        let has: BTreeSet<WorkId> = agent.whispers.iter().map(|whisper| whisper.id).collect();
+        let none = BTreeSet::new();
+        let known = self.0.get(name).map_or(&none, |ladder| &ladder.waiting);
+        if has == *known { Ok(()) } else { Err(format!("{name} waits for {has:?}, and was told {known:?}")) }
+    }
+}
+
+impl Ladder {
+    fn is_over(&mut self, name: &AgentName, number: u32) -> Result<(), String> {
+        if self.open.remove(&number) {
+            Ok(())
+        } else {
+            Err(format!("number {number} of {name} is over, and was before or never began"))
+        }
+    }
+}
