@@ -87,7 +87,8 @@ pub(crate) fn crash_loop() {
         })
         .collect();
     std::thread::sleep(WATCHED.saturating_sub(began.elapsed()));
-    let runs: Vec<Vec<f64>> = (0..LOOPS).map(|n| started(&dir.path().join(n.to_string()).join("starts"))).collect();
+    let runs: Vec<Vec<f64>> =
+        (0..LOOPS).map(|n| started(&dir.path().join(n.to_string()).join("starts"))).collect();
     for herder in herders {
         herder.stop();
     }

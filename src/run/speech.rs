@@ -83,7 +83,7 @@ impl Speech {
             let nick = inbound.author.nick.clone();
             let message = match &inbound.place {
                 Place::Channel(channel) => inbound.message.clone().map(|id| (channel.clone(), id)),
-                Place::Direct(_) => None,
+                Place::Thread { .. } | Place::Direct(_) => None,
             };
             let to = match &inbound.place {
                 Place::Channel(channel) | Place::Thread { id: channel, .. } => {

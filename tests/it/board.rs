@@ -1,8 +1,9 @@
-//! The task board, with real agents over IRC: who gets what, moved, in parts, and with herder killed in between.
+//! The task board, with real agents on each network: who gets what, moved, in parts, and with herder killed in between.
 
 mod killed;
 
-use crate::stage::{self, Scene};
+use crate::on::{On, Story, on_each_network};
+use crate::stage;
 
 const ROOMS: [&str; 5] = ["#herder", "#work", "#alerts", "#alpha", "#bravo"];
 
@@ -14,17 +15,20 @@ echo "did ${work##*
 }"
 "#;
 
-async fn scene() -> Scene {
-    Scene::open("alice", &ROOMS, |dir| {
-        ["alpha", "bravo"].map(|name| stage::shell(name, dir, SCRIPT)).to_vec()
-    })
-    .await
+async fn open(on: On) -> Story {
+    let agents =
+        |dir: &std::path::Path| ["alpha", "bravo"].map(|name| stage::shell(name, dir, SCRIPT)).to_vec();
+    Story::open(on, &ROOMS, agents, |_| {}).await
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_task_of_nobody_goes_to_the_idle_agent_and_a_queued_one_is_moved() {
-    let mut scene = scene().await;
-    let alice = &mut scene.person;
+on_each_network!(
+    a_task_of_nobody_goes_to_the_idle_agent_and_a_queued_one_is_moved,
+    a_task_is_done_in_parts_and_listed_with_them,
+);
+
+async fn a_task_of_nobody_goes_to_the_idle_agent_and_a_queued_one_is_moved(on: On) {
+    let mut story = open(on).await;
+    let alice = &mut story.alice;
     alice.say("#herder", "!task add alpha wait here").await;
     alice.hears("#alpha", "🐜").await;
     alice.say("#herder", "!task add count to three").await;
@@ -51,13 +55,12 @@ async fn a_task_of_nobody_goes_to_the_idle_agent_and_a_queued_one_is_moved() {
             [format!("TASK {task} queued"), format!("TASK {task} assigned bravo"), format!("DONE {task}")];
         assert_eq!(of.collect::<Vec<_>>(), lines.iter().collect::<Vec<_>>());
     }
-    scene.close().await;
+    story.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_task_is_done_in_parts_and_listed_with_them() {
-    let mut scene = scene().await;
-    let alice = &mut scene.person;
+async fn a_task_is_done_in_parts_and_listed_with_them(on: On) {
+    let mut story = open(on).await;
+    let alice = &mut story.alice;
     alice.say("#herder", "!pause alpha").await;
     alice.hears("#herder", "⏸").await;
     alice.say("#herder", "!task add alpha priority=high build it").await;
@@ -78,5 +81,5 @@ async fn a_task_is_done_in_parts_and_listed_with_them() {
     let done = alice.heard_in("#alpha");
     assert!(done.iter().any(|text| text.contains("did plan it")), "{done:?}");
     assert!(done.iter().any(|text| text.contains("did make it")), "{done:?}");
-    scene.close().await;
+    story.close().await;
 }

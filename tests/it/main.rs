@@ -46,6 +46,7 @@ mod matrix;
 mod mirrors;
 mod missed;
 mod networks;
+mod on;
 mod outbox;
 mod reasons;
 mod recovery;

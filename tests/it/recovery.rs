@@ -1,4 +1,4 @@
-//! What becomes of work whose agent cannot get on with it: real children, over IRC.
+//! What becomes of work whose agent cannot get on with it: real children, on each network.
 
 mod killed;
 mod reassigned;
@@ -9,59 +9,32 @@ use std::time::Duration;
 use herder::config::Config;
 use herder::core::agent::Phase;
 use herder::core::event::PauseReason;
-use herder::core::id::AgentName;
 use herder::core::spec::AgentSpec;
-use herder::supervisor::View;
 
-use crate::stage::{self, ALICE, PATIENCE, Person, Stage};
+use crate::on::{On, Story, on_each_network};
+use crate::stage;
 
 const ROOMS: [&str; 4] = ["#herder", "#spark", "#alerts", "#work"];
 
-/// A herder with one agent, and alice, who may command it and hears all of its channels.
-struct Recovery {
-    alice: Person,
-    stage: Stage,
-    server: herder::chat::embedded_ircd::Server,
+/// A herder whose agents are tried again at once, and alice, who may command them and hears all channels.
+async fn open_in(
+    on: On,
     dir: tempfile::TempDir,
-}
-
-fn spark() -> AgentName {
-    AgentName::new("spark").expect("a good name")
-}
-
-impl Recovery {
-    async fn open(agent: impl FnOnce(&Path) -> AgentSpec) -> Self {
-        let dir = tempfile::tempdir().expect("a folder");
-        let agent = agent(dir.path());
-        Self::open_in(dir, vec![agent], |_| {}).await
-    }
-
-    async fn open_in(
-        dir: tempfile::TempDir,
-        agents: Vec<AgentSpec>,
-        change: impl FnOnce(&mut Config),
-    ) -> Self {
-        let server = stage::server().await;
-        let mut config = stage::config(dir.path(), vec![stage::embedded_network(&server)], agents);
+    agents: Vec<AgentSpec>,
+    change: impl FnOnce(&mut Config),
+) -> Story {
+    Story::open_in(on, dir, &ROOMS, agents, |config| {
         config.policy.backoff = vec![Duration::from_millis(50)];
         config.policy.process_backoff.base = Duration::from_millis(50);
-        change(&mut config);
-        let mut alice = Person::join(server.address(), "alice", Some(ALICE), &ROOMS).await;
-        let stage = Stage::open(config, stage::inside(&server)).await;
-        for room in ROOMS {
-            alice.reaches("herder", room).await;
-        }
-        Self { alice, stage, server, dir }
-    }
+        change(config);
+    })
+    .await
+}
 
-    async fn until(&self, condition: impl FnMut(&View) -> bool) {
-        let seen =
-            tokio::time::timeout(PATIENCE, self.stage.herder.fleet().wait_for(&spark(), condition)).await;
-        seen.expect("it gets there").expect("spark is there");
-    }
-
+impl Story {
     async fn is_called(&self) {
-        self.until(|view| view.agent.phase == Phase::Paused { reason: PauseReason::Escalation }).await;
+        let called = Phase::Paused { reason: PauseReason::Escalation };
+        self.until("spark", |view| view.agent.phase == called).await;
     }
 
     /// What the agent's file says.
@@ -69,12 +42,13 @@ impl Recovery {
         let path = self.dir.path().join(name);
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
-
-    async fn close(self) {
-        self.stage.close().await;
-        drop(self.server);
-    }
 }
+
+on_each_network!(
+    a_task_that_takes_too_long_is_tried_once_more_and_then_a_person_is_called,
+    after_a_crash_the_next_session_knows_where_the_last_one_left_off,
+    a_workspace_that_is_gone_calls_a_person_who_brings_it_back,
+);
 
 /// A program that keeps what it is told in `prompt.0`, `prompt.1` and so on, and then does `then`, which sees the number
 /// as `$n`.
@@ -82,13 +56,13 @@ fn program(dir: &Path, then: &str) -> AgentSpec {
     stage::shell("spark", dir, &format!("n=$(ls | grep -c '^prompt'); cat > prompt.$n\n{then}"))
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_task_that_takes_too_long_is_tried_once_more_and_then_a_person_is_called() {
-    let mut on = Recovery::open(|dir| AgentSpec {
+async fn a_task_that_takes_too_long_is_tried_once_more_and_then_a_person_is_called(on: On) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let agent = AgentSpec {
         max_task_duration: Some(Duration::from_millis(500)),
-        ..program(dir, "echo looked at file $n; exec sleep 1000")
-    })
-    .await;
+        ..program(dir.path(), "echo looked at file $n; exec sleep 1000")
+    };
+    let mut on = open_in(on, dir, vec![agent], |_| {}).await;
     on.alice.say("#herder", "!task add spark count every bean").await;
     let first = on.alice.hears("#work", "FAIL ").await;
     let second = on.alice.hears("#work", "FAIL ").await;
@@ -109,7 +83,7 @@ async fn a_task_that_takes_too_long_is_tried_once_more_and_then_a_person_is_call
     on.is_called().await;
     on.alice.say("#herder", "@spark abort").await;
     on.alice.hears("#alerts", "its work is discarded").await;
-    on.until(|view| view.agent.phase == Phase::Idle && view.agent.queue.is_empty()).await;
+    on.until("spark", |view| view.agent.phase == Phase::Idle && view.agent.queue.is_empty()).await;
     on.close().await;
 }
 
@@ -149,8 +123,7 @@ fn repository(dir: &Path) {
     std::fs::write(dir.join("file"), "d\n").expect("a file");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_a_crash_the_next_session_knows_where_the_last_one_left_off() {
+async fn after_a_crash_the_next_session_knows_where_the_last_one_left_off(on: On) {
     const SECRET: &str = "hunter2-hunter2";
     let dir = tempfile::tempdir().expect("a folder");
     let workspace = dir.path().join("work");
@@ -159,7 +132,7 @@ async fn after_a_crash_the_next_session_knows_where_the_last_one_left_off() {
     let script =
         format!("[ $n = 0 ] && echo 'half of the {SECRET} beans' && exit 7; cat .herder/spark/context.md");
     let agent = AgentSpec { relay: herder::core::spec::Relay::Final, ..program(&workspace, &script) };
-    let mut on = Recovery::open_in(dir, vec![agent], |config| config.secrets = vec![SECRET.into()]).await;
+    let mut on = open_in(on, dir, vec![agent], |config| config.secrets = vec![SECRET.into()]).await;
     on.alice.say("#spark", "count all the beans").await;
     on.alice.hears("#spark", "finds its workspace so: branch third,").await;
     on.alice.hears("#spark", "a merge under way").await;
@@ -180,16 +153,15 @@ async fn after_a_crash_the_next_session_knows_where_the_last_one_left_off() {
     assert!(!workspace.join("pwned").exists(), "a look runs nothing of the repository's own");
     on.alice.say("#herder", "@spark status").await;
     on.alice.hears("#herder", "workspace: branch third").await;
-    on.until(|view| view.agent.phase == Phase::Idle).await;
+    on.until("spark", |view| view.agent.phase == Phase::Idle).await;
     on.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_workspace_that_is_gone_calls_a_person_who_brings_it_back() {
+async fn a_workspace_that_is_gone_calls_a_person_who_brings_it_back(on: On) {
     let dir = tempfile::tempdir().expect("a folder");
     let workspace = dir.path().join("work");
     let agent = program(&workspace, "echo all 12 beans");
-    let mut on = Recovery::open_in(dir, vec![agent], |_| {}).await;
+    let mut on = open_in(on, dir, vec![agent], |_| {}).await;
     on.alice.say("#spark", "count all the beans").await;
     let call = on.alice.hears("#alerts", "[ESCALATION] Agent spark appears stuck").await;
     assert!(call.contains("is not there: create it or change it. Awaiting human guidance."), "{call}");

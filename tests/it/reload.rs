@@ -1,4 +1,6 @@
-//! A herder that runs reads its configuration again: by SIGHUP and by command, with agents at work.
+//! A herder that runs reads its configuration again: by SIGHUP and by command, with agents at work, on each network.
+
+mod meanwhile;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +11,8 @@ use herder::local::{self, Request};
 use rustix::process::Signal;
 
 use crate::kill::{Running, reap, signal};
-use crate::stage::{ALICE, MALLORY, PATIENCE, Person};
+use crate::on::{Network, On, Somebody, on_each_network};
+use crate::stage::{ALICE, MALLORY, PATIENCE};
 
 /// Notes that it runs, and how, and works until it is ended.
 fn busy(name: &str, how: &str) -> String {
@@ -22,47 +25,72 @@ fn agent(dir: &Path, name: &str, command: &str, more: &str) -> String {
     )
 }
 
+/// herder comes in from outside here, under a nick that is nobody's.
+async fn server() -> Server {
+    let account = |name: &str, password: &str| (name.to_owned(), Password::of(password));
+    let options = embedded_ircd::Options {
+        bot_nick: "nobody".to_owned(),
+        guests: true,
+        accounts: vec![account("alice", ALICE), account("mallory", MALLORY)],
+        ..embedded_ircd::Options::default()
+    };
+    Server::start(options).await.expect("a free port")
+}
+
 struct Field {
     dir: tempfile::TempDir,
-    server: Server,
+    network: Network,
     config: PathBuf,
 }
 
 impl Field {
-    async fn new() -> Self {
-        let account = |name: &str, password: &str| (name.to_owned(), Password::of(password));
-        // herder comes in from outside here, under a nick that is nobody's.
-        let options = embedded_ircd::Options {
-            bot_nick: "nobody".to_owned(),
-            guests: true,
-            accounts: vec![account("alice", ALICE), account("mallory", MALLORY)],
-            ..embedded_ircd::Options::default()
+    async fn new(on: On) -> Self {
+        let network = match on {
+            On::Irc => Network::Irc(server().await),
+            On::Discord => Network::start(on).await,
         };
-        let server = Server::start(options).await.expect("a free port");
         let dir = tempfile::tempdir().expect("a folder");
         let config = dir.path().join("bot.toml");
-        Self { dir, server, config }
+        Self { dir, network, config }
     }
 
-    /// Writes the file: `access`, what else is said before the agents, and these.
-    fn write(&self, access: &str, more: &str, agents: &[String]) {
+    /// Writes the file: who is admin, what else is said before the agents, and these.
+    fn write(&self, admin: &str, more: &str, agents: &[String]) {
+        let (network, admin) = match &self.network {
+            Network::Irc(server) => {
+                let port = server.address().port();
+                let network =
+                    format!("[[irc]]\nname = \"demo\"\nserver = \"127.0.0.1\"\nport = {port}\ntls = false");
+                (network, format!("irc:demo:{admin}"))
+            }
+            Network::Discord(sim) => {
+                let (guild, url) = (sim.guild_id(), sim.api_url());
+                let network = format!(
+                    "[discord]\ntoken = {{ env = \"DISCORD_TOKEN\" }}\nguild = {guild}\napi_url = \"{url}\""
+                );
+                (network, format!("discord:{}", sim.user(admin).id))
+            }
+        };
+        let evaluator = if more.contains("[evaluator]") { "" } else { "[evaluator]\nkind = \"builtin\"\n" };
         let text = format!(
-            "[[irc]]\nname = \"demo\"\nserver = \"127.0.0.1\"\nport = {}\ntls = false\n[access]\n{access}\n\
-             [supervisor]\nstop_grace = \"1s\"\n[evaluator]\nkind = \"builtin\"\n{more}\n{}",
-            self.server.address().port(),
+            "{network}\n[access]\nadmins = [\"{admin}\"]\nviewers = [\"*\"]\n[supervisor]\nstop_grace = \"1s\"\n\
+             {evaluator}{more}\n{}",
             agents.concat()
         );
         std::fs::write(&self.config, text).expect("the file is written");
     }
 
     fn start(&self) -> Running {
-        Running::start(self.dir.path(), &self.config, &[])
+        let token = match &self.network {
+            Network::Irc(_) => String::new(),
+            Network::Discord(sim) => sim.token(),
+        };
+        Running::start(self.dir.path(), &self.config, &[("DISCORD_TOKEN", &token)])
     }
 
-    async fn person(&self, nick: &str, password: &str) -> Person {
-        let mut person =
-            Person::join(self.server.address(), nick, Some(password), &["#herder", "#alerts"]).await;
-        person.reaches("herder", "#herder").await;
+    async fn person(&self, name: &str) -> Somebody {
+        let mut person = self.network.somebody(name, &["#herder", "#alerts"]).await;
+        person.is_heard_in(&["#herder"]).await;
         person
     }
 
@@ -121,18 +149,21 @@ async fn dies(pid: u32) {
     tokio::time::timeout(PATIENCE, dead).await.unwrap_or_else(|_| panic!("{pid} goes on"));
 }
 
-const ADMIN: &str = "admins = [\"irc:demo:alice\"]\nviewers = [\"*\"]";
+on_each_network!(
+    a_changed_file_is_taken_in_and_what_did_not_change_goes_on,
+    who_may_command_changes_with_the_next_line,
+    a_start_takes_in_what_a_reload_would,
+);
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_changed_file_is_taken_in_and_what_did_not_change_goes_on() {
-    let field = Field::new().await;
+async fn a_changed_file_is_taken_in_and_what_did_not_change_goes_on(on: On) {
+    let field = Field::new(on).await;
     let dir = field.dir.path();
     let (keep, calm) = (agent(dir, "keep", &busy("keep", "first"), ""), agent(dir, "calm", "[\"true\"]", ""));
     let (cut, gone) =
         (agent(dir, "cut", &busy("cut", "first"), ""), agent(dir, "gone", &busy("gone", "first"), ""));
-    field.write(ADMIN, "", &[keep, calm, cut.clone(), gone.clone()]);
+    field.write("alice", "", &[keep, calm, cut.clone(), gone.clone()]);
     let herder = field.start();
-    let mut alice = field.person("alice", ALICE).await;
+    let mut alice = field.person("alice").await;
     for name in ["keep", "cut", "gone"] {
         alice.say("#herder", &format!("@{name} work")).await;
     }
@@ -145,10 +176,13 @@ async fn a_changed_file_is_taken_in_and_what_did_not_change_goes_on() {
     let cut = agent(dir, "cut", &busy("cut", "second"), "");
     let fresh = agent(dir, "fresh", &busy("fresh", "first"), "");
     let limits = "[limits]\nusd_per_day = 30\n[tools]\nsends_per_minute = 5";
-    field.write(ADMIN, limits, &[keep.clone(), calm.clone(), cut.clone(), fresh.clone()]);
+    field.write("alice", limits, &[keep.clone(), calm.clone(), cut.clone(), fresh.clone()]);
     signal(&herder, Signal::HUP);
     let told = alice.hears("#herder", "configuration was read again").await;
-    insta::assert_snapshot!(told, @"🔄 The configuration was read again: added fresh; changed keep (from the next session on); restarted cut with another command; removed gone, history kept; from now on: [limits]; from the next start on: [tools].");
+    assert_eq!(
+        told,
+        "🔄 The configuration was read again: added fresh; changed keep (from the next session on); restarted cut with another command; removed gone, history kept; from now on: [limits]; from the next start on: [tools]."
+    );
     let now_cut = field.runs("cut", 2).await;
     assert_eq!(now_cut[1].0, "second");
     dies(was_cut[0].1).await;
@@ -190,7 +224,7 @@ async fn a_changed_file_is_taken_in_and_what_did_not_change_goes_on() {
     assert!(lives(kept[0].1) && lives(now_cut[1].1), "{kept:?} {now_cut:?}");
 
     // One that is written anew is there again.
-    field.write(ADMIN, limits, &[keep, calm, cut, fresh, gone]);
+    field.write("alice", limits, &[keep, calm, cut, fresh, gone]);
     let (code, said) = field.shell();
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("read again: added gone; from the next start on: [tools]."), "{said}");
@@ -199,17 +233,15 @@ async fn a_changed_file_is_taken_in_and_what_did_not_change_goes_on() {
     assert!(reap(herder).await.success());
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn who_may_command_changes_with_the_next_line() {
-    let field = Field::new().await;
+async fn who_may_command_changes_with_the_next_line(on: On) {
+    let field = Field::new(on).await;
     let idle = [agent(field.dir.path(), "idle", "[\"true\"]", "")];
-    field.write(ADMIN, "", &idle);
+    field.write("alice", "", &idle);
     let herder = field.start();
-    let (mut alice, mut mallory) =
-        (field.person("alice", ALICE).await, field.person("mallory", MALLORY).await);
+    let (mut alice, mut mallory) = (field.person("alice").await, field.person("mallory").await);
     mallory.say("#herder", "!pause idle").await;
     mallory.hears("#herder", "needs the role").await;
-    field.write("admins = [\"irc:demo:mallory\"]\nviewers = [\"*\"]", "", &idle);
+    field.write("mallory", "", &idle);
     alice.say("#herder", "!reload").await;
     let told = alice.hears("#herder", "configuration was read again").await;
     assert!(told.ends_with("read again: from now on: [access]."), "{told}");
@@ -224,25 +256,24 @@ async fn who_may_command_changes_with_the_next_line() {
 }
 
 /// A herder that was killed in the midst of a reload, or before one: the next start does what the file says.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_start_takes_in_what_a_reload_would() {
-    let field = Field::new().await;
+async fn a_start_takes_in_what_a_reload_would(on: On) {
+    let field = Field::new(on).await;
     let dir = field.dir.path();
     let first = |name: &str| agent(dir, name, &busy(name, "first"), "");
-    field.write(ADMIN, "", &[first("cut"), first("gone")]);
+    field.write("alice", "", &[first("cut"), first("gone")]);
     let herder = field.start();
-    let mut alice = field.person("alice", ALICE).await;
+    let mut alice = field.person("alice").await;
     for name in ["cut", "gone"] {
         alice.say("#herder", &format!("@{name} work")).await;
         field.runs(name, 1).await;
     }
     signal(&herder, Signal::KILL);
     assert!(!reap(herder).await.success());
-    field.write(ADMIN, "", &[agent(dir, "cut", &busy("cut", "second"), "")]);
+    field.write("alice", "", &[agent(dir, "cut", &busy("cut", "second"), "")]);
     let herder = field.start();
     let runs = field.runs("cut", 2).await;
     assert_eq!(runs[1].0, "second", "by the old command it never runs again");
-    alice.reaches("herder", "#herder").await;
+    alice.is_heard_in(&["#herder"]).await;
     let agents = field.ask("agent list", &[]).await.lines.join("\n");
     assert!(agents.contains("cut") && !agents.contains("gone"), "{agents}");
     assert_eq!(field.runs("gone", 1).await.len(), 1);

@@ -5,14 +5,20 @@ use std::path::Path;
 
 use herder::config::{Evaluator, Judge, Subject};
 use herder::core::agent::Phase;
-use herder::core::event::Event;
 use herder::core::outcome::Category;
 use herder::core::spec::{AgentSpec, Pattern, Permissions};
-use herder::journal::{Entry, Stream};
 
-use super::{Recovery, program};
+use super::{open_in, program};
+use crate::on::{On, Story, on_each_network};
 use crate::simulated_discord::{Discord, permission};
 use crate::stage::{self, Door};
+
+on_each_network!(
+    a_task_that_does_not_fit_is_split_and_done_in_parts,
+    a_task_that_nobody_can_split_calls_a_person_who_splits_it,
+    a_task_that_was_denied_goes_to_an_agent_that_may_do_more,
+    a_task_that_was_denied_calls_a_person_where_nobody_may_do_more,
+);
 
 /// What an agent says of a task that does not fit, and of one that it may not do.
 fn patterns() -> Vec<Pattern> {
@@ -40,23 +46,22 @@ fn splitter(dir: &Path, answer: &str) -> Evaluator {
     Evaluator { judge: Judge::Command, command, model: String::new(), ..Evaluator::default() }
 }
 
-async fn splitting(answer: &str) -> Recovery {
+async fn splitting(on: On, answer: &str) -> Story {
     let dir = tempfile::tempdir().expect("a folder");
     let (agent, evaluator) = (small(dir.path()), splitter(dir.path(), answer));
-    Recovery::open_in(dir, vec![agent], |config| {
+    open_in(on, dir, vec![agent], |config| {
         config.policy.evaluator = evaluator.rules();
         config.evaluator = evaluator;
     })
     .await
 }
 
-fn goes(on: &Recovery) {
+fn goes(on: &Story) {
     std::fs::write(on.dir.path().join("go"), "").expect("a file");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_task_that_does_not_fit_is_split_and_done_in_parts() {
-    let mut on = splitting(r#"["count the black beans", "count the white beans"]"#).await;
+async fn a_task_that_does_not_fit_is_split_and_done_in_parts(on: On) {
+    let mut on = splitting(on, r#"["count the black beans", "count the white beans"]"#).await;
     on.alice.say("#herder", "!task add spark count every bean").await;
     on.alice.hears("#work", "FAIL 1 context-overflow").await;
     on.alice.hears("#spark", "Task 1 is being split into smaller ones").await;
@@ -90,9 +95,8 @@ async fn a_task_that_does_not_fit_is_split_and_done_in_parts() {
     on.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_task_that_nobody_can_split_calls_a_person_who_splits_it() {
-    let mut on = splitting("OK").await;
+async fn a_task_that_nobody_can_split_calls_a_person_who_splits_it(on: On) {
+    let mut on = splitting(on, "OK").await;
     goes(&on);
     on.alice.say("#herder", "!task add spark count every bean").await;
     on.alice.hears("#work", "FAIL 1 context-overflow").await;
@@ -115,7 +119,7 @@ async fn without_a_model_a_person_is_called_with_buttons() {
     let olga = sim.user("olga").roles(["manager"]);
     let dir = tempfile::tempdir().expect("a folder");
     let agent = small(dir.path());
-    let mut on = Recovery::open_in(dir, vec![agent], |config| {
+    let mut on = open_in(On::Irc, dir, vec![agent], |config| {
         config.discord = Some(stage::discord(&sim, Door::Plain));
         config.access.admins.push(Subject::DiscordUser(olga.id.to_string()));
     })
@@ -131,7 +135,7 @@ async fn without_a_model_a_person_is_called_with_buttons() {
     olga.clicks(message.id, &message.button("Abort").custom_id).answer().await;
     on.alice.hears("#alerts", "is answered by olga: its work is discarded").await;
     on.alice.hears_in_any_order("#work", "TASK 1 cancelled").await;
-    on.until(|view| view.agent.phase == Phase::Idle && view.agent.queue.is_empty()).await;
+    on.until("spark", |view| view.agent.phase == Phase::Idle && view.agent.queue.is_empty()).await;
     on.close().await;
 }
 
@@ -141,15 +145,7 @@ fn agent(name: &str, dir: &Path, permissions: Permissions) -> AgentSpec {
     AgentSpec { permissions, patterns: patterns(), ..stage::shell(name, dir, script) }
 }
 
-fn sessions(on: &Recovery, agent: &str) -> usize {
-    let stream = Stream::Agent(herder::core::id::AgentName::new(agent).expect("a good name"));
-    let history = on.stage.herder.fleet().journal().history(&stream, 1000, None).expect("readable");
-    let starts = |entry: &Entry| matches!(entry, Entry::Agent(Event::SessionStarted { .. }));
-    history.iter().filter(|recorded| starts(&recorded.entry)).count()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_task_that_was_denied_goes_to_an_agent_that_may_do_more() {
+async fn a_task_that_was_denied_goes_to_an_agent_that_may_do_more(on: On) {
     let dir = tempfile::tempdir().expect("a folder");
     let agents = [
         ("flint", Permissions::WorkspaceWrite),
@@ -157,13 +153,13 @@ async fn a_task_that_was_denied_goes_to_an_agent_that_may_do_more() {
         ("spark", Permissions::WorkspaceWrite),
     ];
     let agents = agents.map(|(name, permissions)| agent(name, dir.path(), permissions)).to_vec();
-    let mut on = Recovery::open_in(dir, agents, |_| {}).await;
+    let mut on = open_in(on, dir, agents, |_| {}).await;
     on.alice.say("#herder", "!task add spark push it").await;
     on.alice.hears("#spark", "spark may do too little for task 1").await;
     for line in ["BLOCKED 1 sandbox-denied", "TASK 1 queued", "TASK 1 assigned nova", "DONE 1"] {
         on.alice.hears_in_any_order("#work", line).await;
     }
-    assert_eq!((sessions(&on, "spark"), sessions(&on, "nova"), sessions(&on, "flint")), (1, 1, 0));
+    assert_eq!((on.sessions("spark"), on.sessions("nova"), on.sessions("flint")), (1, 1, 0));
     assert!(on.alice.heard_in("#alerts").iter().all(|text| !text.contains("ESCALATION")));
 
     // It is paused: the next one waits for it all the same, and goes to nobody who may do as little.
@@ -175,24 +171,23 @@ async fn a_task_that_was_denied_goes_to_an_agent_that_may_do_more() {
     let task = queued.split(' ').nth(1).expect("a number");
     on.alice.say("#herder", &format!("!task show {task}")).await;
     on.alice.hears("#herder", "needs full").await;
-    assert_eq!(sessions(&on, "flint"), 0);
+    assert_eq!(on.sessions("flint"), 0);
     on.alice.say("#herder", "!resume nova").await;
     on.alice.hears("#work", "assigned nova").await;
     on.alice.hears("#work", "DONE").await;
     on.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_task_that_was_denied_calls_a_person_where_nobody_may_do_more() {
+async fn a_task_that_was_denied_calls_a_person_where_nobody_may_do_more(on: On) {
     let dir = tempfile::tempdir().expect("a folder");
     let agents = ["flint", "spark"].map(|name| agent(name, dir.path(), Permissions::WorkspaceWrite)).to_vec();
-    let mut on = Recovery::open_in(dir, agents, |_| {}).await;
+    let mut on = open_in(on, dir, agents, |_| {}).await;
     on.alice.say("#herder", "!task add spark push it").await;
     on.alice.hears("#work", "BLOCKED 1 sandbox-denied").await;
     let call = on.alice.hears_in_any_order("#alerts", "[ESCALATION] Agent spark appears stuck").await;
     assert!(call.contains("no other agent may do more: operation not permitted"), "{call}");
     on.is_called().await;
-    assert_eq!((sessions(&on, "spark"), sessions(&on, "flint")), (1, 0));
+    assert_eq!((on.sessions("spark"), on.sessions("flint")), (1, 0));
     on.alice.say("#herder", "@spark resume").await;
     on.alice.hears("#work", "BLOCKED 1 sandbox-denied").await;
     on.alice.hears_in_any_order("#alerts", "This is call 2 for the same work.").await;

@@ -198,7 +198,7 @@ impl Session<'_> {
                 let channel = channel.clone();
                 self.history.hold(&channel, Held { heard, answer });
             }
-            Place::Channel(_) | Place::Direct(_) => self.speak(heard, &answer),
+            Place::Channel(_) | Place::Thread { .. } | Place::Direct(_) => self.speak(heard, &answer),
         }
     }
 
