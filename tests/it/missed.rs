@@ -189,7 +189,7 @@ async fn a_command_that_is_read_late_is_asked_back_and_work_is_done() {
     server.send("BATCH -past").await;
     let asked_back = server.said("#spark").await;
     assert!(asked_back.contains("`pause`") && asked_back.contains("If you still mean it"), "{asked_back}");
-    while !server.said("#spark").await.contains("✅") {}
+    while !server.said("#spark").await.contains("noted") {}
     assert_eq!(got(dir.path()), ["the old job."]);
     // Answering what is left until herder has said goodbye.
     let answering = async {

@@ -6,17 +6,14 @@ use std::time::Duration;
 use herder::config::Config;
 use herder::core::agent::Phase;
 use herder::core::id::AccountName;
-use herder::core::input::{Control, Input};
 use herder::core::outcome::Category;
 use herder::core::policy::Policy;
 use herder::core::quota::{QuotaRules, Resume};
 use herder::core::spec::{AgentSpec, Pattern};
 use herder::journal::{Entry, FleetEvent, Stream};
-use herder::run::Options;
-use herder::supervisor::FaultInjection;
 
-use crate::on::{Network, On, Story, on_each_network};
-use crate::stage::{Stage, shell};
+use crate::on::{On, Story, on_each_network};
+use crate::stage::shell;
 
 /// Says what it was told, unless the file `exhausted` is there: then it is at the account's limit.
 const LIMITED: &str = "[ -e exhausted ] && { echo 'usage limit reached, sorry' >&2; exit 1; }; cat";
@@ -52,7 +49,6 @@ impl Story {
 on_each_network!(
     as_many_agents_work_as_may_and_the_others_wait_for_their_turn,
     an_exhausted_account_waits_for_a_persons_word_also_after_a_restart_while_others_go_on,
-    an_exhausted_account_stays_closed_when_a_supervisor_of_its_agents_panics,
     one_agent_of_an_exhausted_account_tries_it_again_and_again_until_it_works,
     people_are_asked_before_an_exhausted_account_goes_on_if_they_want_it_so,
     a_task_of_the_board_passes_over_an_account_that_is_closed_and_waits_for_it_if_nobody_else_can,
@@ -126,42 +122,6 @@ async fn an_exhausted_account_waits_for_a_persons_word_also_after_a_restart_whil
     story.alice.hears_in_any_order("#alerts", "Account openai works again, as flint shows").await;
     story.rests("flint", 1).await;
     story.rests("spark", 1).await;
-    story.close().await;
-}
-
-/// The gate is the fleet's: an agent's supervisor that is rebuilt finds it as it was.
-async fn an_exhausted_account_stays_closed_when_a_supervisor_of_its_agents_panics(on: On) {
-    let dir = tempfile::tempdir().expect("a folder");
-    let network = Network::start(on).await;
-    let config = network.config(dir.path(), limited(dir.path()));
-    // Whoever has work that may not begin, and whoever has closed the account.
-    let fault = FaultInjection::new(|_, input| {
-        let pause = matches!(input, Input::Control { control: Control::Pause { .. }, .. });
-        assert!(!pause, "a fault");
-    });
-    let mut alice = network.somebody("alice", &["#herder", "#alerts", "#work"]).await;
-    let stage = Stage::open(config, Options { fault, ..network.options() }).await;
-    alice.is_heard_in(&["#herder"]).await;
-    let mut story = Story { alice, stage, network, dir };
-    std::fs::write(story.dir.path().join("exhausted"), "").expect("a file");
-    story.alice.say("#herder", "@spark count the beans").await;
-    story.alice.hears_in_any_order("#work", "QUOTA-EXHAUSTED openai").await;
-    story.says("@flint count the peas", "account openai is exhausted until").await;
-    for agent in ["flint", "spark"] {
-        story.alice.say("#herder", &format!("@{agent} pause")).await;
-        // It begins again once its countdown is over, and looks at all that it owes.
-        story
-            .until(agent, |view| {
-                view.agent.totals.crashes >= 1 && view.agent.phase == Phase::Idle && view.hold.is_some()
-            })
-            .await;
-        let status = story.says(&format!("@{agent} status"), &format!("{agent}: ")).await;
-        assert!(status.contains("account openai is exhausted until"), "{status}");
-    }
-    assert_eq!((story.sessions("spark"), story.sessions("flint"), story.closings()), (1, 0, 1));
-    // Another account's agent goes on meanwhile.
-    story.alice.say("#herder", "@ember say something").await;
-    story.rests("ember", 1).await;
     story.close().await;
 }
 

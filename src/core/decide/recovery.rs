@@ -136,7 +136,8 @@ pub(super) fn overdue(draft: &mut Draft<'_>) {
     let now = draft.context.now;
     let due = draft.agent().splitting.as_ref().filter(|split| split.until <= now).map(|split| split.number);
     if let Some(number) = due {
-        divided(draft, number, &Err(Lapse::TimedOut { after_ms: 0 }), None);
+        // What it has cost is told when it has ended, like that of every answer that nobody waits for.
+        divided(draft, number, &Err(Lapse::TimedOut { after_ms: 0 }), Some(Usage::default()));
     }
 }
 

@@ -198,6 +198,11 @@ fn nobody_waits_for_ever() {
     let (wait, step) = desk.waits();
     assert_eq!((wait, step.told().as_str()), (1500, "SplitEnded, Escalated, Paused(Escalation)"));
     assert!(desk.called().contains("in time"), "{}", desk.called());
+    // It is ended, and counts once as something of which nobody knows what it has cost.
+    assert_eq!(desk.agent.watch.counts.unmetered, 0);
+    let number = desk.agent.watch.last;
+    desk.tell(&Input::Divided { number, answer: Err(Lapse::Overtaken), usage: None });
+    assert_eq!(desk.agent.watch.counts.unmetered, 1);
 }
 
 #[test]

@@ -176,7 +176,7 @@ fn outcome_of(message: &str) -> Outcome {
 
 impl Format for Codex {
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
-        let Some(line) = read(line, |line| loose::object::<Line<'_>>(line), happened) else { return };
+        let Some(line) = read(line, loose::object::<Line<'_>>, happened) else { return };
         match line.kind.text_or_empty() {
             "thread.started" => self.told.named(line.thread_id.text(), happened),
             "item.started" | "item.updated" | "item.completed" => {

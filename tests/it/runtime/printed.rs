@@ -91,7 +91,11 @@ fn every_end_that_was_seen_has_its_class_and_its_words() {
     use Category::{
         Auth, Billing, ContextOverflow, MaxTurns, Permanent, Quota, RateLimit, Success, Transient,
     };
-    let table: [(Output, &[(&str, &str)], &[(&str, Category, &str)]); 4] = [
+    /// What a run is called, how it ended, and what is said of it.
+    type End = (&'static str, Category, &'static str);
+    /// A format, what was recorded of it, and the ends of that.
+    type Recorded = (Output, &'static [(&'static str, &'static str)], &'static [End]);
+    let table: [Recorded; 4] = [
         (
             Output::Claude,
             &CLAUDE,
@@ -178,11 +182,11 @@ fn a_success_has_its_words_its_tokens_its_dollars_and_the_name_of_its_conversati
             "{:?}",
             read.notes()
         );
-        let readings = read.happened.iter().filter_map(|happening| match happening {
+        let mut readings = read.happened.iter().filter_map(|happening| match happening {
             Happening::Progress { reading, .. } => Some(reading),
             _ => None,
         });
-        let reading = readings.last().expect("it is counted");
+        let reading = readings.next_back().expect("it is counted");
         let unpriced = if usage.cost_usd > 0.0 { Usage::default() } else { usage };
         assert_eq!((reading.usage, reading.unpriced), (usage, unpriced), "{output:?}");
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use herder::core::agent::Agent;
 use herder::core::event::Event;
 use herder::core::id::{AgentName, WorkId};
-use herder::core::verdict::Verdict;
+use herder::core::verdict::{Lapse, Verdict};
 use herder::core::watch::{Judgement, Why};
 use herder::core::work::{Work, WorkKind};
 
@@ -23,6 +23,8 @@ struct Ladder {
     open: BTreeSet<u32>,
     /// Whispers that it has not got.
     waiting: BTreeSet<WorkId>,
+    /// The splits that nobody waits for any longer, by number.
+    given_up: BTreeSet<u32>,
     /// What it has worked on last.
     subject: Option<WorkId>,
 }
@@ -75,7 +77,14 @@ impl Ladders {
                     ladder.told = 0;
                 }
             }
-            Event::SplitEnded { number, .. } => ladder.is_over(name, *number)?,
+            // An answer that was not waited for any longer may still say what it has cost.
+            Event::SplitEnded { number, .. } if ladder.given_up.remove(number) => {}
+            Event::SplitEnded { number, lapse, .. } => {
+                ladder.is_over(name, *number)?;
+                if matches!(lapse, Some(Lapse::TimedOut { .. } | Lapse::Overtaken)) {
+                    ladder.given_up.insert(*number);
+                }
+            }
             Event::Whispered { whisper } => {
                 if !ladder.waiting.insert(whisper.id) {
                     return Err(format!("{name} is told {} twice", whisper.id));
