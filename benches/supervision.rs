@@ -54,8 +54,8 @@ const POLICY: &str = r#"
 [supervisor]
 max_active = 0
 process_backoff = { base = "0s", cap = "0s" }
-breaker = { failures = 1000, window = "1s" }
-degraded = { restarts = 1000, window = "1s" }
+breaker = { failures = 127, window = "1s" }
+degraded = { restarts = 127, window = "1s" }
 "#;
 
 struct Arena {

@@ -404,7 +404,8 @@ async fn a_login_that_is_renewed_after_herder_was_killed_is_kept() {
     let link = home.join("auth.json");
     let record = serde_json::json!({ "link": link, "to": own, "seen": 0 });
     fs::write(home.with_extension("login"), record.to_string()).expect("it is written");
-    let renews = "trap 'printf {\\\"tokens\\\":2} > new; mv new auth.json; exit' TERM; echo ready; while :; do sleep 1000 & wait; done";
+    // What renews it is not to be ended by a second signal.
+    let renews = "trap 'trap \"\" TERM; printf {\\\"tokens\\\":2} > new; mv new auth.json; exit' TERM; echo ready; while :; do sleep 1000 & wait; done";
     let mut orphan = std::process::Command::new("sh")
         .args(["-c", renews])
         .current_dir(&home)
