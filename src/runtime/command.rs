@@ -1,6 +1,6 @@
 //! Runtime `command`: any program. The prompt goes in, lines come out, the exit code decides.
 //!
-//! A CLI that is asked once and answers in JSON is read by that ([`format`]): then its own word for how it went decides, and
+//! A CLI that is asked once and answers in JSON is read by that ([`mod@format`]): then its own word for how it went decides, and
 //! the exit code only where it left without one.
 
 pub mod classify;
