@@ -19,6 +19,7 @@ mod cgroup;
 mod reap;
 mod signal;
 pub(crate) mod spawn;
+mod starters;
 pub(in crate::runtime) mod stop;
 pub(in crate::runtime) mod table;
 

@@ -1,8 +1,8 @@
 //! From an [`Invocation`] to a running child.
 //!
 //! Whoever starts a process waits until the kernel has read its program, in a folder that it can enter; on a network mount
-//! whose server is gone that is for ever. So each is started by a thread of its own ([`begin`]), and not by one of those that
-//! everything else is done by.
+//! whose server is gone that is for ever. So each is started by a thread that is there for that alone ([`begin`]), and not by
+//! one of those that everything else is done by.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,10 +11,9 @@ use std::time::Duration;
 
 use tokio::process::Command;
 use tokio::runtime::Handle;
-use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::{Owned, ProcessTrees, Tree};
+use super::{Owned, ProcessTrees, Tree, starters};
 use crate::core::detail::{Detail, Own};
 use crate::runtime::protocol::Invocation;
 
@@ -47,7 +46,7 @@ impl<T> Drop for Begun<T> {
     }
 }
 
-/// Has `make` start a process whose marker is `marker` in `workspace`, on a thread of its own, and waits for that no longer
+/// Has `make` start a process whose marker is `marker` in `workspace`, on one of the [`starters`], and waits for that no longer
 /// than `patience`. What is started later than that, or when the future was dropped, is ended at once.
 ///
 /// # Errors
@@ -69,23 +68,18 @@ pub(crate) async fn begin<T: Send + 'static>(
         }
     }
     let hangs = GivenUp { folder: workspace.to_owned(), token: Arc::downgrade(&token) };
-    let (answer, answered) = oneshot::channel();
     let tree = Tree { root: None, marker: marker.to_owned(), workspace: workspace.to_owned() };
     let mut begun = Begun { came_to: None, trees: trees.clone(), tree, runtime: Handle::current() };
-    let starting = move || {
+    let starting = starters::run(move || {
         let runtime = begun.runtime.clone();
         let _inside = runtime.enter();
         begun.came_to = Some(make(&begun.trees, &begun.tree.workspace));
-        // Whatever nobody waits for any more is ended when it is dropped.
-        let _ = answer.send(begun);
         drop(token);
-    };
-    std::thread::Builder::new()
-        .name("start".to_owned())
-        .spawn(starting)
-        .map_err(|reason| silent().with(reason.to_string()))?;
-    let begun = timeout(patience, answered).await;
-    let mut begun = begun.ok().and_then(Result::ok).ok_or_else(|| Detail::from(silent()))?;
+        // Where nobody waits for it any more, what it holds is ended.
+        begun
+    });
+    let begun = timeout(patience, starting).await.map_err(|_| silent())?;
+    let mut begun = begun.map_err(|reason| silent().with(reason.to_string()))?;
     drop(hangs);
     begun.came_to.take().unwrap_or_else(|| Err(silent().into()))
 }
