@@ -6,50 +6,30 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
 use crate::core::detail::{Detail, Own};
 
-/// Questions about one folder at a time: agents can share one.
+/// Questions about one folder at a time: agents can share one. Others wait, no longer than they are patient.
 const AT_ONCE: usize = 8;
 
-/// How many are under way, by folder.
-static UNDER_WAY: Mutex<Option<HashMap<PathBuf, usize>>> = Mutex::new(None);
+/// The places of each folder that something is asked about.
+static PLACES: Mutex<Option<HashMap<PathBuf, Weak<Semaphore>>>> = Mutex::new(None);
 
-fn under_way() -> MutexGuard<'static, Option<HashMap<PathBuf, usize>>> {
-    UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// One question under way, until dropped.
-struct Place(PathBuf);
-
-impl Place {
-    fn of(folder: &Path) -> Option<Self> {
-        let mut all = under_way();
-        let count = all.get_or_insert_default().entry(folder.to_owned()).or_default();
-        if *count >= AT_ONCE {
-            return None;
-        }
-        *count += 1;
-        Some(Self(folder.to_owned()))
+fn places(folder: &Path) -> Arc<Semaphore> {
+    let mut all = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = all.get_or_insert_default();
+    if let Some(places) = all.get(folder).and_then(Weak::upgrade) {
+        return places;
     }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if let Some(all) = under_way().as_mut()
-            && let Some(count) = all.get_mut(&self.0)
-        {
-            *count -= 1;
-            if *count == 0 {
-                all.remove(&self.0);
-            }
-        }
-    }
+    all.retain(|_, places| places.strong_count() > 0);
+    let places = Arc::new(Semaphore::new(AT_ONCE));
+    all.insert(folder.to_owned(), Arc::downgrade(&places));
+    places
 }
 
 /// Asks `question` about a folder.
@@ -62,20 +42,22 @@ pub(crate) async fn ask<T: Send + 'static>(
     question: impl FnOnce(&Path) -> T + Send + 'static,
 ) -> Result<T, Detail> {
     let silent = || Own::WorkspaceSilent { path: folder.display().to_string() };
-    let place = Place::of(folder).ok_or_else(silent)?;
-    let (answer, answered) = oneshot::channel();
-    let asking = move || {
-        // Nobody may wait for it any more.
-        let _ = answer.send(question(&place.0));
+    let asked = async {
+        let place = places(folder).acquire_owned().await.map_err(|_| silent())?;
+        let (answer, answered) = oneshot::channel();
+        let of = folder.to_owned();
+        let asking = move || {
+            // Nobody may wait for it any more.
+            let _ = answer.send(question(&of));
+            drop(place);
+        };
+        std::thread::Builder::new()
+            .name("folder".to_owned())
+            .spawn(asking)
+            .map_err(|reason| silent().with(reason.to_string()))?;
+        answered.await.map_err(|_| silent().into())
     };
-    std::thread::Builder::new()
-        .name("folder".to_owned())
-        .spawn(asking)
-        .map_err(|reason| silent().with(reason.to_string()))?;
-    match timeout(patience, answered).await {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(_)) | Err(_) => Err(silent().into()),
-    }
+    timeout(patience, asked).await.map_err(|_| silent())?
 }
 
 #[cfg(test)]
@@ -106,6 +88,16 @@ mod tests {
         assert_eq!(tokio::join!(hangs, others).0, Ok(true));
     }
 
+    /// A fleet that starts, whose agents share a folder.
+    #[tokio::test]
+    async fn many_ask_about_one_folder_at_once_and_all_are_answered() {
+        let folder = Path::new("/test/shared");
+        let asked = (0..100).map(|n| tokio::spawn(ask(folder, LONG, move |_| n)));
+        for (n, asked) in asked.collect::<Vec<_>>().into_iter().enumerate() {
+            assert_eq!(asked.await.expect("no panic"), Ok(n));
+        }
+    }
+
     #[tokio::test]
     async fn who_asks_again_and_again_adds_no_threads_and_is_answered_once_there_is_an_answer() {
         let folder = Path::new("/test/again");
@@ -121,7 +113,7 @@ mod tests {
             releases.push(release);
         }
         let never = |_: &Path| -> () { panic!("one too many") };
-        assert_eq!(ask(folder, LONG, never).await, Err(silent(folder)));
+        assert_eq!(ask(folder, SOON, never).await, Err(silent(folder)));
         drop(releases);
         while ask(folder, LONG, |_| ()).await.is_err() {
             tokio::task::yield_now().await;

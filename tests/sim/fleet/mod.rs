@@ -40,6 +40,8 @@ pub(crate) struct Plan {
     pub(crate) max_active: u32,
     /// How many steps herder lives between two kills, about.
     pub(crate) life: u64,
+    /// How much rarer it is killed on purpose where two things must agree than in a small fleet, in which less happens.
+    pub(crate) rarer: u64,
     /// Between two things that people do, about.
     pub(crate) work_every: Duration,
     /// Between two changes of the configuration, about.
@@ -50,7 +52,17 @@ impl Plan {
     /// A fleet of which every part is used, as small as can be.
     pub(crate) fn small(seed: u64, days: u32) -> Self {
         let (work_every, reload_every) = (Duration::from_secs(240), Duration::from_secs(3600));
-        Self { seed, agents: 40, accounts: 4, days, max_active: 6, life: 1_000, work_every, reload_every }
+        Self {
+            seed,
+            agents: 40,
+            accounts: 4,
+            days,
+            max_active: 6,
+            life: 1_000,
+            rarer: 1,
+            work_every,
+            reload_every,
+        }
     }
 
     /// A thousand agents on five accounts.
@@ -63,6 +75,7 @@ impl Plan {
             days,
             max_active: 60,
             life: 150_000,
+            rarer: 25,
             work_every,
             reload_every,
         }

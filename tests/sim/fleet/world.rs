@@ -223,7 +223,7 @@ impl World {
         // Where two must agree, a kill between them is tried more often.
         let one_in = batch.writes.iter().flat_map(|write| &write.entries).map(delicate).min();
         if let Some(one_in) = one_in.filter(|one_in| *one_in < u64::MAX)
-            && self.random.is(1, one_in)
+            && self.random.is(1, one_in * self.plan.rarer)
         {
             self.left = self.left.min(1 + self.random.below(6));
         }
