@@ -169,7 +169,7 @@ struct Keeper {
     gateway: BotGateway,
     /// When Discord told that.
     told: Instant,
-    /// How often serenity has tried to connect since.
+    /// How often it was tried to connect since.
     tries: u64,
     fanout: Arc<Fanout>,
     ups: mpsc::Receiver<Up>,
@@ -212,12 +212,16 @@ impl Keeper {
 
     /// Whether serenity may log in once more. Who logs in when Discord allows no more loses the token, and serenity does not
     /// look: each of its tries may be a login. Discord is asked when those that it told of are used up.
-    async fn may_log_in(&mut self) -> bool {
+    ///
+    /// A link that is up has time: it is asked for the next one.
+    async fn may_log_in(&mut self, is_up: bool) -> bool {
         let is_left = |keeper: &Self| keeper.gateway.session_start_limit.remaining > keeper.tries;
         if is_left(self) {
             return true;
         }
-        if self.tries > 0 || self.told.elapsed() >= LOGINS_EVERY {
+        let every = if is_up { LOGINS_EVERY * 4 } else { LOGINS_EVERY };
+        if self.tries > 0 || self.told.elapsed() >= every {
+            let was_left = self.gateway.session_start_limit.remaining > 0;
             match self.bot.rest.within(ANSWER_WITHIN).gateway_bot().await {
                 Ok(gateway) => self.learn(gateway),
                 Err(error) => {
@@ -226,7 +230,7 @@ impl Keeper {
                     self.gateway.session_start_limit.remaining = 0;
                 }
             }
-            if !is_left(self) {
+            if was_left && !is_left(self) {
                 error!("Discord allows no more logins for now");
             }
         }
@@ -280,8 +284,13 @@ impl Keeper {
         None
     }
 
-    /// Logs in to hear why Discord lets nobody in. Not while serenity tries: each would be in the other's way.
+    /// Logs in to hear why Discord lets nobody in, if it allows one more login. Not while serenity tries: each would be in
+    /// the other's way.
     async fn ask_why(&mut self) -> Option<u16> {
+        if !self.may_log_in(false).await {
+            return None;
+        }
+        self.tries += 1;
         let token = self.bot.ports.settings.token.expose_secret().trim();
         let code = refusal::ask(&self.gateway.url, token, self.intents(), self.shards()).await;
         self.memory.pace.hold(Instant::now() + LOGIN_EVERY);
@@ -345,7 +354,7 @@ impl Keeper {
                 }
                 _ = turns.tick() => {
                     let may_log_in = tokio::select! {
-                        may = self.may_log_in() => may,
+                        may = self.may_log_in(watch.is_up()) => may,
                         () = shutdown.cancelled() => return End::Shutdown,
                     };
                     let is_open = may_log_in && self.memory.pace.is_open(Instant::now());

@@ -10,7 +10,7 @@
 //! server or a bouncer tells unasked stays what it is, a replay. What is said live in a channel waits until the past was
 //! told, so that everything is worked on in the order in which it was said.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -68,6 +68,8 @@ struct Fetch {
     /// The last line that was told.
     last: Option<(i64, Option<String>)>,
     held: Vec<Held>,
+    /// Lines of the pages so far that are done or being worked on: one of them may be held as well.
+    worked_on: HashSet<String>,
     /// Live lines were left out since the page was asked for: another one is needed.
     left_out: bool,
     since: Option<Timestamp>,
@@ -90,6 +92,8 @@ pub(crate) struct Told {
 pub(crate) struct End {
     /// What was said meanwhile.
     pub(crate) held: Vec<Held>,
+    /// What is done of the pages before.
+    pub(crate) worked_on: HashSet<String>,
     /// Since when it is not known what was said, by the server's clock; `None`: all is known.
     pub(crate) unknown_since: Option<i64>,
     /// Since when we were away, as far as anybody knows.
@@ -100,8 +104,10 @@ pub(crate) struct End {
 #[derive(Debug, Default)]
 pub(crate) struct History {
     fetches: BTreeMap<String, Fetch>,
-    /// The server has said that it knows no such question.
+    /// The server knows no such question: it has said so, or has never answered one.
     unknown: bool,
+    /// It has answered one.
+    answers: bool,
 }
 
 impl History {
@@ -128,6 +134,7 @@ impl History {
             pages: 0,
             last: None,
             held: Vec::new(),
+            worked_on: HashSet::new(),
             left_out: false,
             since,
             state: State::Waiting,
@@ -155,6 +162,27 @@ impl History {
         }
     }
 
+    /// These lines of a page are done or being worked on.
+    pub(crate) fn worked_on(&mut self, channel: &str, ids: HashSet<String>) {
+        if let Some(fetch) = self.fetches.get_mut(channel) {
+            fetch.worked_on.extend(ids);
+        }
+    }
+
+    /// Nothing is asked about other channels than those that `stays` names.
+    pub(crate) fn keep(&mut self, stays: impl Fn(&str) -> bool) {
+        self.fetches.retain(|channel, _| stays(channel));
+    }
+
+    /// Nothing could come: we were not listening.
+    pub(crate) fn not_listening(&mut self, now: Instant) {
+        for fetch in self.fetches.values_mut() {
+            if let State::Asked { until, .. } = &mut fetch.state {
+                *until = now + PAGE_TIMEOUT;
+            }
+        }
+    }
+
     /// We are not in a channel any more: everything since is asked for when we are again.
     pub(crate) fn left(&mut self, channel: &str) {
         self.fetches.remove(channel);
@@ -171,7 +199,9 @@ impl History {
         if asked >= AT_ONCE {
             return None;
         }
-        let fetch = self.fetches.values_mut().find(|fetch| matches!(fetch.state, State::Waiting))?;
+        let waiting = self.fetches.values_mut().filter(|fetch| matches!(fetch.state, State::Waiting));
+        // Where somebody waits to be heard is asked about first.
+        let fetch = waiting.min_by_key(|fetch| fetch.held.is_empty())?;
         let after = match &fetch.after {
             Reference::Id(id) => format!("msgid={id}"),
             Reference::Time(millis) => format!("timestamp={}", time(*millis)),
@@ -200,13 +230,22 @@ impl History {
         self.fetches.values().filter_map(until).min()
     }
 
-    /// What was asked in vain.
+    /// What was asked in vain. A server that has never answered is asked nothing more.
     pub(crate) fn expired(&mut self, now: Instant) -> Vec<Told> {
-        self.fail(|_, fetch| matches!(fetch.state, State::Asked { until, .. } if until <= now))
+        let is_over = |fetch: &Fetch| matches!(fetch.state, State::Asked { until, .. } if until <= now);
+        self.unknown |= !self.answers && self.fetches.values().any(is_over);
+        let all = self.unknown;
+        self.fail(|_, fetch| all || is_over(fetch))
     }
 
     /// Takes a line; `None`: it answers no question of ours.
     pub(crate) fn receive(&mut self, line: &Received, server: &ISupport) -> Option<Vec<Told>> {
+        let told = self.told(line, server);
+        self.answers |= told.is_some();
+        told
+    }
+
+    fn told(&mut self, line: &Received, server: &ISupport) -> Option<Vec<Told>> {
         if self.fetches.is_empty() {
             return None;
         }
@@ -228,15 +267,16 @@ impl History {
                 Some(self.page(&name, server).into_iter().collect())
             }
             Said::Failed { command, about, .. } if command == "CHATHISTORY" => {
-                let name = self.labelled(line);
+                let is_asked = |fetch: &Fetch| matches!(fetch.state, State::Asked { .. });
+                if line.tag("label").is_some() {
+                    // It may be a question that is over.
+                    let name = self.labelled(line);
+                    return Some(self.fail(|channel, _| name.as_deref() == Some(channel)));
+                }
                 let named = |fetch: &Fetch| about.iter().any(|word| server.case.same(word, &fetch.actual));
                 // What names no channel is about all of them.
-                let any = name.is_some() || self.fetches.values().any(named);
-                let is_asked = |fetch: &Fetch| matches!(fetch.state, State::Asked { .. });
-                Some(self.fail(|channel, fetch| {
-                    is_asked(fetch)
-                        && (!any || name.as_deref() == Some(channel) || (name.is_none() && named(fetch)))
-                }))
+                let all = !about.iter().any(|word| word.starts_with(['#', '&', '+', '!']));
+                Some(self.fail(|_, fetch| is_asked(fetch) && (all || named(fetch))))
             }
             Said::Numeric(421, params)
                 if params.iter().any(|word| word.eq_ignore_ascii_case("CHATHISTORY")) =>
@@ -306,8 +346,6 @@ impl History {
         let State::Asked { lines, .. } = std::mem::replace(&mut fetch.state, State::Waiting) else {
             return None;
         };
-        let limit = server.past_max.unwrap_or(PAGE).min(PAGE);
-        let full = lines.len() >= limit;
         let from = fetch.from;
         let timed = lines.into_iter().filter_map(|line| Some((parse_time(line.tag("time")?)?, line)));
         let mut lines: Vec<(i64, Received)> = timed.filter(|(time, _)| *time >= from).collect();
@@ -316,8 +354,8 @@ impl History {
         let moved = last.is_some() && last != fetch.last;
         let next = last.as_ref().map(|(time, id)| fetch.next_after(*time, id.as_deref(), server));
         fetch.last = last.or(fetch.last.take());
-        // Without a limit that the server has named it is not known how many lines make a page full.
-        let more = moved && (full || server.past_max.is_none()) || fetch.left_out;
+        // A page may have fewer lines than the server looked at: the last one is the one that brings nothing new.
+        let more = moved || fetch.left_out;
         if let Some(next) = next {
             fetch.after = next;
         }
@@ -325,8 +363,7 @@ impl History {
             return Some(Told { channel: name.to_owned(), lines, end: None });
         }
         let fetch = self.fetches.remove(name)?;
-        let unknown_since = more.then(|| fetch.last.map_or(fetch.from, |(time, _)| time));
-        let end = Some(End { held: fetch.held, unknown_since, since: fetch.since });
+        let end = Some(fetch.end(!more));
         Some(Told { channel: name.to_owned(), lines, end })
     }
 
@@ -335,15 +372,18 @@ impl History {
         let failed: Vec<String> = failed.map(|(channel, _)| channel.clone()).collect();
         let told = |channel: String| {
             let fetch = self.fetches.remove(&channel)?;
-            let unknown_since = Some(fetch.last.map_or(fetch.from, |(time, _)| time));
-            let end = Some(End { held: fetch.held, unknown_since, since: fetch.since });
-            Some(Told { channel, lines: Vec::new(), end })
+            Some(Told { channel, lines: Vec::new(), end: Some(fetch.end(false)) })
         };
         failed.into_iter().filter_map(told).collect()
     }
 }
 
 impl Fetch {
+    fn end(self, is_told: bool) -> End {
+        let unknown_since = (!is_told).then(|| self.last.map_or(self.from, |(time, _)| time));
+        End { held: self.held, worked_on: self.worked_on, unknown_since, since: self.since }
+    }
+
     /// After what the next page begins. A time alone stands for all that was said in its millisecond, so that it is asked
     /// for once more unless that leads nowhere.
     fn next_after(&self, time: i64, id: Option<&str>, server: &ISupport) -> Reference {
@@ -359,4 +399,65 @@ impl Fetch {
 fn time(millis: i64) -> String {
     let time = jiff::Timestamp::from_millisecond(millis).unwrap_or_default();
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::Place;
+
+    fn asks(history: &mut History, now: Instant) -> Vec<String> {
+        let server = ISupport::default();
+        let questions = std::iter::from_fn(|| history.next(&server, now, || None));
+        questions.map(|line| line.to_line().split(' ').nth(2).unwrap_or_default().to_owned()).collect()
+    }
+
+    fn of(channels: &[&str]) -> History {
+        let mut history = History::default();
+        for channel in channels {
+            history.ask(channel, channel, (0, None), None, &ISupport::default());
+        }
+        history
+    }
+
+    fn said_in(history: &mut History, channel: &str) {
+        let line = ":alice!a@h PRIVMSG #f :stop".parse::<::irc::proto::Message>().expect("a line");
+        let source = Received::from(line).source;
+        let place = Place::Channel(channel.to_owned());
+        let heard = Heard { source, place, text: "stop".to_owned(), at: Timestamp::default(), id: None };
+        history.hold(channel, Held { heard, answer: Answer::default() });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_somebody_waits_to_be_heard_is_asked_about_first() {
+        let mut history = of(&["#a", "#b", "#c", "#d", "#e", "#f", "#g"]);
+        let now = Instant::now();
+        assert_eq!(asks(&mut history, now), ["#a", "#b", "#c", "#d"]);
+        said_in(&mut history, "#f");
+        history.left("#b");
+        assert_eq!(asks(&mut history, now), ["#f"]);
+        history.left("#a");
+        assert_eq!(asks(&mut history, now), ["#e"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_never_answers_holds_up_no_channel_for_longer_than_one_question() {
+        let mut history = of(&["#a", "#b", "#c", "#d", "#e", "#f", "#g"]);
+        let now = Instant::now();
+        asks(&mut history, now);
+        said_in(&mut history, "#g");
+        assert!(history.expired(now + PAGE_TIMEOUT / 2).is_empty());
+        let told = history.expired(now + PAGE_TIMEOUT);
+        let ends: Vec<_> = told.iter().filter_map(|told| told.end.as_ref()).collect();
+        assert_eq!((told.len(), ends.len()), (7, 7));
+        assert_eq!(ends.iter().filter(|end| !end.held.is_empty()).count(), 1);
+        assert!(!history.is_known());
+    }
+
+    #[test]
+    fn nothing_is_asked_about_a_channel_that_nobody_wants_any_more() {
+        let mut history = of(&["#a", "#b"]);
+        history.keep(|channel| channel == "#b");
+        assert_eq!((history.covers("#a"), history.covers("#b")), (false, true));
+    }
 }

@@ -147,8 +147,9 @@ impl Marks {
     pub(crate) fn begin(&self, channel: &str, at: i64) {
         let mut channels = self.channels();
         let state = channels.known.entry(channel.to_owned()).or_default();
-        // What is done stays known: the clocks may be apart.
-        state.noted.at = at;
+        // What is done stays known: the clocks may be apart. What is being worked on may be lost yet.
+        let waiting = state.taken.iter().map(|(time, _)| *time).min();
+        state.noted.at = waiting.map_or(at, |waiting| at.min(waiting));
         (state.guessed, state.dirty) = (true, true);
         let decided = std::mem::take(&mut state.decided);
         state.over.extend(decided);

@@ -271,6 +271,7 @@ impl<'a> Session<'a> {
     /// Nothing could come, because we were not listening.
     pub(crate) fn not_listening(&mut self, now: Now) {
         self.idle.heard(now.mono);
+        self.history.not_listening(now.mono);
     }
 
     /// The wish list changed.

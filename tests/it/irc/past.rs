@@ -165,6 +165,33 @@ async fn what_was_missed_is_worked_on_once_in_order_and_before_what_is_said_now(
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_said_while_the_past_is_told_is_worked_on_once_however_long_that_takes() {
+    let (marks, _) = an_hour_ago(&[]);
+    let (mut rig, mut listener) = start(&marks);
+    let mut server = listener.accept(&all()).await;
+    THREE.clone_into(&mut server.isupport);
+    let first = asked(&mut server).await;
+    live(&mut server, "m2", "now").await;
+    // What is about another channel, or about a question that is over, is not about this one.
+    server.send(":s FAIL CHATHISTORY INVALID_TARGET AFTER #gone :No such channel").await;
+    server
+        .send("@label=p0 :s FAIL CHATHISTORY MESSAGE_ERROR AFTER #spark :Messages could not be retrieved")
+        .await;
+    let page =
+        [line("m1", 50, "alice", "one"), line("m2", 0, "alice", "now"), line("m3", -1, "alice", "later")];
+    tell(&mut server, &first, &page).await;
+    for (text, id) in [("one", "m1"), ("now", "m2"), ("later", "m3")] {
+        assert_eq!(summary(&hear(&mut rig, &marks).await), (text, Some("alice"), Some(id)));
+    }
+    // They are done, and so long ago that their ids need not be remembered.
+    let second = asked(&mut server).await;
+    tell(&mut server, &second, &[]).await;
+    live(&mut server, "m4", "after that").await;
+    assert_eq!(summary(&hear(&mut rig, &marks).await), ("after that", Some("alice"), Some("m4")));
+    rig.until_up().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_without_labels_is_understood_and_the_next_link_asks_from_where_it_was_done() {
     let (marks, _) = an_hour_ago(&[]);
     let (mut rig, mut listener) = start(&marks);
@@ -199,6 +226,9 @@ async fn a_server_without_labels_is_understood_and_the_next_link_asks_from_where
         tell(&mut server, question, &if known { vec![line("m1", 9, "alice", "one")] } else { Vec::new() })
             .await;
     }
+    // A page may have fewer lines than there are.
+    let more = asked(&mut server).await;
+    tell(&mut server, &more, &[]).await;
     live(&mut server, "m2", "two").await;
     assert_eq!(
         summary(&hear(&mut rig, &marks).await),

@@ -107,16 +107,17 @@ async fn a_program_that_can_be_read_too_late_is_ended_as_soon_as_it_runs() {
     let (outcome, survivors) = late.ended().await;
     assert_eq!((outcome.category, survivors), (Category::Permanent, Vec::new()));
     assert!(outcome.detail.to_string().contains("does not answer"), "{}", outcome.detail);
-    drop(unreadable);
-    // The thread that starts it has gone on when it is over; what it has started then lives no longer than it takes to end it.
-    let starts = || {
+    // The thread that starts it is no longer held up by the kernel when it runs; what it has started then lives no longer than
+    // it takes to end it.
+    let held_up = || {
         let threads = std::fs::read_dir("/proc/self/task").expect("this process").flatten();
-        threads
-            .filter(|it| std::fs::read_to_string(it.path().join("comm")).is_ok_and(|name| name == "start\n"))
-            .count()
+        let stats = threads.filter_map(|it| std::fs::read_to_string(it.path().join("stat")).ok());
+        stats.filter(|stat| stat.contains("(start) D")).count()
     };
+    assert_eq!(held_up(), 1);
+    drop(unreadable);
     let gone = async {
-        while starts() > 0 || !late.members().await.is_empty() {
+        while held_up() > 0 || !late.members().await.is_empty() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

@@ -62,7 +62,9 @@ impl Reader {
 
     /// Whether nothing is left to be fetched that might have been missed.
     pub(super) fn has_heard_all(&self) -> bool {
-        let fetching = self.fetched.keys().any(|channel| self.strange.contains(channel));
+        // Of channels that are always read it is noted one by one how far they are done.
+        let is_thread = |channel: Id| self.bot.threads.parent(ChannelId::new(channel.max(1))).is_some();
+        let fetching = self.fetched.keys().any(|id| self.strange.contains(id) || is_thread(*id));
         let listing = self.listing > 0 || !self.to_list.is_empty();
         self.missed_since.is_none() && self.guild_by.is_none() && !fetching && !listing
     }

@@ -30,7 +30,8 @@ impl Channels {
                 // Servers do not answer the JOIN of somebody who is in already.
                 State::Joining { since } if channel.still_in && since + STILL_IN_TIMEOUT <= now => {
                     channel.still_in = false;
-                    channel.state = State::In { live: Live::Yes, since: now };
+                    // What was said since the post was refused was not heard: it comes live like any other.
+                    channel.state = State::In { live: Live::Named, since: now };
                 }
                 State::Joining { since } if since + JOIN_TIMEOUT <= now => {
                     channel.refused(now, u32::MAX);

@@ -3,7 +3,7 @@
 //! A line of the past is one person's word if the server says so by `account-tag`, and nobody's otherwise: a mask may be
 //! somebody else's by now, and there is nobody to ask about. It is worked on once, by its id.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::super::history::{End, Held, Told};
 use super::super::identity::{Answer, Heard, LineId};
@@ -32,11 +32,19 @@ pub(super) struct Absences {
     out_since: BTreeMap<String, Timestamp>,
     /// Where all that was missed was told since.
     made_up: BTreeSet<String>,
+    /// It was said in the control channel that not all could be heard of.
+    said_in_control: bool,
 }
 
 impl Absences {
     pub(super) fn since(before: Option<Timestamp>) -> Self {
-        Self { before, been: BTreeSet::new(), out_since: BTreeMap::new(), made_up: BTreeSet::new() }
+        Self {
+            before,
+            been: BTreeSet::new(),
+            out_since: BTreeMap::new(),
+            made_up: BTreeSet::new(),
+            said_in_control: false,
+        }
     }
 
     pub(super) fn is_made_up_for(&self, channel: &str) -> bool {
@@ -46,9 +54,10 @@ impl Absences {
 
 impl Session<'_> {
     /// Channels that nobody wants any more are not followed.
-    pub(super) fn follow_wanted(&self) {
+    pub(super) fn follow_wanted(&mut self) {
         let names: BTreeSet<&str> = self.channels.names().collect();
         self.settings.marks.keep(|channel| names.contains(channel));
+        self.history.keep(|channel| names.contains(channel));
     }
 
     /// What is said in these channels is live from now on: what was missed there is asked for, or, if we were never there,
@@ -62,6 +71,8 @@ impl Session<'_> {
             let since = self.absences.out_since.remove(&channel).or(before);
             match self.settings.marks.of(&channel) {
                 Some(mark) if self.history.is_known() => {
+                    // After a start it is known up to when something was heard, and not since when nobody listened.
+                    let since = since.or_else(|| Some(self.replay.by_us(mark.0)));
                     self.absences.made_up.remove(&channel);
                     self.history.ask(&channel, &actual, mark, since, &self.server);
                 }
@@ -106,11 +117,20 @@ impl Session<'_> {
 
     fn past_page(&mut self, told: Told, now: Now) {
         let Told { channel, lines, end } = told;
-        let mut unproven = false;
+        let (mut unproven, mut done) = (false, HashSet::new());
         for (time, line) in lines {
-            unproven |= !self.past_line(&channel, time, &line);
+            match self.past_line(&channel, time, &line) {
+                Past::WorkedOn(id) => {
+                    done.insert(id);
+                }
+                Past::Unproven => unproven = true,
+                Past::Nothing => {}
+            }
         }
-        let Some(End { held, unknown_since, since }) = end else { return };
+        let Some(End { held, worked_on, unknown_since, since }) = end else {
+            return self.history.worked_on(&channel, done);
+        };
+        done.extend(worked_on);
         if unknown_since.is_some() || unproven {
             let known_until = unknown_since.map(|millis| self.replay.by_us(millis));
             self.missed(&channel, since, known_until, now);
@@ -123,49 +143,51 @@ impl Session<'_> {
             self.settings.marks.begin(&channel, self.replay.by_server(now.wall));
         }
         for Held { heard, answer } in held {
-            let known = heard.id.as_ref().is_some_and(|id| self.settings.marks.knows(&channel, &id.id));
-            if !known {
+            let is_done = |id: &LineId| done.contains(&id.id) || self.settings.marks.knows(&channel, &id.id);
+            if !heard.id.as_ref().is_some_and(is_done) {
                 self.speak(heard, &answer);
             }
         }
     }
 
-    /// Works on one line of the past. False if somebody who may command was not proven to have said it.
-    fn past_line(&mut self, channel: &str, time: i64, line: &Received) -> bool {
-        let Said::Message { text, .. } = &line.said else { return true };
-        if self.is_own(line) || self.is_foreign_bot(line) {
-            return true;
+    /// Works on one line of the past.
+    fn past_line(&mut self, channel: &str, time: i64, line: &Received) -> Past {
+        let Said::Message { text, .. } = &line.said else { return Past::Nothing };
+        let nick = &line.source.name;
+        if self.is_us(nick) || self.server.case.same(nick, self.nick.wanted()) || self.is_foreign_bot(line) {
+            return Past::Nothing;
         }
-        let Some(text) = text::plain(text).filter(|text| !text.is_empty()) else { return true };
+        let Some(text) = text::plain(text).filter(|text| !text.is_empty()) else { return Past::Nothing };
         let answer = tagged(line);
         let id = line.tag("msgid").filter(|id| is_usable(id));
-        let (Some(id), true) = (id, answer.account.is_some()) else {
-            return !self.would_command(line);
-        };
-        // What a bouncer tells once more later is not news.
-        self.lasting.seen.first(id);
-        if self.settings.marks.meets(channel, id, time) {
-            return true;
+        if let Some(id) = id
+            && self.settings.marks.meets(channel, id, time)
+        {
+            // What a bouncer tells once more later is not news.
+            self.lasting.seen.first(id);
+            return Past::WorkedOn(id.to_owned());
         }
+        let (Some(id), Some(_), false) = (id, &answer.account, self.has_our_account(line)) else {
+            return if self.would_command(line) { Past::Unproven } else { Past::Nothing };
+        };
+        self.lasting.seen.first(id);
         let mut source = line.source.clone();
         // The account alone says who it was.
         source.user.clear();
         let place = Place::Channel(channel.to_owned());
-        let id = Some(LineId { id: id.to_owned(), time });
-        self.speak(Heard { source, place, text, at: self.replay.by_us(time), id }, &answer);
-        true
+        let known = LineId { id: id.to_owned(), time };
+        self.speak(Heard { source, place, text, at: self.replay.by_us(time), id: Some(known) }, &answer);
+        Past::WorkedOn(id.to_owned())
     }
 
-    /// Whether we said it ourselves, under whatever nick we had then.
-    fn is_own(&self, line: &Received) -> bool {
+    /// Whether we may have said it ourselves, under another nick that we had then. It may be somebody else, who shares our
+    /// account with us.
+    fn has_our_account(&self, line: &Received) -> bool {
         let account = match &self.settings.network.sasl {
             Some(Sasl::Plain { account, .. }) => Some(account.as_str()),
             Some(Sasl::External { .. }) | None => None,
         };
-        let nick = &line.source.name;
-        self.is_us(nick)
-            || self.server.case.same(nick, self.nick.wanted())
-            || (account.is_some() && line.tag("account") == account)
+        account.is_some() && line.tag("account") == account
     }
 
     /// Whether this line would be obeyed if it were said now.
@@ -182,13 +204,18 @@ impl Session<'_> {
 
     /// It is not known what was said in a channel.
     fn missed(&mut self, channel: &str, since: Option<Timestamp>, known_until: Option<Timestamp>, now: Now) {
-        // Before we are up this is said for all channels together.
-        let (Phase::Up, Some(since)) = (self.phase, since) else { return };
+        // Before we are up this is said for all channels together, if a link was lost.
+        let is_said = self.phase != Phase::Up && self.lasting.lost_at.is_some();
+        let Some(since) = since.filter(|_| !is_said) else { return };
         let from = known_until.map_or(since, |until| until.max(since));
         let is_it = |target: &Target| self.channels.name_of(target).as_deref() == Some(channel);
-        if let Some(target) = self.told_of_absences().into_iter().find(is_it) {
-            self.post(target, Body::Notice(Notice::Away { from, to: now.wall }), now);
+        let target = self.told_of_absences().into_iter().find(is_it);
+        // Where it is not said in the channel itself, it is said once for all of these.
+        if target.is_none() && std::mem::replace(&mut self.absences.said_in_control, true) {
+            return;
         }
+        let target = target.unwrap_or(Target::Control);
+        self.post(target, Body::Notice(Notice::Away { from, to: now.wall }), now);
     }
 
     /// Says a live line when what was said before it has been told.
@@ -226,6 +253,16 @@ impl Session<'_> {
             self.settings.marks.passed(channel, time);
         }
     }
+}
+
+/// What came of a line of the past.
+enum Past {
+    /// Nobody works on it.
+    Nothing,
+    /// It is done, or being worked on, by this id.
+    WorkedOn(String),
+    /// Somebody who may command may have said it, or somebody else.
+    Unproven,
 }
 
 /// Whether an id can be kept.
