@@ -89,6 +89,10 @@ impl Running {
             .map(Self)
             .unwrap()
     }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.0.id()
+    }
 }
 
 impl Drop for Running {

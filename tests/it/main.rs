@@ -36,6 +36,7 @@ mod escalation;
 mod evaluator;
 mod evaluator_cli;
 mod fleet_sim;
+mod going_down;
 mod irc;
 mod irc_rig;
 mod irc_servers;
