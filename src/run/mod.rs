@@ -267,7 +267,9 @@ impl Herder {
         let (channels, wanted) = watch::channel(channels::wanted(&around, &[]));
         let (locale, redactor) = (&around.locale, &around.redactor);
         let redactor_of_hooks = redactor.clone();
-        let (anew, attempts) = (options.patience.anew, config.networks.attempts);
+        // A new adapter is no reason to wait longer than what is the longest wait otherwise.
+        let anew = options.patience.anew.min(config.networks.reconnect_max);
+        let attempts = config.networks.attempts;
         for network in &config.irc {
             let Some(queue) = self.queues.get(&network.name) else { continue };
             let Some(marks) = doors.marks.get(&network.name) else { continue };

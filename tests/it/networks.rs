@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use herder::chat::LinkState;
 use herder::chat::embedded_ircd::Server;
 use herder::chat::irc::{Connecting, Connector, Patience};
 use herder::config::{Config, Networks, Subject};
 use herder::core::id::NetworkName;
+use herder::run::Options;
 
 use crate::irc::script::{Listener, listen};
 use crate::stage::{self, Person, Stage};
@@ -159,4 +160,35 @@ async fn what_the_configuration_says_of_networks_is_what_counts() {
         }
     };
     tokio::join!(two.stage.close(), answering);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_wait_is_longer_than_the_longest_that_is_configured() {
+    const FAILURES: usize = 9;
+    let (connector, mut far) = listen();
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.connectors.insert(NetworkName::from("far"), connector);
+    // The first wait is short, and so are the others that are counted in it; the one before a new adapter is as in production.
+    options.patience = Patience { retry: Duration::from_millis(50), ..Patience::default() };
+    let far_away = vec![stage::network("far", ([127, 0, 0, 1], 9).into())];
+    let mut config = stage::config(dir.path(), far_away, Vec::new());
+    config.networks = Networks { reconnect_max: Duration::from_secs(1), attempts: 4, ..Networks::default() };
+    let stage = Stage::open(config, options).await;
+    let mut waits = Vec::new();
+    let mut attempt = far.accept("").await;
+    for _ in 0..FAILURES {
+        drop(attempt);
+        let failed = Instant::now();
+        attempt = far.accept("").await;
+        waits.push(failed.elapsed());
+    }
+    // Every fourth failure is followed by a new adapter, which without a shorter longest wait takes half a minute.
+    let longest = waits.iter().max().unwrap();
+    assert!(*longest < Duration::from_secs(15), "{waits:?}");
+    // Doubled again and again the first wait would have become the longest of the default, 1.5 s. A busy machine may take its
+    // time with one of them.
+    let last = waits[FAILURES - 4..].iter().min().unwrap();
+    assert!(*last < Duration::from_millis(600), "{waits:?}");
+    stage.close().await;
 }

@@ -19,7 +19,7 @@ pub struct Patience {
     /// The longest wait, in first ones.
     pub most: u32,
     /// Between an adapter that failed too often, or died, and its successor: the longest wait between two attempts, since
-    /// there were too many.
+    /// there were too many. Where the configuration has a shorter one, that counts.
     pub anew: Duration,
 }
 
