@@ -143,17 +143,23 @@ impl Root {
         agents: impl Iterator<Item = (&'a AgentName, &'a Arc<Agent>)>,
     ) -> Result<(), CommitError> {
         for (name, agent) in agents {
-            let Some(met) = agent.exhausted else { continue };
-            let account = account_of(agent);
-            let over = self.fleet.proved.get(&account).is_some_and(|proved| *proved >= met);
-            let resets_at = agent.last_outcome.as_ref().and_then(|outcome| outcome.resets_at);
-            let known = self.fleet.gates.get(&account);
-            let rules = &self.shared.policy().quota;
-            if !over && rules.is_unheard(known, met, resets_at, clock::now()) {
-                self.exhausted(name.clone(), account, resets_at, known.is_some()).await?;
-            }
+            self.recall_limit(name, agent).await?;
         }
         self.shared.set_gates(of(&self.fleet));
+        Ok(())
+    }
+
+    /// The usage limit that an agent has met, where nobody has recorded it.
+    pub(super) async fn recall_limit(&mut self, name: &AgentName, agent: &Agent) -> Result<(), CommitError> {
+        let Some(met) = agent.exhausted else { return Ok(()) };
+        let account = account_of(agent);
+        let over = self.fleet.proved.get(&account).is_some_and(|proved| *proved >= met);
+        let resets_at = agent.last_outcome.as_ref().and_then(|outcome| outcome.resets_at);
+        let known = self.fleet.gates.get(&account);
+        let rules = &self.shared.policy().quota;
+        if !over && rules.is_unheard(known, met, resets_at, clock::now()) {
+            return self.exhausted(name.clone(), account, resets_at, known.is_some()).await;
+        }
         Ok(())
     }
 }

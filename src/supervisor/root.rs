@@ -57,6 +57,8 @@ pub(super) enum ToRoot {
     Spent { agent: AgentName, account: AccountName },
     /// A supervisor panicked and is being rebuilt.
     Panicked { agent: AgentName, message: String },
+    /// It is rebuilt, and its agent is shown as the journal has it.
+    Rebuilt { agent: AgentName },
     /// A supervisor cannot be rebuilt.
     GaveUp { agent: AgentName, reason: String },
     /// An agent was removed and its session is gone.
@@ -158,9 +160,16 @@ impl Root {
                 let _ = ticket.send(());
                 Ok(())
             }
-            ToRoot::Panicked { agent, message } => {
+            ToRoot::Rebuilt { agent } => {
                 self.tell_again(&agent);
                 self.close_for(&agent).await?;
+                let state = self.shared.handle(&agent).map(|handle| Arc::clone(&handle.view.borrow().agent));
+                match state {
+                    Some(state) => self.recall_limit(&agent, &state).await,
+                    None => Ok(()),
+                }
+            }
+            ToRoot::Panicked { agent, message } => {
                 self.record(vec![FleetEvent::SupervisorPanicked { agent, message }], Vec::new()).await
             }
             ToRoot::GaveUp { agent, reason } => {

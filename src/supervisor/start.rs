@@ -10,7 +10,7 @@ use tracing::{info, warn};
 
 use super::configure::{self, Configured, Plan, bot_toml};
 use super::posting::{Listener, Posting};
-use super::root::Root;
+use super::root::{Root, ToRoot};
 use super::shared::Shared;
 use super::timers::Timers;
 use super::turns::Turns;
@@ -76,6 +76,8 @@ struct Recalled {
     fleet: FleetState,
     rev: u64,
     agents: BTreeMap<AgentName, (Arc<Agent>, u64)>,
+    /// Agents whose stream cannot be read, and why.
+    unreadable: BTreeMap<AgentName, String>,
 }
 
 /// Reads the journal, ends what an earlier herder left running, starts a supervisor for every agent.
@@ -132,7 +134,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         evaluator.sweep().await;
     }
 
-    let Recalled { fleet, rev, agents: known } = recalled;
+    let Recalled { fleet, rev, agents: known, mut unreadable } = recalled;
     shared.ties.set(fleet.ties.clone());
     let mut root = Root::new(Arc::clone(&shared), fleet, rev, attempts);
     // herder ended between their removal and its mention on the roster.
@@ -165,8 +167,18 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
     root.reconcile_accounts().await?;
     for spec in added {
         let agent = spec.name.clone();
-        root.create(spec, true, bot_toml(), Vec::new(), Vec::new()).await?;
-        configured.add(agent);
+        match root.create(spec, true, bot_toml(), Vec::new(), Vec::new()).await {
+            Ok(()) => configured.add(agent),
+            // It cannot go on in its old stream, which keeps none of the others.
+            Err(CommitError::Invalid(reason)) => {
+                configured.fail(agent.clone());
+                unreadable.entry(agent).or_insert(reason);
+            }
+            Err(reason) => return Err(reason.into()),
+        }
+    }
+    for (agent, reason) in unreadable {
+        shared.tell_root(ToRoot::GaveUp { agent, reason });
     }
     read.push(FleetEvent::Started { version: env!("CARGO_PKG_VERSION").to_owned() });
     configured.settle(under_way, &mut read).await;
@@ -186,19 +198,25 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
 
 fn recall(journal: &Journal) -> Result<Recalled, ReadError> {
     let loaded = journal.load::<FleetState>(&Stream::Fleet)?;
-    let mut agents = BTreeMap::new();
+    let (mut agents, mut unreadable) = (BTreeMap::new(), BTreeMap::new());
     for name in &loaded.state.roster {
-        let agent = journal.load::<Agent>(&Stream::Agent(name.clone()))?;
-        agents.insert(name.clone(), (Arc::new(agent.state), agent.rev));
+        match journal.load::<Agent>(&Stream::Agent(name.clone())) {
+            Ok(agent) => drop(agents.insert(name.clone(), (Arc::new(agent.state), agent.rev))),
+            // What is wrong with one of them says nothing of the journal: the others go on.
+            Err(reason @ (ReadError::Decode { .. } | ReadError::Archive { .. })) => {
+                unreadable.insert(name.clone(), reason.to_string());
+            }
+            Err(reason) => return Err(reason),
+        }
     }
-    Ok(Recalled { fleet: loaded.state, rev: loaded.rev, agents })
+    Ok(Recalled { fleet: loaded.state, rev: loaded.rev, agents, unreadable })
 }
 
 /// Ends what a killed herder left, before anything starts in those workspaces. Answers what came of it, by agent.
 async fn end_orphans(shared: &Arc<Shared>, recalled: &Recalled) -> BTreeMap<AgentName, Remains> {
     // The first start of all has nothing to look for. An evaluation may have outlived the last agent.
     let littered = shared.evaluator.as_ref().is_some_and(Evaluator::is_littered);
-    if recalled.agents.is_empty() && !littered {
+    if recalled.agents.is_empty() && recalled.unreadable.is_empty() && !littered {
         return BTreeMap::new();
     }
     let bereft: Vec<Bereft> = recalled

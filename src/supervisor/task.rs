@@ -128,7 +128,12 @@ pub(super) async fn supervise(
         let (agent, rev) = match state.take() {
             Some(state) => state,
             None => match Box::pin(reload(&name, &shared)).await {
-                Ok(state) => state,
+                Ok(state) => {
+                    // What it recorded last it may not have shown any more, nor told the root, which goes by what is shown.
+                    view.send_replace(first_view(&name, &state.0));
+                    shared.tell_root(ToRoot::Rebuilt { agent: name.clone() });
+                    state
+                }
                 Err(reason) => {
                     shared.tell_root(ToRoot::GaveUp { agent: name, reason });
                     return;

@@ -1,5 +1,8 @@
 //! Supervisors with a real journal and real child processes: isolation, restarts, stop-all, what survives.
 
+mod accounts;
+mod unreadable;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -39,6 +42,10 @@ impl House {
             journal::Settings { ballast: 0, ..journal::Settings::new(dir.join("data"), History::default()) };
         let (journal, _) =
             tokio::task::spawn_blocking(move || Journal::open(&settings)).await.unwrap().unwrap();
+        Self::on(journal, agents, fault).await
+    }
+
+    async fn on(journal: Journal, agents: Vec<AgentSpec>, fault: FaultInjection) -> Self {
         let fleet = supervisor::start(Settings {
             redactor: herder::outbox::redact::Redactor::new(&[]),
             journal: journal.clone(),
@@ -78,6 +85,12 @@ impl House {
 
     async fn give(&self, agent: &str, text: &str) -> Result<Notice, Refusal> {
         self.fleet.give(&name(agent), WorkKind::Message, text.to_owned(), asked("work")).await
+    }
+
+    /// What is owed to a network, and where.
+    fn owed(&self, network: &str) -> Vec<(Target, Body)> {
+        let posts = self.journal.undelivered(&NetworkName::from(network)).unwrap();
+        posts.into_iter().map(|post| (post.to, post.body)).collect()
     }
 
     fn events(&self, agent: &str) -> Vec<Event> {
