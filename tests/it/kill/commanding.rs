@@ -5,6 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use herder::core::agent::Agent;
+use herder::core::event::Event;
+use herder::core::id::AgentName;
+use herder::journal::{Entry, Journal, Stream};
 
 use super::accounts::Ledger;
 use super::{Field, LONG, Moments, find};
@@ -25,6 +28,9 @@ pub(super) struct Commanded {
     cancelled: BTreeMap<u64, bool>,
     /// Commands that were acknowledged, by kind.
     pub(super) acknowledged: BTreeMap<&'static str, usize>,
+    /// Those of them that were accepted, and those that nobody has answered.
+    accepted: BTreeMap<&'static str, usize>,
+    unanswered: BTreeMap<&'static str, usize>,
     /// How often what holds after a kill was compared.
     pub(super) compared: usize,
     /// What was said and heard, for whoever has to find out why something did not hold.
@@ -46,10 +52,12 @@ pub(super) async fn command(field: Arc<Field>, ledger: Arc<Ledger>, mut moments:
     let mut asked = 0;
     while !ledger.is_over() {
         tokio::time::sleep(PACE + moments.millis(60)).await;
-        let (kind, task) = match moments.millis(4).as_millis() {
+        let (kind, task) = match moments.millis(6).as_millis() {
             0 => ("pause now", None),
             1 => ("resume", None),
             2 => ("task add", None),
+            3 => ("abort", None),
+            4 => ("restart", None),
             _ => match told.given.iter().find(|task| !told.cancelled.contains_key(task)) {
                 Some(task) => ("task cancel", Some(*task)),
                 None => ("task add", None),
@@ -69,6 +77,9 @@ pub(super) async fn command(field: Arc<Field>, ledger: Arc<Ledger>, mut moments:
         if let Some(answer) = &answer {
             told.course.push(format!("{line}: {answer}"));
             *told.acknowledged.entry(kind).or_default() += 1;
+            let refused =
+                ["already", "not paused", "nothing to abort"].iter().any(|words| answer.contains(words));
+            *told.accepted.entry(kind).or_default() += usize::from(!refused);
             match kind {
                 "pause now" => {
                     let was = told.paused.replace(true);
@@ -88,15 +99,17 @@ pub(super) async fn command(field: Arc<Field>, ledger: Arc<Ledger>, mut moments:
                         field.log()
                     );
                 }
+                "restart" => told.paused = Some(false),
                 "task add" => told.given.extend(number_of(answer)),
                 _ => told.cancelled.extend(task.map(|task| (task, true))),
             }
             continue;
         }
         // herder was killed before it answered, or before it heard.
+        *told.unanswered.entry(kind).or_default() += 1;
         let paused = is_paused(&field).await;
         told.course.push(format!("{line}: not answered; paused is now {paused}"));
-        if !matches!(kind, "pause now" | "resume") {
+        if !matches!(kind, "pause now" | "resume" | "restart") {
             let known = told.paused.unwrap_or(paused);
             assert_eq!(
                 paused,
@@ -149,9 +162,11 @@ async fn answered(
         }
         "resume" => !text.contains("Task") && any(text, &["resumes", "not paused"]),
         "task add" => any(text, &["queued for", "takes up"]),
+        "abort" => any(text, &["discarded", "nothing to abort", "already being stopped"]),
+        "restart" => any(text, &["starts afresh", "already being stopped"]),
         // A running one is stopped, and its number is not said again.
         _ => {
-            text.contains("task was cancelled")
+            any(text, &["task was cancelled", "already being stopped"])
                 || task.is_some_and(|task| text.contains(&format!("Task {task} ")))
         }
     };
@@ -193,14 +208,43 @@ pub(super) async fn is_paused(field: &Field) -> bool {
     panic!("herder never came back\n{}", field.log());
 }
 
-/// Every task that was accepted is still there, but for those that were cancelled, which are not.
-pub(super) fn tasks_are_as_told(told: &Commanded, long: &Agent, seed: u64) {
-    let there: BTreeSet<u64> = long.queue.iter().chain(&long.current).map(|work| work.id.0).collect();
-    for task in &told.given {
-        match told.cancelled.get(task) {
-            Some(true) => assert!(!there.contains(task), "seed {seed}: #{task} was cancelled"),
-            Some(false) => {}
-            None => assert!(there.contains(task), "seed {seed}: #{task} is lost; there are {there:?}"),
+/// Every task that was accepted is there, or was given up; and as many were given up as commands to do so are on record. On
+/// record is each command that was accepted, once, and of those that nobody answered no more than there were.
+pub(super) fn tasks_are_as_told(told: &Commanded, journal: &Journal, seed: u64) {
+    let recorded = |stream: &Stream| journal.history(stream, usize::MAX, None).unwrap();
+    let mut commands: BTreeMap<String, usize> = BTreeMap::new();
+    for one in recorded(&Stream::Audit) {
+        let Entry::Audit(audit) = one.entry else { continue };
+        if audit.by.name == "boss" {
+            *commands.entry(audit.verb).or_default() += 1;
         }
     }
+    let count = |verb: &str| commands.get(verb).copied().unwrap_or_default();
+    for kind in told.acknowledged.keys() {
+        let known = |of: &BTreeMap<&str, usize>| of.get(kind).copied().unwrap_or_default();
+        let (accepted, unanswered) = (known(&told.accepted), known(&told.unanswered));
+        let on_record = count(kind.trim_end_matches(" now"));
+        assert!(
+            (accepted..=accepted + unanswered).contains(&on_record),
+            "seed {seed}: {kind}: {accepted} were accepted, {unanswered} not answered, {on_record} are on record"
+        );
+    }
+
+    let stream = Stream::Agent(AgentName::new(LONG).unwrap());
+    let long = journal.load::<Agent>(&stream).unwrap().state;
+    let there: BTreeSet<u64> = long.queue.iter().chain(&long.current).map(|work| work.id.0).collect();
+    let ended = recorded(&stream).into_iter().filter_map(|one| match one.entry {
+        Entry::Agent(Event::TaskEnded { work, .. }) => Some(work.0),
+        _ => None,
+    });
+    let ended: Vec<u64> = ended.collect();
+    for task in &told.given {
+        let over = ended.iter().filter(|ended| *ended == task).count();
+        assert!(
+            over + usize::from(there.contains(task)) == 1,
+            "seed {seed}: #{task}: {over} ends; there are {there:?}"
+        );
+        assert!(over == 1 || told.cancelled.get(task) != Some(&true), "seed {seed}: #{task} was cancelled");
+    }
+    assert_eq!(ended.len(), count("abort") + count("task cancel"), "seed {seed}: {commands:?}; {ended:?}");
 }
