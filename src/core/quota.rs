@@ -75,6 +75,15 @@ impl QuotaRules {
         }
     }
 
+    /// When people are asked whether an account goes on. Nobody is in quiet hours that have begun since that was decided: herder
+    /// was down until now, or they are new.
+    #[must_use]
+    pub fn asks_at(&self, gate: &Gate, now: Timestamp) -> Option<Timestamp> {
+        let at = gate.ask_at?;
+        let quiet = self.quiet.as_ref().filter(|_| at <= now);
+        Some(quiet.map_or(at, |quiet| quiet.end(now)))
+    }
+
     /// Whether a limit that an agent met while the gate was closed already says more than is known: the agent was to show
     /// whether the account works, or was told when the limit ends.
     #[must_use]
@@ -175,6 +184,25 @@ mod tests {
         assert_eq!(ask.closing(Some(reset), now, Duration::ZERO), (None, Some(reset)));
         let never = QuotaRules { resume: Resume::Never, ..QuotaRules::default() };
         assert_eq!(never.closing(Some(reset), now, Duration::ZERO), (None, None));
+    }
+
+    #[test]
+    fn nobody_is_asked_in_quiet_hours_that_have_begun_since() {
+        let night = QuotaRules { quiet: Some(quiet(23, 8, "UTC")), ..QuotaRules::default() };
+        let agent = crate::core::id::AgentName::new("spark").expect("a name");
+        let due = at("2026-01-15T22:30:00Z");
+        let gate = Gate { ask_at: Some(due), ..Gate::closed(Category::Quota, agent, due) };
+        for (now, asks) in [
+            ("2026-01-15T20:00:00Z", "2026-01-15T22:30:00Z"),
+            ("2026-01-15T22:30:00Z", "2026-01-15T22:30:00Z"),
+            ("2026-01-15T23:30:00Z", "2026-01-16T08:00:00Z"),
+            ("2026-01-16T08:00:00Z", "2026-01-16T08:00:00Z"),
+        ] {
+            assert_eq!(night.asks_at(&gate, at(now)), Some(at(asks)), "{now}");
+        }
+        let none = Gate { ask_at: None, ..gate.clone() };
+        assert_eq!(night.asks_at(&none, due), None);
+        assert_eq!(QuotaRules::default().asks_at(&gate, at("2026-01-15T23:30:00Z")), Some(due));
     }
 
     #[test]

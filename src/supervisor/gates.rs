@@ -114,18 +114,21 @@ impl Root {
 
     /// When [`Root::let_through`] is due.
     pub(super) fn gates_due(&self) -> Option<Timestamp> {
-        let asks = self.fleet.gates.values().filter_map(|gate| gate.ask_at);
-        asks.chain(self.shared.turns.deadline(clock::now())).min()
+        let now = clock::now();
+        let rules = &self.shared.policy().quota;
+        let asks = self.fleet.gates.values().filter_map(|gate| rules.asks_at(gate, now));
+        asks.chain(self.shared.turns.deadline(now)).min()
     }
 
     /// Time has passed: people are asked, and whoever may go through does.
     pub(super) async fn let_through(&mut self) -> Result<(), CommitError> {
         let now = clock::now();
+        let rules = &self.shared.policy().quota;
         let due: Vec<(AccountName, AgentName)> = self
             .fleet
             .gates
             .iter()
-            .filter(|(_, gate)| gate.ask_at.is_some_and(|at| at <= now))
+            .filter(|(_, gate)| rules.asks_at(gate, now).is_some_and(|at| at <= now))
             .map(|(account, gate)| (account.clone(), gate.agent.clone()))
             .collect();
         for (account, agent) in due {

@@ -90,6 +90,9 @@ impl Gates {
                 let gate = self.gates.entry(account.clone()).or_default();
                 (gate.half, gate.said, gate.limit) = (Some(*probe_at), false, true);
             }
+            FleetEvent::AccountAsked { account } if self.is_quiet(at) && self.counts_since_before(at) => {
+                return Err(format!("people are asked for {account} in quiet hours"));
+            }
             FleetEvent::AccountBlocked { account, .. } => self.refused(account),
             FleetEvent::AccountOpened { account, .. } => {
                 if let Some(gate) = self.gates.get_mut(account) {
@@ -119,7 +122,7 @@ impl Gates {
         ask_at: Option<Timestamp>,
         at: Timestamp,
     ) -> Result<(), String> {
-        if self.since.after(Duration::from_secs(1)) > at {
+        if !self.counts_since_before(at) {
             return Ok(());
         }
         let right = match self.rules.resume {
@@ -133,6 +136,11 @@ impl Gates {
             return Err(format!("{account} goes on at {probe_at:?} or asks at {ask_at:?}, by {rules:?}"));
         }
         Ok(())
+    }
+
+    /// Whether these rules have counted for a moment: what was decided just before is still being done.
+    fn counts_since_before(&self, at: Timestamp) -> bool {
+        self.since.after(Duration::from_secs(1)) < at
     }
 
     /// Whether these are quiet hours: whole ones, by the clocks of UTC.
@@ -149,7 +157,7 @@ impl Gates {
         agent: &AgentName,
         now: Timestamp,
     ) -> Result<(), String> {
-        let quiet = self.is_quiet(now) && self.since.after(Duration::from_secs(1)) < now;
+        let quiet = self.is_quiet(now) && self.counts_since_before(now);
         let Some(gate) = self.gates.get_mut(account) else { return Ok(()) };
         if gate.blocked {
             return Err(format!("{agent} begins although {account} is closed until a person opens it"));
