@@ -89,7 +89,11 @@ fn agent_events() -> Vec<Event> {
         Event::EscalationAcked { id: work, by: by.clone() },
         Event::EscalationAnswered { id: work, answer: watch::Answer::Abort, by: by.clone() },
         Event::WhisperMarked { id: work, mark: Mark::Right, by: by.clone() },
-        Event::TaskReported { session, work, report: TaskReport { end: TaskEnd::Blocked, note: text() } },
+        Event::TaskReported {
+            session,
+            work,
+            report: TaskReport { end: TaskEnd::Blocked, note: text(), denied: false },
+        },
         Event::Discarded { work, by: by.clone() },
         Event::SessionStarted { session, work: whole, trial: false },
         Event::WorkspaceSeen {

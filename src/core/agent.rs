@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::ask::{Ask, Rule, Settled};
+use super::ask::{Ask, Denial, Rule, Settled};
 use super::dealings::Dealings;
 use super::event::{PauseReason, StopReason, WaitReason};
 use super::id::{AgentName, AskId, SessionId, WorkId};
@@ -137,6 +137,9 @@ pub struct Unfinished {
     /// What the agent has said of it by its tools: it counts when the session is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<TaskReport>,
+    /// What its session asked for last was denied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denied: Option<Denial>,
 }
 
 /// A task that is being split, because it did not fit into one context window. It waits at the head of the queue.

@@ -148,12 +148,15 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
             let end = AskEnd::Answered { answer: answer.clone(), by: by.clone() };
             asks::over(agent, *ask, end, at);
         }
+        Event::PermissionDecided { session, allowed, by, .. } => {
+            asks::decided(agent, *session, *allowed, *by);
+        }
         Event::AskExpired { ask } => asks::over(agent, *ask, AskEnd::Expired, at),
         Event::AskDropped { ask } => asks::over(agent, *ask, AskEnd::Dropped, at),
         Event::RuleAdded { rule } => asks::rule_added(agent, rule),
         Event::RuleRemoved { rule, .. } => agent.rules.retain(|known| known.id != *rule),
         // For the log alone; what follows from it is recorded by the events after it.
-        Event::ClockRanOut { .. } | Event::PermissionDenied { .. } | Event::PermissionDecided { .. } => {}
+        Event::ClockRanOut { .. } | Event::PermissionDenied { .. } => {}
     }
 }
 
@@ -307,7 +310,12 @@ fn session_started(agent: &mut Agent, session: SessionId, work: &Work, at: Times
             done: Default::default(),
             steered: Default::default(),
             report: None,
+            denied: None,
         });
+    }
+    if let Some(unfinished) = &mut agent.unfinished {
+        // What was said of it before was heard, and what is denied now is still to be seen.
+        (unfinished.report, unfinished.denied) = (None, None);
     }
     agent.process = None;
     agent.survivor = None;

@@ -231,6 +231,16 @@ pub enum DecidedBy {
     TooMany,
 }
 
+/// Why a request for permission was denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Denial {
+    /// The agent's permissions do not cover it, and nobody has allowed it.
+    Uncovered,
+    /// A person has said no, or it is one of those that are always asked: more permissions change nothing.
+    Kept,
+}
+
 /// One more at the end; the oldest make room.
 pub(super) fn settle(settled: &mut std::collections::VecDeque<Settled>, one: Settled) {
     while settled.len() >= SETTLED_MAX {

@@ -122,7 +122,8 @@ impl Tool {
             }
             Self::Blocked => {
                 "Say that the task you were given needs something only somebody else can do (an access, a decision), with what \
-                 that is in a sentence. Then end your turn."
+                 that is in a sentence. With `denied` true if it is your own sandbox or permissions that deny it: an agent that \
+                 may do more is given the task then. Then end your turn."
             }
             Self::Notify => {
                 "Call for people's attention in the alerts channel of every network, in one sentence. Rarely: only for what \
@@ -179,7 +180,13 @@ impl Tool {
             Self::Channels => (json!({}), vec![]),
             Self::Done => (json!({ "result": text("The result, in a sentence.") }), vec![]),
             Self::Fail => (json!({ "reason": text("Why, in a sentence.") }), vec!["reason"]),
-            Self::Blocked => (json!({ "reason": text("What is needed, and from whom.") }), vec!["reason"]),
+            Self::Blocked => (
+                json!({
+                    "reason": text("What is needed, and from whom."),
+                    "denied": { "type": "boolean", "description": "Whether it is your own sandbox or permissions that deny it." },
+                }),
+                vec!["reason"],
+            ),
             Self::Notify => {
                 (json!({ "text": text("What people should know, in a sentence.") }), vec!["text"])
             }

@@ -359,7 +359,8 @@ impl Host {
             arguments.needed(what)?
         };
         let note = bounded(note, NOTE_MAX).to_owned();
-        match self.fleet().report(caller.agent, caller.session, TaskReport { end, note }).await {
+        let denied = end == TaskEnd::Blocked && arguments.is("denied")?;
+        match self.fleet().report(caller.agent, caller.session, TaskReport { end, note, denied }).await {
             Ok(()) => {
                 Ok("Noted: it counts when your session is over. Now end your turn with a short closing word."
                     .to_owned())
@@ -424,6 +425,17 @@ impl<'a> Arguments<'a> {
 
     fn needed(self, name: &str) -> Result<&'a str, String> {
         self.text(name)?.ok_or_else(|| format!("`{name}` is missing."))
+    }
+
+    fn is(self, name: &str) -> Result<bool, String> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(is)) => Ok(*is),
+            // Some models write everything as texts.
+            Some(Value::String(text)) if text.trim() == "true" => Ok(true),
+            Some(Value::String(text)) if text.trim() == "false" => Ok(false),
+            Some(_) => Err(format!("`{name}` has to be true or false.")),
+        }
     }
 
     fn number(self, name: &str) -> Result<Option<u64>, String> {

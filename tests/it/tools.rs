@@ -257,6 +257,16 @@ async fn what_an_agent_says_of_its_task_is_its_end() {
         assert!(line == "DONE" || said.ends_with(" reported"), "{said}");
     }
     scene.person.hears_in_any_order("#alerts", "is blocked on task").await;
+
+    // That its own sandbox denies it is more: somebody else may do it, or a person is called.
+    scene.person.say("#spark", "task add push it").await;
+    let mut client = Client::meet(scene.dir.path(), "spark").await;
+    client.is_refused("task_blocked", json!({ "reason": "no", "denied": "perhaps" })).await;
+    client.does("task_blocked", json!({ "reason": "the registry is read-only", "denied": true })).await;
+    drop(client);
+    let call = scene.person.hears("#alerts", "[ESCALATION] Agent spark appears stuck").await;
+    assert!(call.contains("no other agent may do more: the registry is read-only"), "{call}");
+    scene.person.hears_in_any_order("#work", "sandbox-denied").await;
     scene.close().await;
 }
 

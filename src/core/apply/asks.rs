@@ -1,7 +1,9 @@
 //! Questions, as they are written into the state.
 
 use crate::core::agent::Agent;
-use crate::core::ask::{Ask, AskEnd, AskKey, Asker, RULES_MAX, Rule, Settled, settle};
+use crate::core::ask::{
+    About, Ask, AskEnd, AskKey, Asker, DecidedBy, Denial, RULES_MAX, Rule, Settled, settle,
+};
 use crate::core::id::{AskId, SessionId};
 use crate::core::time::Timestamp;
 
@@ -25,7 +27,30 @@ pub(super) fn over(agent: &mut Agent, id: AskId, end: AskEnd, at: Timestamp) {
     let Some(index) = agent.asks.iter().position(|ask| ask.id == id) else { return };
     let ask = agent.asks.remove(index);
     let due = ask.asker.is_none() && matches!(end, AskEnd::Answered { .. });
+    if let About::Permission { danger, .. } = &ask.about
+        && let Some(unfinished) = agent.unfinished.as_mut().filter(|unfinished| unfinished.work == ask.work)
+    {
+        match &end {
+            AskEnd::Expired if danger.is_none() => unfinished.denied = Some(Denial::Uncovered),
+            AskEnd::Answered { answer, .. } if answer.allows() => unfinished.denied = None,
+            AskEnd::Expired | AskEnd::Answered { .. } => unfinished.denied = Some(Denial::Kept),
+            AskEnd::Dropped => {}
+        }
+    }
     settle(&mut agent.settled, Settled { ask, end, at, due });
+}
+
+/// What needed no person was decided.
+pub(super) fn decided(agent: &mut Agent, session: SessionId, allowed: bool, by: DecidedBy) {
+    if agent.session() == Some(session)
+        && let Some(unfinished) = &mut agent.unfinished
+    {
+        unfinished.denied = match by {
+            _ if allowed => None,
+            DecidedBy::Autonomy => Some(Denial::Uncovered),
+            DecidedBy::Rule { .. } | DecidedBy::TooMany => Some(Denial::Kept),
+        };
+    }
 }
 
 /// The session that asked is gone: nobody waits for the answer, until another one asks the same.

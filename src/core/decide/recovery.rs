@@ -15,6 +15,7 @@ use super::control::{excerpt, skip_back_off};
 use super::session::back_off;
 use super::{Draft, spending, watch};
 use crate::core::agent::{Agent, Phase};
+use crate::core::ask::Denial;
 use crate::core::board::splittable;
 use crate::core::card::DEPTH_MAX;
 use crate::core::context::{FILE, FOLDER};
@@ -22,11 +23,11 @@ use crate::core::dealings::{Cut, Onward};
 use crate::core::detail::{Detail, Own};
 use crate::core::event::{Event, WaitReason};
 use crate::core::id::AgentName;
-use crate::core::outcome::{Category, Usage};
+use crate::core::outcome::{Category, Outcome, Usage};
 use crate::core::policy::Judge;
 use crate::core::time::Timestamp;
 use crate::core::verdict::Lapse;
-use crate::core::work::{Actor, Work, WorkKind};
+use crate::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
 
 /// After so long nobody waits for parts any more: twice the longest time that an evaluator can be given, and some air.
 const SPLIT_WITHIN: Duration = Duration::from_secs(25 * 60);
@@ -55,6 +56,14 @@ pub(super) fn denied(draft: &mut Draft<'_>) {
             let denied = draft.agent().last_outcome.as_ref().map(|outcome| outcome.detail.to_string());
             watch::gave_up(draft, category, Own::NobodyBroader.with(denied.unwrap_or_default()));
         }
+    }
+}
+
+/// A session whose agent says that its own sandbox keeps it from its task has ended with that, however well it ended.
+pub(super) fn named(agent: &Agent, outcome: &mut Outcome) {
+    if let Some(report) = agent.says_denied() {
+        outcome.category = Category::SandboxDenial;
+        outcome.detail = report.note.clone().into();
     }
 }
 
@@ -172,6 +181,22 @@ fn parts(agent: &Agent, work: &Work, cuts: &[Cut]) -> Vec<Cut> {
 }
 
 impl Agent {
+    /// What it says of the task that it works on, if that is blocked by what its own permissions deny it: in its own words, or
+    /// because it asked for that last and nobody allowed it.
+    #[must_use]
+    pub fn says_denied(&self) -> Option<&TaskReport> {
+        let work = self.current.as_ref().filter(|work| work.kind == WorkKind::Task)?;
+        let unfinished = self.unfinished.as_ref().filter(|unfinished| unfinished.work == work.id)?;
+        let report = unfinished.report.as_ref().filter(|report| report.end == TaskEnd::Blocked)?;
+        let denied = match unfinished.denied {
+            Some(Denial::Uncovered) => true,
+            // Nobody gets past a person's no by way of another agent.
+            Some(Denial::Kept) => false,
+            None => report.denied,
+        };
+        denied.then_some(report)
+    }
+
     /// When nobody waits any more for the parts of the work that is next, if it is being split.
     pub(super) fn split_until(&self) -> Option<Timestamp> {
         let head = self.queue.front()?;

@@ -129,7 +129,8 @@ pub(super) fn reported(
     let current = draft.agent().current.as_ref().filter(|work| work.kind == WorkKind::Task);
     let Some(work) = current.map(|work| work.id) else { return Err(Refusal::NoTask { agent }) };
     let note = bounded(&one_line(&report.note), DETAIL_MAX);
-    draft.record(Event::TaskReported { session, work, report: TaskReport { end: report.end, note } });
+    let report = TaskReport { note, ..report.clone() };
+    draft.record(Event::TaskReported { session, work, report });
     Ok(())
 }
 
@@ -239,6 +240,10 @@ impl Stop {
 fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors: &[u32]) {
     let stop = Stop::of(draft.agent());
     let mut outcome = recorded(outcome, stop.reason);
+    let undisturbed = stop.reason.is_none() && stop.pause.is_none() && survivors.is_empty();
+    if outcome.category == Category::Success && undisturbed {
+        recovery::named(draft.agent(), &mut outcome);
+    }
     outcome.usage = spending::settled(draft, outcome.usage);
     let category = outcome.category;
     let resets_at = outcome.resets_at;
@@ -292,7 +297,12 @@ fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) {
     // What the agent itself said of its task is its end, however the process ended after it; a person's word goes before.
     let given_up = matches!(stop.reason, Some(StopReason::Abort | StopReason::Cancel));
     let said = draft.agent().unfinished.as_ref().filter(|unfinished| unfinished.work == work.id && !given_up);
-    if let Some(TaskReport { end, note }) = said.and_then(|unfinished| unfinished.report.clone()) {
+    // That it is denied what it needs says more than that it is blocked.
+    let denied = category == Category::SandboxDenial;
+    let report = said.and_then(|unfinished| unfinished.report.clone());
+    if let Some(TaskReport { end, note, .. }) =
+        report.filter(|report| !denied || report.end != TaskEnd::Blocked)
+    {
         return draft.record(Event::TaskEnded { work: work.id, end, note: note.into() });
     }
     if category == Category::Success {

@@ -1,14 +1,16 @@
 //! Tasks that their agent cannot do as they are: split, or handed to an agent that may do more.
 
 use super::*;
+use crate::core::ask::{AskAnswer, AskKey};
 use crate::core::card::{Card, DEPTH_MAX};
 use crate::core::dealings::{Cut, News, Onward};
 use crate::core::event::{PauseReason, WaitReason};
 use crate::core::outcome::Usage;
 use crate::core::policy::Judge;
-use crate::core::spec::Permissions;
+use crate::core::spec::{Autonomy, Permissions};
 use crate::core::verdict::Lapse;
 use crate::core::watch::Why;
+use crate::core::work::{TaskEnd, TaskReport};
 
 /// A task is being worked on, and there is a model that splits tasks.
 fn asking() -> Desk {
@@ -280,6 +282,106 @@ fn a_task_that_was_denied_goes_to_an_agent_that_may_do_more() {
         };
         assert_eq!(work.card().needs.permissions, Some(least), "never back to one as narrow");
     }
+}
+
+/// The agent asks for something that its permissions do not cover.
+fn asks(desk: &mut Desk, key: u64, command: &str) {
+    let (tool, command) = ("Bash".to_owned(), command.to_owned());
+    desk.signal(Signal::Asked { key: AskKey(key), tool, command, shell: true, vague: false });
+}
+
+fn says_blocked(desk: &mut Desk, denied: bool) {
+    let (session, note) = (desk.session(), "it cannot be written to".to_owned());
+    let report = TaskReport { end: TaskEnd::Blocked, note, denied };
+    desk.tell(&Input::Reported { session, report });
+}
+
+#[test]
+fn an_agent_that_says_that_it_is_denied_what_its_task_needs_hands_it_on_however_well_its_session_ended() {
+    let strict = |desk: &mut Desk| {
+        let spec = desk.agent.spec.clone().expect("it was added");
+        desk.ask(Control::Edit(Box::new(AgentSpec { autonomy: Autonomy::Strict, ..spec })));
+        asks(desk, 1, "touch /etc/motd");
+    };
+    let answered = |desk: &mut Desk, answer| {
+        asks(desk, 1, "touch /etc/motd");
+        let ask = desk.agent.asks.first().expect("it is open").id;
+        desk.ask(Control::Answer { ask, answer });
+    };
+    let unheard = |desk: &mut Desk, command| {
+        asks(desk, 1, command);
+        desk.now = desk.agent.asks.first().expect("it is open").until;
+        desk.tell(&Input::Tick);
+    };
+    type Does<'a> = &'a dyn Fn(&mut Desk);
+    let table: [(&str, Does<'_>, bool, bool); 9] = [
+        ("says nothing of a denial", &|_| {}, false, false),
+        ("says it itself", &|_| {}, true, true),
+        ("denied by its autonomy", &|desk| strict(desk), false, true),
+        ("nobody answered", &|desk| unheard(desk, "touch /etc/motd"), false, true),
+        // Nobody who may do more is let past these, nor past a person's no.
+        ("always asked", &|desk| unheard(desk, "git push"), true, false),
+        ("a person said no", &|desk| answered(desk, AskAnswer::Deny), true, false),
+        ("a person said yes", &|desk| answered(desk, AskAnswer::Allow { always: false }), false, false),
+        (
+            "allowed at last",
+            &|desk| {
+                unheard(desk, "touch /etc/motd");
+                answered(desk, AskAnswer::Allow { always: false });
+            },
+            false,
+            false,
+        ),
+        // What was denied to another session.
+        (
+            "of before",
+            &|desk| {
+                unheard(desk, "touch /etc/motd");
+                desk.fails(Category::MaxTurns);
+                desk.runs();
+            },
+            false,
+            false,
+        ),
+    ];
+    for (what, does, says, hands_on) in table {
+        let mut desk = may(Permissions::ReadOnly);
+        desk.broader = true;
+        does(&mut desk);
+        says_blocked(&mut desk, says);
+        let step = desk.succeeds();
+        if hands_on {
+            assert_eq!(step.told(), "SessionEnded(SandboxDenial), Requeued(1), TaskHandedBack", "{what}");
+            assert!(step.said().starts_with("#work BLOCKED 1 sandbox-denied\n"), "{what}: {}", step.said());
+        } else {
+            assert_eq!(step.told(), "SessionEnded(Success), TaskEnded(1 Blocked)", "{what}");
+            assert!(step.said().contains("#work BLOCKED 1 reported"), "{what}: {}", step.said());
+        }
+    }
+}
+
+#[test]
+fn what_a_person_stops_is_not_handed_on_and_who_is_called_reads_what_it_needs() {
+    // A pause was asked for: the task is blocked, and a person is there already.
+    let mut desk = may(Permissions::ReadOnly);
+    desk.broader = true;
+    says_blocked(&mut desk, true);
+    desk.ask(Control::Pause { now: false });
+    assert_eq!(desk.succeeds().told(), "SessionEnded(Success), TaskEnded(1 Blocked), Paused(alice)");
+
+    let mut desk = may(Permissions::Full);
+    says_blocked(&mut desk, true);
+    let step = desk.succeeds();
+    assert!(step.told().ends_with("Requeued(1), Escalated, Paused(Escalation)"), "{}", step.told());
+    assert!(
+        desk.called().ends_with("no other agent may do more: it cannot be written to"),
+        "{}",
+        desk.called()
+    );
+    // What it said counts once: the next session is judged by itself.
+    desk.ask(Control::Resume);
+    desk.runs();
+    assert_eq!(desk.succeeds().told(), "SessionEnded(Success), TaskEnded(1 Done)");
 }
 
 #[test]

@@ -45,7 +45,8 @@ impl Supervisor<'_> {
             return false;
         };
         let (Some(work), Some(spec)) = (&self.agent.current, &self.agent.spec) else { return false };
-        outcome.category == Category::SandboxDenial
+        let denied = outcome.category == Category::SandboxDenial || self.agent.says_denied().is_some();
+        denied
             && self.shared.views().iter().any(|view| {
                 view.name != *self.name && Board::would_do_more(&view.agent, work, spec.permissions)
             })

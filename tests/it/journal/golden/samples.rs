@@ -361,7 +361,7 @@ pub(super) fn events() -> Vec<Event> {
     events.push(Event::BreakerClosed);
     events.push(Event::Degraded { crashes: 6 });
     events.push(Event::SupervisorPanicked { message: "index out of bounds".into() });
-    let report = TaskReport { end: TaskEnd::Blocked, note: "no access".into() };
+    let report = TaskReport { end: TaskEnd::Blocked, note: "no access".into(), denied: false };
     events.push(Event::TaskReported { session, work: WorkId(15), report });
     let whisper = Whisper {
         id: WorkId(16),
