@@ -47,6 +47,7 @@ impl Story {
 on_each_network!(
     a_task_that_takes_too_long_is_tried_once_more_and_then_a_person_is_called,
     after_a_crash_the_next_session_knows_where_the_last_one_left_off,
+    after_a_crash_in_the_midst_of_a_rebase_the_next_session_is_told_of_it,
     a_workspace_that_is_gone_calls_a_person_who_brings_it_back,
 );
 
@@ -95,8 +96,8 @@ fn git(dir: &Path, words: &[&str]) -> bool {
     command.stderr(std::process::Stdio::null()).status().expect("git is there").success()
 }
 
-/// A repository in the midst of a merge, whose own settings and attributes would run a program whenever it is looked at.
-fn repository(dir: &Path) {
+/// A repository in the midst of something, whose own settings and attributes would run a program whenever it is looked at.
+fn repository(dir: &Path, midst: &str) {
     assert!(git(dir, &["init"]));
     for (branch, text) in [("other", "a\n"), ("main", "b\n")] {
         git(dir, &["checkout", "-b", branch]);
@@ -106,7 +107,7 @@ fn repository(dir: &Path) {
     assert!(git(dir, &["checkout", "-b", "third", "other"]));
     std::fs::write(dir.join("file"), "c\n").expect("a file");
     assert!(git(dir, &["commit", "-a", "-m", "c"]));
-    assert!(!git(dir, &["merge", "main"]), "it is in conflict");
+    assert!(!git(dir, &[midst, "main"]), "it is in conflict");
     let trap = "touch pwned; cat";
     std::fs::write(dir.join("trap.sh"), format!("#!/bin/sh\n{trap}\n")).expect("a file");
     std::fs::write(dir.join(".git/info/attributes"), "* filter=trap\n").expect("a file");
@@ -128,7 +129,7 @@ async fn after_a_crash_the_next_session_knows_where_the_last_one_left_off(on: On
     let dir = tempfile::tempdir().expect("a folder");
     let workspace = dir.path().join("work");
     std::fs::create_dir(&workspace).expect("a folder");
-    repository(&workspace);
+    repository(&workspace, "merge");
     let script =
         format!("[ $n = 0 ] && echo 'half of the {SECRET} beans' && exit 7; cat .herder/spark/context.md");
     let agent = AgentSpec { relay: herder::core::spec::Relay::Final, ..program(&workspace, &script) };
@@ -154,6 +155,27 @@ async fn after_a_crash_the_next_session_knows_where_the_last_one_left_off(on: On
     on.alice.say("#herder", "@spark status").await;
     on.alice.hears("#herder", "workspace: branch third").await;
     on.until("spark", |view| view.agent.phase == Phase::Idle).await;
+    on.close().await;
+}
+
+async fn after_a_crash_in_the_midst_of_a_rebase_the_next_session_is_told_of_it(on: On) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let workspace = dir.path().join("work");
+    std::fs::create_dir(&workspace).expect("a folder");
+    repository(&workspace, "rebase");
+    let agent = program(&workspace, "[ $n = 0 ] && exit 7; true");
+    let mut on = open_in(on, dir, vec![agent], |_| {}).await;
+    on.alice.say("#spark", "count all the beans").await;
+    let seen = on.alice.hears("#spark", "finds its workspace so: no branch,").await;
+    assert!(seen.contains("a rebase under way"), "{seen}");
+    on.alice.hears("#spark", "completed in").await;
+    let again = on.read("work/prompt.1");
+    for piece in ["A git rebase is under way: finish it or abort it", "no branch is checked out"] {
+        assert!(again.contains(piece), "{piece} is missing in {again}");
+    }
+    assert!(!workspace.join("pwned").exists(), "a look runs nothing of the repository's own");
+    on.alice.say("#herder", "@spark status").await;
+    on.alice.hears("#herder", "a rebase under way").await;
     on.close().await;
 }
 

@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use herder::config::Config;
 use herder::core::agent::Phase;
-use herder::core::id::AccountName;
+use herder::core::event::Event;
+use herder::core::id::{AccountName, AgentName};
 use herder::core::outcome::Category;
 use herder::core::policy::Policy;
-use herder::core::quota::{QuotaRules, Resume};
+use herder::core::quota::{QuietHours, QuotaRules, Resume};
 use herder::core::spec::{AgentSpec, Pattern};
-use herder::journal::{Entry, FleetEvent, Stream};
+use herder::core::time::Timestamp;
+use herder::journal::{Entry, FleetEvent, Recorded, Stream};
+use jiff::tz::TimeZone;
 
 use crate::on::{On, Story, on_each_network};
 use crate::stage::shell;
@@ -40,6 +43,24 @@ impl Story {
         .await;
     }
 
+    /// When an account that was closed is tried, and when people are asked, as it was closed last.
+    fn closing(&self) -> (Option<Timestamp>, Option<Timestamp>) {
+        let history = self.stage.herder.fleet().journal().history(&Stream::Fleet, 1000, None);
+        let closing = |recorded: &Recorded| match &recorded.entry {
+            Entry::Fleet(FleetEvent::AccountExhausted { probe_at, ask_at, .. }) => Some((*probe_at, *ask_at)),
+            _ => None,
+        };
+        history.expect("readable").iter().rev().find_map(closing).expect("one was closed")
+    }
+
+    /// When sessions of an agent were begun.
+    fn begun(&self, agent: &str) -> Vec<Timestamp> {
+        let stream = Stream::Agent(AgentName::new(agent).expect("a good name"));
+        let history = self.stage.herder.fleet().journal().history(&stream, 1000, None).expect("readable");
+        let starts = |entry: &Entry| matches!(entry, Entry::Agent(Event::SessionStarted { .. }));
+        history.iter().filter(|recorded| starts(&recorded.entry)).map(|recorded| recorded.at).collect()
+    }
+
     fn closings(&self) -> usize {
         let closes = |entry: &Entry| matches!(entry, Entry::Fleet(FleetEvent::AccountExhausted { .. }));
         self.count(&Stream::Fleet, closes)
@@ -51,6 +72,8 @@ on_each_network!(
     an_exhausted_account_waits_for_a_persons_word_also_after_a_restart_while_others_go_on,
     one_agent_of_an_exhausted_account_tries_it_again_and_again_until_it_works,
     people_are_asked_before_an_exhausted_account_goes_on_if_they_want_it_so,
+    an_exhausted_account_that_never_goes_on_by_itself_waits_for_a_word_also_after_a_restart,
+    nobody_tries_an_exhausted_account_in_quiet_hours_unless_a_person_says_so,
     a_task_of_the_board_passes_over_an_account_that_is_closed_and_waits_for_it_if_nobody_else_can,
     an_account_that_was_closed_for_its_login_or_its_bill_is_tried_by_one_agent_before_all_begin,
 );
@@ -170,6 +193,83 @@ async fn people_are_asked_before_an_exhausted_account_goes_on_if_they_want_it_so
     story.alice.say("#herder", "@spark resume").await;
     story.alice.hears_in_any_order("#alerts", "Account openai works again").await;
     story.rests("spark", 1).await;
+    story.close().await;
+}
+
+async fn an_exhausted_account_that_never_goes_on_by_itself_waits_for_a_word_also_after_a_restart(on: On) {
+    let never = |policy: &mut Policy| {
+        let probe_interval = Duration::from_secs(1);
+        policy.quota = QuotaRules { probe_interval, resume: Resume::Never, quiet: None };
+    };
+    let mut story = open(on, limited, never).await;
+    let exhausted = story.dir.path().join("exhausted");
+    std::fs::write(&exhausted, "").expect("a file");
+    story.alice.say("#herder", "@spark count the beans").await;
+    let alert = story.alice.hears_in_any_order("#alerts", "usage limit reached").await;
+    assert!(
+        alert.ends_with("None of its agents begins anything; `@spark resume` lets one of them try."),
+        "{alert}"
+    );
+    std::fs::remove_file(&exhausted).expect("it was there");
+
+    // The limit is over, and what would have others try is past: nobody does.
+    let agents = limited(story.dir.path());
+    let mut story = story.again(agents, |config| never(&mut config.policy)).await;
+    let waits = "account openai is exhausted until a person resumes one of its agents";
+    let queued = story.says("@flint count the peas", "flint").await;
+    assert!(queued.contains(waits), "{queued}");
+    let status = story.says("@spark status", "spark: ").await;
+    assert!(status.contains(waits), "{status}");
+    assert_eq!(story.closing(), (None, None), "nothing is to come");
+    assert_eq!((story.sessions("spark"), story.sessions("flint"), story.closings()), (1, 0, 1));
+    story.alice.say("#herder", "@spark resume").await;
+    story.alice.hears_in_any_order("#alerts", "Account openai works again, as spark shows").await;
+    story.rests("spark", 1).await;
+    story.rests("flint", 1).await;
+    story.close().await;
+}
+
+async fn nobody_tries_an_exhausted_account_in_quiet_hours_unless_a_person_says_so(on: On) {
+    let mut story = open(on, limited, |_| {}).await;
+    let (exhausted, fleet) = (story.dir.path().join("exhausted"), story.stage.herder.fleet().clone());
+    std::fs::write(&exhausted, "").expect("a file");
+    let quiet_until = |end: Timestamp| {
+        let time = |at: Timestamp| {
+            let moment = jiff::Timestamp::from_millisecond(at.as_millis()).expect("a moment");
+            TimeZone::UTC.to_datetime(moment).time()
+        };
+        let from = time(end.before(Duration::from_secs(12 * 3600)));
+        let quiet = Some(QuietHours { from, to: time(end), zone: TimeZone::UTC });
+        let quota = QuotaRules { probe_interval: Duration::from_secs(1), resume: Resume::Auto, quiet };
+        fleet.set_policy(Policy { quota, stop_grace: Duration::from_secs(1), ..Policy::default() });
+    };
+    // They last for hours: who says so goes before.
+    let end = herder::clock::now().after(Duration::from_secs(6 * 3600));
+    quiet_until(end);
+    story.alice.say("#herder", "@spark count the beans").await;
+    story.alice.hears_in_any_order("#alerts", "usage limit reached").await;
+    assert_eq!(story.closing(), (Some(end), None));
+    story.alice.say("#herder", "@flint count the peas").await;
+    story.alice.hears_in_any_order("#herder", "account openai is exhausted until").await;
+    story.alice.say("#herder", "@spark resume").await;
+    story.alice.hears_in_any_order("#alerts", "alice lets spark try account openai").await;
+    story.until("spark", |view| view.agent.totals.sessions >= 2 && view.agent.session().is_none()).await;
+
+    // They are over soon: somebody tries by itself then, and not before.
+    let end = herder::clock::now().after(Duration::from_secs(4));
+    quiet_until(end);
+    story.alice.say("#herder", "@spark resume").await;
+    story.until("spark", |view| view.agent.totals.sessions >= 3 && view.agent.session().is_none()).await;
+    std::fs::remove_file(&exhausted).expect("it was there");
+    story.alice.hears_in_any_order("#alerts", "Account openai works again").await;
+    story.rests("spark", 1).await;
+    story.rests("flint", 1).await;
+    let mut begun: Vec<Timestamp> =
+        ["spark", "flint"].into_iter().flat_map(|agent| story.begun(agent)).collect();
+    begun.sort_unstable();
+    // The first one met the limit, two were let through by a person.
+    let own = begun.split_off(3);
+    assert!(own.len() >= 2 && own.iter().all(|at| *at >= end), "{end:?}: {begun:?}, {own:?}");
     story.close().await;
 }
 
