@@ -17,6 +17,7 @@ use herder::supervisor::View;
 
 use super::file::Reads;
 use super::gates::Gates;
+use super::hooks::each_transition_is_told_once;
 use super::ladders::Ladders;
 use super::posts::Posts;
 use super::spent::Spent;
@@ -46,13 +47,15 @@ pub(crate) struct Books {
     open: BTreeMap<AgentName, (SessionId, WorkId)>,
     works: Works,
     gates: Gates,
+    /// Whether programs are told of events.
+    told: bool,
     /// Calls for a person that nobody has answered.
     calls: HashMap<WorkId, AgentName>,
     past: VecDeque<(Timestamp, Stream, Entry)>,
 }
 
 impl Books {
-    pub(crate) fn new(max_active: u32) -> Self {
+    pub(crate) fn new(max_active: u32, told: bool) -> Self {
         Self {
             agents: HashMap::new(),
             fleet: FleetState::default(),
@@ -67,6 +70,7 @@ impl Books {
             open: BTreeMap::new(),
             works: Works::default(),
             gates: Gates::default(),
+            told,
             calls: HashMap::new(),
             past: VecDeque::new(),
         }
@@ -116,6 +120,7 @@ impl Books {
                 self.reads.whoever_runs_otherwise_is_cut(name)?;
             }
         }
+        each_transition_is_told_once(batch, receipt, self.told)?;
         for post in &receipt.posts {
             tally.posts += 1;
             self.posts.owed(post)?;

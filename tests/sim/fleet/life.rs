@@ -23,7 +23,7 @@ use herder::supervisor::{FaultInjection, Fleet, Settings, Simulated, start};
 
 use super::random::Random;
 use super::world::{Ending, Sim, Tally, account};
-use super::{Plan, child, file, judges, links, people};
+use super::{Plan, child, file, hooks, judges, links, people};
 
 /// The networks that posts go to.
 const NETWORKS: [&str; 2] = ["libera", "discord"];
@@ -192,7 +192,9 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
     let journal = journal.expect("what is in memory is a journal");
     let networks: Vec<NetworkName> = NETWORKS.map(NetworkName::from).to_vec();
     let markups = [Markup::Irc, Markup::Plain];
-    let rendered = networks.iter().cloned().zip(markups.map(renderer)).collect();
+    let listeners = hooks::listeners(plan);
+    let mut rendered: Vec<_> = networks.iter().cloned().zip(markups.map(renderer)).collect();
+    rendered.extend(listeners.iter().map(|listener| (listener.name.clone(), renderer(Markup::Plain))));
     let outbox =
         Outbox::open(&journal, rendered, herder::outbox::BACKLOG_LINES).expect("the outbox can be read");
     let written = {
@@ -206,7 +208,7 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
         journal,
         policy: written.policy,
         networks: networks.clone(),
-        listeners: Vec::new(),
+        listeners: listeners.clone(),
         trees: ProcessTrees::none(),
         agents: written.agents.into_values().collect(),
         withheld: BTreeSet::new(),
@@ -228,6 +230,10 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
         tokio::spawn(async move { queue.keep_settled().await });
     }
     let dice = |of| Random::new(plan.seed, &[of, life]);
+    for listener in &listeners {
+        let queue = Arc::clone(outbox.queue(&listener.name).expect("it was just made"));
+        tokio::spawn(hooks::keep(sim.clone(), fleet.clone(), queue, dice(10)));
+    }
     tokio::spawn(people::ask(sim.clone(), fleet.clone(), dice(4)));
     tokio::spawn(people::attend(sim.clone(), fleet.clone(), dice(5)));
     tokio::spawn(file::keep(sim.clone(), fleet.clone(), dice(9)));
@@ -284,5 +290,6 @@ fn compare(sim: &Sim, plan: &Plan) -> Result<(), String> {
             return Err(format!("{name} after a replay is not what it was before: {:?}", loaded.state));
         }
     }
-    world.books.posts.are_what_the_outbox_owes(&journal, &NETWORKS.map(NetworkName::from))
+    let [libera, discord] = NETWORKS.map(NetworkName::from);
+    world.books.posts.are_what_the_outbox_owes(&journal, &[libera, discord, hooks::name()])
 }

@@ -1,7 +1,7 @@
 //! A whole herder in virtual time: its real root, supervisors, journal and outbox, in a world that a seed decides.
 //!
 //! What is outside is simulated: processes ([`child`]), people ([`people`]), the configuration ([`file`]), the evaluator
-//! ([`judges`]), networks ([`links`]), the disk (tables in
+//! ([`judges`]), networks ([`links`]), programs that are told of events ([`hooks`]), the disk (tables in
 //! memory, over which the journal's own code runs) and the clock. herder's tasks run on one thread whose time is paused, so
 //! that it jumps to whatever is due next; a life of herder is one runtime, and a kill drops it whole, before or after any
 //! commit, order, launch or line. What is on disk then is what the next life begins with.
@@ -13,6 +13,7 @@ mod books;
 mod child;
 mod file;
 mod gates;
+mod hooks;
 mod judges;
 mod ladders;
 mod life;

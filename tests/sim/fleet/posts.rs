@@ -71,6 +71,15 @@ impl Posts {
         self.unknown.extend(lines.iter().map(|line| (line.post, line.index)));
     }
 
+    /// Nobody takes them: they are left out, and count as said.
+    pub(crate) fn given_up(&mut self, lines: &[Line]) {
+        for line in lines {
+            if let Some(owed) = self.owed.get_mut(&line.post) {
+                owed.arrived.insert(line.index);
+            }
+        }
+    }
+
     /// herder is gone: whatever has arrived and is not on disk may be said once more.
     pub(crate) fn herder_is_gone(&mut self) {
         for (post, owed) in &self.owed {

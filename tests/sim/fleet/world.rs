@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use super::Plan;
 use super::books::Books;
 use super::file::File;
+use super::hooks;
 use super::random::Random;
 
 /// What came of a simulation.
@@ -109,7 +110,7 @@ impl Sim {
             plan: plan.clone(),
             random,
             calm: false,
-            books: Books::new(plan.max_active),
+            books: Books::new(plan.max_active, !hooks::listeners(plan).is_empty()),
             file: File::new(plan),
             processes: BTreeMap::new(),
             survivors: BTreeSet::new(),
