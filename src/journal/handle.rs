@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
-use crate::core::id::{AgentName, NetworkName, WorkId};
+use crate::core::id::{AgentName, NetworkName, PostId, WorkId};
 use crate::core::time::Timestamp;
-use crate::outbox::{Body, Post};
+use crate::outbox::{Body, Post, Target};
 
 use super::layout::VALUE_MAX;
 use super::memory::{Here, Step};
@@ -296,6 +296,20 @@ impl Journal {
     /// The database cannot be read.
     pub fn undelivered(&self, network: &NetworkName) -> Result<Vec<Post>, ReadError> {
         guarded(|| self.0.reader.undelivered(network))
+    }
+
+    /// The first `most` of the posts behind `after` that are still owed to a place on a network. Blocks.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn undelivered_after(
+        &self,
+        network: &NetworkName,
+        to: &Target,
+        after: PostId,
+        most: usize,
+    ) -> Result<Vec<Post>, ReadError> {
+        guarded(|| self.0.reader.undelivered_after(network, to, after, most))
     }
 
     /// Gives all posts of later commits to `sink`. Takes effect for every commit that is asked for after this returns.

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sled::IVec;
 
 use crate::core::id::{NetworkName, PostId};
-use crate::outbox::Post;
+use crate::outbox::{Post, Target};
 
 use super::layout::{
-    CHUNK, Head, LINES, Tree, Trees, event_key, index_key, number, outbox_prefix, stream_text,
+    CHUNK, Head, LINES, Tree, Trees, event_key, index_key, number, outbox_key, outbox_prefix, stream_text,
 };
 use super::{ReadError, Recorded, Stream, archive, encoding};
 
@@ -227,6 +227,27 @@ impl Reader {
         let items = self.trees.get(Tree::Outbox).scan_prefix(&prefix);
         posts(items, prefix.len())
     }
+
+    /// The first `most` of the posts behind `after` that are still owed to a place on a network.
+    pub(super) fn undelivered_after(
+        &self,
+        network: &NetworkName,
+        to: &Target,
+        after: PostId,
+        most: usize,
+    ) -> Result<Vec<Post>, ReadError> {
+        let (prefix, from) = (outbox_prefix(network), PostId(after.0.saturating_add(1)));
+        let of_network = |item: &sled::Result<(IVec, IVec)>| {
+            item.as_ref().map_or(true, |(key, _)| key.starts_with(&prefix))
+        };
+        let items = self.trees.get(Tree::Outbox).range(outbox_key(network, from)..).take_while(of_network);
+        let mut found = Vec::new();
+        each_post(items, prefix.len(), &mut |post| {
+            found.extend(Some(post).filter(|post| post.to == *to));
+            if found.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        Ok(found)
+    }
 }
 
 /// Memos by key. What is no text is nobody's.
@@ -276,22 +297,38 @@ pub(super) fn posts(
     id_at: usize,
 ) -> Result<Vec<Post>, ReadError> {
     let mut posts = Vec::new();
+    each_post(items, id_at, &mut |post| {
+        posts.push(post);
+        ControlFlow::Continue(())
+    })?;
+    Ok(posts)
+}
+
+/// Gives the same to `take`, one after the other, until it has enough.
+fn each_post(
+    items: impl Iterator<Item = sled::Result<(IVec, IVec)>>,
+    id_at: usize,
+    take: &mut dyn FnMut(Post) -> ControlFlow<()>,
+) -> Result<(), ReadError> {
     let mut open: Option<(u64, Vec<u8>, u32)> = None;
-    let close = |open: Option<(u64, Vec<u8>, u32)>, posts: &mut Vec<Post>| -> Result<(), ReadError> {
+    let mut close = |open: Option<(u64, Vec<u8>, u32)>| -> Result<ControlFlow<()>, ReadError> {
         // Lines of a post that is gone are nothing.
-        let Some((id, text, lines)) = open.filter(|(_, text, _)| !text.is_empty()) else { return Ok(()) };
+        let Some((id, text, lines)) = open.filter(|(_, text, _)| !text.is_empty()) else {
+            return Ok(ControlFlow::Continue(()));
+        };
         let mut post = encoding::decode_post(&text)
             .map_err(|source| ReadError::Decode { what: format!("post {id}"), source })?;
         post.id = PostId(id);
         post.confirmed_lines = lines;
-        posts.push(post);
-        Ok(())
+        Ok(take(post))
     };
     for item in items {
         let (key, value) = item?;
         let Some(id) = number(key.get(id_at..).unwrap_or_default()) else { continue };
         if open.as_ref().is_none_or(|(of, ..)| *of != id) {
-            close(open.take(), &mut posts)?;
+            if close(open.take())?.is_break() {
+                return Ok(());
+            }
             open = Some((id, Vec::new(), 0));
         }
         let Some((_, text, lines)) = open.as_mut() else { continue };
@@ -301,8 +338,7 @@ pub(super) fn posts(
             text.extend_from_slice(&value);
         }
     }
-    close(open, &mut posts)?;
-    Ok(posts)
+    close(open).map(drop)
 }
 
 pub(super) fn decode_event(seq: u64, text: &[u8]) -> Result<Recorded, ReadError> {

@@ -221,6 +221,11 @@ impl LaneQueue {
         self.targets.values().map(VecDeque::len).sum()
     }
 
+    /// How many posts wait for a target.
+    pub(super) fn waiting(&self, target: &Target) -> usize {
+        self.targets.get(target).map_or(0, VecDeque::len)
+    }
+
     /// Targets that have posts, in the order of their turns.
     pub(super) fn targets(&self) -> Vec<Target> {
         self.turns.iter().cloned().collect()

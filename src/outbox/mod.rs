@@ -17,6 +17,7 @@ pub mod markup;
 pub mod queue;
 pub mod redact;
 pub mod render;
+mod shelf;
 pub mod split;
 
 use std::collections::HashMap;
@@ -194,5 +195,20 @@ impl PostSink for Feed {
 impl Ledger for Journal {
     fn record(&self, settled: Vec<Settled>) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
         Box::pin(async move { self.settle(settled).await.map_err(|error| error.to_string()) })
+    }
+
+    fn alerts(
+        &self,
+        network: &NetworkName,
+        after: PostId,
+        most: usize,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<Post>, String>> + Send + '_>> {
+        let network = network.clone();
+        Box::pin(async move {
+            let read =
+                move |journal: &Self| journal.undelivered_after(&network, &Target::Alerts, after, most);
+            let read = self.reading(read).await.map_err(|error| error.to_string())?;
+            read.map_err(|error| error.to_string())
+        })
     }
 }

@@ -19,7 +19,8 @@
 //! Memory and disk: every post that is owed is held, but what waits for one target is bounded by [`BACKLOG_POSTS_MAX`] in
 //! the normal lane and by [`ANSWERS_MAX`] in the urgent one; beyond it the oldest posts shrink to a line with their number,
 //! as after an absence ([`super::backlog`]), here and in the journal. Of people who wait for an answer in private there are
-//! at most [`PERSONS_MAX`]. Alerts alone have no bound: they are rare, and what somebody has to do must not be dropped.
+//! at most [`PERSONS_MAX`]. Of alerts, of which none may be dropped that somebody has to do something about, those beyond
+//! [`ALERTS_MAX`] stay in the journal alone until there is room for them.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -32,9 +33,12 @@ use super::backlog::{Away, BACKLOG_LINES};
 use super::discord::Attachment;
 use super::lane::{LaneQueue, Line};
 use super::render::Renderer;
+use super::shelf::Shelf;
 use super::{Lane, Post, Target};
 use crate::core::id::{NetworkName, PostId};
 use crate::journal::{Confirmed, Settled};
+
+pub use super::shelf::ALERTS_MAX;
 
 /// The most posts that wait for one channel in the normal lane: some hours of a busy agent, a few megabytes at worst.
 pub const BACKLOG_POSTS_MAX: usize = 1000;
@@ -49,6 +53,14 @@ pub const PERSONS_MAX: usize = 500;
 pub trait Ledger: Send + Sync + 'static {
     /// Records `settled`; durable when it resolves.
     fn record(&self, settled: Vec<Settled>) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>>;
+
+    /// The first `most` of the alerts behind `after` that are owed to a network.
+    fn alerts(
+        &self,
+        network: &NetworkName,
+        after: PostId,
+        most: usize,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<Post>, String>> + Send + '_>>;
 }
 
 /// Lines to send together, then to be confirmed or put back. A network that learns of lines one by one may take a window
@@ -89,6 +101,8 @@ struct State {
     normal: LaneQueue,
     /// Stored posts that are here, so that one which comes twice (at a start) is taken once.
     ids: HashSet<PostId>,
+    /// Alerts that are not here.
+    shelf: Shelf,
     next_key: u64,
     /// Delivered or left out, but not yet recorded.
     unrecorded: Vec<Settled>,
@@ -96,7 +110,7 @@ struct State {
 
 impl State {
     fn is_empty(&self) -> bool {
-        self.urgent.is_empty() && self.normal.is_empty()
+        self.urgent.is_empty() && self.normal.is_empty() && self.shelf.len() == 0
     }
 
     fn lane(&mut self, urgent: bool) -> &mut LaneQueue {
@@ -163,6 +177,13 @@ impl NetworkQueue {
     #[must_use]
     pub fn len(&self) -> usize {
         let state = self.state();
+        state.urgent.len() + state.normal.len() + state.shelf.len()
+    }
+
+    /// How many of them are in memory.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let state = self.state();
         state.urgent.len() + state.normal.len()
     }
 
@@ -176,8 +197,15 @@ impl NetworkQueue {
     /// already here is ignored; one with id 0 is not stored and is gone with this process.
     pub fn push(&self, post: Post) {
         let mut state = self.state();
-        if post.id != PostId(0) && !state.ids.insert(post.id) {
-            return;
+        if post.id != PostId(0) {
+            if state.ids.contains(&post.id) {
+                return;
+            }
+            let held = state.urgent.waiting(&Target::Alerts);
+            if post.lane == Lane::Urgent && post.to == Target::Alerts && state.shelf.takes(post.id, held) {
+                return;
+            }
+            state.ids.insert(post.id);
         }
         state.next_key += 1;
         let (key, urgent, target) = (state.next_key, post.lane == Lane::Urgent, post.to.clone());
@@ -227,12 +255,43 @@ impl NetworkQueue {
         joined: &(dyn Fn(&Target) -> bool + Sync),
     ) -> Window {
         loop {
+            self.refill().await;
             if let Some(window) = self.try_window(max_lines, room, joined) {
                 return window;
             }
             self.record().await;
             self.changed.notified().await;
         }
+    }
+
+    /// Takes alerts back from the journal, when there is room for them. What waits since the link was away is shortened as the
+    /// others were when it came back.
+    async fn refill(&self) {
+        let wanted = {
+            let state = self.state();
+            state.shelf.wants(state.urgent.waiting(&Target::Alerts)).map(|wants| (wants, state.shelf.upto()))
+        };
+        let Some(((after, most), upto)) = wanted else { return };
+        let read = match self.ledger.alerts(&self.network, after, most).await {
+            Ok(read) => read,
+            Err(reason) => {
+                tracing::error!(network = %self.network, reason, "alerts that wait could not be read");
+                return;
+            }
+        };
+        let mut state = self.state();
+        let ids: Vec<PostId> = read.iter().map(|post| post.id).collect();
+        state.shelf.gives(&ids, upto);
+        for post in read {
+            state.ids.insert(post.id);
+            state.next_key += 1;
+            let key = state.next_key;
+            state.urgent.push(key, post);
+        }
+        let keys = state.keys();
+        let (alerts, longest) = (Target::Alerts, self.backlog);
+        let away = state.urgent.collapse(&alerts, Lane::Urgent, longest, keys, &self.renderer);
+        state.put_away(away);
     }
 
     /// As [`NetworkQueue::next_window`], without waiting: `None` if nothing can be sent now.
@@ -289,6 +348,10 @@ impl NetworkQueue {
         self.record().await;
         if emptied {
             self.emptied.notify_waiters();
+        }
+        if self.state().shelf.len() > 0 {
+            // There may be room for what is on the disk alone.
+            self.changed.notify_one();
         }
     }
 

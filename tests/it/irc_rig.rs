@@ -34,6 +34,15 @@ impl Ledger for Recorded {
         self.0.lock().expect("not poisoned").extend(delivered);
         Box::pin(std::future::ready(Ok(())))
     }
+
+    fn alerts(
+        &self,
+        _: &NetworkName,
+        _: PostId,
+        _: usize,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<Post>, String>> + Send + '_>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
 }
 
 pub(crate) struct Rig {

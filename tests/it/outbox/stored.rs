@@ -5,8 +5,8 @@ use herder::core::id::{AgentName, NetworkName, PostId};
 use herder::core::notice::Notice;
 use herder::core::time::Timestamp;
 use herder::journal::{Batch, Journal, Settings};
-use herder::outbox::queue::BACKLOG_POSTS_MAX;
-use herder::outbox::{BACKLOG_LINES, Body, Outbox, Post, Window, absent};
+use herder::outbox::queue::{ALERTS_MAX, BACKLOG_POSTS_MAX};
+use herder::outbox::{BACKLOG_LINES, Body, Lane, Outbox, Post, Target, Window, absent};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -146,4 +146,45 @@ async fn what_is_owed_to_a_network_that_is_not_configured_is_kept_for_a_while() 
     assert_eq!(start(&[libera()], 61).await, (1, 0));
     assert_eq!(journal.memos("").expect("it is read"), [], "nothing is remembered of it");
     assert_eq!(journal.undelivered(&libera()).expect("it is read").len(), 1);
+}
+
+#[tokio::test]
+async fn alerts_for_a_network_that_stays_away_are_held_on_the_disk_alone_and_are_all_said_in_order() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (journal, outbox) = open(dir.path());
+    let queue = Arc::clone(outbox.queue(&libera()).expect("it is configured"));
+    let count = 2 * ALERTS_MAX + 700;
+    let alert = |number: usize| Post {
+        to: Target::Alerts,
+        lane: Lane::Urgent,
+        ..words(&format!("somebody has to do {number}"))
+    };
+    for first in (0..count).step_by(100) {
+        let posts = (first..first + 100).map(alert).collect();
+        journal.commit(Batch { posts, ..Batch::default() }).await.expect("they are stored");
+    }
+    assert_eq!((queue.held(), queue.len()), (ALERTS_MAX, count));
+    assert_eq!(journal.undelivered(&libera()).expect("it is read").len(), count, "nothing is left out");
+    drop((queue, outbox, journal));
+
+    // A herder that is started anew holds no more.
+    let (journal, outbox) = open(dir.path());
+    let queue = outbox.queue(&libera()).expect("it is configured");
+    assert_eq!((queue.held(), queue.len()), (ALERTS_MAX, count));
+    queue.link_restored();
+    let mut sent = Vec::new();
+    while sent.len() <= count {
+        if sent.len() == 100 {
+            // What comes while others are on the disk is behind them.
+            let late = Batch { posts: vec![alert(count)], ..Batch::default() };
+            journal.commit(late).await.expect("it is stored");
+        }
+        let window = queue.next_window(100, &|_| 400, &|_| true).await;
+        sent.extend(texts(&window).into_iter().map(str::to_owned));
+        queue.confirm(window).await;
+        assert!(queue.held() <= ALERTS_MAX);
+    }
+    assert_eq!(sent, (0..=count).map(|number| format!("somebody has to do {number}")).collect::<Vec<_>>());
+    assert!(queue.is_empty());
+    assert_eq!(journal.undelivered(&libera()).expect("it is read"), []);
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use herder::core::id::{NetworkName, PostId};
 use herder::journal::Settled;
-use herder::outbox::{Lane, Ledger, NetworkQueue, Target};
+use herder::outbox::{Lane, Ledger, NetworkQueue, Post, Target};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -35,6 +35,15 @@ impl Ledger for Slow {
             }));
             Ok(())
         })
+    }
+
+    fn alerts(
+        &self,
+        _: &NetworkName,
+        _: PostId,
+        _: usize,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<Post>, String>> + Send + '_>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
 

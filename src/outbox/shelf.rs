@@ -1,0 +1,86 @@
+//! Alerts that are left where they are on the disk, because there are more than anybody reads at once.
+//!
+//! Nothing that a person has to do something about is dropped, however long a network is away. So alerts beyond
+//! [`ALERTS_MAX`] are not shrunk to a number like other posts: they stay in the journal, and are taken from there when there is
+//! room.
+
+use crate::core::id::PostId;
+
+/// The most alerts that are held in memory for one network.
+pub const ALERTS_MAX: usize = 1000;
+
+/// Which alerts are in the journal alone.
+#[derive(Debug, Default)]
+pub(super) struct Shelf {
+    /// The last one that was held in memory.
+    last: PostId,
+    /// The last one that is on the shelf.
+    upto: PostId,
+    /// How many are.
+    count: usize,
+}
+
+impl Shelf {
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether an alert stays in the journal, `held` being in memory: nothing overtakes what is there already.
+    pub(super) fn takes(&mut self, alert: PostId, held: usize) -> bool {
+        if self.count == 0 && held < ALERTS_MAX {
+            self.last = self.last.max(alert);
+            return false;
+        }
+        if alert > self.upto.max(self.last) {
+            self.upto = alert;
+            self.count += 1;
+        }
+        true
+    }
+
+    /// How many are wanted back, and those behind which, if there is room for some.
+    pub(super) fn wants(&self, held: usize) -> Option<(PostId, usize)> {
+        (self.count > 0 && held <= ALERTS_MAX / 2).then(|| (self.last, ALERTS_MAX - held))
+    }
+
+    /// These were read, in answer to [`Shelf::wants`]; `upto` was the last one when that was asked.
+    pub(super) fn gives(&mut self, read: &[PostId], upto: PostId) {
+        self.last = read.last().copied().unwrap_or(upto).max(self.last);
+        self.count = self.count.saturating_sub(read.len());
+        if self.last >= self.upto {
+            self.count = 0;
+        } else {
+            // What was put there meanwhile is behind all that was read.
+            self.count = self.count.max(1);
+        }
+    }
+
+    /// The last one that is on the shelf.
+    pub(super) fn upto(&self) -> PostId {
+        self.upto
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_while_the_journal_is_read_is_not_forgotten_and_what_is_not_there_is_not_waited_for() {
+        let mut shelf = Shelf::default();
+        let full = ALERTS_MAX;
+        assert!(
+            !shelf.takes(PostId(1), full - 1) && shelf.takes(PostId(2), full) && shelf.takes(PostId(3), 0)
+        );
+        assert!(shelf.takes(PostId(3), 0) && shelf.len() == 2, "it came twice");
+        assert_eq!((shelf.wants(full), shelf.wants(0)), (None, Some((PostId(1), full))));
+        let upto = shelf.upto();
+        assert!(shelf.takes(PostId(4), 0));
+        shelf.gives(&[PostId(2), PostId(3)], upto);
+        assert_eq!((shelf.len(), shelf.wants(2)), (1, Some((PostId(3), full - 2))));
+        let upto = shelf.upto();
+        shelf.gives(&[], upto);
+        assert_eq!((shelf.len(), shelf.wants(0)), (0, None), "somebody else took it");
+        assert!(!shelf.takes(PostId(5), 0));
+    }
+}
