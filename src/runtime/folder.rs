@@ -92,10 +92,9 @@ mod tests {
     #[tokio::test]
     async fn many_ask_about_one_folder_at_once_and_all_are_answered() {
         let folder = Path::new("/test/shared");
-        let asked = (0..100).map(|n| tokio::spawn(ask(folder, LONG, move |_| n)));
-        for (n, asked) in asked.collect::<Vec<_>>().into_iter().enumerate() {
-            assert_eq!(asked.await.expect("no panic"), Ok(n));
-        }
+        let asked = (0..100).map(|n| ask(folder, LONG, move |_| n));
+        let answers = futures_util::future::join_all(asked).await;
+        assert_eq!(answers, (0..100).map(Ok).collect::<Vec<_>>());
     }
 
     #[tokio::test]

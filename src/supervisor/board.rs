@@ -156,10 +156,10 @@ impl Root {
 
     /// After a start: whatever was said and not heard is said again.
     pub(super) async fn look_at_the_board(&mut self) -> Result<(), CommitError> {
-        let there: BTreeSet<AgentName> = self.shared.views().into_iter().map(|view| view.name).collect();
+        let there: BTreeSet<AgentName> = self.shared.published().into_iter().map(|view| view.name).collect();
         let lost = self.fleet.board.look_for_lost(|name| there.contains(name), clock::now());
         self.record_board(lost).await?;
-        for view in self.shared.views() {
+        for view in self.shared.published() {
             self.look_at(&view.name, &view.agent).await?;
         }
         self.run_all_errands();
@@ -171,7 +171,7 @@ impl Root {
         if !self.fleet.board.has_queued() {
             return Ok(());
         }
-        let views = self.shared.views();
+        let views = self.shared.published();
         let agents: Vec<(&AgentName, &Agent)> = views.iter().map(|view| (&view.name, &*view.agent)).collect();
         let now = clock::now();
         let closed = |name: &AgentName, agent: &Agent| {
@@ -200,7 +200,7 @@ impl Root {
         if self.fleet.board.tasks.is_empty() && self.fleet.board.heard.is_empty() {
             return;
         }
-        for view in self.shared.views() {
+        for view in self.shared.published() {
             self.run_errands(&view.name, &view.agent);
         }
     }

@@ -241,7 +241,7 @@ impl Root {
     /// What the agents of a file that was read ask for.
     fn compare(&self, file: Vec<AgentSpec>) -> Plan {
         let mut known = BTreeMap::new();
-        for view in self.shared.views() {
+        for view in self.shared.published() {
             if !configure::is_going(&view.agent)
                 && let Some(spec) = &view.agent.spec
             {
@@ -463,7 +463,7 @@ impl Root {
     }
 
     fn tell_siblings(&self, but: &AgentName, account: &AccountName, input: impl Fn() -> Input) {
-        for view in self.shared.views() {
+        for view in self.shared.published() {
             if view.name != *but && account_of(&view.agent) == *account {
                 self.shared.input(&view.name, input());
             }
@@ -473,7 +473,7 @@ impl Root {
     /// After a start: accounts that a failure closed while nobody could record it any more, and agents that were added
     /// to a closed account.
     pub(super) async fn reconcile_accounts(&mut self) -> Result<(), CommitError> {
-        for view in self.shared.views() {
+        for view in self.shared.published() {
             match self.blocked(&account_of(&view.agent)) {
                 None => self.close_for(&view.name).await?,
                 Some(category) => self.shared.input(&view.name, Input::AccountBlocked { category }),

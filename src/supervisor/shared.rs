@@ -20,6 +20,7 @@ use super::{FaultInjection, View};
 use crate::access::Ties;
 use crate::chat::LinkReport;
 use crate::clock;
+use crate::core::agent::Agent;
 use crate::core::board::Board;
 use crate::core::id::{AgentName, NetworkName};
 use crate::core::input::Input;
@@ -43,6 +44,12 @@ pub(super) struct Handle {
     pub(super) requests: mpsc::Sender<Box<Request>>,
     pub(super) notes: mpsc::Sender<Note>,
     pub(super) view: watch::Receiver<View>,
+}
+
+/// An agent's state as it is on disk.
+pub(super) struct Published {
+    pub(super) name: AgentName,
+    pub(super) agent: Arc<Agent>,
 }
 
 /// See the module.
@@ -128,6 +135,16 @@ impl Shared {
     pub(super) fn all_handles(&self) -> Vec<(AgentName, Handle)> {
         let handles = self.handles.read().unwrap_or_else(PoisonError::into_inner);
         handles.iter().map(|(name, handle)| (name.clone(), handle.clone())).collect()
+    }
+
+    /// The states of all agents as they were published. What else can be seen of them costs more to find out.
+    pub(super) fn published(&self) -> Vec<Published> {
+        let handles = self.handles.read().unwrap_or_else(PoisonError::into_inner);
+        let state = |(name, handle): (&AgentName, &Handle)| Published {
+            name: name.clone(),
+            agent: Arc::clone(&handle.view.borrow().agent),
+        };
+        handles.iter().map(state).collect()
     }
 
     pub(super) fn views(&self) -> Vec<View> {

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
+use super::Fleet;
 use super::root::{Root, account_of};
 use super::shared::Shared;
-use super::{Fleet, View};
 use crate::clock;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::input::Input;
@@ -19,14 +19,14 @@ use crate::journal::{CommitError, FleetEvent};
 impl Shared {
     /// What was used in a scope.
     pub(super) fn together(&self, scope: Scope) -> Together {
-        let views = self.views();
+        let agents = self.published();
         let ledger = self.ledger.read().unwrap_or_else(PoisonError::into_inner);
-        let books = views.iter().map(|view| &view.agent.books);
+        let books = agents.iter().map(|it| &it.agent.books);
         ledger.shared(books, &self.policy().caps, scope, clock::now())
     }
 
     fn accounts(&self) -> BTreeSet<AccountName> {
-        self.views().iter().map(|view: &View| account_of(&view.agent)).collect()
+        self.published().iter().map(|it| account_of(&it.agent)).collect()
     }
 }
 
@@ -62,8 +62,12 @@ impl Root {
 
     /// After a start: caps that were reached while nobody could record it any more, or that are lower now.
     pub(super) async fn look_at_the_books(&mut self) -> Result<(), CommitError> {
-        for view in self.shared.views() {
-            self.spent(&view.name, &account_of(&view.agent)).await?;
+        let mut looked_at = BTreeSet::new();
+        for it in self.shared.published() {
+            let account = account_of(&it.agent);
+            if looked_at.insert(account.clone()) {
+                self.spent(&it.name, &account).await?;
+            }
         }
         Ok(())
     }
@@ -112,7 +116,7 @@ impl Root {
             let posts = self.shared.posting.alert(notice, clock::now(), None);
             self.record(events, posts).await?;
         }
-        for view in self.shared.views() {
+        for view in self.shared.published() {
             if accounts.contains(&account_of(&view.agent)) {
                 self.shared.input(&view.name, Input::AccountBlocked { category });
             }
@@ -155,7 +159,7 @@ impl Root {
             }
             let opened = FleetEvent::AccountOpened { account: account.clone(), by: by.clone() };
             self.record(vec![opened], Vec::new()).await?;
-            for view in self.shared.views() {
+            for view in self.shared.published() {
                 if account_of(&view.agent) == account {
                     self.shared.input(&view.name, Input::AccountOpened { by: by.clone() });
                 }

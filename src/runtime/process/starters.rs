@@ -108,6 +108,8 @@ mod tests {
     use std::path::{Path, PathBuf};
     use std::sync::mpsc;
 
+    use tokio::task::JoinSet;
+
     use super::*;
 
     /// The thread that does something, below `/proc`.
@@ -127,25 +129,22 @@ mod tests {
             used.insert(thread().await);
         }
         assert!(run(|| -> () { panic!("as a bug would") }).await.is_err());
-        let (mut releases, mut hanging) = (Vec::new(), Vec::new());
+        let (mut releases, mut hanging) = (Vec::new(), JoinSet::new());
         for _ in 0..USUAL + 3 {
             let ((release, held), (begun, began)) = (mpsc::channel::<()>(), oneshot::channel());
-            hanging.push(tokio::spawn(run(move || {
+            hanging.spawn(run(move || {
                 let _ = begun.send(());
                 held.recv().is_err()
-            })));
+            }));
             began.await.expect("it was taken up");
             used.insert(thread().await);
             releases.push(release);
         }
         drop(releases);
-        for one in hanging {
-            assert!(one.await.expect("no panic").expect("it is done"));
+        for released in hanging.join_all().await {
+            assert!(released.expect("it is done"));
         }
-        let many = (0..1000).map(|_| tokio::spawn(thread()));
-        for one in many.collect::<Vec<_>>() {
-            used.insert(one.await.expect("no panic"));
-        }
+        used.extend(futures_util::future::join_all((0..1000).map(|_| thread())).await);
         assert!(used.iter().all(|thread| lives(thread)), "{used:?}");
     }
 }

@@ -47,8 +47,8 @@ impl Supervisor<'_> {
         let (Some(work), Some(spec)) = (&self.agent.current, &self.agent.spec) else { return false };
         let denied = outcome.category == Category::SandboxDenial || self.agent.says_denied().is_some();
         denied
-            && self.shared.views().iter().any(|view| {
-                view.name != *self.name && Board::would_do_more(&view.agent, work, spec.permissions)
+            && self.shared.published().iter().any(|other| {
+                other.name != *self.name && Board::would_do_more(&other.agent, work, spec.permissions)
             })
     }
 }
