@@ -5,7 +5,6 @@ use std::time::Duration;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 
-use super::outcome::Category;
 use super::promotion::Gate;
 use super::time::Timestamp;
 
@@ -103,7 +102,8 @@ impl QuotaRules {
         now: Timestamp,
     ) -> bool {
         let Some(gate) = gate else { return true };
-        let tried = gate.category == Category::Quota && gate.probe_at.is_some_and(|at| at <= met);
+        // Also one that was let through because a person had seen to a bill or a login.
+        let tried = gate.probe_at.is_some_and(|at| at <= met);
         let (again, _) = self.closing(resets_at, met, Duration::ZERO);
         tried && again.is_none_or(|at| at > now)
     }
@@ -132,6 +132,7 @@ impl QuietHours {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::outcome::Category;
 
     fn at(text: &str) -> Timestamp {
         Timestamp::from_millis(text.parse::<jiff::Timestamp>().expect("a moment").as_millisecond())
@@ -230,8 +231,9 @@ mod tests {
             (&ask, Some(gate(None)), None, seconds(1), false),
             // A person has let it through, and is to be asked again.
             (&ask, Some(gate(before)), None, seconds(9999), true),
-            // Closed for something else.
-            (&auto, Some(Gate { category: Category::Auth, ..gate(before) }), None, seconds(1), false),
+            // Closed for something else, and let through to show whether that is over.
+            (&auto, Some(Gate { category: Category::Auth, ..gate(None) }), None, seconds(1), false),
+            (&auto, Some(Gate { category: Category::Auth, ..gate(before) }), hour, seconds(1), true),
         ] {
             assert_eq!(
                 rules.is_unheard(gate.as_ref(), met, resets_at, now),
