@@ -117,6 +117,8 @@ impl Books {
                 self.works.of_an_agent_are_those_it_has(name, agent)?;
                 a_call_stands_until_it_is_answered(&self.calls, name, agent)?;
                 self.ladders.what_waits_is_what_it_has(name, agent)?;
+                self.ladders.what_is_found_is_told(name)?;
+                self.spent.whoever_reaches_its_own_cap_is_stopped(name, agent, batch.at)?;
                 self.reads.whoever_runs_otherwise_is_cut(name)?;
             }
         }
@@ -235,6 +237,7 @@ impl Books {
             return Err(format!("call {call} of {agent} was never answered: it is {phase:?}"));
         }
         self.works.everything_has_come_to_an_end(&self.agents)?;
+        self.ladders.every_evaluation_is_over(&self.agents)?;
         self.posts.everything_was_said()
     }
 

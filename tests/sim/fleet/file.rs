@@ -42,7 +42,7 @@ impl File {
     pub(crate) fn write(&mut self, plan: &Plan, dice: &mut Random) {
         self.version += 1;
         for _ in 0..=dice.below(4) {
-            match dice.weighted(&[6, 1]) {
+            match dice.weighted(&[4, 2]) {
                 0 => self.section(plan, dice),
                 _ => self.limits(plan, dice),
             }
@@ -118,7 +118,9 @@ fn shared_caps(plan: &Plan, dice: &mut Random) -> SharedCaps {
 
 fn quota(dice: &mut Random) -> QuotaRules {
     let hour = |hour: u64| Time::constant(i8::try_from(hour).expect("an hour"), 0, 0, 0);
-    let (from, long) = (dice.below(24), 1 + dice.below(10));
+    // They begin soon, while accounts are closed that were closed before they were written.
+    let now = u64::try_from(clock::now().as_millis().div_euclid(3_600_000).rem_euclid(24)).expect("an hour");
+    let (from, long) = ((now + dice.below(4)) % 24, 1 + dice.below(10));
     let quiet = QuietHours { from: hour(from), to: hour((from + long) % 24), zone: TimeZone::UTC };
     QuotaRules {
         resume: [Resume::Auto, Resume::Auto, Resume::Ask, Resume::Never][dice.index(4)],

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use herder::core::agent::Agent;
+use herder::core::agent::{Agent, Phase};
 use herder::core::event::Event;
 use herder::core::id::{AgentName, WorkId};
 use herder::core::verdict::{Lapse, Verdict};
@@ -27,6 +27,8 @@ struct Ladder {
     given_up: BTreeSet<u32>,
     /// What it has worked on last.
     subject: Option<WorkId>,
+    /// Something was found that it is to be told of, or a person.
+    owes: bool,
 }
 
 /// See the module.
@@ -72,7 +74,13 @@ impl Ladders {
             Event::Evaluated { number, judgement, .. } => {
                 ladder.is_over(name, *number)?;
                 tally.judged += 1;
-                let counts = agent.watch.open.as_ref().is_some_and(|open| open.number == *number);
+                let open = agent.watch.open.as_ref().filter(|open| open.number == *number);
+                let counts = open.is_some();
+                let found = matches!(&**judgement, Judgement::Verdict(verdict) if verdict.is_finding());
+                let works = matches!(agent.phase, Phase::Starting { .. } | Phase::Running { .. });
+                // What it was told of before has to reach it first.
+                let told = !agent.whispers.iter().any(|whisper| whisper.tone.is_finding());
+                ladder.owes = found && works && told && open.is_some_and(|open| !open.untold);
                 if counts && **judgement == Judgement::Verdict(Verdict::Ok) {
                     ladder.told = 0;
                 }
@@ -90,6 +98,7 @@ impl Ladders {
                     return Err(format!("{name} is told {} twice", whisper.id));
                 }
                 ladder.told += u32::from(whisper.tone.is_finding());
+                ladder.owes &= !whisper.tone.is_finding();
             }
             Event::WhispersDelivered { whispers, .. } | Event::WhispersDropped { whispers, .. } => {
                 for whisper in whispers {
@@ -103,9 +112,30 @@ impl Ladders {
                 if ladder.told == 0 || ladder.told + 1 < THRESHOLD && !escalation.untold {
                     return Err(format!("a person is called for {name}, who was told {} times", ladder.told));
                 }
-                ladder.told = 0;
+                (ladder.told, ladder.owes) = (0, false);
             }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// What is found is told with the same decision.
+    pub(crate) fn what_is_found_is_told(&self, name: &AgentName) -> Result<(), String> {
+        match self.0.get(name) {
+            Some(ladder) if ladder.owes => Err(format!("something was found of {name}, and nobody is told")),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// After some days without faults.
+    pub(crate) fn every_evaluation_is_over(&self, agents: &HashMap<AgentName, Agent>) -> Result<(), String> {
+        for (name, ladder) in &self.0 {
+            let agent = agents.get(name);
+            let runs = agent.and_then(|agent| agent.watch.open.as_ref()).map(|open| open.number);
+            let splits = agent.and_then(|agent| agent.splitting.as_ref()).map(|split| split.number);
+            if let Some(number) = ladder.open.iter().find(|open| ![runs, splits].contains(&Some(**open))) {
+                return Err(format!("number {number} of {name} never was over"));
+            }
         }
         Ok(())
     }

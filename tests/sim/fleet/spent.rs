@@ -1,6 +1,6 @@
 //! What was used, as the events tell it, and the caps: nothing begins past one that is reached, and nothing goes on.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use herder::core::agent::{Agent, Phase};
@@ -81,6 +81,8 @@ fn amount(usage: Usage, unit: Unit) -> f64 {
 pub(crate) struct Spent {
     sums: BTreeMap<Whose, Sum>,
     meters: HashMap<AgentName, Usage>,
+    /// Who has used something with what is just being recorded.
+    using: BTreeSet<AgentName>,
     caps: SharedCaps,
     /// Since when these are the caps.
     since: Timestamp,
@@ -156,6 +158,7 @@ impl Spent {
         if usage == Usage::default() {
             return;
         }
+        self.using.insert(name.clone());
         let account = Whose::Account(account.clone());
         for whose in [Whose::Agent(name.clone()), account, Whose::Fleet] {
             self.sums.entry(whose).or_default().enter(usage, at);
@@ -194,6 +197,25 @@ impl Spent {
                 Err(format!("{name} begins although {cap:?} of {whose:?} is reached since {since:?}"))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// After a batch: a cap of its own ends an agent's session with the very use that reaches it.
+    pub(crate) fn whoever_reaches_its_own_cap_is_stopped(
+        &mut self,
+        name: &AgentName,
+        agent: &Agent,
+        now: Timestamp,
+    ) -> Result<(), String> {
+        let works = matches!(agent.phase, Phase::Starting { .. } | Phase::Running { .. });
+        if !self.using.remove(name) || !works {
+            return Ok(());
+        }
+        let caps = agent.spec.as_ref().map(|spec| spec.caps).unwrap_or_default();
+        let sum = self.sums.get(&Whose::Agent(name.clone()));
+        match sum.and_then(|sum| sum.reached(&caps, now)) {
+            Some(cap) => Err(format!("{name} goes on although it has just reached its {cap:?}")),
+            None => Ok(()),
         }
     }
 
