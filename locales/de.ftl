@@ -114,6 +114,7 @@ own-workspace-missing = den Arbeitsordner { $path } gibt es nicht: anlegen oder 
 own-workspace-no-folder = der Arbeitsordner { $path } ist kein Ordner: wegräumen, was dort liegt, oder ändern
 own-workspace-locked = in den Arbeitsordner { $path } kann nicht geschrieben werden: Besitzer, Rechte und Datenträger prüfen
 own-workspace-silent = der Arbeitsordner { $path } antwortet nicht: Datenträger oder Netzlaufwerk prüfen
+own-start-silent = ließ sich nicht rechtzeitig starten: Datenträger des Programms, des Arbeitsordners { $path } und der mitgegebenen Dateien prüfen
 own-no-command = kein Kommando angegeben: `command` setzen
 own-empty-command = das erste Wort des Kommandos ist leer: ein Programm nennen
 own-program-missing = das Programm { $path } gibt es nicht

@@ -131,6 +131,7 @@ own-workspace-missing = the workspace { $path } is not there: create it or chang
 own-workspace-no-folder = the workspace { $path } is no folder: move what is there or change it
 own-workspace-locked = the workspace { $path } cannot be written to: see to its owner, its rights and the disk
 own-workspace-silent = the workspace { $path } does not answer: see to its disk or network mount
+own-start-silent = it could not be started in time: see to the disks of its program, of its workspace { $path } and of the files that it is given
 own-no-command = it has no command to run: set `command`
 own-empty-command = the command's first word is empty: name a program
 own-program-missing = there is no program { $path }

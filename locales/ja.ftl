@@ -99,6 +99,7 @@ own-workspace-missing = 作業フォルダー { $path } がありません。作
 own-workspace-no-folder = 作業フォルダー { $path } はフォルダーではありません。そこにあるものを移すか変更してください
 own-workspace-locked = 作業フォルダー { $path } に書き込めません。所有者、権限、ディスクを確認してください
 own-workspace-silent = 作業フォルダー { $path } が応答しません。ディスクまたはネットワークマウントを確認してください
+own-start-silent = 時間内に起動できませんでした。プログラム、作業フォルダー { $path }、渡されるファイルのディスクを確認してください
 own-no-command = 実行するコマンドがありません。`command` を設定してください
 own-empty-command = コマンドの最初の語が空です。プログラムを指定してください
 own-program-missing = プログラム { $path } がありません

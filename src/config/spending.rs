@@ -2,7 +2,7 @@
 
 use crate::core::id::AccountName;
 use crate::core::policy::Policy;
-use crate::core::spec::{AgentSpec, Runtime};
+use crate::core::spec::{AgentSpec, Output, Runtime};
 use crate::core::usage::{Caps, Price, Prices, SharedCaps};
 use crate::runtime::acp::quirks::Quirks;
 
@@ -69,23 +69,25 @@ pub(super) fn warn(top: &Section<'_>, policy: &Policy, agents: &[AgentSpec]) {
         let priced = !agent.model.is_empty() && policy.prices.of(&agent.model).is_some();
         let tokens = agent.caps.in_tokens() || policy.caps.in_tokens(&agent.account);
         let program = agent.command.first().map_or("", String::as_str);
-        match agent.runtime {
-            Runtime::Command if capped => top.warn(
+        let unpriced = dollars && !priced;
+        match (agent.runtime, agent.output) {
+            (Runtime::Command, Output::Text) if capped => top.warn(
                 "limits",
                 format!(
-                    "{} is of runtime command, which reports no tokens: no cap can hold for it",
+                    "{} is of runtime command, which reports no tokens unless `output` says how it prints them: no cap can \
+                     hold for it",
                     agent.name
                 ),
             ),
-            Runtime::Codex if dollars && !priced && policy.prices.0.is_empty() => top.warn(
-                "prices",
-                format!(
-                    "codex reports tokens and no dollars; without a price the caps in dollars of {} count its \
-                     tokens at the price of the dearest models",
-                    agent.name
-                ),
-            ),
-            Runtime::Acp if tokens && Quirks::of_program(program).counts_last_call => top.warn(
+            (Runtime::Codex, _) if unpriced && policy.prices.0.is_empty() => {
+                no_dollars(top, "codex", agent);
+            }
+            (Runtime::Command, Output::Gemini) if unpriced && policy.prices.0.is_empty() => {
+                no_dollars(top, "gemini", agent);
+            }
+            // It does not name its model.
+            (Runtime::Command, Output::Codex) if unpriced => no_dollars(top, "codex", agent),
+            (Runtime::Acp, _) if tokens && Quirks::of_program(program).counts_last_call => top.warn(
                 "limits",
                 format!(
                     "{program} names the tokens of a turn's last call of the model alone: the caps in tokens of {} let it \
@@ -93,7 +95,33 @@ pub(super) fn warn(top: &Section<'_>, policy: &Policy, agents: &[AgentSpec]) {
                     agent.name
                 ),
             ),
-            Runtime::Claude | Runtime::Codex | Runtime::Acp | Runtime::Command => {}
+            (Runtime::Claude | Runtime::Codex | Runtime::Acp | Runtime::Command, _) => {}
+        }
+        let resumes = agent.command.iter().any(|word| word == "resume");
+        if (agent.runtime, agent.output) == (Runtime::Command, Output::Codex) && resumes {
+            top.warn(
+                "limits",
+                format!(
+                    "codex names the tokens of the whole conversation when it resumes one: each session of {} counts those \
+                     before it again; leave `resume` out, or use runtime codex",
+                    agent.name
+                ),
+            );
         }
     }
+}
+
+fn no_dollars(top: &Section<'_>, cli: &str, agent: &AgentSpec) {
+    let named = match (agent.runtime, agent.output) {
+        (Runtime::Command, Output::Codex) => " for the `model` that is set for it",
+        _ => "",
+    };
+    top.warn(
+        "prices",
+        format!(
+            "{cli} reports tokens and no dollars; without a price{named} the caps in dollars of {} count its tokens at the \
+             price of the dearest models",
+            agent.name
+        ),
+    );
 }

@@ -141,6 +141,8 @@ pub enum Own {
     WorkspaceLocked { path: String },
     /// The file system of its folder does not answer.
     WorkspaceSilent { path: String },
+    /// Its start came to no end: the file system of its folder, of its program or of a file that it is given does not answer.
+    StartSilent { path: String },
     /// It has no command.
     NoCommand,
     /// Its command begins with nothing.
@@ -263,7 +265,7 @@ impl From<DiscordReason> for Detail {
 }
 
 impl Own {
-    /// Whether it is that a workspace cannot be used.
+    /// Whether it is that a workspace cannot be used, or may be.
     #[must_use]
     pub fn is_of_workspace(&self) -> bool {
         matches!(
@@ -272,6 +274,7 @@ impl Own {
                 | Self::WorkspaceNoFolder { .. }
                 | Self::WorkspaceLocked { .. }
                 | Self::WorkspaceSilent { .. }
+                | Self::StartSilent { .. }
         )
     }
 
@@ -291,6 +294,7 @@ impl Own {
             | Self::WorkspaceNoFolder { path: text }
             | Self::WorkspaceLocked { path: text }
             | Self::WorkspaceSilent { path: text }
+            | Self::StartSilent { path: text }
             | Self::ProgramMissing { path: text }
             | Self::StateFolder { path: text }
             | Self::CredentialMissing { path: text }
@@ -359,6 +363,10 @@ impl fmt::Display for Own {
             Self::WorkspaceSilent { path } => {
                 write!(f, "the workspace {path} does not answer: see to its disk or network mount")
             }
+            Self::StartSilent { path } => write!(
+                f,
+                "it could not be started in time: see to the disks of its program, of its workspace {path} and of the files that it is given"
+            ),
             Self::NoCommand => f.write_str("it has no command to run: set `command`"),
             Self::EmptyCommand => f.write_str("the command's first word is empty: name a program"),
             Self::ProgramMissing { path } => write!(f, "there is no program {path}"),

@@ -232,6 +232,16 @@ impl AgentSpec {
         told && self.runtime == old.runtime && self.workspace == old.workspace
     }
 
+    /// Whether it is Claude Code that tells what it used: tokens as it goes, and dollars with the end of a turn.
+    #[must_use]
+    pub fn counts_as_claude(&self) -> bool {
+        match self.runtime {
+            Runtime::Claude => true,
+            Runtime::Command => self.output == Output::Claude,
+            Runtime::Codex | Runtime::Acp => false,
+        }
+    }
+
     /// Whether a process that was started for this spec is the one that `other` asks for: the same program with the same
     /// model, in the same folder, with the same reach. What else it says is used at once or from the next session on.
     #[must_use]

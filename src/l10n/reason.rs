@@ -38,6 +38,7 @@ fn own_reason(own: &Own) -> Message<'_> {
         O::WorkspaceNoFolder { path } => say("own-workspace-no-folder", [text("path", path)]),
         O::WorkspaceLocked { path } => say("own-workspace-locked", [text("path", path)]),
         O::WorkspaceSilent { path } => say("own-workspace-silent", [text("path", path)]),
+        O::StartSilent { path } => say("own-start-silent", [text("path", path)]),
         O::NoCommand => say("own-no-command", []),
         O::EmptyCommand => say("own-empty-command", []),
         O::ProgramMissing { path } => say("own-program-missing", [text("path", path)]),

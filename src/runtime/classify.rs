@@ -2,7 +2,7 @@
 //! result may still have said on standard error what a table knows.
 
 use super::command::died;
-use super::text::Tail;
+use super::text::{Tail, bounded};
 use crate::core::detail::Own;
 use crate::core::outcome::{Category, Exit, Outcome};
 
@@ -14,15 +14,32 @@ pub fn category<F: Copy>(table: &[Row<F>], holds: impl Fn(F, &str) -> bool) -> O
     table.iter().find(|(field, value, _)| holds(*field, value)).map(|(_, _, category)| *category)
 }
 
-/// Whether a text has these words in it, which are written in small letters.
+/// As much of a failure's text as is looked at: a line may have megabytes, and an API's words are among the first of them.
+pub const LOOKED_AT: usize = 64 * 1024;
+
+/// A text as the rows look at it: in small letters, like their words.
 #[must_use]
-pub fn mentions(text: &str, words: &str) -> bool {
-    text.to_lowercase().contains(words)
+pub fn small(text: &str) -> String {
+    bounded(text, LOOKED_AT).to_lowercase()
+}
+
+/// What an agent can wait for in silence, trying again and again: that it passes, or that somebody pays.
+#[must_use]
+pub const fn is_limit(category: Category) -> bool {
+    matches!(category, Category::RateLimit | Category::Quota | Category::Billing)
 }
 
 /// The last line of standard error whose class is known.
 pub fn last_known(stderr: &Tail, category: impl Fn(&str) -> Option<Category>) -> Option<Outcome> {
-    stderr.iter().rev().find_map(|line| category(line).map(|category| Outcome::new(category, line)))
+    last_of(stderr.iter(), category)
+}
+
+/// The last of these lines whose class is known.
+pub fn last_of<'a>(
+    lines: impl DoubleEndedIterator<Item = &'a str>,
+    category: impl Fn(&str) -> Option<Category>,
+) -> Option<Outcome> {
+    lines.rev().find_map(|line| category(line).map(|category| Outcome::new(category, line)))
 }
 
 /// The outcome of a process that left without a result; `known`: what its last words mean, where they count.

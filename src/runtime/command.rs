@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use regex::{Regex, RegexBuilder};
 
 use super::Launch;
-use super::classify::{last_known, left};
+use super::classify::{is_limit, last_known, last_of, left};
 use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
 use super::text::{HeadTail, LINE_MAX, Tail, one_line};
 use crate::core::cut::both_ends;
@@ -55,9 +55,12 @@ impl Command {
     /// If the agent has no command.
     pub fn prepare(
         launch: &Launch,
-        environment: BTreeMap<String, String>,
+        mut environment: BTreeMap<String, String>,
     ) -> Result<(Invocation, Self), Detail> {
         let spec = &launch.spec;
+        if let Some(quirks) = format::quirks(launch) {
+            quirks.furnish(&mut environment);
+        }
         let Some((program, arguments)) = spec.command.split_first() else {
             return Err(Own::NoCommand.into());
         };
@@ -110,8 +113,10 @@ impl Command {
             (Some(format), _) => {
                 let known = match exit {
                     // Code 2 asks not to be restarted, whatever was said.
-                    Some(Exit::Code(0 | EXIT_DO_NOT_RESTART) | Exit::Signal(_)) | None => None,
-                    Some(Exit::Code(_)) => last_known(stderr, |line| format.category_of(line)),
+                    Some(Exit::Code(EXIT_DO_NOT_RESTART) | Exit::Signal(_)) | None => None,
+                    Some(Exit::Code(code)) => last_known(stderr, |line| format.category_of(line))
+                        // Who is not let do something may leave as if nothing were wrong.
+                        .filter(|known| code != 0 || known.category == Category::SandboxDenial),
                 };
                 left(exit, known, stderr)
             }
@@ -182,7 +187,12 @@ impl Protocol for Command {
     fn stalled(&self, stderr: &Tail) -> Option<Outcome> {
         let by_pattern = stderr.last().and_then(|line| Some(Outcome::new(self.category_of(line)?, line)));
         let outcome = by_pattern.or_else(|| self.format.as_ref()?.retrying(stderr))?;
-        matches!(outcome.category, Category::RateLimit | Category::Quota).then_some(outcome)
+        is_limit(outcome.category).then_some(outcome)
+    }
+
+    fn was_stalled(&self, stderr: &Tail) -> Option<Outcome> {
+        let format = self.format.as_ref().filter(|format| format.tells_when_it_leaves())?;
+        last_of(stderr.newest(), |line| format.category_of(line).filter(|category| is_limit(*category)))
     }
 }
 

@@ -123,7 +123,9 @@ fn take_back(environment: &mut BTreeMap<String, String>) {
     const TAKEN_BACK: [&str; 3] = ["credential.helper", "http.extraHeader", "http.cookieFile"];
     /// More than anybody hands on in this way; beyond it git is left to refuse them.
     const GIVEN_MAX: usize = 1000;
-    let given = match environment.get("GIT_CONFIG_COUNT").map(|count| count.trim().parse::<usize>()) {
+    // To git an empty count is none.
+    let count = environment.get("GIT_CONFIG_COUNT").filter(|count| !count.is_empty());
+    let given = match count.map(|count| count.trim().parse::<usize>()) {
         None => 0,
         Some(Ok(given)) if given <= GIVEN_MAX => given,
         // git runs with none that is wrong.

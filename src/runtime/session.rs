@@ -24,7 +24,7 @@ use super::protocol::{Protocol, prepare};
 use super::text::Tail;
 use super::{Clocks, Launch, Live, Order, Report, workspace};
 use crate::core::ask::AskKey;
-use crate::core::detail::{Detail, Own};
+use crate::core::detail::Own;
 use crate::core::id::WorkId;
 use crate::core::input::{Clock, Signal};
 use crate::core::outcome::{Category, Exit, Outcome};
@@ -77,15 +77,19 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
             // A supervisor that is gone has nothing to be told.
             let _ = ends.reports.send(Report::Signal(Signal::Workspace { seen })).await;
         }
-        Err(broken) => return cannot_begin(&ends, broken).await,
+        Err(broken) => return never_began(&ends, Outcome::new(Category::Permanent, broken)).await,
     }
     loop {
-        let (owned, protocol, same) = match start(launch, &trees, &ends).await {
-            Some(Ok(started)) => started,
-            Some(Err(missing)) => return cannot_begin(&ends, missing).await,
-            None => return,
+        let mut early = Vec::new();
+        let (owned, protocol, same) = match start(launch, &trees, &mut ends, &mut early).await {
+            Ok(started) => started,
+            Err(Some(outcome)) => return never_began(&ends, outcome).await,
+            Err(None) => return,
         };
-        let session = Session::new(same, trees.clone(), ends, owned, protocol, began);
+        let mut session = Session::new(same, trees.clone(), ends, owned, protocol, began);
+        for order in early {
+            session.on_order(Some(order));
+        }
         let Some((again, same_ends)) = session.drive().await else { return };
         tracing::info!(agent = %again.agent, "the conversation is gone, the session begins a new one");
         launch = Launch { conversation: None, ..again };
@@ -93,8 +97,17 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
     }
 }
 
-/// Starts the process, within the clock for its start. `None`: nobody is there any more for whom that is done.
-async fn start(launch: Launch, trees: &ProcessTrees, ends: &Ends) -> Option<Result<Started, Detail>> {
+/// Starts the process, within the clock for its start. What is ordered meanwhile and is not to stop is left in `early`: few
+/// orders, since each waits for an answer.
+///
+/// # Errors
+/// How the session ended before it began; `None`: nobody is there any more for whom it is done.
+async fn start(
+    launch: Launch,
+    trees: &ProcessTrees,
+    ends: &mut Ends,
+    early: &mut Vec<Order>,
+) -> Result<Started, Option<Outcome>> {
     let clocks = launch.clocks;
     let (workspace, marker) = (launch.spec.workspace.clone(), launch.marker.clone());
     let begin = spawn::begin(trees, &workspace, &marker, clocks.startup, move |trees, workspace| {
@@ -103,24 +116,32 @@ async fn start(launch: Launch, trees: &ProcessTrees, ends: &Ends) -> Option<Resu
         Ok((owned, (protocol, launch)))
     });
     tokio::pin!(begin);
+    let Ends { orders, reports, .. } = ends;
     loop {
         tokio::select! {
             begun = &mut begin => {
-                return Some(begun.map(|(owned, (protocol, launch))| (owned, protocol, launch)));
+                return match begun {
+                    Ok((owned, (protocol, launch))) => Ok((owned, protocol, launch)),
+                    Err(missing) => Err(Some(Outcome::new(Category::Permanent, missing))),
+                };
             }
+            // What is started all the same is ended by whoever starts it.
+            order = orders.recv() => match order {
+                Some(Order::Stop) | None => return Err(Some(Outcome::new(Category::Interrupted, ""))),
+                Some(order) => early.push(order),
+            },
             // It waits for the file system, by a clock of its own.
             () = tokio::time::sleep(clocks.beat) => {
                 // A supervisor that does not take it has other reports to look at.
-                let _ = ends.reports.try_send(Report::Beat);
+                let _ = reports.try_send(Report::Beat);
             }
-            () = ends.reports.closed() => return None,
+            () = reports.closed() => return Err(None),
         }
     }
 }
 
-async fn cannot_begin(ends: &Ends, why: Detail) {
-    let outcome = Box::new(Outcome::new(Category::Permanent, why));
-    let ended = Signal::Ended { outcome, survivors: Vec::new() };
+async fn never_began(ends: &Ends, outcome: Outcome) {
+    let ended = Signal::Ended { outcome: Box::new(outcome), survivors: Vec::new() };
     // A supervisor that is gone has nothing to be told.
     let _ = ends.reports.send(Report::Signal(ended)).await;
 }

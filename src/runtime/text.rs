@@ -12,10 +12,20 @@ pub const LINE_MAX: usize = 2 * 1024;
 /// Lines of standard error that are kept: enough for a stack trace's end, which is where the reason is.
 const TAIL_LINES: usize = 30;
 
+/// Adds a piece to a text of which about `max` bytes are kept, both ends: bounded while it grows, so that a flood is never held.
+pub fn grow(text: &mut String, piece: &str, max: usize) {
+    text.push_str(piece);
+    if text.len() > 2 * max {
+        *text = both_ends(text, max);
+    }
+}
+
 /// The last lines of standard error.
 #[derive(Debug, Default)]
 pub struct Tail {
     lines: VecDeque<String>,
+    /// How many of them are newer than anything on standard output.
+    newer: usize,
 }
 
 impl Tail {
@@ -30,6 +40,17 @@ impl Tail {
             self.lines.pop_front();
         }
         self.lines.push_back(line);
+        self.newer = (self.newer + 1).min(TAIL_LINES);
+    }
+
+    /// Something came on standard output.
+    pub fn outdated(&mut self) {
+        self.newer = 0;
+    }
+
+    /// The lines that nothing on standard output has followed, oldest first.
+    pub fn newest(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.lines.range(self.lines.len().saturating_sub(self.newer)..).map(String::as_str)
     }
 
     /// The last line that says anything.

@@ -37,11 +37,7 @@ fn codex(api: &ModelApi, dir: &Path) -> AgentSpec {
 
 fn gemini(api: &ModelApi, dir: &Path) -> AgentSpec {
     let arguments = ["--output-format", "stream-json", "-m", "gemini-2.5-flash"];
-    let mut spec = once(gemini::agent(api, dir), Output::Gemini, &arguments);
-    for name in ["GEMINI_CLI_NO_RELAUNCH", "GEMINI_CLI_TRUST_WORKSPACE"] {
-        spec.env.insert(name.to_owned(), "true".to_owned());
-    }
-    spec
+    once(gemini::agent(api, dir), Output::Gemini, &arguments)
 }
 
 fn opencode(api: &ModelApi, dir: &Path) -> AgentSpec {

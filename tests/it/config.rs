@@ -367,10 +367,37 @@ fn caps_that_cannot_hold_as_they_are_meant_are_warned_of() {
     }
     for (agent, said) in [
         ("runtime = \"codex\"", "codex reports tokens and no dollars"),
-        ("runtime = \"command\"\ncommand = [\"cat\"]", "which reports no tokens: no cap can hold for it"),
+        (
+            "runtime = \"command\"\ncommand = [\"cat\"]",
+            "which reports no tokens unless `output` says how it prints them: no cap can hold for it",
+        ),
+        (
+            "runtime = \"command\"\ncommand = [\"gemini\"]\noutput = \"gemini\"",
+            "gemini reports tokens and no dollars; without a price the caps",
+        ),
+        (
+            "runtime = \"command\"\ncommand = [\"codex\"]\noutput = \"codex\"",
+            "codex reports tokens and no dollars; without a price for the `model` that is set for it the caps",
+        ),
     ] {
         assert!(warned("[limits]\nusd_per_day = 5", agent).contains(said), "{agent}");
     }
+    let printed = |cli: &str, more: &str| {
+        format!("runtime = \"command\"\ncommand = [\"{cli}\", \"exec\"]\noutput = \"{cli}\"\n{more}")
+    };
+    let price = "[limits]\nusd_per_day = 5\n[prices.\"gpt-5.4\"]\ninput = 1\noutput = 2";
+    for (limits, agent) in [
+        ("[limits]\nusd_per_day = 5", printed("claude", "")),
+        ("[limits]\nusd_per_day = 5", printed("opencode", "")),
+        ("[limits]\ntokens_per_day = 5", printed("gemini", "")),
+        (price, printed("gemini", "")),
+        (price, printed("codex", "model = \"gpt-5.4\"")),
+    ] {
+        assert_eq!(warned(limits, &agent), "", "{limits} {agent}");
+    }
+    assert!(warned(price, &printed("codex", "")).contains("for the `model` that is set for it"));
+    let resumes = printed("codex", "").replace("\"exec\"", "\"exec\", \"resume\", \"--last\"");
+    insta::assert_snapshot!(warned("", &resumes), @"bot.toml: limits: codex names the tokens of the whole conversation when it resumes one: each session of spark counts those before it again; leave `resume` out, or use runtime codex");
 }
 
 #[test]

@@ -355,7 +355,7 @@ const TABLE: &[Row] = &[
                 &["runtime::acp_wire::a_success_has_its_text_cost_and_the_tokens_that_the_agent_names"],
             ),
             (
-                "with `output`: turns, tokens, and dollars where it prints them, else by `[prices]`",
+                "with `output`: turns, tokens, and dollars where it prints them, else by `[prices]`; codex names no model there: set `model`",
                 &[
                     "runtime::printed::a_success_has_its_words_its_tokens_its_dollars_and_the_name_of_its_conversation",
                     "asked_once_cli::opencode_is_read",

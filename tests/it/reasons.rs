@@ -18,6 +18,7 @@ pub(crate) fn every() -> Vec<Own> {
         Own::WorkspaceNoFolder { path: path() },
         Own::WorkspaceLocked { path: path() },
         Own::WorkspaceSilent { path: path() },
+        Own::StartSilent { path: path() },
         Own::NoCommand,
         Own::EmptyCommand,
         Own::ProgramMissing { path: path() },

@@ -45,7 +45,7 @@ pub(super) fn held_against_caps(draft: &mut Draft<'_>) {
 }
 
 /// The cap that ends the session at once. A session's budget in dollars Claude Code minds itself, between two calls of
-/// the model and by its own prices; it is told of it when it is started.
+/// the model and by its own prices; it is told of it when herder starts it as such.
 fn caught(draft: &Draft<'_>) -> Option<Cap> {
     let claude = draft.agent().spec.as_ref().is_some_and(|spec| spec.runtime == Runtime::Claude);
     let minds_itself = |cap: Cap| claude && cap.window == Window::Session && cap.unit == Unit::Usd;
@@ -75,7 +75,7 @@ fn priced(draft: &mut Draft<'_>, reading: &Reading) -> Usage {
     let policy = draft.context.policy;
     let estimate = if let Some(price) = policy.prices.of(&model) {
         price.of(reading.unpriced)
-    } else if spec.runtime == Runtime::Claude {
+    } else if spec.counts_as_claude() {
         // It names the cost with the end of the turn; a session that is cut before has cost something all the same.
         PROVISIONAL.of(reading.unpriced) * draft.agent().rate.unwrap_or(1.0)
     } else {

@@ -147,6 +147,7 @@ fn a_workspace_that_cannot_be_used_calls_a_person_and_is_no_crash_loop() {
         Own::WorkspaceNoFolder { path: path() },
         Own::WorkspaceLocked { path: path() },
         Own::WorkspaceSilent { path: path() },
+        Own::StartSilent { path: path() },
     ] {
         let mut desk = Desk::busy();
         let step = desk.ends(Outcome::new(Category::Permanent, own.clone()));

@@ -3,6 +3,7 @@
 use super::*;
 use crate::core::event::{PauseReason, StopReason};
 use crate::core::outcome::Usage;
+use crate::core::spec::Output;
 use crate::core::usage::{Cap, Caps, Price, Reading, Unit, Window, caps_of};
 
 const MILLION: u64 = 1_000_000;
@@ -169,6 +170,23 @@ fn tokens_without_a_price() {
             "UsageRecorded"
         ]
     );
+}
+
+#[test]
+fn claude_that_is_asked_once_names_its_cost_in_the_end_as_well() {
+    for output in [Output::Claude, Output::Codex] {
+        let mut desk = Desk::spending(Runtime::Command, |spec| {
+            spec.output = output;
+            spec.caps.usd_per_day = 1000.0;
+        });
+        let step = desk.reads(tokens(MILLION), tokens(MILLION));
+        assert_eq!(
+            step.told().contains("PriceUnknown"),
+            output != Output::Claude,
+            "{output:?}: {}",
+            step.told()
+        );
+    }
 }
 
 #[test]

@@ -74,10 +74,12 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Text, "authentication required", Auth),
         (Field::Text, "not logged in", Auth),
         (Field::Text, "credit balance is too low", Billing),
+        // Whoever is too fast is told of billing as well by some.
+        (Field::Text, "status 429", RateLimit),
+        (Field::Text, "resource_exhausted", RateLimit),
         (Field::Text, "check your plan and billing details", Billing),
         (Field::Text, "payment required", Billing),
         (Field::Text, "too many requests", RateLimit),
-        (Field::Text, "status 429", RateLimit),
         (Field::Text, "rate limit", RateLimit),
         (Field::Text, "resource has been exhausted", RateLimit),
         (Field::Text, "is not found for api version", Permanent),
@@ -115,18 +117,20 @@ impl Failure {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
-    fn holds(&self, field: Field, value: &str) -> bool {
+    /// `small`: its text in small letters.
+    fn holds(&self, field: Field, value: &str, small: &str) -> bool {
         match field {
             Field::CodexInfo => self.codex_info == value,
             Field::Kind => self.kind == value,
             Field::Code => self.code == value,
-            Field::Text => classify::mentions(&self.text, value),
+            Field::Text => small.contains(value),
         }
     }
 
     /// The class, if a row of the table knows it.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
-        classify::category(TABLE, |field, value| self.holds(field, value))
+        let small = classify::small(&self.text);
+        classify::category(TABLE, |field, value| self.holds(field, value, &small))
     }
 }

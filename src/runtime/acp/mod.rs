@@ -25,13 +25,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::classify::{last_known, left};
+use super::classify::{is_limit, last_known, left};
 use super::command::EXIT_DO_NOT_RESTART;
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
-use super::text::{LINE_MAX, Tail, bounded, one_line};
+use super::text::{LINE_MAX, Tail, bounded, grow, one_line};
 use super::{Access, Launch};
 use crate::core::ask::AskKey;
+use crate::core::cut::both_ends;
 use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
@@ -117,7 +118,8 @@ impl Acp {
             return Err(Own::NoCommand.into());
         };
         let quirks = Quirks::of_program(program);
-        for (name, value) in quirks.environment {
+        quirks.furnish(&mut environment);
+        for (name, value) in quirks.asking {
             environment.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
         }
         let invocation = Invocation { program: program.clone(), arguments: arguments.to_vec(), environment };
@@ -332,13 +334,12 @@ impl Acp {
             self.message = bounded(message, LINE_MAX).to_owned();
         }
         let piece = update.content.0.first().map(|content| content.text.text_or_empty()).unwrap_or_default();
-        let room = TEXT_MAX.saturating_sub(self.words.len());
-        self.words.push_str(bounded(piece, room));
+        grow(&mut self.words, piece, TEXT_MAX);
     }
 
     /// What was said so far is a message.
     fn flush(&mut self, happened: &mut Vec<Happening>) {
-        let words = std::mem::take(&mut self.words);
+        let words = both_ends(&std::mem::take(&mut self.words), TEXT_MAX);
         if !words.trim().is_empty() {
             self.last_words = Some(words.clone());
             happened.push(Happening::Words(words));
@@ -377,11 +378,6 @@ impl Acp {
         let reading = Reading { usage: self.usage, unpriced, model: self.model.clone() };
         happened.push(Happening::Progress { turns: self.turns, reading });
     }
-}
-
-/// What an agent can wait for in silence, trying again and again: that it passes, or that somebody pays.
-fn is_limit(category: Category) -> bool {
-    matches!(category, Category::RateLimit | Category::Quota | Category::Billing)
 }
 
 fn cancel(session: &str) -> Vec<u8> {

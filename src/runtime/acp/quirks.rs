@@ -1,5 +1,6 @@
 //! What is peculiar to the agents that are known: the protocol leaves much open, and they fill it differently.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::core::spec::Permissions;
@@ -14,8 +15,10 @@ pub struct Quirks {
     pub name: Option<&'static str>,
     /// The program by which it is known before it has introduced itself.
     pub program: Option<&'static str>,
-    /// Variables that it needs to be a good child, unless the spec sets them.
+    /// Variables that it needs to be a good child, unless the spec sets them, also where it is asked once.
     pub environment: &'static [(&'static str, &'static str)],
+    /// Variables by which it asks about what it does, where somebody answers.
+    pub asking: &'static [(&'static str, &'static str)],
     /// Its modes, as far as they say what it may do without asking.
     pub modes: Option<Modes>,
     /// Failures come as words and an ordinary end of the turn; a state beside them tells.
@@ -44,6 +47,7 @@ const PLAIN: Quirks = Quirks {
     name: None,
     program: None,
     environment: &[],
+    asking: &[],
     modes: None,
     fails_as_words: false,
     uncounted_as_success: false,
@@ -87,13 +91,13 @@ pub const KNOWN: [Quirks; 4] = [
         program: Some("opencode"),
         environment: &[
             ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
-            // It asks about nothing by itself; what it may do without asking is herder's to say. This goes before what the
-            // user's own configuration says of the same, and leaves that configuration alone.
-            ("OPENCODE_PERMISSION", r#"{"bash":"ask","edit":"ask"}"#),
             // Why it tries again is said on standard error alone, and only if it is asked to.
             ("OPENCODE_PRINT_LOGS", "1"),
             ("OPENCODE_LOG_LEVEL", "ERROR"),
         ],
+        // It asks about nothing by itself; what it may do without asking is herder's to say. This goes before what the user's
+        // own configuration says of the same, and leaves that configuration alone.
+        asking: &[("OPENCODE_PERMISSION", r#"{"bash":"ask","edit":"ask"}"#)],
         messages_in_a_row: Some(10),
         cancelled_as_success: true,
         counts_last_call: true,
@@ -133,6 +137,13 @@ impl Quirks {
     pub fn of_program(program: &str) -> Self {
         let file = program.rsplit('/').next().unwrap_or(program);
         KNOWN.into_iter().find(|known| known.program == Some(file)).unwrap_or(PLAIN)
+    }
+
+    /// Sets what it needs, where the spec has not.
+    pub fn furnish(&self, environment: &mut BTreeMap<String, String>) {
+        for (name, value) in self.environment {
+            environment.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
+        }
     }
 
     /// The mode in which it may do that much without asking.

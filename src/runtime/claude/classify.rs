@@ -116,7 +116,8 @@ impl Failure {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
-    fn holds(&self, field: Field, value: &str) -> bool {
+    /// `small`: its text in small letters.
+    fn holds(&self, field: Field, value: &str, small: &str) -> bool {
         match field {
             Field::Subtype => self.subtype == value,
             Field::TerminalReason => self.terminal_reason == value,
@@ -125,7 +126,7 @@ impl Failure {
             Field::Status => self.status == value,
             Field::ErrorType => self.error_type == value,
             Field::Limit => self.limit == value,
-            Field::Text => classify::mentions(&self.text, value),
+            Field::Text => small.contains(value),
         }
     }
 
@@ -149,6 +150,7 @@ impl Failure {
     /// The class, if a row of the table knows it.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
-        classify::category(TABLE, |field, value| self.holds(field, value))
+        let small = classify::small(&self.text);
+        classify::category(TABLE, |field, value| self.holds(field, value, &small))
     }
 }

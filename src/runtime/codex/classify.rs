@@ -123,19 +123,21 @@ impl Failure {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
-    fn holds(&self, field: Field, value: &str) -> bool {
+    /// `small`: its text in small letters.
+    fn holds(&self, field: Field, value: &str, small: &str) -> bool {
         match field {
             Field::Reached => self.reached == value,
             Field::Info => self.info == value,
             Field::Status => self.status == value,
-            Field::Text => classify::mentions(&self.text, value),
+            Field::Text => small.contains(value),
         }
     }
 
     /// The class, if a row of the table knows it.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
-        classify::category(TABLE, |field, value| self.holds(field, value))
+        let small = classify::small(&self.text);
+        classify::category(TABLE, |field, value| self.holds(field, value, &small))
     }
 }
 

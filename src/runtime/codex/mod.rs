@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::{Value, json};
 
 use super::Launch;
-use super::classify::{last_known, left};
+use super::classify::{is_limit, last_known, left};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
@@ -493,6 +493,6 @@ impl Protocol for Codex {
     fn stalled(&self, _stderr: &Tail) -> Option<Outcome> {
         let failure = self.retrying.as_ref()?;
         let outcome = self.outcome_of(failure, None, None);
-        matches!(outcome.category, Category::RateLimit | Category::Quota).then_some(outcome)
+        is_limit(outcome.category).then_some(outcome)
     }
 }

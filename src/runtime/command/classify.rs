@@ -3,11 +3,16 @@
 
 use serde_json::Value;
 
+use crate::clock;
 use crate::core::outcome::{Category, Outcome};
+use crate::core::time::Timestamp;
 use crate::runtime::classify::{self, Row};
-use crate::runtime::text::one_line;
+use crate::runtime::text::{bounded, one_line};
 
 use super::format::DETAIL_MAX;
+
+/// A limit that ends later than this is no limit that was meant.
+const WAIT_MAX_SECONDS: i64 = 40 * 24 * 3600;
 
 /// Where a row of the table looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,10 +42,13 @@ pub struct Failure {
 
 /// The first row that fits decides.
 pub const TABLE: &[Row<Field>] = {
-    use Category::{Auth, Billing, ContextOverflow, MaxTurns, Permanent, Quota, RateLimit, Transient};
+    use Category::{
+        Auth, Billing, ContextOverflow, MaxTurns, Permanent, Quota, RateLimit, SandboxDenial, Transient,
+    };
     &[
         (Field::Kind, "FatalTurnLimitedError", MaxTurns),
         (Field::Kind, "FatalAuthenticationError", Auth),
+        (Field::Kind, "FatalUntrustedWorkspaceError", Permanent),
         (Field::Kind, "ProviderAuthError", Auth),
         (Field::Kind, "ContextOverflowError", ContextOverflow),
         (Field::Kind, "MessageOutputLengthError", Transient),
@@ -52,13 +60,15 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Word, "model_not_found", Permanent),
         (Field::Word, "rate_limit_exceeded", RateLimit),
         (Field::Word, "UNAUTHENTICATED", Auth),
+        (Field::Word, "overloaded_error", Transient),
         (Field::Text, "exceeds the maximum number of tokens", ContextOverflow),
         (Field::Text, "exceeds the context window", ContextOverflow),
         (Field::Text, "prompt is too long", ContextOverflow),
         (Field::Text, "api key not valid", Auth),
         (Field::Text, "exhausted your daily quota", Quota),
         (Field::Text, "credit balance is too low", Billing),
-        (Field::Text, "check your plan and billing details", Billing),
+        // Google sends whoever is too fast to look at their plan and billing: those words alone mean nothing.
+        (Field::Word, "RESOURCE_EXHAUSTED", RateLimit),
         (Field::Status, "401", Auth),
         (Field::Status, "402", Billing),
         (Field::Status, "403", Auth),
@@ -71,10 +81,14 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Status, "502", Transient),
         (Field::Status, "503", Transient),
         (Field::Status, "504", Transient),
+        (Field::Status, "529", Transient),
         // Words alone.
         (Field::Text, "resource has been exhausted", RateLimit),
+        (Field::Text, "request a quota increase", RateLimit),
         (Field::Text, "status 429", RateLimit),
         (Field::Text, "rate limit", RateLimit),
+        (Field::Text, "not running in a trusted directory", Permanent),
+        (Field::Text, "; auto-rejecting", SandboxDenial),
         (Field::Text, "is not found for api version", Permanent),
         (Field::Text, "set an auth method", Auth),
         (Field::Text, "maximum session turns exceeded", MaxTurns),
@@ -86,6 +100,7 @@ impl Failure {
     /// A failure of a kind, in words that may have the API's own answer in them.
     #[must_use]
     pub fn in_words(kind: &str, text: &str) -> Self {
+        let text = bounded(text, classify::LOOKED_AT);
         let mut failure = Self { kind: kind.to_owned(), text: text.to_owned(), ..Self::default() };
         if let (Some(begin), Some(end)) = (text.find('{'), text.rfind('}')) {
             failure.read_body(text.get(begin..=end).unwrap_or_default());
@@ -108,19 +123,21 @@ impl Failure {
         }
     }
 
-    fn holds(&self, field: Field, value: &str) -> bool {
+    /// `small`: its text in small letters.
+    fn holds(&self, field: Field, value: &str, small: &str) -> bool {
         match field {
             Field::Kind => self.kind == value,
             Field::Status => self.status == value,
             Field::Word => self.word == value,
-            Field::Text => classify::mentions(&self.text, value),
+            Field::Text => small.contains(value),
         }
     }
 
     /// The class, if a row of the table knows it.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
-        classify::category(TABLE, |field, value| self.holds(field, value))
+        let small = classify::small(&self.text);
+        classify::category(TABLE, |field, value| self.holds(field, value, &small))
     }
 
     /// The text with every field that a row could look at, for whoever adds one.
@@ -136,5 +153,30 @@ impl Failure {
 pub(super) fn outcome_of(failure: &Failure) -> Outcome {
     let known = failure.category();
     let detail = if known.is_none() { failure.whole() } else { failure.text.clone() };
-    Outcome::failed(known, one_line(&detail, DETAIL_MAX))
+    let wait = known.filter(|known| is_wait(*known)).and_then(|_| wait_in(&failure.text));
+    Outcome { resets_at: wait.and_then(after), ..Outcome::failed(known, one_line(&detail, DETAIL_MAX)) }
+}
+
+/// Whether it ends at some time by itself.
+pub(super) const fn is_wait(category: Category) -> bool {
+    matches!(category, Category::RateLimit | Category::Quota)
+}
+
+/// The seconds after which it may be tried again, as Google's API or gemini say: "Please retry in 15.2s", "Suggested retry
+/// after 3600s".
+fn wait_in(text: &str) -> Option<i64> {
+    let small = classify::small(text);
+    let (_, said) =
+        ["suggested retry after ", "please retry in "].iter().find_map(|words| small.split_once(words))?;
+    let (number, _) = said.split_once('s')?;
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let seconds: i64 = whole.parse().ok().filter(|_| digits(whole) && digits(part))?;
+    seconds.checked_add(i64::from(!part.is_empty()))
+}
+
+/// The end of a limit that is over after so many seconds, if it is one that was meant.
+pub(super) fn after(seconds: i64) -> Option<Timestamp> {
+    let meant = (0..=WAIT_MAX_SECONDS).contains(&seconds);
+    meant.then(|| Timestamp::from_seconds(clock::now().as_millis() / 1000 + seconds))
 }

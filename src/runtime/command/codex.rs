@@ -5,11 +5,12 @@ use serde::Deserialize;
 use super::format::{DETAIL_MAX, Format, Told};
 use crate::core::outcome::{Category, Outcome, Usage};
 use crate::core::turn::{End, Kind};
+use crate::runtime::classify::LOOKED_AT;
 use crate::runtime::codex::classify::Failure;
 use crate::runtime::loose::{self, Loose, Many, Raw, Scalar};
 use crate::runtime::observing::{Call, end};
 use crate::runtime::protocol::{Happening, read};
-use crate::runtime::text::{LINE_MAX, Tail, one_line};
+use crate::runtime::text::{LINE_MAX, Tail, bounded, one_line};
 
 /// How an error begins that is tried again.
 const RETRY: &str = "Reconnecting...";
@@ -82,6 +83,8 @@ struct Item<'a> {
     error: Raw<'a>,
     #[serde(borrow)]
     query: Scalar<'a>,
+    #[serde(borrow)]
+    prompt: Scalar<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -92,8 +95,8 @@ struct Change<'a> {
 }
 
 impl Item<'_> {
-    /// The tool, and what it is to do, if it is a call of one.
-    fn call(&self) -> Option<(String, Call)> {
+    /// The tool, and what it is to do, if it is a call of one in this thread.
+    fn call(&self, thread: &str) -> Option<(String, Call)> {
         let of = |kind, what: &str| Call::new(kind, what, what.as_bytes());
         match self.kind.text_or_empty() {
             "command_execution" => {
@@ -102,11 +105,18 @@ impl Item<'_> {
             "file_change" => {
                 let paths: Vec<&str> =
                     self.changes.0.iter().map(|change| change.path.text_or_empty()).collect();
-                Some(("edit".to_owned(), of(Kind::Edit, &paths.join(", "))))
+                let paths = paths.join(", ");
+                // What is changed in them is not said: each edit is another one.
+                let whole = format!("{thread}\n{}\n{paths}", self.id.text_or_empty());
+                Some(("edit".to_owned(), Call::new(Kind::Edit, &paths, whole.as_bytes())))
             }
             "mcp_tool_call" => {
                 let name = format!("{}/{}", self.server.text_or_empty(), self.tool.text_or_empty());
                 Some((name, of(Kind::Other, self.arguments.json())))
+            }
+            "collab_tool_call" => {
+                let name = self.tool.text().unwrap_or("tool").to_owned();
+                Some((name, of(Kind::Other, self.prompt.text_or_empty())))
             }
             "web_search" => Some(("web search".to_owned(), of(Kind::Read, self.query.text_or_empty()))),
             // Words, thinking, plans, warnings, and what is yet to come.
@@ -129,18 +139,19 @@ impl Item<'_> {
 #[derive(Debug)]
 pub(super) struct Codex {
     told: Told,
+    thread: String,
     /// What is being tried again, until something else is heard.
     retrying: Option<String>,
 }
 
 impl Codex {
     pub(super) fn new(told: Told) -> Self {
-        Self { told, retrying: None }
+        Self { told, thread: String::new(), retrying: None }
     }
 
     fn item(&mut self, item: &Item<'_>, over: bool, happened: &mut Vec<Happening>) {
         self.retrying = None;
-        if let Some((name, call)) = item.call() {
+        if let Some((name, call)) = item.call(&self.thread) {
             let id = item.id.text_or_empty();
             self.told.begins(id, &name, call, happened);
             if over {
@@ -161,7 +172,7 @@ impl Codex {
     fn wrong(&mut self, message: &str, happened: &mut Vec<Happening>) {
         if message.starts_with(RETRY) {
             happened.push(Happening::Note(one_line(message, LINE_MAX)));
-            self.retrying = Some(message.to_owned());
+            self.retrying = Some(bounded(message, LOOKED_AT).to_owned());
         } else {
             // Said once more when the turn fails; should the process die before, this is why.
             self.retrying = None;
@@ -171,6 +182,7 @@ impl Codex {
 }
 
 fn outcome_of(message: &str) -> Outcome {
+    let message = bounded(message, LOOKED_AT);
     Outcome::failed(Failure::said(message).category(), one_line(message, DETAIL_MAX))
 }
 
@@ -178,7 +190,10 @@ impl Format for Codex {
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
         let Some(line) = read(line, loose::object::<Line<'_>>, happened) else { return };
         match line.kind.text_or_empty() {
-            "thread.started" => self.told.named(line.thread_id.text(), happened),
+            "thread.started" => {
+                self.thread = one_line(line.thread_id.text_or_empty(), LINE_MAX);
+                self.told.named(line.thread_id.text(), happened);
+            }
             "item.started" | "item.updated" | "item.completed" => {
                 if let Some(item) = &line.item.0 {
                     self.item(item, line.kind.text() == Some("item.completed"), happened);

@@ -15,10 +15,12 @@ use crate::core::spec::Output;
 use crate::core::turn::End;
 use crate::core::usage::Reading;
 use crate::runtime::Launch;
+use crate::runtime::acp::quirks::Quirks;
+use crate::runtime::classify::last_of;
 use crate::runtime::claude::Printed;
 use crate::runtime::observing::Call;
 use crate::runtime::protocol::Happening;
-use crate::runtime::text::{LINE_MAX, Tail, one_line};
+use crate::runtime::text::{LINE_MAX, Tail, grow, one_line};
 
 /// The final text that is kept: the longest answers are a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
@@ -43,10 +45,15 @@ pub(in crate::runtime) trait Format: Debug + Send {
     /// What a line of standard error means.
     fn category_of(&self, line: &str) -> Option<Category>;
 
-    /// What it said last that it waits for.
+    /// What it waits for, by what it said last; where it prints nothing of that, by what stands on standard error since it last
+    /// printed anything: a stack trace may follow the reason.
     fn retrying(&self, stderr: &Tail) -> Option<Outcome> {
-        let line = stderr.last()?;
-        self.category_of(line).map(|category| Outcome::new(category, line))
+        last_of(stderr.newest(), |line| self.category_of(line))
+    }
+
+    /// Whether it keeps what it writes to standard error until it leaves.
+    fn tells_when_it_leaves(&self) -> bool {
+        false
     }
 }
 
@@ -59,6 +66,15 @@ pub(super) fn of(launch: &Launch) -> Option<Box<dyn Format>> {
         Output::Codex => Some(Box::new(Codex::new(told))),
         Output::Gemini => Some(Box::new(Gemini::new(told))),
         Output::Opencode => Some(Box::new(Opencode::new(told))),
+    }
+}
+
+/// What is peculiar to the one of `launch`, if it is known by more than by what it prints.
+pub(super) fn quirks(launch: &Launch) -> Option<Quirks> {
+    match launch.spec.output {
+        Output::Text | Output::Claude | Output::Codex => None,
+        Output::Gemini => Some(Quirks::of_program("gemini")),
+        Output::Opencode => Some(Quirks::of_program("opencode")),
     }
 }
 
@@ -92,8 +108,7 @@ impl Told {
 
     /// A piece of a message.
     pub(super) fn piece(&mut self, text: &str) {
-        let room = TEXT_MAX.saturating_sub(self.words.len());
-        self.words.push_str(crate::runtime::text::bounded(text, room));
+        grow(&mut self.words, text, TEXT_MAX);
     }
 
     /// A whole message.
@@ -143,6 +158,11 @@ impl Told {
     /// It went well.
     pub(super) fn succeeded(&mut self) {
         self.result = Some(Outcome { text: self.last_words.clone(), ..Outcome::new(Category::Success, "") });
+    }
+
+    /// Whether it is known how it goes.
+    pub(super) fn is_known(&self) -> bool {
+        self.result.is_some()
     }
 
     /// See [`Format::result`].

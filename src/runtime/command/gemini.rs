@@ -1,5 +1,7 @@
 //! `gemini --output-format stream-json`. What the API said of a failure stands as JSON in the words of the last line.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::classify::{Failure, outcome_of};
@@ -7,10 +9,12 @@ use super::format::{Format, Told};
 use crate::core::detail::Own;
 use crate::core::outcome::{Category, Outcome, Usage};
 use crate::core::turn::Kind;
+use crate::runtime::acp::quirks::Quirks;
+use crate::runtime::classify::LOOKED_AT;
 use crate::runtime::loose::{self, Loose, Raw, Scalar};
 use crate::runtime::observing::{Call, end};
 use crate::runtime::protocol::{Happening, read};
-use crate::runtime::text::{LINE_MAX, one_line};
+use crate::runtime::text::{LINE_MAX, bounded, one_line};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -65,6 +69,17 @@ struct Stats<'a> {
     output_tokens: Scalar<'a>,
     #[serde(borrow)]
     cached: Scalar<'a>,
+    #[serde(borrow)]
+    models: Raw<'a>,
+}
+
+impl Stats<'_> {
+    /// The model that did most, if several did something: prices are of one.
+    fn model(&self) -> Option<String> {
+        let models: BTreeMap<String, Loose<Stats<'_>>> = serde_json::from_str(self.models.json()).ok()?;
+        let used = models.into_iter().filter_map(|(name, stats)| Some((stats.0?.total_tokens.count(), name)));
+        used.filter(|(tokens, _)| *tokens > 0).max().map(|(_, name)| name)
+    }
 }
 
 /// Reads it.
@@ -106,6 +121,9 @@ impl Gemini {
         self.told.flush(happened);
         self.told.turns = self.told.turns.saturating_add(1);
         if let Some(stats) = &line.stats.0 {
+            if let Some(model) = stats.model() {
+                self.told.model = model;
+            }
             let (input, output) = (stats.input_tokens.count(), stats.output_tokens.count());
             // What a model thinks is in the sum alone.
             let output = output.max(stats.total_tokens.count().saturating_sub(input));
@@ -159,7 +177,7 @@ impl Format for Gemini {
                 let message = line.message.text_or_empty();
                 happened.push(Happening::Note(one_line(message, LINE_MAX)));
                 if line.severity.text() == Some("error") {
-                    self.wrong = Some(message.to_owned());
+                    self.wrong = Some(bounded(message, LOOKED_AT).to_owned());
                 }
             }
             "result" => self.over(&line, happened),
@@ -179,5 +197,9 @@ impl Format for Gemini {
 
     fn category_of(&self, line: &str) -> Option<Category> {
         Failure::in_words("", line).category()
+    }
+
+    fn tells_when_it_leaves(&self) -> bool {
+        Quirks::of_program("gemini").tells_when_it_leaves
     }
 }

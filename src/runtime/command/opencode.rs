@@ -2,12 +2,10 @@
 
 use serde::Deserialize;
 
-use super::classify::{Failure, outcome_of};
+use super::classify::{Failure, after, is_wait, outcome_of};
 use super::format::{Format, Told};
-use crate::clock;
 use crate::core::detail::Own;
 use crate::core::outcome::{Category, Outcome, Usage};
-use crate::core::time::Timestamp;
 use crate::core::turn::Kind;
 use crate::runtime::loose::{self, Loose, Raw, Scalar};
 use crate::runtime::observing::{Call, end};
@@ -16,9 +14,6 @@ use crate::runtime::protocol::{Happening, read};
 /// Steps in a row that end without a reason and without a tool: a stream that ends too early is asked for again and again,
 /// without a pause and an end.
 const BROKEN_MAX: u32 = 10;
-
-/// A limit that ends later than this is no limit that was meant.
-const RETRY_MAX_SECONDS: i64 = 40 * 24 * 3600;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -143,10 +138,12 @@ impl Opencode {
         let arguments = state.input.json();
         let what = state.input.member(members).unwrap_or_else(|| arguments.to_owned());
         let id = part.call_id.text_or_empty();
-        // It tells of a call when that is over.
+        // It tells of a call when that is over, as far as is known.
         self.told.begins(id, name, Call::new(kind, &what, arguments.as_bytes()), happened);
         let said = state.error.text().or(state.output.text()).unwrap_or_default();
-        self.told.ends(id, end(state.status.text() == Some("completed"), said), happened);
+        if let Some(status @ ("completed" | "error")) = state.status.text() {
+            self.told.ends(id, end(status == "completed", said), happened);
+        }
     }
 
     fn step(&mut self, part: &Part<'_>, happened: &mut Vec<Happening>) {
@@ -183,25 +180,30 @@ impl Opencode {
             }
         }
         self.broken = 0;
+        if self.told.is_known() {
+            // It may stay all the same.
+            happened.push(Happening::TurnEnded);
+        }
     }
 
-    fn failed(&mut self, error: &Failed<'_>) {
+    fn failed(&mut self, error: &Failed<'_>, happened: &mut Vec<Happening>) {
         let nothing = Details::default();
         let details = error.data.0.as_ref().unwrap_or(&nothing);
         let status = details.status_code.integer().map_or_else(String::new, |status| status.to_string());
-        let mut failure = Failure {
-            kind: error.name.text_or_empty().to_owned(),
-            status,
-            ..Failure::in_words("", details.message.text_or_empty())
-        };
+        let mut failure = Failure::in_words(error.name.text_or_empty(), details.message.text_or_empty());
+        if !status.is_empty() {
+            failure.status = status;
+        }
         failure.read_body(details.response_body.text_or_empty());
         let mut outcome = outcome_of(&failure);
-        if matches!(outcome.category, Category::RateLimit | Category::Quota) {
+        if is_wait(outcome.category) {
             let headers = details.response_headers.0.as_ref();
             let wait = headers.and_then(|headers| seconds(&headers.retry_after));
-            outcome.resets_at = wait
-                .filter(|wait| (0..=RETRY_MAX_SECONDS).contains(wait))
-                .map(|wait| Timestamp::from_seconds(clock::now().as_millis() / 1000 + wait));
+            outcome.resets_at = wait.and_then(after).or(outcome.resets_at);
+        }
+        // A context that is full it makes smaller, in silence, and goes on.
+        if outcome.category != Category::ContextOverflow {
+            happened.push(Happening::TurnEnded);
         }
         self.told.goes(outcome);
     }
@@ -221,14 +223,16 @@ impl Format for Opencode {
         match line.kind.text_or_empty() {
             "text" => self.told.say(part.text.text_or_empty(), happened),
             "tool_use" => self.tool(part, happened),
+            // Also one that follows an end: that was none.
+            "step_start" => happened.push(Happening::TurnStarted),
             "step_finish" => self.step(part, happened),
             "error" => {
                 if let Some(error) = &line.error.0 {
-                    self.failed(error);
+                    self.failed(error, happened);
                 }
             }
             "" => happened.push(Happening::Malformed),
-            // Beginnings, thinking, and what later versions add: proof of life.
+            // Thinking, and what later versions add: proof of life.
             _ => {}
         }
     }

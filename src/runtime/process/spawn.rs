@@ -50,7 +50,7 @@ impl<T> Drop for Begun<T> {
 /// than `patience`. What is started later than that, or when the future was dropped, is ended at once.
 ///
 /// # Errors
-/// What is missing; or it has not begun in time.
+/// What is missing; or it has not begun in time, whichever of the disks it is that does not answer.
 pub(crate) async fn begin<T: Send + 'static>(
     trees: &ProcessTrees,
     workspace: &Path,
@@ -58,7 +58,7 @@ pub(crate) async fn begin<T: Send + 'static>(
     patience: Duration,
     make: impl FnOnce(&ProcessTrees, &Path) -> Result<(Owned, T), Detail> + Send + 'static,
 ) -> Result<(Owned, T), Detail> {
-    let silent = || Own::WorkspaceSilent { path: workspace.display().to_string() };
+    let silent = || Own::StartSilent { path: workspace.display().to_string() };
     let token = Arc::new(());
     {
         let mut given_up = GIVEN_UP.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,9 +79,9 @@ pub(crate) async fn begin<T: Send + 'static>(
         begun
     });
     let begun = timeout(patience, starting).await.map_err(|_| silent())?;
-    let mut begun = begun.map_err(|reason| silent().with(reason.to_string()))?;
+    let mut begun = begun.map_err(|reason| Own::DriverFailed.with(reason.to_string()))?;
     drop(hangs);
-    begun.came_to.take().unwrap_or_else(|| Err(silent().into()))
+    begun.came_to.take().unwrap_or_else(|| Err(Own::DriverFailed.into()))
 }
 
 /// Notes, when it is dropped, a start that goes on.

@@ -164,6 +164,7 @@ impl Session {
         }
         if lines > 0 {
             self.vitals.event(self.elapsed());
+            self.tail.outdated();
         }
         for happening in happened {
             self.on_happening(happening);

@@ -324,6 +324,7 @@ const UNSEEN: &[(Field, &str)] = &[
     (Field::Code, "403"),
     (Field::Code, "503"),
     (Field::Text, "credit balance is too low"),
+    (Field::Text, "resource_exhausted"),
     (Field::Text, "check your plan and billing details"),
     (Field::Text, "payment required"),
     (Field::Text, "rate limit"),
@@ -388,6 +389,10 @@ fn retries_that_are_said_on_standard_error_alone_say_what_it_waits_for() {
         acp.stalled(&tail).map(|outcome| outcome.category)
     };
     assert_eq!(stalled(TRIES_AGAIN), Some(Category::RateLimit));
+    // Google speaks of billing to whoever is too fast.
+    let also = r#"{"error":{"code":429,"message":"Check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}"#;
+    assert_eq!(stalled(&format!("{TRIES_AGAIN} _ApiError: {also}")), Some(Category::RateLimit));
+    assert_eq!(stalled(also), Some(Category::RateLimit));
     assert_eq!(stalled("Attempt 1 failed with status 500. Retrying with backoff..."), None);
     assert_eq!(acp.stalled(&Tail::default()), None);
 }
@@ -397,6 +402,8 @@ fn known_agents_have_their_quirks_and_others_none() {
     let (invocation, acp) = launched(|_, _| ());
     assert_eq!(invocation.environment.get("GEMINI_CLI_NO_RELAUNCH").map(String::as_str), Some("true"));
     assert_eq!(acp.leaves_within(), Some(Duration::from_secs(2)));
+    let (invocation, _) = launched(|_, spec| spec.command = vec!["/opt/opencode".to_owned()]);
+    assert!(invocation.environment.contains_key("OPENCODE_PERMISSION"), "somebody answers what it asks");
     let (invocation, acp) = launched(|_, spec| {
         spec.command = vec!["/opt/some-agent".to_owned()];
         spec.env.insert("X".to_owned(), "y".to_owned());

@@ -106,7 +106,7 @@ async fn settings_of_git_that_are_named_hold_and_hide_nothing_of_what_is_kept_ba
     let helper = "!printf 'username=u\\npassword=named\\n'";
     let said = says(given("1", "credential.helper", helper)).await;
     assert!(said.contains("password=named") && !said.contains("hunter2"), "{said}");
-    for odd in ["x", "-1", "99999999999"] {
+    for odd in ["", "x", "-1", "99999999999"] {
         let said = says(given(odd, "user.name", "spark")).await;
         assert!(!said.contains("hunter2"), "{odd}: {said}");
     }

@@ -156,9 +156,10 @@ fn every_end_that_was_seen_has_its_class_and_its_words() {
             assert_eq!((outcome.category, outcome.unknown), (*category, false), "{output:?} {name}");
             assert!(outcome.detail.to_string().starts_with(detail), "{output:?} {name}: {}", outcome.detail);
             assert!(!happened.contains(&Happening::Malformed), "{output:?} {name}");
-            // opencode has no last word.
-            let over = happened.contains(&Happening::TurnEnded);
-            assert_eq!(over, output != Output::Opencode, "{output:?} {name}");
+            assert!(
+                happened.contains(&Happening::TurnEnded),
+                "{output:?} {name}: it is waited for no longer"
+            );
         }
         assert_eq!(ends.len(), runs.len(), "{output:?}: each run that was recorded has its line");
     }
@@ -261,11 +262,28 @@ fn a_limit_that_it_is_silent_over_is_what_it_waits_for() {
     assert_eq!(read(Output::Codex, &format!("{retries}\n{retry}\n{words}")).stalled, None, "it goes on");
     assert_eq!(read(Output::Codex, &retries).stalled, None);
 
-    // gemini and any program say so on standard error, if at all.
-    let mut said = Tail::default();
-    said.push(b"Attempt 1 failed with status 429. Retrying with backoff...");
-    let stalled = reader(Output::Gemini).stalled(&said).map(|outcome| outcome.category);
-    assert_eq!(stalled, Some(Category::RateLimit));
+    // gemini and any program say so on standard error, if at all; a stack trace follows it.
+    let mut said = tail(TRIES_AGAIN);
+    assert_eq!(said.last(), Some("}"));
+    let limited = |output, said: &Tail| reader(output).stalled(said).map(|outcome| outcome.category);
+    assert_eq!(limited(Output::Gemini, &said), Some(Category::RateLimit));
+    assert_eq!(limited(Output::Text, &said), None);
+    // What it keeps until it leaves is known then.
+    let left = |output, said: &Tail| reader(output).was_stalled(said).map(|outcome| outcome.category);
+    assert_eq!(left(Output::Gemini, &said), Some(Category::RateLimit));
+    assert_eq!(left(Output::Codex, &said), None);
+    said.outdated();
+    assert_eq!(
+        (limited(Output::Gemini, &said), left(Output::Gemini, &said)),
+        (None, None),
+        "it went on since"
+    );
+    // opencode says it because herder asks it to; what nobody pays for ends no more than a limit does.
+    let owed = r#"ERROR service=llm error={"error":{"code":"insufficient_quota"}} stream error"#;
+    assert_eq!(limited(Output::Opencode, &tail(owed)), Some(Category::Billing));
+    assert_eq!(limited(Output::Opencode, &tail("ERROR service=llm error={}")), None);
+
+    let mut said = tail("Attempt 1 failed with status 429. Retrying with backoff...");
     assert_eq!(reader(Output::Text).stalled(&said), None);
     said.push(b"the flux is low, waiting");
     assert_eq!(reader(Output::Text).stalled(&said).map(|outcome| outcome.category), Some(Category::Quota));
@@ -297,6 +315,19 @@ fn errors_that_look_like_success_are_errors() {
     ] {
         assert_eq!(read(Output::Opencode, &step(reason)).outcome.category, category, "{reason}");
     }
+    // It may stay when it is done, and an end that another step follows was none.
+    let went_on =
+        [&step("stop"), r#"{"type":"step_start","sessionID":"s","part":{"type":"step-start"}}"#].join("\n");
+    let happened = read(Output::Opencode, &went_on).happened;
+    let ended =
+        happened.iter().position(|happening| *happening == Happening::TurnEnded).expect("it was over");
+    assert!(happened[ended..].contains(&Happening::TurnStarted), "{happened:?}");
+    assert!(!read(Output::Opencode, &step("tool-calls")).happened.contains(&Happening::TurnEnded));
+    // It makes room by itself, and goes on.
+    let full = r#"{"type":"error","sessionID":"s","error":{"name":"ContextOverflowError","data":{"message":"full"}}}"#;
+    let full = read(Output::Opencode, full);
+    assert_eq!(full.outcome.category, Category::ContextOverflow);
+    assert!(!full.happened.contains(&Happening::TurnEnded));
     // A step that a tool follows is no end, and a process that leaves then has none.
     let left =
         |exit| read_until(Output::Opencode, &[step("stop"), step("tool-calls")].join("\n"), exit).outcome;
@@ -349,16 +380,17 @@ fn a_process_that_printed_no_end_is_what_its_exit_says() {
 const UNSEEN: &[(Field, &str)] = &[
     (Field::Kind, "FatalTurnLimitedError"),
     (Field::Kind, "FatalAuthenticationError"),
+    (Field::Kind, "FatalUntrustedWorkspaceError"),
     (Field::Kind, "ProviderAuthError"),
     (Field::Kind, "ContextOverflowError"),
     (Field::Kind, "MessageOutputLengthError"),
     (Field::Kind, "ProviderModelNotFoundError"),
     (Field::Word, "context_length_exceeded"),
     (Field::Word, "insufficient_quota"),
+    (Field::Word, "overloaded_error"),
     (Field::Text, "exceeds the context window"),
     (Field::Text, "prompt is too long"),
     (Field::Text, "credit balance is too low"),
-    (Field::Text, "check your plan and billing details"),
     (Field::Status, "402"),
     (Field::Status, "403"),
     (Field::Status, "413"),
@@ -366,12 +398,21 @@ const UNSEEN: &[(Field, &str)] = &[
     (Field::Status, "502"),
     (Field::Status, "503"),
     (Field::Status, "504"),
+    (Field::Status, "529"),
+    (Field::Text, "not running in a trusted directory"),
+    (Field::Text, "; auto-rejecting"),
     (Field::Text, "set an auth method"),
     (Field::Text, "maximum session turns exceeded"),
 ];
 
-/// gemini, on standard error.
-const TRIES_AGAIN: &str = "Attempt 1 failed with status 429. Retrying with backoff...";
+/// gemini, on standard error: why it waits, and where in its own source it learnt of that.
+const TRIES_AGAIN: &str = include_str!("../../fixtures/printed/gemini/429.stderr");
+
+fn tail(said: &str) -> Tail {
+    let mut tail = Tail::default();
+    said.lines().for_each(|line| tail.push(line.as_bytes()));
+    tail
+}
 
 #[test]
 fn every_row_of_the_table_was_seen_or_is_marked() {
@@ -380,7 +421,10 @@ fn every_row_of_the_table_was_seen_or_is_marked() {
     assert_rows_were_seen(TABLE, UNSEEN, &runs, |field, value, run| match field {
         Field::Kind => stands(run, value, &[r#""error":{"type":"{}""#, r#""error":{"name":"{}""#]),
         Field::Status => stands(run, value, &[r#"\"code\":{},"#, r#""statusCode":{},"#]),
-        Field::Word => stands(run, value, &[r#"\"code\":\"{}\""#, r#"\"status\":\"{}\""#]),
+        Field::Word => {
+            let forms = [r#"\"code\":\"{}\""#, r#"\"status\":\"{}\""#, r#"check quota).","status":"{}""#];
+            stands(run, value, &forms)
+        }
         Field::Text => run.to_lowercase().contains(value),
     });
 }
@@ -415,14 +459,209 @@ proptest! {
     }
 }
 
-/// A process that prints a recorded run, as a whole session.
+#[test]
+fn two_edits_of_one_file_are_two_and_each_is_one() {
+    let edit = |kind: &str, id: &str| {
+        format!(
+            r#"{{"type":"item.{kind}","item":{{"id":"{id}","type":"file_change","changes":[{{"path":"a.rs","kind":"update"}}],"status":"completed"}}}}"#
+        )
+    };
+    let digests = |thread: &str| -> Vec<u64> {
+        let began = format!(r#"{{"type":"thread.started","thread_id":"{thread}"}}"#);
+        let lines = [began, edit("started", "1"), edit("completed", "1"), edit("completed", "2")].join("\n");
+        let happened = read(Output::Codex, &lines).happened;
+        let digest = |happening: &Happening| match happening {
+            Happening::ToolStarted { call, .. } => Some(call.digest),
+            _ => None,
+        };
+        happened.iter().filter_map(digest).collect()
+    };
+    let all = [digests("a"), digests("b")].concat();
+    assert_eq!(all.len(), 4);
+    assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "in the next session too");
+}
+
+#[test]
+fn a_helper_that_is_waited_for_is_an_open_tool() {
+    let line = r#"{"type":"item.started","item":{"id":"item_1","type":"collab_tool_call","tool":"wait","prompt":null,"status":"in_progress"}}"#;
+    assert_eq!(tools(&read(Output::Codex, line).happened), ["wait"]);
+}
+
+/// Google tells whoever is too fast to look at their plan, and when to come back.
+#[test]
+fn a_limit_that_speaks_of_billing_is_a_limit() {
+    let told = |wait: &str| {
+        let message = format!(
+            "[API Error: You exceeded your current quota, please check your plan and billing details.\\n{wait}]\\nPlease wait and try again later. To increase your limits, request a quota increase through AI Studio, or switch to another /auth method"
+        );
+        let line = format!(
+            r#"{{"type":"result","status":"error","error":{{"type":"unknown","message":"{message}"}}}}"#
+        );
+        read(Output::Gemini, &line).outcome
+    };
+    let now = Timestamp::from_seconds(herder::clock::now().as_millis() / 1000);
+    for (wait, seconds) in [
+        ("Please retry in 15.2s.", Some(16)),
+        ("Suggested retry after 3600s.", Some(3600)),
+        ("Please retry in a while, it is late.", None),
+        ("Please retry in 99999999999999999999s.", None),
+        ("Please retry in -5s.", None),
+        ("", None),
+    ] {
+        let outcome = told(wait);
+        assert_eq!((outcome.category, outcome.unknown), (Category::RateLimit, false), "{wait}");
+        let waits = outcome.resets_at.map(|until| until.since(now).as_secs());
+        assert_eq!(waits.is_some(), seconds.is_some(), "{wait}");
+        let (waits, seconds) = (waits.unwrap_or_default(), seconds.unwrap_or_default());
+        assert!((seconds..seconds + 60).contains(&waits), "{wait}: {waits}");
+    }
+    let body = |status: &str| {
+        format!(
+            r#"{{"error":{{"message":"You exceeded your current quota, please check your plan and billing details.",{status}}}}}"#
+        )
+    };
+    let of = |body: &str| {
+        let mut failure = Failure { status: "429".to_owned(), ..Failure::default() };
+        failure.read_body(body);
+        failure.category()
+    };
+    assert_eq!(of(&body(r#""code":429,"status":"RESOURCE_EXHAUSTED""#)), Some(Category::RateLimit));
+    assert_eq!(
+        of(&body(r#""code":"insufficient_quota","type":"insufficient_quota""#)),
+        Some(Category::Billing)
+    );
+}
+
+#[test]
+fn prices_are_of_the_model_that_did_most() {
+    let model = |models: &str| {
+        let lines = format!(
+            "{}\n{}",
+            r#"{"type":"init","session_id":"s","model":"auto"}"#,
+            r#"{"type":"result","status":"success","stats":{"total_tokens":30,"input_tokens":20,"output_tokens":10,"models":M}}"#
+                .replace('M', models)
+        );
+        let happened = read(Output::Gemini, &lines).happened;
+        let model = |happening: &Happening| match happening {
+            Happening::Progress { reading, .. } => Some(reading.model.clone()),
+            _ => None,
+        };
+        happened.iter().find_map(model).expect("it is counted")
+    };
+    let two = r#"{"gemini-flash-lite":{"total_tokens":10},"gemini-pro":{"total_tokens":20},"x":7}"#;
+    assert_eq!(model(two), "gemini-pro");
+    for nothing in ["{}", "7", "null", r#"{"gemini-pro":{"total_tokens":0}}"#] {
+        assert_eq!(model(nothing), "auto", "{nothing}");
+    }
+}
+
+#[test]
+fn what_a_message_says_of_its_failure_is_not_lost_for_a_field_that_is_absent() {
+    let line = r#"{"type":"error","sessionID":"s","error":{"name":"UnknownError","data":{"message":"it said {\"error\":{\"code\":529,\"type\":\"odd\"}}"}}}"#;
+    let outcome = read(Output::Opencode, line).outcome;
+    assert_eq!((outcome.category, outcome.unknown), (Category::Transient, false));
+    let overloaded = r#"{"type":"error","sessionID":"s","error":{"name":"APIError","data":{"message":"Overloaded","responseBody":"{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}"}}}"#;
+    let outcome = read(Output::Opencode, overloaded).outcome;
+    assert_eq!((outcome.category, outcome.unknown), (Category::Transient, false));
+}
+
+#[test]
+fn a_call_of_which_more_is_to_come_is_open() {
+    let call = |status: &str| {
+        format!(
+            r#"{{"type":"tool_use","sessionID":"s","part":{{"type":"tool","callID":"a","tool":"bash","state":{{"status":"{status}","input":{{"command":"make"}}}}}}}}"#
+        )
+    };
+    assert_eq!(tools(&read(Output::Opencode, &call("running")).happened), ["bash"]);
+    let both = [call("running"), call("error")].join("\n");
+    assert_eq!(tools(&read(Output::Opencode, &both).happened), ["bash", "end"]);
+}
+
+#[test]
+fn of_a_long_answer_in_pieces_both_ends_are_kept() {
+    let piece =
+        |text: &str| format!(r#"{{"type":"message","role":"assistant","content":"{text}","delta":true}}"#);
+    let mut lines = vec![piece("The beginning.")];
+    lines.extend((0..50).map(|_| piece(&"x".repeat(5000))));
+    lines.push(piece("The end."));
+    lines.push(r#"{"type":"result","status":"success"}"#.to_owned());
+    let text = read(Output::Gemini, &lines.join("\n")).outcome.text.expect("it has said something");
+    assert!(text.starts_with("The beginning.") && text.ends_with("The end."), "{} bytes", text.len());
+    assert!(text.contains(" left out …]") && text.len() <= 64 * 1024, "{} bytes", text.len());
+}
+
+#[test]
+fn of_a_text_of_megabytes_the_beginning_decides() {
+    let failure = |text: String| Failure { text, ..Failure::default() }.category();
+    let much = "ö".repeat(4 * 1024 * 1024);
+    assert_eq!(failure(format!("Rate limit. {much}")), Some(Category::RateLimit));
+    assert_eq!(failure(format!("{much} Rate limit.")), None);
+    let begun = std::time::Instant::now();
+    let line = format!(r#"{{"type":"turn.failed","error":{{"message":"{much}"}}}}"#);
+    assert!(read(Output::Codex, &line).outcome.unknown);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_folder_that_is_not_trusted_and_a_call_that_is_not_let_have_their_class() {
+    let untrusted = tail("Gemini CLI is not running in a trusted directory. To proceed, use `--skip-trust`.");
+    let outcome = reader(Output::Gemini).outcome(Some(Exit::Code(55)), &untrusted);
+    assert_eq!(outcome.category, Category::Permanent);
+    let rejected = tail("! permission requested: bash (git push); auto-rejecting");
+    for code in [0, 1] {
+        let outcome = reader(Output::Opencode).outcome(Some(Exit::Code(code)), &rejected);
+        assert_eq!(outcome.category, Category::SandboxDenial, "exit code {code}");
+    }
+    // Whatever else was said, it has left without a word.
+    let limited = tail("Attempt 1 failed with status 429.");
+    assert_eq!(reader(Output::Gemini).outcome(Some(Exit::Code(0)), &limited).category, Category::Crash);
+}
+
+#[test]
+fn what_is_known_to_be_asked_once_is_given_what_it_needs() {
+    let environment = |output, set: &[(&str, &str)]| {
+        let change = |_: &mut Launch, spec: &mut AgentSpec| {
+            (spec.command, spec.output) = (vec!["/opt/wrapper".to_owned()], output);
+            spec.env.extend(set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        };
+        super::replayed::launched(Runtime::Command, change).0.environment
+    };
+    let gemini = environment(Output::Gemini, &[("GEMINI_CLI_NO_RELAUNCH", "false")]);
+    assert_eq!(gemini["GEMINI_CLI_NO_RELAUNCH"], "false", "what is set holds");
+    assert_eq!(gemini["GEMINI_CLI_TRUST_WORKSPACE"], "true");
+    let opencode = environment(Output::Opencode, &[]);
+    assert_eq!(opencode["OPENCODE_PRINT_LOGS"], "1");
+    // Nobody could answer it.
+    assert!(!opencode.contains_key("OPENCODE_PERMISSION"));
+    assert!(
+        !environment(Output::Text, &[])
+            .keys()
+            .any(|name| name.starts_with("OPENCODE") || name.starts_with("GEMINI"))
+    );
+}
+
+/// A process that prints a recorded run and leaves then, as a whole session.
 async fn prints(output: Output, fixture: &str, exit: i32) -> Outcome {
+    prints_and(output, fixture, &format!("exit {exit}")).await
+}
+
+async fn prints_and(output: Output, fixture: &str, then: &str) -> Outcome {
     let folder = tempfile::tempdir().expect("a folder");
     let file: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(fixture);
-    let script = format!("cat > /dev/null; cat '{}'; exit {exit}", file.display());
+    let script = format!("cat > /dev/null; cat '{}'; {then}", file.display());
     let mut what = session(Runtime::Command, &["sh", "-c", &script], folder.path());
+    what.clocks.grace = Duration::from_millis(300);
+    what.clocks.silence = Duration::from_secs(20);
     edit(&mut what, |spec| spec.output = output);
     run(what).await.0
+}
+
+#[tokio::test]
+async fn a_process_that_stays_after_its_work_is_ended_and_has_done_it() {
+    let outcome = prints_and(Output::Opencode, "printed/opencode/ok.jsonl", "exec sleep 1000").await;
+    assert_eq!((outcome.category, outcome.unknown), (Category::Success, false), "{}", outcome.detail);
+    let outcome = prints_and(Output::Opencode, "printed/opencode/401.jsonl", "exec sleep 1000").await;
+    assert_eq!(outcome.category, Category::Auth, "{}", outcome.detail);
 }
 
 #[tokio::test]
