@@ -26,6 +26,7 @@ use std::collections::HashSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -37,6 +38,9 @@ use super::shelf::Shelf;
 use super::{Lane, Post, Target};
 use crate::core::id::{NetworkName, PostId};
 use crate::journal::{Confirmed, Settled};
+
+/// What could not be read of the journal is tried again after so long.
+const READ_AGAIN: Duration = Duration::from_secs(1);
 
 pub use super::shelf::ALERTS_MAX;
 
@@ -255,35 +259,43 @@ impl NetworkQueue {
         joined: &(dyn Fn(&Target) -> bool + Sync),
     ) -> Window {
         loop {
-            self.refill().await;
+            let is_complete = self.refill().await;
             if let Some(window) = self.try_window(max_lines, room, joined) {
                 return window;
             }
             self.record().await;
-            self.changed.notified().await;
+            let changed = self.changed.notified();
+            if is_complete {
+                changed.await;
+            } else {
+                // Whether it changes or not, what could not be read is tried again.
+                let _ = tokio::time::timeout(READ_AGAIN, changed).await;
+            }
         }
     }
 
     /// Takes alerts back from the journal, when there is room for them. What waits since the link was away is shortened as the
-    /// others were when it came back.
-    async fn refill(&self) {
+    /// others were when it came back. False if they could not be read.
+    async fn refill(&self) -> bool {
         let wanted = {
             let state = self.state();
             state.shelf.wants(state.urgent.waiting(&Target::Alerts)).map(|wants| (wants, state.shelf.upto()))
         };
-        let Some(((after, most), upto)) = wanted else { return };
+        let Some(((after, most), upto)) = wanted else { return true };
         let read = match self.ledger.alerts(&self.network, after, most).await {
             Ok(read) => read,
             Err(reason) => {
                 tracing::error!(network = %self.network, reason, "alerts that wait could not be read");
-                return;
+                return false;
             }
         };
         let mut state = self.state();
         let ids: Vec<PostId> = read.iter().map(|post| post.id).collect();
         state.shelf.gives(&ids, upto);
         for post in read {
-            state.ids.insert(post.id);
+            if !state.ids.insert(post.id) {
+                continue;
+            }
             state.next_key += 1;
             let key = state.next_key;
             state.urgent.push(key, post);
@@ -292,6 +304,7 @@ impl NetworkQueue {
         let (alerts, longest) = (Target::Alerts, self.backlog);
         let away = state.urgent.collapse(&alerts, Lane::Urgent, longest, keys, &self.renderer);
         state.put_away(away);
+        true
     }
 
     /// As [`NetworkQueue::next_window`], without waiting: `None` if nothing can be sent now.

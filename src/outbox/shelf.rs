@@ -27,11 +27,12 @@ impl Shelf {
 
     /// Whether an alert stays in the journal, `held` being in memory: nothing overtakes what is there already.
     pub(super) fn takes(&mut self, alert: PostId, held: usize) -> bool {
-        if self.count == 0 && held < ALERTS_MAX {
+        // What is before the last one in memory would not be found on the shelf.
+        if (self.count == 0 && held < ALERTS_MAX) || alert <= self.last {
             self.last = self.last.max(alert);
             return false;
         }
-        if alert > self.upto.max(self.last) {
+        if alert > self.upto {
             self.upto = alert;
             self.count += 1;
         }

@@ -83,7 +83,15 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
         let mut early = Vec::new();
         let (owned, protocol, same) = match start(launch, &trees, &mut ends, &mut early).await {
             Ok(started) => started,
-            Err(Some(outcome)) => return never_began(&ends, outcome).await,
+            Err(Some(outcome)) => {
+                for order in early {
+                    if let Order::Steer { work, .. } = order {
+                        // A supervisor that is gone has nothing to be told.
+                        let _ = ends.reports.send(Report::NotTaken { work }).await;
+                    }
+                }
+                return never_began(&ends, outcome).await;
+            }
             Err(None) => return,
         };
         let mut session = Session::new(same, trees.clone(), ends, owned, protocol, began);
@@ -97,8 +105,12 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
     }
 }
 
-/// Starts the process, within the clock for its start. What is ordered meanwhile and is not to stop is left in `early`: few
-/// orders, since each waits for an answer.
+/// How long a start that is to be stopped is waited for: one that comes to something is ended like any other session. It takes
+/// milliseconds, unless it hangs.
+const STOPPED_START: Duration = Duration::from_secs(2);
+
+/// Starts the process, within the clock for its start. What is ordered meanwhile is left in `early`: few orders, since each
+/// waits for an answer.
 ///
 /// # Errors
 /// How the session ended before it began; `None`: nobody is there any more for whom it is done.
@@ -117,7 +129,9 @@ async fn start(
     });
     tokio::pin!(begin);
     let Ends { orders, reports, .. } = ends;
+    let mut stopped = None;
     loop {
+        let given_up = stopped.unwrap_or_else(Instant::now);
         tokio::select! {
             begun = &mut begin => {
                 return match begun {
@@ -125,11 +139,16 @@ async fn start(
                     Err(missing) => Err(Some(Outcome::new(Category::Permanent, missing))),
                 };
             }
+            order = orders.recv(), if stopped.is_none() => {
+                if matches!(order, Some(Order::Stop) | None) {
+                    stopped = Some(Instant::now() + STOPPED_START);
+                }
+                early.extend(order);
+            }
             // What is started all the same is ended by whoever starts it.
-            order = orders.recv() => match order {
-                Some(Order::Stop) | None => return Err(Some(Outcome::new(Category::Interrupted, ""))),
-                Some(order) => early.push(order),
-            },
+            () = tokio::time::sleep_until(given_up), if stopped.is_some() => {
+                return Err(Some(Outcome::new(Category::Interrupted, "")));
+            }
             // It waits for the file system, by a clock of its own.
             () = tokio::time::sleep(clocks.beat) => {
                 // A supervisor that does not take it has other reports to look at.

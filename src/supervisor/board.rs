@@ -154,9 +154,11 @@ impl Root {
         Ok(cancels)
     }
 
-    /// After a start: whatever was said and not heard is said again.
-    pub(super) async fn look_at_the_board(&mut self) -> Result<(), CommitError> {
-        let there: BTreeSet<AgentName> = self.shared.published().into_iter().map(|view| view.name).collect();
+    /// After a start: whatever was said and not heard is said again. What an agent whose stream cannot be read (`unread`) was
+    /// offered stays with it: it may have taken it.
+    pub(super) async fn look_at_the_board(&mut self, unread: BTreeSet<AgentName>) -> Result<(), CommitError> {
+        let mut there = unread;
+        there.extend(self.shared.published().into_iter().map(|view| view.name));
         let lost = self.fleet.board.look_for_lost(|name| there.contains(name), clock::now());
         self.record_board(lost).await?;
         for view in self.shared.published() {

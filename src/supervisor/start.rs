@@ -177,6 +177,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
             Err(reason) => return Err(reason.into()),
         }
     }
+    let unread: BTreeSet<AgentName> = unreadable.keys().cloned().collect();
     for (agent, reason) in unreadable {
         shared.tell_root(ToRoot::GaveUp { agent, reason });
     }
@@ -184,7 +185,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
     configured.settle(under_way, &mut read).await;
     root.record(read, Vec::new()).await?;
     root.look_at_the_books().await?;
-    root.look_at_the_board().await?;
+    root.look_at_the_board(unread).await?;
 
     let ringing = Arc::clone(&shared);
     shared.services.spawn(async move {

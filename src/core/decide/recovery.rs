@@ -45,6 +45,12 @@ pub(super) fn overflowed(draft: &mut Draft<'_>) {
 pub(super) fn denied(draft: &mut Draft<'_>) {
     let category = Category::SandboxDenial;
     let Some(work) = held_task(draft.agent()).map(|work| work.id) else { return back_off(draft, category) };
+    let why = draft.agent().last_outcome.as_ref().map(|outcome| outcome.detail.clone()).unwrap_or_default();
+    let unfinished = draft.agent().unfinished.as_ref().filter(|unfinished| unfinished.work == work);
+    if unfinished.is_some_and(|unfinished| unfinished.denied == Some(Denial::Kept)) {
+        // Nobody gets past a person's no by way of another agent.
+        return watch::gave_up(draft, category, why);
+    }
     let least = draft.agent().spec.as_ref().and_then(|spec| spec.permissions.broader());
     match least.filter(|_| draft.context.broader) {
         Some(least) => {
@@ -53,8 +59,7 @@ pub(super) fn denied(draft: &mut Draft<'_>) {
             draft.proceed();
         }
         None => {
-            let denied = draft.agent().last_outcome.as_ref().map(|outcome| outcome.detail.to_string());
-            watch::gave_up(draft, category, Own::NobodyBroader.with(denied.unwrap_or_default()));
+            watch::gave_up(draft, category, Own::NobodyBroader.with(why.to_string()));
         }
     }
 }

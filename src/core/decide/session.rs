@@ -6,6 +6,7 @@ use super::control::removed;
 use super::{Draft, asks, recovery, spending, watch, whisper};
 use crate::core::agent::{Agent, Breaker, Phase, ProcessRecord};
 use crate::core::apply::counters::PAST_RESETS_BELIEVED;
+use crate::core::ask::Denial;
 use crate::core::breaker;
 use crate::core::cut::both_ends;
 use crate::core::detail::{Detail, Own};
@@ -297,8 +298,9 @@ fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) {
     // What the agent itself said of its task is its end, however the process ended after it; a person's word goes before.
     let given_up = matches!(stop.reason, Some(StopReason::Abort | StopReason::Cancel));
     let said = draft.agent().unfinished.as_ref().filter(|unfinished| unfinished.work == work.id && !given_up);
-    // That it is denied what it needs says more than that it is blocked.
-    let denied = category == Category::SandboxDenial;
+    // That it is denied what it needs says more than that it is blocked, unless a person said no.
+    let kept = said.is_some_and(|unfinished| unfinished.denied == Some(Denial::Kept));
+    let denied = category == Category::SandboxDenial && !kept;
     let report = said.and_then(|unfinished| unfinished.report.clone());
     if let Some(TaskReport { end, note, .. }) =
         report.filter(|report| !denied || report.end != TaskEnd::Blocked)

@@ -360,6 +360,29 @@ fn an_agent_that_says_that_it_is_denied_what_its_task_needs_hands_it_on_however_
     }
 }
 
+/// Also where the agent itself ends with what was denied.
+#[test]
+fn past_a_persons_no_no_other_agent_is_let() {
+    let denied = || {
+        let mut desk = may(Permissions::ReadOnly);
+        desk.broader = true;
+        asks(&mut desk, 1, "touch /etc/motd");
+        let ask = desk.agent.asks.first().expect("it is open").id;
+        desk.ask(Control::Answer { ask, answer: AskAnswer::Deny });
+        desk
+    };
+    let mut desk = denied();
+    says_blocked(&mut desk, true);
+    let step = desk.fails(Category::SandboxDenial);
+    assert!(step.told().starts_with("SessionEnded(SandboxDenial), TaskEnded(1 Blocked)"), "{}", step.told());
+    assert!(!step.told().contains("TaskHandedBack"), "{}", step.told());
+
+    let mut desk = denied();
+    let step = desk.fails(Category::SandboxDenial);
+    assert!(step.told().ends_with("Requeued(1), Escalated, Paused(Escalation)"), "{}", step.told());
+    assert_eq!(desk.called(), "SandboxDenial: went wrong");
+}
+
 #[test]
 fn what_a_person_stops_is_not_handed_on_and_who_is_called_reads_what_it_needs() {
     // A pause was asked for: the task is blocked, and a person is there already.

@@ -53,7 +53,7 @@ pub(super) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'st
         if let Ok(said) = timeout(HUNG, &mut answered).await {
             return said.map_err(io::Error::other);
         }
-        seen = look_again(seen)?;
+        seen = look_again(seen);
     }
 }
 
@@ -69,14 +69,16 @@ fn enqueue(work: Work) -> io::Result<u64> {
 }
 
 /// Adds a thread if something waits and nothing was taken up since `seen`.
-fn look_again(seen: u64) -> io::Result<u64> {
+fn look_again(seen: u64) -> u64 {
     let mut all = starters();
     if !all.queue.is_empty() && all.idle == 0 && all.taken == seen {
-        begin(&mut all)?;
+        if let Err(reason) = begin(&mut all) {
+            tracing::warn!(%reason, "no further thread to start processes with; those that there are go on");
+        }
         // Whoever else waits gives it its time.
         all.taken += 1;
     }
-    Ok(all.taken)
+    all.taken
 }
 
 fn begin(all: &mut Starters) -> io::Result<()> {

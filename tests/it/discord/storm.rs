@@ -70,20 +70,33 @@ async fn a_link_that_flaps_is_taken_up_ever_slower() {
     rig.stop().await;
 }
 
-/// The simulator tells of a login too many, after which Discord would take the token away. With more of them it is asked
-/// meanwhile why nobody is let in, which is a login as well.
+/// Sessions are invalid, one after the other, until so many logins are used up. The simulator tells of one too many, after
+/// which Discord would take the token away.
+async fn storms_until_no_login_is_left(left: u32) {
+    let sim = Discord::start().await;
+    sim.gateway().starts_left(left);
+    let mut rig = Rig::open(sim).await;
+    rig.link("the link", is_up).await;
+    rig.sim.gateway().finds_invalid(u32::MAX, false);
+    rig.sim.gateway().invalidates(false);
+    let waits = |state: &LinkState| matches!(state, LinkState::Connecting { reason: Some(reason), .. } if reason.to_string().contains("no more logins"));
+    rig.link("it to wait", waits).await;
+    assert_eq!(rig.sim.gateway().identifies(), left);
+    rig.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_ends_with_the_logins_that_are_left() {
-    for left in 3..=5 {
-        let sim = Discord::start().await;
-        sim.gateway().starts_left(left);
-        let mut rig = Rig::open(sim).await;
-        rig.link("the link", is_up).await;
-        rig.sim.gateway().finds_invalid(u32::MAX, false);
-        rig.sim.gateway().invalidates(false);
-        let waits = |state: &LinkState| matches!(state, LinkState::Connecting { reason: Some(reason), .. } if reason.to_string().contains("no more logins"));
-        rig.link("it to wait", waits).await;
-        assert_eq!(rig.sim.gateway().identifies(), left);
-        rig.stop().await;
-    }
+    storms_until_no_login_is_left(3).await;
+}
+
+/// With more of them it is asked meanwhile why nobody is let in, which is a login as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_asks_why_with_a_login_that_is_not_left() {
+    storms_until_no_login_is_left(4).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_login_to_ask_why_is_counted() {
+    storms_until_no_login_is_left(5).await;
 }
