@@ -23,7 +23,9 @@ pub(super) async fn answer(
     // A session that goes on after it was cut off is asked anew.
     let is_told_anew =
         told.last().is_some_and(|last| last["role"] == "user" && last.to_string().contains("make it"));
-    let has_result = told.iter().any(|message| message["role"] == "tool") && !is_told_anew;
+    let had_result =
+        told.iter().any(|message| message["role"] == "tool") || super::goes_on(&asked["messages"]);
+    let has_result = had_result && !is_told_anew;
     let call = |name: String, arguments: Value| {
         let function = json!({ "name": name, "arguments": arguments.to_string() });
         let call = json!({

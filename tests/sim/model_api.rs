@@ -310,7 +310,8 @@ async fn message(
         respond(stream, *status, headers, &error(kind, message)).await?;
         return Ok(Some(()));
     }
-    let has_result = asked["messages"].to_string().contains("tool_result") && !is_told_anew(asked);
+    let had_result = asked["messages"].to_string().contains("tool_result") || goes_on(&asked["messages"]);
+    let has_result = had_result && !is_told_anew(asked);
     let call = |name: String, input: Value| json!({ "type": "tool_use", "id": format!("toolu_{number}"), "name": name, "input": input });
     let block = match scenario.turn(number, has_result) {
         Turn::Shell { command } => {
@@ -332,6 +333,11 @@ async fn message(
     }
     stream_events(stream, scenario, &named(&events(model, &block, number)), 3).await?;
     Ok(None)
+}
+
+/// Whether a session is to go on that was killed in mid-call: its CLI may not have written the call down before.
+fn goes_on(conversation: &Value) -> bool {
+    conversation.to_string().contains("Go on.")
 }
 
 /// Whether the last message says more than what a tool had for a result: a session that goes on after it was cut off.

@@ -46,7 +46,8 @@ fn has_result(asked: &Value) -> bool {
     let last = asked["input"].as_array().and_then(|items| items.last());
     let is_told_anew =
         last.is_some_and(|item| item["role"] == "user" && item.to_string().contains("make it"));
-    asked["input"].to_string().contains("function_call_output") && !is_told_anew
+    let had_result = asked["input"].to_string().contains("function_call_output");
+    (had_result || super::goes_on(&asked["input"])) && !is_told_anew
 }
 
 fn call(number: u32, arguments: &Value) -> Value {
