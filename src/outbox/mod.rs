@@ -21,8 +21,6 @@ mod shelf;
 pub mod split;
 
 use std::collections::HashMap;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
 use serde::{Deserialize, Serialize};
@@ -37,7 +35,7 @@ pub use backlog::{BACKLOG_KEPT, BACKLOG_LINES};
 pub use discord::Attachment;
 pub use lane::Line;
 pub use markup::Markup;
-pub use queue::{Ledger, NetworkQueue, Window};
+pub use queue::{Ledger, NetworkQueue, Noted, Window};
 pub use redact::Redactor;
 pub use render::Renderer;
 
@@ -193,16 +191,11 @@ impl PostSink for Feed {
 }
 
 impl Ledger for Journal {
-    fn record(&self, settled: Vec<Settled>) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+    fn record(&self, settled: Vec<Settled>) -> Noted<'_> {
         Box::pin(async move { self.settle(settled).await.map_err(|error| error.to_string()) })
     }
 
-    fn alerts(
-        &self,
-        network: &NetworkName,
-        after: PostId,
-        most: usize,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<Post>, String>> + Send + '_>> {
+    fn alerts(&self, network: &NetworkName, after: PostId, most: usize) -> Noted<'_, Vec<Post>> {
         let network = network.clone();
         Box::pin(async move {
             let read =

@@ -39,10 +39,10 @@ use super::{Lane, Post, Target};
 use crate::core::id::{NetworkName, PostId};
 use crate::journal::{Confirmed, Settled};
 
+pub use super::shelf::ALERTS_MAX;
+
 /// What could not be read of the journal is tried again after so long.
 const READ_AGAIN: Duration = Duration::from_secs(1);
-
-pub use super::shelf::ALERTS_MAX;
 
 /// The most posts that wait for one channel in the normal lane: some hours of a busy agent, a few megabytes at worst.
 pub const BACKLOG_POSTS_MAX: usize = 1000;
@@ -53,18 +53,16 @@ pub const ANSWERS_MAX: usize = 100;
 /// The most people who wait for an answer in private: many times what a network with a herder on it has.
 pub const PERSONS_MAX: usize = 500;
 
+/// What a [`Ledger`] resolves to; the error is for the log.
+pub type Noted<'a, T = ()> = Pin<Box<dyn Future<Output = Result<T, String>> + Send + 'a>>;
+
 /// Where deliveries are recorded: the journal, or a test's list.
 pub trait Ledger: Send + Sync + 'static {
     /// Records `settled`; durable when it resolves.
-    fn record(&self, settled: Vec<Settled>) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>>;
+    fn record(&self, settled: Vec<Settled>) -> Noted<'_>;
 
     /// The first `most` of the alerts behind `after` that are owed to a network.
-    fn alerts(
-        &self,
-        network: &NetworkName,
-        after: PostId,
-        most: usize,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<Post>, String>> + Send + '_>>;
+    fn alerts(&self, network: &NetworkName, after: PostId, most: usize) -> Noted<'_, Vec<Post>>;
 }
 
 /// Lines to send together, then to be confirmed or put back. A network that learns of lines one by one may take a window

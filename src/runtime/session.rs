@@ -33,6 +33,10 @@ use crate::core::outcome::{Category, Exit, Outcome};
 /// its event loop.
 const INTERRUPT_WAIT: Duration = Duration::from_secs(2);
 
+/// How long a start that is to be stopped is waited for: one that comes to something is ended like any other session. It takes
+/// milliseconds, unless it hangs.
+const STOPPED_START: Duration = Duration::from_secs(2);
+
 /// A process that would not leave after its result has had its grace: SIGTERM is a formality.
 const LINGER_GRACE: Duration = Duration::from_secs(1);
 
@@ -104,10 +108,6 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
         ends = same_ends;
     }
 }
-
-/// How long a start that is to be stopped is waited for: one that comes to something is ended like any other session. It takes
-/// milliseconds, unless it hangs.
-const STOPPED_START: Duration = Duration::from_secs(2);
 
 /// Starts the process, within the clock for its start. What is ordered meanwhile is left in `early`: few orders, since each
 /// waits for an answer.

@@ -4,6 +4,7 @@
 //! [`Fleet`] is the handle that commands and networks use. The rules live in [`crate::core`], the processes in
 //! [`crate::runtime`], the texts in [`crate::l10n`].
 
+mod accounts;
 mod board;
 mod configure;
 mod context;

@@ -1,7 +1,5 @@
 //! herder's side of an IRC network, for tests: the network's task with a real queue, and a ledger that can be read.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,7 +11,7 @@ use herder::config::{IrcNetwork, Tls};
 use herder::core::id::{AgentName, NetworkName, PostId};
 use herder::journal::{Confirmed, Settled};
 use herder::l10n::Locale;
-use herder::outbox::{Body, Lane, Ledger, Markup, NetworkQueue, Post, Redactor, Renderer, Target};
+use herder::outbox::{Body, Lane, Ledger, Markup, NetworkQueue, Noted, Post, Redactor, Renderer, Target};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -21,12 +19,17 @@ use tokio_util::sync::CancellationToken;
 /// The longest a test waits for something that must come.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
+/// Of a ledger that has no alerts but those it was given.
+pub(crate) fn nothing_shelved<'a>() -> Noted<'a, Vec<Post>> {
+    Box::pin(std::future::ready(Ok(Vec::new())))
+}
+
 /// What was recorded as delivered.
 #[derive(Debug, Default)]
 pub(crate) struct Recorded(pub(crate) Mutex<Vec<Confirmed>>);
 
 impl Ledger for Recorded {
-    fn record(&self, settled: Vec<Settled>) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+    fn record(&self, settled: Vec<Settled>) -> Noted<'_> {
         let delivered = settled.into_iter().filter_map(|settled| match settled {
             Settled::Delivered(confirmed) => Some(confirmed),
             Settled::Collapsed(_) => None,
@@ -35,13 +38,8 @@ impl Ledger for Recorded {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn alerts(
-        &self,
-        _: &NetworkName,
-        _: PostId,
-        _: usize,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<Post>, String>> + Send + '_>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
+    fn alerts(&self, _: &NetworkName, _: PostId, _: usize) -> Noted<'_, Vec<Post>> {
+        nothing_shelved()
     }
 }
 

@@ -1,8 +1,6 @@
 //! The queue of one network, by example.
 
 use std::collections::HashMap;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
@@ -13,16 +11,19 @@ use herder::core::time::Timestamp;
 use herder::journal::{Confirmed, Settled};
 use herder::l10n::Locale;
 use herder::outbox::{
-    BACKLOG_LINES, Body, Lane, Ledger, Line, Markup, NetworkQueue, Post, Redactor, Renderer, Target, Window,
+    BACKLOG_LINES, Body, Lane, Ledger, Line, Markup, NetworkQueue, Noted, Post, Redactor, Renderer, Target,
+    Window,
 };
 use tokio::time::timeout;
+
+use crate::irc_rig::nothing_shelved;
 
 /// What a journal would know of deliveries: `None` is the whole post.
 #[derive(Default)]
 pub(super) struct Book(pub(super) Mutex<HashMap<PostId, Option<u32>>>);
 
 impl Ledger for Book {
-    fn record(&self, settled: Vec<Settled>) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+    fn record(&self, settled: Vec<Settled>) -> Noted<'_> {
         let mut book = self.0.lock().expect("no test panics with it");
         for settled in settled {
             let parts = match settled {
@@ -40,13 +41,8 @@ impl Ledger for Book {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn alerts(
-        &self,
-        _: &NetworkName,
-        _: PostId,
-        _: usize,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<Post>, String>> + Send + '_>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
+    fn alerts(&self, _: &NetworkName, _: PostId, _: usize) -> Noted<'_, Vec<Post>> {
+        nothing_shelved()
     }
 }
 

@@ -1,15 +1,15 @@
 //! Who waits for a queue is woken, and what is recorded while something else is recorded is not lost.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use herder::core::id::{NetworkName, PostId};
 use herder::journal::Settled;
-use herder::outbox::{Lane, Ledger, NetworkQueue, Post, Target};
+use herder::outbox::{Lane, Ledger, NetworkQueue, Noted, Post, Target};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
+
+use crate::irc_rig::nothing_shelved;
 
 use super::queue::{agent, queue, renderer, words};
 
@@ -24,7 +24,7 @@ struct Slow {
 }
 
 impl Ledger for Slow {
-    fn record(&self, settled: Vec<Settled>) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+    fn record(&self, settled: Vec<Settled>) -> Noted<'_> {
         Box::pin(async move {
             self.begun.add_permits(1);
             self.permits.acquire().await.map_err(|error| error.to_string())?.forget();
@@ -37,13 +37,8 @@ impl Ledger for Slow {
         })
     }
 
-    fn alerts(
-        &self,
-        _: &NetworkName,
-        _: PostId,
-        _: usize,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<Post>, String>> + Send + '_>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
+    fn alerts(&self, _: &NetworkName, _: PostId, _: usize) -> Noted<'_, Vec<Post>> {
+        nothing_shelved()
     }
 }
 

@@ -115,6 +115,22 @@ async fn a_start_that_hangs_is_given_up_when_it_is_told_to_stop() {
 }
 
 #[tokio::test]
+async fn a_start_that_comes_to_something_after_it_was_told_to_stop_ends_like_any_session() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = program(folder.path(), "sleep 1000");
+    let unreadable = Unreadable::file(Path::new(&program));
+    let mut hung = Running::start(session(Runtime::Command, &[&program], folder.path()));
+    while hung.beats == 0 {
+        assert_eq!(hung.report().await, Some(None), "it beats, and has nothing to tell");
+    }
+    hung.order(Order::Stop).await;
+    drop(unreadable);
+    let (outcome, survivors) = hung.ended().await;
+    assert_eq!((outcome.category, survivors), (Category::Interrupted, Vec::new()));
+    assert!(hung.members().await.is_empty(), "nothing of it stays");
+}
+
+#[tokio::test]
 async fn a_program_that_can_be_read_too_late_is_ended_as_soon_as_it_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     let began = folder.path().join("began");

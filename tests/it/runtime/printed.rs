@@ -1,5 +1,10 @@
 //! What the CLIs really print that are asked once, and what runtime `command` makes of it.
 
+mod calls;
+mod limits;
+mod rows;
+mod sessions;
+
 use std::path::{Path, PathBuf};
 
 use herder::core::outcome::Usage;
@@ -207,91 +212,6 @@ fn a_success_has_its_words_its_tokens_its_dollars_and_the_name_of_its_conversati
 }
 
 #[test]
-fn tools_are_open_until_they_have_ended() {
-    let codex = r#"{"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"make","status":"in_progress"}}
-{"type":"item.completed","item":{"id":"item_1","type":"command_execution","command":"make","aggregated_output":"no rule","exit_code":2,"status":"failed"}}
-{"type":"item.completed","item":{"id":"item_2","type":"file_change","changes":[{"path":"a.rs","kind":"update"}],"status":"completed"}}
-{"type":"item.completed","item":{"id":"item_3","type":"mcp_tool_call","server":"herder","tool":"notify","arguments":{},"status":"completed"}}"#;
-    let gemini = r#"{"type":"tool_use","tool_name":"run_shell_command","tool_id":"a","parameters":{"command":"make"}}
-{"type":"tool_result","tool_id":"a","status":"error","error":{"type":"x","message":"no rule"}}"#;
-    let opencode = r#"{"type":"tool_use","sessionID":"s","part":{"type":"tool","callID":"a","tool":"bash","state":{"status":"completed","input":{"command":"make"},"output":"done"}}}"#;
-    for (output, lines, names) in [
-        (Output::Codex, codex, &["shell", "end", "edit", "end", "herder/notify", "end"][..]),
-        (Output::Gemini, gemini, &["run_shell_command", "end"]),
-        (Output::Opencode, opencode, &["bash", "end"]),
-    ] {
-        let happened = read(output, lines).happened;
-        assert_eq!(tools(&happened), names, "{output:?}");
-        let first = happened.iter().find_map(|happening| match happening {
-            Happening::ToolStarted { call, .. } => Some(call.what.as_str()),
-            _ => None,
-        });
-        assert_eq!(first, Some("make"), "{output:?}");
-        let ok = happened.iter().find_map(|happening| match happening {
-            Happening::ToolEnded { end, .. } => Some((end.ok, end.said.as_str())),
-            _ => None,
-        });
-        let expected = if output == Output::Opencode { (true, "done") } else { (false, "no rule") };
-        assert_eq!(ok, Some(expected), "{output:?}");
-    }
-}
-
-#[test]
-fn a_limit_that_names_its_end_is_waited_for_until_then() {
-    let before = herder::clock::now();
-    let outcome = read(Output::Opencode, seen(&OPENCODE, "429-retry-after")).outcome;
-    let until = outcome.resets_at.expect("two seconds");
-    let waits = until.since(Timestamp::from_seconds(before.as_millis() / 1000)).as_secs();
-    assert!((2..60).contains(&waits), "{waits}");
-    for odd in ["-5", "soon", "99999999999999999999", "9223372036854775807"] {
-        let line = seen(&OPENCODE, "429-retry-after")
-            .replace(r#""retry-after":"2""#, &format!(r#""retry-after":"{odd}""#));
-        let outcome = read(Output::Opencode, &line).outcome;
-        assert_eq!((outcome.category, outcome.resets_at), (Category::RateLimit, None), "{odd}");
-    }
-}
-
-/// codex sleeps for as long as the API says, and prints nothing then.
-#[test]
-fn a_limit_that_it_is_silent_over_is_what_it_waits_for() {
-    let retries = seen(&CODEX, "429").lines().take(3).collect::<Vec<_>>().join("\n");
-    let retry = r#"{"type":"error","message":"Reconnecting... 1/5 (unexpected status 429 Too Many Requests: Slow down.)"}"#;
-    let stalled = read(Output::Codex, &format!("{retries}\n{retry}")).stalled;
-    assert_eq!(stalled.map(|outcome| outcome.category), Some(Category::RateLimit));
-    let words = r#"{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"On it."}}"#;
-    assert_eq!(read(Output::Codex, &format!("{retries}\n{retry}\n{words}")).stalled, None, "it goes on");
-    assert_eq!(read(Output::Codex, &retries).stalled, None);
-
-    // gemini and any program say so on standard error, if at all; a stack trace follows it.
-    let mut said = tail(TRIES_AGAIN);
-    assert_eq!(said.last(), Some("}"));
-    let limited = |output, said: &Tail| reader(output).stalled(said).map(|outcome| outcome.category);
-    assert_eq!(limited(Output::Gemini, &said), Some(Category::RateLimit));
-    assert_eq!(limited(Output::Text, &said), None);
-    // What it keeps until it leaves is known then.
-    let left = |output, said: &Tail| reader(output).was_stalled(said).map(|outcome| outcome.category);
-    assert_eq!(left(Output::Gemini, &said), Some(Category::RateLimit));
-    assert_eq!(left(Output::Codex, &said), None);
-    said.outdated();
-    assert_eq!(
-        (limited(Output::Gemini, &said), left(Output::Gemini, &said)),
-        (None, None),
-        "it went on since"
-    );
-    // opencode says it because herder asks it to; what nobody pays for ends no more than a limit does.
-    let owed = r#"ERROR service=llm error={"error":{"code":"insufficient_quota"}} stream error"#;
-    assert_eq!(limited(Output::Opencode, &tail(owed)), Some(Category::Billing));
-    assert_eq!(limited(Output::Opencode, &tail("ERROR service=llm error={}")), None);
-
-    let mut said = tail("Attempt 1 failed with status 429. Retrying with backoff...");
-    assert_eq!(reader(Output::Text).stalled(&said), None);
-    said.push(b"the flux is low, waiting");
-    assert_eq!(reader(Output::Text).stalled(&said).map(|outcome| outcome.category), Some(Category::Quota));
-    said.push(b"and on");
-    assert_eq!(reader(Output::Text).stalled(&said), None, "what is said last counts");
-}
-
-#[test]
 fn errors_that_look_like_success_are_errors() {
     let init = r#"{"type":"init","session_id":"s","model":"gemini-2.5-flash"}"#;
     let error = r#"{"type":"error","severity":"error","message":"Maximum session turns exceeded"}"#;
@@ -376,35 +296,6 @@ fn a_process_that_printed_no_end_is_what_its_exit_says() {
     assert_eq!(reader(Output::Codex).outcome(Some(Exit::Signal(9)), &said).category, Category::Crash);
 }
 
-/// Rows that no recorded run has: what they look for is in the source of the CLIs, or their APIs' documentation.
-const UNSEEN: &[(Field, &str)] = &[
-    (Field::Kind, "FatalTurnLimitedError"),
-    (Field::Kind, "FatalAuthenticationError"),
-    (Field::Kind, "FatalUntrustedWorkspaceError"),
-    (Field::Kind, "ProviderAuthError"),
-    (Field::Kind, "ContextOverflowError"),
-    (Field::Kind, "MessageOutputLengthError"),
-    (Field::Kind, "ProviderModelNotFoundError"),
-    (Field::Word, "context_length_exceeded"),
-    (Field::Word, "insufficient_quota"),
-    (Field::Word, "overloaded_error"),
-    (Field::Text, "exceeds the context window"),
-    (Field::Text, "prompt is too long"),
-    (Field::Text, "credit balance is too low"),
-    (Field::Status, "402"),
-    (Field::Status, "403"),
-    (Field::Status, "413"),
-    (Field::Status, "422"),
-    (Field::Status, "502"),
-    (Field::Status, "503"),
-    (Field::Status, "504"),
-    (Field::Status, "529"),
-    (Field::Text, "not running in a trusted directory"),
-    (Field::Text, "; auto-rejecting"),
-    (Field::Text, "set an auth method"),
-    (Field::Text, "maximum session turns exceeded"),
-];
-
 /// gemini, on standard error: why it waits, and where in its own source it learnt of that.
 const TRIES_AGAIN: &str = include_str!("../../fixtures/printed/gemini/429.stderr");
 
@@ -412,35 +303,6 @@ fn tail(said: &str) -> Tail {
     let mut tail = Tail::default();
     said.lines().for_each(|line| tail.push(line.as_bytes()));
     tail
-}
-
-#[test]
-fn every_row_of_the_table_was_seen_or_is_marked() {
-    let runs: Vec<&str> =
-        GEMINI.iter().chain(&OPENCODE).map(|(_, lines)| *lines).chain([TRIES_AGAIN]).collect();
-    assert_rows_were_seen(TABLE, UNSEEN, &runs, |field, value, run| match field {
-        Field::Kind => stands(run, value, &[r#""error":{"type":"{}""#, r#""error":{"name":"{}""#]),
-        Field::Status => stands(run, value, &[r#"\"code\":{},"#, r#""statusCode":{},"#]),
-        Field::Word => {
-            let forms = [r#"\"code\":\"{}\""#, r#"\"status\":\"{}\""#, r#"check quota).","status":"{}""#];
-            stands(run, value, &forms)
-        }
-        Field::Text => run.to_lowercase().contains(value),
-    });
-}
-
-#[test]
-fn no_row_of_the_table_is_hidden_by_one_above_it() {
-    for (field, value, category) in TABLE {
-        let mut failure = Failure::default();
-        match field {
-            Field::Kind => failure.kind = (*value).to_owned(),
-            Field::Status => failure.status = (*value).to_owned(),
-            Field::Word => failure.word = (*value).to_owned(),
-            Field::Text => failure.text = value.to_uppercase(),
-        }
-        assert_eq!(failure.category(), Some(*category), "{value}");
-    }
 }
 
 proptest! {
@@ -457,79 +319,6 @@ proptest! {
         let marked: String = lines.lines().map(|line| format!("< {line}\n")).collect();
         super::replayed::play_damaged(&mut *protocol, &marked, damage);
     }
-}
-
-#[test]
-fn two_edits_of_one_file_are_two_and_each_is_one() {
-    let edit = |kind: &str, id: &str| {
-        format!(
-            r#"{{"type":"item.{kind}","item":{{"id":"{id}","type":"file_change","changes":[{{"path":"a.rs","kind":"update"}}],"status":"completed"}}}}"#
-        )
-    };
-    let digests = |thread: &str| -> Vec<u64> {
-        let began = format!(r#"{{"type":"thread.started","thread_id":"{thread}"}}"#);
-        let lines = [began, edit("started", "1"), edit("completed", "1"), edit("completed", "2")].join("\n");
-        let happened = read(Output::Codex, &lines).happened;
-        let digest = |happening: &Happening| match happening {
-            Happening::ToolStarted { call, .. } => Some(call.digest),
-            _ => None,
-        };
-        happened.iter().filter_map(digest).collect()
-    };
-    let all = [digests("a"), digests("b")].concat();
-    assert_eq!(all.len(), 4);
-    assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "in the next session too");
-}
-
-#[test]
-fn a_helper_that_is_waited_for_is_an_open_tool() {
-    let line = r#"{"type":"item.started","item":{"id":"item_1","type":"collab_tool_call","tool":"wait","prompt":null,"status":"in_progress"}}"#;
-    assert_eq!(tools(&read(Output::Codex, line).happened), ["wait"]);
-}
-
-/// Google tells whoever is too fast to look at their plan, and when to come back.
-#[test]
-fn a_limit_that_speaks_of_billing_is_a_limit() {
-    let told = |wait: &str| {
-        let message = format!(
-            "[API Error: You exceeded your current quota, please check your plan and billing details.\\n{wait}]\\nPlease wait and try again later. To increase your limits, request a quota increase through AI Studio, or switch to another /auth method"
-        );
-        let line = format!(
-            r#"{{"type":"result","status":"error","error":{{"type":"unknown","message":"{message}"}}}}"#
-        );
-        read(Output::Gemini, &line).outcome
-    };
-    let now = Timestamp::from_seconds(herder::clock::now().as_millis() / 1000);
-    for (wait, seconds) in [
-        ("Please retry in 15.2s.", Some(16)),
-        ("Suggested retry after 3600s.", Some(3600)),
-        ("Please retry in a while, it is late.", None),
-        ("Please retry in 99999999999999999999s.", None),
-        ("Please retry in -5s.", None),
-        ("", None),
-    ] {
-        let outcome = told(wait);
-        assert_eq!((outcome.category, outcome.unknown), (Category::RateLimit, false), "{wait}");
-        let waits = outcome.resets_at.map(|until| until.since(now).as_secs());
-        assert_eq!(waits.is_some(), seconds.is_some(), "{wait}");
-        let (waits, seconds) = (waits.unwrap_or_default(), seconds.unwrap_or_default());
-        assert!((seconds..seconds + 60).contains(&waits), "{wait}: {waits}");
-    }
-    let body = |status: &str| {
-        format!(
-            r#"{{"error":{{"message":"You exceeded your current quota, please check your plan and billing details.",{status}}}}}"#
-        )
-    };
-    let of = |body: &str| {
-        let mut failure = Failure { status: "429".to_owned(), ..Failure::default() };
-        failure.read_body(body);
-        failure.category()
-    };
-    assert_eq!(of(&body(r#""code":429,"status":"RESOURCE_EXHAUSTED""#)), Some(Category::RateLimit));
-    assert_eq!(
-        of(&body(r#""code":"insufficient_quota","type":"insufficient_quota""#)),
-        Some(Category::Billing)
-    );
 }
 
 #[test]
@@ -563,18 +352,6 @@ fn what_a_message_says_of_its_failure_is_not_lost_for_a_field_that_is_absent() {
     let overloaded = r#"{"type":"error","sessionID":"s","error":{"name":"APIError","data":{"message":"Overloaded","responseBody":"{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}"}}}"#;
     let outcome = read(Output::Opencode, overloaded).outcome;
     assert_eq!((outcome.category, outcome.unknown), (Category::Transient, false));
-}
-
-#[test]
-fn a_call_of_which_more_is_to_come_is_open() {
-    let call = |status: &str| {
-        format!(
-            r#"{{"type":"tool_use","sessionID":"s","part":{{"type":"tool","callID":"a","tool":"bash","state":{{"status":"{status}","input":{{"command":"make"}}}}}}}}"#
-        )
-    };
-    assert_eq!(tools(&read(Output::Opencode, &call("running")).happened), ["bash"]);
-    let both = [call("running"), call("error")].join("\n");
-    assert_eq!(tools(&read(Output::Opencode, &both).happened), ["bash", "end"]);
 }
 
 #[test]
@@ -638,42 +415,4 @@ fn what_is_known_to_be_asked_once_is_given_what_it_needs() {
             .keys()
             .any(|name| name.starts_with("OPENCODE") || name.starts_with("GEMINI"))
     );
-}
-
-/// A process that prints a recorded run and leaves then, as a whole session.
-async fn prints(output: Output, fixture: &str, exit: i32) -> Outcome {
-    prints_and(output, fixture, &format!("exit {exit}")).await
-}
-
-async fn prints_and(output: Output, fixture: &str, then: &str) -> Outcome {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(fixture);
-    let script = format!("cat > /dev/null; cat '{}'; {then}", file.display());
-    let mut what = session(Runtime::Command, &["sh", "-c", &script], folder.path());
-    what.clocks.grace = Duration::from_millis(300);
-    what.clocks.silence = Duration::from_secs(20);
-    edit(&mut what, |spec| spec.output = output);
-    run(what).await.0
-}
-
-#[tokio::test]
-async fn a_process_that_stays_after_its_work_is_ended_and_has_done_it() {
-    let outcome = prints_and(Output::Opencode, "printed/opencode/ok.jsonl", "exec sleep 1000").await;
-    assert_eq!((outcome.category, outcome.unknown), (Category::Success, false), "{}", outcome.detail);
-    let outcome = prints_and(Output::Opencode, "printed/opencode/401.jsonl", "exec sleep 1000").await;
-    assert_eq!(outcome.category, Category::Auth, "{}", outcome.detail);
-}
-
-#[tokio::test]
-async fn a_session_ends_as_was_printed_whatever_its_exit_code() {
-    let outcome = prints(Output::Gemini, "printed/gemini/ok.jsonl", 1).await;
-    assert_eq!(outcome.category, Category::Success);
-    assert_eq!(outcome.text.as_deref(), Some("Hello from the fake model."));
-    assert_eq!(outcome.usage.tokens(), 1230);
-    let outcome = prints(Output::Codex, "printed/codex/401.jsonl", 0).await;
-    assert_eq!(outcome.category, Category::Auth);
-    // As text it is a program that prints lines.
-    let outcome = prints(Output::Text, "printed/codex/401.jsonl", 0).await;
-    assert_eq!(outcome.category, Category::Success);
-    assert!(outcome.text.is_some_and(|text| text.contains("turn.failed")));
 }
