@@ -196,6 +196,21 @@ async fn a_post_whose_answer_was_lost_is_not_repeated_by_the_next_herder() {
 }
 
 #[tokio::test]
+async fn a_post_whose_answer_was_lost_is_not_repeated_long_after_that_either() {
+    let mut rig = Rig::open(Discord::start().await, &["spark"]).await;
+    let lost = rig.sim.inject(Fault::dropped(Effect::After).on(POST).always());
+    let (posts, texts) = numbered("spark", 3);
+    rig.owe(posts).await;
+    rig.until_said("spark", 1).await;
+    rig.stop().await;
+    rig.sim.forgets_nonces();
+    lost.lift();
+    rig.start("cat").await;
+    rig.until_said("spark", 3).await;
+    assert_eq!(rig.said("spark"), texts);
+}
+
+#[tokio::test]
 async fn alerts_are_not_starved_by_a_flood_and_nothing_is_refused_for_its_number() {
     let channels = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"];
     let rig = Rig::open(Discord::builder().real_limits().start().await, &channels).await;

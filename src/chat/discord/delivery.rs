@@ -7,12 +7,14 @@
 //! ```
 //!
 //! A line is one whole message. Each has a nonce that Discord enforces, made of the post's id and the line's index: whatever
-//! is sent again, because an answer was lost or herder was killed, is shown once. The next line of a channel goes when the
+//! is sent again, because an answer was lost or herder was killed, is shown once; after minutes, when Discord has forgotten
+//! the nonce, it is looked for first ([`doubt`]). The next line of a channel goes when the
 //! last one is confirmed on disk, so the order of a channel is the order of its posts, and at most one message per channel is
 //! ever in doubt. What Discord refuses for good is sent in a simpler form ([`message::Form`]), at last as a sentence that says
 //! so, and never holds up what follows. What is refused without a word about the message waits as if there was no answer:
 //! that is a proxy, a guard or a bad day, and what is owed then is owed still when it is over.
 
+pub(super) mod doubt;
 mod message;
 mod traffic;
 
@@ -33,10 +35,12 @@ use super::Bot;
 use super::buttons;
 use super::directory::{Doubt, Purpose};
 use super::rest::{File, RestError};
+use crate::clock;
 use crate::config;
 use crate::core::id::AgentName;
 use crate::journal::Memo;
 use crate::outbox::{Line, Target, Window};
+use doubt::Sent;
 use message::{Form, Verdict};
 use traffic::{Place, Reason, Traffic};
 
@@ -65,6 +69,8 @@ struct Landed {
     outcome: Outcome,
     /// The channel for talk with this person.
     private: Option<(UserId, ChannelId)>,
+    /// It arrived as this.
+    message: Option<MessageId>,
 }
 
 type Flight = Pin<Box<dyn Future<Output = Landed> + Send>>;
@@ -76,6 +82,7 @@ pub(super) async fn run(bot: Arc<Bot>, shutdown: CancellationToken) {
         salt: salt.into(),
         run: run_of_process().into(),
         traffic: Traffic::default(),
+        sent: Sent::default(),
         flights: FuturesUnordered::new(),
         private: HashMap::new(),
         ways: Ways { bot, orphans: Mutex::default() },
@@ -146,6 +153,7 @@ struct Delivery {
     salt: Arc<str>,
     run: Arc<str>,
     traffic: Traffic,
+    sent: Sent,
     flights: FuturesUnordered<Flight>,
     private: HashMap<UserId, ChannelId>,
 }
@@ -219,6 +227,7 @@ impl Delivery {
             bot: Arc::clone(&self.ways.bot),
             nonce: message::nonce(&self.salt, &self.run, &line),
             odd: self.traffic.odd(place),
+            sought: self.sent.departs(place, &line, clock::now()),
             line,
             place,
             private,
@@ -232,6 +241,9 @@ impl Delivery {
                 self.private.clear();
             }
             self.private.insert(person, channel);
+        }
+        if let Some(message) = landed.message {
+            self.sent.arrived(landed.place, message);
         }
         let now = Instant::now();
         match landed.outcome {
@@ -250,6 +262,8 @@ struct Sender {
     private: Option<ChannelId>,
     /// How often it was refused before for nothing that is known.
     odd: u32,
+    /// It may be there, after this message.
+    sought: Option<u64>,
 }
 
 impl Sender {
@@ -263,7 +277,15 @@ impl Sender {
         if let Place::Person(person) = place {
             private = Some((person, channel));
         }
-        let landed = match self.send(channel).await {
+        let there = match self.sought {
+            Some(after) => self.find(channel, after).await,
+            None => Ok(None),
+        };
+        let sent = match there {
+            Ok(None) => self.send(channel).await,
+            there => there,
+        };
+        let landed = match sent {
             Ok(message) => self.arrived(channel, message).await,
             Err(verdict) => self.end(verdict, Some(channel)).await,
         };
@@ -288,6 +310,25 @@ impl Sender {
                     }
                 }
             }),
+        }
+    }
+
+    /// Looks whether it is there. Who may not look sends it: rather seen twice than not at all.
+    async fn find(&self, channel: ChannelId, after: u64) -> Result<Option<MessageId>, Verdict> {
+        match self.rest().last_messages(channel).await {
+            Ok(seen) => {
+                let contents = message::contents(&self.line);
+                let found = doubt::find(&seen, self.bot.me, after, &contents.each_ref().map(String::as_str));
+                if let Some(message) = found {
+                    info!(%channel, post = %self.line.post, %message, "a message had arrived, only its answer was lost");
+                }
+                Ok(found)
+            }
+            Err(RestError::Unanswered { .. }) => Err(Verdict::Later),
+            Err(error) => {
+                info!(%channel, %error, "whether a message is there already cannot be seen");
+                Ok(None)
+            }
         }
     }
 
@@ -356,7 +397,7 @@ impl Sender {
             buttons::posted(&self.bot, &self.line.source, channel, message).await;
         }
         self.bot.ports.queue.confirm(Window { lines: vec![self.line] }).await;
-        Landed { place, outcome: Outcome::Done, private: None }
+        Landed { place, outcome: Outcome::Done, private: None, message }
     }
 
     /// It did not arrive.
@@ -392,7 +433,7 @@ impl Sender {
                 self.again(Reason::Denied)
             }
         };
-        Landed { place, outcome, private: None }
+        Landed { place, outcome, private: None, message: None }
     }
 
     fn again(self, reason: Reason) -> Outcome {

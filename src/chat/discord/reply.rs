@@ -19,6 +19,7 @@ use tracing::warn;
 
 use super::Bot;
 use super::buttons;
+use super::delivery::doubt;
 use super::interactions::{Asker, locale};
 use super::rest::{EPHEMERAL, File, RestError};
 use crate::chat::Place;
@@ -243,10 +244,28 @@ async fn follow(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: usiz
             body["components"] = json!(reply.rows);
         }
         if let Err(reason) = bot.rest.follow_up(asker.application, &asker.token, &body, files).await {
+            if reason.maybe_done() && is_there(bot, asker, reply, message).await {
+                continue;
+            }
             warn!(%reason, "the rest of an answer could not be brought");
             // A file is of the whole.
             let said = if laid.file.is_some() { 0 } else { at };
             return rest_in_channel(bot, asker, reply, said);
+        }
+    }
+}
+
+/// Whether a message of an answer can be seen where it was asked for: its acknowledgement alone was lost then.
+async fn is_there(bot: &Bot, asker: &Asker, reply: &Reply, message: &str) -> bool {
+    // What is for one person alone is in no channel.
+    if reply.private {
+        return false;
+    }
+    match bot.rest.last_messages(asker.channel).await {
+        Ok(seen) => doubt::find(&seen, bot.me, asker.id.get(), &[message]).is_some(),
+        Err(reason) => {
+            warn!(%reason, "whether the rest of an answer is there cannot be seen");
+            false
         }
     }
 }

@@ -51,7 +51,7 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use answer::{read, refused, told};
-pub(super) use endpoints::{ArchivedThreads, EPHEMERAL, File, Page};
+pub(super) use endpoints::{ArchivedThreads, EPHEMERAL, File, Page, Seen};
 pub(super) use error::{RestError, code};
 use limits::{Limited, Limits, Permit, Told, Verdict};
 use retry::{Failure, Retry};

@@ -8,10 +8,11 @@ use herder::run::Options;
 use serde_json::json;
 
 use super::Rig;
-use crate::simulated_discord::{Discord, Fault, State, permission};
+use crate::simulated_discord::{Discord, Effect, Fault, State, permission};
 use crate::stage::{self, Stage};
 
 const MESSAGES: &str = "GET /channels/{channel_id}/messages";
+const POST: &str = "POST /channels/{channel_id}/messages";
 const MEMBER: &str = "GET /guilds/{guild_id}/members/{user_id}";
 
 fn is_paused(phase: &Phase) -> bool {
@@ -57,6 +58,20 @@ async fn nothing_is_fetched_again_that_herder_said_itself() {
     let mut fetched = rig.sim.requests(MESSAGES).split_off(before);
     fetched.retain(|request| request.path.contains(&spark));
     assert_eq!(fetched.len(), 1, "{fetched:?}");
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_discord_did_not_take_is_given_by_the_next_herder() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    let fails = rig.sim.inject(Fault::status(503, Effect::Before).on(POST).always());
+    rig.alice.says("#spark", "help");
+    let refused = |state: &State| state.requests.iter().any(|it| it.route == POST && it.status == Some(503));
+    rig.sim.until("an answer that is not taken", refused).await;
+    rig.stop().await;
+    fails.lift();
+    let mut rig = rig.started().await;
+    rig.sim.message_in("#spark", |post| post.content.contains("stop-all")).await;
     rig.stop().await;
 }
 

@@ -159,6 +159,11 @@ impl Discord {
         self.shared.with(|state| state.files_lost = count);
     }
 
+    /// The past few minutes are over: no nonce is known any more.
+    pub(crate) fn forgets_nonces(&self) {
+        self.shared.with(|state| state.messages.values_mut().for_each(|message| message.nonce = None));
+    }
+
     /// Discord's clock no longer stands back: what was said before is that much older.
     pub(crate) fn catches_up(&self) {
         self.shared.with(|state| state.behind = Duration::ZERO);

@@ -143,6 +143,11 @@ fn base36(mut number: u64) -> String {
     }
 }
 
+/// What a message of this line may say, told apart from a sentence that it is missing.
+pub(super) fn contents(line: &Line) -> [String; 2] {
+    [line.text.clone(), shortened(&line.text)]
+}
+
 /// The body of the request. `rows` are its buttons, `told` is said in place of what cannot be.
 pub(super) fn body(line: &Line, nonce: &str, form: Form, rows: Option<Value>, told: &str) -> Value {
     let content = match form {

@@ -17,7 +17,7 @@ pub(super) type Id = u64;
 const EPOCH_MILLIS: i64 = 1_420_070_400_000;
 
 /// The first id of a millisecond.
-pub(super) fn id_at(millis: i64) -> Id {
+pub(in crate::chat::discord) fn id_at(millis: i64) -> Id {
     u64::try_from(millis.saturating_sub(EPOCH_MILLIS)).unwrap_or_default() << 22
 }
 

@@ -17,7 +17,7 @@ use crate::chat::{Inbound, Place};
 use crate::clock;
 use crate::core::agent::Phase;
 use crate::core::id::{AgentName, PostId};
-use crate::journal::{Heard, Memo};
+use crate::journal::{Batch, Heard, Memo};
 use crate::outbox::{Body, Lane, Post, Target};
 
 /// How long an attached file is tried for. What is said after it in its channel waits meanwhile.
@@ -66,12 +66,15 @@ pub(super) async fn carry_out(
 
 /// Answers a message.
 async fn answered(bot: &Bot, inbound: &Inbound, id: &str, lines: Vec<String>) -> Heard {
-    // Noted before it is said: a question that is read twice is answered once.
+    // Noted with what is said: a question that is read twice is answered once, and herder may be gone before it is said.
     let heard = Heard { agent: None, work: None, place: Some(shown(&inbound.place)) };
-    if let Err(reason) = bot.ports.journal.remember(vec![heard.memo(&network(), id)]).await {
+    let said: Vec<Post> = (!lines.is_empty()).then(|| answer(bot, inbound, lines)).into_iter().collect();
+    let memos = vec![heard.memo(&network(), id)];
+    let batch = Batch { at: clock::now(), memos, posts: said.clone(), ..Batch::default() };
+    if let Err(reason) = bot.ports.journal.commit(batch).await {
         warn!(%reason, id, "that a message was answered could not be noted");
+        said.into_iter().for_each(|post| bot.ports.queue.push(post));
     }
-    say(bot, inbound, lines);
     heard
 }
 
@@ -218,14 +221,19 @@ async fn decided(bot: &Bot, id: &str) -> Option<Heard> {
     }
 }
 
-/// Answers a message; nothing of it is stored.
+/// Says something about a message; nothing of it is stored.
 pub(super) fn say(bot: &Bot, inbound: &Inbound, lines: Vec<String>) {
+    bot.ports.queue.push(answer(bot, inbound, lines));
+}
+
+/// An answer to a message, where it was said.
+fn answer(bot: &Bot, inbound: &Inbound, lines: Vec<String>) -> Post {
     let to = match &inbound.place {
         Place::Channel(channel) => target(bot, channel),
         Place::Thread { id, .. } => Target::Channel(id.clone()),
         Place::Direct(user) => Target::Person(user.clone()),
     };
-    bot.ports.queue.push(Post {
+    Post {
         id: PostId::default(),
         network: network(),
         to,
@@ -235,7 +243,7 @@ pub(super) fn say(bot: &Bot, inbound: &Inbound, lines: Vec<String>) {
         answers: Some(inbound.author.nick.clone()),
         quotes: inbound.message.clone(),
         confirmed_lines: 0,
-    });
+    }
 }
 
 fn target(bot: &Bot, channel: &str) -> Target {

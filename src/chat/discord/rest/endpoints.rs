@@ -57,6 +57,29 @@ pub(in super::super) struct Page {
     pub(in super::super) more: bool,
 }
 
+/// What is there of a message: enough to know one's own again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Seen {
+    /// Its id.
+    pub(in super::super) id: MessageId,
+    /// Whose it is.
+    pub(in super::super) author: UserId,
+    /// What it says.
+    pub(in super::super) content: String,
+}
+
+impl Seen {
+    /// What can be read of a message by hand, whatever else is in it.
+    fn of(message: &Value) -> Option<Self> {
+        let id = |value: &Value| value["id"].as_str()?.parse::<u64>().ok().filter(|id| *id != 0);
+        Some(Self {
+            id: id(message).map(MessageId::new)?,
+            author: id(&message["author"]).map(UserId::new)?,
+            content: message["content"].as_str()?.to_owned(),
+        })
+    }
+}
+
 /// Threads that are archived.
 #[derive(Debug, Default)]
 pub(in super::super) struct ArchivedThreads {
@@ -113,6 +136,15 @@ impl Rest {
         let mut messages: Vec<Message> = readable(values, MESSAGES);
         messages.sort_unstable_by_key(|message| message.id);
         Ok(Page { messages, newest, more })
+    }
+
+    /// The last messages of a channel, the newest first.
+    pub(in super::super) async fn last_messages(&self, channel: ChannelId) -> Result<Vec<Seen>, RestError> {
+        let path = format!("/channels/{channel}/messages?limit={PAGE}");
+        let values: Vec<Value> = self.json(Route::get(MESSAGES, path, channel), Body::Nothing).await?;
+        let mut seen: Vec<Seen> = values.iter().filter_map(Seen::of).collect();
+        seen.sort_unstable_by_key(|message| std::cmp::Reverse(message.id));
+        Ok(seen)
     }
 
     /// One message as it is now; `None`: it was deleted.
