@@ -13,7 +13,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::simulated_discord::state::Message;
-use crate::simulated_discord::{Discord, Effect, Fault, User, permission};
+use crate::simulated_discord::{Discord, Effect, Fault, State, User, permission};
 use crate::stage::{self, PATIENCE, Stage, config, shell};
 
 /// The words without what makes them bold.
@@ -152,6 +152,12 @@ async fn names_are_completed() {
     let mallory = rig.sim.user("mallory");
     let choices = mallory.autocompletes("general", "status", "agent", "", json!({})).choices().await;
     assert_eq!(names(choices), [""; 0], "a stranger is shown nothing");
+    // What can be chosen tells something, as whispers do that can be marked: it is for those who may give the command.
+    let vera = manager(&rig.sim, "vera");
+    let choices = vera.autocompletes("general", "status", "agent", "", json!({})).choices().await;
+    assert_eq!(names(choices), ["all", "quick", "spark"]);
+    let choices = vera.autocompletes("general", "whisper", "agent", "", json!({})).choices().await;
+    assert_eq!(names(choices), [""; 0], "she may not whisper");
     rig.stop().await;
 }
 
@@ -293,6 +299,27 @@ async fn an_answer_that_was_lost_is_not_given_twice_and_a_repeated_interaction_i
     let status = olga.slash("general", "status", json!({})).answer().await;
     assert!(status.content.contains("1 stopped"), "{}", status.content);
     rig.until_paused("spark").await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_for_one_person_and_can_be_answered_no_more_is_told_in_private() {
+    let mut rig = Rig::open().await;
+    let olga = manager(&rig.sim, "olga");
+    rig.sim.expects_violation("was never acknowledged");
+    rig.sim.inject(
+        Fault::refused(404, 10062, "Unknown interaction")
+            .on("POST /interactions/{interaction_id}/{interaction_token}/callback"),
+    );
+    olga.slash("general", "whisper", json!({ "agent": "spark", "text": "mind the budget" }));
+    let told = |state: &State| {
+        let to_olga = |id| state.channels.get(&id).is_some_and(|channel| channel.recipient == Some(olga.id));
+        state.messages.values().any(|post| post.author == state.bot.id && to_olga(post.channel))
+    };
+    rig.sim.until("an answer in private", told).await;
+    for channel in ["general", "spark", "herder"] {
+        assert!(rig.sim.posts(channel).iter().all(|post| !post.contains("whisper")), "{channel}");
+    }
     rig.stop().await;
 }
 

@@ -452,16 +452,13 @@ async fn complete(bot: &Bot, typing: &CommandInteraction) {
     );
     let name = named(&typing.data).0;
     let focused = typing.data.autocomplete();
-    let kind = focused.as_ref().and_then(|focused| {
-        known(&name)?
-            .options()
-            .into_iter()
-            .find(|option| option.name == focused.name)
-            .map(|option| option.kind)
+    // What can be chosen is part of what a command tells: it is for those who may give it, and who may look at all.
+    let role = bot.ports.dispatcher.role(&asker.author).filter(|role| *role >= Role::Viewer);
+    let command = known(&name).filter(|command| role.is_some_and(|role| role >= command.role));
+    let kind = focused.as_ref().zip(command).and_then(|(focused, command)| {
+        command.options().into_iter().find(|option| option.name == focused.name).map(|option| option.kind)
     });
-    // What tasks there are is for those who may look.
-    let looks = bot.ports.dispatcher.role(&asker.author) >= Some(Role::Viewer);
-    let choices = match (focused, kind.filter(|_| looks)) {
+    let choices = match (focused, kind) {
         (Some(focused), Some(kind)) => {
             let (agents, board) = (bot.ports.fleet.agents(), bot.ports.fleet.board());
             completion::choices(kind, focused.value, &agents, &board, &bot.ports.redactor)

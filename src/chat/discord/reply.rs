@@ -2,7 +2,8 @@
 //!
 //! Discord waits three seconds. What is ready within [`SOON`] is the answer; else it is announced, and the answer takes
 //! the announcement's place. If Discord took the first answer and its acknowledgement was lost, what follows still
-//! reaches it; if Discord did not take it in time, what was done is said in the channel, so that it does not go unanswered.
+//! reaches it; if Discord did not take it in time, what was done is said in the channel, so that it does not go unanswered: or in
+//! private, if it is for whoever asked alone.
 //!
 //! A refusal is for whoever asked alone, also when it was announced to all that there would be an answer: then the
 //! announcement goes, and the refusal follows it.
@@ -207,7 +208,10 @@ async fn later(bot: &Bot, asker: &Asker, reply: &Reply, there: There) {
     if reply.private && there == (There::Announced { private: false }) {
         match bot.rest.delete_response(asker.application, &asker.token).await {
             Ok(()) => follow(bot, asker, reply, &laid, 0).await,
-            Err(reason) => warn!(%reason, "what is for one person could not be told to them alone"),
+            Err(reason) => {
+                warn!(%reason, "what is for one person could not be told to them alone where they asked");
+                in_channel(bot, asker, reply);
+            }
         }
         return;
     }
@@ -286,10 +290,13 @@ pub(super) async fn aside(bot: &Bot, asker: &Asker, reply: &Reply) -> Result<(),
     bot.rest.follow_up(asker.application, &asker.token, &body, &[]).await.map(drop)
 }
 
-/// What was done is said where it was asked for, if Discord lets herder answer no more. What is for one person is not.
+/// What was done is said where it was asked for, if Discord lets herder answer no more; what is for one person is told to them
+/// in private.
 fn in_channel(bot: &Bot, asker: &Asker, reply: &Reply) {
-    if !reply.private {
-        let answers = Some(asker.author.nick.clone());
-        bot.ports.queue.push(Post { answers, ..post(bot, asker, reply.lines.clone()) });
-    }
+    let post = post(bot, asker, reply.lines.clone());
+    let to_them = asker.author.account.clone().filter(|_| reply.private).map(Target::Person);
+    bot.ports.queue.push(match to_them {
+        Some(to) => Post { to, ..post },
+        None => Post { answers: Some(asker.author.nick.clone()), ..post },
+    });
 }
