@@ -2,12 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::proof::{is_account, on_discord};
 use crate::chat::{Author, Origin};
 use crate::config::DISCORD_NETWORK;
 use crate::core::id::NetworkName;
 use crate::journal::Tie;
+
+/// How long roles count elsewhere after Discord last told them, whether or not anybody is left to ask.
+const STALE: Duration = Duration::from_secs(600);
 
 /// Who is who on Discord and elsewhere. Cheap to clone; all clones say the same.
 #[derive(Debug, Clone, Default)]
@@ -16,8 +22,8 @@ pub struct Ties(Arc<RwLock<Known>>);
 #[derive(Debug, Default)]
 struct Known {
     ties: BTreeSet<Tie>,
-    /// Ids of the roles that tied users have on Discord, as far as it was asked lately.
-    roles: BTreeMap<String, Vec<String>>,
+    /// Ids of the roles that tied users have on Discord, and when it told them.
+    roles: BTreeMap<String, (Instant, Vec<String>)>,
 }
 
 impl Ties {
@@ -34,11 +40,11 @@ impl Ties {
         self.0.read().unwrap_or_else(PoisonError::into_inner).ties.clone()
     }
 
-    /// The roles that a tied user has on Discord now; empty if that cannot be told.
+    /// The roles that a tied user has on Discord now. They count until they are told anew, or for ten minutes.
     pub fn set_roles(&self, user: &str, roles: Vec<String>) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if known.ties.iter().any(|tie| tie.user == user) {
-            known.roles.insert(user.to_owned(), roles);
+            known.roles.insert(user.to_owned(), (Instant::now(), roles));
         }
     }
 
@@ -67,7 +73,8 @@ impl Ties {
             roles,
             origin: Origin::Network,
         };
-        let roles = known.roles.get(user).cloned().unwrap_or_default();
+        let roles = known.roles.get(user).filter(|(told, _)| told.elapsed() < STALE);
+        let roles = roles.map(|(_, roles)| roles.clone()).unwrap_or_default();
         let there = person(NetworkName::from(DISCORD_NETWORK), user, roles);
         let elsewhere = ties.iter().map(|tie| person(tie.network.clone(), &tie.account, Vec::new()));
         let is_author = |other: &Author| {
@@ -143,5 +150,26 @@ mod tests {
         assert_eq!(access.role(&carl), None);
         ties.set(BTreeSet::new());
         assert_eq!(access.role(&on_discord), None, "what is undone gives nothing");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn roles_that_discord_tells_no_more_end() {
+        let ties = Ties::default();
+        let access = Access::new(&AccessRules {
+            admins: Vec::new(),
+            operators: vec![Subject::DiscordRole("7".to_owned())],
+            viewers: Vec::new(),
+        })
+        .with(ties.clone());
+        let carl = author("oftc", Some("carl"), None);
+        ties.set([tie("33", "oftc", "carl")].into());
+        ties.set_roles("33", vec!["7".to_owned()]);
+        tokio::time::advance(STALE - Duration::from_secs(1)).await;
+        assert_eq!(access.role(&carl), Some(Role::Operator));
+        // Whoever asked is gone, as with a token that Discord refuses.
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(access.role(&carl), None);
+        ties.set_roles("33", vec!["7".to_owned()]);
+        assert_eq!(access.role(&carl), Some(Role::Operator));
     }
 }

@@ -18,19 +18,15 @@ const FRESH: Duration = Duration::from_secs(300);
 /// How soon after a tie is made the roles are known.
 const EVERY: Duration = Duration::from_secs(15);
 
-/// How old it may be while Discord does not tell.
-const STALE: Duration = Duration::from_secs(600);
-
 /// Keeps the roles of tied users known, until dropped.
 pub(super) async fn keep(bot: Arc<Bot>) {
-    // When Discord last told.
+    // When Discord last told this adapter.
     let mut told: BTreeMap<String, Instant> = BTreeMap::new();
     loop {
         let ties = bot.ports.fleet.ties().all();
         told.retain(|user, _| ties.iter().any(|tie| tie.user == *user));
         for user in ties.iter().map(|tie| &tie.user) {
-            let age = told.get(user).map(Instant::elapsed);
-            if age.is_some_and(|age| age < FRESH) {
+            if told.get(user).is_some_and(|at| at.elapsed() < FRESH) {
                 continue;
             }
             match ask(&bot, user).await {
@@ -38,13 +34,8 @@ pub(super) async fn keep(bot: Arc<Bot>) {
                     bot.ports.fleet.ties().set_roles(user, roles);
                     told.insert(user.clone(), Instant::now());
                 }
-                // A moment's trouble takes nobody's roles away; what cannot be told for long gives nothing.
-                Err(reason) => {
-                    warn!(user, %reason, "the roles of a tied user cannot be told");
-                    if age.is_none_or(|age| age >= STALE) {
-                        bot.ports.fleet.ties().set_roles(user, Vec::new());
-                    }
-                }
+                // A moment's trouble takes nobody's roles away; what is not told for long counts for nothing by itself.
+                Err(reason) => warn!(user, %reason, "the roles of a tied user cannot be told"),
             }
         }
         tokio::time::sleep(EVERY).await;
