@@ -125,9 +125,10 @@ pub(super) fn salt(random: u64) -> String {
     base36(random % 36_u64.pow(3) + 36_u64.pow(3))
 }
 
-/// As [`salt`], one shorter: it stands behind a mark.
+/// As [`salt`], but longer, since what it tells apart is numbered anew in each run: five characters, behind a mark. What is
+/// left of the room for a nonce is more than the lines of a run fill.
 pub(super) fn run(random: u64) -> String {
-    base36(random % 36_u64.pow(2) + 36_u64.pow(2))
+    base36(random % (35 * 36_u64.pow(4)) + 36_u64.pow(4))
 }
 
 fn base36(mut number: u64) -> String {
@@ -246,7 +247,10 @@ mod tests {
         assert_eq!([0, 35, 36, u64::MAX].map(base36), ["0", "z", "10", "3w5e11264sgsf"]);
         assert_eq!(salt(0).len() + base36(u64::MAX).len() + 1 + base36(u64::from(u32::MAX)).len(), NONCE_MAX);
         assert_eq!(salt(u64::MAX).len(), salt(0).len());
-        assert_eq!(1 + run(u64::MAX).len(), salt(0).len());
+        // No run comes to as many lines as have eleven digits.
+        let lines = base36(36_u64.pow(11) - 1);
+        assert_eq!(1 + run(0).len() + lines.len() + 1 + base36(u64::from(u32::MAX)).len(), NONCE_MAX);
+        assert_eq!(run(u64::MAX).len(), run(0).len());
     }
 
     #[test]
