@@ -7,12 +7,14 @@ use super::parse::Heard;
 use super::say::Voice;
 use super::words::repeat;
 use super::{Effect, Verb};
+use crate::access::Role;
 use crate::chat::Inbound;
 use crate::clock;
+use crate::core::board::Wish;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::input::Control;
 use crate::core::notice::Refusal;
-use crate::supervisor::View;
+use crate::supervisor::{Holder, View};
 
 /// A command that is older than this when it is read may not be meant any more.
 const LATE: Duration = Duration::from_secs(5 * 60);
@@ -31,11 +33,11 @@ pub(super) fn still(voice: Voice<'_>, inbound: &Inbound, heard: &Heard) -> Optio
     Some(voice.text("cmd-late", &[line, ("age", age.into())]))
 }
 
-/// What a changed line asks of the agent that has it as work.
-fn words_for<'a>(heard: &'a Heard, agent: &AgentName) -> Option<&'a str> {
+/// What a changed line asks of the agent that it was for; `None`: of the board.
+fn words_for<'a>(heard: &'a Heard, agent: Option<&AgentName>) -> Option<&'a str> {
     match heard {
-        Heard::Work { agent: of, text } if of == agent => Some(text),
-        Heard::Command(call) if call.command.verb == Verb::TaskAdd && call.agent.as_ref() == Some(agent) => {
+        Heard::Work { agent: of, text } if Some(of) == agent => Some(text),
+        Heard::Command(call) if call.command.verb == Verb::TaskAdd && call.agent.as_ref() == agent => {
             Some(&call.text)
         }
         Heard::Work { .. } | Heard::Command(_) | Heard::Problem(_) | Heard::Nothing => None,
@@ -53,15 +55,15 @@ impl Dispatcher {
         }
     }
 
-    /// A line that became `work` of `agent` was changed: the work is, if it still waits. Answers whether it has other words
-    /// now.
+    /// A line that became `work` was changed: the work is, if it still waits for an agent. `agent` is whom it was given to,
+    /// if it was not for the board; it may be somebody else's by now. Answers whether it has other words now.
     ///
     /// # Errors
     /// What is said where it was changed; it may be nothing.
     pub async fn reword(
         &self,
         inbound: Inbound,
-        agent: &AgentName,
+        agent: Option<&AgentName>,
         work: WorkId,
     ) -> Result<bool, Vec<String>> {
         let inner = self.inner();
@@ -72,10 +74,31 @@ impl Dispatcher {
             Err(refused) => return Err(refused.unwrap_or_default()),
         };
         let Some(text) = words_for(&heard, agent) else {
-            return Err(vec![voice.text("cmd-edit-no-work", &[("agent", agent.into())])]);
+            return Err(vec![match agent {
+                Some(agent) => voice.text("cmd-edit-no-work", &[("agent", agent.into())]),
+                None => voice.text("cmd-edit-no-task", &[("task", work.to_string().into())]),
+            }]);
+        };
+        let holder = match (inner.fleet.holder(work), agent) {
+            (Some(Holder::Agent(holder)), _) => holder,
+            // It says itself what has become of it.
+            (Some(Holder::Over(_)) | None, Some(agent)) => agent.clone(),
+            (Some(Holder::Over(end)), None) => {
+                return Err(vec![voice.locale.refusal(&Refusal::TaskOver { task: work, end })]);
+            }
+            (None, None) => return Err(vec![voice.locale.refusal(&Refusal::NoSuchTask { task: work })]),
+            (Some(Holder::Nobody), _) => {
+                return Err(vec![voice.locale.refusal(&Refusal::TaskMoving { task: work })]);
+            }
+            (Some(Holder::Board), _) if inner.fleet.waiting(work).is_some_and(|it| it.text == text) => {
+                return Ok(false);
+            }
+            (Some(Holder::Board), _) => {
+                return Err(vec![voice.text("cmd-edit-board", &[("task", work.to_string().into())])]);
+            }
         };
         // What was fetched may have been changed before it was queued.
-        let view = inner.fleet.view(agent);
+        let view = inner.fleet.view(&holder);
         let is_same = |view: &View| {
             let mut works = view.agent.queue.iter().chain(&view.agent.current);
             works.any(|it| it.id == work && it.text == text)
@@ -85,33 +108,35 @@ impl Dispatcher {
         }
         let mut asked = inner.asked(&inbound, &heard, &room, &standing);
         "edit".clone_into(&mut asked.audit.verb);
+        asked.audit.agent = Some(holder.clone());
         let control = Control::Reword { id: work, text: text.to_owned() };
-        match inner.fleet.control(agent, control, asked).await {
+        match inner.fleet.control(&holder, control, asked).await {
             Ok(_) => Ok(true),
             Err(refusal) => Err(vec![voice.locale.refusal(&refusal)]),
         }
     }
 
-    /// A line that became `work` of `agent` was deleted: the work is taken back, if it still waits. A deleted line cannot
-    /// be answered, so a refusal is for the caller alone.
+    /// A line that became `work` was deleted: the work is taken back, if it still waits, for an agent or on the board. A
+    /// deleted line cannot be answered, so a refusal is for the caller alone.
     ///
     /// # Errors
     /// A refusal: nothing was stored.
-    pub async fn withdraw(&self, inbound: Inbound, agent: &AgentName, work: WorkId) -> Result<(), Refusal> {
+    pub async fn withdraw(&self, inbound: Inbound, work: WorkId) -> Result<(), Refusal> {
         let inner = self.inner();
-        let gone = || Refusal::WorkOver { agent: agent.clone() };
-        let view = inner.fleet.view(agent).ok_or_else(gone)?;
-        let waiting = view.agent.queue.iter().find(|waiting| waiting.id == work).ok_or_else(gone)?;
-        let heard = Heard::Work { agent: agent.clone(), text: waiting.text.clone() };
+        let gone = || Refusal::NoSuchTask { task: work };
+        let (holder, waiting) = inner.fleet.holder(work).zip(inner.fleet.waiting(work)).ok_or_else(gone)?;
+        let agent = if let Holder::Agent(agent) = holder { Some(agent) } else { None };
         let inbound = Inbound { text: waiting.text.clone(), message: None, ..inbound };
-        let (standing, room) = (
-            inner.admit(&inbound.author, &heard, inner.voice(inner.default_locale(), clock::now())),
-            inner.room(&inbound),
-        );
+        let voice = inner.voice(inner.default_locale(), clock::now());
+        let heard = agent.clone().map_or(Heard::Nothing, |agent| Heard::Work { agent, text: waiting.text });
         // Whoever could not take it back cannot have given it either: their role was taken from them since.
-        let standing = standing.map_err(|_| gone())?;
-        let mut asked = inner.asked(&inbound, &heard, &room, &standing);
+        let standing = inner.admit(&inbound.author, &heard, voice).ok();
+        let standing = standing.filter(|standing| standing.role >= Role::Operator).ok_or_else(gone)?;
+        let mut asked = inner.asked(&inbound, &heard, &inner.room(&inbound), &standing);
         "delete".clone_into(&mut asked.audit.verb);
-        inner.fleet.control(agent, Control::Withdraw(work), asked).await.map(drop)
+        match agent {
+            Some(agent) => inner.fleet.control(&agent, Control::Withdraw(work), asked).await.map(drop),
+            None => inner.fleet.wish(Wish::Cancel(work), asked).await.map(drop),
+        }
     }
 }

@@ -542,7 +542,7 @@ notice-netsplit = { $nick }: Das Netz war geteilt. Dir { $count ->
     [one] entging { $count } Zeile:
    *[other] entgingen { $count } Zeilen:
 }
-notice-nobody-configured = 🚨 Niemand darf herder Befehle geben: bitte jemanden unter `[access]` in `bot.toml` eintragen, z. B. `admins = ["irc:NETZ:DEIN-KONTO"]`, und in einer Shell `herder reload` eingeben.
+notice-nobody-configured = 🚨 Niemand darf herder Befehle geben: bitte jemanden unter `[access]` in `bot.toml` eintragen, z. B. `admins = ["discord:DEINE-BENUTZER-ID"]` oder `["irc:NETZ:DEIN-KONTO"]`, und in einer Shell `herder reload` eingeben.
 notice-storage-failed = 🚨 herder kann sein Journal nicht mehr schreiben: { $detail } Es hält seine Agenten an und beendet sich. Nichts, was bestätigt wurde, ist verloren.
 notice-disk-low = 🚨 Auf dem Datenträger mit den Daten von herder sind nur noch { $free } frei. Bitte Platz schaffen; ist er voll, hält herder seine Agenten an und beendet sich.
 notice-upkeep-left-out = 🚨 Archive oder der tägliche Export entfallen: auf dem Datenträger mit den Daten von herder sind { $free } frei, es fehlen { $missing }. Bitte Platz schaffen; geschrieben wird, sobald er reicht.
@@ -717,6 +717,8 @@ cmd-group = Welcher: { $commands }?
 cmd-group-but = War `!{ $nearest }` gemeint?
 cmd-late = `{ $line }` wurde vor { $age } geschrieben und erst jetzt gelesen. Nichts getan. Falls es noch gemeint ist, bitte noch einmal sagen.
 cmd-edit-no-work = Das war Arbeit für **{ $agent }** und kann durch eine Änderung nichts anderes werden. Nichts geändert; bitte neu sagen.
+cmd-edit-no-task = Das war Aufgabe { $task } für das Brett und kann durch eine Änderung nichts anderes werden. Nichts geändert; bitte neu sagen.
+cmd-edit-board = Aufgabe { $task } liegt am Brett; dort bleibt ihr Wortlaut. `!task cancel { $task }` nimmt sie zurück; dann bitte neu sagen.
 cmd-ask-back = Nichts getan und **{ $agent }** nichts gegeben: „{ $word }“ könnte { $options } heißen. Als Arbeit: `!task add { $agent } …`
 cmd-ask-which = „{ $word }“ ist kein eigener Befehl: { $options }?
 cmd-not-for-here = Auch **{ $agent }** wurde nichts gegeben.
@@ -1015,6 +1017,7 @@ discord-unread = { $what ->
     [sticker] Einen Sticker kann ein Agent nicht lesen.
    *[forward] In dem Weitergeleiteten ist nichts, was ein Agent lesen kann.
 } Sag es in Worten oder häng es als Textdatei an.
+discord-unreadable = Hier hat jemand etwas geschrieben, das herder nicht lesen kann, auch nicht zum Teil; es hat niemanden erreicht. Sag es noch einmal, in einfachen Worten.
 discord-no-content = Der Message Content Intent ist aus, deshalb kann herder nicht lesen, was hier geschrieben wird. Slash-Befehle, Knöpfe, private Nachrichten und Nachrichten, die herder erwähnen, gehen; einfacher Text im Kanal eines Agenten nicht. Einschalten: Developer Portal, Bot, Privileged Gateway Intents, Message Content Intent; danach herder neu starten.
 discord-post-refused = 🚫 Hier war etwas zu sagen, das Discord in keiner Form annimmt. Was ein Agent sagt, steht in seinem `log`, der Grund im Protokoll von herder.
 ## Befehle von Netzen, die eigene haben

@@ -584,7 +584,7 @@ notice-netsplit = { $nick }: the network was split. You missed { $count ->
     [one] { $count } line:
    *[other] { $count } lines:
 }
-notice-nobody-configured = 🚨 Nobody can command herder: name somebody under `[access]` in `bot.toml`, e.g. `admins = ["irc:NETWORK:YOUR-ACCOUNT"]`, and type `herder reload` in a shell.
+notice-nobody-configured = 🚨 Nobody can command herder: name somebody under `[access]` in `bot.toml`, e.g. `admins = ["discord:YOUR-USER-ID"]` or `["irc:NETWORK:YOUR-ACCOUNT"]`, and type `herder reload` in a shell.
 notice-storage-failed = 🚨 herder cannot write its journal any more: { $detail } It stops its agents and ends. Nothing it acknowledged is lost.
 notice-disk-low = 🚨 Only { $free } are left on the disk with herder's data. Make room; when it is full, herder stops its agents and ends.
 notice-upkeep-left-out = 🚨 Archives or the daily export are left out: the disk with herder's data has { $free } left, and { $missing } more would have to be free. Make room; they are written when there is enough.
@@ -767,6 +767,8 @@ cmd-group-but = Did you mean `!{ $nearest }`?
 # $line: a command as it was written; $age: how long ago.
 cmd-late = You wrote `{ $line }` { $age } ago, and it is read only now. Nothing done. If you still mean it, say it again.
 cmd-edit-no-work = This was work for **{ $agent }** and cannot become something else by a change. Nothing changed; say it anew.
+cmd-edit-no-task = This was task { $task } for the board and cannot become something else by a change. Nothing changed; say it anew.
+cmd-edit-board = Task { $task } is on the board, where its words stay as they are. `!task cancel { $task }` takes it back; then say it anew.
 cmd-ask-back = Nothing done, and nothing given to **{ $agent }**: “{ $word }” could be { $options }. As work: `!task add { $agent } …`
 cmd-ask-which = “{ $word }” is no command of its own: { $options }?
 # After "There is no agent …", in the channel of another one.
@@ -1084,6 +1086,7 @@ discord-unread = { $what ->
     [sticker] An agent cannot read a sticker.
    *[forward] There is nothing in what you forwarded that an agent can read.
 } Say it in words, or attach it as a text file.
+discord-unreadable = Somebody wrote something here that herder cannot read, not even in part, so that it reached nobody. Say it again, in plain words.
 discord-no-content = The Message Content intent is switched off, so herder cannot read what is written here. Slash commands, buttons, private messages and messages that mention herder work; plain text in an agent's channel does not. To switch it on: Developer Portal, Bot, Privileged Gateway Intents, Message Content Intent; then start herder again.
 discord-post-refused = 🚫 Something was to be said here that Discord takes in no form. What an agent says is in its `log`, the reason in herder's own log.
 ## Commands of networks that have their own: names and descriptions

@@ -460,7 +460,7 @@ permission-name = { $permission ->
    *[other] { $permission }
 }
 notice-netsplit = { $nick }: ネットワークが分断されていました。届かなかった{ $count }行:
-notice-nobody-configured = 🚨 herder に指示できる人がいません。`bot.toml` の `[access]` に誰かを（例：`admins = ["irc:ネットワーク:アカウント"]`）書いて シェルで `herder reload` を実行してください。
+notice-nobody-configured = 🚨 herder に指示できる人がいません。`bot.toml` の `[access]` に誰かを（例：`admins = ["discord:ユーザーID"]` または `["irc:ネットワーク:アカウント"]`）書いて シェルで `herder reload` を実行してください。
 notice-storage-failed = 🚨 herder はジャーナルに書き込めなくなりました: { $detail } エージェントを止めて終了します。受け付け済みのものは失われません。
 notice-disk-low = 🚨 herder のデータがあるディスクの空きは残り { $free } です。空きを増やしてください。いっぱいになると、herder はエージェントを止めて終了します。
 notice-upkeep-left-out = 🚨 アーカイブまたは日次エクスポートを見送りました。herder のデータがあるディスクの空きは { $free } で、あと { $missing } 足りません。空きを増やしてください。足りれば書き出します。
@@ -632,6 +632,8 @@ cmd-group = どれか：{ $commands }
 cmd-group-but = `!{ $nearest }` のことか？
 cmd-late = `{ $line }` は { $age }前に書かれ、いま読まれました。何もしていません。まだ必要なら、もう一度送ってください。
 cmd-edit-no-work = これは **{ $agent }** への作業でした。書き換えて別のものにすることはできません。何も変わっていません。言い直してください。
+cmd-edit-no-task = これはボードへのタスク { $task } でした。書き換えて別のものにすることはできません。何も変わっていません。言い直してください。
+cmd-edit-board = タスク { $task } はボードにあり、そこでは文面を変えられません。`!task cancel { $task }` で取り消してから、言い直してください。
 cmd-ask-back = 何もせず、**{ $agent }** にも渡していない：「{ $word }」は { $options } かもしれない。作業として渡すには：`!task add { $agent } …`
 cmd-ask-which = 「{ $word }」というコマンドはない：{ $options } のどれか？
 cmd-not-for-here = **{ $agent }** にも渡していない。
@@ -912,6 +914,7 @@ discord-unread = { $what ->
     [sticker] エージェントはスタンプを読めません。
    *[forward] 転送された内容には、エージェントが読めるものがありません。
 }言葉で書くか、テキストファイルとして添付してください。
+discord-unreadable = ここに書かれたものの中に、herder がまったく読めないものがあり、誰にも届いていません。ふつうの文でもう一度書いてください。
 discord-no-content = Message Content Intent がオフのため、herder はここに書かれた内容を読めません。スラッシュコマンド、ボタン、個人メッセージ、herder へのメンション付きメッセージは使えますが、エージェントのチャンネルに書いたふつうの文は届きません。オンにするには: Developer Portal → Bot → Privileged Gateway Intents → Message Content Intent。そのあと herder を再起動してください。
 discord-post-refused = 🚫 ここに表示するはずの内容を Discord がどの形でも受け付けませんでした。エージェントの発言は `log` に、理由は herder 自身のログにあります。
 ## 独自のコマンドを持つネットワーク

@@ -11,13 +11,13 @@ use tokio::sync::oneshot;
 use super::root::{Root, ToRoot, account_of};
 use super::{Asked, Fleet, posting};
 use crate::clock;
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, Phase};
 use crate::core::board::{Board, BoardEvent, Wish};
 use crate::core::card::Card;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
-use crate::core::work::{Work, WorkKind};
+use crate::core::work::{TaskEnd, Work, WorkKind};
 use crate::journal::{CommitError, Entry, FleetEvent, Stream, Write};
 use crate::outbox::{Post, Target};
 
@@ -52,7 +52,57 @@ impl Stand {
     }
 }
 
+/// Who has a piece of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holder {
+    /// That agent: it waits there, or is being done.
+    Agent(AgentName),
+    /// The board.
+    Board,
+    /// Nobody for a moment: it is on its way to the board.
+    Nobody,
+    /// It is over.
+    Over(TaskEnd),
+}
+
 impl Fleet {
+    /// Who has a piece of work now; `None`: nobody any more, as far as it is known without the history.
+    #[must_use]
+    pub fn holder(&self, work: WorkId) -> Option<Holder> {
+        // What leaves the board between the two looks is with an agent then.
+        self.look_for(work).or_else(|| self.look_for(work))
+    }
+
+    /// A piece of work that waits for an agent, or on the board.
+    #[must_use]
+    pub fn waiting(&self, work: WorkId) -> Option<Work> {
+        match self.holder(work)? {
+            Holder::Agent(agent) => {
+                self.view(&agent)?.agent.queue.iter().find(|waiting| waiting.id == work).cloned()
+            }
+            Holder::Board => self.board().tasks.get(&work).map(|boarded| (*boarded.work).clone()),
+            Holder::Nobody | Holder::Over(_) => None,
+        }
+    }
+
+    fn look_for(&self, work: WorkId) -> Option<Holder> {
+        let mut views = self.shared.published();
+        views.retain(|view| view.agent.phase != Phase::Removed);
+        let board = self.board();
+        let has = |agent: &Agent| agent.current.iter().chain(&agent.queue).any(|it| it.id == work);
+        if let Some(view) = views.iter().find(|view| has(&view.agent)) {
+            return Some(Holder::Agent(view.name.clone()));
+        }
+        if board.tasks.contains_key(&work) {
+            return Some(Holder::Board);
+        }
+        if views.iter().any(|view| view.agent.board.hands_back(work)) {
+            return Some(Holder::Nobody);
+        }
+        let mut over = views.iter().flat_map(|view| &view.agent.finished).chain(&board.finished);
+        over.find(|over| over.work.id == work).map(|over| Holder::Over(over.end))
+    }
+
     /// The task board as it is on disk.
     #[must_use]
     pub fn board(&self) -> Arc<Board> {

@@ -27,6 +27,7 @@ mod whispers;
 use std::fmt;
 use std::sync::Arc;
 
+pub use board::Holder;
 pub use configure::Configured;
 pub use fleet::Fleet;
 pub use judges::{Judging, Splitting};

@@ -299,6 +299,8 @@ impl Root {
             drop(ledger);
             let mut board = self.shared.board.write().unwrap_or_else(PoisonError::into_inner);
             *board = Arc::clone(&self.fleet.board);
+            drop(board);
+            self.shared.rings();
         }
         if events.iter().any(gates::moves) {
             self.shared.set_gates(gates::of(&self.fleet));

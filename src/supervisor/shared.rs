@@ -71,7 +71,7 @@ pub(super) struct Shared {
     /// Whose turn it is.
     pub(super) turns: Turns,
     pub(super) fault: FaultInjection,
-    /// Rings after every published view, for topics and pages.
+    /// Rings after every published view and change of the board, for topics and pages.
     pub(super) changed: watch::Sender<()>,
     /// The supervisors.
     pub(super) tasks: TaskTracker,
@@ -129,6 +129,11 @@ impl Shared {
     pub(super) fn forget(&self, agent: &AgentName) {
         self.handles.write().unwrap_or_else(PoisonError::into_inner).remove(agent);
         self.lives.write().unwrap_or_else(PoisonError::into_inner).remove(agent);
+        self.changed.send_replace(());
+    }
+
+    /// Something that can be seen of the fleet is another now.
+    pub(super) fn rings(&self) {
         self.changed.send_replace(());
     }
 

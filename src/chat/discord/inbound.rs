@@ -66,6 +66,8 @@ const GUILD_WITHIN: Duration = Duration::from_secs(5);
 const YOUNG: Duration = Duration::from_secs(300);
 /// Changes of messages that are remembered; of one that is not, a pin is taken for another change.
 const EDITS_MAX: usize = 4096;
+/// Changes that are remembered of messages that were not heard themselves yet.
+const EARLY_MAX: usize = 256;
 /// How often it is noted how far channels are done.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
 
@@ -102,6 +104,8 @@ enum Done {
         channel: Id,
         id: Id,
         heard: Option<journal::Heard>,
+        /// It was said in private by somebody who may not even look.
+        is_strangers: bool,
     },
     /// It stays as it is until the next start.
     Unworked,
@@ -116,7 +120,8 @@ enum Done {
         id: Id,
         now: Result<Option<Box<Message>>, RestError>,
     },
-    Revised,
+    /// A change of a message that became work was carried out.
+    Revised(Id),
     /// Archived threads of a channel.
     Listed(Listing, Result<ArchivedThreads, RestError>),
 }
@@ -158,6 +163,11 @@ struct Reader {
     guild_by: Option<Instant>,
     /// What was changed while it was worked on.
     revisions: Vec<(Id, Revision)>,
+    /// Messages whose work is being changed, and what became of each meanwhile: one change after the other, and of those that
+    /// wait the last one.
+    revising: HashMap<Id, Option<(Id, Revision)>>,
+    /// What became of messages that were not heard themselves yet: they are being fetched, or are overtaken.
+    early: BTreeMap<Id, Revision>,
     edits: Edits,
     /// The server's channels, and whether what was said there can be read.
     readable: BTreeMap<ChannelId, bool>,
@@ -200,6 +210,8 @@ impl Reader {
             unsure: HashSet::new(),
             guild_by: None,
             revisions: Vec::new(),
+            revising: HashMap::new(),
+            early: BTreeMap::new(),
             edits: Edits::default(),
             readable: BTreeMap::new(),
             newest,
@@ -257,6 +269,7 @@ impl Reader {
             }
             Heard::Deleted(channel, messages) => {
                 for id in messages {
+                    self.edits.is_gone(id.get());
                     self.revise(channel.get(), id.get(), Revision::Deleted);
                 }
             }
@@ -288,9 +301,10 @@ impl Reader {
     fn said(&mut self, message: Message) {
         let message_channel = message.channel_id;
         let (channel, id) = (message_channel.get(), message.id.get());
-        self.edits.is_news(id, message.edited_timestamp);
         self.newest = self.newest.max(id);
-        let Some(said) = self.ears.message(message, None) else { return self.intake.passed(channel, id) };
+        let is_news = self.edits.is_news(id, message.edited_timestamp);
+        let said = self.ears.message(message, None).and_then(|said| self.as_it_is_now(said, is_news));
+        let Some(said) = said else { return self.intake.passed(channel, id) };
         if said.direct {
             self.memory.is_direct(channel);
         } else if is_young(channel) && self.bot.directory.may_be_new(message_channel) {
@@ -354,15 +368,21 @@ impl Reader {
             self.working += 1;
             if self.memory.knows(channel, id) {
                 // It was decided by a herder that was killed before it noted how far the channel is done.
-                self.under_way.push(Box::pin(async move { Done::Worked { channel, id, heard: None } }));
+                let known = Done::Worked { channel, id, heard: None, is_strangers: false };
+                self.under_way.push(Box::pin(async move { known }));
                 continue;
             }
             let (bot, names, roles) = self.shared();
             self.under_way.push(Box::pin(async move {
-                match work::carry_out(&bot, &names, &roles, said).await {
-                    Ok(heard) => Done::Worked { channel, id, heard },
-                    Err(work::Unworked) => Done::Unworked,
-                }
+                let in_private = said.direct.then_some(said.author);
+                let Ok(heard) = work::carry_out(&bot, &names, &roles, said).await else {
+                    return Done::Unworked;
+                };
+                let is_strangers = match in_private {
+                    Some(author) => roles.is_stranger(&bot, author).await,
+                    None => false,
+                };
+                Done::Worked { channel, id, heard, is_strangers }
             }));
         }
         while self.fetching < FETCHES
@@ -388,15 +408,18 @@ impl Reader {
 
     fn done(&mut self, done: Done) {
         match done {
-            Done::Worked { channel, id, heard } => {
+            Done::Worked { channel, id, heard, is_strangers } => {
                 self.working -= 1;
+                if self.memory.direct(channel) {
+                    self.memory.spoke_in_private(channel, is_strangers);
+                }
                 if let Some(heard) = heard {
                     self.strange.remove(&channel);
                     if self.bot.threads.parent(ChannelId::new(channel)).is_some() {
                         self.memory.is_thread(channel);
                     }
-                    self.memory.decided(channel, id, &heard);
-                    self.marks.track(channel, id, &heard);
+                    let open = self.marks.track(channel, id, &heard);
+                    self.memory.decided(channel, id, open);
                 }
                 self.intake.done(channel, id);
                 let (now, later) =
@@ -415,7 +438,11 @@ impl Reader {
                 self.looking -= 1;
                 self.looked(channel, id, now);
             }
-            Done::Revised => {}
+            Done::Revised(id) => {
+                if let Some((channel, revision)) = self.revising.remove(&id).flatten() {
+                    self.revise(channel, id, revision);
+                }
+            }
             Done::Listed(listing, archived) => {
                 self.listing -= 1;
                 self.listed(listing, archived);
@@ -423,22 +450,50 @@ impl Reader {
         }
     }
 
+    /// What a message says that is heard for the first time; `None`: it was deleted before. `is_news`: nothing newer is known
+    /// of its words.
+    fn as_it_is_now(&mut self, said: Said, is_news: bool) -> Option<Said> {
+        match self.early.remove(&said.id) {
+            Some(Revision::Edited(_)) if is_news => Some(said),
+            Some(revision) => revision.of_waiting(said),
+            None => Some(said),
+        }
+    }
+
     /// A message was changed or deleted: before, while or after it was worked on.
     fn revise(&mut self, channel: Id, id: Id, revision: Revision) {
-        let waited = self.intake.revise(channel, id, |said| revision.of_waiting(said));
-        if waited {
-            return;
+        // What was decided before is not worked on again, whether or not it waits for that to be found.
+        if !self.memory.has_decided(id) {
+            if self.intake.revise(channel, id, |said| revision.of_waiting(said)) {
+                return;
+            }
+            if self.intake.is_under_way(channel, id) {
+                self.revisions.push((id, revision));
+                return;
+            }
+            if self.intake.follows(channel) && !self.intake.has(channel, id) {
+                return self.revise_early(id, revision);
+            }
         }
-        if self.intake.is_under_way(channel, id) {
-            self.revisions.push((id, revision));
+        if let Some(waiting) = self.revising.get_mut(&id) {
+            *waiting = Some((channel, revision));
             return;
         }
         let Some((agent, work)) = self.marks.work_of(id) else { return };
+        self.revising.insert(id, None);
         let (bot, names, roles) = self.shared();
         self.under_way.push(Box::pin(async move {
-            revision::carry_out(&bot, &names, &roles, (channel, id), revision, &agent, work).await;
-            Done::Revised
+            revision::carry_out(&bot, &names, &roles, (channel, id), revision, (agent, work)).await;
+            Done::Revised(id)
         }));
+    }
+
+    /// A change of a message that was not heard yet is kept until that comes.
+    fn revise_early(&mut self, id: Id, revision: Revision) {
+        self.early.insert(id, revision);
+        while self.early.len() > EARLY_MAX {
+            self.early.pop_first();
+        }
     }
 
     /// Notes on disk how far channels are done.
@@ -455,6 +510,11 @@ impl Reader {
             let undecided = self.intake.first_open().map_or(Id::MAX, |open| open.saturating_sub(1));
             memos.extend(self.memory.heard_up_to(self.newest.min(undecided), at_last));
         }
+        for channel in self.memory.unneeded() {
+            if self.intake.leave(channel) {
+                memos.extend(self.memory.forget_direct(channel));
+            }
+        }
         memos.extend(self.forget_threads());
         if let Err(reason) = self.bot.ports.journal.remember(memos).await {
             warn!(%reason, "how far channels are done could not be noted");
@@ -468,13 +528,28 @@ impl Reader {
 struct Edits(HashMap<Id, i64>);
 
 impl Edits {
-    /// Whether the words may be others than those that were heard last.
+    /// Whether the words are newer than those that were heard last; those of a message that nobody changed are the first.
     fn is_news(&mut self, id: Id, edited: Option<serenity::all::Timestamp>) -> bool {
-        let Some(edited) = edited.map(|edited| edited.timestamp_millis()) else { return true };
+        let Some(edited) = edited.map(|edited| edited.timestamp_millis()) else {
+            return !self.0.contains_key(&id);
+        };
+        if self.0.get(&id).is_some_and(|known| *known >= edited) {
+            return false;
+        }
+        self.note(id, edited);
+        true
+    }
+
+    /// A message was deleted: nothing that comes late about it is newer.
+    fn is_gone(&mut self, id: Id) {
+        self.note(id, i64::MAX);
+    }
+
+    fn note(&mut self, id: Id, edited: i64) {
         if self.0.len() >= EDITS_MAX {
             self.0.clear();
         }
-        self.0.insert(id, edited) != Some(edited)
+        self.0.insert(id, edited);
     }
 }
 

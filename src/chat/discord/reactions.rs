@@ -19,7 +19,7 @@ use crate::core::id::{AgentName, WorkId};
 use crate::core::outcome::Category;
 use crate::core::work::TaskEnd;
 use crate::journal::{Entry, Heard, Journal, Recorded, Stream};
-use crate::supervisor::{Fleet, View};
+use crate::supervisor::{Fleet, Holder, View};
 
 /// Marks follow the agents at most so often: work that is done at once needs one mark, not three.
 const EVERY: Duration = Duration::from_millis(400);
@@ -73,7 +73,8 @@ enum Shown {
 #[derive(Debug, Clone)]
 struct Followed {
     channel: u64,
-    agent: AgentName,
+    /// Whose work it became; `None`: of whoever the board gives it to.
+    agent: Option<AgentName>,
     work: WorkId,
     shown: Shown,
 }
@@ -88,9 +89,9 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// A message became something just now.
-    pub(super) fn track(&self, channel: u64, message: u64, heard: &Heard) {
-        self.follow(channel, message, heard, Shown::Nothing);
+    /// A message became something just now. Answers whether it is followed.
+    pub(super) fn track(&self, channel: u64, message: u64, heard: &Heard) -> bool {
+        self.follow(channel, message, heard, Shown::Nothing)
     }
 
     /// A message became something before herder was started. Answers whether it is followed.
@@ -99,23 +100,20 @@ impl Marks {
     }
 
     fn follow(&self, channel: u64, message: u64, heard: &Heard, shown: Shown) -> bool {
-        let (Some(agent), Some(work)) = (heard.agent.clone(), heard.work) else { return false };
-        self.followed().insert(message, Followed { channel, agent, work, shown });
+        let Some(work) = heard.work else { return false };
+        self.followed().insert(message, Followed { channel, agent: heard.agent.clone(), work, shown });
         self.added.send_modify(|count| *count = count.wrapping_add(1));
         true
     }
 
-    /// The work that a message became, while it is followed.
-    pub(super) fn work_of(&self, message: u64) -> Option<(AgentName, WorkId)> {
+    /// The work that a message became, and for which agent it was given, while it is followed.
+    pub(super) fn work_of(&self, message: u64) -> Option<(Option<AgentName>, WorkId)> {
         self.followed().get(&message).map(|followed| (followed.agent.clone(), followed.work))
     }
 
-    /// The messages whose work still waits for its agent, with their channels.
+    /// The messages whose work still waits for an agent, with their channels.
     pub(super) fn waiting(&self, fleet: &Fleet) -> Vec<(u64, u64)> {
-        let waits = |followed: &Followed| {
-            let view = fleet.view(&followed.agent);
-            view.is_some_and(|view| in_view(&view, followed.work) == Some(Mark::Queued))
-        };
+        let waits = |followed: &Followed| now(fleet, followed) == Some(Mark::Queued);
         let followed = self.followed();
         followed.iter().filter(|(_, it)| waits(it)).map(|(message, it)| (it.channel, *message)).collect()
     }
@@ -207,15 +205,26 @@ async fn keep_channel(bot: &Bot, marks: &Marks, channel: u64) -> u64 {
 }
 
 async fn mark(bot: &Bot, followed: &Followed) -> Mark {
-    let view = bot.ports.fleet.view(&followed.agent);
-    match view.and_then(|view| in_view(&view, followed.work)) {
-        Some(mark) => mark,
-        None => {
-            let (journal, agent, work) = (bot.ports.journal.clone(), followed.agent.clone(), followed.work);
-            let looked = tokio::task::spawn_blocking(move || in_history(&journal, agent, work)).await;
-            looked.unwrap_or(Mark::Dropped)
-        }
+    if let Some(mark) = now(&bot.ports.fleet, followed) {
+        return mark;
     }
+    let Some(agent) = followed.agent.clone() else { return Mark::Dropped };
+    let (journal, work) = (bot.ports.journal.clone(), followed.work);
+    let looked = tokio::task::spawn_blocking(move || in_history(&journal, agent, work)).await;
+    looked.unwrap_or(Mark::Dropped)
+}
+
+/// What can be seen of work now, whoever has it; `None`: nothing any more.
+fn now(fleet: &Fleet, followed: &Followed) -> Option<Mark> {
+    // Nearly always it is where it was given.
+    let here = followed.agent.as_ref().and_then(|agent| in_view(&fleet.view(agent)?, followed.work));
+    here.or_else(|| match fleet.holder(followed.work)? {
+        Holder::Agent(agent) => in_view(&fleet.view(&agent)?, followed.work),
+        // A task in parts is done when they are.
+        Holder::Board | Holder::Nobody => Some(Mark::Queued),
+        Holder::Over(TaskEnd::Done) => Some(Mark::Done),
+        Holder::Over(_) => Some(Mark::Dropped),
+    })
 }
 
 /// What a view says of work that the agent has.
@@ -282,6 +291,7 @@ fn decides(entry: &Entry) -> bool {
                 | Event::Requeued { .. }
                 | Event::SessionEnded { .. }
                 | Event::TaskEnded { .. }
+                | Event::TaskHandedBack { .. }
                 | Event::Discarded { .. }
                 | Event::Withdrawn { .. }
                 | Event::Cleared { .. }
@@ -314,6 +324,10 @@ fn fate(entries: &[Recorded], work: WorkId) -> Mark {
                 return Mark::Dropped;
             }
             Event::Cleared { works, .. } if works.contains(&work) => return Mark::Dropped,
+            // Whoever has it since would be known.
+            Event::TaskHandedBack { work: gone, .. } if *gone == work => {
+                (mark, at_it) = (Mark::Dropped, false)
+            }
             Event::Removed { .. } => mark = Mark::Dropped,
             _ => {}
         }
@@ -352,6 +366,7 @@ async fn show(bot: &Bot, message: u64, followed: &Followed, mark: Mark) -> bool 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::dealings::Onward;
     use crate::core::id::{NetworkName, SessionId};
     use crate::core::outcome::Outcome;
     use crate::core::time::Timestamp;
@@ -383,6 +398,7 @@ mod tests {
         let other = Work { id: WorkId(8), ..work() };
         let queued = || Event::Queued { work: work() };
         let steered = || Event::Steered { session: SESSION, work: WORK };
+        let handed_back = || Event::TaskHandedBack { work: WORK, onward: Onward::To(None), by: alice() };
         let task = |end| Event::TaskEnded { work: WORK, end, note: String::new().into() };
         let cases = [
             (vec![], Mark::Dropped),
@@ -414,6 +430,9 @@ mod tests {
             (vec![queued(), started(work()), task(TaskEnd::Done)], Mark::Done),
             (vec![queued(), task(TaskEnd::Cancelled)], Mark::Dropped),
             (vec![queued(), Event::Removed { by: alice() }], Mark::Dropped),
+            // What was handed back is somebody else's; what came back is this agent's again.
+            (vec![queued(), handed_back()], Mark::Dropped),
+            (vec![queued(), handed_back(), Event::TaskTaken { number: 1, work: work() }], Mark::Queued),
         ];
         for (events, mark) in cases {
             assert_eq!(fate(&recorded(&events), WORK), mark, "{events:?}");

@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use herder::core::agent::Phase;
+use herder::core::id::AgentName;
 use herder::core::work::Actor;
 use herder::journal::{AuditEntry, Tie};
+use herder::run::Options;
 use herder::supervisor::Asked;
 use serde_json::json;
 
 use super::{Rig, spark};
-use crate::simulated_discord::{Discord, Effect, Fault};
+use crate::simulated_discord::{Discord, Effect, Fault, Gate};
+use crate::stage::{self, Stage};
 
 fn is_paused(phase: &Phase) -> bool {
     matches!(phase, Phase::Paused { .. })
@@ -90,6 +93,37 @@ async fn what_waits_is_changed_and_taken_back_with_its_message() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_changes_the_later_one_holds_whichever_comes_first() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    let said = rig.alice.says("#spark", "fix the bild");
+    rig.agent("work", |view| view.agent.queue.len() == 1).await;
+    rig.sim.gateway().reorders("MESSAGE_UPDATE", 1);
+    rig.alice.edits(said, "fix the built");
+    rig.alice.edits(said, "fix the build");
+    rig.agent("other words", |view| view.agent.queue[0].text == "fix the build").await;
+    // What is said after it is heard after it.
+    rig.alice.says("#spark", "go home");
+    let view = rig.agent("two works", |view| view.agent.queue.len() == 2).await;
+    assert_eq!(view.agent.queue[0].text, "fix the build");
+    // A file that comes slowly does not bring the words beside it back.
+    let log = rig.alice.message("#spark", "see this").attaching("log.txt", "text/plain", "one\n").send();
+    rig.agent("three works", |view| view.agent.queue.len() == 3).await;
+    let gate = Gate::default();
+    rig.sim.holds_file(&gate);
+    rig.alice.edits(log, "see that");
+    rig.sim.until("the file to be asked for", |state| state.held_file.is_none()).await;
+    rig.alice.edits(log, "forget it");
+    rig.alice.says("#spark", "and sleep");
+    let view = rig.agent("four works", |view| view.agent.queue.len() == 4).await;
+    assert!(view.agent.queue[2].text.starts_with("see this"), "{}", view.agent.queue[2].text);
+    gate.opens();
+    rig.agent("the last words", |view| view.agent.queue[2].text.starts_with("forget it")).await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pin_of_a_message_that_was_changed_before_is_no_change() {
     let mut rig = Rig::prepare(Discord::start().await).await;
     let mut config = rig.config();
@@ -143,6 +177,50 @@ async fn who_is_known_elsewhere_too_takes_back_and_changes_what_waits() {
     rig.stop().await;
 }
 
+/// A task need not be done by whom it was given to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_is_followed_wherever_it_goes() {
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    let mut config = rig.config();
+    config.agents.push(stage::shell("quick", rig.dir.path(), super::WRITES_DOWN));
+    rig.stage = Some(Stage::open(config, Options::default()).await);
+    let mut rig = rig.sees_ready().await;
+    let fleet = rig.stage().herder.fleet().clone();
+    let quick = AgentName::new("quick").expect("a good name");
+    for agent in ["spark", "quick"] {
+        rig.alice.says("#herder", &format!("!pause {agent}"));
+    }
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    fleet.wait_for(&quick, |view| is_paused(&view.agent.phase)).await;
+
+    // From one agent to another; its message is changed there, and marked when it is done there.
+    let said = rig.alice.says("#herder", "!task add spark fix the bild");
+    rig.sim.reaction(said, "👀").await;
+    let task = rig.agent("a task", |view| view.agent.queue.len() == 1).await.agent.queue[0].id;
+    rig.alice.says("#herder", &format!("!task assign {task} quick"));
+    fleet.wait_for(&quick, |view| view.agent.queue.len() == 1).await;
+    rig.alice.edits(said, "!task add spark fix the build");
+    fleet.wait_for(&quick, |view| view.agent.queue.iter().any(|work| work.text == "fix the build")).await;
+    // On the board nobody has it; who deletes the message takes it back there.
+    let boarded = rig.alice.says("#herder", "!task add auto delete everything");
+    rig.sim.reaction(boarded, "👀").await;
+    rig.alice.edits(boarded, "!task add auto delete nothing");
+    rig.sim.message_in("#herder", |post| post.content.contains("is on the board, where its words")).await;
+    rig.alice.deletes(boarded);
+    let mut changes = fleet.changes();
+    let emptied = async {
+        while !fleet.board().tasks.is_empty() {
+            changes.changed().await.expect("the fleet is there");
+        }
+    };
+    tokio::time::timeout(stage::PATIENCE, emptied).await.expect("the board is emptied");
+    rig.alice.says("#herder", "!resume quick");
+    rig.sim.reaction(said, "✅").await;
+    rig.sim.no_reaction(said, "👀").await;
+    assert_eq!(rig.done(), ["fix the build"]);
+    rig.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_after_a_restart_still_finds_its_work() {
     let mut rig = Rig::open(Discord::start().await).await;
@@ -186,6 +264,21 @@ async fn an_attached_file_is_asked_for_until_it_comes() {
     rig.alice.message("#spark", "see this").attaching("log.txt", "text/plain", "line one\n").send();
     let view = rig.agent("work", |view| view.agent.queue.len() == 1).await;
     assert_eq!(view.agent.queue[0].text, "see this\n\nlog.txt:\n```\nline one\n```");
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_of_somebody_who_may_give_no_work_are_not_asked_for() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.sim.loses_files(u32::MAX);
+    let mallory = rig.sim.user("mallory");
+    let files = (0..10).fold(mallory.message("#spark", "see this"), |draft, number| {
+        draft.attaching(&format!("{number}.txt"), "text/plain", "one\n")
+    });
+    files.send();
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    assert_eq!(rig.sim.look(|state| state.files_lost), u32::MAX, "none was asked for");
     rig.stop().await;
 }
 

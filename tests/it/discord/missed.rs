@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use herder::config::Subject;
+use herder::config::{History, Subject};
 use herder::core::agent::Phase;
+use herder::journal::{self, Journal};
 use herder::run::Options;
 use serde_json::json;
 
 use super::Rig;
-use crate::simulated_discord::{Discord, Effect, Fault, State, permission};
+use crate::simulated_discord::{Discord, Effect, Fault, Gate, State, permission};
 use crate::stage::{self, Stage};
 
 const MESSAGES: &str = "GET /channels/{channel_id}/messages";
@@ -124,6 +125,50 @@ async fn what_was_changed_unheard_is_changed_all_the_same() {
     rig.stop().await;
 }
 
+/// Waits until herder has said something in private.
+async fn answered_in_private(rig: &Rig) {
+    let direct =
+        |state: &State, id| state.channels.get(&id).is_some_and(|channel| channel.recipient.is_some());
+    let is_answer = |state: &State| {
+        state.messages.values().any(|it| it.author == state.bot.id && direct(state, it.channel))
+    };
+    rig.sim.until("an answer in private", is_answer).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_changed_while_it_is_fetched_is_worked_on_as_it_is() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    rig.stop().await;
+    let first = rig.alice.says("#spark", "fix the bild");
+    let second = rig.alice.says("#spark", "delete everything");
+    let gate = Gate::default();
+    rig.sim.inject(Fault::held(&gate).on(MESSAGES).always());
+    let before = rig.sim.requests(MESSAGES).len();
+    let mut rig = rig.started().await;
+    let spark = rig.sim.channel("#spark").await.id.to_string();
+    let asked = |state: &State| {
+        let pages = state.requests.iter().filter(|request| request.route == MESSAGES).skip(before);
+        pages.into_iter().any(|request| request.path.contains(&spark))
+    };
+    rig.sim.until("herder to ask for the messages", asked).await;
+    // The page is made out, and not on its way yet.
+    rig.alice.edits(first, "fix the build");
+    rig.alice.deletes(second);
+    // What is said in private after that is heard after it, and waits for no page.
+    rig.alice.whispers("status");
+    answered_in_private(&rig).await;
+    gate.opens();
+    rig.alice.says("#spark", "go home");
+    let view =
+        rig.agent("what was said last", |view| view.agent.queue.iter().any(|work| work.text == "go home"));
+    let view = view.await;
+    let queued: Vec<&str> = view.agent.queue.iter().map(|work| work.text.as_str()).collect();
+    assert_eq!(queued, ["fix the build", "go home"]);
+    rig.stop().await;
+}
+
 /// Somebody who may command by a role alone is no stranger because Discord does not tell their roles at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_role_that_is_not_told_is_waited_for() {
@@ -228,6 +273,48 @@ async fn a_message_that_cannot_be_read_is_fetched_and_whoever_asks_so_is_told() 
     let told = alice.slash("herder", "pause", json!({ "agent": "spark" })).answer().await;
     assert!(told.content.contains("is paused"), "{}", told.content);
     rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_can_be_read_of_a_message_is_worked_on_and_where_nothing_can_it_is_told() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    // However it is asked for.
+    rig.alice.message("#spark", "one").with("embeds", json!("none")).send();
+    assert_eq!(rig.has_done(1).await, ["one"]);
+    rig.alice.message("#spark", "two").with("content", json!(2)).send();
+    rig.sim.message_in("#spark", |post| post.content.contains("not even in part")).await;
+    rig.alice.says("#spark", "three");
+    assert_eq!(rig.has_done(2).await, ["one", "three"]);
+    let told = rig.sim.posts("#spark").iter().filter(|post| post.contains("not even in part")).count();
+    assert_eq!(told, 1);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_strangers_say_in_private_is_not_followed() {
+    const SEEN: &str = "discord/seen/";
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    let mut config = rig.config();
+    config.access.viewers = Vec::new();
+    rig.stage = Some(Stage::open(config, Options::default()).await);
+    let mut rig = rig.sees_ready().await;
+    for name in ["mallory", "mason", "max"] {
+        rig.sim.user(name).whispers("status");
+    }
+    rig.alice.whispers("status");
+    answered_in_private(&rig).await;
+    rig.stop().await;
+    let direct = rig.sim.look(|state| {
+        let direct = state.channels.values().filter(|channel| channel.recipient == Some(rig.alice.id));
+        direct.map(|channel| format!("{SEEN}{}", channel.id)).collect::<Vec<_>>()
+    });
+    let private = |(key, value): (String, String)| value.contains("direct").then_some(key);
+    let settings = journal::Settings::new(rig.dir.path().join("data"), History::default());
+    let read =
+        tokio::task::spawn_blocking(move || Journal::open(&settings).map(|(journal, _)| journal.memos(SEEN)));
+    let seen = read.await.expect("it does not panic").expect("the journal opens").expect("memos are read");
+    let seen: Vec<String> = seen.into_iter().filter_map(private).collect();
+    assert_eq!(seen, direct);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -154,6 +154,11 @@ impl Discord {
         self.shared.with(|state| state.offline = false);
     }
 
+    /// The next file that is asked for comes when the gate is open.
+    pub(crate) fn holds_file(&self, gate: &super::Gate) {
+        self.shared.with(|state| state.held_file = Some(gate.clone()));
+    }
+
     /// So many requests for an attached file are answered with 503.
     pub(crate) fn loses_files(&self, count: u32) {
         self.shared.with(|state| state.files_lost = count);

@@ -92,7 +92,8 @@ impl User {
             let before = std::mem::replace(&mut message.content, content);
             message.history.push(before);
             message.pings = pings;
-            message.edited = Some(now);
+            // Discord tells microseconds, so that no two changes have the same time.
+            message.edited = Some(message.edited.map_or(now, |before| now.max(before + 1)));
             let id = message.id;
             state.tell_message("MESSAGE_UPDATE", id);
         });

@@ -163,7 +163,7 @@ async fn serve(request: Request<Incoming>, shared: &Arc<Shared>) -> Result<Answe
         return Ok(upgrade(request, shared));
     }
     if request.uri().path().starts_with("/attachments/") {
-        return Ok(attachment(request.uri().path(), shared));
+        return Ok(attachment(request.uri().path(), shared).await);
     }
     let at = Instant::now();
     let (head, body) = request.into_parts();
@@ -215,8 +215,11 @@ fn upgrade(mut request: Request<Incoming>, shared: &Arc<Shared>) -> Answer {
     with_header(response, "sec-websocket-accept", &derive_accept_key(key.as_bytes()))
 }
 
-fn attachment(path: &str, shared: &Shared) -> Answer {
+async fn attachment(path: &str, shared: &Shared) -> Answer {
     let id = path.split('/').nth(3).and_then(|id| id.parse::<state::Id>().ok());
+    if let Some(gate) = shared.with(|state| state.held_file.take()) {
+        gate.passed().await;
+    }
     let is_lost = shared.with(|state| {
         let is_lost = state.files_lost > 0;
         state.files_lost = state.files_lost.saturating_sub(1);

@@ -45,6 +45,8 @@ pub(crate) struct State {
     pub(crate) offline: bool,
     /// So many requests for an attached file are answered with 503.
     pub(crate) files_lost: u32,
+    /// The next request for an attached file waits for this.
+    pub(crate) held_file: Option<super::Gate>,
     /// How far Discord's clock is behind the machine's.
     pub(crate) behind: Duration,
     /// How many commands were made; a guild may make 200 a day.
@@ -363,6 +365,7 @@ impl State {
             limits: Limits::default(),
             offline: false,
             files_lost: 0,
+            held_file: None,
             behind,
             commands_made: 0,
             last_id: 0,

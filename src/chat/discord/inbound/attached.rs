@@ -3,7 +3,7 @@
 use super::said::File;
 use crate::core::agent::WORK_TEXT_MAX;
 
-/// The most files of one message that are read.
+/// The most files of one message that are asked for.
 const FILES_MAX: usize = 10;
 
 /// What is kept for headings and fences.
@@ -42,7 +42,8 @@ pub(super) struct Attached {
     text: String,
     /// How long the message itself is.
     beside: usize,
-    read: usize,
+    /// Files that were asked for.
+    asked: usize,
     /// Files that do not reach the agent, or not whole.
     left_out: Vec<String>,
     /// Those of them of which nothing does.
@@ -63,16 +64,16 @@ impl Attached {
     /// How many bytes still fit; `None`: the file is not to be read.
     pub(super) fn room(&mut self, file: &File) -> Option<usize> {
         let left = self.left();
-        if !is_text(file) || self.read >= FILES_MAX || file.size > left {
+        if !is_text(file) || self.asked >= FILES_MAX || file.size > left {
             self.misses(file);
             return None;
         }
+        self.asked += 1;
         Some(left)
     }
 
     /// A file was read: as much of it as there was room for.
     pub(super) fn add(&mut self, file: &File, bytes: &[u8]) {
-        self.read += 1;
         let whole = String::from_utf8_lossy(bytes);
         let left = self.left();
         let mut end = whole.len().min(left);
@@ -175,6 +176,18 @@ mod tests {
         let (text, left_out) = attached.finish();
         assert!(text.len() <= LEFT_OUT && text.ends_with(" and 40 more"), "{text}");
         assert_eq!(left_out.len(), 50);
+    }
+
+    #[test]
+    fn no_more_files_are_asked_for_because_some_do_not_come() {
+        let mut attached = Attached::beside("look");
+        let log = file("log.txt", "", 10);
+        for _ in 0..FILES_MAX {
+            assert!(attached.room(&log).is_some());
+            attached.failed(&log);
+        }
+        assert_eq!(attached.room(&log), None);
+        assert_eq!(attached.finish().1.len(), FILES_MAX + 1);
     }
 
     #[test]

@@ -245,6 +245,12 @@ impl<M> Intake<M> {
         true
     }
 
+    /// Whether a message was heard, or its channel is done further than to it.
+    pub(super) fn has(&self, channel: Id, id: Id) -> bool {
+        let state = self.channels.get(&channel);
+        state.is_some_and(|state| id <= state.seen || state.open.contains_key(&id))
+    }
+
     /// Whether a message is being worked on.
     pub(super) fn is_under_way(&self, channel: Id, id: Id) -> bool {
         let open = self.channels.get(&channel).and_then(|state| state.open.get(&id));

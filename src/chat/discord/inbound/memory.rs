@@ -22,6 +22,8 @@ const UP_TO: &str = "discord/heard-up-to";
 const UP_TO_EVERY: Duration = Duration::from_secs(10);
 /// A channel is followed from a little before it was first seen, since Discord's clock is not ours.
 const BEFORE_FIRST: Duration = Duration::from_secs(60);
+/// People whose talk in private is remembered: more than command a herder.
+const DIRECT_MAX: usize = 256;
 /// A decision whose channel nobody knows any more is forgotten after this.
 const STRAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -60,6 +62,8 @@ pub(super) struct Memory {
     /// Messages that were decided.
     decided: HashMap<Id, Decided>,
     direct: HashSet<Id>,
+    /// Talk in private that need not be followed any more.
+    strangers: HashSet<Id>,
     threads: HashSet<Id>,
     /// New channels whose first watermark is not on disk.
     new: HashMap<Id, Id>,
@@ -162,17 +166,56 @@ impl Memory {
         true
     }
 
-    /// A message was decided.
-    pub(super) fn decided(&mut self, channel: Id, id: Id, heard: &Heard) {
-        self.decided.insert(id, Decided { channel: Some(channel), open: heard.work.is_some() });
+    /// The same, wherever it was said.
+    pub(super) fn has_decided(&self, id: Id) -> bool {
+        self.decided.contains_key(&id)
+    }
+
+    /// A message was decided. `open`: it is followed until its work is over and marked so.
+    pub(super) fn decided(&mut self, channel: Id, id: Id, open: bool) {
+        self.decided.insert(id, Decided { channel: Some(channel), open });
         // Where somebody spoke to herder once, they may do so again.
-        let (direct, thread) = (self.direct.contains(&channel), self.threads.contains(&channel));
-        self.seen.entry(channel).or_insert(Seen { id: 0, floor: 0, direct, thread });
+        if !self.direct.contains(&channel) {
+            let thread = self.threads.contains(&channel);
+            self.seen.entry(channel).or_insert(Seen { id: 0, floor: 0, direct: false, thread });
+        }
     }
 
     /// A channel is talk in private.
     pub(super) fn is_direct(&mut self, channel: Id) {
         self.direct.insert(channel);
+    }
+
+    /// Somebody spoke in private. What strangers say next is not missed, so that anybody's talk takes no room for good.
+    pub(super) fn spoke_in_private(&mut self, channel: Id, is_strangers: bool) {
+        if is_strangers {
+            self.strangers.insert(channel);
+        } else {
+            self.strangers.remove(&channel);
+            self.seen.entry(channel).or_insert(Seen { id: 0, floor: 0, direct: true, thread: false });
+        }
+    }
+
+    /// Channels of talk in private that are not followed any more as soon as nothing of them is left to do: those of
+    /// strangers, and those where nobody spoke for longest.
+    pub(super) fn unneeded(&self) -> Vec<Id> {
+        let kept = |channel: &&Id| !self.strangers.contains(*channel);
+        let kept = self.seen.iter().filter(|(channel, seen)| seen.direct && kept(channel));
+        let mut kept: Vec<(Id, Id)> = kept.map(|(channel, seen)| (seen.id, *channel)).collect();
+        kept.sort_unstable();
+        let oldest = kept.len().saturating_sub(DIRECT_MAX);
+        self.strangers
+            .iter()
+            .copied()
+            .chain(kept.into_iter().take(oldest).map(|(_, channel)| channel))
+            .collect()
+    }
+
+    /// Talk in private is not followed any more.
+    pub(super) fn forget_direct(&mut self, channel: Id) -> Option<Memo> {
+        self.strangers.remove(&channel);
+        self.direct.remove(&channel);
+        self.seen.remove(&channel).map(|_| Memo { key: format!("{SEEN}{channel}"), value: None })
     }
 
     /// Whether a channel is talk in private.
@@ -214,7 +257,7 @@ impl Memory {
         for (channel, id, floor) in new.chain(moved.into_iter().map(|(channel, id)| (channel, id, 0))) {
             let direct = self.direct.contains(&channel);
             let known = self.seen.contains_key(&channel);
-            if !(known || direct || kept.contains(&channel)) {
+            if !(known || kept.contains(&channel)) {
                 continue;
             }
             let noted = Seen { id, floor, direct, thread: self.threads.contains(&channel) };
@@ -252,4 +295,42 @@ fn channel_of(bot: &Bot, place: &str) -> Option<Id> {
         Purpose::Agent(AgentName::new(name).ok()?)
     };
     bot.directory.of(&purpose).map(serenity::all::ChannelId::get)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(memos: &[Memo]) -> Vec<(&str, bool)> {
+        memos.iter().map(|memo| (memo.key.as_str(), memo.value.is_some())).collect()
+    }
+
+    #[test]
+    fn talk_in_private_is_remembered_of_those_who_may_look_and_not_of_any_number() {
+        let mut memory = Memory::default();
+        let seen = |channel: Id| Some(channel);
+        for (channel, is_strangers) in [(1, true), (2, false)] {
+            memory.is_direct(channel);
+            memory.spoke_in_private(channel, is_strangers);
+            memory.decided(channel, channel, false);
+        }
+        let noted = memory.note(vec![(1, 1), (2, 2)], Vec::new(), &HashSet::new(), seen);
+        assert!(keys(&noted).contains(&("discord/seen/2", true)), "{noted:?}");
+        assert!(!keys(&noted).contains(&("discord/seen/1", true)), "{noted:?}");
+        assert_eq!(memory.unneeded(), [1]);
+        assert_eq!(memory.forget_direct(1), None);
+        assert_eq!((memory.unneeded(), memory.direct(1), memory.has_decided(1)), (Vec::new(), false, false));
+
+        // Of more than are remembered the oldest goes, and what of it is on disk.
+        let more: Vec<(Id, Id)> = (10..10 + DIRECT_MAX as Id).map(|channel| (channel, channel)).collect();
+        for (channel, _) in &more {
+            memory.is_direct(*channel);
+            memory.spoke_in_private(*channel, false);
+        }
+        memory.note(more, Vec::new(), &HashSet::new(), seen);
+        assert_eq!(memory.unneeded(), [2]);
+        let forgotten = memory.forget_direct(2).expect("it was noted");
+        assert_eq!((forgotten.key.as_str(), forgotten.value), ("discord/seen/2", None));
+        assert_eq!(memory.unneeded(), [] as [Id; 0]);
+    }
 }

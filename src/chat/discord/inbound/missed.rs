@@ -11,7 +11,12 @@ use super::intake::Id;
 use super::revision::Revision;
 use super::said::{OWN_NAME, Said};
 use super::{Done, Reader};
+use crate::chat::discord::directory::Purpose;
+use crate::chat::discord::network;
 use crate::chat::discord::rest::{Page, RestError};
+use crate::clock;
+use crate::core::id::PostId;
+use crate::outbox::{Body, Lane, Post, Target};
 
 /// Channels that are fetched at once, and messages that are looked at: Discord allows some tens of requests a second
 /// altogether.
@@ -33,7 +38,11 @@ impl Reader {
         self.guild_by = None;
         self.follow_new();
         self.look_at_waiting();
-        for channel in self.intake.channels() {
+        let mut channels = self.intake.channels();
+        // What is said where herder is at home waits for no other.
+        channels
+            .sort_by_key(|channel| self.bot.directory.purpose(ChannelId::new((*channel).max(1))).is_none());
+        for channel in channels {
             self.fetch_channel(channel, newest.get(&channel).copied());
         }
     }
@@ -119,18 +128,34 @@ impl Reader {
             Ok(page) => {
                 let upto = page.newest.map_or(after, MessageId::get).max(after);
                 let direct = self.memory.direct(channel);
-                let said = page.messages.into_iter().filter_map(|message| {
-                    let id = message.id.get();
-                    self.edits.is_news(id, message.edited_timestamp);
-                    Some((id, self.ears.message(message, Some(direct))?))
-                });
-                let mut said: Vec<(Id, Said)> = said.collect();
+                if page.unreadable.iter().any(|id| !self.intake.has(channel, id.get())) {
+                    self.tell_unreadable(channel);
+                }
+                let (mut said, mut changed) = (Vec::new(), Vec::new());
+                for message in page.messages {
+                    let (id, edited) = (message.id.get(), message.edited_timestamp);
+                    let Some(now) = self.ears.message(message, Some(direct)) else { continue };
+                    let is_news = self.edits.is_news(id, edited);
+                    let is_decided = self.memory.has_decided(id);
+                    if is_decided || self.intake.has(channel, id) {
+                        // Only its words can be new.
+                        if edited.is_some() && is_news {
+                            changed.push(now.clone());
+                        }
+                        said.extend(is_decided.then_some((id, now)));
+                    } else {
+                        said.extend(self.as_it_is_now(now, is_news).map(|now| (id, now)));
+                    }
+                }
                 if self.strange.contains(&channel) {
                     let agents = self.bot.ports.fleet.agents().into_iter();
                     let agents: Vec<String> = agents.map(|view| format!("@{}", view.name)).collect();
                     said.retain(|(_, said)| self.is_called(said, &agents));
                 }
                 self.intake.page(channel, said, upto, page.more);
+                for now in changed {
+                    self.revise(channel, now.id, Revision::Edited(Box::new(now)));
+                }
                 if page.more {
                     return self.to_fetch.push_back((channel, upto));
                 }
@@ -155,6 +180,24 @@ impl Reader {
             self.fetched.insert(channel, false);
             self.to_fetch.push_back((channel, after));
         }
+    }
+
+    /// Where everything is for an agent it is told that something was said that nobody can read.
+    fn tell_unreadable(&self, channel: Id) {
+        let around = self.channel_around(channel);
+        let Some(Purpose::Agent(_)) = self.bot.directory.purpose(around) else { return };
+        let line = self.bot.ports.locale.text("discord-unreadable", &[]);
+        self.bot.ports.queue.push(Post {
+            id: PostId::default(),
+            network: network(),
+            to: Target::Channel(channel.to_string()),
+            lane: Lane::Urgent,
+            at: clock::now(),
+            body: Body::Lines(vec![line]),
+            answers: None,
+            quotes: None,
+            confirmed_lines: 0,
+        });
     }
 
     /// What was changed or deleted while nobody listened is not told again: messages whose work still waits are looked at.

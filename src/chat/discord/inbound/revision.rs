@@ -29,31 +29,30 @@ impl Revision {
     }
 }
 
-/// Changes or takes back the work that a message became.
+/// Changes or takes back the work that a message became, whoever has it now.
 pub(super) async fn carry_out(
     bot: &Bot,
     names: &Names,
     roles: &Roles,
     (channel, id): (Id, Id),
     revision: Revision,
-    agent: &AgentName,
-    work: WorkId,
+    (given_to, work): (Option<AgentName>, WorkId),
 ) {
     match revision {
         Revision::Edited(said) => {
             let Some((inbound, left_out)) = work::line(bot, names, roles, &said).await else { return };
-            match bot.ports.dispatcher.reword(inbound.clone(), agent, work).await {
+            match bot.ports.dispatcher.reword(inbound.clone(), given_to.as_ref(), work).await {
                 Ok(true) => say_left_out(bot, &inbound, &left_out),
                 Err(lines) if !lines.is_empty() => say(bot, &inbound, lines),
                 Ok(false) | Err(_) => {}
             }
         }
         Revision::Deleted => {
-            let Some(said) = author_of(bot, channel, id, agent, work) else { return };
+            let Some(said) = author_of(bot, channel, id, work) else { return };
             let Some(place) = work::place(bot, &said).await else { return };
             let Some(roles) = roles.of(bot, said.author).await else { return };
             let inbound = line(&said, Words::default(), place, roles);
-            if let Err(refusal) = bot.ports.dispatcher.withdraw(inbound, agent, work).await {
+            if let Err(refusal) = bot.ports.dispatcher.withdraw(inbound, work).await {
                 debug!(?refusal, id, "a message was deleted whose work does not wait any more");
             }
         }
@@ -61,9 +60,9 @@ pub(super) async fn carry_out(
 }
 
 /// Whose work it was: a message that is gone does not say.
-fn author_of(bot: &Bot, channel: Id, id: Id, agent: &AgentName, work: WorkId) -> Option<Said> {
-    let view = bot.ports.fleet.view(agent)?;
-    let by = &view.agent.queue.iter().find(|waiting| waiting.id == work)?.by;
+fn author_of(bot: &Bot, channel: Id, id: Id, work: WorkId) -> Option<Said> {
+    let waiting = bot.ports.fleet.waiting(work)?;
+    let by = &waiting.by;
     let author = access::discord_user(by.identity.as_deref()?)?.parse().ok()?;
     Some(Said {
         id,

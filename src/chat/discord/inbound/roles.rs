@@ -9,8 +9,9 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::said::role_ids;
-use crate::chat::discord::Bot;
 use crate::chat::discord::rest::{RestError, code};
+use crate::chat::discord::{Bot, network};
+use crate::chat::{Author, Origin};
 
 /// How old an answer may be: long enough for a page of one person's messages, too short for a role that is taken away to
 /// matter.
@@ -48,6 +49,20 @@ impl Roles {
                 () = tokio::time::sleep(AGAIN) => {}
             }
         }
+    }
+
+    /// Whether somebody may not even look. Whose roles are not told any more is none, as far as anybody knows.
+    pub(super) async fn is_stranger(&self, bot: &Bot, user: UserId) -> bool {
+        let Some(roles) = self.of(bot, user).await else { return false };
+        let author = Author {
+            network: network(),
+            nick: String::new(),
+            account: Some(user.to_string()),
+            mask: None,
+            roles,
+            origin: Origin::Network,
+        };
+        bot.ports.dispatcher.role(&author).is_none()
     }
 
     fn known(&self, user: UserId) -> Option<Vec<String>> {

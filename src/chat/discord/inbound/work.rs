@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use serenity::all::ChannelId;
+use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
 use super::attached::{self, Attached};
@@ -20,8 +21,8 @@ use crate::core::id::{AgentName, PostId};
 use crate::journal::{Batch, Heard, Memo};
 use crate::outbox::{Body, Lane, Post, Target};
 
-/// How long an attached file is tried for. What is said after it in its channel waits meanwhile.
-const FILE_WITHIN: Duration = Duration::from_secs(30);
+/// How long the files of a message are tried for, all together. What is said after it in its channel waits meanwhile.
+const FILES_WITHIN: Duration = Duration::from_secs(30);
 
 /// That nobody hears what is said in a channel was told there, under this key and its id.
 const TOLD: &str = "discord/told/unheard/";
@@ -169,13 +170,17 @@ pub(super) async fn line(
         let names: Vec<String> = said.files.iter().map(attached::name).collect();
         inbound.text = format!("{FILE} {}", names.join(", "));
     }
-    if !bot.ports.dispatcher.is_work(&inbound) {
+    // Nothing is fetched for those whose work is not taken.
+    let dispatcher = &bot.ports.dispatcher;
+    if dispatcher.role(&inbound.author) < Some(Role::Operator) || !dispatcher.is_work(&inbound) {
         return Some((inbound, Vec::new()));
     }
+    let deadline = Instant::now() + FILES_WITHIN;
     let mut attached = Attached::beside(&inbound.spelled_out(&inbound.text));
     for file in &said.files {
         let Some(room) = attached.room(file) else { continue };
-        match bot.rest.within(FILE_WITHIN).attachment(&file.url, room).await {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match bot.rest.within(left).attachment(&file.url, room).await {
             Ok(bytes) => attached.add(file, &bytes),
             Err(error) => {
                 debug!(name = file.name, %error, "an attached file could not be read");

@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use serenity::all::{
-    ApplicationId, BotGateway, ChannelId, CurrentApplicationInfo, CurrentUser, GuildChannel, GuildId,
-    InteractionId, Member, Message, MessageId, PartialGuild, Timestamp, UserId,
+    ApplicationId, Attachment, BotGateway, ChannelId, CurrentApplicationInfo, CurrentUser, GuildChannel,
+    GuildId, InteractionId, Member, Message, MessageId, PartialGuild, Timestamp, UserId,
 };
 use tokio::time::Instant;
 use tracing::warn;
@@ -51,6 +51,8 @@ pub(in super::super) struct File {
 pub(in super::super) struct Page {
     /// Those that can be read.
     pub(in super::super) messages: Vec<Message>,
+    /// Those that cannot, not even in part.
+    pub(in super::super) unreadable: Vec<MessageId>,
     /// The newest of them all; what comes next is after it.
     pub(in super::super) newest: Option<MessageId>,
     /// Whether there may be more.
@@ -130,12 +132,20 @@ impl Rest {
     ) -> Result<Page, RestError> {
         let path = format!("/channels/{channel}/messages?after={after}&limit={PAGE}");
         let values: Vec<Value> = self.json(Route::get(MESSAGES, path, channel), Body::Nothing).await?;
-        let ids = values.iter().filter_map(|value| value["id"].as_str()?.parse::<u64>().ok());
-        let newest = ids.filter(|id| *id != 0).max().map(MessageId::new);
+        let newest = values.iter().filter_map(id_of).max();
         let more = values.len() >= PAGE;
-        let mut messages: Vec<Message> = readable(values, MESSAGES);
+        let (mut messages, mut unreadable) = (Vec::new(), Vec::new());
+        for value in values {
+            match message_of(&value) {
+                Ok(message) => messages.push(message),
+                Err(error) => {
+                    warn!(%error, id = %value["id"], "a message cannot be read");
+                    unreadable.extend(id_of(&value));
+                }
+            }
+        }
         messages.sort_unstable_by_key(|message| message.id);
-        Ok(Page { messages, newest, more })
+        Ok(Page { messages, unreadable, newest, more })
     }
 
     /// The last messages of a channel, the newest first.
@@ -154,8 +164,9 @@ impl Rest {
         message: MessageId,
     ) -> Result<Option<Message>, RestError> {
         let route = Route::get(MESSAGE, format!("/channels/{channel}/messages/{message}"), channel);
-        match self.json(route, Body::Nothing).await {
-            Ok(message) => Ok(Some(message)),
+        let name = route.name();
+        match self.json::<Value>(route, Body::Nothing).await {
+            Ok(value) => message_of(&value).map(Some).map_err(|error| RestError::unreadable(name, &error)),
             Err(gone) if gone.code() == Some(code::UNKNOWN_MESSAGE) => Ok(None),
             Err(error) => Err(error),
         }
@@ -465,6 +476,41 @@ fn gone_is_done(result: Result<(), RestError>) -> Result<(), RestError> {
         Err(error) if error.code() == Some(code::UNKNOWN_MESSAGE) => Ok(()),
         result => result,
     }
+}
+
+fn id_of(value: &Value) -> Option<MessageId> {
+    value["id"].as_str()?.parse().ok().filter(|id| *id != 0).map(MessageId::new)
+}
+
+/// A message. Of one in which something is of a kind that is not known yet there is left who says what, with which files.
+fn message_of(value: &Value) -> Result<Message, serde_json::Error> {
+    Message::deserialize(value).or_else(|error| {
+        let message = serde_json::from_value(plain(value))?;
+        warn!(%error, id = %value["id"], "a part of a message cannot be read; it is left out");
+        Ok(message)
+    })
+}
+
+/// What herder needs of a message, and whatever else serenity asks for.
+fn plain(message: &Value) -> Value {
+    let files = message["attachments"].as_array().into_iter().flatten();
+    let files: Vec<&Value> = files.filter(|file| Attachment::deserialize(*file).is_ok()).collect();
+    let author = &message["author"];
+    let mut plain = json!({
+        "id": message["id"], "channel_id": message["channel_id"], "content": message["content"],
+        "timestamp": message["timestamp"], "edited_timestamp": message["edited_timestamp"],
+        "type": message["type"].as_u64().unwrap_or_default(), "attachments": files, "tts": false,
+        "mention_everyone": false, "mentions": [], "mention_roles": [], "embeds": [], "pinned": false,
+        "author": {
+            "id": author["id"], "username": author["username"].as_str().unwrap_or_default(),
+            "global_name": author["global_name"].as_str(), "avatar": null,
+            "bot": author["bot"].as_bool().unwrap_or_default(),
+        },
+    });
+    if !message["webhook_id"].is_null() {
+        plain["webhook_id"] = message["webhook_id"].clone();
+    }
+    plain
 }
 
 /// What can be read of a list: one entry of a kind that is not known yet must not cost the others.
