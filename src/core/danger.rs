@@ -21,8 +21,12 @@ const PATTERN_SIZE_MAX: usize = 1024 * 1024;
 /// How deep commands within commands are read; nobody nests so deep in good faith.
 const DEPTH_MAX: usize = 12;
 
-/// Commands within one text that are read, for the same reason.
-const COMMANDS_MAX: usize = 2000;
+/// Programs and their words that are looked at for one text. What a wrapper is given is looked at again and again, so that a
+/// few words could keep a reader busy for good.
+const STEPS_MAX: usize = 60_000;
+
+/// Letters that are read in about the time of a step.
+const STEP_LETTERS: usize = 32;
 
 const PUSH: &str = "git push";
 const REMOVE: &str = "rm -r";
@@ -75,20 +79,20 @@ fn configured(text: &str, patterns: &[AskPattern]) -> Option<String> {
 }
 
 fn built_in(text: &str) -> Option<&'static str> {
+    let mut reading = Reading { depth: 0, left: STEPS_MAX, variables: BTreeMap::new() };
     // Arguments of a tool, alone or below its title: each of them may be a command.
     let (rest, arguments) = arguments::apart(text);
-    let found = arguments.iter().find_map(|argument| script(argument)).or_else(|| script(&rest));
+    let found = arguments.iter().find_map(|argument| reading.text(argument)).or_else(|| reading.text(&rest));
     // What looks like arguments below a title may be in the middle of a script.
-    found.or_else(|| if arguments.is_empty() || rest.trim().is_empty() { None } else { script(text) })
+    found.or_else(|| if arguments.is_empty() || rest.trim().is_empty() { None } else { reading.text(text) })
 }
 
-fn script(text: &str) -> Option<&'static str> {
-    Reading { depth: 0, variables: BTreeMap::new() }.script(text, false)
-}
-
-/// One reading of a script; what it assigns is known further down.
+/// One reading of a text, script by script.
 struct Reading {
     depth: usize,
+    /// Steps that may still be made.
+    left: usize,
+    /// What a script assigns is known further down in it.
     variables: BTreeMap<String, String>,
 }
 
@@ -177,28 +181,75 @@ const INTERPRETERS: &[&str] = &[
 /// Programs that look for a text: naming a thing is not doing it.
 const SEARCHES: &[&str] = &["grep", "egrep", "fgrep", "rg", "ag", "ack", "git"];
 
+/// Other programs whose arguments are looked at.
+const LOOKED_INTO: &[&str] =
+    &["rm", "grm", "git", "find", "gfind", "fd", "fdfind", "eval", "source", ".", "alias"];
+
 /// Words before a command that are none. `time` and `coproc` have words of their own before it, and are wrappers.
 const RESERVED: &[&str] =
     &["do", "then", "else", "elif", "if", "while", "until", "!", "{", "}", "fi", "done", "esac"];
 
 impl Reading {
+    fn text(&mut self, text: &str) -> Option<&'static str> {
+        self.variables.clear();
+        self.script(text, false)
+    }
+
+    /// So many steps more; what takes too many is not read to its end.
+    fn step(&mut self, steps: usize) -> Option<&'static str> {
+        match self.left.checked_sub(steps) {
+            Some(left) => self.left = left,
+            None => {
+                self.left = 0;
+                return Some(UNREADABLE);
+            }
+        }
+        None
+    }
+
     fn script(&mut self, text: &str, piped: bool) -> Option<&'static str> {
         if self.depth >= DEPTH_MAX {
             return Some(UNREADABLE);
         }
-        let Some(commands) =
-            words::commands(text, DEPTH_MAX, piped).filter(|commands| commands.len() <= COMMANDS_MAX)
-        else {
-            return Some(UNREADABLE);
-        };
+        if let Some(found) = self.step(1 + text.len() / STEP_LETTERS) {
+            return Some(found);
+        }
+        let Some(commands) = words::commands(text, DEPTH_MAX, piped) else { return Some(UNREADABLE) };
         self.depth += 1;
-        let found = commands.iter().find_map(|command| self.simple(command));
+        let interpreted = commands.iter().any(|command| has(command, is_interpreter));
+        let found = commands
+            .iter()
+            .find_map(|command| self.simple(command).or_else(|| self.input(command, interpreted)));
         self.depth -= 1;
         found
     }
 
+    /// What a command is given in a here-document. The commands in it are read where it stands; `interpreted` says that
+    /// the script has an interpreter somewhere.
+    fn input(&mut self, command: &Simple, interpreted: bool) -> Option<&'static str> {
+        if command.input.is_empty() {
+            return None;
+        }
+        // One for a whole group is for whatever is in it.
+        let group = command.words.iter().all(|word| RESERVED.contains(&word.text.as_str()));
+        if has(command, is_interpreter) || (group && interpreted) {
+            return loose(&command.input);
+        }
+        let found = if has(command, is_shell) { self.script(&command.input, false) } else { None };
+        let words = [Word { text: command.input.clone(), ..Word::default() }];
+        let searches = command.words.first().is_some_and(|word| is_search(&basename(&word.text)));
+        found.or_else(|| if searches { None } else { sql(&words) })
+    }
+
     fn simple(&mut self, command: &Simple) -> Option<&'static str> {
-        let mut words: Vec<Word> = command.words.iter().flat_map(|word| self.expanded(word)).collect();
+        let mut words: Vec<Word> = Vec::new();
+        for word in &command.words {
+            let word = self.expanded(word);
+            if let Some(found) = self.step(word.len()) {
+                return Some(found);
+            }
+            words.extend(word);
+        }
         let mut first = 0;
         while let Some(word) = words.get(first) {
             if let Some((name, value)) = assignment(word) {
@@ -232,6 +283,11 @@ impl Reading {
     fn program(&mut self, words: &[Word], piped: bool) -> Option<&'static str> {
         let (first, arguments) = words.split_first()?;
         let name = basename(&first.text);
+        // Most programs' arguments are none of herder's business.
+        let looked_at = if is_read(&name) || first.dynamic { arguments.len() } else { 0 };
+        if let Some(found) = self.step(1 + looked_at) {
+            return Some(found);
+        }
         if first.dynamic && !name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-') {
             return unknown(arguments);
         }
@@ -251,18 +307,20 @@ impl Reading {
                 if name == "eval" { self.script(&joined(arguments), piped) } else { None }
             }
             "alias" => arguments.iter().find_map(|word| self.script(word.text.split_once('=')?.1, false)),
-            shell if SHELLS.contains(&shell) => {
+            shell if is_shell(shell) => {
                 if piped || arguments.iter().any(|word| word.substituted) {
                     return Some(PIPE);
                 }
                 self.given(arguments, false)
             }
-            other if INTERPRETERS.iter().any(|known| is_version_of(other, known)) => {
+            other if is_interpreter(other) => {
                 let file = arguments.iter().any(|word| !word.text.starts_with('-'));
                 if piped && !file && !other.contains("awk") {
                     return Some(PIPE);
                 }
-                arguments.iter().find_map(|word| loose(&word.text))
+                let letters = arguments.iter().map(|word| word.text.len()).sum::<usize>();
+                self.step(letters / STEP_LETTERS)
+                    .or_else(|| arguments.iter().find_map(|word| loose(&word.text)))
             }
             other if WRAPPERS.contains(&other) => {
                 self.given(arguments, piped).or_else(|| self.suffixes(arguments, piped))
@@ -308,17 +366,13 @@ impl Reading {
                     let (_, value) = rest.next()?;
                     // An alias of the moment.
                     let command = value.text.split_once('=').map_or("", |(_, command)| command);
-                    let found = match command.strip_prefix('!') {
-                        Some(shell) => self.script(shell, false),
-                        None => {
-                            is_push(command.split_whitespace().next().unwrap_or_default()).then_some(PUSH)
-                        }
-                    };
+                    let found = self.git_alias(command);
                     if found.is_some() {
                         return found;
                     }
                 }
-                "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" | "--super-prefix" => {
+                "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" | "--super-prefix"
+                | "--attr-source" => {
                     rest.next()?;
                 }
                 option if option.starts_with('-') => {}
@@ -338,13 +392,51 @@ impl Reading {
             "submodule" | "rebase" | "bisect" | "filter-branch" => {
                 self.given(after, false).or_else(|| self.suffixes(after, false))
             }
-            "config" => after.iter().find_map(|word| match word.text.strip_prefix('!') {
-                Some(shell) => self.script(shell, false),
-                None => None,
-            }),
+            "config" => {
+                let mut is_alias = false;
+                after.iter().find_map(|word| {
+                    let found = if is_alias || word.text.starts_with('!') {
+                        self.git_alias(&word.text)
+                    } else {
+                        None
+                    };
+                    is_alias |= word.text.to_ascii_lowercase().starts_with("alias.");
+                    found
+                })
+            }
             _ => None,
         }
     }
+
+    /// What a word of git's own stands for: a command of its own, or of a shell.
+    fn git_alias(&mut self, command: &str) -> Option<&'static str> {
+        match command.strip_prefix('!') {
+            Some(shell) => self.script(shell, false),
+            None => self.script(&format!("git {command}"), false),
+        }
+    }
+}
+
+fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name)
+}
+
+fn is_interpreter(name: &str) -> bool {
+    INTERPRETERS.iter().any(|known| is_version_of(name, known))
+}
+
+fn is_search(name: &str) -> bool {
+    SEARCHES.contains(&name)
+}
+
+/// Whether a program's arguments are looked at.
+fn is_read(name: &str) -> bool {
+    LOOKED_INTO.contains(&name) || WRAPPERS.contains(&name) || is_shell(name) || is_interpreter(name)
+}
+
+/// Whether a command names such a program, itself or for a wrapper.
+fn has(command: &Simple, is_such: fn(&str) -> bool) -> bool {
+    command.words.iter().any(|word| is_such(&basename(&word.text)))
 }
 
 fn is_push(command: &str) -> bool {
@@ -393,7 +485,7 @@ fn unknown(arguments: &[Word]) -> Option<&'static str> {
 /// SQL is looked for wherever it is not just being looked for.
 fn sql(words: &[Word]) -> Option<&'static str> {
     let program = words.first().map(|word| basename(&word.text)).unwrap_or_default();
-    if SEARCHES.contains(&program.as_str()) {
+    if is_search(&program) {
         return None;
     }
     let text = without_comments(&joined(words)).to_ascii_lowercase();

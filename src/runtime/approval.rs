@@ -50,6 +50,10 @@ impl Wish {
     /// Whether it is asked about even where permissions cover it.
     #[must_use]
     pub fn is_dangerous(&self, patterns: &[AskPattern]) -> bool {
+        // Nobody would be shown the whole of it, and reading it takes its time.
+        if self.shell && self.command.len() > TEXT_MAX {
+            return true;
+        }
         let found =
             if self.shell { of_command(&self.command, patterns) } else { of_text(&self.command, patterns) };
         found.is_some()
@@ -301,12 +305,14 @@ mod tests {
 
     #[test]
     fn what_is_covered_is_answered_at_once_unless_it_is_always_asked_about() {
+        let long = format!("echo {}", "x".repeat(TEXT_MAX));
         let yes = Some(Happening::Reply(b"0 true".to_vec()));
         let no = Some(Happening::Reply(b"0 false".to_vec()));
         for (command, cover, reply) in [
             ("git push", Cover::Always, &yes),
             ("ls", Cover::Usually, &yes),
             ("git push", Cover::Usually, &None),
+            (long.as_str(), Cover::Usually, &None),
             ("ls", Cover::No, &None),
             ("ls", Cover::Never, &no),
         ] {

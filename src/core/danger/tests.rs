@@ -88,6 +88,28 @@ fn what_is_always_asked_is_found_in_every_disguise() {
                 "(case x in (x) git push;; esac)",
                 "echo \"$(case a in a) ls;; esac)\"; git push",
                 "echo '\n{\"a\":\"'; git push; echo '\"}\n'",
+                "git --attr-source HEAD push",
+                "git config alias.p push && git p",
+                "git config --global alias.p '-C x push --force' && git p",
+                "git -c alias.x='-C y push' x",
+                "git push&>/dev/null",
+                "git push&>>log",
+                "echo \\\\\ngit push",
+                "ls # a list \\\ngit push",
+                "git commit -F - <<'EOF'\nFix the parser's bug\nEOF\ngit push",
+                "git commit -m \"$(cat <<'EOF'\nFix: don't crash\nEOF\n)\" && git push",
+                "git commit -F - <<-\\EOF && cd x\n\tit's\n\tEOF\ngit push",
+                "(cat <<A; cat <<\"B C\"\nit's\nA\nit's\nB C\ngit push)",
+                "cat <<EOF |\nit's\nEOF\n tee x; git push",
+                "cat <<EOF \nit's\nEOF\ngit push",
+                "cat <<EOF\r\nit's\r\nEOF\r\ngit push",
+                "cat <<'EOF'\nit's \\\nEOF\n{ cd x; git push; }\nEOF",
+                "cat <<EOF\nit's $(git push)\nEOF",
+                "cat <<EOF\nit's `git push`\nEOF",
+                "bash <<EOF\necho 'it'\ngit push\nEOF",
+                "bash <<EOF\ng\\\\it push\nEOF",
+                "x=$((1<<E))\necho \"\nE\n\"; git push",
+                "python3 - <<'EOF'\nsubprocess.run(['git', 'push'])\nEOF",
             ],
         ),
         (
@@ -115,6 +137,9 @@ fn what_is_always_asked_is_found_in_every_disguise() {
                 "python -c 'import shutil; shutil.rmtree(\"x\")'",
                 "perl -e 'system(\"rm -rf x\")'",
                 "make clean && rm -rf target",
+                "python3 - <<'EOF'\nimport shutil\nshutil.rmtree('x')\nEOF",
+                "env A=b python3 <<EOF | tee log\nshutil.rmtree('x')\nEOF",
+                "{ python3; } <<EOF\nshutil.rmtree('x')\nEOF",
                 "test -d x && { rm -rf x; }",
             ],
         ),
@@ -131,6 +156,7 @@ fn what_is_always_asked_is_found_in_every_disguise() {
                 "time -p sudo ls",
                 "function f { sudo ls; }; f",
                 "coproc sudo ls",
+                "cat > notes.md <<'EOF'\nit's done\nEOF\nsudo rm -rf /srv/x",
             ],
         ),
         (
@@ -192,6 +218,7 @@ fn what_is_always_asked_is_found_in_every_disguise() {
                 "psql -c 'drop table users'",
                 "psql -c \"DROP  TABLE users\"",
                 "mysql <<EOF\nDROP TABLE x;\nEOF",
+                "mysql <<EOF\n-- it's old\nDROP\nTABLE x;\nEOF",
                 "echo 'Drop\nTable x' | psql",
                 "sqlite3 x.db 'DROP/**/TABLE y'",
                 "{\"sql\":\"drop table x\"}",
@@ -261,6 +288,13 @@ fn what_only_names_such_a_thing_is_left_alone() {
         "timeout 5 cargo test",
         "find . -name '*.rs' -exec grep -l x {} +",
         "echo \"it's\"",
+        "git commit -F - <<'EOF'\nFix the parser's bug\n\nNo more sudo in it.\nEOF\ngit status",
+        "git commit -m \"$(cat <<'EOF'\nFix: don't crash\nEOF\n)\" && git log",
+        "cat > x.py <<'EOF'\nprint('rm')\nEOF\npython3 x.py",
+        "cat <<EOF\n\\$(git push)\nEOF",
+        "make &> log; echo a&>b",
+        "git config alias.s status",
+        "git config user.name push",
     ] {
         assert_eq!(of_command(command, &[]), None, "{command}");
     }
@@ -283,10 +317,56 @@ fn what_is_nested_too_deep_is_asked_about() {
     assert_eq!(of_command(&deep, &[]).as_deref(), Some(UNREADABLE));
 }
 
+#[test]
+fn what_takes_too_long_to_read_is_asked_about() {
+    let many = |word: &str, count| vec![word; count].join(" ");
+    for command in [
+        format!("{} {} x", many("find", 9), many("rm", 2000)),
+        format!("{} {} x", many("git submodule", 9), many("rm", 2000)),
+        format!("{} x", many("find", 2000)),
+        format!("{} {}", many("find python3", 11), "x ".repeat(8000)),
+        format!("find {} '{}'", many("python3", 1000), "x ".repeat(8000)),
+        format!("x='{}'; {}", many("x", 4000), many("$x", 4000)),
+        format!("{{\"a\":[{}]}}", vec![format!("\"find find find {} x\"", many("rm", 40)); 90].join(",")),
+        format!("{}ls", "{;".repeat(4000)),
+    ] {
+        assert_eq!(of_command(&command, &[]).as_deref(), Some(UNREADABLE), "{command:.60}");
+    }
+}
+
+#[test]
+fn what_is_only_long_is_read_to_its_end() {
+    let long = |line: &str, count| line.repeat(count);
+    for command in [
+        format!("npx prettier --write {}", long("src/a_file.ts ", 2000)),
+        format!("rm {}", long("src/a_file.ts ", 2000)),
+        format!(
+            "cat > x.md <<'EOF'\n{}EOF\n",
+            long("Some words about what's in it, as long as a line.\n", 600)
+        ),
+        long("echo \"a line\" >> log\n", 1500),
+    ] {
+        assert_eq!(of_command(&command, &[]), None, "{command:.60}");
+        let then = format!("{command}\ngit push");
+        assert_eq!(of_command(&then, &[]).as_deref(), Some(PUSH), "{command:.60}");
+    }
+}
+
 proptest! {
     #[test]
     fn reading_ends_and_never_panics(text in "[-a-z\"'$()`<>|;&{},\\\\ \n!=]{0,80}|\\PC{0,60}") {
         let _ = of_command(&text, &[]);
+    }
+
+    #[test]
+    fn reading_what_nests_ends_soon(words in prop::collection::vec("find|git|submodule|rm|env|-c|'find . rm x'|[$`(){};'\"<\n]|<<E|E\n|\\$x|x=", 0..400)) {
+        let _ = of_command(&words.join(" "), &[]);
+    }
+
+    #[test]
+    fn no_body_of_a_here_document_hides_what_follows(body in "[-a-z\"'$()`<>|;&{},\\\\ \n!=#]{0,60}", quote in "['\"]?") {
+        let command = format!("cat <<{quote}EOF{quote}\n{body}\nEOF\ngit push");
+        prop_assert!(of_command(&command, &[]).is_some(), "{}", command);
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! A script as the simple commands in it, each as its words: what a shell makes of quotes, backslashes, substitutions, pipes
 //! and braces, as far as it can be known without running it.
+//!
+//! The body of a here-document is text: no quote in it reaches what follows it. What is done with it is not known here, so
+//! that it is read as commands, too, as a whole and line by line, and what has one is read once more as if it had none:
+//! where `<<` means something else, nothing hides behind it.
 
 /// One word of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,25 +24,53 @@ pub(super) struct Simple {
     pub(super) words: Vec<Word>,
     /// Its standard input is what another command prints.
     pub(super) piped: bool,
+    /// The here-documents that it is given, as it reads them.
+    pub(super) input: String,
 }
 
+/// Commands of one reading that are kept; nobody writes so many in good faith.
+const COMMANDS_MAX: usize = 2000;
+
 /// The commands of a script, whose standard input may be what another command prints; `None` if they are nested deeper than
-/// that.
+/// that, or too many.
 pub(super) fn commands(script: &str, depth: usize, piped: bool) -> Option<Vec<Simple>> {
-    let joined = script.replace("\\\r\n", "").replace("\\\n", "").replace("${IFS}", " ").replace("$IFS", " ");
-    let mut parser = Parser { chars: joined.chars().collect(), at: 0, done: Vec::new() };
-    while parser.at < parser.chars.len() {
-        parser.list(None, depth, piped)?;
-        // A closing bracket that closes nothing.
-        parser.at += 1;
+    let mut parser = Parser::new(script, true);
+    parser.script(depth, piped)?;
+    let mut done = parser.finished();
+    if done.iter().any(|simple| !simple.input.is_empty()) {
+        let mut parser = Parser::new(script, false);
+        parser.script(depth, piped)?;
+        done.extend(parser.done);
     }
-    Some(parser.done)
+    Some(done)
 }
 
 struct Parser {
     chars: Vec<char>,
     at: usize,
+    /// Where a line was continued: the characters that the next line follows.
+    joints: Vec<usize>,
+    /// Whether `<<` begins a here-document.
+    documents: bool,
+    /// Here-documents whose bodies begin after the line.
+    pending: Vec<Document>,
     done: Vec<Simple>,
+    /// The commands in the bodies of here-documents.
+    inside: Vec<Simple>,
+    /// The bodies, and the number of the command that each is for.
+    bodies: Vec<(usize, String)>,
+}
+
+/// A here-document.
+struct Document {
+    /// The line that ends it.
+    delimiter: String,
+    /// Nothing in it is resolved.
+    quoted: bool,
+    /// Tabs before its lines do not count.
+    indented: bool,
+    /// The number of the command that it is for.
+    command: usize,
 }
 
 /// A command that is being read.
@@ -50,12 +82,16 @@ struct Open {
     begun: bool,
     /// What the next word is for.
     redirect: Option<Redirect>,
+    /// Its here-documents.
+    documents: Vec<Document>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Redirect {
     /// `<<<`: its text is the standard input.
     HereString,
+    /// `<<` and `<<-`, whose tabs do not count: the line that ends a here-document.
+    Document { indented: bool },
     /// `<`.
     Input,
     /// `>` and the rest.
@@ -69,7 +105,8 @@ impl Open {
 
     /// Nothing of a command was read yet.
     fn is_empty(&self) -> bool {
-        self.simple.words.is_empty() && !self.begun && self.redirect.is_none()
+        let simple = self.simple.words.is_empty() && self.documents.is_empty();
+        simple && !self.begun && self.redirect.is_none()
     }
 
     /// Whether it is, as far as it was read, a `case` whose pattern stands here.
@@ -110,6 +147,10 @@ impl Open {
         let word = std::mem::take(&mut self.word);
         match self.redirect.take() {
             Some(Redirect::HereString) => self.simple.piped = true,
+            Some(Redirect::Document { indented }) => {
+                let Word { text: delimiter, quoted, .. } = word;
+                self.documents.push(Document { delimiter, quoted, indented, command: 0 });
+            }
             Some(Redirect::Input) => self.simple.piped |= word.substituted,
             Some(Redirect::Other) => {}
             None => self.simple.words.extend(braces(word)),
@@ -191,6 +232,52 @@ fn braces(word: Word) -> Vec<Word> {
 }
 
 impl Parser {
+    fn new(script: &str, documents: bool) -> Self {
+        let (mut chars, mut joints) = (Vec::new(), Vec::new());
+        let shown = script.replace("\\\r\n", "\\\n").replace("${IFS}", " ").replace("$IFS", " ");
+        let mut lines = shown.split("\\\n").peekable();
+        while let Some(line) = lines.next() {
+            chars.extend(line.chars());
+            let escaped = line.bytes().rev().take_while(|c| *c == b'\\').count() % 2 == 1;
+            match lines.peek() {
+                Some(_) if escaped => chars.extend(['\\', '\n']),
+                Some(_) => joints.push(chars.len()),
+                None => {}
+            }
+        }
+        Self {
+            chars,
+            joints,
+            documents,
+            at: 0,
+            pending: Vec::new(),
+            done: Vec::new(),
+            inside: Vec::new(),
+            bodies: Vec::new(),
+        }
+    }
+
+    /// Reads all of it.
+    fn script(&mut self, depth: usize, piped: bool) -> Option<()> {
+        while self.at < self.chars.len() {
+            self.list(None, depth, piped)?;
+            // A closing bracket that closes nothing.
+            self.at += 1;
+        }
+        Some(())
+    }
+
+    /// The commands that were read, with what they are given.
+    fn finished(mut self) -> Vec<Simple> {
+        for (command, body) in self.bodies {
+            if let Some(simple) = self.done.get_mut(command) {
+                simple.input.push_str(&body);
+            }
+        }
+        self.done.append(&mut self.inside);
+        self.done
+    }
+
     fn peek(&self, ahead: usize) -> Option<char> {
         self.chars.get(self.at + ahead).copied()
     }
@@ -201,6 +288,9 @@ impl Parser {
         let mut open = Open::piped(piped);
         let mut groups = Groups::default();
         while let Some(c) = self.peek(0) {
+            if self.done.len() > COMMANDS_MAX {
+                return None;
+            }
             // Behind a pattern of a `case` the bracket closes nothing.
             let pattern = c == ')' && !open.ends_case() && (groups.end_with_case() || open.begins_case());
             if Some(c) == close && !pattern {
@@ -220,16 +310,21 @@ impl Parser {
                 '"' => self.double(&mut open, depth)?,
                 '$' => self.dollar(&mut open, depth)?,
                 '`' => {
-                    self.list(Some('`'), depth, false)?;
+                    self.substitution('`', depth, false)?;
                     open.substitute();
                 }
                 '<' | '>' if self.peek(0) == Some('(') => {
                     self.at += 1;
-                    self.list(Some(')'), depth, c == '>')?;
+                    self.substitution(')', depth, c == '>')?;
                     open.substitute();
                 }
                 '<' | '>' => self.redirection(c, &mut open),
-                '#' if !open.begun => self.comment(),
+                '#' if !open.begun => {
+                    if self.comment() {
+                        self.end(&mut open, &mut groups, piped);
+                        self.bodies(depth)?;
+                    }
+                }
                 '(' => {
                     let into = piped || groups.are_piped() || open.simple.piped;
                     self.end(&mut open, &mut groups, piped);
@@ -250,10 +345,18 @@ impl Parser {
                     }
                     self.end(&mut open, &mut groups, true);
                 }
-                '&' if self.peek(0) == Some('>') => self.at += 1,
+                '&' if self.peek(0) == Some('>') => {
+                    open.end_word();
+                    self.at += 1;
+                    self.redirection('>', &mut open);
+                }
                 // The command that a pipe leads into may stand on a later line.
-                '\n' if open.is_empty() => {}
-                ';' | '&' | '\n' => self.end(&mut open, &mut groups, piped),
+                '\n' if open.is_empty() => self.bodies(depth)?,
+                '\n' => {
+                    self.end(&mut open, &mut groups, piped);
+                    self.bodies(depth)?;
+                }
+                ';' | '&' => self.end(&mut open, &mut groups, piped),
                 c if c.is_whitespace() => open.end_word(),
                 c => open.push(c),
             }
@@ -265,18 +368,101 @@ impl Parser {
     /// A command is over; `piped` is what the next one has for standard input, unless the group it is in has one.
     fn end(&mut self, open: &mut Open, groups: &mut Groups, piped: bool) {
         open.end_word();
-        let done = std::mem::take(open).simple;
+        let Open { simple: done, documents, .. } = std::mem::take(open);
         groups.take(&done);
         *open = Open::piped(piped || groups.are_piped());
-        if !done.words.is_empty() {
+        let command = self.done.len();
+        let given = !documents.is_empty();
+        self.pending.extend(documents.into_iter().map(|document| Document { command, ..document }));
+        // A redirection alone is a command, too: what follows `done` or `}` is given to all of the group.
+        if given || !done.words.is_empty() {
             self.done.push(done);
         }
     }
 
-    fn comment(&mut self) {
+    /// A substitution up to `close`, and past it. The here-documents of the line around it begin after that line.
+    fn substitution(&mut self, close: char, depth: usize, piped: bool) -> Option<()> {
+        let around = std::mem::take(&mut self.pending);
+        self.list(Some(close), depth, piped)?;
+        self.pending.splice(0..0, around);
+        Some(())
+    }
+
+    /// At the beginning of a line: the bodies of the here-documents of the line before it.
+    fn bodies(&mut self, depth: usize) -> Option<()> {
+        for document in std::mem::take(&mut self.pending) {
+            let body = self.body(&document);
+            let mut whole = Self::new(&body, true);
+            whole.script(depth, false)?;
+            self.inside.append(&mut whole.finished());
+            for line in body.lines() {
+                let mut parser = Self::new(line, false);
+                parser.script(depth, false)?;
+                self.inside.append(&mut parser.done);
+            }
+            let text = if document.quoted {
+                body
+            } else {
+                // Quotes are letters in it, and substitutions run.
+                let mut open = Open::default();
+                let mut parser = Self::new(&body, false);
+                parser.text(&mut open, None, depth)?;
+                self.inside.append(&mut parser.done);
+                open.word.text
+            };
+            self.bodies.push((document.command, text));
+        }
+        Some(())
+    }
+
+    /// The lines of a here-document, and past the one that ends it.
+    fn body(&mut self, document: &Document) -> String {
+        let mut body = String::new();
+        while self.at < self.chars.len() {
+            let line = self.line(document.quoted);
+            let line = if document.indented { line.trim_start_matches('\t') } else { &line };
+            if line.strip_suffix('\r').unwrap_or(line) == document.delimiter {
+                break;
+            }
+            body.push_str(line);
+            body.push('\n');
+        }
+        body
+    }
+
+    /// One line, and past its end; `raw` is one that a backslash does not continue.
+    fn line(&mut self, raw: bool) -> String {
+        let mut line = String::new();
+        while let Some(c) = self.peek(0) {
+            if raw && self.is_joint() {
+                let at = self.at;
+                self.joints.retain(|joint| *joint != at);
+                line.push('\\');
+                break;
+            }
+            self.at += 1;
+            if c == '\n' {
+                break;
+            }
+            line.push(c);
+        }
+        line
+    }
+
+    /// Whether a line was continued right here.
+    fn is_joint(&self) -> bool {
+        self.joints.binary_search(&self.at).is_ok()
+    }
+
+    /// Whether the line is over with it though its end was taken away: a backslash continues no comment.
+    fn comment(&mut self) -> bool {
         while self.peek(0).is_some_and(|c| c != '\n') {
+            if self.is_joint() {
+                return true;
+            }
             self.at += 1;
         }
+        false
     }
 
     fn single(&mut self, open: &mut Open) {
@@ -292,10 +478,15 @@ impl Parser {
 
     fn double(&mut self, open: &mut Open, depth: usize) -> Option<()> {
         open.begin_quoted();
+        self.text(open, Some('"'), depth)
+    }
+
+    /// Text up to `close`, and past it, in which only variables and substitutions are resolved.
+    fn text(&mut self, open: &mut Open, close: Option<char>, depth: usize) -> Option<()> {
         while let Some(c) = self.peek(0) {
             self.at += 1;
             match c {
-                '"' => break,
+                c if Some(c) == close => break,
                 '\\' => match self.peek(0) {
                     Some(escaped @ ('"' | '\\' | '$' | '`')) => {
                         self.at += 1;
@@ -305,7 +496,7 @@ impl Parser {
                 },
                 '$' => self.dollar(open, depth)?,
                 '`' => {
-                    self.list(Some('`'), depth, false)?;
+                    self.substitution('`', depth, false)?;
                     open.substitute();
                 }
                 c => open.push(c),
@@ -319,7 +510,7 @@ impl Parser {
         match self.peek(0) {
             Some('(') => {
                 self.at += 1;
-                self.list(Some(')'), depth, false)?;
+                self.substitution(')', depth, false)?;
                 open.substitute();
             }
             Some('\'') => {
@@ -384,6 +575,12 @@ impl Parser {
             self.at += 1;
             length += 1;
         }
+        let document = self.documents && c == '<' && length == 2;
+        if document && self.peek(0) == Some('-') {
+            self.at += 1;
+            open.redirect = Some(Redirect::Document { indented: true });
+            return;
+        }
         // `2>&1`, `>|`.
         if matches!(self.peek(0), Some('&' | '|')) {
             self.at += 1;
@@ -391,6 +588,7 @@ impl Parser {
         open.redirect = Some(match (c, length) {
             ('<', 3) => Redirect::HereString,
             ('<', 1) => Redirect::Input,
+            _ if document => Redirect::Document { indented: false },
             _ => Redirect::Other,
         });
     }
