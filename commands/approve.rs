@@ -10,6 +10,7 @@ use crate::access::Role;
 use crate::core::ask::AskAnswer;
 use crate::core::input::Control;
 use crate::core::notice::Refusal;
+use crate::outbox::clean::visible;
 
 pub(super) const APPROVE: Command = Command {
     verb: Verb::Approve,
@@ -107,7 +108,7 @@ pub(super) fn rules(desk: &Desk<'_>, call: &Call) -> Done {
                 ("rule", rule.id.to_string().into()),
                 ("agent", agent.as_str().into()),
                 ("tool", voice.short(&rule.tool, 40).into()),
-                ("command", voice.short(&rule.command, desk.text_max()).replace('`', "'").into()),
+                ("command", voice.short(&visible(&rule.command), desk.text_max()).replace('`', "'").into()),
                 ("name", person(&rule.by).into()),
                 ("at", rule.at.into()),
             ],

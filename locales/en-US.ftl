@@ -376,6 +376,7 @@ notice-permission-asked = ⚙️ **{ $agent }** asks for permission { $ask }: { 
 notice-permission-asked-always = ⚙️ **{ $agent }** asks for permission { $ask }: { $tool } (always asked: { $danger }). `@{ $agent } approve { $ask }`, `@{ $agent } approve { $ask } always` or `@{ $agent } deny { $ask }` within { $within }; after that it is a no.
 notice-permission-asked-cut = ⚙️ **{ $agent }** asks for permission { $ask }: { $tool }, too long to be shown whole. `@{ $agent } approve { $ask }` or `@{ $agent } deny { $ask }` within { $within }; after that it is a no.
 notice-permission-asked-vague = ⚙️ **{ $agent }** asks for permission { $ask }: { $tool }, without saying what exactly it would do. `@{ $agent } approve { $ask }` or `@{ $agent } deny { $ask }` within { $within }; after that it is a no.
+notice-permission-asked-hidden = ⚙️ **{ $agent }** asks for permission { $ask }: { $tool }, with characters that nobody would see; they are spelled out. `@{ $agent } approve { $ask }` or `@{ $agent } deny { $ask }` within { $within }; after that it is a no.
 # Its words stand under it.
 notice-question-asked = ⚙️ **{ $agent }** asks question { $ask }. Answer in its channel, or with `@{ $agent } answer { $ask } …`, within { $within }:
 # $by: a person; $network: where.
@@ -690,6 +691,7 @@ refusal-wants-words = { $ask } is a question of **{ $agent }**: answer it in wor
 refusal-wants-yes-or-no = { $ask } asks for permission: `@{ $agent } approve { $ask }` or `@{ $agent } deny { $ask }`.
 refusal-no-rule-for-cut = { $ask } was too long to be shown whole, so it cannot be allowed for good. `@{ $agent } approve { $ask }` allows it this once.
 refusal-no-rule-for-vague = { $ask } did not say what exactly it would do, so it cannot be allowed for good. `@{ $agent } approve { $ask }` allows it this once.
+refusal-no-rule-for-hidden = { $ask } has characters in it that nobody would see, so it cannot be allowed for good. `@{ $agent } approve { $ask }` allows it this once.
 refusal-too-many-rules = **{ $agent }** has as many rules as are kept. `!rule list { $agent }` shows them, `!rule remove` makes room; `@{ $agent } approve { $ask }` allows it this once.
 refusal-no-such-rule = There is no rule { $rule }. `!rule list` shows those there are.
 refusal-too-many-asks = **{ $agent }** waits for { $max } answers already and asks nothing more until some are given.

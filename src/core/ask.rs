@@ -90,7 +90,7 @@ impl About {
     #[must_use]
     pub fn is_exact(&self) -> bool {
         match self {
-            Self::Permission { cut, vague, .. } => !cut && !vague,
+            Self::Permission { cut, vague, command, .. } => !cut && !vague && !hides(command),
             Self::Question { .. } => true,
         }
     }
@@ -102,6 +102,40 @@ impl About {
             Self::Question { .. } => true,
             Self::Permission { .. } => false,
         }
+    }
+}
+
+/// Whether a text has what a reader does not see as it is, or what makes them see something else. A break of a line counts as
+/// one, whatever system it is from.
+#[must_use]
+pub fn hides(text: &str) -> bool {
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        if is_hidden(c) && !(c == '\r' && rest.peek() == Some(&'\n')) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a character acts instead of being read: control characters, what reorders a line, and what takes no room in it.
+/// Joiners stay, emoji and several scripts need them.
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        '\u{ad}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}' => true,
+        c => c.is_control(),
     }
 }
 

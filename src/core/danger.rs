@@ -1,5 +1,5 @@
 //! What is always asked, whatever an agent may do otherwise: `git push`, `rm -r`, `sudo`, pipes into a shell, `drop table`,
-//! `truncate table`, and what is configured (contract, section 9).
+//! `truncate table`, what is configured (contract, section 9), and what has characters in it that nobody sees.
 //!
 //! A command is read as a shell would read it ([`words`]): quotes, backslashes, substitutions and braces resolved, wrappers
 //! such as `env` and `timeout` looked through, and what `bash -c`, `eval` and the like are given read once more. That finds
@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use regex::{Regex, RegexBuilder};
 
+use super::ask::hides;
 use words::{Simple, Word};
 
 /// What one pattern may take when it is compiled: an operator's pattern is short.
@@ -34,6 +35,7 @@ const SUDO: &str = "sudo";
 const PIPE: &str = "a pipe into a shell";
 const DROP: &str = "drop table";
 const TRUNCATE: &str = "truncate table";
+const HIDDEN: &str = "hidden characters";
 const UNREADABLE: &str = "too nested to be read";
 
 /// A configured pattern.
@@ -65,7 +67,8 @@ impl Eq for AskPattern {}
 /// Why a command is always asked, if it is: the built-in pattern's name, or the configured one.
 #[must_use]
 pub fn of_command(command: &str, patterns: &[AskPattern]) -> Option<String> {
-    built_in(command).map(str::to_owned).or_else(|| configured(command, patterns))
+    let found = built_in(command).map(str::to_owned).or_else(|| configured(command, patterns));
+    found.or_else(|| hides(command).then(|| HIDDEN.to_owned()))
 }
 
 /// The same for a text that is no command, such as the change of a file.

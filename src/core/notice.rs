@@ -450,6 +450,8 @@ pub enum Refusal {
         cut: bool,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         vague: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        hidden: bool,
     },
     /// No such rule.
     NoSuchRule { rule: AskId },

@@ -10,6 +10,7 @@ mod reloaded;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{Locale, Value, watching};
+use crate::core::ask::hides;
 use crate::core::detail::Detail;
 use crate::core::event::StopReason;
 use crate::core::id::{AccountName, AgentName};
@@ -187,12 +188,15 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::PermissionDenied { agent, what } => {
             say("notice-permission-denied", [of(agent), ("what", what.as_str().into())])
         }
-        N::PermissionAsked { agent, ask, tool, cut, vague, danger, within, .. } => {
+        N::PermissionAsked { agent, ask, tool, command, cut, vague, danger, within } => {
             let (number, within) = (("ask", ask.to_string().into()), ("within", (*within).into()));
             let tool = ("tool", bare_name(tool).into());
             match danger {
                 _ if *cut => say("notice-permission-asked-cut", [of(agent), number, tool, within]),
                 _ if *vague => say("notice-permission-asked-vague", [of(agent), number, tool, within]),
+                _ if hides(command) => {
+                    say("notice-permission-asked-hidden", [of(agent), number, tool, within])
+                }
                 Some(danger) => {
                     let danger = ("danger", one_line(danger, WORK_MAX).into());
                     say("notice-permission-asked-always", [of(agent), number, tool, danger, within])

@@ -7,6 +7,8 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
+use crate::core::ask::is_hidden;
+
 /// The text without control sequences.
 #[must_use]
 pub fn clean(text: &str) -> String {
@@ -30,6 +32,24 @@ pub fn clean(text: &str) -> String {
         }
     }
     cleaned
+}
+
+/// The text with every character shown that acts instead of being read: what a person allows is what runs, and not what is
+/// left of it.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\r' if rest.peek() == Some(&'\n') => {}
+            '\u{1b}' => shown.push('␛'),
+            c if !is_hidden(c) => shown.push(c),
+            c if u32::from(c) < 0x100 => shown.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => shown.push_str(&format!("<U+{:04X}>", u32::from(c))),
+        }
+    }
+    shown
 }
 
 /// Marks that change the direction of what follows, or are invisible at the start of a file: they can make a line read as
@@ -115,7 +135,20 @@ fn hex_colour(rest: &mut Rest<'_>) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::clean;
+    use super::{clean, visible};
+
+    #[test]
+    fn what_acts_is_shown_where_all_of_it_counts() {
+        let table = [
+            ("a\u{1b}]; b; #\u{7}", "a␛]; b; #\\x07"),
+            ("a\u{9d} b\u{202e}c\u{e0041}", "a\\x9d b<U+202E>c<U+E0041>"),
+            ("a\r\nb\rc\td", "a\nb\\x0dc\td"),
+            ("👨\u{200d}👩 e\u{301}", "👨\u{200d}👩 e\u{301}"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(visible(text), expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn what_acts_goes_and_what_reads_stays() {

@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 
-use super::clean::clean;
+use super::clean::{clean, visible};
 use super::discord::{self, Attachment};
 use super::markup::{self, CODE_BAR, Markup};
 use super::redact::{REDACTED, Redactor};
@@ -160,7 +160,7 @@ impl Renderer {
     /// What an agent asks of people: herder's sentence, and under it what is asked, as it is.
     fn asked(&self, post: &Post, agent: &AgentName, asked: &str, code: bool) -> Vec<String> {
         let Body::Notice(notice) = &post.body else { return Vec::new() };
-        let (head, asked) = (clean(&self.locale.notice(notice)), clean(asked));
+        let (head, asked) = (clean(&self.locale.notice(notice)), as_asked(asked, code));
         let (head, asked) = (self.redactor.redact(&head), self.redactor.redact(&asked));
         if self.markup == Markup::Discord {
             return discord::asked(&head, &asked, code);
@@ -181,7 +181,7 @@ impl Renderer {
         let head = clean(&self.locale.notice(notice));
         let head = self.redactor.redact(&head);
         let (asked, code) = if let Notice::PermissionAsked { command, .. } = notice {
-            (clean(command), true)
+            (as_asked(command, true), true)
         } else if let Notice::QuestionAsked { text, .. } = notice {
             (clean(text), false)
         } else {
@@ -214,6 +214,11 @@ impl Renderer {
         let shown = addressed(post, &redacted);
         shown.lines().flat_map(|line| cut(&markup::sentence(line, self.markup), "")).collect()
     }
+}
+
+/// What is asked; of a command nothing is left out, whatever it is made of.
+fn as_asked(asked: &str, code: bool) -> String {
+    if code { clean(&visible(asked)) } else { clean(asked) }
 }
 
 /// Puts the nick that is answered before the text. In private there is nobody else to tell apart.

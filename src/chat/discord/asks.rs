@@ -13,7 +13,7 @@ use super::interactions::{Asker, locale};
 use super::reply::Reply;
 use crate::commands::interact::Structured;
 use crate::commands::options::Given;
-use crate::core::ask::{AskAnswer, AskEnd};
+use crate::core::ask::{AskAnswer, AskEnd, hides};
 use crate::core::id::{AgentName, AskId};
 use crate::core::notice::{Notice, Refusal};
 use crate::l10n::Locale;
@@ -32,9 +32,11 @@ pub(super) fn asked(body: &Body) -> Option<(&AgentName, AskId)> {
 
 /// The buttons under a request for permission.
 pub(super) fn open_row(locale: &Locale, body: &Body) -> Option<CreateActionRow> {
-    let Body::Notice(Notice::PermissionAsked { agent, ask, cut, vague, .. }) = body else { return None };
+    let Body::Notice(Notice::PermissionAsked { agent, ask, command, cut, vague, .. }) = body else {
+        return None;
+    };
     // Nobody allows for good what nobody has seen whole.
-    let exact = !cut && !vague;
+    let exact = !cut && !vague && !hides(command);
     let offered = Choice::ALL.into_iter().filter(|choice| exact || *choice != Choice::Always);
     let buttons = offered.map(|choice| {
         let style = match choice {

@@ -4,7 +4,7 @@ use super::Draft;
 use crate::core::agent::Phase;
 use crate::core::ask::{
     ABOUT_MAX, ANSWER_MAX, About, Ask, AskAnswer, AskEnd, AskKey, Asker, DecidedBy, LINES_MAX, OPEN_MAX,
-    RULES_MAX, Rule, TOOL_MAX,
+    RULES_MAX, Rule, TOOL_MAX, hides,
 };
 use crate::core::danger;
 use crate::core::event::Event;
@@ -200,7 +200,7 @@ fn rule(
     };
     if !ask.about.is_exact() || draft.agent().rules.len() >= RULES_MAX {
         let (agent, ask) = (agent.clone(), ask.id);
-        return Err(Refusal::NoRule { agent, ask, cut: *cut, vague: *vague });
+        return Err(Refusal::NoRule { agent, ask, cut: *cut, vague: *vague, hidden: hides(command) });
     }
     let (tool, command) = (tool.clone(), command.clone());
     Ok(Some(Rule { id: ask.id, tool, command, by: by.clone(), at: draft.context.now }))

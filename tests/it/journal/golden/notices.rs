@@ -248,7 +248,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::WhispersFull { agent: agent.clone(), max: 50 },
         Refusal::NoSuchAsk { ask },
         Refusal::WrongAnswer { agent: agent.clone(), ask, question: true },
-        Refusal::NoRule { agent: agent.clone(), ask, cut: true, vague: false },
+        Refusal::NoRule { agent: agent.clone(), ask, cut: true, vague: false, hidden: false },
         Refusal::NoSuchRule { rule: ask },
         Refusal::TooManyAsks { agent: agent.clone(), max: 20 },
         Refusal::NoSession { agent: agent.clone() },
