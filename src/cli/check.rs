@@ -84,6 +84,7 @@ pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode 
     for agent in &config.agents {
         findings.push(program(agent));
         findings.extend(sandbox(agent));
+        findings.extend(shared_home(agent));
         let home = env::var_os("HOME").map(PathBuf::from);
         findings.extend(credentials(agent, home.as_deref()));
         findings.extend(netrc(agent, home.as_deref()));
@@ -172,6 +173,18 @@ fn sandbox(agent: &AgentSpec) -> Option<Finding> {
         |why| Finding::bad(format!("{}: sandbox: {why}", agent.name)),
         |path| Finding::good(format!("{}: sandbox: {path}", agent.name)),
     ))
+}
+
+/// Whether a sandbox is told of a HOME that is not the agent's own: what it binds is open to the agent.
+fn shared_home(agent: &AgentSpec) -> Option<Finding> {
+    let named = agent.sandbox.iter().any(|word| word.contains("{home}"));
+    (named && !agent.own_home).then(|| Finding {
+        verdict: Verdict::Note,
+        text: format!(
+            "{}: {{home}} in sandbox is the HOME that it shares with whoever starts herder, with all that is in it; own_home = true gives it one of its own",
+            agent.name
+        ),
+    })
 }
 
 /// Whether the files are there that are linked into an agent's own HOME.

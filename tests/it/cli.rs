@@ -179,6 +179,29 @@ fn check_names_passwords_that_agents_can_reach() {
     insta::assert_snapshot!(named.join("\n"), @"note  shares: git and curl take passwords from <folder>/.netrc, which credentials does not keep from it; own_home or a sandbox does");
 }
 
+/// A sandbox that binds it for writing gives away what it hides elsewhere.
+#[test]
+fn check_names_a_shared_home_that_a_sandbox_is_told_of() {
+    let folder = Folder::new();
+    let agent = |name: &str, more: &str| {
+        let command =
+            "runtime = \"command\"\ncommand = [\"cat\"]\nworkspace = \"/\"\npermissions = \"read-only\"\n";
+        format!("[[agent]]\nname = \"{name}\"\n{command}{more}\n")
+    };
+    let home = "sandbox = [\"env\", \"A={home}\"]";
+    let agents = [
+        agent("shares", home),
+        agent("owns", &format!("own_home = true\n{home}")),
+        agent("boxed", "sandbox = [\"env\"]"),
+    ];
+    let text = format!("{GOOD}{}[evaluator]\nkind = \"builtin\"\n", agents.concat());
+    fs::write(folder.path("bot.toml"), text).expect("the file is written");
+    let run = folder.herder(&["check", "--offline"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let named: Vec<&str> = run.said.lines().filter(|line| line.contains("{home}")).collect();
+    insta::assert_snapshot!(named.join("\n"), @"note  shares: {home} in sandbox is the HOME that it shares with whoever starts herder, with all that is in it; own_home = true gives it one of its own");
+}
+
 #[test]
 fn check_logs_in_to_every_network() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
