@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::ask::{Ask, Denial, Rule, Settled};
 use super::dealings::Dealings;
 use super::event::{PauseReason, StopReason, WaitReason};
-use super::id::{AgentName, AskId, SessionId, WorkId};
+use super::id::{AccountName, AgentName, AskId, SessionId, WorkId};
 use super::outcome::{Outcome, Usage};
 use super::promotion::Standing;
 use super::spec::AgentSpec;
@@ -217,6 +217,9 @@ pub struct Agent {
     /// When it met the usage limit of its account, unless a session of it has succeeded since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<Timestamp>,
+    /// The account of the last session where it is not the agent's any more: what a process began with it keeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began_on: Option<AccountName>,
     /// Sums.
     pub totals: Totals,
     /// What the current session has used, or the last one.
@@ -289,6 +292,7 @@ impl Default for Agent {
             last_session: SessionId::default(),
             last_outcome: None,
             exhausted: None,
+            began_on: None,
             totals: Totals::default(),
             meter: Usage::default(),
             conversed: Usage::default(),
@@ -367,6 +371,18 @@ impl Agent {
             | Phase::Degraded
             | Phase::Removed => None,
         }
+    }
+
+    /// The account that its next session begins on.
+    #[must_use]
+    pub fn account(&self) -> AccountName {
+        self.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default()
+    }
+
+    /// The account that the session which runs began on, or the last one.
+    #[must_use]
+    pub fn session_account(&self) -> AccountName {
+        self.began_on.clone().unwrap_or_else(|| self.account())
     }
 
     /// The session whose process may exist.

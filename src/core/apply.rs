@@ -204,6 +204,9 @@ fn edited(agent: &mut Agent, spec: &AgentSpec) {
     if agent.spec.as_ref().is_some_and(|old| old.account != spec.account) {
         // What it met was another account's.
         agent.exhausted = None;
+        if agent.session().is_some() && agent.began_on.is_none() {
+            agent.began_on = Some(agent.account());
+        }
     }
     agent.spec = Some(spec.clone());
 }
@@ -320,6 +323,7 @@ fn session_started(agent: &mut Agent, session: SessionId, work: &Work, at: Times
     agent.process = None;
     agent.survivor = None;
     agent.stopped_by = None;
+    agent.began_on = None;
     agent.meter = Usage::default();
     agent.last_session = agent.last_session.max(session);
     agent.totals.sessions = agent.totals.sessions.saturating_add(1);

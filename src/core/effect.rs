@@ -1,7 +1,7 @@
 //! What has to be done once an event is on disk.
 
 use super::ask::AskKey;
-use super::id::{SessionId, WorkId};
+use super::id::{AccountName, SessionId, WorkId};
 use super::outcome::Category;
 use super::time::Timestamp;
 use super::work::{Actor, Work};
@@ -75,21 +75,34 @@ pub enum Effect {
         session: SessionId,
     },
     /// The account's gate closes: the root tells the other agents.
-    BlockAccount(Category),
+    BlockAccount {
+        /// Whose failure it is.
+        account: AccountName,
+        /// Why.
+        category: Category,
+    },
     /// The usage limit of the account is reached: nothing of it begins until one agent has shown that it works again.
     Exhausted {
+        /// Which.
+        account: AccountName,
         /// When the limit ends, if the runtime said so.
         resets_at: Option<Timestamp>,
     },
     /// A session has shown that its account works.
-    Proved,
+    Proved {
+        /// Which.
+        account: AccountName,
+    },
     /// The account's gate opens.
     OpenAccount {
         /// Who resumed an agent of it.
         by: Actor,
     },
     /// Something was used: the root looks at what the agents of the account used together.
-    Spent,
+    Spent {
+        /// Which.
+        account: AccountName,
+    },
     /// The agent is removed and its session gone: the supervisor ends.
     Retire,
 }

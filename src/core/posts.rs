@@ -223,7 +223,7 @@ fn session_ended(agent: &Agent, name: AgentName, outcome: &Outcome, survivors: &
         ));
     }
     if outcome.category == Category::Quota {
-        let account = agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
+        let account = agent.session_account();
         owed.extend(said(Notice::QuotaReached { agent: name.clone(), account }));
     }
     if outcome.category == Category::Interrupted && outcome.detail.is(&Own::Restarted) {
@@ -337,15 +337,16 @@ fn waiting(
 }
 
 fn paused(agent: &Agent, name: AgentName, reason: &PauseReason) -> Vec<Owed> {
-    let account = || agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
     match reason {
         PauseReason::Person(_) => said(Notice::Paused { agent: name }),
-        PauseReason::Failure(Category::Billing) => said(Notice::Billing { agent: name, account: account() }),
+        PauseReason::Failure(Category::Billing) => {
+            said(Notice::Billing { agent: name, account: agent.session_account() })
+        }
         PauseReason::Failure(Category::Auth) => said(Notice::Auth { agent: name }),
         PauseReason::Failure(Category::Budget) => said(Notice::Budget { agent: name }),
         PauseReason::Failure(_) => said(Notice::DoNotRestart { agent: name, detail: last_detail(agent) }),
         PauseReason::Account(category) => {
-            said(Notice::PausedWithAccount { agent: name, account: account(), category: *category })
+            said(Notice::PausedWithAccount { agent: name, account: agent.account(), category: *category })
         }
         // Said with their numbers elsewhere: when the session ended, and below.
         PauseReason::Survivors | PauseReason::Cap(_) | PauseReason::Escalation => Vec::new(),

@@ -42,7 +42,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         Event::Queued { work } => steer(agent, work).into_iter().collect(),
         Event::StopRequested { session, .. } => vec![Effect::Stop { session: *session }],
         Event::Paused { reason: PauseReason::Failure(category) } if category.is_of_account() => {
-            vec![Effect::BlockAccount(*category)]
+            vec![Effect::BlockAccount { account: agent.session_account(), category: *category }]
         }
         Event::PermissionDecided { session, key, allowed, .. } => {
             vec![Effect::Answer { session: *session, key: *key, allow: *allowed }]
@@ -56,12 +56,15 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         Event::EvaluationBegun { number, .. } => vec![Effect::Evaluate { number: *number }],
         Event::SplitBegun { number, .. } => vec![Effect::Split { number: *number }],
         Event::SplitEnded { usage, .. } | Event::Evaluated { usage, .. } if *usage != Usage::default() => {
-            vec![Effect::Spent]
+            vec![Effect::Spent { account: agent.account() }]
         }
         Event::Removed { .. } => vec![Effect::Retire],
         // A model that was asked costs tokens; what a runtime says of a limit in its name does not.
-        Event::UsageRecorded { usage, .. } if usage.tokens() > 0 => vec![Effect::Spent, Effect::Proved],
-        Event::UsageRecorded { .. } => vec![Effect::Spent],
+        Event::UsageRecorded { usage, .. } => {
+            let spent = Effect::Spent { account: agent.session_account() };
+            let proved = || Effect::Proved { account: agent.session_account() };
+            [spent].into_iter().chain((usage.tokens() > 0).then(proved)).collect()
+        }
         Event::SessionEnded { outcome, .. } => ended(agent, outcome),
         Event::ProcessStarted { .. }
         | Event::Paused { .. }
@@ -116,9 +119,12 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
 
 fn ended(agent: &Agent, outcome: &Outcome) -> Vec<Effect> {
     let mut effects = Vec::new();
+    let account = || agent.session_account();
     match outcome.category {
-        Category::Quota => effects.push(Effect::Exhausted { resets_at: outcome.resets_at }),
-        Category::Success | Category::MaxTurns => effects.push(Effect::Proved),
+        Category::Quota => {
+            effects.push(Effect::Exhausted { account: account(), resets_at: outcome.resets_at })
+        }
+        Category::Success | Category::MaxTurns => effects.push(Effect::Proved { account: account() }),
         Category::Transient
         | Category::RateLimit
         | Category::Permanent
@@ -134,7 +140,7 @@ fn ended(agent: &Agent, outcome: &Outcome) -> Vec<Effect> {
         | Category::Interrupted => {}
     }
     if outcome.usage != Usage::default() {
-        effects.push(Effect::Spent);
+        effects.push(Effect::Spent { account: account() });
     }
     let context = context(agent).filter(|_| outcome.category != Category::Success);
     // What is known of the whole stays for the parts that follow.

@@ -93,7 +93,7 @@ impl Root {
         else {
             return Ok(());
         };
-        let account = account_of(&state);
+        let account = state.session_account();
         match state.phase {
             Phase::Paused { reason: PauseReason::Failure(category) }
                 if matches!(category, Category::Billing | Category::Auth | Category::Budget)

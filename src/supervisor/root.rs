@@ -473,5 +473,5 @@ impl Root {
 }
 
 pub(super) fn account_of(agent: &Agent) -> AccountName {
-    agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default()
+    agent.account()
 }

@@ -200,7 +200,8 @@ impl Went {
     pub(crate) fn assert_paused(&self, category: Category) {
         let paused = Phase::Paused { reason: PauseReason::Failure(category) };
         assert_eq!(*self.phase(), paused, "{}", self.story());
-        assert!(self.supervised.effects.contains(&Effect::BlockAccount(category)), "{}", self.story());
+        let blocked = Effect::BlockAccount { account: self.supervised.agent.account(), category };
+        assert!(self.supervised.effects.contains(&blocked), "{}", self.story());
         assert_eq!(self.supervised.agent.failures, 0, "nobody counts this: {}", self.story());
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn spend(agent: &mut Agent, usage: Usage, at: Timestamp) {
     if usage.tokens() < agent.meter.tokens() || usage == agent.meter {
         return;
     }
-    let account = agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
+    let account = agent.session_account();
     let step = usage.since(agent.meter);
     agent.meter = usage;
     agent.totals.usage.add(step);
@@ -29,7 +29,7 @@ pub(super) fn spend(agent: &mut Agent, usage: Usage, at: Timestamp) {
 pub(super) fn charge(agent: &mut Agent, usage: Usage, at: Timestamp) {
     let usage = usage.sane();
     if usage != Usage::default() {
-        let account = agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
+        let account = agent.account();
         agent.totals.usage.add(usage);
         agent.books.enter(&account, usage, at);
     }
@@ -67,7 +67,8 @@ pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
         | Category::Interrupted => {}
     }
     if outcome.category == Category::Quota {
-        agent.exhausted = Some(at);
+        // What is met on an account that it has left keeps it from nothing.
+        agent.exhausted = Some(at).filter(|_| agent.session_account() == agent.account());
     } else if matches!(outcome.category, Category::Success | Category::MaxTurns) {
         agent.exhausted = None;
     }

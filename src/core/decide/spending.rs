@@ -79,8 +79,8 @@ fn priced(draft: &mut Draft<'_>, reading: &Reading) -> Usage {
         // It names the cost with the end of the turn; a session that is cut before has cost something all the same.
         PROVISIONAL.of(reading.unpriced) * draft.agent().rate.unwrap_or(1.0)
     } else {
-        let capped =
-            caps_of(spec).any(|(cap, _)| cap.unit == Unit::Usd) || policy.caps.in_dollars(&spec.account);
+        let capped = caps_of(spec).any(|(cap, _)| cap.unit == Unit::Usd)
+            || policy.caps.in_dollars(&draft.agent().session_account());
         if draft.agent().unpriced.as_deref() != Some(&model) {
             draft.record(Event::PriceUnknown { model, assumed: capped });
         }

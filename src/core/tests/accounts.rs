@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::core::event::PauseReason;
+use crate::core::id::AccountName;
 use crate::core::notice::Halt;
+use crate::core::outcome::Usage;
 use crate::core::promotion::Hold;
 
 const OF_ACCOUNT: [Category; 3] = [Category::Billing, Category::Auth, Category::Budget];
@@ -15,13 +17,49 @@ fn a_failure_of_the_account_pauses_counts_nothing_and_closes_the_gate() {
         desk.waits();
         let before = desk.agent.clone();
         let step = desk.fails(category);
-        assert_eq!(step.effects, [Effect::BlockAccount(category)]);
+        assert_eq!(step.effects, [Effect::BlockAccount { account: "default".into(), category }]);
         assert_eq!(desk.agent.phase, Phase::Paused { reason: PauseReason::Failure(category) });
         let counters = |agent: &Agent| (agent.failures, agent.crashes, agent.failure_times.clone());
         assert_eq!(counters(&desk.agent), counters(&before));
         assert_eq!(desk.queue(), [1]);
         assert_eq!(desk.agent.queue[0].attempts, 1, "the transient one alone");
         assert!(!step.said().contains("#alerts"), "the one alert is the root's");
+    }
+}
+
+#[test]
+fn what_a_session_began_on_pays_for_it_and_is_closed_by_its_failure_whatever_the_agent_is_changed_to() {
+    let edit = |desk: &mut Desk, account: &str| {
+        let spec = AgentSpec { account: account.into(), ..desk.agent.spec.clone().expect("there") };
+        desk.ask(Control::Edit(Box::new(spec)));
+    };
+    for category in [Category::Auth, Category::Quota, Category::Success] {
+        let mut desk = Desk::busy();
+        edit(&mut desk, "b");
+        edit(&mut desk, "c");
+        let usage = Usage { input_tokens: 1000, cost_usd: 2.0, ..Usage::default() };
+        let old = AccountName::from("default");
+        let step = desk.ends(Outcome { usage, ..Outcome::new(category, "") });
+        let spent = Effect::Spent { account: old.clone() };
+        assert!(step.effects.contains(&spent), "{:?}", step.effects);
+        let shown = match category {
+            Category::Auth => Effect::BlockAccount { account: old.clone(), category },
+            Category::Quota => Effect::Exhausted { account: old.clone(), resets_at: None },
+            _ => Effect::Proved { account: old.clone() },
+        };
+        assert!(step.effects.contains(&shown), "{:?}", step.effects);
+        assert_eq!(desk.agent.exhausted, None, "it has left that account");
+        let booked = |account: &AccountName| desk.agent.books.today(desk.now, Some(account)).cost_usd;
+        assert_eq!((booked(&old), booked(&"b".into()), booked(&"c".into())), (2.0, 0.0, 0.0));
+        // The next one is the new account's.
+        desk.give(WorkKind::Task, 2, "more");
+        if desk.agent.session().is_none() {
+            desk.ask(Control::Restart);
+        }
+        desk.runs();
+        let step = desk.ends(Outcome { usage, ..Outcome::new(Category::Auth, "") });
+        let blocked = Effect::BlockAccount { account: "c".into(), category: Category::Auth };
+        assert!(step.effects.contains(&blocked), "{:?}", step.effects);
     }
 }
 
@@ -105,7 +143,8 @@ fn the_usage_limit_of_the_account_is_not_the_agents_failure_and_its_work_waits()
     let reset = desk.now.after(Duration::from_secs(3600));
     let step = desk.ends(Outcome { resets_at: Some(reset), ..Outcome::new(Category::Quota, "limit") });
     assert_eq!(step.told(), "SessionEnded(Quota), Requeued(1)");
-    assert!(step.effects.contains(&Effect::Exhausted { resets_at: Some(reset) }), "{:?}", step.effects);
+    let exhausted = Effect::Exhausted { account: "default".into(), resets_at: Some(reset) };
+    assert!(step.effects.contains(&exhausted), "{:?}", step.effects);
     assert_eq!((desk.agent.phase.clone(), desk.agent.wants()), (Phase::Idle, Some(desk.now)));
     assert_eq!(
         (desk.agent.failures, desk.agent.failure_times.len(), desk.agent.queue[0].attempts),
@@ -117,7 +156,7 @@ fn the_usage_limit_of_the_account_is_not_the_agents_failure_and_its_work_waits()
     assert_eq!(desk.tell(&Input::Promoted).told(), "SessionStarted(2)");
     desk.runs();
     let step = desk.succeeds();
-    assert!(step.effects.contains(&Effect::Proved), "{:?}", step.effects);
+    assert!(step.effects.contains(&Effect::Proved { account: "default".into() }), "{:?}", step.effects);
     assert_eq!(desk.agent.exhausted, None);
 }
 

@@ -187,7 +187,7 @@ fn what_it_costs_counts_against_the_agent_whatever_came_of_it() {
     let usage = Usage { input_tokens: 1000, cost_usd: 0.5, ..Usage::default() };
     let number = number(&desk);
     let step = desk.tell(&Input::Divided { number, answer: Err(Lapse::Busy), usage: Some(usage) });
-    assert!(step.effects.contains(&Effect::Spent), "{:?}", step.effects);
+    assert!(step.effects.contains(&Effect::Spent { account: "default".into() }), "{:?}", step.effects);
     assert_eq!(desk.agent.totals.usage.cost_usd, 0.5);
     // Also of an answer that nobody waits for.
     desk.tell(&Input::Divided { number, answer: Ok(cuts(&["a", "b"])), usage: Some(usage) });
@@ -294,6 +294,18 @@ fn says_blocked(desk: &mut Desk, denied: bool) {
     let (session, note) = (desk.session(), "it cannot be written to".to_owned());
     let report = TaskReport { end: TaskEnd::Blocked, note, denied };
     desk.tell(&Input::Reported { session, report });
+}
+
+#[test]
+fn what_an_agent_says_again_of_its_task_is_noted_once() {
+    let mut desk = may(Permissions::Full);
+    let session = desk.session();
+    let mut says = |note: &str| {
+        let report = TaskReport { end: TaskEnd::Done, note: note.to_owned(), denied: false };
+        desk.tell(&Input::Reported { session, report }).told()
+    };
+    let told: Vec<String> = ["green", "green", " green\n", "red", "green"].map(&mut says).into();
+    assert_eq!(told, ["TaskReported", "", "", "TaskReported", "TaskReported"]);
 }
 
 #[test]

@@ -65,7 +65,11 @@ fn a_session_is_stopped_at_its_cap_and_its_work_waits_for_a_person() {
         step.said()
             .contains("#alerts CapReached { cap: Cap { window: Day, unit: Usd }, limit: 10.0, used: 10.25 }")
     );
-    assert_eq!(step.effects, [Effect::Spent], "the others of its account go on");
+    assert_eq!(
+        step.effects,
+        [Effect::Spent { account: "default".into() }],
+        "the others of its account go on"
+    );
     assert_eq!((desk.queue(), desk.agent.queue[0].attempts), (vec![1], 0));
 
     let step = desk.give(WorkKind::Message, 2, "more");

@@ -20,7 +20,7 @@ fn an_account_that_fails_under_a_pending_pause_is_closed_all_the_same() {
     let mut desk = Desk::busy();
     desk.ask(Control::Pause { now: false });
     let step = desk.fails(Category::Auth);
-    assert_eq!(step.effects, [Effect::BlockAccount(Category::Auth)]);
+    assert_eq!(step.effects, [Effect::BlockAccount { account: "default".into(), category: Category::Auth }]);
     assert_eq!(desk.agent.phase, Phase::Paused { reason: PauseReason::Person(alice()) });
 }
 

@@ -211,7 +211,11 @@ fn what_an_evaluation_cost_counts_even_if_it_comes_too_late() {
     let step = desk.tell(&Input::Evaluated { number, judgement, usage: Some(usage) });
     assert_eq!(step.told(), "Evaluated", "a paused agent is not told");
     assert!((desk.agent.books.today(desk.now, None).cost_usd - 0.25).abs() < 1e-9);
-    assert!(matches!(step.effects.as_slice(), [Effect::Spent]), "the account pays: {:?}", step.effects);
+    assert!(
+        matches!(step.effects.as_slice(), [Effect::Spent { .. }]),
+        "the account pays: {:?}",
+        step.effects
+    );
     assert_eq!((desk.agent.watch.counts.judged, desk.agent.watch.counts.lapses), (0, 1), "nobody has judged");
 }
 

@@ -65,19 +65,19 @@ impl Supervisor<'_> {
     /// What a session has shown of its account, before its place is anybody else's: a gate is closed at once. Answers what the
     /// root is to be told.
     fn gates(&self, effects: &[Effect]) -> Option<ToRoot> {
-        let (turns, account) = (&self.shared.turns, account_of(&self.agent));
+        let turns = &self.shared.turns;
         let mut told = None;
         for effect in effects {
             match effect {
-                Effect::Exhausted { resets_at } => {
-                    let probed = turns.close(self.name, &account, Category::Quota);
+                Effect::Exhausted { account, resets_at } => {
+                    let probed = turns.close(self.name, account, Category::Quota);
                     let (agent, account, resets_at) = (self.name.clone(), account.clone(), *resets_at);
                     told = Some(ToRoot::Exhausted { agent, account, resets_at, probed });
                 }
-                Effect::BlockAccount(category) => {
-                    turns.close(self.name, &account, *category);
+                Effect::BlockAccount { account, category } => {
+                    turns.close(self.name, account, *category);
                 }
-                Effect::Proved if turns.probes(self.name) => {
+                Effect::Proved { account } if turns.probes(self.name) => {
                     told = Some(ToRoot::Proved { agent: self.name.clone(), account: account.clone() });
                 }
                 _ => {}
@@ -158,15 +158,8 @@ impl Supervisor<'_> {
                     running.expect_end(self.shared);
                 }
             }
-            Effect::BlockAccount(category) => {
-                if let Some(spec) = &self.agent.spec {
-                    let account = spec.account.clone();
-                    self.shared.tell_root(ToRoot::AccountBlocked {
-                        agent: self.name.clone(),
-                        account,
-                        category,
-                    });
-                }
+            Effect::BlockAccount { account, category } => {
+                self.shared.tell_root(ToRoot::AccountBlocked { agent: self.name.clone(), account, category });
             }
             Effect::OpenAccount { by } => {
                 if let Some(spec) = &self.agent.spec {
@@ -174,14 +167,11 @@ impl Supervisor<'_> {
                     self.shared.tell_root(ToRoot::AccountOpened { agent: self.name.clone(), account, by });
                 }
             }
-            Effect::Spent => {
-                if let Some(spec) = &self.agent.spec {
-                    let account = spec.account.clone();
-                    self.shared.tell_root(ToRoot::Spent { agent: self.name.clone(), account });
-                }
+            Effect::Spent { account } => {
+                self.shared.tell_root(ToRoot::Spent { agent: self.name.clone(), account });
             }
             // Done before the others.
-            Effect::Exhausted { .. } | Effect::Proved => {}
+            Effect::Exhausted { .. } | Effect::Proved { .. } => {}
             Effect::Evaluate { number } => self.evaluate(number),
             Effect::Split { number } => self.split(number),
             Effect::Retire => return true,

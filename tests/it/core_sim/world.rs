@@ -579,12 +579,15 @@ impl World {
                 assert_eq!(self.alive, None, "an agent is retired when its process is gone");
                 assert_eq!(self.agent.phase, Phase::Removed);
             }
-            Effect::BlockAccount(category) => assert!(category.is_of_account()),
+            Effect::BlockAccount { category, .. } => assert!(category.is_of_account()),
             // Bounded, whatever the agent has said.
             Effect::Keep { context } => {
                 assert!(context.as_ref().is_none_or(|context| context.len() < 64 * 1024));
             }
-            Effect::OpenAccount { .. } | Effect::Exhausted { .. } | Effect::Proved | Effect::Spent => {}
+            Effect::OpenAccount { .. }
+            | Effect::Exhausted { .. }
+            | Effect::Proved { .. }
+            | Effect::Spent { .. } => {}
         }
     }
 }
