@@ -15,7 +15,7 @@ mod printed;
 mod telling;
 pub mod wire;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::classify::{last_known, left};
 use super::observing::{Call, end};
@@ -50,6 +50,9 @@ const DETAIL_MAX: usize = 4 * 1024;
 /// Instructions go on the command line, where one argument has at most 128 KiB.
 const INSTRUCTIONS_MAX: usize = 100 * 1024;
 
+/// Messages that are remembered as counted: more than any number of helpers that work at once has open.
+const COUNTED_MAX: usize = 256;
+
 /// Set unless the spec sets them otherwise: no traffic but the model's.
 pub const QUIET: [(&str, &str); 4] = [
     ("DISABLE_TELEMETRY", "1"),
@@ -76,7 +79,8 @@ pub struct Claude {
     /// What the last synthetic message said, for the result that follows it.
     failure: Failure,
     resets_at: Option<Timestamp>,
-    last_message: String,
+    /// Messages that are counted, the last ones: helpers that work at once speak in turn.
+    counted: VecDeque<String>,
     messages: u32,
     turns: u32,
     usage: Usage,
@@ -114,7 +118,7 @@ impl Claude {
             interrupted: false,
             failure: Failure::default(),
             resets_at: None,
-            last_message: String::new(),
+            counted: VecDeque::new(),
             messages: 0,
             turns: 0,
             usage: Usage::default(),
@@ -184,8 +188,11 @@ impl Claude {
         if !synthetic && line.error.text().is_none() && line.parent_tool_use_id.text().is_none() {
             self.telling.says(id, happened);
         }
-        if !synthetic && self.last_message != id {
-            id.clone_into(&mut self.last_message);
+        if !synthetic && !self.counted.iter().any(|counted| counted == id) {
+            while self.counted.len() >= COUNTED_MAX {
+                self.counted.pop_front();
+            }
+            self.counted.push_back(id.to_owned());
             self.messages += 1;
             let step = message.usage.0.as_ref().map(tokens).unwrap_or_default();
             self.usage.add(step);

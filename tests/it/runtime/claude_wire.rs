@@ -82,6 +82,26 @@ fn two_results_of_one_process_are_counted_once_each() {
     assert!((outcome.usage.cost_usd - 0.0108).abs() < 1e-9);
 }
 
+/// Each block of a message is a line, and those of helpers that work at once take turns.
+#[test]
+fn messages_that_come_in_turns_are_counted_once_each() {
+    let says = |id: &str, tokens: u64| {
+        let usage = json!({ "input_tokens": tokens, "output_tokens": 10 });
+        let message = json!({ "id": id, "model": "claude-opus-4-5", "content": [], "usage": usage });
+        json!({ "type": "assistant", "parent_tool_use_id": id, "message": message }).to_string()
+    };
+    let models = json!({ "claude-opus-4-5": { "inputTokens": 300, "outputTokens": 20 } });
+    let result = json!({
+        "type": "result", "subtype": "success", "is_error": false, "result": "both are done",
+        "num_turns": 2, "total_cost_usd": 0.1, "modelUsage": models
+    });
+    let told = [says("a", 100), says("b", 200), says("a", 100), says("b", 200)].join("\n");
+    for lines in [told.clone(), format!("{told}\n{result}")] {
+        let usage = replay(&lines).1.usage;
+        assert_eq!((usage.input_tokens, usage.output_tokens), (300, 20), "{lines}");
+    }
+}
+
 #[test]
 fn a_message_in_mid_turn_is_answered_in_the_same_turn() {
     let (happened, outcome) = replay(transcript!("stdin-steer").1);
