@@ -103,7 +103,7 @@ impl Tool {
             Self::Ask => {
                 "Ask the people of your channel a question and wait for their answer. A call waits up to 25 seconds; if nobody \
                  has answered by then it gives the question's `id`: call irc_ask again with that `id` to go on waiting, \
-                 for up to half an hour in all. Only for what you cannot decide yourself."
+                 for as long as it says. Only for what you cannot decide yourself."
             }
             Self::Join => {
                 "Join a channel that your operators have allowed you beside your own, so that you can speak and read there."

@@ -155,9 +155,18 @@ async fn pass_on(key: &Path, tool: &str, arguments: Map<String, Value>) -> Resul
     }
     let stream = reach(&key.socket).await?;
     let exchange = tokio::time::timeout(ANSWERED_WITHIN, exchange(stream, &line)).await;
-    exchange
-        .map_err(|_| "herder did not answer in time.".to_owned())?
-        .map_err(|error| format!("herder went away before it answered ({error}); try again."))
+    exchange.map_err(|_| "herder did not answer in time.".to_owned())?.map_err(|error| lost(tool, &error))
+}
+
+/// What is told of a call that has no answer. Whether it was done nobody knows: what is said in channels may be there.
+fn lost(tool: &str, error: &io::Error) -> String {
+    let gone = format!("herder went away before it answered ({error})");
+    match Tool::named(tool) {
+        Some(Tool::Send | Tool::Notify) => format!(
+            "{gone}. It may have been said all the same: say it again only if twice is better than not at all."
+        ),
+        Some(_) | None => format!("{gone}; try again."),
+    }
 }
 
 fn read(file: &Path) -> Result<Key, String> {
@@ -199,4 +208,21 @@ async fn exchange(stream: UnixStream, call: &[u8]) -> io::Result<Answer> {
         writer.write_all(&got).await?;
     }
     Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_told_to_say_again_what_may_have_been_said() {
+        let error = io::Error::from(io::ErrorKind::UnexpectedEof);
+        for tool in ["irc_send", "notify"] {
+            assert!(!lost(tool, &error).contains("try again"), "{}", lost(tool, &error));
+        }
+        // The same question has the same number, and what was read is read again.
+        for tool in ["irc_ask", "irc_read", "task_done"] {
+            assert!(lost(tool, &error).ends_with("try again."), "{}", lost(tool, &error));
+        }
+    }
 }

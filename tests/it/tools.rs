@@ -230,6 +230,16 @@ async fn an_agent_joins_what_its_list_allows_and_leaves_again() {
     }
     client.does("irc_part", json!({ "channel": "#dev" })).await;
     scene.person.expect("herder to leave", |line| line.contains(" PART ") && line.contains("#dev")).await;
+    // Beside the two that were done.
+    for _ in 0..8 {
+        client.is_refused("irc_part", json!({ "channel": "#dev" })).await;
+    }
+    for tool in ["irc_part", "irc_join"] {
+        let why = client.is_refused(tool, json!({ "channel": "#dev" })).await;
+        assert!(why.contains("as often as you may"), "{why}");
+    }
+    let heard = client.does("irc_read", json!({ "after": 1_000_000 })).await;
+    assert!(heard.contains("Nothing new"), "{heard}");
     drop(client);
     scene.close().await;
 }

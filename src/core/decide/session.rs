@@ -131,7 +131,11 @@ pub(super) fn reported(
     let Some(work) = current.map(|work| work.id) else { return Err(Refusal::NoTask { agent }) };
     let note = bounded(&one_line(&report.note), DETAIL_MAX);
     let report = TaskReport { note, ..report.clone() };
-    draft.record(Event::TaskReported { session, work, report });
+    // Said once more it is no news, and the journal keeps every word.
+    if draft.agent().unfinished.as_ref().is_none_or(|unfinished| unfinished.report.as_ref() != Some(&report))
+    {
+        draft.record(Event::TaskReported { session, work, report });
+    }
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! `irc_ask`: a question to people, whose answer is waited for in slices.
 //!
-//! A person may take half an hour, and no CLI waits so long for a tool. A call that has no answer yet gives the question's
+//! A person may take as long as a question stays open, and no CLI waits so long for a tool. A call that has no answer yet gives the question's
 //! number, and the next call with that number goes on waiting. The question itself is the agent's, on disk: it outlives the
 //! call, the session and herder. The clocks of the session stand still while a call waits, and between two calls they run: an
 //! agent that asked and then hangs is noticed.
@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use super::{Arguments, Caller, Host, Told, take};
+use crate::clock;
 use crate::core::ask::{ABOUT_MAX, AskAnswer, AskEnd, LINES_MAX, Settled};
 use crate::core::id::AskId;
 use crate::core::notice::Refusal;
@@ -42,9 +43,10 @@ pub(super) async fn ask(
     let settled = settled.or_else(|| host.fleet().view(caller.agent)?.agent.settled_ask(id).cloned());
     Ok(match settled {
         Some(settled) => answered(&settled),
-        None => format!(
-            "Nobody has answered question {id} yet. Call irc_ask again with {{\"id\": {id}}} to go on waiting."
-        ),
+        None => {
+            let until = host.fleet().view(caller.agent).and_then(|view| Some(view.agent.open_ask(id)?.until));
+            unanswered(id, until.map(|until| until.since(clock::now())))
+        }
     })
 }
 
@@ -85,6 +87,18 @@ async fn asked(host: &Host, caller: Caller<'_>, arguments: Arguments<'_>) -> Res
     })
 }
 
+/// For the model; `left` is how long the question stays open.
+fn unanswered(id: AskId, left: Option<Duration>) -> String {
+    let left = left.map(|left| match left.as_secs() {
+        seconds @ 0..120 => format!(" It stays open for {seconds} s more."),
+        seconds => format!(" It stays open for {} minutes more.", seconds / 60),
+    });
+    let left = left.unwrap_or_default();
+    format!(
+        "Nobody has answered question {id} yet.{left} Call irc_ask again with {{\"id\": {id}}} to go on waiting."
+    )
+}
+
 fn gone() -> String {
     "Your session is over already; nothing was asked.".to_owned()
 }
@@ -105,5 +119,17 @@ fn answered(settled: &Settled) -> String {
             "Nobody answered question {id} in time. Decide by yourself what is safe, or end with task_blocked."
         ),
         AskEnd::Dropped => format!("Question {id} needs no answer any more: its work is over."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_long_a_question_stays_open_is_said() {
+        let told = |seconds| unanswered(AskId(7), Some(Duration::from_secs(seconds)));
+        assert!(told(45).contains("open for 45 s more. Call irc_ask"), "{}", told(45));
+        assert!(told(4 * 3600).contains("open for 240 minutes more"), "{}", told(4 * 3600));
     }
 }
