@@ -249,6 +249,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::NoSuchAsk { ask },
         Refusal::WrongAnswer { agent: agent.clone(), ask, question: true },
         Refusal::NoRule { agent: agent.clone(), ask, cut: true, vague: false, hidden: false },
+        Refusal::NoRule { agent: agent.clone(), ask, cut: false, vague: false, hidden: true },
         Refusal::NoSuchRule { rule: ask },
         Refusal::TooManyAsks { agent: agent.clone(), max: 20 },
         Refusal::NoSession { agent: agent.clone() },
