@@ -81,6 +81,12 @@ pub(super) fn import(file: &Path, data_dir: &Path) -> ExitCode {
             let (events, posts) = (imported.events, imported.posts);
             let shown = data_dir.display();
             complain(format_args!("{shown}: {events} events and {posts} posts that are still owed"));
+            if imported.unreadable > 0 {
+                let unreadable = imported.unreadable;
+                complain(format_args!(
+                    "herder: {unreadable} of the events cannot be read by this herder; they are kept as they are"
+                ));
+            }
             ExitCode::SUCCESS
         }
         Err(error) => failed(error),

@@ -6,13 +6,14 @@
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
+use super::encoding::{self, EventHead};
 use super::layout::VALUE_MAX;
 use super::{ReadError, Recorded, Stream, disk, lines, query};
 
@@ -159,17 +160,33 @@ pub(super) fn each_text(
     Ok(())
 }
 
-/// Gives every archived event, oldest first, each once.
-pub(super) fn each(dir: &Path, mut take: impl FnMut(Recorded)) -> Result<(), ReadError> {
+/// The head of an archived event, if it is one of `stream`. What has lost even its head is nobody's: whoever counts revisions
+/// misses it.
+fn head_of(stream: &Stream, text: &str) -> Option<EventHead> {
+    encoding::event_head(text.as_bytes()).ok().filter(|head| head.stream == *stream)
+}
+
+/// Gives the archived entries of a stream whose revisions are among `revs`, oldest first, each once.
+pub(super) fn each(
+    dir: &Path,
+    stream: &Stream,
+    revs: Range<u64>,
+    take: &mut dyn FnMut(Recorded),
+) -> Result<(), ReadError> {
     let mut failed = None;
-    each_text(dir, u64::MAX, &mut |seq, text| match query::decode_event(seq, text.as_bytes()) {
-        Ok(recorded) => {
-            take(recorded);
-            ControlFlow::Continue(())
+    each_text(dir, u64::MAX, &mut |seq, text| {
+        if head_of(stream, text).is_none_or(|head| !revs.contains(&head.rev)) {
+            return ControlFlow::Continue(());
         }
-        Err(error) => {
-            failed = Some(error);
-            ControlFlow::Break(())
+        match query::decode_event(seq, text.as_bytes()) {
+            Ok(recorded) => {
+                take(recorded);
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
         }
     })?;
     failed.map_or(Ok(()), Err)
@@ -229,13 +246,11 @@ struct Tail {
 fn tail(file: &Path, stream: &Stream, before: u64) -> Result<Tail, ReadError> {
     let (mut entries, mut whole, mut size) = (VecDeque::new(), true, 0);
     each_line(file, |seq, text| {
-        let recorded = query::decode_event(seq, text.as_bytes()).map_err(|error| error.to_string())?;
-        if recorded.stream != *stream {
-            return Ok(ControlFlow::Continue(()));
-        }
-        if recorded.rev >= before {
+        let Some(head) = head_of(stream, text) else { return Ok(ControlFlow::Continue(())) };
+        if head.rev >= before {
             return Ok(ControlFlow::Break(()));
         }
+        let recorded = query::decode_event(seq, text.as_bytes()).map_err(|error| error.to_string())?;
         size += text.len();
         entries.push_back((recorded, text.len()));
         while size > TAIL_MAX

@@ -3,6 +3,9 @@
 //! The version counts shapes that are on disk for good. A version that is known is read for ever; `tests/golden/` holds
 //! one of every kind of each. A newer one is refused with a sentence, never guessed at.
 //!
+//! An event's head (its revision, time and stream) is the same in every version and is read without the rest: whoever moves
+//! events about need not understand them, and one that cannot be read holds up nothing but its own stream.
+//!
 //! The seq of an event is its key; its revision is put in by the writer, who alone knows it. Everything else of the
 //! text is made by the caller, so that JSON is not written on the writer's thread.
 
@@ -58,6 +61,19 @@ struct StoredEvent {
     at: Timestamp,
     stream: Stream,
     entry: Entry,
+}
+
+/// The head of a recorded event.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct EventHead {
+    pub(super) rev: u64,
+    pub(super) at: Timestamp,
+    pub(super) stream: Stream,
+}
+
+/// Reads the head of an event of any version.
+pub(super) fn event_head(text: &[u8]) -> Result<EventHead, DecodeError> {
+    serde_json::from_slice(text).map_err(|e| DecodeError::json(&e))
 }
 
 /// An event's text without its head: made where the event is, finished by [`event`].

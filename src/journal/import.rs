@@ -14,7 +14,7 @@ use crate::core::id::PostId;
 
 use super::archive::{LINE_MAX, Writing};
 use super::export::{self, HeadLine, Header, MemoLine, SnapshotLine};
-use super::layout::{FORMAT, Head, Tree, Trees, VALUE_MAX};
+use super::layout::{FORMAT, Head, Tree, Trees, VALUE_MAX, stream_text};
 use super::lines::{self, Line};
 use super::staging::Changes;
 use super::store::{self, Identity, Paths};
@@ -33,6 +33,8 @@ pub struct Imported {
     pub streams: u64,
     /// Posts that are still owed.
     pub posts: u64,
+    /// Of the events, those that this herder cannot read. They are kept as they are.
+    pub unreadable: u64,
 }
 
 /// Makes a journal in a folder without one, out of an export. Blocks.
@@ -40,7 +42,7 @@ pub struct Imported {
 /// # Errors
 /// A sentence that names the damaged line, or what is in the way. Nothing is imported then.
 pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError> {
-    check(file)?;
+    let unreadable = check(file)?;
     let paths = Paths::new(&settings.dir);
     let _lock = store::lock(&paths)?;
     let io = |what| {
@@ -60,7 +62,7 @@ pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError>
     let site = Paths::new(&paths.importing());
     disk::private_dir(&site.dir).map_err(io("cannot write"))?;
     let imported = match build(file, &site) {
-        Ok(imported) => imported,
+        Ok(imported) => Imported { unreadable, ..imported },
         Err(error) => {
             // The first error is the one that says something.
             let _ = fs::remove_dir_all(&site.dir);
@@ -77,17 +79,17 @@ pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError>
     Ok(imported)
 }
 
-/// Reads the whole file for its damage alone.
-fn check(file: &Path) -> Result<(), ImportError> {
-    let mut seq = 0;
+/// Reads the whole file for its damage alone, and counts the events that were unreadable before they were exported: one of
+/// them is no reason to lose all others.
+fn check(file: &Path) -> Result<u64, ImportError> {
+    let (mut seq, mut unreadable) = (0, 0);
     each_line(file, |line| {
         if line.text.len() > VALUE_MAX {
             return Err("it is longer than anything herder writes".to_owned());
         }
         match line.kind {
             "event" => {
-                encoding::decode_event(line.number, line.text.as_bytes())
-                    .map_err(|error| error.to_string())?;
+                unreadable += u64::from(encoding::decode_event(line.number, line.text.as_bytes()).is_err());
                 if line.number <= seq {
                     return Err(format!("event {} after event {seq}", line.number));
                 }
@@ -102,8 +104,8 @@ fn check(file: &Path) -> Result<(), ImportError> {
             other => return Err(format!("a line of an unknown kind, \"{other}\"")),
         }
         Ok(())
-    })
-    .map(drop)
+    })?;
+    Ok(unreadable)
 }
 
 fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
@@ -235,7 +237,7 @@ impl Site<'_> {
         let bad = |why: String| ImportError::Store(why);
         match line.kind {
             "event" if line.number < self.hot => self.archived(line.number, line.text)?,
-            "event" => self.event(line.number, line.text)?,
+            "event" => self.event(line.number, line.text),
             "head" => {
                 let head: HeadLine = json(line.text).map_err(bad)?;
                 let known = self.heads.entry(head.stream).or_default();
@@ -283,12 +285,13 @@ impl Site<'_> {
         file.finish().map(drop).map_err(|error| ImportError::Store(error.to_string()))
     }
 
-    fn event(&mut self, seq: u64, text: &str) -> Result<(), ImportError> {
-        let recorded = encoding::decode_event(seq, text.as_bytes())
-            .map_err(|error| ImportError::Store(error.to_string()))?;
-        self.changes.event(seq, &recorded.stream.to_string(), recorded.rev, text.as_bytes().to_vec());
+    fn event(&mut self, seq: u64, text: &str) {
+        let bytes = text.as_bytes().to_vec();
+        match encoding::event_head(&bytes) {
+            Ok(head) => self.changes.event(seq, &stream_text(&head.stream), head.rev, bytes),
+            Err(_) => self.changes.placeless(seq, bytes),
+        }
         self.imported.events += 1;
-        Ok(())
     }
 
     fn post(&mut self, line: Line<'_>) -> Result<(), ImportError> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::de::IgnoredAny;
 use sled::IVec;
 
 use crate::core::id::{NetworkName, PostId};
@@ -86,7 +87,8 @@ impl Reader {
         Ok(heads)
     }
 
-    /// Gives the stored text of the database's events from seq `from` to `upto`.
+    /// Gives the stored text of the database's events from seq `from` to `upto`. What is left of one that has lost pieces is
+    /// given as a JSON string, so that a line of an archive stays a line of JSON.
     pub(super) fn each_text(
         &self,
         from: u64,
@@ -96,11 +98,19 @@ impl Reader {
         let mut open: Option<(u64, Vec<u8>)> = None;
         let mut give = |open: Option<(u64, Vec<u8>)>| -> Result<ControlFlow<()>, ReadError> {
             let Some((seq, text)) = open else { return Ok(ControlFlow::Continue(())) };
-            let text = String::from_utf8(text).map_err(|error| ReadError::Decode {
-                what: format!("event {seq}"),
-                source: encoding::DecodeError::Malformed(error.to_string()),
-            })?;
-            Ok(take(seq, &text))
+            let whole = std::str::from_utf8(&text)
+                .ok()
+                .filter(|text| !text.contains('\n') && serde_json::from_str::<IgnoredAny>(text).is_ok());
+            match whole {
+                Some(text) => Ok(take(seq, text)),
+                None => {
+                    tracing::error!(
+                        seq,
+                        "an event of the journal has lost pieces; what is left of it is kept"
+                    );
+                    Ok(take(seq, &serde_json::Value::from(String::from_utf8_lossy(&text)).to_string()))
+                }
+            }
         };
         for item in self.trees.get(Tree::Events).range(event_key(from)..) {
             let (key, chunk) = item?;
@@ -136,11 +146,7 @@ impl Reader {
         let text = stream_text(stream);
         let hot = self.first_rev(&text)?.unwrap_or(u64::MAX);
         if hot > from {
-            archive::each(&self.archives, |recorded| {
-                if recorded.stream == *stream && (from..hot).contains(&recorded.rev) {
-                    take(recorded);
-                }
-            })?;
+            archive::each(&self.archives, stream, from..hot, &mut take)?;
         }
         let range = index_key(&text, from)..=index_key(&text, u64::MAX);
         for item in self.trees.get(Tree::Index).range(range) {

@@ -2,7 +2,8 @@
 //!
 //! Events beyond the retention go to an archive, oldest first. An event that its stream's state is still built from
 //! stays until there is a snapshot after it; where that is all that holds it back, the snapshot is made here, since an
-//! agent that rests commits none itself.
+//! agent that rests commits none itself. A stream whose state cannot be built holds nothing back: its entries go with the
+//! others, and a herder that can read them finds them in the archives.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -15,7 +16,7 @@ use super::query::Reader;
 use super::writer::Job;
 use super::{
     Aggregate, Batch, ExportError, Exported, FleetState, MaintainError, NoRoom, ReadError, Snapshot, Stream,
-    archive, export, room, store,
+    archive, encoding, export, room, store,
 };
 
 /// Events of one archive file: some tens of megabytes of JSON, so that history reads no more than it must.
@@ -71,20 +72,23 @@ impl Journal {
             move || held_back(&reader, cut)
         })
         .await?;
+        let mut beyond = HashSet::new();
         for stream in held {
-            let journal = self.clone();
-            let snapshot = blocking(move || snapshot(&journal, &stream)).await;
+            let (journal, of) = (self.clone(), stream.clone());
+            let snapshot = blocking(move || snapshot(&journal, &of)).await;
             match snapshot {
                 Ok(snapshot) => {
                     self.commit(Batch { at: now, snapshots: vec![snapshot], ..Batch::default() }).await?;
                 }
-                Err(error) => tracing::warn!(%error, "a stream's old events stay: its state cannot be built"),
+                Err(error) => {
+                    tracing::warn!(%stream, %error, "old events are archived without a snapshot after them");
+                    beyond.insert(stream);
+                }
             }
         }
         let reader = self.reader().clone();
-        cut =
-            blocking(move || Ok::<_, ReadError>(oldest_needed(&reader)?.map_or(cut, |seq| cut.min(seq - 1))))
-                .await?;
+        let needed = blocking(move || oldest_needed(&reader, &beyond)).await?;
+        cut = needed.map_or(cut, |seq| cut.min(seq - 1));
         while let Some(first) = self.first_seq().await?.filter(|first| *first <= cut) {
             let last = cut.min(first + FILE_EVENTS - 1);
             let (paths, keep_free) = (self.paths().clone(), self.settings().history.warn_free);
@@ -144,14 +148,11 @@ fn due(reader: &Reader, history: &crate::config::History, now: Timestamp) -> Res
     }
     let limit = now.before(history.keep);
     let slack = history.keep / u32::try_from(SLACK).unwrap_or(u32::MAX);
-    let old_enough = reader.event(first)?.is_some_and(|oldest| oldest.at < limit.before(slack));
-    if !old_enough {
-        return Ok(None);
-    }
     let mut cut = None;
     reader.each_text(first, last, &mut |seq, text| {
-        let at = super::query::decode_event(seq, text.as_bytes()).map(|recorded| recorded.at);
-        if !at.is_ok_and(|at| at < limit) {
+        // What does not say any more when it was goes with those around it.
+        let Ok(head) = encoding::event_head(text.as_bytes()) else { return ControlFlow::Continue(()) };
+        if head.at >= if cut.is_none() { limit.before(slack) } else { limit } {
             return ControlFlow::Break(());
         }
         cut = Some(seq);
@@ -171,9 +172,10 @@ fn held_back(reader: &Reader, cut: u64) -> Result<HashSet<Stream>, ReadError> {
     Ok(held)
 }
 
-/// The oldest event that a state is built from.
-fn oldest_needed(reader: &Reader) -> Result<Option<u64>, ReadError> {
-    Ok(tails(reader)?.into_iter().map(|(_, seq)| seq).min())
+/// The oldest event that a state is built from, but for the states of `beyond`.
+fn oldest_needed(reader: &Reader, beyond: &HashSet<Stream>) -> Result<Option<u64>, ReadError> {
+    let needed = tails(reader)?.into_iter().filter(|(stream, _)| !beyond.contains(stream));
+    Ok(needed.map(|(_, seq)| seq).min())
 }
 
 /// Per stream with a state, the first event after its snapshot.

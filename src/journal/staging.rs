@@ -46,8 +46,13 @@ impl Changes {
 
     /// An event and its place in its stream.
     pub(super) fn event(&mut self, seq: u64, stream: &str, rev: u64, text: Vec<u8>) {
-        chunked(&event_key(seq), text, |key, chunk| self.set(Tree::Events, key, chunk));
+        self.placeless(seq, text);
         self.set(Tree::Index, index_key(stream, rev), &event_key(seq));
+    }
+
+    /// An event that does not say any more whose it was.
+    pub(super) fn placeless(&mut self, seq: u64, text: Vec<u8>) {
+        chunked(&event_key(seq), text, |key, chunk| self.set(Tree::Events, key, chunk));
     }
 
     /// A snapshot in place of one of `replaced` chunks. Gives the number of its own.
@@ -287,8 +292,17 @@ impl<'a> Stage<'a> {
 
     fn forget_index(&mut self, event: Option<(u64, Vec<u8>)>) -> Result<(), super::ReadError> {
         let Some((seq, text)) = event else { return Ok(()) };
-        let recorded = super::query::decode_event(seq, &text)?;
-        self.changes.remove(Tree::Index, index_key(&stream_text(&recorded.stream), recorded.rev));
+        if let Ok(head) = encoding::event_head(&text) {
+            self.changes.remove(Tree::Index, index_key(&stream_text(&head.stream), head.rev));
+            return Ok(());
+        }
+        // Its text does not say any more whose it was; its place does.
+        for item in self.trees.get(Tree::Index).iter() {
+            let (key, at) = item?;
+            if number(&at) == Some(seq) {
+                self.changes.remove(Tree::Index, key);
+            }
+        }
         Ok(())
     }
 

@@ -223,7 +223,7 @@ async fn an_export_becomes_the_same_journal_again() {
         assert_eq!((exported.events, exported.posts), (202, 20));
         let home = dir.path().join("home");
         let imported = import(&keeping(&home, keep), &file).expect("imports");
-        assert_eq!(imported, Imported { events: 202, streams: 4, posts: 20 });
+        assert_eq!(imported, Imported { events: 202, streams: 4, posts: 20, unreadable: 0 });
         let (restored, opening) = Journal::open(&keeping(&home, keep)).expect("opens");
         assert!(!opening.fresh && opening.missing.is_empty(), "{opening:?}");
         assert_eq!(everything(&restored), before);

@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
+use herder::config::History;
 use herder::core::agent::Agent;
 use herder::core::id::NetworkName;
-use herder::journal::{Journal, Missing, OpenError, Stream};
+use herder::core::time::Timestamp;
+use herder::journal::{Journal, Missing, OpenError, Stream, export, import};
 
 use super::{added, audit, batch, of, post, queued, settings, write};
 
@@ -153,4 +156,96 @@ async fn an_entry_from_the_future_is_an_error_and_not_a_guess() {
         error.to_string(),
         "event 1 cannot be read: it has encoding 2 and this herder reads up to 1; start the newer herder again"
     );
+}
+
+/// The database of a journal that is closed.
+fn database(dir: &Path) -> sled::Db {
+    loop {
+        // sled's own threads hold it a moment longer than its last handle.
+        if let Ok(db) = sled::open(dir.join("sled")) {
+            return db;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// A stored text as another herder, or a damaged disk, would have it.
+type Rewritten = fn(&str) -> Vec<u8>;
+
+/// Changes the stored texts of some events.
+fn rewrite(dir: &Path, texts: &[(u64, Rewritten)]) {
+    let db = database(dir);
+    let events = db.open_tree("events").expect("opens");
+    for (seq, rewritten) in texts {
+        let text = events.get(seq.to_be_bytes()).expect("reads").expect("there");
+        events.insert(seq.to_be_bytes(), rewritten(&String::from_utf8_lossy(&text))).expect("writes");
+    }
+    db.flush().expect("writes");
+}
+
+fn newer(text: &str) -> Vec<u8> {
+    text.replace("{\"v\":1,", "{\"v\":2,").into_bytes()
+}
+
+/// As it is when its first piece is lost, and the next begins within a letter.
+fn beheaded(text: &str) -> Vec<u8> {
+    [b"\xa9".as_slice(), &text.as_bytes()[text.len() / 2..]].concat()
+}
+
+#[tokio::test]
+async fn entries_that_cannot_be_read_hold_up_neither_upkeep_nor_other_streams() {
+    let a_day = Duration::from_secs(24 * 3600);
+    for (keep_events, keep, archived) in [(20, a_day * 365, 222), (1_000, a_day, 242)] {
+        let dir = killed(100).await;
+        rewrite(dir.path(), &[(1, newer), (2, newer), (3, beheaded), (8, beheaded)]);
+        let mut settings = settings(dir.path());
+        settings.history = History { keep_events, keep, daily_export: true, ..settings.history };
+        let (journal, opening) = Journal::open(&settings).expect("opens");
+        assert_eq!(opening.missing, []);
+        journal.commit(batch(vec![write(Stream::Fleet, None, vec![added("flint")])])).await.expect("commits");
+        for n in 1..=41 {
+            journal
+                .commit(batch(vec![write(of("flint"), None, vec![queued(n, "x")])]))
+                .await
+                .expect("commits");
+        }
+        let flint = |journal: &Journal| {
+            let history = journal.history(&of("flint"), usize::MAX, None).expect("reads");
+            (history, journal.load::<Agent>(&of("flint")).expect("loads"))
+        };
+        let before = flint(&journal);
+        let now = Timestamp::from_seconds(10 * 24 * 3600);
+        let done = journal.maintain(now).await.expect("maintains");
+        assert_eq!((done.archived, journal.maintain(now).await.expect("maintains").archived), (archived, 0));
+        assert_eq!(flint(&journal), before);
+        let error = journal.load::<Agent>(&of("spark")).expect_err("newer");
+        assert!(error.to_string().contains("encoding 2"), "{error}");
+        drop(journal);
+        {
+            let db = database(dir.path());
+            let left = ["events", "index"].map(|tree| db.open_tree(tree).expect("opens").len());
+            assert_eq!(
+                left,
+                [usize::try_from(242 - archived).expect("few"); 2],
+                "nothing is left of the archived"
+            );
+            // From here on states are built out of the archives alone.
+            db.open_tree("snapshots").expect("opens").clear().expect("clears");
+            db.flush().expect("writes");
+        }
+        let (journal, _) = Journal::open(&settings).expect("opens");
+        assert_eq!(flint(&journal), before);
+        drop(journal);
+        let home = dir.path().join("home");
+        let file = done.exported.expect("written").file;
+        let imported = import(&super::settings(&home), &file).expect("imports");
+        assert_eq!((imported.events, imported.unreadable), (242, 4));
+        let (journal, opening) = Journal::open(&super::settings(&home)).expect("opens");
+        assert_eq!((flint(&journal), opening.missing), (before, vec![]));
+        let again = dir.path().join("again.jsonl");
+        export(&journal, &again, now).await.expect("exports");
+        let text = fs::read_to_string(&again).expect("reads");
+        assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+        assert_eq!(text.matches("{\"v\":2,").count(), 2, "what cannot be read is kept as it is");
+    }
 }
