@@ -547,6 +547,7 @@ notice-nobody-configured = 🚨 Niemand darf herder Befehle geben: bitte jemande
 notice-storage-failed = 🚨 herder kann sein Journal nicht mehr schreiben: { $detail } Es hält seine Agenten an und beendet sich. Nichts, was bestätigt wurde, ist verloren.
 notice-disk-low = 🚨 Auf dem Datenträger mit den Daten von herder sind nur noch { $free } frei. Bitte Platz schaffen; ist er voll, hält herder seine Agenten an und beendet sich.
 notice-upkeep-left-out = 🚨 Archive oder der tägliche Export entfallen: auf dem Datenträger mit den Daten von herder sind { $free } frei, es fehlen { $missing }. Bitte Platz schaffen; geschrieben wird, sobald er reicht.
+notice-upkeep-failed = 🚨 herder kann alte Einträge nicht archivieren oder den täglichen Export nicht schreiben: { $detail } Bitte nach dem sehen, was da genannt ist; es wird alle zehn Minuten wieder versucht.
 notice-revisions-missing = 🚨 Das Journal von { $stream } endet bei Revision { $found }, bestätigt war aber { $expected }. Was fehlt, ging auf dem Datenträger verloren; bitte mit dem letzten täglichen Export vergleichen.
 notice-shutting-down = herder wird beendet. Was wartet, bleibt erhalten.
 

@@ -589,6 +589,7 @@ notice-nobody-configured = 🚨 Nobody can command herder: name somebody under `
 notice-storage-failed = 🚨 herder cannot write its journal any more: { $detail } It stops its agents and ends. Nothing it acknowledged is lost.
 notice-disk-low = 🚨 Only { $free } are left on the disk with herder's data. Make room; when it is full, herder stops its agents and ends.
 notice-upkeep-left-out = 🚨 Archives or the daily export are left out: the disk with herder's data has { $free } left, and { $missing } more would have to be free. Make room; they are written when there is enough.
+notice-upkeep-failed = 🚨 herder cannot archive old entries or write the daily export: { $detail } Look after what is named there; it is tried again every ten minutes.
 notice-revisions-missing = 🚨 The journal of { $stream } ends at revision { $found }, but { $expected } had been acknowledged. What is missing was lost on the disk; compare with the last daily export.
 notice-shutting-down = herder is going down. What is queued is kept.
 

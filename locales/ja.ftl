@@ -465,6 +465,7 @@ notice-nobody-configured = 🚨 herder に指示できる人がいません。`b
 notice-storage-failed = 🚨 herder はジャーナルに書き込めなくなりました: { $detail } エージェントを止めて終了します。受け付け済みのものは失われません。
 notice-disk-low = 🚨 herder のデータがあるディスクの空きは残り { $free } です。空きを増やしてください。いっぱいになると、herder はエージェントを止めて終了します。
 notice-upkeep-left-out = 🚨 アーカイブまたは日次エクスポートを見送りました。herder のデータがあるディスクの空きは { $free } で、あと { $missing } 足りません。空きを増やしてください。足りれば書き出します。
+notice-upkeep-failed = 🚨 herder は古い記録のアーカイブか日次エクスポートの書き出しに失敗しました: { $detail } 示された対象を確認してください。10 分ごとに再試行します。
 notice-revisions-missing = 🚨 { $stream } のジャーナルはリビジョン { $found } で終わっていますが、{ $expected } まで確認済みでした。不足分はディスク上で失われています。最新の日次エクスポートと見比べてください。
 notice-shutting-down = herder を終了します。待っているものは残ります。
 

@@ -166,6 +166,7 @@ impl HookEvent {
             | N::StorageFailed { .. }
             | N::DiskLow { .. }
             | N::UpkeepLeftOut { .. }
+            | N::UpkeepFailed { .. }
             | N::RevisionsMissing { .. }
             | N::ShuttingDown => None,
         }

@@ -317,6 +317,8 @@ pub enum Notice {
     DiskLow { free_bytes: u64 },
     /// 🚨 Archives or the daily export are left out: the disk has no room for them.
     UpkeepLeftOut { needed_bytes: u64, free_bytes: u64 },
+    /// 🚨 Old entries cannot be archived, or the daily export not be written; it is tried again.
+    UpkeepFailed { reason: String },
     /// Acknowledged revisions are missing from the journal.
     RevisionsMissing { stream: String, expected: u64, found: u64 },
     /// 🚫 The configuration was to be read again and has mistakes: the first of so many. Nothing changed.

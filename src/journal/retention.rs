@@ -45,12 +45,22 @@ impl Journal {
     /// again. What would leave less than `warn_free` of the disk is left out. To be called at a start and every hour or so; calls that overlap do nothing.
     ///
     /// # Errors
-    /// Something could not be read or written. Nothing is lost by that, and the next call tries again.
+    /// Something could not be read or written. What does not need it was done; nothing is lost, and the next call tries again.
     pub async fn maintain(&self, now: Timestamp) -> Result<Maintained, MaintainError> {
         let Ok(_alone) = self.maintaining().try_lock() else { return Ok(Maintained::default()) };
         self.ask(Job::LookAtDisk).await?;
         let mut done = Maintained::default();
-        self.archive(now, &mut done).await?;
+        let archived = self.archive(now, &mut done).await;
+        let exported = self.export_daily(now, &mut done).await;
+        let (settings, paths) = (self.settings().clone(), self.paths().clone());
+        blocking(move || store::lay_ballast(&settings, &paths)).await;
+        if let (Err(_), Err(second)) = (&archived, &exported) {
+            tracing::error!(%second, "the daily export failed as well");
+        }
+        archived.and(exported).map(|()| done)
+    }
+
+    async fn export_daily(&self, now: Timestamp, done: &mut Maintained) -> Result<(), MaintainError> {
         if self.settings().history.daily_export {
             match export::daily(self, now).await {
                 Ok(exported) => done.exported = exported,
@@ -58,9 +68,7 @@ impl Journal {
                 Err(error) => return Err(error.into()),
             }
         }
-        let (settings, paths) = (self.settings().clone(), self.paths().clone());
-        blocking(move || store::lay_ballast(&settings, &paths)).await;
-        Ok(done)
+        Ok(())
     }
 
     async fn archive(&self, now: Timestamp, done: &mut Maintained) -> Result<(), MaintainError> {

@@ -426,6 +426,7 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let missing = ("missing", locale.bytes(needed_bytes.saturating_sub(*free_bytes)).into());
             say("notice-upkeep-left-out", [missing, ("free", locale.bytes(*free_bytes).into())])
         }
+        N::UpkeepFailed { reason } => say("notice-upkeep-failed", [sentence(reason)]),
         N::RevisionsMissing { stream, expected, found } => {
             let expected = ("expected", (*expected).into());
             say("notice-revisions-missing", [("stream", stream.into()), expected, ("found", (*found).into())])

@@ -10,7 +10,7 @@ use tracing::{debug, error, warn};
 
 use crate::clock;
 use crate::core::notice::Notice;
-use crate::journal::{Journal, NoRoom};
+use crate::journal::{ExportError, Journal, MaintainError, Maintained, NoRoom};
 use crate::supervisor::Fleet;
 
 /// How often the journal is given a sign of life, so that a start after a kill can say since when herder was away.
@@ -19,13 +19,47 @@ const LIVE: Duration = Duration::from_secs(60);
 /// How often retention and export are looked at.
 const EVERY: Duration = Duration::from_secs(10 * 60);
 
+/// What keeps upkeep from its work: said once, until it does not any more.
+#[derive(Debug, Default)]
+struct Troubles {
+    left_out: bool,
+    failed: bool,
+}
+
+impl Troubles {
+    /// What there is to say after a look.
+    fn after(&mut self, done: &Result<Maintained, MaintainError>) -> Option<Notice> {
+        match done {
+            Ok(done) => {
+                debug!(?done, "the journal was looked after");
+                self.failed = false;
+                let told = std::mem::replace(&mut self.left_out, done.no_room.is_some());
+                let NoRoom { needed, free } = done.no_room.filter(|_| !told)?;
+                warn!(needed, free, "archives or the daily export are left out");
+                Some(Notice::UpkeepLeftOut { needed_bytes: needed, free_bytes: free })
+            }
+            Err(reason) => {
+                error!(%reason, "the journal's upkeep failed; it is tried again");
+                match reason {
+                    // A journal that cannot be written ends herder, which is said where that is decided.
+                    MaintainError::Commit(_) | MaintainError::Export(ExportError::Commit(_)) => None,
+                    MaintainError::Read(_) | MaintainError::Export(_) => {
+                        let told = std::mem::replace(&mut self.failed, true);
+                        (!told).then(|| Notice::UpkeepFailed { reason: reason.to_string() })
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Looks after the journal, until dropped.
 pub(super) async fn run(journal: Journal, fleet: Fleet) {
     let mut free = journal.disk_low();
     let mut warned = false;
     let mut next = Instant::now();
     let mut live = Instant::now() + LIVE;
-    let mut left_out = false;
+    let mut troubles = Troubles::default();
     // Beside everything else: it reads and writes files, and takes as long as the disk does.
     let mut maintaining = pin!(Fuse::terminated());
     loop {
@@ -43,18 +77,8 @@ pub(super) async fn run(journal: Journal, fleet: Fleet) {
             }
             done = &mut maintaining, if !maintaining.is_terminated() => {
                 next = Instant::now() + EVERY;
-                match done {
-                    Ok(done) => {
-                        debug!(?done, "the journal was looked after");
-                        if let Some(NoRoom { needed, free }) = done.no_room
-                            && !left_out
-                        {
-                            warn!(needed, free, "archives or the daily export are left out");
-                            fleet.alert(Notice::UpkeepLeftOut { needed_bytes: needed, free_bytes: free }).await;
-                        }
-                        left_out = done.no_room.is_some();
-                    }
-                    Err(reason) => error!(%reason, "the journal's upkeep failed; it is tried again"),
+                if let Some(notice) = troubles.after(&done) {
+                    fleet.alert(notice).await;
                 }
             }
             () = tokio::time::sleep_until(live) => {
@@ -69,5 +93,52 @@ pub(super) async fn run(journal: Journal, fleet: Fleet) {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{CommitError, ReadError};
+
+    #[test]
+    fn a_trouble_is_told_once_until_it_is_over() {
+        let damaged = || {
+            let (file, why) = ("/data/archive/1-9.jsonl.gz".into(), "line 3: damaged".to_owned());
+            Err(MaintainError::Read(ReadError::Archive { file, why }))
+        };
+        let short =
+            || Ok(Maintained { no_room: Some(NoRoom { needed: 9, free: 5 }), ..Maintained::default() });
+        let well = || Ok(Maintained::default());
+        let ended = || Err(MaintainError::Commit(CommitError::Closed));
+        let mut troubles = Troubles::default();
+        let told: Vec<&str> = [
+            damaged(),
+            damaged(),
+            ended(),
+            damaged(),
+            well(),
+            damaged(),
+            short(),
+            short(),
+            damaged(),
+            well(),
+            short(),
+            ended(),
+        ]
+        .iter()
+        .map(|done| match troubles.after(done) {
+            Some(Notice::UpkeepFailed { reason }) => {
+                assert_eq!(reason, "the archive /data/archive/1-9.jsonl.gz cannot be read: line 3: damaged");
+                "failed"
+            }
+            Some(Notice::UpkeepLeftOut { .. }) => "left out",
+            Some(other) => panic!("{other:?}"),
+            None => "-",
+        })
+        .collect();
+        let expected =
+            ["failed", "-", "-", "-", "-", "failed", "left out", "-", "failed", "-", "left out", "-"];
+        assert_eq!(told, expected);
     }
 }

@@ -69,4 +69,5 @@ mod supervisor;
 mod tidy;
 mod tools;
 mod turns;
+mod upkeep;
 mod webhooks;

@@ -274,6 +274,11 @@ fn own_notices() -> Vec<Notice> {
         N::StorageFailed { reason: "the disk is full".to_owned() },
         N::DiskLow { free_bytes: 912_000_000 },
         N::UpkeepLeftOut { needed_bytes: 1_400_000_000, free_bytes: 1_100_000_000 },
+        N::UpkeepFailed {
+            reason:
+                "the archive /data/archive/1-9.jsonl.gz cannot be read: line 3: its checksum does not match"
+                    .to_owned(),
+        },
         N::RevisionsMissing { stream: "agent spark".to_owned(), expected: 12, found: 9 },
         N::ShuttingDown,
     ]

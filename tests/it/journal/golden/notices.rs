@@ -197,6 +197,7 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::StorageFailed { reason },
         Notice::DiskLow { free_bytes: 999_999_999 },
         Notice::UpkeepLeftOut { needed_bytes: 1_999_999_999, free_bytes: 999_999_999 },
+        Notice::UpkeepFailed { reason: "the archive /data/archive/1-9.jsonl.gz cannot be read".into() },
         Notice::RevisionsMissing { stream: "agent:spark".into(), expected: 9, found: 7 },
         Notice::ShuttingDown,
     ]);

@@ -52,7 +52,7 @@ variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed 
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
     Ended Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
     Reloaded NotReloaded StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured
-    StorageFailed DiskLow UpkeepLeftOut RevisionsMissing ShuttingDown);
+    StorageFailed DiskLow UpkeepLeftOut UpkeepFailed RevisionsMissing ShuttingDown);
 variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
     TaskRunning TaskMoving TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull
     WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed AgentExists NoSuchAgent Fault NoSuchAsk AskOver
