@@ -37,9 +37,6 @@ use super::{ExportError, ReadError, Snapshot, Stream, archive, disk, encoding, l
 
 const SUFFIX: &str = ".jsonl.gz";
 
-/// The end of the name of a file that is being written.
-const UNFINISHED: &str = ".jsonl.gz.tmp";
-
 /// How many daily exports are kept.
 const KEEP: usize = 7;
 
@@ -93,17 +90,28 @@ pub(super) struct MemoLine {
     pub(super) value: String,
 }
 
-/// The newest export in a folder. Their names are dates, so that the greatest is the newest.
+/// The newest daily export in a folder. Their names are dates, so that the greatest is the newest.
 pub(super) fn newest(dir: &Path) -> Option<PathBuf> {
-    files(dir, SUFFIX).pop()
+    files(dir, is_daily).pop()
 }
 
-/// The files of a folder whose names end so, in the order of their names.
-fn files(dir: &Path, suffix: &str) -> Vec<PathBuf> {
+/// What people put beside the daily exports is theirs: neither the newest of them, nor to be removed.
+fn is_daily(name: &str) -> bool {
+    let date = name.strip_suffix(SUFFIX);
+    date.is_some_and(|text| text.parse::<jiff::civil::Date>().is_ok_and(|date| date.to_string() == text))
+}
+
+/// Under which name a file is written before it is whole.
+fn unfinished(name: &str) -> String {
+    format!(".{name}.tmp")
+}
+
+/// The files of a folder with such names, in the order of these.
+fn files(dir: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.to_string_lossy().ends_with(suffix))
+        .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(&wanted))
         .collect();
     paths.sort();
     paths
@@ -179,10 +187,14 @@ fn make_room(paths: &Paths, today: &Path, keep_free: u64) -> Result<bool, Export
         return Ok(false);
     }
     // What a herder that was killed has left of one.
-    for part in files(&dir, UNFINISHED) {
+    let part = |name: &str| {
+        let whole = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
+        whole.is_some_and(|whole| is_daily(whole) && unfinished(whole) == name)
+    };
+    for part in files(&dir, part) {
         fs::remove_file(&part).map_err(io(&part))?;
     }
-    let dailies = files(&dir, SUFFIX);
+    let dailies = files(&dir, is_daily);
     let sizes: Vec<u64> =
         dailies.iter().map(|daily| daily.metadata().map_or(0, |metadata| metadata.len())).collect();
     let needed = room::of_export(paths, sizes.last().copied());
@@ -205,7 +217,7 @@ fn write_file(
         Some(dir) if !dir.as_os_str().is_empty() => dir,
         Some(_) | None => Path::new("."),
     };
-    let tmp = dir.join(format!(".{}.tmp", name.to_string_lossy()));
+    let tmp = dir.join(unfinished(&name.to_string_lossy()));
     let result = (|| {
         let open = BufWriter::new(private_file(&tmp).map_err(io)?);
         let compressed = file.extension().is_some_and(|extension| extension == "gz");

@@ -373,15 +373,42 @@ pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
         .to_owned()
 }
 
-/// What a person can do about a journal that is gone or unreadable.
+/// What a person can do about a journal that is gone or unreadable: a line for a shell.
+///
+/// The parts of the journal are moved, not the folder: it may be where a disk is mounted, and the agents' own homes with
+/// their logins are in it too.
 fn advice(paths: &Paths) -> String {
-    match super::export::newest(&paths.exports()) {
-        Some(export) => {
-            format!("Move the folder away and restore the newest export: herder import {}", export.display())
+    let parts = [paths.sled(), paths.acked(), paths.archives(), paths.exports()];
+    let there: Vec<String> =
+        parts.iter().filter(|part| part.exists()).map(|part| quoted(&part.to_string_lossy())).collect();
+    let aside = (1..).map(|n| paths.dir.join(format!("damaged-{n}"))).find(|dir| !dir.exists());
+    let aside = aside.expect("there is always another number");
+    let away = quoted(&aside.to_string_lossy());
+    let newest = super::export::newest(&paths.exports());
+    let newest = newest.as_deref().and_then(Path::file_name);
+    let moved = format!("mkdir {away} && mv {} {away}", there.join(" "));
+    match newest {
+        Some(newest) => {
+            let export = aside.join("exports").join(newest);
+            format!(
+                "To keep what is left of it and restore the newest daily export: {moved} && herder import --data-dir {} {}",
+                quoted(&paths.dir.to_string_lossy()),
+                quoted(&export.to_string_lossy()),
+            )
         }
-        None => "There is no export in its folder; restore one from elsewhere with herder import, \
-                 or move the folder away to begin anew"
-            .to_owned(),
+        None => format!(
+            "There is no daily export in its folder. To begin anew, or before you restore an export from elsewhere with \
+             herder import: {moved}"
+        ),
+    }
+}
+
+/// As a shell takes it for one word.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
+    match text.chars().all(plain) && !text.is_empty() {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use herder::config::History;
@@ -85,7 +86,7 @@ async fn a_database_that_is_gone_or_empty_is_not_made_anew() {
     assert!(matches!(error, OpenError::Vanished { .. }), "{error}");
     fs::remove_dir_all(dir.path().join("sled")).expect("removes");
     let error = Journal::open(&settings(dir.path())).expect_err("gone");
-    assert!(error.to_string().contains("There is no export in its folder"), "{error}");
+    assert!(error.to_string().contains("There is no daily export in its folder"), "{error}");
     let exports = dir.path().join("exports");
     fs::create_dir(&exports).expect("makes");
     for day in ["2026-11-20", "2026-11-21"] {
@@ -247,5 +248,52 @@ async fn entries_that_cannot_be_read_hold_up_neither_upkeep_nor_other_streams() 
         let text = fs::read_to_string(&again).expect("reads");
         assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
         assert_eq!(text.matches("{\"v\":2,").count(), 2, "what cannot be read is kept as it is");
+    }
+}
+
+#[tokio::test]
+async fn the_advice_after_damage_can_be_carried_out_word_for_word() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let home = dir.path().join("ann's data");
+    let mut settings = settings(&home);
+    settings.history.daily_export = true;
+    let exports = home.join("exports");
+    fs::create_dir_all(&exports).expect("makes");
+    fs::create_dir(home.join("homes")).expect("makes");
+    // Before the first of the dates, after the last, and between them.
+    let mine =
+        ["1969-before.jsonl.gz", "before-upgrade.jsonl.gz", "1970-01-05-mine.jsonl.gz", ".mine.jsonl.gz.tmp"];
+    let (journal, _) = Journal::open(&super::settings(&home)).expect("opens");
+    journal.commit(batch(vec![write(of("spark"), None, vec![queued(1, "x")])])).await.expect("commits");
+    journal.close().await;
+    drop(journal);
+    for name in mine {
+        fs::write(exports.join(name), "mine").expect("writes");
+    }
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    for day in 1..=10 {
+        let now = Timestamp::from_seconds(day * 24 * 3600);
+        assert!(journal.maintain(now).await.expect("maintains").exported.is_some());
+    }
+    journal.close().await;
+    drop(journal);
+    assert_eq!(fs::read_dir(&exports).expect("reads").count(), mine.len() + 7);
+
+    fs::rename(home.join("sled"), dir.path().join("lost")).expect("moves");
+    fs::create_dir(home.join("sled")).expect("makes");
+    fs::write(home.join("sled/db"), b"").expect("writes");
+    let text = Journal::open(&settings).expect_err("empty").to_string();
+    let (_, command) = text.split_once("the newest daily export: ").expect("one is named");
+    assert!(command.contains("1970-01-11.jsonl.gz"), "{command}");
+    let herder = Path::new(env!("CARGO_BIN_EXE_herder")).parent().expect("a folder");
+    let path = format!("{}:{}", herder.display(), std::env::var("PATH").expect("a path"));
+    let output = Command::new("sh").args(["-c", command]).env("PATH", path).output().expect("runs");
+    assert!(output.status.success(), "{command}\n{}", String::from_utf8_lossy(&output.stderr));
+    let (journal, opening) = Journal::open(&settings).expect("opens");
+    assert_eq!(opening.missing, []);
+    assert_eq!(journal.load::<Agent>(&of("spark")).expect("loads").rev, 1);
+    assert!(home.join("homes").is_dir(), "what is not the journal's stays where it is");
+    for name in mine {
+        assert_eq!(fs::read(home.join("damaged-1/exports").join(name)).expect("kept"), b"mine");
     }
 }
