@@ -9,6 +9,7 @@ use super::words::repeat;
 use super::{COMMANDS, Command};
 use crate::core::event::Event;
 use crate::core::id::{AgentName, SessionId};
+use crate::core::time::Timestamp;
 use crate::journal::{Entry, Recorded};
 
 /// What somebody is told whose line cannot be carried out: what was wrong, and what to do.
@@ -97,38 +98,85 @@ fn usage(voice: Voice<'_>, command: &Command, why: &Misfit, or_work: Option<&Age
 /// Entries looked at before giving up: a filter that fits nothing must not read archives for minutes.
 const SCAN_MAX: usize = 20_000;
 
+/// The most of what is found for one answer, in bytes of JSON: more than anybody reads, and well below the longest answer that
+/// a shell takes from herder.
+const FOUND_MAX: usize = 16 * 1024 * 1024;
+
+/// How far somebody looked back who did not come to the beginning, and wanted more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Short {
+    /// Entries that were looked at.
+    pub(super) seen: usize,
+    /// The oldest of them.
+    pub(super) since: Timestamp,
+}
+
+/// What was found by looking back, oldest first.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) entries: Vec<Recorded>,
+    /// More may be found further back.
+    pub(super) short: Option<Short>,
+}
+
 /// The last entries that fit, gathered from the newest back.
 pub(super) struct Last<F> {
     wanted: usize,
     fits: F,
-    seen: usize,
+    looked: Short,
+    size: usize,
     found: Vec<Recorded>,
 }
 
 impl<F: Fn(&Recorded) -> bool> Last<F> {
     /// At most `wanted` of those that `fits`.
     pub(super) fn new(wanted: usize, fits: F) -> Self {
-        Self { wanted, fits, seen: 0, found: Vec::new() }
+        Self { wanted, fits, looked: Short::default(), size: 0, found: Vec::new() }
     }
 
     /// The next older entry; whether more are wanted.
     pub(super) fn take(&mut self, recorded: Recorded) -> ControlFlow<()> {
-        self.seen += 1;
         if self.found.len() < self.wanted && (self.fits)(&recorded) {
+            self.size += size(&recorded);
+            if self.size > FOUND_MAX && !self.found.is_empty() {
+                return ControlFlow::Break(());
+            }
+            self.looked.at(&recorded);
             self.found.push(recorded);
+        } else {
+            self.looked.at(&recorded);
         }
-        if self.found.len() < self.wanted && self.seen < SCAN_MAX {
+        if self.found.len() < self.wanted && self.looked.seen < SCAN_MAX {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())
         }
     }
 
-    /// What was found, oldest first.
-    pub(super) fn found(mut self) -> Vec<Recorded> {
+    /// What was found; `whole`: there is nothing further back.
+    pub(super) fn found(mut self, whole: bool) -> Found {
         self.found.reverse();
-        self.found
+        let short = !whole && self.found.len() < self.wanted;
+        Found { entries: self.found, short: short.then_some(self.looked) }
     }
+}
+
+/// How long an entry is as JSON.
+fn size(recorded: &Recorded) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // What was read from JSON is JSON again.
+    let _ = serde_json::to_writer(&mut count, recorded);
+    count.0
 }
 
 /// The most text of one session that is read: more than anybody reads in a chat, and little enough to hold in memory.
@@ -137,21 +185,26 @@ const SESSION_MAX: usize = 4 * 1024 * 1024;
 /// The turns and the end of a session, gathered from the newest back; the last ones if they are too long together.
 pub(super) struct WholeSession {
     session: SessionId,
-    seen: usize,
+    looked: Short,
     size: usize,
+    /// Its beginning was seen, or that of an earlier one.
+    begun: bool,
     found: Vec<Recorded>,
 }
 
 impl WholeSession {
     pub(super) fn of(session: SessionId) -> Self {
-        Self { session, seen: 0, size: 0, found: Vec::new() }
+        Self { session, looked: Short::default(), size: 0, begun: false, found: Vec::new() }
     }
 
     /// The next older entry; whether more are wanted.
     pub(super) fn take(&mut self, recorded: Recorded) -> ControlFlow<()> {
-        self.seen += 1;
+        let more = |looked: Short| {
+            if looked.seen < SCAN_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
         match &recorded.entry {
             Entry::Agent(Event::SessionStarted { session: begun, .. }) if begun.0 <= self.session.0 => {
+                self.begun = true;
                 return ControlFlow::Break(());
             }
             Entry::Agent(Event::TurnEnded { session, text, .. }) if *session == self.session => {
@@ -161,20 +214,38 @@ impl WholeSession {
                 self.size += outcome.text.as_ref().map_or(0, String::len);
             }
             Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => {
-                return if self.seen < SCAN_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+                self.looked.at(&recorded);
+                return more(self.looked);
             }
         }
         if self.size > SESSION_MAX && !self.found.is_empty() {
             return ControlFlow::Break(());
         }
+        self.looked.at(&recorded);
         self.found.push(recorded);
-        if self.seen < SCAN_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        more(self.looked)
     }
 
-    /// What was found, oldest first.
-    pub(super) fn found(mut self) -> Vec<Recorded> {
+    /// What was found; `whole`: there is nothing further back.
+    pub(super) fn found(mut self, whole: bool) -> Found {
         self.found.reverse();
-        self.found
+        let short = !whole && !self.begun;
+        Found { entries: self.found, short: short.then_some(self.looked) }
+    }
+}
+
+impl Short {
+    fn at(&mut self, recorded: &Recorded) {
+        self.seen += 1;
+        self.since = recorded.at;
+    }
+
+    /// What is said beside the `found` entries, so that nobody takes them for all there are.
+    pub(super) fn line(self, voice: Voice<'_>, found: usize) -> String {
+        let seen = voice.locale.number(u64::try_from(self.seen).unwrap_or(u64::MAX));
+        let since = voice.locale.time(self.since);
+        let found = ("found", found.into());
+        voice.text("cmd-looked-back", &[found, ("seen", seen.into()), ("since", since.into())])
     }
 }
 
@@ -183,7 +254,6 @@ mod tests {
     use super::*;
     use crate::core::id::WorkId;
     use crate::core::outcome::{Category, Outcome};
-    use crate::core::time::Timestamp;
     use crate::core::work::{Actor, Work, WorkKind};
     use crate::journal::Stream;
 
@@ -201,7 +271,7 @@ mod tests {
     fn revs(wanted: usize, count: u64, fits: impl Fn(&Recorded) -> bool) -> Vec<u64> {
         let mut last = Last::new(wanted, fits);
         let _ = stream(count).try_for_each(|recorded| last.take(recorded));
-        last.found().iter().map(|recorded| recorded.rev).collect()
+        last.found(true).entries.iter().map(|recorded| recorded.rev).collect()
     }
 
     #[test]
@@ -220,6 +290,33 @@ mod tests {
         let looked =
             stream(u64::MAX).take_while(|recorded| last.take(recorded.clone()).is_continue()).count();
         assert_eq!(looked + 1, SCAN_MAX);
+        let short = Short { seen: SCAN_MAX, since: Timestamp::default() };
+        assert_eq!(last.found(false).short, Some(short));
+    }
+
+    #[test]
+    fn what_was_found_is_short_only_when_more_was_wanted_and_may_be_there() {
+        for (wanted, whole, short) in [(3, false, false), (4, false, true), (4, true, false)] {
+            let mut last = Last::new(wanted, |_: &Recorded| true);
+            let _ = stream(3).try_for_each(|recorded| last.take(recorded));
+            assert_eq!(last.found(whole).short.is_some(), short, "{wanted} {whole}");
+        }
+    }
+
+    #[test]
+    fn one_answer_holds_no_more_than_a_shell_takes() {
+        let text = "\"".repeat(1024 * 1024);
+        let long = move |mut recorded: Recorded| {
+            let (session, tools) = (SessionId(1), Vec::new());
+            recorded.entry = Entry::Agent(Event::TurnEnded { session, text: text.clone(), tools });
+            recorded
+        };
+        let mut last = Last::new(500, |_: &Recorded| true);
+        let _ = stream(100).map(long).try_for_each(|recorded| last.take(recorded));
+        let found = last.found(false);
+        // Two bytes of JSON for each of text.
+        assert_eq!((found.entries.len(), found.short.expect("cut").seen), (7, 7));
+        assert!(serde_json::to_string(&found.entries).expect("JSON").len() <= FOUND_MAX);
     }
 
     #[test]
@@ -242,7 +339,9 @@ mod tests {
         let mut entries = stream(1000).map(told);
         let _ = entries.try_for_each(|recorded| whole.take(recorded));
         assert_eq!(entries.next().map(|next| next.rev), Some(599), "read past the start of the session");
-        assert_eq!(whole.found().iter().map(|recorded| recorded.rev).collect::<Vec<_>>(), [601, 899]);
+        let found = whole.found(false);
+        assert_eq!(found.short, None);
+        assert_eq!(found.entries.iter().map(|recorded| recorded.rev).collect::<Vec<_>>(), [601, 899]);
     }
 
     fn started(session: SessionId) -> Event {

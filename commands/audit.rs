@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::answers::Found;
 use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::say::{Voice, person};
@@ -31,15 +32,17 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let fits = move |recorded: &Recorded| {
         entry(recorded).is_some_and(|audit| agent.is_none() || audit.agent == agent)
     };
-    let entries = desk.history(Stream::Audit, wanted, fits).await?;
+    let Found { entries, short } = desk.history(Stream::Audit, wanted, fits).await?;
     let mut lines: Vec<String> = entries
         .iter()
         .filter_map(|recorded| {
             Some(format!("{} {}", voice.locale.time(recorded.at), line(voice, entry(recorded)?)))
         })
         .collect();
-    if lines.is_empty() {
-        lines.push(voice.text("cmd-audit-empty", &[]));
+    match short {
+        Some(short) => lines.insert(0, short.line(voice, entries.len())),
+        None if lines.is_empty() => lines.push(voice.text("cmd-audit-empty", &[])),
+        None => {}
     }
     Ok(Answer::lines(lines).with(json!(entries)))
 }

@@ -7,7 +7,7 @@ use tracing::error;
 
 use super::Effect;
 use super::Verb;
-use super::answers::{Last, WholeSession};
+use super::answers::{Found, Last, WholeSession};
 use super::dispatch::{Inner, Removal};
 use super::grammar::Call;
 use super::parse::Heard;
@@ -20,7 +20,7 @@ use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
 use crate::core::watch::Watch;
 use crate::core::work::WorkKind;
-use crate::journal::{ReadError, Recorded, Stream};
+use crate::journal::{Looked, ReadError, Recorded, Stream};
 use crate::l10n::Locale;
 use crate::supervisor::{Asked, Fleet, View};
 
@@ -228,26 +228,25 @@ impl<'a> Desk<'a> {
         if self.long { TEXT_MAX.1 } else { TEXT_MAX.0 }
     }
 
-    /// The last entries of a stream that fit, oldest first.
+    /// The last entries of a stream that fit.
     pub(super) async fn history(
         &self,
         stream: Stream,
         wanted: usize,
         fits: impl Fn(&Recorded) -> bool + Send + 'static,
-    ) -> Result<Vec<Recorded>, Failure> {
-        let last = self.inner.journal.look_back(stream, Last::new(wanted, fits), Last::take).await;
-        Ok(last.map_err(|reason| self.unread(&reason))?.found())
+    ) -> Result<Found, Failure> {
+        let looked = self.inner.journal.look_back(stream, Last::new(wanted, fits), Last::take).await;
+        let Looked { gathered, whole } = looked.map_err(|reason| self.unread(&reason))?;
+        Ok(gathered.found(whole))
     }
 
-    /// The turns and the end of one session, oldest first.
-    pub(super) async fn session(
-        &self,
-        agent: &AgentName,
-        session: SessionId,
-    ) -> Result<Vec<Recorded>, Failure> {
+    /// The turns and the end of one session.
+    pub(super) async fn session(&self, agent: &AgentName, session: SessionId) -> Result<Found, Failure> {
         let stream = Stream::Agent(agent.clone());
-        let turns = self.inner.journal.look_back(stream, WholeSession::of(session), WholeSession::take).await;
-        Ok(turns.map_err(|reason| self.unread(&reason))?.found())
+        let looked =
+            self.inner.journal.look_back(stream, WholeSession::of(session), WholeSession::take).await;
+        let Looked { gathered, whole } = looked.map_err(|reason| self.unread(&reason))?;
+        Ok(gathered.found(whole))
     }
 
     /// Reads from the journal, which blocks.

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::answers::Found;
 use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::say::{Voice, person, task};
@@ -45,7 +46,7 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
     let wanted = desk.wanted(call, EVENTS);
     let stream = call.agent.clone().map_or(Stream::Fleet, Stream::Agent);
-    let mut entries = desk.history(stream, wanted, is_told).await?;
+    let Found { mut entries, short } = desk.history(stream, wanted, is_told).await?;
     // Private words are shown to those who may give them, where nobody else reads the answer.
     if desk.role < Role::Operator || !desk.private {
         entries.iter_mut().for_each(hide_whisper);
@@ -54,8 +55,10 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
         .iter()
         .map(|recorded| format!("{} {}", voice.locale.time(recorded.at), line(voice, recorded)))
         .collect();
-    if lines.is_empty() {
-        lines.push(voice.text("cmd-history-empty", &[]));
+    match short {
+        Some(short) => lines.insert(0, short.line(voice, entries.len())),
+        None if lines.is_empty() => lines.push(voice.text("cmd-history-empty", &[])),
+        None => {}
     }
     Ok(Answer::lines(lines).with(json!(entries)))
 }

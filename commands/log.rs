@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
+use super::answers::Found;
 use super::desk::{Answer, Desk, Done};
 use super::grammar::Call;
 use super::say::{DOT, Voice};
@@ -52,7 +53,7 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
         return whole(desk, call, &agent, session).await;
     }
     let wanted = desk.wanted(call, TURNS);
-    let entries = desk.history(Stream::Agent(agent.clone()), wanted, is_turn).await?;
+    let Found { entries, short } = desk.history(Stream::Agent(agent.clone()), wanted, is_turn).await?;
     // Who wants one turn, or a page, wants to read it.
     if let Some(last) = entries.last().and_then(session_of).filter(|_| wanted == 1 || call.page.is_some()) {
         return whole(desk, call, &agent, last).await;
@@ -63,8 +64,10 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     if let Some(session) = cut.and_then(|(recorded, _)| session_of(recorded)) {
         lines.push(voice.text("cmd-log-more", &[("agent", (&agent).into()), ("session", session.0.into())]));
     }
-    if lines.is_empty() {
-        lines.push(voice.text("cmd-log-empty", &[("agent", (&agent).into())]));
+    match short {
+        Some(short) => lines.insert(0, short.line(voice, entries.len())),
+        None if lines.is_empty() => lines.push(voice.text("cmd-log-empty", &[("agent", (&agent).into())])),
+        None => {}
     }
     Ok(Answer::lines(lines).with(json!(entries)))
 }
@@ -127,10 +130,12 @@ fn ended(voice: Voice<'_>, session: SessionId, outcome: &Outcome) -> String {
 /// All that was said in one session, a page of it in a chat.
 async fn whole(desk: &Desk<'_>, call: &Call, agent: &AgentName, session: SessionId) -> Done {
     let voice = desk.voice();
-    let entries = desk.session(agent, session).await?;
+    let Found { entries, short } = desk.session(agent, session).await?;
+    let short = short.map(|short| short.line(voice, entries.len()));
     let Some(last) = entries.last() else {
         let variables = [("agent", agent.into()), ("session", session.0.into())];
-        return Ok(Answer::lines(vec![voice.text("cmd-log-no-session", &variables)]).with(json!(entries)));
+        let line = short.unwrap_or_else(|| voice.text("cmd-log-no-session", &variables));
+        return Ok(Answer::lines(vec![line]).with(json!(entries)));
     };
     let heading = match &last.entry {
         Entry::Agent(Event::SessionEnded { outcome, .. }) => ended(voice, session, outcome),
@@ -142,11 +147,13 @@ async fn whole(desk: &Desk<'_>, call: &Call, agent: &AgentName, session: Session
     let heading = format!("{} {heading}", voice.locale.time(last.at));
     let said = said(voice, &entries);
     if desk.long && call.page.is_none() {
-        let lines =
-            std::iter::once(heading).chain(said.lines().map(|line| voice.locale.cut(line).into_owned()));
+        let lines = std::iter::once(heading)
+            .chain(short)
+            .chain(said.lines().map(|line| voice.locale.cut(line).into_owned()));
         return Ok(Answer::lines(lines.collect()).with(json!(entries)));
     }
-    let lines: Vec<String> = said.lines().flat_map(|line| split(&voice.locale.cut(line), LINE_MAX)).collect();
+    let said = said.lines().flat_map(|line| split(&voice.locale.cut(line), LINE_MAX));
+    let lines: Vec<String> = short.into_iter().chain(said).collect();
     let pages = lines.len().div_ceil(PAGE_LINES).max(1);
     let page = call.page.map_or(1, |page| usize::try_from(page).unwrap_or(usize::MAX)).min(pages);
     let mut shown: Vec<String> = lines.chunks(PAGE_LINES).nth(page - 1).unwrap_or_default().to_vec();

@@ -876,6 +876,10 @@ cmd-log-no-session = **{ $agent }** hat in einer Sitzung { $session } nichts ges
 cmd-audit-empty = Noch hat niemand etwas befohlen.
 cmd-audit-line = { $name } ({ $identity }, { $network } { $place }): { $text }
 cmd-history-empty = Noch ist nichts geschehen.
+cmd-looked-back = { $found ->
+    [0] Nichts in den letzten { $seen } Einträgen, seit { $since }. Weiter zurück habe ich nicht gesehen; in einem Export steht alles.
+   *[other] Aus den letzten { $seen } Einträgen, seit { $since }. Weiter zurück habe ich nicht gesehen; in einem Export steht alles.
+}
 cmd-history-failed = Das Journal ließ sich nicht lesen; herders Log nennt die Ursache.
 cmd-whisper-private = Hier lesen alle mit. Flüstere **{ $agent }** in einer privaten Nachricht an mich: whisper { $agent } und den Text.
 cmd-until = bis { $until }

@@ -940,6 +940,11 @@ cmd-audit-empty = Nothing was commanded yet.
 # $identity: the proof somebody was known by. $text: what they said.
 cmd-audit-line = { $name } ({ $identity }, { $network } { $place }): { $text }
 cmd-history-empty = Nothing happened yet.
+# Older entries were not looked at. $seen: those that were, since $since; $found: those of them that fit.
+cmd-looked-back = { $found ->
+    [0] Nothing in the last { $seen } entries, since { $since }. I looked no further back; an export has all of it.
+   *[other] Out of the last { $seen } entries, since { $since }. I looked no further back; an export has all of it.
+}
 cmd-history-failed = The journal could not be read; herder's log names the cause.
 cmd-whisper-private = Everybody reads along here. Whisper to **{ $agent }** in a private message to me: whisper { $agent } and the text.
 cmd-until = until { $until }

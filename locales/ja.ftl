@@ -775,6 +775,10 @@ cmd-log-no-session = セッション { $session } で **{ $agent }** は何も�
 cmd-audit-empty = まだ何も命じられていない。
 cmd-audit-line = { $name }（{ $identity }、{ $network } { $place }）：{ $text }
 cmd-history-empty = まだ何も起きていない。
+cmd-looked-back = { $found ->
+    [0] { $since } 以降の最新 { $seen } 件にはありません。それより前は見ていません。エクスポートには全部あります。
+   *[other] { $since } 以降の最新 { $seen } 件から。それより前は見ていません。エクスポートには全部あります。
+}
 cmd-history-failed = ジャーナルを読めなかった。原因は herder のログにある。
 cmd-whisper-private = ここではみんなが読めます。**{ $agent }** へのささやきは、わたしへの個人メッセージで whisper { $agent } と本文を送ってください。
 cmd-until = { $until } まで

@@ -15,6 +15,7 @@ use flate2::write::GzEncoder;
 
 use super::encoding::{self, EventHead};
 use super::layout::VALUE_MAX;
+use super::look_back::Reached;
 use super::{ReadError, Recorded, Stream, disk, lines, query};
 
 const SUFFIX: &str = ".jsonl.gz";
@@ -216,15 +217,21 @@ pub(super) fn back(
     before: u64,
     files: usize,
     take: &mut dyn FnMut(Recorded) -> ControlFlow<()>,
-) -> Result<(), ReadError> {
+) -> Result<Reached, ReadError> {
     let mut end = before;
-    for archive in list(dir)?.into_iter().rev().take(files) {
+    let archives = list(dir)?;
+    let older = archives.len() > files;
+    for archive in archives.into_iter().rev().take(files) {
         loop {
             let Tail { entries, whole } = tail(&archive.path, stream, end)?;
             for recorded in entries.into_iter().rev() {
                 end = recorded.rev;
-                if take(recorded).is_break() || end <= 1 {
-                    return Ok(());
+                let enough = take(recorded).is_break();
+                if end <= 1 {
+                    return Ok(Reached::Beginning);
+                }
+                if enough {
+                    return Ok(Reached::Enough);
                 }
             }
             if whole {
@@ -232,7 +239,7 @@ pub(super) fn back(
             }
         }
     }
-    Ok(())
+    Ok(if older { Reached::Revision(end) } else { Reached::Beginning })
 }
 
 /// The last entries of a stream in one file.

@@ -16,6 +16,26 @@ const FILES: usize = 10;
 /// Questions that read archives at the same time.
 pub(super) const READERS: usize = 2;
 
+/// What a look back came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Looked<G> {
+    /// What was made of the entries.
+    pub gathered: G,
+    /// It went back to the beginning of the stream: there are no older entries.
+    pub whole: bool,
+}
+
+/// How far back something was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reached {
+    /// Whoever asked has enough.
+    Enough,
+    /// The beginning.
+    Beginning,
+    /// Revision so and so; there may be older entries elsewhere.
+    Revision(u64),
+}
+
 impl Journal {
     /// Gives the entries of a stream to `take`, the newest first, until that has enough or there are no more; gives back
     /// what `take` has made of `gathered`. Of the archives only the newest are read.
@@ -27,21 +47,24 @@ impl Journal {
         stream: Stream,
         mut gathered: G,
         mut take: impl FnMut(&mut G, Recorded) -> ControlFlow<()> + Send + 'static,
-    ) -> Result<G, ReadError> {
+    ) -> Result<Looked<G>, ReadError> {
         let reader = self.reader().clone();
-        let (mut gathered, mut take, stream, older) = blocking(move || {
-            let older = guarded(|| reader.back(&stream, &mut |recorded| take(&mut gathered, recorded)))?;
-            Ok::<_, ReadError>((gathered, take, stream, older))
+        let (mut gathered, mut take, stream, reached) = blocking(move || {
+            let reached = guarded(|| reader.back(&stream, &mut |recorded| take(&mut gathered, recorded)))?;
+            Ok::<_, ReadError>((gathered, take, stream, reached))
         })
         .await?;
-        let Some(end) = older else { return Ok(gathered) };
+        let Reached::Revision(end) = reached else {
+            return Ok(Looked { gathered, whole: reached == Reached::Beginning });
+        };
         let permit = self.archive_readers().acquire_owned().await;
         let dir = self.reader().archives().clone();
         blocking(move || {
             // Here and not outside: who stops waiting for the answer does not end the reading.
             let _permit = permit;
-            archive::back(&dir, &stream, end, FILES, &mut |recorded| take(&mut gathered, recorded))?;
-            Ok(gathered)
+            let take = &mut |recorded| take(&mut gathered, recorded);
+            let reached = archive::back(&dir, &stream, end, FILES, take)?;
+            Ok(Looked { gathered, whole: reached == Reached::Beginning })
         })
         .await
     }
@@ -55,7 +78,7 @@ impl Journal {
             found.push(recorded);
             if found.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let mut found = self.look_back(stream, Vec::new(), take).await?;
+        let mut found = self.look_back(stream, Vec::new(), take).await?.gathered;
         found.reverse();
         Ok(found)
     }

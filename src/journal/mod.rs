@@ -71,6 +71,7 @@ pub use error::{CommitError, ExportError, ImportError, MaintainError, OpenError,
 pub use export::{Exported, export};
 pub use handle::{Journal, PostSink};
 pub use import::{Imported, import};
+pub use look_back::Looked;
 pub use memory::{Memory, Onlooker, Step};
 pub use replay::{Aggregate, Blocked, FleetState, Loaded};
 pub use retention::Maintained;

@@ -14,6 +14,7 @@ use crate::outbox::{Post, Target};
 use super::layout::{
     CHUNK, Head, LINES, Tree, Trees, event_key, index_key, number, outbox_key, outbox_prefix, stream_text,
 };
+use super::look_back::Reached;
 use super::{ReadError, Recorded, Stream, archive, encoding};
 
 /// Reads the trees and the archives.
@@ -158,13 +159,13 @@ impl Reader {
         Ok(())
     }
 
-    /// Gives the database's entries of a stream, newest first, until `take` has enough. The revision before which archives
-    /// have more, if it has not.
+    /// Gives the database's entries of a stream, newest first, until `take` has enough. Before the revision that it says
+    /// archives have more.
     pub(super) fn back(
         &self,
         stream: &Stream,
         take: &mut dyn FnMut(Recorded) -> ControlFlow<()>,
-    ) -> Result<Option<u64>, ReadError> {
+    ) -> Result<Reached, ReadError> {
         let text = stream_text(stream);
         let durable = self.durable();
         let mut end = self.head(stream)?.rev + 1;
@@ -175,10 +176,10 @@ impl Reader {
             let Some(recorded) = self.event(seq)? else { break };
             end = recorded.rev;
             if take(recorded).is_break() {
-                return Ok(None);
+                return Ok(if end > 1 { Reached::Enough } else { Reached::Beginning });
             }
         }
-        Ok((end > 1).then_some(end))
+        Ok(if end > 1 { Reached::Revision(end) } else { Reached::Beginning })
     }
 
     /// The last `limit` entries before revision `before`, oldest first.

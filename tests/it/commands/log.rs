@@ -3,6 +3,10 @@
 use std::time::Duration;
 
 use herder::clock;
+use herder::core::time::Timestamp;
+use herder::core::work::Actor;
+use herder::journal::{AuditEntry, Batch, Entry, Stream, Write};
+use herder::l10n::Locale;
 use herder::supervisor::View;
 
 use super::rig::{Rig, name};
@@ -87,5 +91,35 @@ async fn the_history_of_an_agent_that_was_removed_can_be_read() {
         let lines = rig.say("olga", "#herder", line).await;
         assert!(lines.concat().contains("no agent"), "{line}: {lines:?}");
     }
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_not_looked_at_is_not_said_not_to_have_been() {
+    let rig = Rig::open().await;
+    rig.do_("olga", "#herder", "!pause quick").await;
+    let other = |text: &str| AuditEntry {
+        by: Actor::herder(),
+        place: "local".to_owned(),
+        agent: Some(name("spark")),
+        verb: "status".to_owned(),
+        text: text.to_owned(),
+    };
+    let at = Timestamp::from_seconds(1_800_000_000);
+    let entries = (0..20_000).map(|_| Entry::Audit(other("status"))).collect();
+    let writes = vec![Write { stream: Stream::Audit, expected_rev: None, entries }];
+    rig.journal.commit(Batch { at, writes, ..Batch::default() }).await.expect("commits");
+    let audit = rig.say("olga", "#herder", "!audit quick").await;
+    let since = Locale::load("en-US").expect("a locale").time(at);
+    assert_eq!(audit.len(), 2, "{audit:#?}");
+    assert_eq!(
+        audit[0],
+        format!(
+            "Out of the last 20,000 entries, since {since}. I looked no further back; an export has all of it."
+        )
+    );
+    assert!(audit[1].contains("audit quick"), "its own line alone: {audit:#?}");
+    let whole = rig.say("olga", "#herder", "!audit 3").await;
+    assert_eq!(whole.len(), 3, "as many as were asked for are all there is to say: {whole:#?}");
     rig.close().await;
 }

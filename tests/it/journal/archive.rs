@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
@@ -129,6 +130,32 @@ async fn looking_back_gives_the_same_as_the_history_and_stops_when_it_is_told_to
             assert_eq!(journal.latest(stream.clone(), limit).await.expect("reads"), last, "{stream} {limit}");
         }
     }
+}
+
+#[tokio::test]
+async fn looking_back_says_whether_it_came_to_the_beginning() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (journal, _) = Journal::open(&keeping(dir.path(), 4)).expect("opens");
+    let look = async |stop_at: u64| {
+        let looked = journal.look_back(Stream::Audit, 0, move |last, recorded| {
+            *last = recorded.rev;
+            if recorded.rev == stop_at { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let looked = looked.await.expect("reads");
+        (looked.gathered, looked.whole)
+    };
+    assert_eq!(look(0).await, (0, true), "there is nothing");
+    for made in 1..=12 {
+        filled(&journal, 10).await;
+        journal.maintain(at_day(101)).await.expect("maintains");
+        assert_eq!(archives(dir.path()), made);
+        // Ten archives are read for one question.
+        let (oldest, whole) = look(0).await;
+        assert_eq!(whole, made <= 10, "{made}");
+        assert_eq!(oldest == 1, whole, "{made}: {oldest}");
+    }
+    assert_eq!(look(119).await, (119, false), "in the database");
+    assert_eq!(look(100).await, (100, false), "in an archive");
 }
 
 #[test]
