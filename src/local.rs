@@ -29,7 +29,7 @@ const PATH_MAX: usize = 107;
 /// The longest request: a prompt of many pages is far below it.
 const REQUEST_MAX: u64 = 1024 * 1024;
 
-/// The longest answer that is read; `history` of a thousand entries is below it.
+/// The longest answer; commands bound what they read for one far below it.
 const ANSWER_MAX: u64 = 64 * 1024 * 1024;
 
 /// Shells at one time. More wait in the listener's own queue.
@@ -52,6 +52,20 @@ pub struct Request {
     /// Its arguments, separated as the shell has separated them.
     #[serde(default)]
     pub args: Vec<String>,
+}
+
+/// A request as it comes over the socket.
+#[derive(Debug, Serialize, Deserialize)]
+struct Asked<R> {
+    #[serde(flatten)]
+    request: R,
+    /// Whether the answer is to have what is for programs; whoever says nothing gets it.
+    #[serde(default = "yes")]
+    data: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// What it gets.
@@ -299,10 +313,10 @@ async fn answer(
         let answer = if !whole && line.len() as u64 >= REQUEST_MAX {
             refused(format!("the request is longer than {REQUEST_MAX} bytes"))
         } else {
-            match serde_json::from_slice::<Request>(&line) {
-                Ok(request) => {
+            match serde_json::from_slice::<Asked<Request>>(&line) {
+                Ok(Asked { request, data }) => {
                     let reply = dispatcher.request(&request.command, &request.args).await;
-                    Answer { ok: reply.ok, lines: reply.lines, data: reply.data }
+                    Answer { ok: reply.ok, lines: reply.lines, data: reply.data.filter(|_| data) }
                 }
                 Err(reason) => refused(format!(
                     "the request is not a line like {{\"command\":\"pause\",\"args\":[\"spark\"]}}: {reason}"
@@ -310,6 +324,11 @@ async fn answer(
             }
         };
         let mut text = serde_json::to_vec(&answer)?;
+        if text.len() as u64 >= ANSWER_MAX {
+            text = serde_json::to_vec(&refused(format!(
+                "the answer is longer than {ANSWER_MAX} bytes: ask for less at a time"
+            )))?;
+        }
         text.push(b'\n');
         writer.write_all(&text).await?;
         if !whole {
@@ -327,6 +346,18 @@ fn refused(line: String) -> Answer {
 /// # Errors
 /// An [`AskError`] if there is none, or it does not answer.
 pub async fn ask(path: &Path, request: &Request) -> Result<Answer, AskError> {
+    ask_for(path, &Asked { request, data: true }).await
+}
+
+/// [`ask`] for people alone: the answer is its lines.
+///
+/// # Errors
+/// An [`AskError`] if there is none, or it does not answer.
+pub async fn ask_lines(path: &Path, request: &Request) -> Result<Answer, AskError> {
+    ask_for(path, &Asked { request, data: false }).await
+}
+
+async fn ask_for(path: &Path, request: &Asked<&Request>) -> Result<Answer, AskError> {
     if path.as_os_str().len() > PATH_MAX {
         return Err(AskError::PathTooLong(path.to_owned()));
     }

@@ -92,7 +92,13 @@ pub(super) fn ask(global: &Global, typed: &Typed) -> ExitCode {
     let path = global.data_dir().join(local::FILE_NAME);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let answer = match runtime {
-        Ok(runtime) => runtime.block_on(local::ask(&path, &typed.request)),
+        Ok(runtime) => runtime.block_on(async {
+            if typed.json {
+                local::ask(&path, &typed.request).await
+            } else {
+                local::ask_lines(&path, &typed.request).await
+            }
+        }),
         Err(error) => return failed(error),
     };
     match answer {

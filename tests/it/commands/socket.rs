@@ -3,6 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use herder::core::event::Event;
+use herder::core::id::SessionId;
+use herder::journal::{Batch, Entry, Stream, Write};
 use herder::local::{self, Answer, AskError, BindError, Request};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
@@ -10,7 +13,7 @@ use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::rig::{PATIENCE, Rig};
+use super::rig::{PATIENCE, Rig, name};
 
 struct Open {
     rig: Rig,
@@ -155,5 +158,30 @@ async fn an_agent_may_not_command_its_own_herder() {
 
     // A person at the shell is none the worse.
     assert!(open.ask("pause", &["quick"]).await.ok);
+    open.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_with_much_to_say_is_read_back_in_a_shell() {
+    let open = Open::new().await;
+    let gone = Stream::Agent(name("gone"));
+    let turn = || {
+        let (session, tools) = (SessionId(1), Vec::new());
+        Entry::Agent(Event::TurnEnded { session, text: "x".repeat(512 * 1024), tools })
+    };
+    // More than a shell reads of one answer.
+    for _ in 0..14 {
+        let entries = (0..10).map(|_| turn()).collect();
+        let writes = vec![Write { stream: gone.clone(), expected_rev: None, entries }];
+        open.rig.journal.commit(Batch { writes, ..Batch::default() }).await.expect("commits");
+    }
+    let args = ["gone", "500"].map(str::to_owned).to_vec();
+    let request = Request { command: "log".to_owned(), args };
+    let answer = local::ask(&open.path, &request).await.expect("it is answered");
+    assert!(answer.ok && answer.lines[0].contains("I looked no further back"), "{:?}", answer.lines.first());
+    let turns = answer.data.expect("data").as_array().expect("a list").len();
+    assert!((20..140).contains(&turns), "{turns}");
+    let for_people = local::ask_lines(&open.path, &request).await.expect("it is answered");
+    assert_eq!((for_people.lines, for_people.data), (answer.lines, None));
     open.close().await;
 }
