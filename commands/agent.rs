@@ -242,10 +242,7 @@ pub(super) fn show(desk: &Desk<'_>, call: &Call) -> Done {
     for (key, value) in pairs.filter(|(key, value)| {
         !matches!(key.as_str(), "name" | "runtime") && defaults[key.as_str()] != **value
     }) {
-        let value = match value {
-            serde_json::Value::String(text) => voice.short(text, 200),
-            other => voice.short(&other.to_string(), 200),
-        };
+        let value = voice.short(&settings::written(key, value), 200);
         let list =
             if matches!(key.as_str(), "workspace" | "model" | "account") { &mut first } else { &mut second };
         list.push(format!("{key}={value}"));
@@ -257,32 +254,7 @@ pub(super) fn show(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(Answer::lines(lines).with(data))
 }
 
-/// A spec as it may be shown: of the variables that are set the names alone.
+/// A spec as it may be shown.
 fn shown(spec: &AgentSpec) -> serde_json::Value {
-    json!({
-        "name": spec.name,
-        "runtime": spec.runtime,
-        "workspace": spec.workspace.to_string_lossy(),
-        "model": spec.model,
-        "account": spec.account,
-        "command": spec.command,
-        "prompt": spec.prompt,
-        "output": spec.output,
-        "permissions": spec.permissions,
-        "autonomy": spec.autonomy,
-        "instructions": spec.instructions,
-        "loop": spec.looping,
-        "rest": format!("{}s", spec.rest.as_secs()),
-        "max_turns": spec.max_turns,
-        "max_budget_usd": spec.max_budget_usd,
-        "caps": spec.caps,
-        "max_task_duration": spec.max_task_duration.map(|longest| format!("{}s", longest.as_secs())),
-        "relay": spec.relay,
-        "env": spec.env.keys().chain(spec.env_files.keys()).collect::<Vec<_>>(),
-        "inherit_env": spec.inherit_env,
-        "own_home": spec.own_home,
-        "credentials": spec.credentials,
-        "sandbox": spec.sandbox,
-        "patterns": spec.patterns,
-    })
+    serde_json::Value::Object(settings::shown(spec))
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use super::words::{fold, nearest, repeat, split_quoted};
 use crate::core::card::{TAGS_MAX, is_tag};
@@ -175,6 +176,61 @@ fn set(spec: &mut AgentSpec, key: &str, value: &str) -> Result<(), Why> {
         },
     }
     Ok(())
+}
+
+/// What a key is set to: a text that [`apply`] takes, a number, or a list. Of the variables that are set the names alone.
+fn value(spec: &AgentSpec, key: &str) -> serde_json::Value {
+    let seconds = |time: Duration| format!("{}s", time.as_secs());
+    match key {
+        "runtime" => json!(spec.runtime),
+        "workspace" => json!(spec.workspace.to_string_lossy()),
+        "command" => json!(spec.command),
+        "prompt" => json!(spec.prompt),
+        "output" => json!(spec.output),
+        "model" => json!(spec.model),
+        "account" => json!(spec.account),
+        "permissions" => json!(spec.permissions),
+        "autonomy" => json!(spec.autonomy),
+        "instructions" => json!(spec.instructions),
+        "loop" => json!(spec.looping),
+        "rest" => json!(seconds(spec.rest)),
+        "max_turns" => json!(spec.max_turns),
+        "max_budget_usd" => json!(spec.max_budget_usd),
+        "usd_per_hour" => json!(spec.caps.usd_per_hour),
+        "usd_per_day" => json!(spec.caps.usd_per_day),
+        "tokens_per_session" => json!(spec.caps.tokens_per_session),
+        "tokens_per_hour" => json!(spec.caps.tokens_per_hour),
+        "tokens_per_day" => json!(spec.caps.tokens_per_day),
+        "max_task_duration" => json!(spec.max_task_duration.map(seconds)),
+        "relay" => json!(spec.relay),
+        "env.NAME" => json!(spec.env.keys().chain(spec.env_files.keys()).collect::<Vec<_>>()),
+        "inherit_env" => json!(spec.inherit_env),
+        "own_home" => json!(spec.own_home),
+        "credentials" => json!(spec.credentials),
+        "sandbox" => json!(spec.sandbox),
+        "tags" => json!(spec.tags),
+        _ => unreachable!("every key has a value"),
+    }
+}
+
+/// All that a person decides about an agent, as it may be shown: the keys that `agent edit` takes, and what only `bot.toml`
+/// sets.
+pub(super) fn shown(spec: &AgentSpec) -> serde_json::Map<String, serde_json::Value> {
+    let keys = KEYS.iter().map(|key| (key.split('.').next().unwrap_or(key).to_owned(), value(spec, key)));
+    let others =
+        [("name", json!(spec.name)), ("patterns", json!(spec.patterns)), ("channels", json!(spec.channels))];
+    keys.chain(others.map(|(key, value)| (key.to_owned(), value))).collect()
+}
+
+/// The value of a key in words, as `agent edit` takes it.
+pub(super) fn written(key: &str, value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Array(words) if !matches!(key, "command" | "sandbox" | "patterns") => {
+            words.iter().filter_map(serde_json::Value::as_str).collect::<Vec<_>>().join(",")
+        }
+        other => other.to_string(),
+    }
 }
 
 /// A value of one of the spec's enumerations, by the name it is stored under.
@@ -354,6 +410,52 @@ mod tests {
         assert_eq!(spec.env["RUST_LOG"], "warn");
         assert_eq!(spec.inherit_env, ["PATH", "HOME"]);
         assert_eq!(try_set(r#"command='["a b", "c"]'"#).0.command, ["a b", "c"]);
+    }
+
+    /// Something else than the default for every key.
+    const SET: [(&str, &str); KEYS.len()] = [
+        ("runtime", "command"),
+        ("workspace", "/tmp"),
+        ("command", r#"["sh","-c","echo hi"]"#),
+        ("prompt", "arg"),
+        ("output", "codex"),
+        ("model", "opus"),
+        ("account", "team"),
+        ("permissions", "read-only"),
+        ("autonomy", "strict"),
+        ("instructions", "do it, don't ask"),
+        ("loop", "true"),
+        ("rest", "90s"),
+        ("max_turns", "7"),
+        ("max_budget_usd", "2.5"),
+        ("usd_per_hour", "0.5"),
+        ("usd_per_day", "20.0"),
+        ("tokens_per_session", "3000"),
+        ("tokens_per_hour", "4000"),
+        ("tokens_per_day", "5000"),
+        ("max_task_duration", "3600s"),
+        ("relay", "all"),
+        ("env.NAME", "warn"),
+        ("inherit_env", "PATH,HOME"),
+        ("own_home", "true"),
+        ("credentials", "git,.codex/auth.json"),
+        ("sandbox", r#"["bwrap","--bind"]"#),
+        ("tags", "gpu,rust"),
+    ];
+
+    #[test]
+    fn what_is_set_is_shown_as_it_is_set() {
+        assert_eq!(SET.map(|(key, _)| key), KEYS);
+        let default = shown(&spec());
+        for (key, value) in SET {
+            let mut changed = spec();
+            assert_eq!(set(&mut changed, key, value), Ok(()), "{key}");
+            let now = shown(&changed);
+            let (name, wanted) = if key == "env.NAME" { ("env", "NAME") } else { (key, value) };
+            assert_eq!(written(name, &now[name]), wanted, "{key}");
+            let differs = |key: &&String| now[*key] != default[*key];
+            assert_eq!(now.keys().filter(differs).collect::<Vec<_>>(), [name], "{key}");
+        }
     }
 
     #[test]

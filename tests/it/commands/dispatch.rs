@@ -151,6 +151,11 @@ async fn agents_are_added_changed_and_removed_by_command() {
     let shown = rig.say("vera", "#echo", "!agent show").await;
     has(&shown, "max_turns=3");
     has(&shown, "instructions=be brief");
+    rig.do_("alice", "#echo", "!agent edit tags=rust,gpu usd_per_day=20 env.RUST_LOG=warn").await;
+    let shown = rig.say("vera", "#echo", "!agent show").await;
+    for setting in ["tags=gpu,rust", "usd_per_day=20", "env=RUST_LOG"] {
+        has(&shown, setting);
+    }
 
     let asked = rig.say("alice", "#herder", "!agent remove echo").await;
     let code = asked[0].split_whitespace().last().unwrap().trim_matches('`').to_owned();
