@@ -1,8 +1,7 @@
 //! `herder export` and `herder import`: everything herder knows, as JSON lines.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter};
+use std::path::Path;
 use std::process::ExitCode;
 
 use super::{complain, failed};
@@ -28,7 +27,9 @@ pub(super) fn export(data_dir: &Path, output: Option<&Path>) -> ExitCode {
             output.display()
         ));
     }
-    let (journal, opening) = match Journal::open(&Settings::new(data_dir, History::default())) {
+    // Whoever exports may do it because the disk is full: nothing is made in the folder.
+    let settings = Settings { ballast: 0, ..Settings::new(data_dir, History::default()) };
+    let (journal, opening) = match Journal::open(&settings) {
         Ok(opened) => opened,
         Err(OpenError::Held { dir, holder }) => {
             let (dir, exports) = (dir.display(), data_dir.join("exports"));
@@ -45,29 +46,27 @@ pub(super) fn export(data_dir: &Path, output: Option<&Path>) -> ExitCode {
             "herder: {stream} was once at {expected} and is at {found}: the export lacks what is lost"
         ));
     }
-    let file = output.map_or_else(|| data_dir.join("export.jsonl.tmp"), Path::to_owned);
-    let written = write(&journal, &file, output.is_none());
-    if output.is_none() {
-        // It was only on its way to standard output.
-        let _ = fs::remove_file(&file);
-    }
-    match written {
+    match write(&journal, output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failed(error),
     }
 }
 
-fn write(journal: &Journal, file: &PathBuf, print: bool) -> Result<(), Box<dyn std::error::Error>> {
+fn write(journal: &Journal, output: Option<&Path>) -> Result<(), Box<dyn std::error::Error>> {
     let runtime = super::runtime()?;
     let exported = runtime.block_on(async {
-        let exported = journal::export(journal, file, clock::now()).await;
+        let at = clock::now();
+        let exported = match output {
+            Some(file) => journal::export(journal, file, at).await,
+            None => {
+                let out = BufWriter::new(io::stdout());
+                journal::export_to(journal, out, "to standard output", at).await
+            }
+        };
         journal.close().await;
         exported
     })?;
-    if print {
-        io::copy(&mut File::open(file)?, &mut io::stdout().lock())?;
-        io::stdout().lock().flush()?;
-    } else {
+    if let Some(file) = output {
         let (events, posts) = (exported.events, exported.posts);
         complain(format_args!("{}: {events} events and {posts} posts that are still owed", file.display()));
     }

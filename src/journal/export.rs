@@ -145,8 +145,39 @@ pub async fn export(journal: &Journal, file: &Path, at: Timestamp) -> Result<Exp
     unlocked(journal, file, at).await
 }
 
+/// Writes the same to `out`, which is called `name`, as it is read: nothing is put beside the journal on the way. What is cut
+/// lacks its last line, which says so to an import.
+///
+/// # Errors
+/// It cannot be written, or the journal not read.
+pub async fn export_to(
+    journal: &Journal,
+    mut out: impl Write + Send + 'static,
+    name: &str,
+    at: Timestamp,
+) -> Result<Exported, ExportError> {
+    let _alone = journal.maintaining().lock().await;
+    let name = PathBuf::from(name);
+    written(journal, at, move |reader, header, captured| {
+        let exported = write_lines(reader, header, captured, &name, &mut out)?;
+        out.flush().map_err(|source| ExportError::Io { file: name, source })?;
+        Ok(exported)
+    })
+    .await
+}
+
 /// [`export`] under the lock of retention, which its caller holds.
 pub(super) async fn unlocked(journal: &Journal, file: &Path, at: Timestamp) -> Result<Exported, ExportError> {
+    let file = file.to_owned();
+    written(journal, at, move |reader, header, captured| write_file(reader, header, captured, &file)).await
+}
+
+/// Has everything that is there at this moment written, on a thread that may wait.
+async fn written(
+    journal: &Journal,
+    at: Timestamp,
+    write: impl FnOnce(&Reader, Header, &Captured) -> Result<Exported, ExportError> + Send + 'static,
+) -> Result<Exported, ExportError> {
     let captured = journal.ask(Job::Capture).await??;
     let reader = journal.reader().clone();
     let header = Header {
@@ -157,8 +188,7 @@ pub(super) async fn unlocked(journal: &Journal, file: &Path, at: Timestamp) -> R
         hot: 0,
         last: captured.last,
     };
-    let file = file.to_owned();
-    blocking(move || write_file(&reader, header, &captured, &file)).await
+    blocking(move || write(&reader, header, &captured)).await
 }
 
 /// Writes today's export unless it is there. The oldest ones go first.

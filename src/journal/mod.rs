@@ -68,7 +68,7 @@ use crate::core::work::Actor;
 use crate::outbox::Post;
 
 pub use error::{CommitError, ExportError, ImportError, MaintainError, OpenError, ReadError};
-pub use export::{Exported, export};
+pub use export::{Exported, export, export_to};
 pub use handle::{Journal, PostSink};
 pub use import::{Imported, import};
 pub use look_back::Looked;

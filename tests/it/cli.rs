@@ -1,7 +1,8 @@
 //! The real binary: what it prints, what it writes, and its exit codes.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead as _, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -9,7 +10,8 @@ use std::process::{Command, Stdio};
 use herder::chat::embedded_ircd::{Options, Password, Server};
 use herder::commands::COMMANDS;
 use herder::config::History;
-use herder::journal::{Journal, Settings};
+use herder::core::work::Actor;
+use herder::journal::{AuditEntry, Batch, Entry, Journal, Settings, Stream, Write};
 use tempfile::TempDir;
 
 /// What a run of the binary came to.
@@ -588,4 +590,50 @@ fn export_and_import_say_what_they_did() {
     let run = folder.herder(&["import", "all.jsonl", "--data-dir", "new"]);
     assert_eq!(run.code, Some(1), "{run:?}");
     insta::assert_snapshot!(run.complained, @"herder: new already holds a journal; import needs a folder without one");
+}
+
+#[tokio::test]
+async fn an_export_to_a_pipe_makes_nothing_on_the_way() {
+    let folder = Folder::new();
+    let settings = Settings { ballast: 0, ..Settings::new(folder.path("data"), History::default()) };
+    let (journal, _) = Journal::open(&settings).expect("a journal is made");
+    let entry = |text: String| AuditEntry {
+        by: Actor::herder(),
+        place: "local".to_owned(),
+        agent: None,
+        verb: "status".to_owned(),
+        text,
+    };
+    let entries = vec![Entry::Audit(entry("x".repeat(1024 * 1024))); 4];
+    let writes = vec![Write { stream: Stream::Audit, expected_rev: None, entries }];
+    journal.commit(Batch { writes, ..Batch::default() }).await.expect("commits");
+    journal.close().await;
+    drop(journal);
+    let names = || {
+        let entries = fs::read_dir(folder.path("data")).expect("reads");
+        entries.map(|entry| entry.expect("reads").file_name()).collect::<BTreeSet<_>>()
+    };
+    let before = names();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_herder"))
+        .arg("export")
+        .current_dir(folder.0.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut out = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut all = Vec::new();
+    out.read_until(b'\n', &mut all).expect("reads");
+    // It has more to say than a pipe holds: it is in the midst of it.
+    assert_eq!(names(), before);
+    out.read_to_end(&mut all).expect("reads");
+    assert!(child.wait().expect("it ends").success());
+    assert_eq!(names(), before);
+    fs::write(folder.path("all.jsonl"), &all).expect("writes");
+    let run = folder.herder(&["import", "all.jsonl", "--data-dir", "new"]);
+    insta::assert_snapshot!(run.complained, @"new: 4 events and 0 posts that are still owed");
+    // What is cut says so.
+    fs::write(folder.path("cut.jsonl"), &all[..all.len() / 2]).expect("writes");
+    let run = folder.herder(&["import", "cut.jsonl", "--data-dir", "newer"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.complained.contains("a part is missing"), "{run:?}");
 }
