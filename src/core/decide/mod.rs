@@ -51,9 +51,16 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
     let mut draft = Draft::new(agent, context);
     match input {
         Input::Started => {
+            // How long herder was away is not for how long somebody was asked: the countdown begins anew with the question.
+            let open = draft.agent().session().is_some();
+            if !open {
+                recovery::started(&mut draft);
+            }
             session::started(&mut draft);
             watch::started(&mut draft);
-            recovery::started(&mut draft);
+            if open {
+                recovery::started(&mut draft);
+            }
             Ok(draft.done())
         }
         Input::SurvivorsFound => {

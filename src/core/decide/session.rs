@@ -256,7 +256,7 @@ fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors:
         && draft.agent().timed_out.is_some()
         && draft.agent().timed_out == draft.agent().current.as_ref().map(|work| work.id);
     draft.record(Event::SessionEnded { session, outcome: Box::new(outcome), survivors: survivors.to_vec() });
-    settle_work(draft, &stop, category);
+    let settled = settle_work(draft, &stop, category);
     if category == Category::Success && draft.agent().breaker == Breaker::HalfOpen {
         draft.record(Event::BreakerClosed);
     }
@@ -272,8 +272,33 @@ fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors:
     } else {
         report_account_failure_unless_stopped(draft, category, &stop);
     }
-    if !stop_follows(draft, &stop) && !spending::follows(draft, category) {
-        follow(draft, category, resets_at, timed_out_again);
+    if stop_follows(draft, &stop) || spending::follows(draft, category) {
+        return;
+    }
+    match settled {
+        // What kept it from this task keeps it from no other.
+        Settled::ByItsWord if is_of_work(category) => draft.proceed(),
+        Settled::ByItsWord | Settled::ByHowItEnded => follow(draft, category, resets_at, timed_out_again),
+    }
+}
+
+/// Whether an end says something of the work, and nothing of the agent that had it.
+fn is_of_work(category: Category) -> bool {
+    match category {
+        Category::ContextOverflow | Category::TaskTimeout | Category::SandboxDenial => true,
+        Category::Success
+        | Category::Transient
+        | Category::RateLimit
+        | Category::Permanent
+        | Category::MaxTurns
+        | Category::Billing
+        | Category::Auth
+        | Category::Budget
+        | Category::Quota
+        | Category::Hung
+        | Category::Crash
+        | Category::DoNotRestart
+        | Category::Interrupted => false,
     }
 }
 
@@ -296,9 +321,17 @@ fn recorded(outcome: &Outcome, reason: Option<StopReason>) -> Outcome {
     outcome
 }
 
+/// What has decided how it stands with the work of a session.
+enum Settled {
+    /// The agent has said how its task ended.
+    ByItsWord,
+    /// The session's end, or a person.
+    ByHowItEnded,
+}
+
 /// Work that the session had: done, given up because a person said so, or back at the head of the queue.
-fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) {
-    let Some(work) = draft.agent().current.clone() else { return };
+fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) -> Settled {
+    let Some(work) = draft.agent().current.clone() else { return Settled::ByHowItEnded };
     // What the agent itself said of its task is its end, however the process ended after it; a person's word goes before.
     let given_up = matches!(stop.reason, Some(StopReason::Abort | StopReason::Cancel));
     let said = draft.agent().unfinished.as_ref().filter(|unfinished| unfinished.work == work.id && !given_up);
@@ -309,14 +342,15 @@ fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) {
     if let Some(TaskReport { end, note, .. }) =
         report.filter(|report| !denied || report.end != TaskEnd::Blocked)
     {
-        return draft.record(Event::TaskEnded { work: work.id, end, note: note.into() });
-    }
-    if category == Category::Success {
-        let note = draft.agent().last_outcome.as_ref().and_then(|outcome| outcome.text.clone());
-        let note = Detail::from(note.unwrap_or_default()).bounded(DETAIL_MAX);
-        return draft.record(Event::TaskEnded { work: work.id, end: TaskEnd::Done, note });
+        draft.record(Event::TaskEnded { work: work.id, end, note: note.into() });
+        return Settled::ByItsWord;
     }
     match stop.reason {
+        _ if category == Category::Success => {
+            let note = draft.agent().last_outcome.as_ref().and_then(|outcome| outcome.text.clone());
+            let note = Detail::from(note.unwrap_or_default()).bounded(DETAIL_MAX);
+            draft.record(Event::TaskEnded { work: work.id, end: TaskEnd::Done, note });
+        }
         Some(StopReason::Abort) => discard(draft, &work, &stop.by),
         Some(StopReason::Cancel) => cancel(draft, work.id, &stop.by),
         Some(
@@ -332,6 +366,7 @@ fn settle_work(draft: &mut Draft<'_>, stop: &Stop, category: Category) {
         )
         | None => draft.record(Event::Requeued { work: work.id }),
     }
+    Settled::ByHowItEnded
 }
 
 /// Does what a stop was asked for to the work, before the session is gone, because something else follows it now.

@@ -175,6 +175,14 @@ fn what_was_asked_before_herder_was_killed_is_asked_again_and_the_old_answer_say
     assert_eq!(step.told(), "SplitEnded, TaskHandedBack, WaitOver");
     assert_eq!(desk.tell(&Input::Started).events, [], "once");
 
+    // Also if herder was away for longer than anybody waits: nobody had the time to answer.
+    let mut desk = splitting();
+    desk.pass(3600);
+    let step = desk.tell(&Input::Started);
+    assert_eq!(step.told(), "SplitEnded, SplitBegun, Waiting(1500s Split)");
+    let step = desk.divided(Ok(cuts(&["a", "b"])));
+    assert_eq!(step.told(), "SplitEnded, TaskHandedBack, WaitOver");
+
     // There is nobody to ask any more.
     let mut desk = splitting();
     desk.policy.evaluator.judge = Judge::Builtin;
@@ -370,6 +378,39 @@ fn an_agent_that_says_that_it_is_denied_what_its_task_needs_hands_it_on_however_
             assert!(step.said().contains("#work BLOCKED 1 reported"), "{what}: {}", step.said());
         }
     }
+}
+
+/// What keeps an agent from its task is no news once it has said how that ended.
+#[test]
+fn a_session_that_meets_a_limit_after_its_agent_has_reported_calls_nobody_and_the_next_work_follows() {
+    let reports = |desk: &mut Desk, end| {
+        let (session, note) = (desk.session(), "said so".to_owned());
+        desk.tell(&Input::Reported { session, report: TaskReport { end, note, denied: false } });
+    };
+    for category in [Category::TaskTimeout, Category::ContextOverflow, Category::SandboxDenial] {
+        for end in [TaskEnd::Done, TaskEnd::Failed] {
+            let mut desk = asking();
+            desk.fails(Category::TaskTimeout);
+            desk.waits();
+            desk.runs();
+            desk.give(WorkKind::Task, 2, "next");
+            reports(&mut desk, end);
+            let step = desk.fails(category);
+            assert_eq!(
+                step.told(),
+                format!("SessionEnded({category:?}), TaskEnded(1 {end:?}), SessionStarted(3)")
+            );
+            assert_eq!((desk.agent.failures, &desk.agent.watch.escalation), (2, &None), "it counts");
+            if end == TaskEnd::Done {
+                assert_eq!(step.said(), "#work DONE 1\nStarted { work: \"next\" }");
+            }
+        }
+    }
+    // One that crashes is no good for the next work, either.
+    let mut desk = asking();
+    reports(&mut desk, TaskEnd::Done);
+    let step = desk.fails(Category::Crash);
+    assert_eq!(step.told(), "SessionEnded(Crash), TaskEnded(1 Done), Waiting(1s Backoff(Crash))");
 }
 
 /// Also where the agent itself ends with what was denied.
