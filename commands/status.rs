@@ -327,7 +327,13 @@ mod tests {
         let mut agent = Agent { phase, since, ..Agent::default() };
         let mut live = Live::default();
         change(&mut agent, &mut live);
-        View { name: AgentName::new("spark").expect("a name"), agent: Arc::new(agent), live, hold: None }
+        View {
+            name: AgentName::new("spark").expect("a name"),
+            agent: Arc::new(agent),
+            live,
+            hold: None,
+            closed: false,
+        }
     }
 
     fn busy(agent: &mut Agent, live: &mut Live) {

@@ -126,6 +126,30 @@ impl Fleet {
         Some(seen)
     }
 
+    /// The same, where the condition is also about what the whole fleet does to the agent: whether its account is closed.
+    ///
+    /// # Errors
+    /// `None` if there is no such agent, or it went away first.
+    pub async fn wait_among_all(
+        &self,
+        agent: &AgentName,
+        mut condition: impl FnMut(&View) -> bool,
+    ) -> Option<View> {
+        let (mut view, mut changes) = (self.shared.handle(agent)?.view, self.changes());
+        loop {
+            changes.borrow_and_update();
+            view.borrow_and_update();
+            let seen = self.shared.seen_now(&view);
+            if condition(&seen) {
+                return Some(seen);
+            }
+            tokio::select! {
+                changed = view.changed() => changed.ok()?,
+                changed = changes.changed() => changed.ok()?,
+            }
+        }
+    }
+
     /// Asks one agent for something; resolves when it was decided and is on disk (`Stop`, `Remove`, `Pause { now }` and
     /// `Abort` do not wait for the process to be gone).
     ///

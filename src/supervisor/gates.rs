@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::root::{Root, account_of};
+use super::shared::Published;
 use crate::clock;
 use crate::core::agent::Agent;
 use crate::core::id::{AccountName, AgentName};
@@ -63,8 +64,10 @@ impl Root {
         }
         let (probe_at, ask_at) = self.shared.policy().quota.closing(resets_at, now, self.jitter());
         let mut posts = Vec::new();
-        // Once per closing: that one agent has tried in vain is what everybody expects until it works.
-        if first {
+        // Once per closing: that one agent has tried in vain is what everybody expects until it works. Not whoever had it tried,
+        // and would wait for nothing from now on.
+        let waited_for = probed && probe_at.is_none() && ask_at.is_none();
+        if first || waited_for {
             let notice = Notice::AccountExhausted {
                 account: account.clone(),
                 agent: agent.clone(),
@@ -72,8 +75,10 @@ impl Root {
                 probe_at,
                 ask_at,
             };
-            let line = format!("QUOTA-EXHAUSTED {}", one_word(&account));
             posts = self.shared.posting.alert(notice, now, None);
+        }
+        if first {
+            let line = format!("QUOTA-EXHAUSTED {}", one_word(&account));
             let owed = Owed { audience: Audience::Work, body: OwedBody::Notice(Notice::WorkLine { line }) };
             posts.extend(self.shared.posting.owed(&agent, None, vec![owed], now));
         }
@@ -132,8 +137,12 @@ impl Root {
             .map(|(account, gate)| (account.clone(), gate.agent.clone()))
             .collect();
         for (account, agent) in due {
-            let notice = Notice::AccountAsked { account: account.clone(), agent };
-            let posts = self.shared.posting.alert(notice, now, None);
+            let asked = asked_about(&self.shared.published(), &account, &agent).map(|agent| {
+                let notice = Notice::AccountAsked { account: account.clone(), agent };
+                self.shared.posting.alert(notice, now, None)
+            });
+            // Nobody has it any more, so that nobody need be asked.
+            let posts = asked.unwrap_or_default();
             self.record(vec![FleetEvent::AccountAsked { account }], posts).await?;
         }
         self.shared.promote();
@@ -167,7 +176,60 @@ impl Root {
     }
 }
 
+/// Which agent of an account people are told to let go on: one that has work, and of these the one that `met` the limit,
+/// which may have none any more, be of another account, or be gone.
+fn asked_about(agents: &[Published], account: &AccountName, met: &AgentName) -> Option<AgentName> {
+    let of_it = agents.iter().filter(|one| account_of(&one.agent) == *account && !one.agent.leaves());
+    of_it.min_by_key(|one| (one.agent.wants().is_none(), one.name != *met)).map(|one| one.name.clone())
+}
+
 /// What machines are told of an account is one word.
 fn one_word(account: &AccountName) -> String {
     account.as_str().split_whitespace().collect::<Vec<_>>().join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::core::agent::Phase;
+    use crate::core::apply;
+    use crate::core::event::Event;
+    use crate::core::id::WorkId;
+    use crate::core::spec::{AgentSpec, Runtime};
+    use crate::core::work::{Work, WorkKind};
+
+    fn name(agent: &str) -> AgentName {
+        AgentName::new(agent).expect("a name")
+    }
+
+    fn agent(called: &str, account: &str, works: bool) -> Published {
+        let (at, by) = (Timestamp::from_seconds(1_800_000_000), Actor::herder());
+        let mut spec = AgentSpec::new(name(called), Runtime::Command, PathBuf::from("/srv"));
+        spec.account = AccountName::from(account);
+        let mut agent = Agent::default();
+        apply(&mut agent, &Event::Added { spec: Box::new(spec), by: by.clone() }, at);
+        if works {
+            let text = "count the beans".to_owned();
+            let work = Work { id: WorkId(1), kind: WorkKind::Task, text, by, at, attempts: 0, card: None };
+            apply(&mut agent, &Event::Queued { work }, at);
+        }
+        Published { name: name(called), agent: Arc::new(agent) }
+    }
+
+    #[test]
+    fn people_are_asked_about_an_agent_that_can_go_on() {
+        let account = AccountName::from("openai");
+        let asked = |agents: &[Published]| asked_about(agents, &account, &name("spark"));
+        let with_work = [agent("flint", "openai", true), agent("spark", "openai", true)];
+        assert_eq!(asked(&with_work), Some(name("spark")), "which met the limit");
+        let moved = [agent("flint", "openai", true), agent("spark", "openai", false)];
+        assert_eq!(asked(&moved), Some(name("flint")), "its work is elsewhere");
+        let edited = [agent("ember", "openai", false), agent("spark", "local", true)];
+        assert_eq!(asked(&edited), Some(name("ember")), "it is of another account");
+        let mut removed = [agent("spark", "openai", true)];
+        Arc::make_mut(&mut removed[0].agent).phase = Phase::Removed;
+        assert_eq!(asked(&removed), None);
+    }
 }

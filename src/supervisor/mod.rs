@@ -94,6 +94,8 @@ pub struct View {
     pub live: Live,
     /// Why it does not begin with the work that it has, where the whole fleet was looked at.
     pub hold: Option<Hold>,
+    /// Whether its account lets nobody begin before a time or a person's word, where the whole fleet was looked at.
+    pub closed: bool,
 }
 
 /// Ends what an earlier herder left, and says what came of it.

@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{debug, error, warn};
 
 use super::posting::Posting;
-use super::root::ToRoot;
+use super::root::{ToRoot, account_of};
 use super::task::{Note, Request};
 use super::timers::Timers;
 use super::turns::Turns;
@@ -26,6 +26,7 @@ use crate::core::id::{AgentName, NetworkName};
 use crate::core::input::Input;
 use crate::core::ledger::Ledger;
 use crate::core::policy::Policy;
+use crate::core::promotion::Hold;
 use crate::evaluator::Evaluator;
 use crate::journal::{Batch, CommitError, Journal, Snapshot, Stream};
 use crate::outbox::redact::Redactor;
@@ -173,6 +174,8 @@ impl Shared {
             view.live = live.borrow().clone();
         }
         view.hold = self.turns.hold(&view.name);
+        let closed = self.turns.closed(&view.name, &account_of(&view.agent), clock::now());
+        view.closed = matches!(closed, Some(Hold::Closed { .. }));
         view
     }
 

@@ -252,7 +252,7 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 
 /// A view of an agent before its supervisor has decided anything.
 pub(super) fn first_view(name: &AgentName, agent: &Arc<Agent>) -> View {
-    View { name: name.clone(), agent: Arc::clone(agent), live: Live::default(), hold: None }
+    View { name: name.clone(), agent: Arc::clone(agent), live: Live::default(), hold: None, closed: false }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Slash commands, completion, forms and buttons: a whole herder and a simulated Discord.
 
+mod accounts;
 mod pausing;
 
 use std::time::Duration;

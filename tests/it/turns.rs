@@ -13,6 +13,7 @@ use herder::core::quota::{QuietHours, QuotaRules, Resume};
 use herder::core::spec::{AgentSpec, Pattern};
 use herder::core::time::Timestamp;
 use herder::journal::{Entry, FleetEvent, Recorded, Stream};
+use herder::supervisor::View;
 use jiff::tz::TimeZone;
 
 use crate::on::{On, Story, on_each_network};
@@ -210,6 +211,18 @@ async fn an_exhausted_account_that_never_goes_on_by_itself_waits_for_a_word_also
         alert.ends_with("None of its agents begins anything; `@spark resume` lets one of them try."),
         "{alert}"
     );
+    story.alice.hears_in_any_order("#work", "QUOTA-EXHAUSTED openai").await;
+    // Whoever is let try in vain leaves everybody waiting for the next word: that is said again, and no second closing.
+    story.alice.say("#herder", "@spark resume").await;
+    story.alice.hears_in_any_order("#alerts", "alice lets spark try account openai").await;
+    let again = story.alice.hears_in_any_order("#alerts", "usage limit reached").await;
+    assert_eq!(again, alert);
+    let lines = story.alice.heard_in("#work");
+    assert_eq!(lines.iter().filter(|text| text.contains("QUOTA-EXHAUSTED")).count(), 1);
+    // The account is closed for an agent without work, too.
+    let flint = AgentName::new("flint").expect("a good name");
+    let closed = |view: &View| view.closed && view.hold.is_none();
+    story.stage.herder.fleet().wait_among_all(&flint, closed).await.expect("it is there");
     std::fs::remove_file(&exhausted).expect("it was there");
 
     // The limit is over, and what would have others try is past: nobody does.
@@ -221,7 +234,7 @@ async fn an_exhausted_account_that_never_goes_on_by_itself_waits_for_a_word_also
     let status = story.says("@spark status", "spark: ").await;
     assert!(status.contains(waits), "{status}");
     assert_eq!(story.closing(), (None, None), "nothing is to come");
-    assert_eq!((story.sessions("spark"), story.sessions("flint"), story.closings()), (1, 0, 1));
+    assert_eq!((story.sessions("spark"), story.sessions("flint"), story.closings()), (2, 0, 2));
     story.alice.say("#herder", "@spark resume").await;
     story.alice.hears_in_any_order("#alerts", "Account openai works again, as spark shows").await;
     story.rests("spark", 1).await;

@@ -15,7 +15,6 @@ use serde::Deserialize as _;
 use crate::commands::interact::Answered;
 use crate::core::id::AgentName;
 use crate::core::notice::Notice;
-use crate::core::promotion::Hold;
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
 use crate::outbox::Body;
@@ -44,7 +43,12 @@ pub(super) fn called_for(answered: &Answered) -> Option<AgentName> {
     Notice::deserialize(told).ok()?.calls_for().cloned()
 }
 
+/// Whether a post calls somebody for an account: it does for as long as that is closed, whether the agent has work or not.
+fn is_of_account(body: &Body) -> bool {
+    matches!(body, Body::Notice(Notice::AccountExhausted { .. } | Notice::AccountAsked { .. }))
+}
+
 /// Whether a post of `at` still calls for somebody.
 fn is_open(view: &View, at: Timestamp) -> bool {
-    view.agent.calls_for_somebody(at, matches!(view.hold, Some(Hold::Closed { .. })))
+    view.agent.calls_for_somebody(at, view.closed)
 }

@@ -330,6 +330,7 @@ mod tests {
             agent: Arc::new(agent),
             live: Live::default(),
             hold: None,
+            closed: false,
         }
     }
 

@@ -126,7 +126,7 @@ impl Supervisor<'_> {
     pub(super) fn publish(&self) {
         let live = self.session.as_ref().map(Session::live).unwrap_or_default();
         let (name, agent) = (self.name.clone(), Arc::clone(&self.agent));
-        self.view.send_replace(View { name, agent, live, hold: None });
+        self.view.send_replace(View { name, agent, live, hold: None, closed: false });
         self.shared.changed.send_replace(());
     }
 

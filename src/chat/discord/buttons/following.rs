@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tracing::{error, warn};
 
 use super::rows::closed_row;
-use super::{Done, calls_for, is_open};
+use super::{Done, calls_for, is_of_account, is_open};
 use crate::chat::discord::rest::{RestError, code};
 use crate::chat::discord::{Bot, asks};
 use crate::clock;
@@ -48,6 +48,9 @@ pub(in crate::chat::discord) struct Prompt {
     /// What the agent asks in it, if that is what it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ask: Option<AskId>,
+    /// Whether it is about the agent's account.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    account: bool,
 }
 
 impl Prompt {
@@ -110,7 +113,8 @@ pub(in crate::chat::discord) async fn posted(bot: &Bot, post: &Post, channel: Ch
     let called = calls_for(&post.body).map(|agent| (agent, None));
     let asked = || asks::asked(&post.body).map(|(agent, ask)| (agent, Some(ask)));
     let Some((agent, ask)) = called.or_else(asked) else { return };
-    follow(bot, Prompt { agent: agent.clone(), at: post.at, channel, message, ask }).await;
+    let account = is_of_account(&post.body);
+    follow(bot, Prompt { agent: agent.clone(), at: post.at, channel, message, ask, account }).await;
 }
 
 /// An answer to an interaction has the buttons of a post.
@@ -120,7 +124,7 @@ pub(in crate::chat::discord) async fn answers(
     channel: ChannelId,
     message: MessageId,
 ) {
-    follow(bot, Prompt { agent: agent.clone(), at, channel, message, ask: None }).await;
+    follow(bot, Prompt { agent: agent.clone(), at, channel, message, ask: None, account: false }).await;
 }
 
 async fn follow(bot: &Bot, prompt: Prompt) {
@@ -199,7 +203,12 @@ async fn settled(bot: &Bot, prompt: Prompt) -> Prompt {
         None => !is_open(view, prompt.at),
     };
     loop {
-        let over = fleet.wait_for(&prompt.agent, is_over).await;
+        // What happens to an account is no news of its agent.
+        let over = if prompt.account {
+            fleet.wait_among_all(&prompt.agent, is_over).await
+        } else {
+            fleet.wait_for(&prompt.agent, is_over).await
+        };
         // An agent that is gone calls for nobody either; one that is still known went down with herder, and calls on.
         if over.is_none() && fleet.view(&prompt.agent).is_some() {
             std::future::pending::<()>().await;

@@ -84,7 +84,9 @@ async fn answered(
         let by = Actor { network: bot.network(), name: asker.author.nick.clone(), identity: None };
         let done = Done { command: answer.command(), by };
         let posts = &bot.ports.locale;
-        Pressed::Buttons(vec![if still {
+        // Who lets an account go on is done, although it is still closed: the root opens it.
+        let stands = still && matches!(answer, Answer::Abort);
+        Pressed::Buttons(vec![if stands {
             open_row(posts, agent, at, Some(&done))
         } else {
             closed_row(posts, (agent, at), Some(&done))
