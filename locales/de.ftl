@@ -288,6 +288,7 @@ notice-completed = ✅ **{ $agent }** ist fertig nach { $duration }{ $turns ->
 notice-crashed = ❌ **{ $agent }** ist abgestürzt: { $detail } Neustart in { $countdown }…
 notice-rate-limited = ⏳ **{ $agent }** hat ein Rate-Limit erreicht. Weiter in { $countdown }…
 notice-permanent = 🚫 **{ $agent }** hat einen dauerhaften Fehler: { $detail } Neustart in { $countdown }…
+notice-overflowed = ❌ **{ $agent }** hat sein Kontextfenster gefüllt: { $detail } Weiter in einem neuen Gespräch in { $countdown }…
 notice-billing = 💳 **{ $agent }** hat einen Abrechnungsfehler – bitte das Konto { $account } prüfen. Pausiert bis zum `resume`.
 notice-auth = 🔐 **{ $agent }** konnte sich nicht anmelden – bitte die Zugangsdaten prüfen. Pausiert bis zum `resume`.
 notice-budget = 💰 **{ $agent }** hat seine Budgetgrenze in US-Dollar überschritten. Pausiert bis zum `resume`.
@@ -321,6 +322,7 @@ notice-account-opened = ▶️ Konto **{ $account }** ist wieder offen, dank { $
 notice-quota-reached = ⏳ **{ $agent }** hat das Nutzungslimit des Kontos { $account } erreicht. Die Arbeit bleibt erhalten und geht weiter, sobald das Konto wieder geht.
 notice-account-exhausted = ⏳ Konto **{ $account }**: Nutzungslimit erreicht, bemerkt bei **{ $agent }**. Keiner seiner Agenten fängt etwas an; { $how ->
     [reset] das Limit endet etwa um { $at }, dann versucht es einer von ihnen.
+    [later] das Limit endet etwa um { $reset }, und um { $at } versucht es einer von ihnen.
     [probe] um { $at } versucht es einer von ihnen wieder.
     [ask] um { $at } wird gefragt, ob es weitergeht.
    *[never] mit `@{ $agent } resume` darf es einer von ihnen versuchen.
@@ -333,9 +335,9 @@ notice-task-failed = ❌ **{ $agent }** hat Aufgabe { $task } aufgegeben: { $det
 notice-task-blocked = 🧱 **{ $agent }** kommt bei Aufgabe { $task } nicht weiter: { $detail }
 notice-task-taken = 👀 **{ $agent }** hat Aufgabe { $task } vom Brett: { $work }
 notice-task-released = **{ $agent }** kommt nicht weiter; Aufgabe { $task } liegt deshalb für einen anderen Agenten am Brett.
-notice-task-splitting = ✂️ **{ $agent }**: das Kontextfenster war voll. Aufgabe { $task } wird in kleinere geteilt…
+notice-task-splitting = ❌ **{ $agent }**: das Kontextfenster war voll. Aufgabe { $task } wird in kleinere geteilt…
 # $permissions: workspace-write or full, as in bot.toml.
-notice-task-needs-more = 🔒 **{ $agent }** darf zu wenig für Aufgabe { $task }: Sie liegt am Brett für einen Agenten, der mindestens { $permissions } darf.
+notice-task-needs-more = 🚫 **{ $agent }** darf zu wenig für Aufgabe { $task }: Sie liegt am Brett für einen Agenten, der mindestens { $permissions } darf.
 notice-part-failed = 🧱 Aufgabe { $task } kann so nicht erledigt werden: ihr Teil { $part } ist { $end }. `!task assign { $part } auto` lässt ihn neu versuchen, `!task cancel { $task }` gibt alles auf.
 notice-notified = 🔔 **{ $agent }** meldet: { $detail }
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } Wird unterbrochen…

@@ -309,6 +309,7 @@ notice-completed = ✅ **{ $agent }** completed in { $duration }{ $turns ->
 notice-crashed = ❌ **{ $agent }** crashed: { $detail } Restarting in { $countdown }…
 notice-rate-limited = ⏳ **{ $agent }** is rate limited. Resuming in { $countdown }…
 notice-permanent = 🚫 **{ $agent }** encountered a permanent error: { $detail } Restarting in { $countdown }…
+notice-overflowed = ❌ **{ $agent }** has filled its context window: { $detail } Going on in a new conversation in { $countdown }…
 notice-billing = 💳 **{ $agent }** has a billing error — check your { $account } account. Pausing until resumed.
 notice-auth = 🔐 **{ $agent }** failed to authenticate — check credentials. Pausing until resumed.
 notice-budget = 💰 **{ $agent }** exceeded its USD budget cap. Pausing until resumed.
@@ -345,9 +346,10 @@ notice-account-blocked = 🚨 Account **{ $account }**: { $category }, seen by *
 # $by: who opened it.
 notice-account-opened = ▶️ Account **{ $account }** is open again, thanks to { $by }. Its agents go on.
 notice-quota-reached = ⏳ **{ $agent }** has reached the usage limit of account { $account }. Its work is kept and goes on when the account does.
-# $how: reset | probe | ask | never; $at: a moment, empty with never.
+# $how: reset | later | probe | ask | never; $reset: when the limit ends, empty if unknown; $at: a moment, empty with never.
 notice-account-exhausted = ⏳ Account **{ $account }**: usage limit reached, seen by **{ $agent }**. None of its agents begins anything; { $how ->
     [reset] the limit ends about { $at }, and one of them tries it then.
+    [later] the limit ends about { $reset }, and one of them tries it at { $at }.
     [probe] one of them tries again at { $at }.
     [ask] people are asked at { $at } whether they go on.
    *[never] `@{ $agent } resume` lets one of them try.
@@ -361,9 +363,9 @@ notice-task-blocked = 🧱 **{ $agent }** is blocked on task { $task }: { $detai
 # $work: an excerpt of the task.
 notice-task-taken = 👀 **{ $agent }** has task { $task } from the board: { $work }
 notice-task-released = **{ $agent }** cannot go on, so task { $task } is on the board for another agent.
-notice-task-splitting = ✂️ **{ $agent }**: its context window was full. Task { $task } is being split into smaller ones…
+notice-task-splitting = ❌ **{ $agent }**: its context window was full. Task { $task } is being split into smaller ones…
 # $permissions: workspace-write or full, as in bot.toml.
-notice-task-needs-more = 🔒 **{ $agent }** may do too little for task { $task }: it is on the board for an agent that may do at least { $permissions }.
+notice-task-needs-more = 🚫 **{ $agent }** may do too little for task { $task }: it is on the board for an agent that may do at least { $permissions }.
 # $end: one of task-…
 notice-part-failed = 🧱 Task { $task } cannot be done as it is: its part { $part } is { $end }. `!task assign { $part } auto` has it tried anew, `!task cancel { $task }` gives it all up.
 notice-notified = 🔔 **{ $agent }** says: { $detail }

@@ -253,6 +253,7 @@ notice-completed = ✅ **{ $agent }** が完了しました（{ $duration }{ $tu
 notice-crashed = ❌ **{ $agent }** がクラッシュしました: { $detail } { $countdown }後に再起動します…
 notice-rate-limited = ⏳ **{ $agent }** はレート制限中です。{ $countdown }後に再開します…
 notice-permanent = 🚫 **{ $agent }** に恒久的なエラーが起きました: { $detail } { $countdown }後に再起動します…
+notice-overflowed = ❌ **{ $agent }** のコンテキストがいっぱいになりました: { $detail } { $countdown }後に新しい会話で続けます…
 notice-billing = 💳 **{ $agent }** に請求エラーが起きました。{ $account } アカウントを確認してください。再開されるまで一時停止します。
 notice-auth = 🔐 **{ $agent }** が認証に失敗しました。認証情報を確認してください。再開されるまで一時停止します。
 notice-budget = 💰 **{ $agent }** がドル建ての予算上限を超えました。再開されるまで一時停止します。
@@ -286,6 +287,7 @@ notice-account-opened = ▶️ アカウント **{ $account }** は { $by } が�
 notice-quota-reached = ⏳ **{ $agent }** はアカウント { $account } の利用上限に達しました。作業は残り、アカウントが使えるようになれば続けます。
 notice-account-exhausted = ⏳ アカウント **{ $account }**: 利用上限に達しました（**{ $agent }** で検出）。このアカウントのエージェントは何も始めません。{ $how ->
     [reset] 上限は { $at } ごろ解除され、そのとき一つが試します。
+    [later] 上限は { $reset } ごろ解除され、{ $at } に一つが試します。
     [probe] { $at } に一つがもう一度試します。
     [ask] { $at } に、続けるかどうかお尋ねします。
    *[never] `@{ $agent } resume` と送ると一つが試します。
@@ -298,9 +300,9 @@ notice-task-failed = ❌ **{ $agent }** はタスク { $task } を断念しま�
 notice-task-blocked = 🧱 **{ $agent }** はタスク { $task } を先へ進められません: { $detail }
 notice-task-taken = 👀 **{ $agent }** がボードからタスク { $task } を受け取りました: { $work }
 notice-task-released = **{ $agent }** は続けられないため、タスク { $task } は他のエージェントのためにボードに戻りました。
-notice-task-splitting = ✂️ **{ $agent }**：コンテキストがいっぱいになりました。タスク { $task } を小さなタスクに分割しています…
+notice-task-splitting = ❌ **{ $agent }**：コンテキストがいっぱいになりました。タスク { $task } を小さなタスクに分割しています…
 # $permissions: workspace-write or full, as in bot.toml.
-notice-task-needs-more = 🔒 **{ $agent }** の権限ではタスク { $task } を実行できません。少なくとも { $permissions } の権限を持つエージェントのためにボードに戻りました。
+notice-task-needs-more = 🚫 **{ $agent }** の権限ではタスク { $task } を実行できません。少なくとも { $permissions } の権限を持つエージェントのためにボードに戻りました。
 notice-part-failed = 🧱 タスク { $task } はこのままでは終えられません。部分 { $part } が「{ $end }」です。`!task assign { $part } auto` でやり直し、`!task cancel { $task }` で全体を取り消します。
 notice-notified = 🔔 **{ $agent }** からのお知らせ: { $detail }
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } 中断します…

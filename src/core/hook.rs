@@ -67,6 +67,7 @@ impl HookEvent {
             | N::RateLimited { .. }
             | N::QuotaReached { .. }
             | N::Permanent { .. }
+            | N::Overflowed { .. }
             | N::Billing { .. }
             | N::Auth { .. }
             | N::Budget { .. }

@@ -58,6 +58,8 @@ pub enum Notice {
     RateLimited { agent: AgentName, resume_in: Duration },
     /// 🚫 Permanent error, with the countdown.
     Permanent { agent: AgentName, detail: Detail, restart_in: Duration },
+    /// ❌ The context window was full, and what was worked on is no task; with the countdown.
+    Overflowed { agent: AgentName, detail: Detail, restart_in: Duration },
     /// 💳 Billing error; paused.
     Billing { agent: AgentName, account: AccountName },
     /// 🔐 Authentication failed; paused.
@@ -118,9 +120,9 @@ pub enum Notice {
     TaskTaken { agent: AgentName, task: WorkId, work: String },
     /// A task has waited for too long with an agent that cannot go on: it is on the board for another one.
     TaskReleased { agent: AgentName, task: WorkId },
-    /// ✂️ A task did not fit into one context window: it is being split.
+    /// ❌ A task did not fit into one context window: it is being split.
     TaskSplitting { agent: AgentName, task: WorkId },
-    /// 🔒 A task needs more than its agent may do: it is on the board for one that may do at least this.
+    /// 🚫 A task needs more than its agent may do: it is on the board for one that may do at least this.
     TaskNeedsMore { agent: AgentName, task: WorkId, permissions: Permissions },
     /// 🧱 A part of a task went wrong: the whole cannot be done without a person.
     PartFailed { task: WorkId, part: WorkId, end: TaskEnd },

@@ -310,7 +310,10 @@ fn waiting(
         // The wait after a panic is part of that notice.
         WaitReason::Backoff(category) if last_category(agent) != Some(category) => Vec::new(),
         WaitReason::Backoff(category) => match category {
-            Category::Permanent | Category::ContextOverflow | Category::SandboxDenial => {
+            Category::ContextOverflow => {
+                said(Notice::Overflowed { agent: name, detail: last_detail(agent), restart_in })
+            }
+            Category::Permanent | Category::SandboxDenial => {
                 said(Notice::Permanent { agent: name, detail: last_detail(agent), restart_in })
             }
             Category::TaskTimeout => {

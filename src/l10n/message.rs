@@ -16,6 +16,8 @@ use crate::core::event::StopReason;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::notice::{Halt, Notice};
 use crate::core::outcome::Category;
+use crate::core::quota::JITTER_MAX;
+use crate::core::time::Timestamp;
 use crate::core::usage::Cap;
 use crate::core::work::WorkKind;
 pub(super) use refusal::refusal;
@@ -82,6 +84,9 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::Permanent { agent, detail, restart_in } => {
             say("notice-permanent", [of(agent), reason(detail), ("countdown", (*restart_in).into())])
         }
+        N::Overflowed { agent, detail, restart_in } => {
+            say("notice-overflowed", [of(agent), reason(detail), ("countdown", (*restart_in).into())])
+        }
         N::Billing { agent, account } => {
             say("notice-billing", [of(agent), ("account", account.as_str().into())])
         }
@@ -138,16 +143,19 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             say("notice-quota-reached", [of(agent), ("account", account.as_str().into())])
         }
         N::AccountExhausted { account, agent, resets_at, probe_at, ask_at } => {
-            // What people wait for, if anything comes by itself.
+            // What people wait for, if anything comes by itself. In quiet hours the limit ends before anybody tries.
+            let later = |at: &Timestamp| resets_at.is_some_and(|reset| at.since(reset) > JITTER_MAX);
             let (how, at) = match (probe_at, ask_at) {
+                (Some(at), _) if later(at) => ("later", Some(*at)),
                 (Some(at), _) if resets_at.is_some() => ("reset", Some(*at)),
                 (Some(at), _) => ("probe", Some(*at)),
                 (None, Some(at)) => ("ask", Some(*at)),
                 (None, None) => ("never", None),
             };
-            let at = at.map(|at| locale.time(at)).unwrap_or_default();
-            let account = ("account", account.as_str().into());
-            say("notice-account-exhausted", [account, of(agent), ("how", how.into()), ("at", at.into())])
+            let time = |at: Option<Timestamp>| Value::from(at.map(|at| locale.time(at)).unwrap_or_default());
+            let (account, how) = (("account", account.as_str().into()), ("how", how.into()));
+            let (reset, at) = (("reset", time(*resets_at)), ("at", time(at)));
+            say("notice-account-exhausted", [account, of(agent), how, reset, at])
         }
         N::AccountAsked { account, agent } => {
             say("notice-account-asked", [("account", account.as_str().into()), of(agent)])

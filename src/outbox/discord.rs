@@ -53,6 +53,16 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
     composer.finish()
 }
 
+/// Lines for machines, as they are: nobody is pinged by what is sent, whatever stands in it. The text is clean and holds no
+/// secrets.
+pub(super) fn verbatim(text: &str) -> Vec<String> {
+    let mut composer = Composer::new(MESSAGE_MAX);
+    for line in compose::tame(text).lines() {
+        composer.line(line, Voice::Machine);
+    }
+    composer.finish()
+}
+
 /// herder's sentence and what an agent asks, as it is. Both are clean and hold no secrets.
 pub(super) fn asked(head: &str, asked: &str, code: bool) -> Vec<String> {
     let mut composer = Composer::new(MESSAGE_MAX);

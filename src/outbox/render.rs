@@ -80,6 +80,7 @@ impl Renderer {
                 self.asked(post, agent, command, true)
             }
             Body::Notice(Notice::QuestionAsked { agent, text, .. }) => self.asked(post, agent, text, false),
+            Body::Notice(notice @ Notice::WorkLine { .. }) => self.verbatim(notice),
             Body::Notice(notice) => self.sentences(&self.locale.notice(notice), post),
             Body::Hook(hook) => self.told(&hook.notice),
             Body::Refusal(refusal) => self.sentences(&self.locale.refusal(refusal), post),
@@ -199,6 +200,16 @@ impl Renderer {
         let sentences = head.lines().map(|line| markup::sentence(line, self.markup));
         let lines: Vec<String> = sentences.chain(asked.lines().map(str::to_owned)).collect();
         vec![lines.join("\n")]
+    }
+
+    /// A line for machines: the same characters on every network, so that whoever reads two of them reads one thing.
+    fn verbatim(&self, notice: &Notice) -> Vec<String> {
+        let text = clean(&self.locale.notice(notice));
+        let text = self.redactor.redact(&text);
+        match self.markup {
+            Markup::Irc | Markup::Plain => text.lines().flat_map(|line| cut(line, "")).collect(),
+            Markup::Discord => discord::verbatim(&text),
+        }
     }
 
     fn sentences(&self, text: &str, post: &Post) -> Vec<String> {

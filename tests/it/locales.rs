@@ -40,7 +40,7 @@ macro_rules! variants {
 }
 
 variants!(every_notice, Notice:
-    Started WorkspaceSeen Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
+    Started WorkspaceSeen Completed Crashed RateLimited Permanent Overflowed Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
     DoNotRestart PausedWithAccount AccountBlocked
     AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed Boarded TaskMoved TaskSplit BoardCancelled Notified Whispered ClockRanOut PermissionDenied PermissionAsked QuestionAsked
     PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention BreakerClosed Degraded Survivors SupervisorPanicked

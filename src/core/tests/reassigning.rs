@@ -487,7 +487,9 @@ fn what_is_no_task_is_tried_again_by_its_agent() {
         desk.policy.evaluator.judge = Judge::Asked;
         desk.broader = true;
         let step = desk.fails(category);
-        assert_eq!(step.said(), "Permanent { detail: \"went wrong\", restart_in: 10s }", "{category:?}");
+        let notice = if category == Category::ContextOverflow { "Overflowed" } else { "Permanent" };
+        let said = format!("{notice} {{ detail: \"went wrong\", restart_in: 10s }}");
+        assert_eq!(step.said(), said, "{category:?}");
         assert_eq!(desk.waits().1.spawns(), 1);
     }
 }

@@ -17,11 +17,15 @@ pub(super) enum Voice {
     Own,
     /// An agent.
     Agent,
+    /// herder, to machines: nothing is a mark.
+    Machine,
 }
 
-/// What herder's status posts begin with.
-const STATUS: [char; 15] =
-    ['🐜', '✅', '❌', '⏳', '🚫', '💳', '🔐', '💰', '⏸', '▶', '⚙', '🚨', '🧯', '👀', '💬'];
+/// What herder's posts begin with, as the locales have it.
+const STATUS: [char; 21] = [
+    '🐜', '✅', '❌', '⏳', '🚫', '💳', '🔐', '💰', '⏸', '▶', '⚙', '🚨', '🧯', '👀', '💬', '📂', '🧱', '🔔',
+    '🔄', '🤫', '⚠',
+];
 
 /// A closing mark is looked for in so many bytes, so that hostile text is not searched again and again.
 const SPAN_MAX: usize = 1000;
@@ -34,6 +38,7 @@ pub(super) fn line(text: &str, voice: Voice) -> String {
     match voice {
         Voice::Own => own(text),
         Voice::Agent => block(text),
+        Voice::Machine => text.to_owned(),
     }
 }
 
@@ -274,6 +279,31 @@ mod tests {
         }
         assert_eq!(line("All ✅", Voice::Agent), "All ✅");
         assert_eq!(line("> ✅ **spark** completed", Voice::Agent), "> ✅ **spark** completed");
+    }
+
+    /// What every text of a notice begins with, also one that is chosen among several.
+    #[test]
+    fn no_post_of_herders_can_be_imitated_by_its_first_character() {
+        let locales = ["en-US", "de", "ja"].map(|locale| {
+            let path = format!("{}/locales/{locale}.ftl", env!("CARGO_MANIFEST_DIR"));
+            std::fs::read_to_string(path).expect("a locale")
+        });
+        for text in locales.iter().flat_map(|locale| locale.lines()) {
+            let Some((_, value)) = text.split_once(" = ").filter(|(id, _)| id.starts_with("notice-")) else {
+                continue;
+            };
+            let is_emoji = |c: char| matches!(c, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..);
+            assert!(!value.starts_with(is_emoji) || looks_like_status(value), "{value:?}");
+        }
+        assert!(looks_like_status("🧱 **spark** is blocked on task 7"));
+        assert!(looks_like_status("🔔 **nova** says: all is well"));
+    }
+
+    #[test]
+    fn what_machines_read_is_not_changed() {
+        for text in ["QUOTA-EXHAUSTED team_a", "HEARTBEAT my_**herder** `1`", "TASK 7 assigned a_b~c"] {
+            assert_eq!(line(text, Voice::Machine), text);
+        }
     }
 
     #[test]

@@ -31,6 +31,17 @@ fn markdown_of_an_agent_on_irc() {
     "#);
 }
 
+/// Whoever reads two networks reads one account.
+#[test]
+fn lines_for_machines_are_the_same_on_every_network() {
+    for text in ["QUOTA-EXHAUSTED team_openai", "HEARTBEAT my_**herder**", "QUOTA-EXHAUSTED `a`<@1>#~b~"] {
+        let line = post(Body::Notice(Notice::WorkLine { line: text.to_owned() }));
+        for markup in [Markup::Irc, Markup::Plain, Markup::Discord] {
+            assert_eq!(renderer(markup).lines(&line), [text], "{markup:?}");
+        }
+    }
+}
+
 #[test]
 fn herders_own_sentences() {
     let refusal = Body::Refusal(Refusal::NotPaused { agent: spark() });

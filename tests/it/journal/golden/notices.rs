@@ -44,6 +44,7 @@ pub(super) fn notices() -> Vec<Notice> {
         },
         Notice::RateLimited { agent: agent.clone(), resume_in: restart_in },
         Notice::Permanent { agent: agent.clone(), detail: detail.clone().into(), restart_in },
+        Notice::Overflowed { agent: agent.clone(), detail: detail.clone().into(), restart_in },
         Notice::Billing { agent: agent.clone(), account: account.clone() },
         Notice::Auth { agent: agent.clone() },
         Notice::Budget { agent: agent.clone() },

@@ -45,7 +45,7 @@ variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskH
     PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded SupervisorPanicked);
 variants!(FLEET, fleet_name, FleetEvent: Board AgentAdded AgentRemoved Configured LeftOut BooksKept CapNear CapWaived AccountBlocked AccountOpened
     AccountExhausted AccountAsked AccountTried AccountProved SupervisorPanicked Linked Unlinked Started Stopped);
-variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed RateLimited Permanent Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
+variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed RateLimited Permanent Overflowed Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
     DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed Boarded TaskMoved TaskSplit BoardCancelled Notified Whispered ClockRanOut PermissionDenied
     PermissionAsked QuestionAsked PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention BreakerClosed
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
