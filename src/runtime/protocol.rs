@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use secrecy::SecretString;
+
 use super::acp::Acp;
 use super::claude::Claude;
 use super::codex::Codex;
@@ -216,7 +218,10 @@ pub(super) fn read<'line, L, E>(
 /// What is missing.
 pub fn prepare(launch: &Launch) -> Result<(Invocation, Box<dyn Protocol>), Detail> {
     let mut environment = environment::of(launch);
-    environment.extend(environment::from_files(&launch.spec)?);
+    let read = environment::from_files(&launch.spec)?;
+    // Before anything can repeat it.
+    launch.redactor.learn(&read.values().cloned().map(SecretString::from).collect::<Vec<_>>());
+    environment.extend(read);
     isolation::furnish(launch, &mut environment)?;
     let (mut invocation, protocol): (Invocation, Box<dyn Protocol>) = match launch.spec.runtime {
         Runtime::Claude => {

@@ -332,7 +332,8 @@ impl Fleet {
     }
 
     /// Processes that are left once those that are on their way out have had their time: evaluations of the agents that were
-    /// stopped are ended, and nobody says when their last process is gone.
+    /// stopped are ended, and nobody says when their last process is gone. What is there even then is killed from here: a driver
+    /// that hangs does not do it.
     async fn processes_left(&self) -> usize {
         let marked = format!("{}/", self.shared.journal.id());
         let mut left = self.shared.trees.count_marked(&marked).await;
@@ -342,6 +343,9 @@ impl Fleet {
             }
             tokio::time::sleep(LOOK).await;
             left = self.shared.trees.count_marked(&marked).await;
+        }
+        if left > 0 {
+            left = self.shared.trees.end_marked(&marked, Duration::ZERO).await.len();
         }
         left
     }

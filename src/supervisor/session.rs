@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::SecretString;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::warn;
@@ -53,7 +52,7 @@ pub(super) struct Session {
     pass: Option<Pass>,
     /// How many of its calls wait for a person.
     asking: Option<watch::Receiver<usize>>,
-    /// Whispers that are on their way to the agent.
+    /// Whispers and messages that are on their way to the agent.
     pub(super) offered: BTreeSet<WorkId>,
 }
 
@@ -109,10 +108,6 @@ impl Session {
             environment: runtime::environment::own_without(&shared.withheld()),
             tools: pass.as_ref().map(Pass::access),
         };
-        // Before anything can repeat it. That a file cannot be read the driver finds and says.
-        if let Ok(read) = runtime::environment::from_files(&launch.spec) {
-            shared.redactor.learn(&read.into_values().map(SecretString::from).collect::<Vec<_>>());
-        }
         let driver = match &shared.fault.simulated {
             Some(simulated) => (simulated.launch)(launch),
             None => runtime::launch(launch, shared.trees.clone()),
@@ -183,21 +178,28 @@ impl Session {
     pub(super) async fn order(&mut self, order: Order) {
         if let Err(reason) = self.driver.orders.try_send(order) {
             warn!(agent = %self.agent, session = %self.id, %reason, "an order did not reach the driver");
+            if let Order::Steer { work, .. } | Order::Insist { work, .. } = reason.into_inner() {
+                self.offered.remove(&work);
+            }
         }
     }
 
-    /// From here on the session has to end within the ladder's own time.
+    /// From here on the session has to end within the ladder's own time: at once, if its driver is known to be silent.
     pub(super) fn expect_end(&mut self, shared: &Shared) {
-        self.overdue.get_or_insert(Instant::now() + shared.policy().stop_grace * 2 + STOP_SLACK);
+        let patience = if self.silence_reported { Duration::ZERO } else { patience(shared) };
+        self.overdue.get_or_insert(Instant::now() + patience);
     }
 
     /// Ends the session without the core: the driver is asked to stop by dropping its orders; if it does not, its process
     /// tree is ended from here. What it still reports goes to `heard`. Answers the processes that are left.
+    ///
+    /// A driver that was waited for in vain already gets no second time: only what it has reported by now is heard.
     pub(super) async fn end(self, shared: &Shared, mut heard: impl FnMut(Report)) -> Vec<u32> {
+        let late = self.overdue.is_some_and(|overdue| overdue <= Instant::now());
+        let patience = if late || self.silence_reported { Duration::ZERO } else { patience(shared) };
         let Self { agent, marker, driver, .. } = self;
         let Driver { orders, mut reports, .. } = driver;
         drop(orders);
-        let patience = shared.policy().stop_grace * 2 + STOP_SLACK;
         let ended = tokio::time::timeout(patience, async {
             while let Some(report) = reports.recv().await {
                 let survivors = match &report {
@@ -224,6 +226,11 @@ impl Session {
             }
         }
     }
+}
+
+/// How long a driver may take to end its session.
+fn patience(shared: &Shared) -> Duration {
+    shared.policy().stop_grace * 2 + STOP_SLACK
 }
 
 /// Whether a call waits for a person, whenever that may have changed.

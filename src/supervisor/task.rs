@@ -8,8 +8,8 @@
 //!
 //! Inputs that are already waiting are decided together and committed as one batch; nothing of it is seen outside before
 //! the batch is on disk. A panic anywhere in here is caught by [`supervise`], which ends the process tree, rebuilds the
-//! state from the journal and tells the core. The mailbox outlives the panic; only the request at hand is lost, and its
-//! ticket says so.
+//! state from the journal and tells the core. The mailbox outlives the panic, and what was decided before it goes to disk;
+//! only the request at hand is lost, and its ticket says so.
 
 mod deciding;
 mod handing;

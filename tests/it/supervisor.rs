@@ -1,20 +1,22 @@
 //! Supervisors with a real journal and real child processes: isolation, restarts, stop-all, what survives.
 
 mod accounts;
+mod hung;
 mod unreadable;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use herder::config::History;
 use herder::core::agent::Phase;
 use herder::core::event::{Event, StopReason, WaitReason};
 use herder::core::hook::HookEvent;
 use herder::core::id::{AgentName, NetworkName, SessionId, WorkId};
-use herder::core::input::{Control, Input};
+use herder::core::input::{Control, Input, Signal};
 use herder::core::notice::{Notice, Refusal};
 use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Runtime};
@@ -168,6 +170,45 @@ async fn a_panic_in_one_supervisor_leaves_its_siblings_alone() {
     house.control("fragile", Control::Resume).await.ok();
     house.give("fragile", "hello").await.unwrap();
     house.until("fragile", |view| idle(view) && view.agent.totals.successes == 1).await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_panic_over_one_request_takes_nothing_with_it_that_was_decided_beside_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (ending, ended) = std::sync::mpsc::channel();
+    let (go, held) = std::sync::mpsc::channel::<()>();
+    let (held, armed) = (Mutex::new(held), AtomicBool::new(true));
+    let fault = FaultInjection::new(move |_, input| {
+        let over = matches!(input, Input::Driver { signal: Signal::Ended { .. }, .. });
+        if over && armed.swap(false, Ordering::SeqCst) {
+            ending.send(()).unwrap();
+            held.lock().unwrap().recv().unwrap();
+        }
+        let pause = matches!(input, Input::Control { control: Control::Pause { .. }, .. });
+        assert!(!pause, "a fault");
+    });
+    let ran = dir.path().join("ran");
+    let script = format!("text=$(tail -n 1); [ -n \"$text\" ] && echo \"$text\" >>{}", ran.display());
+    let house = House::open(dir.path(), vec![shell("worker", dir.path(), &script)], fault).await;
+    house.give("worker", "once").await.unwrap();
+    tokio::task::spawn_blocking(move || ended.recv_timeout(PATIENCE)).await.unwrap().unwrap();
+    // Both are in the mailbox before the end is decided, and are decided in one go with it.
+    let worker = name("worker");
+    let mut queued =
+        Box::pin(house.fleet.give(&worker, WorkKind::Message, "twice".to_owned(), asked("work")));
+    let mut pause = Box::pin(house.control("worker", Control::Pause { now: false }));
+    assert!((&mut queued).now_or_never().is_none() && (&mut pause).now_or_never().is_none());
+    go.send(()).unwrap();
+    queued.await.expect("what was decided before the panic is answered");
+    assert_eq!(
+        pause.await,
+        Err(Refusal::Fault { agent: name("worker") }),
+        "the request at hand alone is lost"
+    );
+    let view = house.until("worker", |view| idle(view) && view.agent.totals.successes == 2).await;
+    assert!(house.events("worker").iter().any(|event| matches!(event, Event::SupervisorPanicked { .. })));
+    assert_eq!(std::fs::read_to_string(ran).unwrap(), "once\ntwice\n", "{:?}", view.agent.totals);
     house.close().await;
 }
 

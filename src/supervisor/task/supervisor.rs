@@ -1,5 +1,6 @@
 //! The loop of one supervisor: what it waits for, and what it makes of each thing that happens.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,9 @@ use crate::supervisor::{Shared, View};
 
 /// Inputs decided together: enough for a burst, few enough that the first of them does not wait for the last.
 const BATCH_MAX: usize = 64;
+
+/// What a panic carries.
+type Panic = Box<dyn std::any::Any + Send>;
 
 /// What woke the loop.
 enum Woken {
@@ -98,8 +102,25 @@ impl Supervisor<'_> {
             // What has arrived meanwhile shares the commit.
             for _ in 1..BATCH_MAX {
                 let Ok(request) = mailbox.requests.try_recv() else { break };
-                self.request(*request, &mut pending);
+                if let Err(panic) = self.attempt(*request, &mut pending) {
+                    return Box::pin(self.fall(panic, pending)).await;
+                }
             }
+        }
+    }
+
+    /// Decides a request beside others, which its panic must not take along. An error: nothing of it is pending, because a
+    /// decision panics before it is absorbed.
+    fn attempt(&mut self, request: Request, pending: &mut Pending) -> Result<(), Panic> {
+        std::panic::catch_unwind(AssertUnwindSafe(|| self.request(request, pending)))
+    }
+
+    /// What was decided before a panic goes to disk, so that nothing of it has to be done again; then the panic goes on.
+    async fn fall(&mut self, panic: Panic, mut pending: Pending) -> End {
+        match self.settle(&mut pending).await {
+            Ok(false) => std::panic::resume_unwind(panic),
+            Ok(true) => End::Retired,
+            Err(reason) => End::Storage(reason),
         }
     }
 

@@ -28,10 +28,10 @@ async fn silence_without_cpu_time_is_a_hang_and_work_is_not() {
 }
 
 /// Whoever opens the file waits until this is dropped, as on a network mount whose server is gone.
-struct Unreadable(std::process::Child);
+pub(crate) struct Unreadable(std::process::Child);
 
 impl Unreadable {
-    fn file(file: &Path) -> Self {
+    pub(crate) fn file(file: &Path) -> Self {
         // The kernel asks who has the lease by a signal, and waits for three quarters of a minute.
         let holder = "import fcntl, os, signal, sys\n\
                       signal.signal(signal.SIGIO, signal.SIG_IGN)\n\
