@@ -210,7 +210,7 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
             say(voice, "workspace", locale.workspace(workspace), None, "")
         }
         Event::ProcessStarted { pid, .. } => say(voice, "process-started", pid.to_string(), None, ""),
-        Event::Ready { session } => say(voice, "ready", session.to_string(), None, ""),
+        Event::Ready { session, .. } => say(voice, "ready", session.to_string(), None, ""),
         Event::ConversationNamed { conversation, .. } => {
             say(voice, "conversation", none(), None, conversation)
         }

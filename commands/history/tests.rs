@@ -105,7 +105,7 @@ fn agent_events() -> Vec<Event> {
             },
         },
         Event::ProcessStarted { session, pid: 4711, started: 1 },
-        Event::Ready { session },
+        Event::Ready { session, late: Vec::new() },
         Event::ConversationNamed { session, conversation: text() },
         Event::TurnEnded { session, text: text(), tools: Vec::new() },
         Event::ClockRanOut { session, clock: Clock::Silence, evidence: text().into() },

@@ -88,7 +88,7 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
                 agent.process = Some(ProcessRecord { pid: *pid, started: *started });
             }
         }
-        Event::Ready { session } => ready(agent, *session, at),
+        Event::Ready { session, .. } => ready(agent, *session, at),
         Event::WorkspaceSeen { workspace, .. } => agent.workspace = Some(workspace.clone()),
         Event::ConversationNamed { conversation, .. } => {
             agent.conversation = Some(conversation.clone());

@@ -331,6 +331,9 @@ pub enum Event {
     Ready {
         /// Its session.
         session: SessionId,
+        /// Messages that arrived while it came up, which the running turn is offered now.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        late: Vec<WorkId>,
     },
     /// The runtime named its conversation.
     ConversationNamed {

@@ -52,6 +52,7 @@ pub use decide::decide;
 pub use posts::{Owed, OwedBody, posts};
 pub use react::react;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use id::WorkId;
@@ -73,6 +74,8 @@ pub struct Context<'a> {
     pub hold: Option<&'a Hold>,
     /// Whether there is an agent that may do more than this one, and would do for the work that this one has at hand.
     pub broader: bool,
+    /// What the running session was given and has not taken yet: it may read it at any moment, so that nobody can take it back.
+    pub handed: Option<&'a BTreeSet<WorkId>>,
     /// An unused number, for work that herder itself gives (rounds of a loop) or for a question that an agent asks.
     pub fresh: WorkId,
 }

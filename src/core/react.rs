@@ -31,10 +31,12 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
             stale.into_iter().chain([spawn]).collect()
         }
         Event::Whispered { whisper } => hand_over(agent, whisper).into_iter().collect(),
-        // What was whispered while it came up is in no prompt.
-        Event::Ready { session } => {
-            let late = agent.whispers.iter().filter(|whisper| whisper.prompted != Some(*session));
-            late.filter_map(|whisper| hand_over(agent, whisper)).collect()
+        // What was whispered or said while it came up is in no prompt.
+        Event::Ready { session, late } => {
+            let said = agent.queue.iter().filter(|work| late.contains(&work.id));
+            let said = said.filter_map(|work| steer(agent, work));
+            let whispered = agent.whispers.iter().filter(|whisper| whisper.prompted != Some(*session));
+            said.chain(whispered.filter_map(|whisper| hand_over(agent, whisper))).collect()
         }
         Event::ProcessStarted { session, .. } if matches!(agent.phase, Phase::Starting { .. }) => {
             vec![Effect::Go { session: *session }]
@@ -168,11 +170,17 @@ fn answer(agent: &Agent, id: AskId) -> Option<Effect> {
 /// Whether a message that arrives now is offered to the running turn.
 #[must_use]
 pub(super) fn steers(agent: &Agent, kind: WorkKind) -> bool {
+    offered(agent, kind) && matches!(agent.phase, Phase::Running { .. })
+}
+
+/// Whether such work is offered to a running turn at all.
+#[must_use]
+pub(super) fn offered(agent: &Agent, kind: WorkKind) -> bool {
     let can = agent.spec.as_ref().is_some_and(|spec| match spec.runtime {
         Runtime::Claude | Runtime::Codex => true,
         Runtime::Acp | Runtime::Command => false,
     });
-    can && kind == WorkKind::Message && matches!(agent.phase, Phase::Running { .. })
+    can && kind == WorkKind::Message
 }
 
 fn steer(agent: &Agent, work: &Work) -> Option<Effect> {

@@ -127,6 +127,7 @@ impl Supervised {
             jitter: Duration::ZERO,
             hold: None,
             broader: false,
+            handed: None,
             fresh: WorkId(99),
         };
         let decision = core::decide(&self.agent, input, &context).expect("nothing here is refused");

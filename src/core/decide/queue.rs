@@ -75,8 +75,17 @@ fn queued<'a>(draft: &'a Draft<'_>, agent: &AgentName, id: WorkId) -> Result<&'a
     if draft.agent().current.as_ref().is_some_and(|current| current.id == id) {
         return Err(Refusal::WorkRunning { agent: agent.clone() });
     }
+    if handed(draft, id) {
+        return Err(Refusal::WorkRunning { agent: agent.clone() });
+    }
     let queued = draft.agent().queue.iter().find(|work| work.id == id);
     queued.ok_or_else(|| Refusal::WorkOver { agent: agent.clone() })
+}
+
+/// Whether a message lies with the running session, which may have read it already. One that is being stopped reads no more.
+fn handed(draft: &Draft<'_>, id: WorkId) -> bool {
+    let running = matches!(draft.agent().phase, Phase::Running { .. });
+    running && draft.context.handed.is_some_and(|handed| handed.contains(&id))
 }
 
 pub(super) fn reword(
@@ -181,9 +190,13 @@ fn cancel_current(
 
 pub(super) fn clear(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Result<Notice, Refusal> {
     let message = |work: &&Work| work.kind == WorkKind::Message;
-    let works: Vec<WorkId> = draft.agent().queue.iter().filter(message).map(|work| work.id).collect();
+    let messages = draft.agent().queue.iter().filter(message).map(|work| work.id);
+    let (kept, works): (Vec<WorkId>, Vec<WorkId>) = messages.partition(|work| handed(draft, *work));
     if works.is_empty() {
-        return Err(Refusal::QueueEmpty { agent });
+        return Err(match kept.is_empty() {
+            true => Refusal::QueueEmpty { agent },
+            false => Refusal::WorkRunning { agent },
+        });
     }
     let count = bounded_count(works.len());
     let held = draft.agent().held().map(|work| work.id).filter(|work| works.contains(work));

@@ -15,6 +15,7 @@ use crate::core::id::{SessionId, WorkId};
 use crate::core::input::{Clock, Signal};
 use crate::core::notice::Refusal;
 use crate::core::outcome::{Category, Outcome};
+use crate::core::react::offered;
 use crate::core::recap::{bounded, one_line};
 use crate::core::restart::{process_backoff, session_backoff};
 use crate::core::time::Timestamp;
@@ -141,7 +142,10 @@ pub(super) fn reported(
 
 fn ready(draft: &mut Draft<'_>, session: SessionId, conversation: Option<&str>) {
     if matches!(draft.agent().phase, Phase::Starting { .. }) {
-        draft.record(Event::Ready { session });
+        let agent = draft.agent();
+        let arrived = |work: &&Work| offered(agent, work.kind) && work.at >= agent.since;
+        let late = agent.queue.iter().filter(arrived).map(|work| work.id).collect();
+        draft.record(Event::Ready { session, late });
         whisper::prompted(draft, session);
     }
     // A session that is being stopped may have been asked to forget its conversation.

@@ -444,6 +444,52 @@ fn a_message_to_a_running_turn_is_steered_and_stays_queued_until_it_arrived() {
 }
 
 #[test]
+fn what_the_running_session_was_handed_cannot_be_taken_back() {
+    let mut desk = Desk::with(spec(Runtime::Claude));
+    desk.give(WorkKind::Message, 1, "count the beans");
+    desk.runs();
+    desk.give(WorkKind::Message, 2, "the red ones");
+    desk.handed.insert(WorkId(2));
+    let reword = || Control::Reword { id: WorkId(2), text: "the green ones".to_owned() };
+    for control in [Control::Withdraw(WorkId(2)), reword(), Control::Clear] {
+        assert_eq!(desk.try_ask(control).unwrap_err(), Refusal::WorkRunning { agent: name() });
+    }
+    desk.give(WorkKind::Message, 3, "all of them");
+    let step = desk.ask(Control::Clear);
+    assert_eq!(step.reply, Some(Notice::Cleared { agent: name(), count: 1 }));
+    assert_eq!(desk.queue(), [2], "what can still be taken back is");
+    // It was not taken: the queue alone has it.
+    desk.handed.clear();
+    desk.ask(reword());
+    desk.ask(Control::Withdraw(WorkId(2)));
+    assert!(desk.queue().is_empty());
+}
+
+#[test]
+fn what_is_said_while_a_session_comes_up_is_offered_to_its_first_turn() {
+    let steered = |runtime| {
+        let mut desk = Desk::with(spec(runtime));
+        desk.ask(Control::Pause { now: false });
+        desk.give(WorkKind::Message, 1, "count the beans");
+        desk.give(WorkKind::Message, 2, "and the peas");
+        desk.pass(1);
+        desk.ask(Control::Resume);
+        desk.give(WorkKind::Message, 3, "the red ones");
+        desk.give(WorkKind::Task, 4, "a task is never steered");
+        desk.give(WorkKind::Message, 5, "all of them");
+        let step = desk.signal(Signal::Ready { conversation: None });
+        let offered = step.effects.iter().filter_map(|effect| match effect {
+            Effect::Steer { work, .. } => Some(work.0),
+            _ => None,
+        });
+        (offered.collect::<Vec<_>>(), desk.queue())
+    };
+    let queue = vec![2, 3, 4, 5];
+    assert_eq!(steered(Runtime::Claude), (vec![3, 5], queue.clone()), "what waited before has its own turn");
+    assert_eq!(steered(Runtime::Acp), (Vec::new(), queue));
+}
+
+#[test]
 fn tasks_are_cancelled_queued_or_running_and_only_once() {
     let mut desk = Desk::busy_with_task();
     desk.give(WorkKind::Task, 2, "second");

@@ -12,6 +12,7 @@ mod spending;
 mod state;
 mod watching;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -116,6 +117,8 @@ struct Desk {
     hold: Option<Hold>,
     /// Whether another agent may do more, and would do.
     broader: bool,
+    /// What lies with the running session.
+    handed: BTreeSet<WorkId>,
     ids: u64,
 }
 
@@ -149,6 +152,7 @@ impl Desk {
             jitter: Duration::ZERO,
             hold: None,
             broader: false,
+            handed: BTreeSet::new(),
             ids: 0,
         }
     }
@@ -166,6 +170,7 @@ impl Desk {
             jitter: self.jitter,
             hold: self.hold.as_ref(),
             broader: self.broader,
+            handed: Some(&self.handed),
             fresh,
         };
         let decision = decide(&self.agent, input, &context)?;

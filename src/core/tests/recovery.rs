@@ -90,6 +90,7 @@ fn paused_stays_paused_and_work_that_was_accepted_starts() {
         jitter: Duration::ZERO,
         hold: None,
         broader: false,
+        handed: None,
         fresh: WorkId(1),
     };
     assert_eq!(decide(&never_added, &Input::Started, &context).expect("accepted").events, []);

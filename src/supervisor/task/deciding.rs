@@ -85,8 +85,9 @@ impl Supervisor<'_> {
         }
         let (jitter, fresh) = (self.shared.jitter(), self.fresh.unwrap_or_default());
         let broader = self.broader(input);
+        let handed = self.session.as_ref().map(|session| &session.offered);
         let decide = |hold: Option<&Hold>| {
-            let context = Context { now, policy: &self.policy, jitter, hold, broader, fresh };
+            let context = Context { now, policy: &self.policy, jitter, hold, broader, handed, fresh };
             core::decide(&self.agent, input, &context)
         };
         // A person may let an agent of a closed account try.
@@ -138,6 +139,7 @@ impl Supervisor<'_> {
                 jitter: Duration::ZERO,
                 hold: None,
                 broader: false,
+                handed: None,
                 fresh: WorkId::default(),
             };
             let owed = core::posts(&self.agent, &event, &context);

@@ -80,6 +80,19 @@ impl Supervisor<'_> {
         }
     }
 
+    /// Hands a message over as it reads by now. One that was dropped together with the decision to do so stays here.
+    pub(super) async fn steer(&mut self, session: SessionId, work: WorkId) {
+        let queued = self.agent.queue.iter().find(|queued| queued.id == work);
+        let (Some(text), Some(current)) = (queued.map(|queued| queued.text.clone()), self.session.as_mut())
+        else {
+            return;
+        };
+        if current.id() == session {
+            current.offered.insert(work);
+            current.order(Order::Steer { work, text }).await;
+        }
+    }
+
     /// Hands a whisper over while the session runs: a call that is open takes it along, else the turn is given it if the
     /// runtime can; else it waits for the next call.
     pub(super) async fn offer(&mut self, session: SessionId, whisper: WorkId, text: String) {

@@ -146,9 +146,7 @@ impl Supervisor<'_> {
             Effect::Keep { context } => self.keep(context),
             Effect::Whisper { session, whisper, text } => self.offer(session, whisper, text).await,
             Effect::Go { session } => self.order(session, Order::Go).await,
-            Effect::Steer { session, work, text } => {
-                self.order(session, Order::Steer { work, text }).await;
-            }
+            Effect::Steer { session, work, .. } => self.steer(session, work).await,
             Effect::Answer { session, key, allow } => {
                 self.order(session, Order::Answer { key, allow }).await;
             }

@@ -175,7 +175,8 @@ fn session_event() -> impl Strategy<Value = Event> {
             pid,
             started
         }),
-        session().prop_map(|session| Event::Ready { session }),
+        (session(), prop::collection::vec(id(), 0..3))
+            .prop_map(|(session, late)| Event::Ready { session, late }),
         (session(), text())
             .prop_map(|(session, conversation)| Event::ConversationNamed { session, conversation }),
         session().prop_map(|session| Event::ConversationLost { session }),
@@ -467,7 +468,7 @@ proptest! {
         now in time(),
     ) {
         let policy = Policy::default();
-        let context = Context { now, policy: &policy, jitter: Duration::MAX, hold: None, broader: true, fresh: WorkId(u64::MAX) };
+        let context = Context { now, policy: &policy, jitter: Duration::MAX, hold: None, broader: true, handed: None, fresh: WorkId(u64::MAX) };
         let mut agent = Agent::default();
         let step = |agent: &mut Agent, event: &Event, at: Timestamp| {
             apply(agent, event, at);

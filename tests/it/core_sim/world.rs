@@ -255,6 +255,7 @@ impl World {
             jitter: self.jitter,
             hold: None,
             broader: false,
+            handed: None,
             fresh: WorkId::default(),
         };
         let decision = decide(&self.agent, &input, &context).expect("nobody can refuse it");
@@ -495,7 +496,15 @@ impl World {
         let hold = self.hold.clone();
         let hold = hold.as_ref();
         let broader = self.broader;
-        let context = Context { now: self.now, policy: &policy, jitter: self.jitter, hold, broader, fresh };
+        let context = Context {
+            now: self.now,
+            policy: &policy,
+            jitter: self.jitter,
+            hold,
+            broader,
+            handed: None,
+            fresh,
+        };
         let decision = decide(&self.agent, input, &context)?;
         invariants::every_accepted_command_is_answered(input, &decision);
         let origin = self.agent.phase.clone();

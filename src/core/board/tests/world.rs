@@ -335,6 +335,7 @@ impl World {
             jitter: Duration::ZERO,
             hold: None,
             broader,
+            handed: None,
             fresh: WorkId(u64::MAX),
         };
         let decision = decide(agent, input, &context)?;

@@ -155,8 +155,20 @@ fn a_late_abort_ends_nothing_that_was_begun_since_somebody_else_has_answered() {
             "{first:?}: {late:?}"
         );
         // Whoever has answered knows what they say, and so does who was told.
-        let mut alice = Desk { agent: desk.agent.clone(), policy: desk.policy.clone(), hold: None, ..desk };
-        let mut knows = Desk { agent: desk.agent.clone(), policy: desk.policy.clone(), hold: None, ..desk };
+        let mut alice = Desk {
+            agent: desk.agent.clone(),
+            policy: desk.policy.clone(),
+            hold: None,
+            handed: BTreeSet::new(),
+            ..desk
+        };
+        let mut knows = Desk {
+            agent: desk.agent.clone(),
+            policy: desk.policy.clone(),
+            hold: None,
+            handed: BTreeSet::new(),
+            ..desk
+        };
         assert_eq!(alice.ask(Control::Abort).told(), "StopRequested(Abort)");
         let anyway = Input::Control { by: bob(), control: Control::AbortAnyway { call } };
         assert_eq!(knows.tell(&anyway).told(), "StopRequested(Abort)");

@@ -307,7 +307,7 @@ pub(super) fn events() -> Vec<Event> {
         events.push(Event::WorkspaceSeen { session, workspace });
     }
     events.push(Event::ProcessStarted { session, pid: 4_242, started: 9_876_543 });
-    events.push(Event::Ready { session });
+    events.extend([Vec::new(), vec![WorkId(12)]].map(|late| Event::Ready { session, late }));
     events.push(Event::ConversationNamed { session, conversation: "0199-a1".into() });
     events.push(Event::ConversationLost { session });
     let tools = vec!["Bash".into(), "Edit".into()];
