@@ -448,7 +448,7 @@ impl Inner {
                 (name.clone(), Target::Channel(name.clone()))
             }
             (Place::Thread { id, .. }, _) => (id.clone(), Target::Channel(id.clone())),
-            (Place::Direct(nick), _) => ("private".to_owned(), Target::Person(nick.clone())),
+            (Place::Direct(id), _) => ("private".to_owned(), author.in_private(id)),
         };
         Asked {
             audit: AuditEntry {

@@ -58,6 +58,15 @@ pub struct Author {
     pub origin: Origin,
 }
 
+impl Author {
+    /// Where what is said to them in private goes. On IRC a nick is anybody's, so that it goes to the whole of what the
+    /// network says they are; elsewhere `id` is theirs alone.
+    #[must_use]
+    pub fn in_private(&self, id: &str) -> Target {
+        Target::Person(self.mask.clone().unwrap_or_else(|| id.to_owned()))
+    }
+}
+
 /// How an author reached herder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {

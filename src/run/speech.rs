@@ -89,7 +89,7 @@ impl Speech {
                 Place::Channel(channel) | Place::Thread { id: channel, .. } => {
                     Target::Channel(channel.clone())
                 }
-                Place::Direct(nick) => Target::Person(nick.clone()),
+                Place::Direct(id) => inbound.author.in_private(id),
             };
             let handling = async {
                 fault.before_line(&inbound);

@@ -9,7 +9,7 @@ pub(crate) mod script;
 use herder::chat::Place;
 use herder::chat::embedded_ircd::{Options, Password, Server};
 use herder::chat::irc::Connector;
-use herder::outbox::{Lane, Target};
+use herder::outbox::Lane;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::irc_rig::{Rig, agent, network, settings};
@@ -46,10 +46,11 @@ async fn on_the_embedded_server_people_command_and_are_answered() {
     let heard = rig.hear().await;
     assert_eq!(heard.place, Place::Channel("#spark".to_owned()));
     assert_eq!((heard.text.as_str(), heard.author.account.as_deref()), ("status", Some("alice")));
-    assert_eq!(rig.hear().await.place, Place::Direct("ally".to_owned()));
+    let private = rig.hear().await;
+    assert_eq!(private.place, Place::Direct("ally".to_owned()));
 
     rig.say(&agent("spark"), Lane::Normal, "one");
-    rig.say(&Target::Person("ally".to_owned()), Lane::Urgent, "two");
+    rig.say(&private.author.in_private("ally"), Lane::Urgent, "two");
     rig.drained().await;
     let (first, second) = (until(&mut reader, "PRIVMSG").await, until(&mut reader, "PRIVMSG").await);
     assert!(first.ends_with(" two"), "{first}");

@@ -19,6 +19,7 @@ mod topics;
 use tokio::time::Instant;
 
 use super::isupport::ISupport;
+use super::persons::nick_of;
 use super::wire::Outgoing;
 use crate::chat::ChannelWanted;
 use crate::config::IrcNetwork;
@@ -132,8 +133,8 @@ impl Channels {
 
     /// Where a post for `target` goes now, if anywhere.
     pub(crate) fn route<'a>(&'a self, target: &'a Target, server: &ISupport) -> Option<Route<'a>> {
-        if let Target::Person(nick) = target {
-            return Some(Route { to: nick, prefix: String::new() });
+        if let Target::Person(person) = target {
+            return Some(Route { to: nick_of(person), prefix: String::new() });
         }
         let name = self.name_of(target)?;
         let channel = self.list.iter().find(|channel| server.case.same(&channel.name, &name));

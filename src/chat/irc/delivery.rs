@@ -34,6 +34,8 @@ enum Fate {
     Refused(Refusal),
     /// It did not leave us.
     Unsent,
+    /// It did not leave us, and is not to.
+    Dropped,
 }
 
 #[derive(Debug)]
@@ -102,6 +104,16 @@ impl Flight {
         self.lines.push(Sent { line, to: String::new(), labels: Vec::new(), fate: Fate::Unsent });
     }
 
+    /// A line is done with, without being sent.
+    pub(crate) fn dropped(&mut self, line: Line) {
+        self.lines.push(Sent { line, to: String::new(), labels: Vec::new(), fate: Fate::Dropped });
+    }
+
+    /// The number of the fence behind it.
+    pub(crate) fn fence(&self) -> u64 {
+        self.fence
+    }
+
     /// When the link is to be given up.
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
@@ -150,11 +162,15 @@ impl Flight {
         let mut landed = Landed::default();
         let mut blocked: Vec<String> = Vec::new();
         for sent in self.lines {
+            if sent.fate == Fate::Dropped {
+                landed.confirmed.push(sent.line);
+                continue;
+            }
             let private = matches!(sent.line.target, Target::Person(_));
             let taken = match &sent.fate {
                 Fate::Accepted => true,
                 Fate::Sent => fenced,
-                Fate::Refused(_) | Fate::Unsent => false,
+                Fate::Refused(_) | Fate::Unsent | Fate::Dropped => false,
             };
             let refusal = match sent.fate {
                 Fate::Refused(refusal) if private => {
@@ -168,7 +184,7 @@ impl Flight {
                     continue;
                 }
                 Fate::Refused(refusal) => Some(refusal),
-                Fate::Accepted | Fate::Sent | Fate::Unsent => None,
+                Fate::Accepted | Fate::Sent | Fate::Unsent | Fate::Dropped => None,
             };
             let behind = blocked.iter().any(|target| server.case.same(target, &sent.to));
             if taken && !behind {

@@ -10,6 +10,7 @@
 //!                              │ replay     what is live speech
 //!                              │ history    what was said while nobody listened (marks: up to where it is done)
 //!                              │ identity   whose it is
+//!                              │ persons    who gets what is said in private
 //!                              │ delivery   what is on its way, and what is proven
 //!                              │ netsplit   what an operator could not hear
 //!                              └ ping       whether anybody is there
@@ -33,6 +34,7 @@ mod marks;
 mod netsplit;
 mod nick;
 mod patience;
+mod persons;
 mod ping;
 mod probe;
 mod registration;
@@ -133,7 +135,16 @@ impl Closing {
         let lower = reason.to_ascii_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
         let text = LinkReason::EndedByServer.with(reason);
-        if says(&["throttl", "too fast", "too many connections", "reconnect too", "trying to reconnect"]) {
+        // What an operator wrote when they threw us out says nothing of whether we may come back.
+        if lower.contains("killed (") {
+            Self::Lost(text)
+        } else if says(&[
+            "throttl",
+            "too fast",
+            "too many connections",
+            "reconnect too",
+            "trying to reconnect",
+        ]) {
             Self::Throttled(text)
         } else if says(&[
             "k-line",
@@ -241,4 +252,24 @@ async fn report(reports: &mpsc::Sender<LinkReport>, settings: &Settings, state: 
 /// Between 0 and 1; the same for all only if the system has no randomness, which costs nothing but spread.
 fn jitter() -> f64 {
     getrandom::u32().map_or(0.5, |random| f64::from(random) / f64::from(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_words_say_whether_another_try_can_help() {
+        for (words, closing) in [
+            ("Closing Link: h (Ping timeout: 240 seconds)", Closing::Lost as fn(Detail) -> Closing),
+            ("Closing Link: h (Killed (oper (you will be banned for this)))", Closing::Lost),
+            ("Closing Link: h (irc.test (Killed (oper (reconnecting too fast))))", Closing::Lost),
+            ("Trying to reconnect too fast.", Closing::Throttled),
+            ("Closing Link: h (Throttled: Reconnecting too fast)", Closing::Throttled),
+            ("Closing Link: h (K-Lined)", Closing::Refused),
+            ("Closing Link: h (Bad Password)", Closing::Refused),
+        ] {
+            assert_eq!(Closing::from_error(words), closing(LinkReason::EndedByServer.with(words)), "{words}");
+        }
+    }
 }

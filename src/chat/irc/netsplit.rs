@@ -12,7 +12,7 @@ use regex::Regex;
 use super::isupport::ISupport;
 use super::wire::Source;
 
-/// How many operators are remembered per link; far more than a fleet has.
+/// How many operators are remembered per network; far more than a fleet has.
 const PEOPLE_MAX: usize = 200;
 /// How many alerts can be repeated: a screenful. All of them are in the history.
 const ALERTS_MAX: usize = 20;
@@ -32,8 +32,8 @@ pub(crate) struct Netsplits {
 }
 
 impl Netsplits {
-    /// Somebody who may command has spoken.
-    pub(crate) fn operator_spoke(&mut self, source: &Source) {
+    /// Somebody who may command has spoken, or come in.
+    pub(crate) fn operator_seen(&mut self, source: &Source) {
         self.operators.retain(|known| known != source);
         self.operators.push_back(source.clone());
         if self.operators.len() > PEOPLE_MAX {
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn an_operator_who_was_split_off_gets_the_alerts_of_the_gap_once() {
         let (mut splits, server) = (Netsplits::default(), ISupport::default());
-        splits.operator_spoke(&person("alice"));
+        splits.operator_seen(&person("alice"));
         splits.alerted("before");
         splits.left(&person("alice"), "irc.a.test irc.b.test", false);
         splits.alerted("missed");
@@ -104,8 +104,8 @@ mod tests {
     #[test]
     fn who_quits_or_is_not_known_or_comes_from_elsewhere_gets_nothing() {
         let (mut splits, server) = (Netsplits::default(), ISupport::default());
-        splits.operator_spoke(&person("alice"));
-        splits.operator_spoke(&person("carol"));
+        splits.operator_seen(&person("alice"));
+        splits.operator_seen(&person("carol"));
         splits.left(&person("alice"), "Quit: a.b c.d", false);
         splits.left(&person("bob"), "irc.a.test irc.b.test", false);
         splits.left(&person("carol"), "irc.a.test irc.b.test", false);

@@ -23,6 +23,7 @@ use super::identity::Lookups;
 use super::isupport::ISupport;
 use super::netsplit::Netsplits;
 use super::nick::OwnNick;
+use super::persons::Persons;
 use super::ping::{Idle, Silence};
 use super::registration::{Caps, Registered};
 use super::replay::{Replay, SeenIds};
@@ -39,6 +40,10 @@ use secrecy::ExposeSecret as _;
 
 /// The longest wait for the answers to our first JOINs before the rest goes on without them.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long NickServ is waited for when it is not there, at first and at most.
+const IDENTIFY_AGAIN: Duration = Duration::from_secs(15);
+/// See [`IDENTIFY_AGAIN`].
+const IDENTIFY_AGAIN_MAX: Duration = Duration::from_secs(600);
 /// In how many agents' channels it is said how long we were away. Beyond it the control channel has to do: a line for each
 /// agent of a large fleet would hold up alerts for minutes on a server that brakes.
 const AWAY_CHANNELS_MAX: usize = 20;
@@ -63,6 +68,8 @@ pub(crate) struct Lasting {
     pub(crate) numbers: u64,
     /// Whether it was said that topics cannot be set.
     pub(crate) topic_denial_told: bool,
+    /// Who may command, and what they missed: a link that was lost is no reason to forget them.
+    pub(crate) netsplits: Netsplits,
     /// Lines that the commands have not taken yet.
     pub(crate) unheard: VecDeque<Inbound>,
     /// Failed attempts in a row, and when the next one is due: whoever is started anew waits as long as who goes on.
@@ -110,6 +117,9 @@ pub(crate) struct Session<'a> {
     wanted: Vec<ChannelWanted>,
     caps: Caps,
     logged_in: bool,
+    /// When NickServ is told again who we are, and how often it was not there.
+    identify_at: Option<Instant>,
+    nickserv_missed: u32,
     server: ISupport,
     nick: OwnNick,
     /// Our own user and host as others see them, once known.
@@ -119,10 +129,10 @@ pub(crate) struct Session<'a> {
     live: bool,
     channels: Channels,
     lookups: Lookups,
+    persons: Persons,
     replay: Replay,
     history: History,
     absences: past::Absences,
-    netsplits: Netsplits,
     idle: Idle,
     flight: Option<Flight>,
     answers: Vec<posting::BatchedAnswer>,
@@ -155,16 +165,18 @@ impl<'a> Session<'a> {
             wanted,
             caps: registered.caps,
             logged_in: registered.logged_in,
+            identify_at: None,
+            nickserv_missed: 0,
             server,
             nick,
             own: None,
             phase: Phase::Greeting { fence },
             live: false,
             lookups: Lookups::default(),
+            persons: Persons::default(),
             replay: Replay::default(),
             history: History::default(),
             absences,
-            netsplits: Netsplits::default(),
             idle: Idle::new(settings.patience, now.mono),
             flight: None,
             answers: Vec::new(),
@@ -212,6 +224,18 @@ impl<'a> Session<'a> {
         self.send(Outgoing::new("PRIVMSG").word("NickServ").text(text));
     }
 
+    /// NickServ does not know us, or not any more: it is told again, and waited for longer each time, until we are logged in.
+    fn identify_later(&mut self, now: Now) {
+        if self.logged_in || self.settings.network.nickserv_password.is_none() {
+            return;
+        }
+        let waits = 1_u32.checked_shl(self.nickserv_missed).unwrap_or(u32::MAX);
+        self.nickserv_missed = self.nickserv_missed.saturating_add(1);
+        let wait = IDENTIFY_AGAIN.saturating_mul(waits).min(IDENTIFY_AGAIN_MAX);
+        tracing::warn!(network = %self.settings.network.name, ?wait, "NickServ does not know us: told again");
+        self.identify_at = Some(now.mono + wait);
+    }
+
     /// When [`Session::tick`] has something to do.
     pub(crate) fn deadline(&self) -> Instant {
         let settle = match self.phase {
@@ -222,7 +246,7 @@ impl<'a> Session<'a> {
             if matches!(self.phase, Phase::Greeting { .. }) { None } else { self.channels.deadline() };
         let flight = self.flight.as_ref().map(Flight::deadline);
         let past = self.history.deadline();
-        [settle, channels, flight, past, self.lookups.deadline(), self.nick.deadline()]
+        [settle, channels, flight, past, self.lookups.deadline(), self.nick.deadline(), self.identify_at]
             .into_iter()
             .flatten()
             .fold(self.idle.deadline(), Instant::min)
@@ -249,6 +273,9 @@ impl<'a> Session<'a> {
         }
         self.past_expired(now);
         self.go_on(now);
+        if self.identify_at.take_if(|at| *at <= now.mono).is_some() {
+            self.identify();
+        }
         if let Some(nick) = self.nick.due(now.mono) {
             let line = Outgoing::new("NICK").word(nick);
             self.send(line);

@@ -79,6 +79,8 @@ pub(crate) enum Said {
     Join {
         /// Where.
         channel: String,
+        /// Under which services account, where the server says so.
+        account: Option<String>,
     },
     /// Somebody left.
     Part {
@@ -204,7 +206,9 @@ fn said(command: Command) -> Said {
         Command::AUTHENTICATE(data) => Said::Authenticate(data),
         Command::PRIVMSG(to, text) => Said::Message { to, text },
         Command::NOTICE(_, text) => Said::Notice { text },
-        Command::JOIN(channel, _, _) => Said::Join { channel },
+        Command::JOIN(channel, account, _) => {
+            Said::Join { channel, account: account.filter(|account| !account.is_empty() && account != "*") }
+        }
         Command::PART(channel, _) => Said::Part { channel },
         Command::KICK(channel, nick, reason) => {
             Said::Kick { channel, nick, reason: reason.unwrap_or_default() }

@@ -31,7 +31,7 @@ async fn an_agent_is_steered_from_its_channel_and_from_anywhere() {
     let answer = rig.do_("olga", "#work", "@spark then the lexer").await;
     assert!(answer.starts_with("Channel(\"#work\"): 👀"), "{answer}");
     let answer = rig.do_("olga", "private", "task add spark and the tests").await;
-    assert!(answer.starts_with("Person(\"olga\"): 👀"), "{answer}");
+    assert!(answer.starts_with("Person(\"olga!olga@olga.example.org\"): 👀"), "{answer}");
     let queue = rig.say("vera", "#herder", "!queue spark").await;
     has(&queue, "build the parser");
     has(&queue, "1. #");

@@ -5,7 +5,7 @@ use herder::config::IrcNetwork;
 use herder::outbox::{Lane, Target};
 
 use super::script::{ALL, Script, listen};
-use crate::irc_rig::{Rig, network, settings};
+use crate::irc_rig::{Rig, agent, network, settings};
 
 async fn up(caps: &str, isupport: &str) -> (Rig, Script) {
     let (connector, mut listener) = listen();
@@ -259,11 +259,32 @@ async fn a_bot_is_heard_only_if_it_is_named() {
 
 #[tokio::test(start_paused = true)]
 async fn an_operator_lost_in_a_netsplit_gets_the_alerts_of_the_gap() {
-    let (mut rig, mut server) = up("account-tag message-tags", "CASEMAPPING=ascii").await;
-    server.send("@account=alice :alice!a@h PRIVMSG #spark :status").await;
-    server.send(":carol!c@h PRIVMSG #spark :me too").await;
-    rig.hear().await;
-    rig.hear().await;
+    // Those who only read are missed as well, and a link that was lost in the meantime is no reason to forget them.
+    for (reads, lost) in [(false, false), (true, false), (true, true)] {
+        gets_the_alerts_of_the_gap(reads, lost).await;
+    }
+}
+
+async fn gets_the_alerts_of_the_gap(reads: bool, lost: bool) {
+    let caps = "account-tag message-tags extended-join";
+    let (connector, mut listener) = listen();
+    let rig = Rig::start(settings(network(0)), connector, &["spark"]);
+    let (mut rig, mut server) = start(rig, listener.accept(caps).await, "CASEMAPPING=ascii").await;
+    if reads {
+        server.writes(":alice!a@h JOIN #alerts alice :Alice").await;
+        server.writes(":carol!c@h JOIN #alerts * :Carol").await;
+    } else {
+        server.send("@account=alice :alice!a@h PRIVMSG #spark :status").await;
+        server.send(":carol!c@h PRIVMSG #spark :me too").await;
+        rig.hear().await;
+        rig.hear().await;
+    }
+    if lost {
+        drop(server);
+        server = listener.accept(caps).await;
+        "CASEMAPPING=ascii".clone_into(&mut server.isupport);
+        server.settle().await;
+    }
     rig.say(&Target::Alerts, Lane::Urgent, "before");
     assert_eq!(server.said("#alerts").await, "before");
     server.send(":alice!a@h QUIT :irc.one.test irc.two.test").await;
@@ -317,9 +338,49 @@ async fn hostile_lines_cost_nothing_but_themselves() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_said_in_private_is_for_who_asked_and_not_for_who_has_the_nick_later() {
+    let alice = Target::Person("alice!a@h".to_owned());
+    for (reply, is_alice) in [("alice=+a@h", true), ("alice=+mallory@elsewhere", false), ("", false)] {
+        let (connector, mut listener) = listen();
+        let rig = Rig::start(settings(network(0)), connector, &["spark"]);
+        let server = listener.accept("account-tag message-tags").await;
+        let (mut rig, mut server) = start(rig, server, "CASEMAPPING=ascii").await;
+        server.send(":alice!a@h PRIVMSG herder :!tail spark").await;
+        assert_eq!(rig.hear().await.place, Place::Direct("alice".to_owned()));
+        rig.say(&alice, Lane::Urgent, "at once");
+        assert_eq!(server.said("alice").await, "at once");
+        // She leaves, and the name is anybody's.
+        server.send(":alice!a@h QUIT :bye").await;
+        server.quiet().await;
+        for broken in [false, true] {
+            rig.say(&alice, Lane::Urgent, "a secret");
+            if broken {
+                server.until("USERHOST alice").await;
+                drop(server);
+                server = listener.accept("").await;
+            }
+            server.until("USERHOST alice").await;
+            server.send(&format!(":s 302 herder :{reply}")).await;
+            if is_alice {
+                assert_eq!(server.said("alice").await, "a secret", "{reply} {broken}");
+                server.send(":alice!a@h QUIT :bye").await;
+                server.quiet().await;
+            } else {
+                server.quiet_without("alice").await;
+                // Nobody else is believed to be gone for long.
+                tokio::time::advance(std::time::Duration::from_secs(20)).await;
+            }
+            rig.drained().await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn text_cannot_become_protocol() {
     let (mut rig, mut server) = up("", "CASEMAPPING=ascii").await;
-    rig.say(&Target::Person("eve\r\nQUIT".to_owned()), Lane::Urgent, "x\r\nQUIT :y\0\x01z");
+    let words = "x\r\nQUIT :y\0\x01z";
+    rig.say(&Target::Person("eve\r\nQUIT!e@h".to_owned()), Lane::Urgent, words);
+    rig.say(&agent("spark"), Lane::Normal, words);
     let mut lines = Vec::new();
     loop {
         let line = server.line().await.expect("still there");
@@ -332,7 +393,9 @@ async fn text_cannot_become_protocol() {
         tokio::task::yield_now().await;
     }
     assert!(
-        lines.iter().all(|line| line.starts_with("PRIVMSG eveQUIT :") || line.starts_with("PING")),
+        lines.iter().all(|line| {
+            ["USERHOST eveQUIT", "PRIVMSG #spark :", "PING"].iter().any(|start| line.starts_with(start))
+        }),
         "{lines:?}"
     );
 }

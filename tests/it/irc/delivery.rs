@@ -194,7 +194,7 @@ async fn refuse(server: &mut Script, code: u16, lines: usize) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn a_single_line_that_is_refused_brings_a_rejoin_and_then_goes_to_control() {
-    for (caps, code) in [("", 404), ("", 401), (ALL, 404), (ALL, 408), (ALL, 401)] {
+    for (caps, code) in [("", 404), ("", 401), ("", 408), ("", 439), (ALL, 404), (ALL, 408), (ALL, 401)] {
         let (mut rig, mut server) = up(caps).await;
         rig.say(&agent("spark"), Lane::Normal, "one");
         let begin = Instant::now();
@@ -222,11 +222,11 @@ async fn a_server_that_says_nothing_to_a_join_where_we_are_leaves_us_in() {
 async fn what_a_person_does_not_take_is_done_with() {
     for (caps, code) in [("", 477), ("", 404), (ALL, 531), (ALL, 716), (ALL, 486), (ALL, 477), (ALL, 401)] {
         let (mut rig, mut server) = up(caps).await;
-        rig.say(&Target::Person("eve".to_owned()), Lane::Urgent, "hello");
+        server.writes(":eve!e@h PRIVMSG herder :hello").await;
+        rig.say(&Target::Person("eve!e@h".to_owned()), Lane::Urgent, "hello");
         assert_eq!(refuse(&mut server, code, 1).await, ["eve"], "{caps} {code}");
         if caps.is_empty() {
-            let fence = server.until("PING").await;
-            server.answer(&fence).await;
+            server.quiet().await;
         }
         rig.drained().await;
     }
@@ -275,11 +275,11 @@ async fn an_answer_in_a_batch_is_decided_when_the_batch_ends() {
 #[tokio::test(start_paused = true)]
 async fn a_person_who_is_gone_does_not_hold_up_the_others() {
     let (mut rig, mut server) = up("").await;
-    rig.say(&Target::Person("gone".to_owned()), Lane::Urgent, "hello");
+    server.writes(":gone!g@h PRIVMSG herder :hello").await;
+    rig.say(&Target::Person("gone!g@h".to_owned()), Lane::Urgent, "hello");
     server.until("PRIVMSG gone").await;
     server.send(":s 401 herder gone :No such nick").await;
-    let fence = server.until("PING").await;
-    server.answer(&fence).await;
+    server.quiet().await;
     rig.drained().await;
 }
 

@@ -124,6 +124,31 @@ async fn without_sasl_the_password_goes_to_nickserv() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn services_that_are_not_there_are_told_again_until_they_know_us() {
+    let nickserv = IrcNetwork { nickserv_password: Some(SecretString::from("secret")), ..network(0) };
+    let (mut rig, _listener, mut server) = start(nickserv, "cap-notify").await;
+    let away = ":s 401 herder NickServ :No such nick/channel";
+    let mut begin = tokio::time::Instant::now();
+    for waited in [0, 15, 30] {
+        assert_eq!(server.posted("NickServ").await, "IDENTIFY secret");
+        assert_eq!(begin.elapsed().as_secs(), waited);
+        begin = tokio::time::Instant::now();
+        server.send(away).await;
+    }
+    // They say themselves that they are back.
+    server.send(":s CAP herder NEW :sasl=PLAIN").await;
+    assert_eq!(server.posted("NickServ").await, "IDENTIFY secret");
+    assert!(begin.elapsed().as_secs() < 15);
+    rig.until_up().await;
+    // They take the name from who does not say whose it is.
+    server.send(":herder!h@host NICK Guest1").await;
+    assert_eq!(server.posted("NickServ").await, "IDENTIFY herder secret");
+    server.send(":s 900 Guest1 Guest1!h@host herder :You are now logged in").await;
+    server.send(away).await;
+    server.quiet_without("NickServ").await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_list_that_is_denied_as_a_whole_is_asked_for_one_by_one() {
     let (mut rig, _listener, mut server) = start(network(0), "batch server-time").await;
     server.until("CAP REQ :batch server-time").await;

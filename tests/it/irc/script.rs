@@ -76,6 +76,13 @@ impl Script {
         self.writer.write_all(bytes).await.expect("herder listens");
     }
 
+    /// As [`Script::send`], and waits until herder has read it.
+    pub(crate) async fn writes(&mut self, line: &str) {
+        self.send(line).await;
+        self.send("PING :read").await;
+        self.until("PONG :read").await;
+    }
+
     /// The next line; `None` at the end.
     pub(crate) async fn line(&mut self) -> Option<String> {
         // With paused time a test that waits for what never comes would answer pings for ever.

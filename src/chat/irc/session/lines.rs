@@ -28,9 +28,9 @@ impl Session<'_> {
             Said::Ping(params) => self.send(pong(params)),
             Said::Pong(token) => self.ponged(token, line, now),
             Said::Error(reason) => self.close(Closing::from_error(reason)),
-            Said::Cap { sub, list, .. } => self.capabilities(*sub, list),
+            Said::Cap { sub, list, .. } => self.capabilities(*sub, list, now),
             Said::Message { to, text } => self.message(line, to, text, now),
-            Said::Join { channel } => self.somebody_joined(line, channel, now),
+            Said::Join { channel, account } => self.somebody_joined(line, channel, account.as_deref(), now),
             Said::Part { channel } => self.somebody_parted(line, channel, now),
             Said::Kick { channel, nick, reason } => self.somebody_kicked(channel, nick, reason, now),
             Said::Nick(to) => self.renamed(&line.source, to, now),
@@ -39,6 +39,7 @@ impl Session<'_> {
                 if self.is_us(&line.source.name) {
                     self.own = Some((user.clone(), host.clone()));
                 }
+                self.persons.left(&line.source.name, &self.server);
             }
             Said::Mode { channel } => self.channels.modes_changed(channel, &self.server),
             Said::Topic { channel, topic } => {
@@ -61,12 +62,17 @@ impl Session<'_> {
         }
     }
 
-    fn capabilities(&mut self, sub: Cap, list: &str) {
+    fn capabilities(&mut self, sub: Cap, list: &str, now: Now) {
         self.caps.take(sub, list);
         if sub == Cap::New {
             let wanted = Caps::wanted_of(list);
             if !wanted.is_empty() {
                 self.send(Outgoing::new("CAP").word("REQ").text(wanted.join(" ")));
+            }
+            // Services are back.
+            let back = list.split_ascii_whitespace().any(|name| name.split('=').next() == Some("sasl"));
+            if back && let Some(at) = &mut self.identify_at {
+                *at = now.mono;
             }
         }
     }
@@ -77,6 +83,7 @@ impl Session<'_> {
         let live = self.channels.fenced(number);
         self.came_live(live, now);
         self.lookups.fenced(number, now.mono);
+        self.persons.fenced(number, now.mono);
         if self.phase == (Phase::Greeting { fence: number }) {
             self.greeted(now);
         }
@@ -93,9 +100,11 @@ impl Session<'_> {
             5 => self.server.take(params),
             376 | 422 => self.greeted(now),
             396 => self.host_shown(word(1)),
+            302 => self.persons.told(reason, &self.server, now.mono),
             331 => self.channels.topic(word(1), "", false, &self.server, now.mono),
             332 => self.channels.topic(word(1), reason, false, &self.server, now.mono),
             366 => self.channels.named(word(1), &self.server),
+            401 if word(1).eq_ignore_ascii_case("NickServ") => self.identify_later(now),
             401 => self.not_taken(code, word(1), reason, line),
             403
             | 404
@@ -118,7 +127,9 @@ impl Session<'_> {
             465 => self.close(Closing::Refused(LinkReason::Banned.with(reason))),
             470 => self.channels.forwarded(word(1), word(2), &self.server),
             482 => self.topic_denied(word(1), now),
-            900 => self.logged_in = true,
+            900 => (self.logged_in, self.identify_at) = (true, None),
+            // Servers have numbers of their own for what they do not take, so that any error about where a line went counts.
+            400..600 => self.not_taken(code, word(1), reason, line),
             _ => {}
         }
     }

@@ -1,6 +1,7 @@
 //! What we say: how much fits into a line, where it goes, and what became of it.
 
 use super::super::delivery::{Flight, Landed, Refusal, RefusedBy};
+use super::super::persons::Verdict;
 use super::super::text;
 use super::super::wire::{LINE_MAX, Outgoing, Received, Said};
 use super::{Effect, Now, Phase, Session};
@@ -81,7 +82,12 @@ impl Session<'_> {
 
     /// Whether a line for `target` can be sent now.
     pub(crate) fn joined(&self, target: &Target) -> bool {
-        self.channels.route(target, &self.server).is_some()
+        match target {
+            Target::Person(person) => !self.persons.is_asked(person, &self.server),
+            Target::Agent(_) | Target::Alerts | Target::Work | Target::Control | Target::Channel(_) => {
+                self.channels.route(target, &self.server).is_some()
+            }
+        }
     }
 
     /// Sends a window, with its fence.
@@ -90,10 +96,31 @@ impl Session<'_> {
         let fence = self.lasting.number();
         let mut flight = Flight::new(fence, labels, now.mono + self.settings.patience.flight);
         for line in window.lines {
-            self.send_line(&mut flight, line, labels);
+            if let Some(line) = self.for_whom_it_is(&mut flight, line, now) {
+                self.send_line(&mut flight, line, labels);
+            }
         }
         self.flight = Some(flight);
         self.fence(fence, now);
+    }
+
+    /// Hands the line back if it may go: words in private go to nobody but the one who asked.
+    fn for_whom_it_is(&mut self, flight: &mut Flight, line: Line, now: Now) -> Option<Line> {
+        let Target::Person(person) = &line.target else { return Some(line) };
+        match self.persons.verdict(person, flight.fence(), &self.server, now.mono) {
+            Verdict::Send => return Some(line),
+            Verdict::Ask(nick) => {
+                let question = Outgoing::new("USERHOST").word(nick);
+                self.send(question);
+                flight.unsendable(line);
+            }
+            Verdict::Wait => flight.unsendable(line),
+            Verdict::Drop => {
+                tracing::info!(to = person, "somebody else has that nick, or nobody: not said");
+                flight.dropped(line);
+            }
+        }
+        None
     }
 
     fn send_line(&mut self, flight: &mut Flight, line: Line, labels: bool) {
@@ -119,7 +146,7 @@ impl Session<'_> {
             self.send(outgoing);
         }
         if line.target == Target::Alerts && !line.resent {
-            self.netsplits.alerted(&line.text);
+            self.lasting.netsplits.alerted(&line.text);
         }
         flight.sent(line, to, due);
     }

@@ -7,7 +7,13 @@ use crate::core::notice::Notice;
 use crate::outbox::{Body, Target};
 
 impl Session<'_> {
-    pub(super) fn somebody_joined(&mut self, line: &Received, channel: &str, now: Now) {
+    pub(super) fn somebody_joined(
+        &mut self,
+        line: &Received,
+        channel: &str,
+        account: Option<&str>,
+        now: Now,
+    ) {
         if self.is_us(&line.source.name) {
             self.learn_own(&line.source);
             self.channels.joined(channel, &self.server, now.mono);
@@ -16,7 +22,12 @@ impl Session<'_> {
         if !self.channels.is_alerts(channel, &self.server) {
             return;
         }
-        if let Some(missed) = self.netsplits.back(&line.source, &self.server) {
+        // Whoever only reads is missed as well.
+        let account = account.filter(|_| self.caps.has("extended-join"));
+        if (self.settings.is_operator)(&self.author(&line.source, account.map(str::to_owned))) {
+            self.lasting.netsplits.operator_seen(&line.source);
+        }
+        if let Some(missed) = self.lasting.netsplits.back(&line.source, &self.server) {
             let count = u32::try_from(missed.len()).unwrap_or(u32::MAX);
             let nick = line.source.name.clone();
             self.post(Target::Alerts, Body::Notice(Notice::Netsplit { nick, count }), now);
@@ -52,17 +63,24 @@ impl Session<'_> {
     pub(super) fn renamed(&mut self, source: &Source, to: &str, now: Now) {
         if self.is_us(&source.name) {
             self.nick.renamed(to, now.mono);
+            // Services do that to whoever has not said that the name is theirs.
+            if self.nick.is_foreign() {
+                self.identify_later(now);
+            }
             return;
         }
         if self.server.case.same(&source.name, self.nick.wanted()) {
             self.nick.freed(now.mono);
         }
-        self.netsplits.renamed(source, to);
+        self.persons.left(&source.name, &self.server);
+        self.persons.left(to, &self.server);
+        self.lasting.netsplits.renamed(source, to);
     }
 
     pub(super) fn somebody_quit(&mut self, line: &Received, reason: &str, now: Now) {
         let in_batch = self.replay.batch_of(line) == Some(Kind::Netsplit);
-        self.netsplits.left(&line.source, reason, in_batch);
+        self.lasting.netsplits.left(&line.source, reason, in_batch);
+        self.persons.left(&line.source.name, &self.server);
         if self.server.case.same(&line.source.name, self.nick.wanted()) {
             self.nick.freed(now.mono);
         }

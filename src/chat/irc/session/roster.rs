@@ -31,8 +31,8 @@ impl Session<'_> {
                 }
             }
             Said::Topic { channel, topic } => rooms.topic_is(network, channel, topic),
-            Said::Join { channel } if us => rooms.inside(network, channel, true),
-            Said::Join { channel } => rooms.present(network, channel, &[&line.source.name]),
+            Said::Join { channel, .. } if us => rooms.inside(network, channel, true),
+            Said::Join { channel, .. } => rooms.present(network, channel, &[&line.source.name]),
             Said::Part { channel } if us => rooms.inside(network, channel, false),
             Said::Part { channel } => rooms.absent(network, Some(channel), &line.source.name),
             Said::Kick { channel, nick, .. } if self.is_us(nick) => rooms.inside(network, channel, false),

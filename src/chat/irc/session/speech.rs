@@ -19,6 +19,9 @@ impl Session<'_> {
             return;
         }
         let Some(place) = self.place(&line.source, to) else { return };
+        if let Place::Direct(_) = place {
+            self.persons.wrote(&line.source, &self.server, now.mono);
+        }
         if self.is_foreign_bot(line) {
             return;
         }
@@ -79,20 +82,24 @@ impl Session<'_> {
         }
     }
 
+    pub(super) fn author(&self, source: &Source, account: Option<String>) -> Author {
+        Author {
+            network: self.settings.network.name.clone(),
+            nick: source.name.clone(),
+            account,
+            mask: source.mask(),
+            roles: Vec::new(),
+            origin: Origin::Network,
+        }
+    }
+
     pub(super) fn speak(&mut self, heard: Heard, answer: &Answer) {
         if answer.bot && !self.is_known_bot(&heard.source.name) {
             return;
         }
-        let author = Author {
-            network: self.settings.network.name.clone(),
-            nick: heard.source.name.clone(),
-            account: answer.account.clone(),
-            mask: heard.source.mask(),
-            roles: Vec::new(),
-            origin: Origin::Network,
-        };
+        let author = self.author(&heard.source, answer.account.clone());
         if (self.settings.is_operator)(&author) {
-            self.netsplits.operator_spoke(&heard.source);
+            self.lasting.netsplits.operator_seen(&heard.source);
         }
         let id = heard.id.filter(|id| self.take(&heard.place, id));
         self.effects.push(Effect::Hear(Inbound {
