@@ -72,6 +72,8 @@ pub enum Happening {
     Note(String),
     /// The turn is over. Unless another [`Happening::TurnStarted`] follows, the session is.
     TurnEnded,
+    /// The turn is over, and what was said in mid-turn and not taken in yet is another one: the runtime can be answered on.
+    AnotherFollows,
     /// The runtime waits for this on its standard input: an answer, or the next step of a conversation.
     Reply(Vec<u8>),
     /// The runtime took a message into the running turn.

@@ -6,13 +6,13 @@ use herder::clock;
 use herder::core::agent::Phase;
 use herder::core::ask::AskAnswer;
 use herder::core::event::WaitReason;
-use herder::core::id::{AgentName, SessionId};
+use herder::core::id::{AgentName, SessionId, WorkId};
 use herder::core::input::Signal;
 use herder::core::outcome::Category;
 use herder::core::spec::{AgentSpec, Autonomy, Permissions, Runtime};
 use herder::core::time::Timestamp;
 use herder::core::work::TaskEnd;
-use herder::runtime::{Launch, ProcessTrees};
+use herder::runtime::{Launch, Order, ProcessTrees};
 
 use crate::agent_rig::model_api::{ANSWER, ModelApi, Scenario};
 use crate::agent_rig::{
@@ -355,6 +355,61 @@ fn conversation_that_goes_on_and_one_that_is_gone() {
         assert_eq!(processes, 2, "the first one did not know the conversation");
         assert!(anew != gone && anew != first);
         assert!(!api.last().contains("heron"));
+    });
+}
+
+/// What a session may cost is told to each process, which counts from its own start: a conversation that has cost more before is
+/// not over for that.
+#[test]
+fn budget_of_a_conversation_that_goes_on() {
+    alone("budget_of_a_conversation_that_goes_on", || async {
+        let api = ModelApi::start(Scenario::Success).await;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut spec = agent(&api, folder.path());
+        let trees = ProcessTrees::new().expect("this process can adopt");
+        // An answer costs 0.0054.
+        let mut conversation = None;
+        for (budget, category) in [
+            (0.008, Category::Success),
+            (0.008, Category::Success),
+            (0.008, Category::Success),
+            (0.005, Category::Budget),
+        ] {
+            spec.max_budget_usd = budget;
+            let what = Launch { conversation: conversation.clone(), ..a_launch(spec.clone()) };
+            let said = signals(what, &trees, |_, _| ()).await;
+            assert_eq!(ended(&said).0.category, category, "{said:#?}");
+            conversation = Some(conversation_of(&said));
+        }
+    });
+}
+
+/// A message that came too late for a turn begins another one, in which herder is asked as in any other.
+#[test]
+fn message_at_the_end_of_a_turn() {
+    alone("message_at_the_end_of_a_turn", || async {
+        let api = ModelApi::start(Scenario::Held { command: "touch made" }).await;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut spec = agent(&api, folder.path());
+        spec.permissions = Permissions::ReadOnly;
+        let made = spec.workspace.join("made");
+        let trees = ProcessTrees::new().expect("this process can adopt");
+        let said = signals(a_launch(spec), &trees, |signal, driver| {
+            let give = |order| driver.orders.try_send(order).expect("the driver listens");
+            match signal {
+                // The CLI takes it up when the turn that it has begun is over.
+                Signal::Ready { .. } => {
+                    give(Order::Steer { work: WorkId(9), text: "And touch it.".to_owned() });
+                    api.release();
+                }
+                Signal::Asked { key, .. } => give(Order::Answer { key: *key, allow: true }),
+                _ => {}
+            }
+        })
+        .await;
+        assert_eq!(ended(&said).0.category, Category::Success, "{said:#?}");
+        assert!(said.contains(&Signal::Steered { work: WorkId(9) }), "{said:#?}");
+        assert!(made.exists(), "it was asked, and answered: {said:#?}");
     });
 }
 

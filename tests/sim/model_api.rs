@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 use http::{Request, read, respond};
 
@@ -51,6 +52,11 @@ pub(crate) enum Scenario {
     },
     /// One call of the shell, then an answer.
     OneTool {
+        /// What the shell is to do.
+        command: &'static str,
+    },
+    /// An answer once [`ModelApi::release`] is called, then one call of the shell, then another answer.
+    Held {
         /// What the shell is to do.
         command: &'static str,
     },
@@ -112,6 +118,7 @@ impl Scenario {
             | Self::EndlessTools
             | Self::Spiral { .. }
             | Self::OneTool { .. }
+            | Self::Held { .. }
             | Self::Asks { .. }
             | Self::Herder { .. }
             | Self::Turns { .. }
@@ -135,6 +142,7 @@ impl Scenario {
             Self::OneTool { command } | Self::Asks { command } if !has_result => {
                 Turn::Shell { command: (*command).to_owned() }
             }
+            Self::Held { command } if number == 1 => Turn::Shell { command: (*command).to_owned() },
             Self::Turns { count, command, .. } if number < *count => {
                 Turn::Shell { command: (*command).to_owned() }
             }
@@ -148,6 +156,7 @@ impl Scenario {
             | Self::Says { .. }
             | Self::SaysInTurn { .. }
             | Self::OneTool { .. }
+            | Self::Held { .. }
             | Self::Asks { .. }
             | Self::Herder { .. }
             | Self::Turns { .. }
@@ -173,6 +182,7 @@ struct Heard {
     messages: AtomicU32,
     last: Mutex<String>,
     credential: Mutex<String>,
+    released: Notify,
 }
 
 impl Heard {
@@ -209,6 +219,11 @@ impl ModelApi {
     /// The last request for a message.
     pub(crate) fn last(&self) -> String {
         self.heard.last.lock().expect("nobody panics with it").clone()
+    }
+
+    /// Lets [`Scenario::Held`] answer.
+    pub(crate) fn release(&self) {
+        self.heard.released.notify_one();
     }
 
     /// The credential that came with it, as the header has it.
@@ -278,6 +293,9 @@ async fn connection(stream: TcpStream, scenario: &Scenario, heard: &Heard) -> st
         };
         if *scenario == Scenario::Silent {
             std::future::pending::<()>().await;
+        }
+        if matches!(scenario, Scenario::Held { .. }) && number == 0 {
+            heard.released.notified().await;
         }
         let answered = match kind {
             Kind::Messages => message(&mut stream, &asked, scenario, number).await?,

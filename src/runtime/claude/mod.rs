@@ -3,7 +3,8 @@
 //! The prompt is a user line. A message that is steered in is another one: the CLI hands it to the model with the next
 //! tool result, or begins another turn with it if the turn was over; that it did is seen by what the model says then
 //! ([`telling`]). After a result nothing is left to say, so standard
-//! input is closed; the process then finishes whatever it had already been given and exits. The last result decides, but for two things: a
+//! input is closed, and the process exits; unless a message lies in its queue yet: then it begins a turn with that, in which it
+//! asks and is answered as before. The last result decides, but for two things: a
 //! turn that failed stays failed however well the next one went, and a turn that began and brought no result has not
 //! succeeded, whatever the one before it brought.
 //!
@@ -258,7 +259,9 @@ impl Claude {
         // What went wrong in one turn says nothing about the next; a limit that was reached stays reached.
         self.failure = Failure { limit: std::mem::take(&mut self.failure.limit), ..Failure::default() };
         self.progress(happened);
-        happened.push(Happening::TurnEnded);
+        // The CLI's own count of the turns in its queue leaves such messages out.
+        let follows = self.telling.is_untold();
+        happened.push(if follows { Happening::AnotherFollows } else { Happening::TurnEnded });
     }
 
     /// The task was the first turn's: its failure stands, and what a later turn said is kept with it. A turn that was
@@ -435,7 +438,8 @@ impl Protocol for Claude {
         Feed { bytes: [wire::watch_line(asking::WATCHED), wire::user_line(prompt)].concat(), close: false }
     }
 
-    fn steer(&mut self, _work: WorkId, text: &str) -> Steering {
+    fn steer(&mut self, work: WorkId, text: &str) -> Steering {
+        self.telling.sent(work);
         Steering::Written(wire::user_line(text))
     }
 

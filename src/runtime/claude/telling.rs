@@ -12,6 +12,8 @@ use crate::runtime::protocol::Happening;
 /// See the module's text.
 #[derive(Debug, Default)]
 pub(super) struct Telling {
+    /// On its way into the CLI's queue.
+    sent: Vec<WorkId>,
     /// In the CLI's queue.
     written: Vec<WorkId>,
     /// Part of what the model was asked last.
@@ -21,9 +23,20 @@ pub(super) struct Telling {
 }
 
 impl Telling {
+    /// It will be written.
+    pub(super) fn sent(&mut self, work: WorkId) {
+        self.sent.push(work);
+    }
+
     /// The CLI can read it.
     pub(super) fn written(&mut self, work: WorkId) {
+        self.sent.retain(|sent| *sent != work);
         self.written.push(work);
+    }
+
+    /// Whether the CLI has yet to take something up: it begins another turn with it once this one is over.
+    pub(super) fn is_untold(&self) -> bool {
+        !self.sent.is_empty() || !self.written.is_empty()
     }
 
     /// The CLI takes up what lies in its queue.

@@ -31,6 +31,11 @@ impl Session {
                     self.stop(Cause::Clock(clock, evidence));
                 }
             }
+            // The turn that was to follow did not begin.
+            Stage::Leaving { until } if now >= *until && self.stdin.is_open() => {
+                self.stdin.close();
+                self.leave();
+            }
             Stage::Leaving { until } if now >= *until => self.end(LINGER_GRACE.min(self.clocks.grace)),
             Stage::Interrupting { until } if now >= *until => self.end(self.clocks.grace),
             Stage::Ending { ladder, until } if now >= *until => {

@@ -252,7 +252,8 @@ impl Session {
                 self.outgoing.signal(Signal::Asked { key, tool, command, shell, vague });
             }
             Happening::AskWithdrawn { key } => self.withdrawn(key),
-            Happening::TurnEnded => self.on_turn_end(),
+            Happening::TurnEnded => self.on_turn_end(false),
+            Happening::AnotherFollows => self.on_turn_end(true),
             Happening::Malformed => {}
         }
     }
@@ -272,7 +273,9 @@ impl Session {
         }
     }
 
-    pub(super) fn on_turn_end(&mut self) {
+    /// `goes_on`: another turn follows, in which the runtime may ask as in any other. What is closed to it then it takes for a
+    /// no, and may take for nobody who looks at what it does.
+    fn on_turn_end(&mut self, goes_on: bool) {
         let over = self.observer.close(Instant::now(), self.launch.session);
         self.observed(over);
         self.vitals.turn_ended();
@@ -281,12 +284,29 @@ impl Session {
             self.withdrawn(key);
         }
         self.outgoing.flush();
-        self.stdin.close();
-        if matches!(self.stage, Stage::Working) {
-            let grace = self.clocks.grace;
-            let grace = self.protocol.leaves_within().map_or(grace, |within| within.min(grace));
-            self.stage = Stage::Leaving { until: Instant::now() + grace };
+        match self.stage {
+            Stage::Working if goes_on => {
+                self.stage = Stage::Leaving { until: Instant::now() + self.clocks.grace }
+            }
+            // It was interrupted: nothing is to follow.
+            Stage::Interrupting { .. } if goes_on => self.end(self.clocks.grace),
+            Stage::Working => {
+                self.stdin.close();
+                self.leave();
+            }
+            Stage::Held
+            | Stage::Leaving { .. }
+            | Stage::Interrupting { .. }
+            | Stage::Ending { .. }
+            | Stage::Draining { .. } => self.stdin.close(),
         }
+    }
+
+    /// The runtime has nothing more to do: it is given time to leave.
+    pub(super) fn leave(&mut self) {
+        let grace = self.clocks.grace;
+        let grace = self.protocol.leaves_within().map_or(grace, |within| within.min(grace));
+        self.stage = Stage::Leaving { until: Instant::now() + grace };
     }
 
     pub(super) fn relay(&mut self, text: &str, now: Instant) {

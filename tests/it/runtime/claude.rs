@@ -207,6 +207,43 @@ async fn the_other_scripts_do_what_they_say() {
     assert_eq!((stays.category, stays.exit), (Category::Success, Some(Exit::Signal(9))));
 }
 
+/// A message that came too late for a turn is another one, in which the CLI asks like in any other.
+#[tokio::test]
+async fn what_is_asked_in_a_turn_that_follows_a_result_is_answered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = "init(); m = read(); result('one'); init()\n\
+                say(type='control_request', request_id='q-1', request=dict(subtype='can_use_tool', tool_name='Bash', input=dict(command='make')))\n\
+                a = read(); result('two: ' + a['response']['response']['behavior'])\n\
+                open('closed', 'w').write(str(read()))";
+    let mut running = Running::start(claude(body, folder.path()));
+    running.spawned().await;
+    running.order(Order::Go).await;
+    running.until(|signal| matches!(signal, Signal::Ready { .. })).await;
+    running.order(Order::Steer { work: WorkId(9), text: "and this".to_owned() }).await;
+    let asked = running.until(|signal| matches!(signal, Signal::Asked { .. })).await;
+    let Signal::Asked { key, .. } = asked else { unreachable!("waited for it") };
+    running.order(Order::Answer { key, allow: true }).await;
+    let (outcome, _) = running.ended().await;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("two: allow")));
+    let closed = std::fs::read_to_string(folder.path().join("closed")).expect("it left by itself");
+    assert_eq!(closed, "None", "after the last result nothing more is said to it");
+}
+
+#[tokio::test]
+async fn a_turn_that_should_follow_and_does_not_begin_is_not_waited_for_without_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = claude("init(); m = read(); result('one'); read()", folder.path());
+    what.clocks.grace = Duration::from_millis(300);
+    let mut running = Running::start(what);
+    running.spawned().await;
+    running.order(Order::Go).await;
+    running.until(|signal| matches!(signal, Signal::Ready { .. })).await;
+    running.order(Order::Steer { work: WorkId(9), text: "and this".to_owned() }).await;
+    let (outcome, _) = running.ended().await;
+    assert_eq!((outcome.category, outcome.exit), (Category::Success, Some(Exit::Code(0))), "{outcome:?}");
+    assert!(!running.signals.contains(&Signal::Steered { work: WorkId(9) }), "nobody has it");
+}
+
 #[tokio::test]
 async fn a_turn_that_begins_after_a_result_has_all_of_its_own_time() {
     let folder = tempfile::tempdir().expect("a folder");
