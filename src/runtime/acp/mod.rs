@@ -118,10 +118,7 @@ impl Acp {
             return Err(Own::NoCommand.into());
         };
         let quirks = Quirks::of_program(program);
-        quirks.furnish(&mut environment);
-        for (name, value) in quirks.asking {
-            environment.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
-        }
+        Quirks::furnish_to_ask(program, &mut environment);
         let invocation = Invocation { program: program.clone(), arguments: arguments.to_vec(), environment };
         let acp = Self {
             spec: Arc::clone(&launch.spec),

@@ -125,6 +125,12 @@ pub const KNOWN: [Quirks; 4] = [
     },
 ];
 
+fn set(variables: &[(&str, &str)], environment: &mut BTreeMap<String, String>) {
+    for (name, value) in variables {
+        environment.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
+    }
+}
+
 impl Quirks {
     /// Those of the agent that introduces itself so.
     #[must_use]
@@ -141,8 +147,18 @@ impl Quirks {
 
     /// Sets what it needs, where the spec has not.
     pub fn furnish(&self, environment: &mut BTreeMap<String, String>) {
-        for (name, value) in self.environment {
-            environment.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
+        set(self.environment, environment);
+    }
+
+    /// Sets what an agent needs that this program is, or starts, and by which it asks. Whom `npx`, `env` or a script starts
+    /// shows only when it introduces itself, which is too late for variables: then it gets those of everyone who is known,
+    /// to whom the others' mean nothing.
+    pub fn furnish_to_ask(program: &str, environment: &mut BTreeMap<String, String>) {
+        let known = Self::of_program(program);
+        let one = [known];
+        for quirks in if known.program.is_some() { &one[..] } else { &KNOWN[..] } {
+            set(quirks.environment, environment);
+            set(quirks.asking, environment);
         }
     }
 

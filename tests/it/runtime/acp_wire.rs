@@ -408,12 +408,42 @@ fn known_agents_have_their_quirks_and_others_none() {
         spec.command = vec!["/opt/some-agent".to_owned()];
         spec.env.insert("X".to_owned(), "y".to_owned());
     });
-    assert!(!invocation.environment.contains_key("GEMINI_CLI_NO_RELAUNCH"));
+    assert_eq!(invocation.environment.get("X").map(String::as_str), Some("y"));
     assert_eq!(acp.leaves_within(), None);
     for known in KNOWN {
         assert_eq!(Quirks::of(known.name.expect("known by its name")), known);
     }
     assert_eq!(Quirks::of("nobody").name, None);
+}
+
+/// Whom a wrapper starts is not known before it runs, and opencode does whatever it likes unless it is started to ask.
+#[test]
+fn an_agent_behind_another_program_is_started_to_ask_as_well() {
+    let asks = r#"{"bash":"ask","edit":"ask"}"#;
+    for command in [
+        &["npx", "-y", "opencode-ai", "acp"][..],
+        &["env", "opencode", "acp"],
+        &["sh", "-c", "exec opencode acp"],
+        &["/opt/run-agent"],
+    ] {
+        let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
+        let started = |own: Option<&str>| {
+            let (command, own) = (command.clone(), own.map(str::to_owned));
+            let (invocation, _) = launched(move |_, spec| {
+                spec.command = command;
+                spec.env.extend(own.map(|own| ("OPENCODE_PERMISSION".to_owned(), own)));
+            });
+            invocation.environment
+        };
+        let environment = started(None);
+        let of = |name: &str| environment.get(name).map(String::as_str);
+        assert_eq!(of("OPENCODE_PERMISSION"), Some(asks), "{command:?}");
+        assert_eq!(of("GEMINI_CLI_TRUST_WORKSPACE"), Some("true"), "{command:?}");
+        // What the operator says goes before it.
+        assert_eq!(started(Some("{}")).get("OPENCODE_PERMISSION").map(String::as_str), Some("{}"));
+    }
+    let (invocation, _) = launched(|_, _| ());
+    assert!(!invocation.environment.contains_key("OPENCODE_PERMISSION"), "gemini is known by its program");
 }
 
 #[test]
