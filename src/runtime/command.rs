@@ -69,7 +69,7 @@ impl Command {
             PromptMode::Arg => {
                 // A NUL cannot be part of an argument.
                 let prompt = launch.prompt.replace('\0', "");
-                arguments.iter().map(|argument| argument.replace(PLACEHOLDER, &prompt)).collect()
+                arguments.iter().map(|argument| filled_in(argument, &prompt)).collect()
             }
         };
         let invocation = Invocation { program: program.clone(), arguments, environment };
@@ -105,23 +105,33 @@ impl Command {
 
     /// A process that left without a word of how it went.
     fn left(&self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
-        let succeeded = exit == Some(Exit::Code(0));
-        match (&self.format, self.recognised(stderr)) {
-            (None, _) if succeeded => Outcome::new(Category::Success, ""),
-            (_, Some((category, line))) if !succeeded => Outcome::new(category, line),
-            (None, _) => died(exit, stderr),
-            (Some(format), _) => {
-                let known = match exit {
-                    // Code 2 asks not to be restarted, whatever was said.
-                    Some(Exit::Code(EXIT_DO_NOT_RESTART) | Exit::Signal(_)) | None => None,
-                    Some(Exit::Code(code)) => last_known(stderr, |line| format.category_of(line))
-                        // Who is not let do something may leave as if nothing were wrong.
-                        .filter(|known| code != 0 || known.category == Category::SandboxDenial),
-                };
-                left(exit, known, stderr)
+        let failed = match exit {
+            Some(Exit::Code(0)) => false,
+            // Code 2 asks not to be restarted, whatever was said; whoever ends a process by a signal does not ask it why.
+            Some(Exit::Code(EXIT_DO_NOT_RESTART) | Exit::Signal(_)) | None => return died(exit, stderr),
+            Some(Exit::Code(_)) => true,
+        };
+        if let Some((category, line)) = self.recognised(stderr).filter(|_| failed) {
+            return Outcome::new(category, line);
+        }
+        match &self.format {
+            None if failed => died(exit, stderr),
+            None => Outcome::new(Category::Success, ""),
+            Some(format) => {
+                let known = last_known(stderr, |line| format.category_of(line));
+                // Who is not let do something may leave as if nothing were wrong.
+                let counts = |known: &Outcome| failed || known.category == Category::SandboxDenial;
+                left(exit, known.filter(counts), stderr)
             }
         }
     }
+}
+
+/// The argument with the prompt in its place. Where it begins with the prompt, it is not to become an option: those who give
+/// work choose words, and not what the program is told.
+fn filled_in(argument: &str, prompt: &str) -> String {
+    let filled = argument.replace(PLACEHOLDER, prompt);
+    if argument.starts_with(PLACEHOLDER) && filled.starts_with('-') { format!(" {filled}") } else { filled }
 }
 
 /// Patterns that cannot be compiled are left out: the configuration is checked where it is read.
@@ -188,6 +198,10 @@ impl Protocol for Command {
         let by_pattern = stderr.last().and_then(|line| Some(Outcome::new(self.category_of(line)?, line)));
         let outcome = by_pattern.or_else(|| self.format.as_ref()?.retrying(stderr))?;
         is_limit(outcome.category).then_some(outcome)
+    }
+
+    fn tells_by_its_exit(&self) -> bool {
+        self.format.is_none()
     }
 
     fn was_stalled(&self, stderr: &Tail) -> Option<Outcome> {

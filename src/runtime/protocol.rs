@@ -187,6 +187,12 @@ pub trait Protocol: Send {
         None
     }
 
+    /// Whether an exit code is all that it says of how it went: then one of 0 is a success only of a process that was not told
+    /// to leave, which many do so in good order with nothing done.
+    fn tells_by_its_exit(&self) -> bool {
+        false
+    }
+
     /// How long the process is given to leave after its work, if it is known not to leave by itself.
     fn leaves_within(&self) -> Option<Duration> {
         None

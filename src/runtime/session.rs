@@ -217,6 +217,8 @@ struct Session {
     /// What the runtime waited for when it fell silent.
     stalled: Option<Outcome>,
     exit: Option<Exit>,
+    /// The process had not left by itself when it was told to.
+    told_to_leave: bool,
     began: Instant,
     /// When the process was given its work: the clocks count from here.
     given: Instant,
@@ -276,6 +278,7 @@ impl Session {
             cause: None,
             stalled: None,
             exit: None,
+            told_to_leave: false,
             began,
             given: began,
             next_beat: began + clocks.beat,

@@ -7,7 +7,7 @@ use herder::config::{Config, History};
 use herder::core::agent::{Agent, Phase};
 use herder::core::id::{AgentName, NetworkName};
 use herder::core::notice::Notice;
-use herder::core::spec::{AgentSpec, Relay};
+use herder::core::spec::{AgentSpec, Output, Relay};
 use herder::core::work::WorkKind;
 use herder::journal::{self, AuditEntry, Journal, Stream};
 use herder::outbox::Body;
@@ -16,14 +16,19 @@ use herder::supervisor::Asked;
 
 use crate::stage::{self, Scene, Stage};
 
-/// Told to end, it finishes what it does.
-const LATE: &str = "cat > /dev/null; echo run >> runs; trap 'echo all written; exit 0' TERM; echo begun; touch begun; \
+/// Told to end, it finishes what it does, and says so.
+const LATE: &str = "cat > /dev/null; echo run >> runs; trap 'say all written; finish' TERM; say begun; touch begun; \
                     while :; do sleep 0.1; done";
 
 fn late(dir: &Path) -> AgentSpec {
-    let mut spec = stage::shell("spark", dir, LATE);
-    spec.relay = Relay::All;
-    spec
+    AgentSpec { relay: Relay::All, ..printing(dir, LATE) }
+}
+
+/// A program that prints what `codex exec --json` does.
+fn printing(dir: &Path, script: &str) -> AgentSpec {
+    let functions = r#"say() { printf '{"type":"item.completed","item":{"type":"agent_message","text":"%s"}}\n' "$*"; }
+                       finish() { echo '{"type":"turn.completed"}'; exit 0; }"#;
+    AgentSpec { output: Output::Codex, ..stage::shell("spark", dir, &format!("{functions}\n{script}")) }
 }
 
 /// What is on disk once herder is gone: the agent, and the completions that are still owed.
@@ -101,13 +106,13 @@ async fn what_is_finished_at_the_last_moment_is_said_after_the_next_start_if_nob
 }
 
 /// As [`LATE`] the first time; afterwards it is done at once.
-const LATE_ONCE: &str = "cat >> runs; test -e begun && exit 0; trap 'exit 0' TERM; touch begun; \
+const LATE_ONCE: &str = "cat >> runs; test -e begun && finish; trap finish TERM; touch begun; \
                          while :; do sleep 0.1; done";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_more_is_begun_when_herder_goes_down_and_what_waits_is_done_after_the_next_start() {
     let Scene { dir, server, mut person, stage } =
-        Scene::open("alice", &["#spark"], |dir| vec![stage::shell("spark", dir, LATE_ONCE)]).await;
+        Scene::open("alice", &["#spark"], |dir| vec![printing(dir, LATE_ONCE)]).await;
     person.say("#spark", "one").await;
     stage::appears(&dir.path().join("begun")).await;
     person.say("#spark", "two").await;
@@ -123,7 +128,7 @@ async fn nothing_more_is_begun_when_herder_goes_down_and_what_waits_is_done_afte
     let config = stage::config(
         dir.path(),
         vec![stage::embedded_network(&server)],
-        vec![stage::shell("spark", dir.path(), LATE_ONCE)],
+        vec![printing(dir.path(), LATE_ONCE)],
     );
     let stage = Stage::open(config, stage::inside(&server)).await;
     person.hears("#spark", "✅ spark completed").await;

@@ -23,7 +23,7 @@ use herder::core::agent::ProcessRecord;
 use herder::core::id::{AgentName, SessionId, WorkId};
 use herder::core::input::{Clock, Signal};
 use herder::core::outcome::{Category, Exit, Outcome};
-use herder::core::spec::{AgentSpec, Pattern, PromptMode, Relay, Runtime};
+use herder::core::spec::{AgentSpec, Output, Pattern, PromptMode, Relay, Runtime};
 use herder::runtime::process::{Identity, lives};
 use herder::runtime::{Clocks, Driver, Launch, Order, ProcessTrees, Report, launch, orphans};
 

@@ -19,6 +19,7 @@ pub mod wire;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::classify::{last_known, left};
+use super::command::EXIT_DO_NOT_RESTART;
 use super::observing::{Call, end};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
@@ -499,8 +500,9 @@ impl Claude {
     /// A process that left without a result: its last words may still be ones that the table knows.
     fn died(&self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
         let known = match exit {
+            // Code 2 asks not to be restarted, whatever was said.
+            Some(Exit::Code(0 | EXIT_DO_NOT_RESTART) | Exit::Signal(_)) | None => None,
             Some(Exit::Code(_)) => last_known(stderr, |line| Failure::said(line).category()),
-            Some(Exit::Signal(_)) | None => None,
         };
         left(exit, known, stderr)
     }

@@ -78,7 +78,8 @@ impl Session {
 
     pub(super) async fn finish(mut self) {
         let mut outcome = self.protocol.outcome(self.exit, &self.tail);
-        let succeeded = outcome.category == Category::Success;
+        let said = !(self.told_to_leave && self.protocol.tells_by_its_exit());
+        let succeeded = outcome.category == Category::Success && said;
         if matches!(self.cause, Some(Cause::Clock(Clock::Silence, _))) && self.stalled.is_none() {
             self.stalled = self.protocol.was_stalled(&self.tail);
         }
@@ -99,6 +100,8 @@ impl Session {
                     outcome.detail = stalled.detail;
                     outcome.resets_at = stalled.resets_at;
                 }
+                // It was about to say so.
+                None if succeeded => {}
                 None => {
                     let hung = *clock != Clock::Task;
                     outcome.category = if hung { Category::Hung } else { Category::TaskTimeout };

@@ -114,6 +114,7 @@ impl Session {
     }
 
     pub(super) fn end(&mut self, grace: Duration) {
+        self.told_to_leave |= self.child.is_some();
         let (trees, tree) = (self.trees.clone(), self.tree.clone());
         #[expect(clippy::disallowed_methods, reason = "the handle is kept in the stage and waited for")]
         let ladder = tokio::spawn(async move { trees.end_counted(&tree, grace).await });

@@ -61,6 +61,21 @@ async fn claude_is_interrupted_before_it_is_killed() {
     assert_eq!(std::fs::read_to_string(folder.path().join("asked")).expect("it was asked"), "interrupt");
 }
 
+/// A clock that runs out in the last moment does not undo what was done.
+#[tokio::test]
+async fn a_turn_that_ends_well_when_it_is_interrupted_by_a_clock_has_ended_well() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = claude("init(); r = read(); result('written all the same')", folder.path());
+    what.clocks.silence = Duration::from_millis(500);
+    let (outcome, signals, _) = run(what).await;
+    assert!(signals.iter().any(|signal| matches!(signal, Signal::ClockRanOut { .. })), "{signals:#?}");
+    assert_eq!(
+        (outcome.category, outcome.text.as_deref()),
+        (Category::Success, Some("written all the same")),
+        "{outcome:?}"
+    );
+}
+
 #[tokio::test]
 async fn a_result_without_an_exit_is_no_crash() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -98,6 +98,65 @@ async fn patterns_say_what_a_line_on_stderr_means() {
 }
 
 #[tokio::test]
+async fn a_prompt_that_is_an_argument_never_becomes_an_option() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = session(
+        Runtime::Command,
+        &["printf", "%s|", "{prompt}", "a {prompt}", "--say={prompt}"],
+        folder.path(),
+    );
+    edit(&mut what, |spec| spec.prompt = PromptMode::Arg);
+    what.prompt = "--output=/etc/x".to_owned();
+    let outcome = run(what).await.0;
+    assert_eq!(outcome.text.as_deref(), Some(" --output=/etc/x|a --output=/etc/x|--say=--output=/etc/x|"));
+}
+
+#[tokio::test]
+async fn no_pattern_outvotes_a_program_that_asks_not_to_be_restarted_or_a_signal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (end, category) in
+        [("exit 7", Category::RateLimit), ("exit 2", Category::DoNotRestart), ("kill -9 $$", Category::Crash)]
+    {
+        let script = format!("echo 'rate limit, trying again' >&2; echo well >&2; {end}");
+        let mut what = session(Runtime::Command, &["sh", "-c", &script], folder.path());
+        edit(&mut what, |spec| {
+            spec.patterns = vec![Pattern { matches: "rate limit".to_owned(), category: Category::RateLimit }];
+        });
+        assert_eq!(run(what).await.0.category, category, "{end}");
+    }
+}
+
+/// A server that leaves in good order when it is told to has not done its work, unless it says so.
+#[tokio::test]
+async fn a_program_that_leaves_well_because_it_was_told_to_has_not_finished() {
+    let leaves = "touch begun; while :; do sleep 0.1; done";
+    let says = "trap 'echo \"{\\\"type\\\":\\\"turn.completed\\\"}\"; exit 0' TERM";
+    for (trap, output, go, category) in [
+        ("trap 'exit 0' TERM", Output::Text, true, Category::Interrupted),
+        ("trap 'exit 0' TERM", Output::Text, false, Category::Interrupted),
+        (says, Output::Text, true, Category::Interrupted),
+        (says, Output::Codex, true, Category::Success),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut what = session(Runtime::Command, &["sh", "-c", &format!("{trap}; {leaves}")], folder.path());
+        edit(&mut what, |spec| spec.output = output);
+        let mut running = Running::start(what);
+        running.spawned().await;
+        if go {
+            running.order(Order::Go).await;
+        }
+        crate::stage::appears(&folder.path().join("begun")).await;
+        running.order(Order::Stop).await;
+        let (outcome, _) = running.ended().await;
+        assert_eq!(
+            (outcome.category, outcome.exit),
+            (category, Some(Exit::Code(0))),
+            "{trap} {output:?} {go}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_child_gets_what_is_allowed_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut what = session(Runtime::Command, &["env"], folder.path());
