@@ -103,6 +103,12 @@ impl Vitals {
         self.ready && self.tools.is_empty() && now.saturating_sub(self.last_sign()) >= clocks.silence / 2
     }
 
+    /// Whether nothing has spoken for the session for long enough that it can be said to wait for something.
+    #[must_use]
+    pub fn is_quiet(&self, clocks: &Clocks, now: Duration) -> bool {
+        self.tools.is_empty() && now.saturating_sub(self.last_sign()) >= clocks.silence.min(clocks.task) / 2
+    }
+
     fn evidence(&self, clock: Clock, now: Duration) -> Own {
         let since = |then: Duration| now.saturating_sub(then);
         let silent = since(self.last_event);

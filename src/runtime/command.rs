@@ -195,7 +195,8 @@ impl Protocol for Command {
 
     /// What it said last of why it waits, by the patterns, or by its own table.
     fn stalled(&self, stderr: &Tail) -> Option<Outcome> {
-        let by_pattern = stderr.last().and_then(|line| Some(Outcome::new(self.category_of(line)?, line)));
+        let last = stderr.newest().next_back();
+        let by_pattern = last.and_then(|line| Some(Outcome::new(self.category_of(line)?, line)));
         let outcome = by_pattern.or_else(|| self.format.as_ref()?.retrying(stderr))?;
         is_limit(outcome.category).then_some(outcome)
     }

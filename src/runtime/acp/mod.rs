@@ -477,7 +477,7 @@ impl Protocol for Acp {
 
     /// Retries are said on standard error alone, if at all.
     fn stalled(&self, stderr: &Tail) -> Option<Outcome> {
-        let outcome = outcome_of(&Failure::said(stderr.last()?));
+        let outcome = outcome_of(&Failure::said(stderr.newest().next_back()?));
         is_limit(outcome.category).then_some(outcome)
     }
 

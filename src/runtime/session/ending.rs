@@ -24,7 +24,8 @@ impl Session {
             Stage::Working => {
                 if let Some((clock, evidence)) = self.vitals.ran_out(&self.clocks, self.elapsed()) {
                     self.outgoing.signal(Signal::ClockRanOut { clock, evidence: evidence.clone() });
-                    if clock == Clock::Silence {
+                    let quiet = clock == Clock::Task && self.vitals.is_quiet(&self.clocks, self.elapsed());
+                    if clock == Clock::Silence || quiet {
                         // Asked before the interrupt, after which the runtime waits for nothing any more.
                         self.stalled = self.protocol.stalled(&self.tail);
                     }

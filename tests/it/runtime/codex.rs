@@ -190,6 +190,24 @@ async fn a_limit_that_is_slept_through_is_a_limit_and_other_silence_is_a_hang() 
     }
 }
 
+/// The limit of the task's time may be what runs out first; who has just begun to wait has used up its time all the same.
+#[tokio::test]
+async fn a_limit_that_is_slept_through_until_the_tasks_time_is_over_is_a_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let retry = "def again(): note('error', error=dict(message='Reconnecting... 1/5', codexErrorInfo=dict(responseStreamDisconnected=dict(httpStatusCode=429)), additionalDetails='429 or so'), willRetry=True)\n";
+    let end = "stop = read(); say(id=stop['id'], result={}); done('interrupted')";
+    let busy = "import threading\ndef on():\n  while True: again(); time.sleep(0.05)\nthreading.Thread(target=on, daemon=True).start()\n";
+    for (body, category) in [("again()\n", Category::RateLimit), (busy, Category::TaskTimeout)] {
+        let mut what = codex(&format!("{retry}{body}{end}"), folder.path());
+        edit(&mut what, |spec| spec.max_task_duration = Some(Duration::from_secs(4)));
+        let (outcome, signals, _) = run(what).await;
+        assert_eq!(outcome.category, category, "{outcome:?}");
+        assert!(
+            signals.iter().any(|signal| matches!(signal, Signal::ClockRanOut { clock: Clock::Task, .. }))
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_server_of_another_protocol_is_a_permanent_failure_with_a_sentence() {
     let folder = tempfile::tempdir().expect("a folder");
