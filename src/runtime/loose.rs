@@ -313,14 +313,10 @@ impl Raw<'_> {
     /// Itself if it is a text, else the texts that it lists.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
-        match self.0.map(|raw| serde_json::from_str(raw.get())) {
-            Some(Ok(Value::String(text))) => vec![text],
-            Some(Ok(Value::Array(list))) => {
-                list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-            }
-            Some(Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | Err(_)) | None => {
-                Vec::new()
-            }
+        match self.0.and_then(value) {
+            Some(Value::String(text)) => vec![text],
+            Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => Vec::new(),
         }
     }
 
@@ -328,7 +324,7 @@ impl Raw<'_> {
     #[must_use]
     pub fn texts(&self) -> String {
         let mut texts = Vec::new();
-        if let Some(Ok(value)) = self.0.map(|raw| serde_json::from_str::<Value>(raw.get())) {
+        if let Some(value) = self.0.and_then(value) {
             gather(&value, &mut texts, TEXTS_DEPTH);
         }
         texts.join("\n")
@@ -338,8 +334,13 @@ impl Raw<'_> {
 /// How deep texts lie in what tools answer, with room to spare.
 const TEXTS_DEPTH: u8 = 6;
 
+fn value(raw: &RawValue) -> Option<Value> {
+    let read = serde_json::from_str(raw.get()).ok();
+    read.or_else(|| serde_json::from_slice(&mended(raw.get().as_bytes())?).ok())
+}
+
 fn words(raw: &RawValue) -> Option<String> {
-    match serde_json::from_str(raw.get()).ok()? {
+    match value(raw)? {
         Value::String(text) => Some(text),
         Value::Array(list) => {
             let words: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
@@ -366,6 +367,38 @@ fn gather(value: &Value, texts: &mut Vec<String>, depth: u8) {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {}
     }
+}
+
+/// A JSON text in which a half of a pair of surrogates stands alone, with U+FFFD in its place; `None`: there is no such half
+/// in it. Programs in JavaScript write one where they cut a text in the middle of a character, and strict readers refuse the
+/// whole text for it.
+#[must_use]
+pub fn mended(json: &[u8]) -> Option<Vec<u8>> {
+    let mut mended = None;
+    let mut at = 0;
+    while let Some(next) = json.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
+        at += next;
+        at += match (unit(json, at), unit(json, at + ESCAPE)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 2 * ESCAPE,
+            (Some(0xD800..=0xDFFF), _) => {
+                mended.get_or_insert_with(|| json.to_vec())[at..at + ESCAPE].copy_from_slice(b"\\ufffd");
+                ESCAPE
+            }
+            (Some(_), _) => ESCAPE,
+            // Another escape, of one character.
+            (None, _) => 2,
+        };
+    }
+    mended
+}
+
+/// The length of `\u0000`.
+const ESCAPE: usize = 6;
+
+/// The number in an escape of four digits that begins here.
+fn unit(json: &[u8], at: usize) -> Option<u16> {
+    let digits = json.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
+    u16::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
 }
 
 /// Parses a line that has to hold an object.
@@ -414,6 +447,27 @@ mod tests {
     }
 
     #[test]
+    fn half_a_character_is_mended_and_nothing_else() {
+        for (json, expected) in [
+            (r#"{"word":"so \ud83d"}"#, Some("so \u{fffd}")),
+            (r#"{"word":"\uDE00 so"}"#, Some("\u{fffd} so")),
+            (r#"{"word":"\ud83d\ud83d\ude00"}"#, Some("\u{fffd}😀")),
+            (r#"{"word":"\ud83d\n\ud83dx"}"#, Some("\u{fffd}\n\u{fffd}x")),
+            (r#"{"word":"\ud83d\ude00\u0041"}"#, None),
+            (r#"{"word":"\\ud83d"}"#, None),
+            (r#"{"word":"\ud8"#, None),
+            (r#"{"word":"\"#, None),
+        ] {
+            let mended = mended(json.as_bytes());
+            let word = mended.as_deref().map(|json| {
+                let line: Line<'_> = object(json).expect("it is whole");
+                line.word.text().map(str::to_owned)
+            });
+            assert_eq!(word.flatten().as_deref(), expected, "{json}");
+        }
+    }
+
+    #[test]
     fn a_raw_value_is_taken_apart_when_it_is_asked() {
         #[derive(Default, Deserialize)]
         #[serde(default)]
@@ -435,5 +489,8 @@ mod tests {
             assert_eq!((of(odd).texts().as_str(), of(odd).member(&["text"])), ("", None), "{odd}");
         }
         assert_eq!(of(r#"{"input":"plain"}"#).texts(), "plain");
+        let half = of(r#"{"input":{"command":"git push \ud83d","more":[{"text":"\ud83d"}]}}"#);
+        assert_eq!(half.member(&["command"]).as_deref(), Some("git push \u{fffd}"));
+        assert_eq!(half.texts(), "\u{fffd}");
     }
 }

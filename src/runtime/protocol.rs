@@ -15,7 +15,7 @@ use super::codex::Codex;
 use super::command::Command;
 use super::observing::Call;
 use super::text::Tail;
-use super::{Launch, environment, isolation};
+use super::{Launch, environment, isolation, loose};
 use crate::core::ask::AskKey;
 use crate::core::detail::Detail;
 use crate::core::id::WorkId;
@@ -204,16 +204,21 @@ pub trait Protocol: Send {
     }
 }
 
-/// A line as `parse` reads it. A blank one says nothing; one that is none of the protocol's is counted.
+/// A line as `parse` reads it. A blank one says nothing; one that is none of the protocol's is counted. One that only half a
+/// character is wrong with is read as `mended`.
 pub(super) fn read<'line, L, E>(
     line: &'line [u8],
-    parse: impl FnOnce(&'line [u8]) -> Result<L, E>,
+    mended: &'line mut Vec<u8>,
+    parse: impl Fn(&'line [u8]) -> Result<L, E>,
     happened: &mut Vec<Happening>,
 ) -> Option<L> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return None;
     }
-    let read = parse(line).ok();
+    let read = parse(line).ok().or_else(|| {
+        *mended = loose::mended(line)?;
+        parse(mended).ok()
+    });
     if read.is_none() {
         happened.push(Happening::Malformed);
     }

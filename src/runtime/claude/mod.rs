@@ -458,7 +458,8 @@ impl Protocol for Claude {
     }
 
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
-        let Some(line) = protocol::read(line, wire::parse, happened) else { return };
+        let mut mended = Vec::new();
+        let Some(line) = protocol::read(line, &mut mended, wire::parse, happened) else { return };
         match line.kind.text_or_empty() {
             "system" => self.system(&line, happened),
             "assistant" => self.assistant(&line, happened),

@@ -470,7 +470,8 @@ impl Protocol for Codex {
     }
 
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
-        let Some(line) = protocol::read(line, wire::parse, happened) else { return };
+        let mut mended = Vec::new();
+        let Some(line) = protocol::read(line, &mut mended, wire::parse, happened) else { return };
         let nothing = wire::Params::default();
         let params = line.params.0.as_ref().unwrap_or(&nothing);
         match (line.method.text(), Id::of(&line.id)) {

@@ -188,7 +188,8 @@ fn outcome_of(message: &str) -> Outcome {
 
 impl Format for Codex {
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
-        let Some(line) = read(line, loose::object::<Line<'_>>, happened) else { return };
+        let mut mended = Vec::new();
+        let Some(line) = read(line, &mut mended, loose::object::<Line<'_>>, happened) else { return };
         match line.kind.text_or_empty() {
             "thread.started" => {
                 self.thread = one_line(line.thread_id.text_or_empty(), LINE_MAX);

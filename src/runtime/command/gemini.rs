@@ -153,7 +153,8 @@ impl Gemini {
 
 impl Format for Gemini {
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
-        let Some(line) = read(line, loose::object::<Line<'_>>, happened) else { return };
+        let mut mended = Vec::new();
+        let Some(line) = read(line, &mut mended, loose::object::<Line<'_>>, happened) else { return };
         match line.kind.text_or_empty() {
             "init" => {
                 line.model.text_or_empty().clone_into(&mut self.told.model);

@@ -216,7 +216,8 @@ fn seconds(header: &Scalar<'_>) -> Option<i64> {
 
 impl Format for Opencode {
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
-        let Some(line) = read(line, loose::object::<Line<'_>>, happened) else { return };
+        let mut mended = Vec::new();
+        let Some(line) = read(line, &mut mended, loose::object::<Line<'_>>, happened) else { return };
         self.told.named(line.session_id.text(), happened);
         let nothing = Part::default();
         let part = line.part.0.as_ref().unwrap_or(&nothing);

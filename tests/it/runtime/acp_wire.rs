@@ -395,6 +395,42 @@ fn retries_that_are_said_on_standard_error_alone_say_what_it_waits_for() {
     assert_eq!(stalled(also), Some(Category::RateLimit));
     assert_eq!(stalled("Attempt 1 failed with status 500. Retrying with backoff..."), None);
     assert_eq!(acp.stalled(&Tail::default()), None);
+    // Something else was heard since.
+    let mut tail = Tail::default();
+    tail.push(TRIES_AGAIN.as_bytes());
+    tail.outdated();
+    assert_eq!(acp.stalled(&tail), None);
+}
+
+/// Half an emoji, as programs in JavaScript write one where they cut a text.
+#[test]
+fn half_a_character_costs_no_line() {
+    let (_, mut acp) = launched(|_, _| ());
+    acp.prompt("say hi");
+    let mut happened = Vec::new();
+    let mut hears = |line: &str| {
+        acp.line(line.as_bytes(), &mut happened);
+        std::mem::take(&mut happened)
+    };
+    let opened = "{\"id\":2,\"result\":{\"sessionId\":\"c\"}}";
+    for line in [INITIALIZED.trim_start_matches("< "), opened] {
+        hears(line);
+    }
+    let update = |update: &str| {
+        format!(
+            r#"{{"method":"session/update","params":{{"sessionId":"c","update":{{{update},"toolCallId":"t"}}}}}}"#
+        )
+    };
+    hears(&update(r#""sessionUpdate":"tool_call","title":"cat""#));
+    let ended =
+        hears(&update(r#""sessionUpdate":"tool_call_update","status":"completed","rawOutput":"so \ud83d""#));
+    assert!(matches!(&ended[..], [Happening::ToolEnded { .. }]), "{ended:?}");
+    let asked = hears(
+        r#"{"id":7,"method":"session/request_permission","params":{"sessionId":"c","options":[],"toolCall":{"toolCallId":"u","title":"echo \udc00"}}}"#,
+    );
+    assert!(!asked.contains(&Happening::Malformed), "{asked:?}");
+    let heard = |happening: &Happening| matches!(happening, Happening::Asked { .. } | Happening::Reply(_));
+    assert!(asked.iter().any(heard), "{asked:?}");
 }
 
 #[test]
