@@ -26,6 +26,9 @@ use crate::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
 /// The most of an outcome's reason and a task's note that is kept: one line for people.
 const DETAIL_MAX: usize = 500;
 
+/// The most of a reason that is kept which nobody knows: it is shown whole, so that somebody learns to know it.
+const UNKNOWN_MAX: usize = 4 * 1024;
+
 /// The most of a session's final text and of a turn that is kept. Drivers keep less: it bounds what the journal stores
 /// in pieces, whatever a driver is made to say.
 const TEXT_MAX: usize = 320 * 1024;
@@ -320,7 +323,7 @@ fn recorded(outcome: &Outcome, reason: Option<StopReason>) -> Outcome {
         Some(_) if !finished => outcome.category = Category::Interrupted,
         Some(_) | None => {}
     }
-    outcome.detail = outcome.detail.bounded(DETAIL_MAX);
+    outcome.detail = outcome.detail.bounded(if outcome.unknown { UNKNOWN_MAX } else { DETAIL_MAX });
     outcome.text = outcome.text.map(|text| both_ends(&text, TEXT_MAX));
     outcome
 }

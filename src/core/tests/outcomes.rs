@@ -25,6 +25,22 @@ const EVERY_CATEGORY: [Category; 16] = [
     Category::Interrupted,
 ];
 
+/// An error page has its words anywhere.
+#[test]
+fn a_reason_that_nobody_knows_is_kept_whole_and_any_other_is_a_line() {
+    let said = format!("status 418: {} and its end", "x".repeat(2000));
+    let end = |known: Option<Category>| {
+        let mut desk = Desk::busy_with_task();
+        let step = desk.ends(Outcome::failed(known, said.as_str()));
+        let kept = desk.agent.last_outcome.as_ref().expect("it ended").detail.to_string();
+        assert!(step.said().contains(&kept), "{}", step.said());
+        kept
+    };
+    assert_eq!(end(None), said);
+    let kept = end(Some(Category::Transient));
+    assert!(kept.starts_with("status 418: x") && kept.len() <= 500, "{kept}");
+}
+
 #[test]
 fn every_category_has_its_response_and_its_post() {
     let mut table = String::new();

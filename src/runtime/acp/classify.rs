@@ -4,13 +4,17 @@
 use super::wire;
 use crate::core::outcome::Category;
 use crate::runtime::classify::{self, Row};
+use crate::runtime::text::bounded;
+
+/// The longest field that is shown, in bytes: they are words of an API.
+const FIELD_MAX: usize = 100;
 
 /// Where a row of the table looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// `codexErrorInfo` of codex-acp.
     CodexInfo,
-    /// `errorKind` of claude-agent-acp.
+    /// `errorKind` of claude-agent-acp, `errorName` of opencode.
     Kind,
     /// The error's code: gemini's are HTTP statuses.
     Code,
@@ -105,7 +109,7 @@ impl Failure {
         };
         Self {
             codex_info: data.codex_error_info.text_or_empty().to_owned(),
-            kind: data.error_kind.text_or_empty().to_owned(),
+            kind: data.error_kind.text().or(data.error_name.text()).unwrap_or_default().to_owned(),
             code: error.code.integer().map_or_else(String::new, |code| code.to_string()),
             text,
         }
@@ -125,6 +129,16 @@ impl Failure {
             Field::Code => self.code == value,
             Field::Text => small.contains(value),
         }
+    }
+
+    /// Every field that a row could look at, for whoever adds one, and the text, which may be cut somewhere.
+    #[must_use]
+    pub fn whole(&self) -> String {
+        let fields = [("code", &self.code), ("kind", &self.kind), ("codexErrorInfo", &self.codex_info)];
+        let said = fields.into_iter().filter(|(_, value)| !value.is_empty());
+        let said: Vec<String> =
+            said.map(|(name, value)| format!("{name} {}", bounded(value, FIELD_MAX))).collect();
+        if said.is_empty() { self.text.clone() } else { format!("{}: {}", said.join(", "), self.text) }
     }
 
     /// The class, if a row of the table knows it.

@@ -104,11 +104,6 @@ impl Acp {
 
 pub(super) fn outcome_of(failure: &Failure) -> Outcome {
     let known = failure.category();
-    let code = if known.is_none() && !failure.code.is_empty() {
-        format!(" (code {})", failure.code)
-    } else {
-        String::new()
-    };
-    let detail = one_line(&format!("{}{code}", failure.text), DETAIL_MAX);
-    Outcome::failed(known, detail)
+    let detail = if known.is_none() { failure.whole() } else { failure.text.clone() };
+    Outcome::failed(known, one_line(&detail, DETAIL_MAX))
 }

@@ -289,6 +289,9 @@ pub struct Details<'a> {
     /// claude-agent-acp: the kind.
     #[serde(borrow)]
     pub error_kind: Scalar<'a>,
+    /// opencode: the kind.
+    #[serde(borrow)]
+    pub error_name: Scalar<'a>,
     /// codex-acp: the kind, in codex's own words.
     #[serde(borrow)]
     pub codex_error_info: Scalar<'a>,

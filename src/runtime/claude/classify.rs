@@ -130,7 +130,7 @@ impl Failure {
         }
     }
 
-    /// The text with every field that a row could look at, for whoever adds one.
+    /// Every field that a row could look at, for whoever adds one, and the text, which may be cut somewhere.
     #[must_use]
     pub fn whole(&self) -> String {
         let fields = [
@@ -144,7 +144,7 @@ impl Failure {
         let said = fields.into_iter().filter(|(_, value)| !value.is_empty());
         let said: Vec<String> =
             said.map(|(name, value)| format!("{name} {}", bounded(value, FIELD_MAX))).collect();
-        if said.is_empty() { self.text.clone() } else { format!("{} ({})", self.text, said.join(", ")) }
+        if said.is_empty() { self.text.clone() } else { format!("{}: {}", said.join(", "), self.text) }
     }
 
     /// The class, if a row of the table knows it.

@@ -412,8 +412,9 @@ impl Codex {
             if let Some(details) = details {
                 detail = format!("{detail} {details}");
             }
+            // First, so that however long the rest is it is not what is cut.
             if let Some(info) = info {
-                detail = format!("{detail} (codexErrorInfo: {info})");
+                detail = format!("codexErrorInfo {}: {detail}", bounded(&info.to_string(), LINE_MAX));
             }
         }
         let mut outcome = Outcome::failed(known, one_line(&detail, DETAIL_MAX));

@@ -140,13 +140,13 @@ impl Failure {
         classify::category(TABLE, |field, value| self.holds(field, value, &small))
     }
 
-    /// The text with every field that a row could look at, for whoever adds one.
+    /// Every field that a row could look at, for whoever adds one, and the text, which may be cut somewhere.
     fn whole(&self) -> String {
         let fields = [("kind", &self.kind), ("status", &self.status), ("word", &self.word)];
         let said = fields.into_iter().filter(|(_, value)| !value.is_empty());
         let said: Vec<String> =
             said.map(|(name, value)| format!("{name} {}", one_line(value, 100))).collect();
-        if said.is_empty() { self.text.clone() } else { format!("{} ({})", self.text, said.join(", ")) }
+        if said.is_empty() { self.text.clone() } else { format!("{}: {}", said.join(", "), self.text) }
     }
 }
 

@@ -366,7 +366,13 @@ fn what_nobody_knows_is_transient_and_shown_whole() {
     let outcome =
         ended(r#""error":{"code":-7,"message":"The flux is\nlow","data":{"details":"see page 9"}}"#);
     assert_eq!((outcome.category, outcome.unknown), (Category::Transient, true));
-    assert_eq!(outcome.detail.to_string(), "The flux is low: see page 9 (code -7)");
+    assert_eq!(outcome.detail.to_string(), "code -7: The flux is low: see page 9");
+    let named = |data: &str| {
+        ended(&format!(r#""error":{{"code":-32603,"message":"No.","data":{data}}}"#)).detail.to_string()
+    };
+    assert_eq!(named(r#"{"errorKind":"new"}"#), "code -32603, kind new: No.");
+    assert_eq!(named(r#"{"errorName":"NewError"}"#), "code -32603, kind NewError: No.");
+    assert_eq!(named(r#"{"codexErrorInfo":"new"}"#), "code -32603, codexErrorInfo new: No.");
     for (reason, category) in [
         ("end_turn", Category::Success),
         ("max_tokens", Category::Transient),

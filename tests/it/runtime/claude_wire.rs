@@ -275,7 +275,7 @@ fn failures_are_known_by_any_one_field() {
     let fields = r#""subtype":"success","api_error_status":418,"api_error_type":"teapot_error","api_error":"too_hot","terminal_reason":"api_error""#;
     let unknown = replay(&format!(r#"{{"type":"result","is_error":true,"result":"No coffee.",{fields}}}"#)).1;
     assert!(unknown.unknown && unknown.category == Transient);
-    insta::assert_snapshot!(unknown.detail, @"No coffee. (status 418, type teapot_error, api_error too_hot, terminal_reason api_error, subtype success)");
+    insta::assert_snapshot!(unknown.detail, @"status 418, type teapot_error, api_error too_hot, terminal_reason api_error, subtype success: No coffee.");
     assert!(!replay(transcript!("500").1).1.unknown, "that is a transient one, and known");
 }
 

@@ -271,7 +271,7 @@ fn what_nobody_knows_is_transient_shown_whole_and_counted_unless_a_pattern_knows
     let line = r#"{"type":"error","sessionID":"s","error":{"name":"FlowError","data":{"message":"off","statusCode":418,"responseBody":"{\"error\":{\"code\":\"teapot\"}}"}}}"#;
     let outcome = read(Output::Opencode, line).outcome;
     assert_eq!((outcome.category, outcome.unknown), (Category::Transient, true));
-    assert_eq!(outcome.detail.to_string(), "off (kind FlowError, status 418, word teapot)");
+    assert_eq!(outcome.detail.to_string(), "kind FlowError, status 418, word teapot: off");
 }
 
 #[test]

@@ -158,9 +158,9 @@ fn what_nobody_knows_is_transient_and_shown_whole() {
     assert_eq!((outcome.category, outcome.unknown), (Category::Transient, true));
     assert_eq!(
         outcome.detail.to_string(),
-        r#"The flux is low see page 9 (codexErrorInfo: {"fluxLow":{"level":3}})"#
+        r#"codexErrorInfo {"fluxLow":{"level":3}}: The flux is low see page 9"#
     );
-    assert_eq!(turn(r#"{"message":"x","codexErrorInfo":[7]}"#).detail.to_string(), "x (codexErrorInfo: [7])");
+    assert_eq!(turn(r#"{"message":"x","codexErrorInfo":[7]}"#).detail.to_string(), "codexErrorInfo [7]: x");
     assert!(turn("null").unknown);
     assert_eq!(turn("null").detail.to_string(), "the turn ended as \"failed\"");
     assert_eq!(turn("\"boom\"").category, Category::Transient);
