@@ -1,18 +1,36 @@
 //! What is known of the account's limits: which windows are used up, and when they end.
 
+use std::collections::BTreeMap;
+
 use super::wire;
 use crate::core::time::Timestamp;
+use crate::runtime::text::bounded;
 
 /// A window of which so much is used is over.
 const USED_UP: i64 = 100;
 
+/// The limit that is meant where none is named.
+const USUAL: &str = "codex";
+
+/// Limits that are kept: an account has one or two.
+const LIMITS_MAX: usize = 16;
+
+/// The longest name of a limit.
+const NAME_MAX: usize = 100;
+
 /// See the module's text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Limits {
-    primary: Option<Window>,
-    secondary: Option<Window>,
+    known: BTreeMap<String, Limit>,
     /// Which kind of limit was reached.
     pub(super) reached: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Limit {
+    primary: Option<Window>,
+    secondary: Option<Window>,
+    reached: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +42,13 @@ struct Window {
 impl Limits {
     /// Takes in an update. What it leaves out is as it was.
     pub(super) fn update(&mut self, update: &wire::RateLimits<'_>) {
-        for (known, new) in [(&mut self.primary, &update.primary), (&mut self.secondary, &update.secondary)] {
+        let name = bounded(update.limit_id.text().unwrap_or(USUAL), NAME_MAX);
+        if self.known.len() >= LIMITS_MAX && !self.known.contains_key(name) {
+            return;
+        }
+        let limit = self.known.entry(name.to_owned()).or_default();
+        for (known, new) in [(&mut limit.primary, &update.primary), (&mut limit.secondary, &update.secondary)]
+        {
             if let Some(window) = &new.0 {
                 *known = Some(Window {
                     used_percent: window.used_percent.integer().unwrap_or(0),
@@ -33,17 +57,28 @@ impl Limits {
             }
         }
         if let Some(reached) = update.rate_limit_reached_type.text() {
+            limit.reached = true;
             reached.clone_into(&mut self.reached);
         }
     }
 
     /// Whether any window is known.
-    pub(super) const fn has_window(&self) -> bool {
-        self.primary.is_some() || self.secondary.is_some()
+    pub(super) fn has_window(&self) -> bool {
+        self.known.values().any(|limit| limit.primary.is_some() || limit.secondary.is_some())
     }
 
-    /// When the account can be used again: the end of the last window that is used up.
+    /// When the account can be used again: the end of the limit that is said to be reached; else of the usual one; else of
+    /// any that is used up.
     pub(super) fn resets_at(&self) -> Option<Timestamp> {
+        let reached = self.known.values().filter(|limit| limit.reached).filter_map(Limit::resets_at).max();
+        let usual = || self.known.get(USUAL).and_then(Limit::resets_at);
+        reached.or_else(usual).or_else(|| self.known.values().filter_map(Limit::resets_at).max())
+    }
+}
+
+impl Limit {
+    /// The end of the last window that is used up.
+    fn resets_at(&self) -> Option<Timestamp> {
         let windows = [self.primary, self.secondary].into_iter().flatten();
         windows.filter(|window| window.used_percent >= USED_UP).filter_map(|window| window.resets_at).max()
     }

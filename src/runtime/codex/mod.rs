@@ -81,6 +81,8 @@ pub struct Codex {
     /// What is being tried again, until something else is heard.
     retrying: Option<Failure>,
     limits: Limits,
+    /// The account's limits are asked for, since one of them ended the turn and none is known.
+    limits_asked: bool,
     meter: Meter,
     /// The model that the conversation is held with.
     model: String,
@@ -96,6 +98,7 @@ enum Asked {
     Turn,
     Steer(WorkId),
     Interrupt,
+    Limits,
 }
 
 impl Codex {
@@ -129,12 +132,19 @@ impl Codex {
             turn_limit_reached: false,
             retrying: None,
             limits: Limits::default(),
+            limits_asked: false,
             meter: Meter::default(),
             model: String::new(),
             turns: 0,
             result: None,
         };
         (invocation, codex)
+    }
+
+    /// What the account's limits make of a usage limit that is said to be exceeded.
+    fn failure_of_limit(&self) -> Category {
+        let failure = Failure { reached: self.limits.reached.clone(), ..Failure::default() };
+        failure.category().unwrap_or(Category::Quota)
     }
 
     fn open_thread(&mut self) -> Vec<u8> {
@@ -172,6 +182,17 @@ impl Codex {
             }
             Asked::Steer(work) => happened.push(Happening::Steered { work }),
             Asked::Interrupt => {}
+            Asked::Limits => {
+                for limit in result.iter().flat_map(|result| result.limits()) {
+                    self.limits.update(limit);
+                }
+                let category = self.failure_of_limit();
+                if let Some(outcome) = &mut self.result {
+                    outcome.category = category;
+                    outcome.resets_at = self.limits.resets_at().filter(|_| category == Category::Quota);
+                }
+                self.over(happened);
+            }
         }
     }
 
@@ -231,6 +252,8 @@ impl Codex {
             }
             // A turn that is over needs none.
             Asked::Interrupt => {}
+            // With an API key there are none to be had.
+            Asked::Limits => self.over(happened),
         }
     }
 
@@ -397,7 +420,19 @@ impl Codex {
     }
 
     fn end(&mut self, outcome: Outcome, happened: &mut Vec<Happening>) {
+        let asks = outcome.category == Category::Quota && !self.limits.has_window() && !self.limits_asked;
         self.result = Some(outcome);
+        if asks {
+            // When it ends is known to the server, which has not told it yet.
+            self.limits_asked = true;
+            let read = self.requests.ask(Asked::Limits, "account/rateLimits/read", &Value::Null);
+            happened.push(Happening::Reply(read));
+        } else {
+            self.over(happened);
+        }
+    }
+
+    fn over(&mut self, happened: &mut Vec<Happening>) {
         let partial = std::mem::take(&mut self.partial);
         self.say(&partial, happened);
         self.held.clear();
@@ -493,7 +528,10 @@ impl Protocol for Codex {
     }
 
     fn stalled(&self, _stderr: &Tail) -> Option<Outcome> {
-        let failure = self.retrying.as_ref()?;
+        // Nor does it say when a limit ends.
+        let Some(failure) = self.retrying.as_ref() else {
+            return self.result.clone().filter(|_| self.limits_asked);
+        };
         let outcome = self.outcome_of(failure, None, None);
         is_limit(outcome.category).then_some(outcome)
     }

@@ -4,6 +4,8 @@
 //! version: one flat struct takes the parameters of every notification and request, and each field takes whatever stands
 //! there (see [`Loose`]).
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -44,9 +46,12 @@ pub struct Params<'a> {
     /// `thread/tokenUsage/updated`.
     #[serde(borrow)]
     pub token_usage: Loose<TokenUsage<'a>>,
-    /// `account/rateLimits/updated`.
+    /// `account/rateLimits/updated`; `account/rateLimits/read`: one of them.
     #[serde(borrow)]
     pub rate_limits: Loose<RateLimits<'a>>,
+    /// `account/rateLimits/read`: all of them.
+    #[serde(borrow)]
+    pub rate_limits_by_limit_id: Loose<BTreeMap<String, Loose<RateLimits<'a>>>>,
     /// `error`: what went wrong.
     #[serde(borrow)]
     pub error: Loose<TurnError<'a>>,
@@ -84,6 +89,14 @@ pub struct Params<'a> {
     pub meta: Loose<Meta<'a>>,
     /// `item/permissions/requestApproval`: what is asked for, given back as it came if it is granted.
     pub permissions: Option<Value>,
+}
+
+impl Params<'_> {
+    /// The limits that it tells of.
+    pub fn limits(&self) -> impl Iterator<Item = &RateLimits<'_>> {
+        let all = self.rate_limits_by_limit_id.0.iter().flat_map(BTreeMap::values);
+        self.rate_limits.0.iter().chain(all.filter_map(|limit| limit.0.as_ref()))
+    }
 }
 
 /// An answer to a request that failed.
@@ -269,6 +282,9 @@ pub struct Tokens<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RateLimits<'a> {
+    /// Which limit: an account can have another one for some models.
+    #[serde(borrow)]
+    pub limit_id: Scalar<'a>,
     /// The shorter window.
     #[serde(borrow)]
     pub primary: Loose<Window<'a>>,

@@ -3,10 +3,11 @@
 use herder::core::outcome::Category;
 use herder::runtime::codex::classify::{Failure, Field, NO_WINDOW, TABLE};
 use herder::runtime::codex::wire;
+use herder::runtime::protocol::Happening;
 use serde_json::{Value, json};
 
 use super::replay;
-use crate::runtime::replayed::{assert_rows_were_seen, stands};
+use crate::runtime::replayed::{Replayed, assert_rows_were_seen, stands, times};
 
 /// Every word that the protocol has for an error, those that were not seen in a run included.
 #[test]
@@ -164,4 +165,62 @@ fn what_nobody_knows_is_transient_and_shown_whole() {
     assert!(turn("null").unknown);
     assert_eq!(turn("null").detail.to_string(), "the turn ended as \"failed\"");
     assert_eq!(turn("\"boom\"").category, Category::Transient);
+}
+
+const OPENED: &str = "< {\"id\":1,\"result\":{}}\n< {\"id\":2,\"result\":{\"thread\":{\"id\":\"c\"}}}\n\
+                      < {\"id\":3,\"result\":{\"turn\":{\"id\":\"t\"}}}\n";
+const EXCEEDED: &str = r#"< {"method":"turn/completed","params":{"threadId":"c","turn":{"id":"t","status":"failed","error":{"message":"no more","codexErrorInfo":"usageLimitExceeded"}}}}"#;
+
+fn limit(id: &str, used: u8, resets_at: i64) -> serde_json::Value {
+    json!({ "limitId": id, "primary": { "usedPercent": used, "resetsAt": resets_at }, "secondary": null })
+}
+
+fn updated(limit: &serde_json::Value) -> String {
+    format!("< {}\n", json!({ "method": "account/rateLimits/updated", "params": { "rateLimits": limit } }))
+}
+
+/// An account can have another limit for some models, with windows of its own.
+#[test]
+fn the_windows_of_different_limits_are_kept_apart() {
+    let resets = |updates: &[serde_json::Value]| {
+        let updates: String = updates.iter().map(updated).collect();
+        let outcome = replay(&format!("{OPENED}{updates}{EXCEEDED}"), |_, _| ()).outcome;
+        assert_eq!(outcome.category, Category::Quota);
+        outcome.resets_at.map(|at| at.as_millis() / 1000)
+    };
+    assert_eq!(resets(&[limit("codex", 100, 1000), limit("other", 30, 9000)]), Some(1000));
+    assert_eq!(resets(&[limit("other", 100, 9000), limit("codex", 100, 1000)]), Some(1000));
+    assert_eq!(resets(&[limit("codex", 30, 1000), limit("other", 100, 9000)]), Some(9000));
+    assert_eq!(resets(&[limit("codex", 100, 1000), limit("codex", 100, 2000)]), Some(2000));
+    let mut reached = limit("other", 100, 9000);
+    reached["rateLimitReachedType"] = json!("rate_limit_reached");
+    assert_eq!(resets(&[reached, limit("codex", 100, 1000)]), Some(9000));
+}
+
+/// Should no window be known when the usage limit is exceeded, the server is asked before the session ends.
+#[test]
+fn the_end_of_a_limit_that_was_not_told_is_asked_for() {
+    let asked = |answer: &str| replay(&format!("{OPENED}{EXCEEDED}{answer}"), |_, _| ());
+    let over = |replayed: &Replayed| times(&replayed.happened, &Happening::TurnEnded);
+    let silent = asked("");
+    assert_eq!(silent.written.last().map(|line| &line["method"]), Some(&json!("account/rateLimits/read")));
+    assert_eq!((over(&silent), silent.outcome.category), (0, Category::Quota));
+    assert_eq!(
+        silent.stalled.last().and_then(Option::as_ref).map(|outcome| outcome.category),
+        Some(Category::Quota),
+        "a server that does not answer that hangs on nothing else"
+    );
+    let all = json!({ "codex": limit("codex", 30, 1000), "other": limit("other", 100, 9000), "odd": 7 });
+    let told = json!({ "rateLimits": limit("codex", 30, 1000), "rateLimitsByLimitId": all });
+    let told = asked(&format!("\n< {}", json!({ "id": 4, "result": told })));
+    assert_eq!((over(&told), told.outcome.category), (1, Category::Quota));
+    assert_eq!(told.outcome.resets_at.map(|at| at.as_millis() / 1000), Some(9000));
+    let broke = json!({ "rateLimits": { "rateLimitReachedType": "workspace_owner_credits_depleted" } });
+    let broke = asked(&format!("\n< {}", json!({ "id": 4, "result": broke })));
+    assert_eq!((over(&broke), broke.outcome.category), (1, Category::Billing));
+    let refused = asked(
+        r#"
+< {"id":4,"error":{"code":-32600,"message":"no"}}"#,
+    );
+    assert_eq!((over(&refused), refused.outcome.category), (1, Category::Quota));
 }
