@@ -46,9 +46,17 @@ pub const PROGRAM: &str = "codex";
 /// What makes it a server.
 const SERVER: &str = "app-server";
 
-/// No traffic but the model's; what the spec's own command says comes later and wins.
+/// No traffic but the model's, unless the spec's own command sets it otherwise.
 pub const QUIET: [&str; 3] =
     ["check_for_update_on_startup=false", "analytics.enabled=false", "feedback.enabled=false"];
+
+/// Those of [`QUIET`] that `command` does not set itself.
+fn quiet(command: &[String]) -> impl Iterator<Item = &'static str> {
+    QUIET.into_iter().filter(|setting| {
+        let name = setting.split_once('=').map_or(*setting, |(name, _)| name);
+        !command.iter().any(|argument| argument.contains(name))
+    })
+}
 
 /// The final text that is kept: the longest answers are a few kilobytes.
 const TEXT_MAX: usize = 64 * 1024;
@@ -108,12 +116,14 @@ impl Codex {
         let spec = &launch.spec;
         let default = [PROGRAM.to_owned()];
         let command = if spec.command.is_empty() { &default[..] } else { &spec.command };
-        let mut arguments: Vec<String> =
-            QUIET.iter().flat_map(|setting| ["-c".to_owned(), (*setting).to_owned()]).collect();
-        arguments.extend_from_slice(&command[1..]);
-        if !arguments.iter().any(|argument| argument == SERVER) {
+        let mut arguments = command[1..].to_vec();
+        let server = arguments.iter().position(|argument| argument == SERVER).unwrap_or_else(|| {
             arguments.push(SERVER.to_owned());
-        }
+            arguments.len() - 1
+        });
+        // Right before it: what comes earlier may be another program's, which starts codex.
+        let quiet = quiet(command).flat_map(|setting| ["-c".to_owned(), setting.to_owned()]);
+        arguments.splice(server..server, quiet);
         let invocation = Invocation { program: command[0].clone(), arguments, environment };
         let opening = Opening::of(launch);
         let codex = Self {

@@ -284,7 +284,10 @@ fn the_command_line_and_the_opening_follow_the_spec() {
         format!("{} {}", invocation.program, invocation.arguments.join(" "))
     };
     insta::assert_snapshot!(line(|_, _| ()), @"codex -c check_for_update_on_startup=false -c analytics.enabled=false -c feedback.enabled=false app-server");
-    insta::assert_snapshot!(line(|_, spec| spec.command = ["/opt/codex", "-c", "analytics.enabled=true"].map(str::to_owned).to_vec()), @"/opt/codex -c check_for_update_on_startup=false -c analytics.enabled=false -c feedback.enabled=false -c analytics.enabled=true app-server");
+    insta::assert_snapshot!(line(|_, spec| spec.command = ["/opt/codex", "-c", "analytics.enabled=true"].map(str::to_owned).to_vec()), @"/opt/codex -c analytics.enabled=true -c check_for_update_on_startup=false -c feedback.enabled=false app-server");
+    // What comes before is another program's.
+    insta::assert_snapshot!(line(|_, spec| spec.command = ["npx", "-y", "@openai/codex"].map(str::to_owned).to_vec()), @"npx -y @openai/codex -c check_for_update_on_startup=false -c analytics.enabled=false -c feedback.enabled=false app-server");
+    insta::assert_snapshot!(line(|_, spec| spec.command = ["env", "X=y", "codex", "app-server", "--listen", "stdio://"].map(str::to_owned).to_vec()), @"env X=y codex -c check_for_update_on_startup=false -c analytics.enabled=false -c feedback.enabled=false app-server --listen stdio://");
     let opened = |change: fn(&mut Launch, &mut AgentSpec)| {
         let replayed = replay("< {\"id\":1,\"result\":{}}", change);
         replayed.written[2].to_string()
