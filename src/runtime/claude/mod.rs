@@ -220,9 +220,16 @@ impl Claude {
 
     fn limit(&mut self, line: &wire::Line<'_>) {
         let Some(info) = &line.rate_limit_info.0 else { return };
-        self.failure.limit = info.status.text_or_empty().to_owned();
-        if info.status.text() == Some("rejected") {
+        let status = info.status.text_or_empty();
+        if status == "rejected" && info.is_using_overage.is_true() {
+            return;
+        }
+        status.clone_into(&mut self.failure.limit);
+        if status == "rejected" {
             self.resets_at = info.resets_at.integer().map(Timestamp::from_seconds);
+        } else if status.starts_with("allowed") {
+            // The limit is over, and with it when it was to end.
+            self.resets_at = None;
         }
     }
 

@@ -236,6 +236,9 @@ pub struct RateLimit<'a> {
     /// When it ends, in seconds since the epoch.
     #[serde(borrow, rename = "resetsAt")]
     pub resets_at: Scalar<'a>,
+    /// Whether what goes beyond it is paid for, so that work goes on.
+    #[serde(borrow, rename = "isUsingOverage")]
+    pub is_using_overage: Scalar<'a>,
 }
 
 /// Tokens in the API's own names.

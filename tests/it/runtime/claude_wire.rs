@@ -341,6 +341,42 @@ fn a_rejected_limit_is_a_rate_limit_and_a_warning_is_nothing() {
 }
 
 #[test]
+fn a_limit_that_is_over_says_nothing_of_a_later_one() {
+    let limit = |info: &str| format!("{{\"type\":\"rate_limit_event\",\"rate_limit_info\":{{{info}}}}}\n");
+    let rejected = limit(r#""status":"rejected","resetsAt":1795250578"#);
+    let paid = limit(r#""status":"rejected","resetsAt":1795250578,"isUsingOverage":true"#);
+    let failed = r#"{"type":"result","is_error":true,"api_error_status":429,"result":"slow down"}"#;
+    let refused = r#"{"type":"result","is_error":true,"result":"stopped"}"#;
+    let end = |lines: &[&str]| {
+        let outcome = replay(&lines.concat()).1;
+        (outcome.category, outcome.resets_at.is_some())
+    };
+    assert_eq!(end(&[&rejected, failed]), (Category::RateLimit, true));
+    for over in [limit(r#""status":"allowed""#), limit(r#""status":"allowed_warning""#)] {
+        assert_eq!(end(&[&rejected, &over, failed]), (Category::RateLimit, false));
+        assert_eq!(end(&[&over, &rejected, failed]), (Category::RateLimit, true));
+    }
+    // What goes beyond it is paid for.
+    assert_eq!(end(&[&paid, refused]), (Category::Transient, false));
+    assert_eq!(end(&[&paid, failed]), (Category::RateLimit, false));
+}
+
+#[test]
+fn a_process_without_a_result_is_known_by_its_last_words_unless_its_code_says_more() {
+    let (_, mut claude) = launched(|_, _| ());
+    let mut tail = Tail::default();
+    tail.push(b"Invalid API key");
+    for (exit, category) in [
+        (Exit::Code(1), Category::Auth),
+        (Exit::Code(2), Category::DoNotRestart),
+        (Exit::Code(0), Category::Crash),
+        (Exit::Signal(11), Category::Crash),
+    ] {
+        assert_eq!(claude.outcome(Some(exit), &tail).category, category, "{exit:?}");
+    }
+}
+
+#[test]
 fn bad_lines_are_counted_and_nothing_else() {
     let long = format!("{{\"type\":\"new-in-version-9\",\"payload\":[{}1]}}", "1,".repeat(1000));
     let table = [
