@@ -144,11 +144,17 @@ pub(super) fn follows(draft: &mut Draft<'_>, category: Category) -> bool {
     of_a_window_that_is_over
 }
 
-/// Whether the session's own cap cannot be what a runtime stopped at: it was told what the hour or the day had left.
+/// Whether a runtime stopped at what it was told that an hour or a day had left, which has ended since the session began.
+/// Whatever else it stopped at would stop the next session as soon.
 fn was_told_less(draft: &Draft<'_>) -> bool {
-    let agent = draft.agent();
+    let (agent, now) = (draft.agent(), draft.context.now);
+    let began = now.before(agent.last_outcome.as_ref().map(|outcome| outcome.duration).unwrap_or_default());
+    let is_over = |cap: Cap| {
+        let passing = cap.unit == Unit::Usd && cap.window != Window::Session;
+        passing && window(cap.window, began, 0) != window(cap.window, now, 0)
+    };
     agent.spec.as_ref().is_some_and(|spec| {
-        let told = spec.runtime == Runtime::Claude && spec.caps.in_dollars();
+        let told = spec.runtime == Runtime::Claude && caps_of(spec).any(|(cap, _)| is_over(cap));
         told && (spec.max_budget_usd == 0.0 || agent.meter.cost_usd < spec.max_budget_usd * 0.99)
     })
 }

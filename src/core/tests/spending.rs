@@ -245,8 +245,31 @@ fn the_budget_of_a_session_is_claudes_own_to_mind() {
     desk.runs();
     assert_eq!(desk.agent.allowance(desk.now), 1.0);
     desk.pass(3600);
-    let step = desk.ends(Outcome { usage: dollars(1.0), ..Outcome::new(Category::Budget, "so much") });
+    let hour = Duration::from_secs(3600);
+    let stopped = |usage| Outcome { usage, duration: hour, ..Outcome::new(Category::Budget, "so much") };
+    let step = desk.ends(stopped(dollars(1.0)));
     assert_eq!(step.told(), "SessionEnded(Budget), Requeued(1), SessionStarted(3)");
+}
+
+/// It would end in the same way, again and again and without a pause.
+#[test]
+fn a_budget_that_nothing_explains_is_no_reason_to_begin_again_at_once() {
+    for duration in [0, 3600] {
+        let mut desk = Desk::spending(Runtime::Claude, per_day(20.0));
+        desk.reads(dollars(11.0), tokens(0));
+        desk.fails(Category::Transient);
+        desk.waits();
+        desk.runs();
+        assert_eq!(desk.agent.allowance(desk.now), 9.0);
+        let duration = Duration::from_secs(duration);
+        let step = desk.ends(Outcome {
+            usage: dollars(0.01),
+            duration,
+            ..Outcome::new(Category::Budget, "so much")
+        });
+        assert!(step.told().ends_with("Paused(Failure(Budget))"), "{}", step.told());
+        assert_eq!(step.spawns(), 0);
+    }
 }
 
 #[test]
