@@ -133,6 +133,13 @@ impl Reloader {
         for warning in &new.warnings {
             warn!("{}", warning.sentence(&file));
         }
+        let folders = new.folders.clone();
+        #[expect(clippy::disallowed_methods, reason = "nobody waits for folders, which may never answer")]
+        tokio::spawn(async move {
+            for unusable in config::unusable(&folders).await {
+                warn!("{}", unusable.sentence(&file));
+            }
+        });
         let sections = read.changed_now(&new);
         let later = inner.started.changed_later(&new);
         // Before any agent could say it, or get it.

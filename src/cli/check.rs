@@ -16,12 +16,16 @@ use crate::chat::{discord, irc};
 use crate::config::{self, Config, Evaluator, IrcNetwork};
 use crate::core::spec::{AgentSpec, Permissions, Runtime};
 use crate::evaluator::credential::Credential;
+use crate::runtime::folder::ask;
 use crate::runtime::isolation::PUSH;
 use crate::runtime::{codex, environment};
 use crate::webhook;
 
 /// How long a server may take to let herder in: some look up names for half a minute first.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a folder may take to say whether it can be worked in.
+const FOLDER_WITHIN: Duration = Duration::from_secs(6);
 
 /// One thing that was looked at.
 #[derive(Debug, PartialEq, Eq)]
@@ -81,15 +85,7 @@ pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode 
     say(format_args!("ok    {file}: {agents}, {networks}"));
     let data_dir = global.data_dir.as_ref().unwrap_or(&config.data_dir);
     let mut findings = vec![folder("data folder", data_dir)];
-    for agent in &config.agents {
-        findings.push(program(agent));
-        findings.extend(sandbox(agent));
-        findings.extend(shared_home(agent));
-        let home = env::var_os("HOME").map(PathBuf::from);
-        findings.extend(credentials(agent, home.as_deref()));
-        findings.extend(netrc(agent, home.as_deref()));
-        findings.extend(workspace(agent));
-    }
+    findings.extend(of_agents(&config.agents));
     findings.extend(evaluator(&config.evaluator));
     if !offline {
         findings.extend(servers(&config));
@@ -115,6 +111,38 @@ pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode 
 
 fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Whether the agents can be run where they are to work; all are looked at at the same time, and one whose folder does not
+/// answer keeps nobody.
+fn of_agents(specs: &[AgentSpec]) -> Vec<Finding> {
+    let runtime = match super::runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return vec![Finding::bad(format!("the agents could not be looked at: {error}"))],
+    };
+    let looks = specs.iter().map(|spec| async move {
+        let of = spec.clone();
+        match ask(&spec.workspace, FOLDER_WITHIN, move |_| agent(&of)).await {
+            Ok(findings) => findings,
+            Err(_) => vec![Finding::bad(format!(
+                "{}: workspace {} does not answer; see whether the server that it is mounted from is up",
+                spec.name,
+                spec.workspace.display()
+            ))],
+        }
+    });
+    runtime.block_on(futures_util::future::join_all(looks)).into_iter().flatten().collect()
+}
+
+fn agent(agent: &AgentSpec) -> Vec<Finding> {
+    let mut findings = vec![program(agent)];
+    findings.extend(sandbox(agent));
+    findings.extend(shared_home(agent));
+    let home = env::var_os("HOME").map(PathBuf::from);
+    findings.extend(credentials(agent, home.as_deref()));
+    findings.extend(netrc(agent, home.as_deref()));
+    findings.extend(workspace(agent));
+    findings
 }
 
 /// Whether files can be made in a folder; one that is not there yet is made by `run`, if its nearest parent lets it.

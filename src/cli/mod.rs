@@ -244,7 +244,14 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return failed(format_args!("threads cannot be started: {error}")),
     };
+    let folders = config.folders.clone();
     let ended = runtime.block_on(async {
+        #[expect(clippy::disallowed_methods, reason = "nobody waits for folders, which may never answer")]
+        tokio::spawn(async move {
+            for unusable in config::unusable(&folders).await {
+                tracing::warn!("{}", unusable.sentence(&file));
+            }
+        });
         let (shutdown, reload) = (CancellationToken::new(), Arc::new(Notify::new()));
         let (signals, terminal) = (signals()?, has_terminal());
         #[expect(

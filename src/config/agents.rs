@@ -213,15 +213,7 @@ fn workspace(section: &Section<'_>) -> Option<PathBuf> {
         section.problem("workspace", format!("\"{}\" is relative; write the whole path, from /", text.value));
         return None;
     }
-    // A disk that is not mounted yet is this agent's trouble alone: it waits for a person then, and the others work.
-    match std::fs::metadata(&path) {
-        Ok(found) if found.is_dir() => {}
-        Ok(_) => section.warn("workspace", format!("{} is not a folder", path.display())),
-        Err(error) => {
-            let text = format!("{} cannot be used: {error}; create it (mkdir -p)", path.display());
-            section.warn("workspace", text);
-        }
-    }
+    section.folder("workspace", path.clone());
     Some(path)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`load`] reads the TOML with the place of every value ([`section`]), section by section ([`discord`],
 //! [`irc`], [`access`], [`agents`], [`spending`], [`evaluator`], [`webhook`], [`quota`], the rest in [`validate`]). A mistake becomes a [`Problem`] and reading goes on. Whether servers answer and
-//! programs exist is not asked here but by `herder check`. What a file that is read again says otherwise, and what of that
+//! programs exist is not asked here but by `herder check`; whether folders are there is asked beside everything else ([`unusable`]). What a file that is read again says otherwise, and what of that
 //! counts at once, is in [`changes`].
 
 mod access;
@@ -11,6 +11,7 @@ mod changes;
 mod discord;
 mod environment;
 mod evaluator;
+mod folders;
 mod irc;
 mod problems;
 mod quota;
@@ -35,6 +36,7 @@ use crate::outbox::Redactor;
 
 pub use discord::{API_URL, Discord, Reach};
 pub use evaluator::{Evaluator, Judge, TIMEOUT_MAX as EVALUATOR_TIMEOUT_MAX};
+pub use folders::{Folder, unusable};
 pub use problems::{Problem, Problems};
 pub use units::{duration, size};
 pub use webhook::{DeadMan, Webhook};
@@ -175,6 +177,8 @@ pub struct Config {
     pub secret_variables: BTreeSet<String>,
     /// No network is configured: the embedded server on loopback is the only one.
     pub embedded: bool,
+    /// The agents' folders. Whether they are there is for [`unusable`] to find out.
+    pub folders: Vec<Folder>,
     /// What should be known but keeps nothing from running: readable secrets, nobody in `[access]`.
     pub warnings: Vec<Problem>,
 }

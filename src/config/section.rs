@@ -15,6 +15,7 @@ use secrecy::SecretString;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::folders::Folder;
 use super::problems::Problem;
 use super::{secrets, units};
 
@@ -35,6 +36,8 @@ pub(super) struct Reading<'a> {
     pub(super) around: &'a Surroundings<'a>,
     pub(super) problems: RefCell<Vec<Problem>>,
     pub(super) warnings: RefCell<Vec<Problem>>,
+    /// Folders of agents.
+    pub(super) folders: RefCell<Vec<Folder>>,
     pub(super) secrets: RefCell<Vec<SecretString>>,
     /// Names of the variables that herder's own secrets come from: no agent may inherit them.
     pub(super) secret_variables: RefCell<BTreeSet<String>>,
@@ -49,6 +52,7 @@ impl<'a> Reading<'a> {
             around,
             problems: RefCell::default(),
             warnings: RefCell::default(),
+            folders: RefCell::default(),
             secrets: RefCell::default(),
             secret_variables: RefCell::default(),
             asked: RefCell::default(),
@@ -146,6 +150,12 @@ impl<'a> Section<'a> {
     pub(super) fn warn(&self, key: &str, text: impl Into<String>) {
         let warning = self.note(self.line_of(key), key, text.into());
         self.reading.warnings.borrow_mut().push(warning);
+    }
+
+    /// A key names the folder of an agent.
+    pub(super) fn folder(&self, key: &str, path: PathBuf) {
+        let at = self.note(self.line_of(key), key, String::new());
+        self.reading.folders.borrow_mut().push(Folder { path, at });
     }
 
     fn wrong_type(&self, key: &str, value: &Spanned<DeValue<'_>>, wanted: &str) {

@@ -141,6 +141,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         redactor: Redactor::new(&secrets),
         secrets,
         secret_variables: reading.secret_variables.take(),
+        folders: reading.folders.take(),
         warnings: reading.warnings.take(),
     }
 }

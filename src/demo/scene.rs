@@ -48,6 +48,7 @@ pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<
         secrets: home.accounts().iter().filter_map(|(_, password)| password.clone()).collect(),
         secret_variables: BTreeSet::new(),
         embedded: false,
+        folders: Vec::new(),
         warnings: Vec::new(),
     })
 }

@@ -327,12 +327,13 @@ patterns = [{{ match = "usage limit", category = "quota" }}]
 }
 
 /// A disk that is not mounted is the trouble of one agent, which waits for a person, and keeps nobody else from working.
-#[test]
-fn a_workspace_that_is_not_there_is_warned_of() {
+#[tokio::test]
+async fn a_workspace_that_is_not_there_is_warned_of() {
     let folder = Folder::new();
     let text = "[access]\nviewers = [\"*\"]\n[[agent]]\nname = \"spark\"\nruntime = \"claude\"\nworkspace = \"/nowhere/at/all\"\n";
     let config = folder.load(text).expect("this file is right");
-    let warnings: Vec<String> = config.warnings.iter().map(|warning| warning.sentence("bot.toml")).collect();
+    let warnings = herder::config::unusable(&config.folders).await;
+    let warnings: Vec<String> = warnings.iter().map(|warning| warning.sentence("bot.toml")).collect();
     insta::assert_snapshot!(warnings.join("\n"), @"bot.toml:6: [agent.spark] workspace: /nowhere/at/all cannot be used: No such file or directory (os error 2); create it (mkdir -p)");
 }
 

@@ -124,6 +124,7 @@ pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpe
         redactor: herder::outbox::Redactor::default(),
         secret_variables: std::collections::BTreeSet::new(),
         embedded: false,
+        folders: Vec::new(),
         warnings: Vec::new(),
     }
 }
