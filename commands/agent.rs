@@ -1,6 +1,7 @@
 //! `agent add · edit · remove · list · show`: which agents there are and what they are.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -15,6 +16,13 @@ use crate::core::id::{AgentName, NameError};
 use crate::core::input::Control;
 use crate::core::notice::Refusal;
 use crate::core::spec::{AgentSpec, Runtime};
+use crate::runtime::folder;
+
+/// How long a folder is asked whether it is there: one whose server is gone never answers.
+const ANSWERS: Duration = Duration::from_secs(6);
+
+/// How often an edit is made again because the configuration was read meanwhile.
+const TRIES: u32 = 5;
 
 pub(super) const ADD: Command = Command {
     verb: Verb::AgentAdd,
@@ -117,7 +125,7 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let placeholder = || AgentName::new("placeholder").expect("a name by the rules");
     let workspace = folder.map_or_else(PathBuf::new, PathBuf::from);
     let mut spec = AgentSpec::new(name.clone().unwrap_or_else(placeholder), runtime, workspace);
-    let problems = problems(&mut spec, pairs).await;
+    let problems = problems(&mut spec, pairs, None).await;
     told.extend(problems.iter().map(|problem| tell(voice, problem)));
     match name {
         Some(name) if told.is_empty() => {
@@ -129,22 +137,39 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
 }
 
 pub(super) async fn edit(desk: &Desk<'_>, call: &Call) -> Done {
+    let agent = desk.agent(call)?;
+    // Nothing that is said of this agent after the edit overtakes it while its folder is asked.
+    let _turn = desk.inner.turn(agent).await;
+    let voice = desk.voice();
+    for _ in 1..TRIES {
+        match try_edit(desk, call, voice).await {
+            Err(Failure::Refusal(Refusal::EditedMeanwhile { .. })) => {}
+            done => return done,
+        }
+    }
+    try_edit(desk, call, voice).await
+}
+
+/// Changes the agent as it is seen now. What it was meanwhile changed to is not lost: then this is refused.
+async fn try_edit(desk: &Desk<'_>, call: &Call, voice: Voice<'_>) -> Done {
     let view = desk.view(call)?;
     let Some(spec) = view.agent.spec.clone() else {
         return Err(Refusal::Removed { agent: view.name }.into());
     };
-    let mut changed = spec;
-    let voice = desk.voice();
-    let problems = problems(&mut changed, &call.rest).await;
+    let mut changed = spec.clone();
+    let problems = problems(&mut changed, &call.rest, Some(&spec)).await;
     if !problems.is_empty() {
         let told = problems.iter().map(|problem| tell(voice, problem)).collect();
         return Err(refused(voice, view.name.as_str(), told));
     }
-    desk.control(call, Control::Edit(Box::new(changed))).await
+    let edit = Control::Edit { spec: Box::new(changed), base: Some(Box::new(spec)) };
+    let notice = desk.fleet.control(&view.name, edit, desk.asked.clone()).await?;
+    Ok(desk.accepted(&notice))
 }
 
-/// Applies the settings and checks the result, the folder on the disk included.
-async fn problems(spec: &mut AgentSpec, pairs: &[String]) -> Vec<Problem> {
+/// Applies the settings and checks the result, the folder on the disk included if it is another one than `before`'s: what
+/// becomes of a session whose folder is gone is that session's matter, and the other settings are none of it.
+async fn problems(spec: &mut AgentSpec, pairs: &[String], before: Option<&AgentSpec>) -> Vec<Problem> {
     let mut problems = settings::apply(spec, pairs);
     let told = |problems: &[Problem], what: &str| problems.iter().any(|problem| problem.what == what);
     for problem in settings::check(spec) {
@@ -152,14 +177,17 @@ async fn problems(spec: &mut AgentSpec, pairs: &[String]) -> Vec<Problem> {
             problems.push(problem);
         }
     }
-    if !told(&problems, "workspace") && !is_folder(&spec.workspace).await {
-        problems.push(Problem { what: "workspace".to_owned(), why: Why::NoFolder });
+    let other = before.is_none_or(|before| before.workspace != spec.workspace);
+    if other && !told(&problems, "workspace") {
+        let is_folder = folder::ask(&spec.workspace, ANSWERS, std::path::Path::is_dir).await;
+        let why = match is_folder {
+            Ok(true) => None,
+            Ok(false) => Some(Why::NoFolder),
+            Err(_) => Some(Why::FolderSilent),
+        };
+        problems.extend(why.map(|why| Problem { what: "workspace".to_owned(), why }));
     }
     problems
-}
-
-async fn is_folder(path: &Path) -> bool {
-    tokio::fs::metadata(path).await.is_ok_and(|metadata| metadata.is_dir())
 }
 
 fn refused(voice: Voice<'_>, name: &str, told: Vec<String>) -> Failure {
@@ -182,6 +210,7 @@ fn tell(voice: Voice<'_>, problem: &Problem) -> String {
         Why::Secret => ("cmd-setting-secret", ""),
         Why::NotAbsolute => ("cmd-setting-not-absolute", ""),
         Why::NoFolder => ("cmd-setting-no-folder", ""),
+        Why::FolderSilent => ("cmd-setting-folder-silent", ""),
         Why::NeedsCommand => ("cmd-setting-needs-command", ""),
         Why::Placeholder => ("cmd-setting-placeholder", ""),
         Why::NeedsOwnHome => ("cmd-setting-needs-own-home", ""),

@@ -181,11 +181,14 @@ impl<'a> Desk<'a> {
     }
 
     pub(super) async fn control(&self, call: &Call, control: Control) -> Done {
-        let notice = self.fleet.control(self.agent(call)?, control, self.asked.clone()).await?;
+        let agent = self.agent(call)?;
+        drop(self.inner.turn(agent).await);
+        let notice = self.fleet.control(agent, control, self.asked.clone()).await?;
         Ok(self.accepted(&notice))
     }
 
     pub(super) async fn give(&self, agent: &AgentName, kind: WorkKind, text: String) -> Done {
+        drop(self.inner.turn(agent).await);
         let notice = self.fleet.give(agent, kind, text, self.asked.clone()).await?;
         Ok(self.accepted(&notice))
     }
@@ -199,11 +202,6 @@ impl<'a> Desk<'a> {
     /// Whether the answer to a change is posted, and not given back to whoever brought the command here.
     pub(super) fn posted(&self) -> bool {
         self.asked.answer.as_ref().is_some_and(|answer| answer.posted)
-    }
-
-    /// Goes on with something after this line is answered. Nobody waits for it when herder ends: ending stops all anyway.
-    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.inner.tasks.spawn(task);
     }
 
     /// As many lines as a chat can bear, and how many more there are.

@@ -5,13 +5,18 @@
 //! transaction. An answer to a change is in the outbox by then; every other answer is given back to the caller.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Data, json};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
-use tracing::info;
+use tracing::{error, info, warn};
 
 use super::desk::{Desk, Done, Failure};
 use super::grammar::Roster;
@@ -20,25 +25,38 @@ use super::limits::Rate;
 use super::link::Pending;
 use super::parse::{self, Heard, Problem, Room, Scene};
 use super::say::Voice;
+use super::turns::{Turn, Turns};
 use super::words::{bounded, fold};
 use crate::access::{Access, Role, Standing};
 use crate::chat::{Author, Inbound, Origin, Place};
 use crate::clock;
 use crate::config::DISCORD_NETWORK;
 use crate::core::agent::Phase;
-use crate::core::id::{AgentName, NetworkName, WorkId};
+use crate::core::id::{AgentName, NetworkName, PostId, WorkId};
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
-use crate::journal::{AuditEntry, Journal, Stream};
+use crate::journal::{AuditEntry, Batch, Journal, Stream};
 use crate::l10n::{LOCALES, Locale};
-use crate::outbox::Redactor;
-use crate::outbox::Target;
 use crate::outbox::clean::clean;
+use crate::outbox::{Body, Lane, Post, Redactor, Target};
 use crate::reload::Reloader;
 use crate::supervisor::{AnswerTo, Asked, Fleet};
 
 /// The most of somebody's words in the record.
 const AUDIT_MAX: usize = 400;
+
+/// How long a line is waited for before whoever said it is told that it takes longer, and before what was said after it in
+/// the same place is answered.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Lines that take longer and are waited for all the same. What hangs must not pile up.
+const LATE_MAX: usize = 64;
+
+/// Said when herder itself fails over a line; no text of a locale, because whatever failed may be that.
+pub(crate) const FAULT: &str = "That went wrong inside herder; its log has the cause. Nothing was done.";
+
+/// A line that is being worked on.
+type Handling = Pin<Box<dyn Future<Output = Option<Vec<String>>> + Send>>;
 
 /// What a [`Dispatcher`] is made of.
 pub struct Setup {
@@ -62,6 +80,8 @@ pub struct Setup {
     pub bot_exchanges: usize,
     /// Reads the configuration again, where there is one.
     pub reloader: Option<Reloader>,
+    /// [`PATIENCE`] but in tests.
+    pub patience: Duration,
 }
 
 /// Checks, records and carries out what people ask. Cheap to clone.
@@ -89,8 +109,12 @@ pub(super) struct Inner {
     bot_exchanges: usize,
     pub(super) reloader: Option<Reloader>,
     memory: Mutex<Memory>,
-    /// What outlasts the line that asked for it.
-    pub(super) tasks: TaskTracker,
+    turns: Turns,
+    patience: Duration,
+    /// Places for lines that take longer.
+    late: Arc<Semaphore>,
+    /// Those lines.
+    tasks: TaskTracker,
 }
 
 /// What is remembered between lines. Across a restart only removals that wait to be confirmed are, in the journal: the
@@ -154,6 +178,9 @@ impl Dispatcher {
                 bot_exchanges: setup.bot_exchanges,
                 reloader: setup.reloader,
                 memory: Mutex::new(memory),
+                turns: Turns::default(),
+                patience: setup.patience,
+                late: Arc::new(Semaphore::new(LATE_MAX)),
                 tasks: TaskTracker::new(),
             }),
         }
@@ -170,7 +197,43 @@ impl Dispatcher {
     }
 
     /// [`Dispatcher::handle`] at a given time.
+    ///
+    /// Whoever says something that takes long is told so and answered later: one line that hangs, on a folder or on a
+    /// supervisor that is ending what will not end, must not keep a whole place from being heard.
     pub async fn handle_at(&self, inbound: Inbound, now: Timestamp) -> Option<Vec<String>> {
+        let (this, line) = (self.clone(), inbound.clone());
+        let mut handling: Handling = Box::pin(async move { this.work_on(line, now).await });
+        match timeout(self.inner.patience, &mut handling).await {
+            Ok(answer) => answer,
+            Err(_) => Some(vec![self.go_on(inbound, now, handling)]),
+        }
+    }
+
+    /// Goes on with a line that takes longer. Answers what is said of that. Nobody waits for it when herder ends.
+    fn go_on(&self, inbound: Inbound, now: Timestamp, handling: Handling) -> String {
+        let inner = &self.inner;
+        let voice = inner.voice(inner.default_locale(), now);
+        let (network, nick) = (inbound.author.network.as_str(), inbound.author.nick.as_str());
+        let Ok(place) = Arc::clone(&inner.late).try_acquire_owned() else {
+            error!(network, nick, "a line takes too long, as many others do, and is waited for no longer");
+            return voice.text("cmd-given-up", &[]);
+        };
+        warn!(network, nick, "a line takes long");
+        let inner = Arc::clone(inner);
+        self.inner.tasks.spawn(async move {
+            let answer = AssertUnwindSafe(handling).catch_unwind().await.unwrap_or_else(|_| {
+                error!("a line that took long made the dispatcher panic");
+                Some(vec![FAULT.to_owned()])
+            });
+            drop(place);
+            if let Some(lines) = answer {
+                inner.answer_late(&inbound, lines).await;
+            }
+        });
+        voice.text("cmd-still-working", &[])
+    }
+
+    async fn work_on(&self, inbound: Inbound, now: Timestamp) -> Option<Vec<String>> {
         let inner = &*self.inner;
         let (heard, room) = inner.read(&inbound);
         if heard == Heard::Nothing {
@@ -310,6 +373,11 @@ impl Inner {
         Voice { locale, now, redactor: &self.redactor }
     }
 
+    /// Waits until what was said of `agent` before is on its way to it: see [`Turns`].
+    pub(super) async fn turn(&self, agent: &AgentName) -> Turn {
+        self.turns.of(agent).await
+    }
+
     /// The language of the posts.
     pub(super) fn default_locale(&self) -> &Locale {
         self.locales.first().expect("the language of the posts is always there")
@@ -433,6 +501,26 @@ impl Inner {
         }
     }
 
+    /// Says what a line came to that took long: through the outbox, because whoever brought it there waits no more.
+    async fn answer_late(&self, inbound: &Inbound, lines: Vec<String>) {
+        let to = answer_goes_to(inbound, &self.room(inbound)).1;
+        let post = Post {
+            id: PostId::default(),
+            network: inbound.author.network.clone(),
+            to,
+            lane: Lane::Urgent,
+            at: clock::now(),
+            body: Body::Lines(lines),
+            answers: Some(inbound.author.nick.clone()),
+            quotes: inbound.message.clone(),
+            confirmed_lines: 0,
+        };
+        let batch = Batch { at: clock::now(), posts: vec![post], ..Batch::default() };
+        if let Err(reason) = self.journal.commit(batch).await {
+            warn!(%reason, "a late answer could not be posted");
+        }
+    }
+
     /// The record of a line, and where its answer goes.
     pub(super) fn asked(&self, inbound: &Inbound, heard: &Heard, room: &Room, standing: &Standing) -> Asked {
         let author = &inbound.author;
@@ -441,15 +529,7 @@ impl Inner {
             Heard::Work { .. } => "work",
             Heard::Problem(_) | Heard::Nothing => "",
         };
-        let (place, to) = match (&inbound.place, room) {
-            (Place::Channel(name), Room::Agent(agent)) => (name.clone(), Target::Agent(agent.clone())),
-            (Place::Channel(name), Room::Control) => (name.clone(), Target::Control),
-            (Place::Channel(name), Room::Other | Room::Private) => {
-                (name.clone(), Target::Channel(name.clone()))
-            }
-            (Place::Thread { id, .. }, _) => (id.clone(), Target::Channel(id.clone())),
-            (Place::Direct(id), _) => ("private".to_owned(), author.in_private(id)),
-        };
+        let (place, to) = answer_goes_to(inbound, room);
         Asked {
             audit: AuditEntry {
                 by: Actor {
@@ -493,6 +573,17 @@ impl Inner {
         };
         let lines = lines.iter().map(|line| self.redactor.redact(line).into_owned()).collect();
         (lines, data.map(|data| self.without_secrets(data)))
+    }
+}
+
+/// What a place is called in the record, and where what is said there is answered.
+fn answer_goes_to(inbound: &Inbound, room: &Room) -> (String, Target) {
+    match (&inbound.place, room) {
+        (Place::Channel(name), Room::Agent(agent)) => (name.clone(), Target::Agent(agent.clone())),
+        (Place::Channel(name), Room::Control) => (name.clone(), Target::Control),
+        (Place::Channel(name), Room::Other | Room::Private) => (name.clone(), Target::Channel(name.clone())),
+        (Place::Thread { id, .. }, _) => (id.clone(), Target::Channel(id.clone())),
+        (Place::Direct(id), _) => ("private".to_owned(), inbound.author.in_private(id)),
     }
 }
 

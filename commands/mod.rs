@@ -40,6 +40,7 @@ mod removal;
 pub(crate) mod say;
 mod settings;
 mod shell;
+mod turns;
 pub mod words;
 
 mod abort;

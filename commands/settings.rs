@@ -83,6 +83,8 @@ pub(super) enum Why {
     NotAbsolute,
     /// There is no such folder.
     NoFolder,
+    /// Its file system says nothing.
+    FolderSilent,
     /// A `command` agent needs a command.
     NeedsCommand,
     /// `prompt=arg` and the command do not go together.

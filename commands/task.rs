@@ -96,7 +96,10 @@ pub(super) async fn add(desk: &Desk<'_>, call: &Call) -> Done {
     let card = Card { priority: call.priority, needs: call.needs.clone(), ..Card::default() };
     let card = (card != Card::default()).then(|| Box::new(card));
     let notice = match &call.agent {
-        Some(agent) => desk.fleet.give_task(agent, text, card, desk.asked.clone()).await?,
+        Some(agent) => {
+            drop(desk.inner.turn(agent).await);
+            desk.fleet.give_task(agent, text, card, desk.asked.clone()).await?
+        }
         None => desk.fleet.post_task(text, card, desk.asked.clone()).await?,
     };
     Ok(desk.accepted(&notice))

@@ -659,12 +659,13 @@ refusal-fault = herder konnte das für **{ $agent }** nicht tun: Intern ist etwa
 refusal-work-too-long = Ein Text von { $bytes } Bytes ist zu lang: Ein Auftrag hat höchstens { $max }. Bitte den Rest in eine Datei legen und diese nennen.
 refusal-whisper-too-long = Ein Geflüster von { $bytes } Bytes ist zu lang: Es hat höchstens { $max }. Bitte den Rest als Auftrag geben.
 refusal-name-kept = Ein Agent behält seinen Namen. Bitte **{ $name }** neu anlegen, statt **{ $agent }** umzubenennen.
+refusal-edited-meanwhile = **{ $agent }** wurde gleichzeitig von anderer Seite geändert, und nichts wurde getan. Bitte mit `!agent show { $agent }` nachsehen und es noch einmal sagen.
 refusal-history-unreadable = Die Vorgeschichte von **{ $agent }** ist nicht lesbar: { $detail }
 # $detail: in the words of the database.
 refusal-not-recorded = herder kann das gerade nicht festhalten, und nichts wurde getan: { $detail }
 refusal-invalid = { $what }: { $why }
 refusal-no-configuration = Dieser herder wurde ohne Konfigurationsdatei gestartet; es gibt nichts neu zu lesen.
-refusal-going-down = herder beendet sich gerade; der nächste Start liest die Konfiguration.
+refusal-going-down = herder beendet sich gerade; der nächste Start holt es nach.
 
 ## Befehle: was sie tun, in der Hilfe
 
@@ -743,6 +744,8 @@ cmd-too-often = Das war zu viel auf einmal. In einer Minute noch einmal versuche
 ## Befehle: Antworten
 
 cmd-more = … noch { $count }
+cmd-still-working = Das dauert noch; die Antwort folgt.
+cmd-given-up = Das dauert zu lange, wie zu viel anderes auch, und darauf wird nicht mehr gewartet. Ob es getan wurde: !history
 cmd-stopping-all = { $agents ->
     [one] { $agents } Agent wird gestoppt …
    *[other] { $agents } Agenten werden gestoppt …
@@ -1013,6 +1016,7 @@ cmd-setting-unclosed = { $key }: ein Anführungszeichen wird nicht geschlossen
 cmd-setting-secret = { $key }: Geheimnisse kommen nicht durch den Chat; in herders Umgebung setzen und in inherit_env nennen
 cmd-setting-not-absolute = { $key }: muss ein Pfad von der Wurzel her sein, z. B. /srv/agents/spark
 cmd-setting-no-folder = { $key }: diesen Ordner gibt es auf diesem Rechner nicht; zuerst anlegen
+cmd-setting-folder-silent = { $key }: das Dateisystem dieses Ordners antwortet nicht; bitte prüfen, ob der Server läuft, von dem er eingehängt ist
 cmd-setting-needs-command = { $key }: ein Agent mit runtime command braucht einen, z. B. command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }: prompt=arg gehört zu {"{"}prompt{"}"} im Befehl, prompt=stdin zu einem ohne
 cmd-setting-needs-own-home = { $key }: eine Datei gehört in ein eigenes HOME: own_home=true dazu

@@ -704,12 +704,13 @@ refusal-fault = herder could not do this for **{ $agent }**: something failed in
 refusal-work-too-long = A text of { $bytes } bytes is too long: one piece of work has at most { $max }. Put the rest into a file and name it.
 refusal-whisper-too-long = A whisper of { $bytes } bytes is too long: it has at most { $max }. Give the rest as work.
 refusal-name-kept = An agent keeps its name. Add **{ $name }** as a new one instead of renaming **{ $agent }**.
+refusal-edited-meanwhile = **{ $agent }** was changed by somebody else at the same time, and nothing was done. Look at it with `!agent show { $agent }`, then say it again.
 refusal-history-unreadable = The history of **{ $agent }** cannot be read: { $detail }
 # $detail: in the words of the database.
 refusal-not-recorded = herder cannot record it at the moment, and nothing was done: { $detail }
 refusal-invalid = { $what }: { $why }
 refusal-no-configuration = This herder was started without a configuration file; there is nothing to read again.
-refusal-going-down = herder is going down; the next start reads the configuration.
+refusal-going-down = herder is going down; the next start does it.
 
 ## Commands: what they do, in help and in the README
 
@@ -796,6 +797,8 @@ cmd-too-often = That was too much at once. Try again in a minute.
 
 # Under a list that was cut.
 cmd-more = … { $count } more
+cmd-still-working = Still working on it; the answer follows.
+cmd-given-up = That takes too long, as too much else does, and is waited for no longer. Whether it was done: !history
 cmd-stopping-all = Stopping { $agents ->
     [one] { $agents } agent
    *[other] { $agents } agents
@@ -1081,6 +1084,7 @@ cmd-setting-unclosed = { $key }: a quote is not closed
 cmd-setting-secret = { $key }: secrets do not come by chat; set it in herder's environment and name it in inherit_env
 cmd-setting-not-absolute = { $key }: must be a path from the root, e.g. /srv/agents/spark
 cmd-setting-no-folder = { $key }: no such folder on this machine; make it first
+cmd-setting-folder-silent = { $key }: the file system of that folder does not answer; see whether the server it is mounted from is up
 cmd-setting-needs-command = { $key }: an agent of runtime command needs one, e.g. command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }: prompt=arg goes with {"{"}prompt{"}"} in the command, prompt=stdin without
 cmd-setting-needs-own-home = { $key }: a file is for a HOME of its own: add own_home=true

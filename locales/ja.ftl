@@ -574,12 +574,13 @@ refusal-fault = herder は **{ $agent }** にこれを実行できませんで�
 refusal-work-too-long = { $bytes } バイトの文章は長すぎます。一件の作業は最大 { $max } バイトです。残りはファイルに入れて、その名前を書いてください。
 refusal-whisper-too-long = { $bytes } バイトのささやきは長すぎます。最大 { $max } バイトです。残りは作業として渡してください。
 refusal-name-kept = エージェントの名前は変えられません。**{ $agent }** を改名する代わりに、**{ $name }** を新しく追加してください。
+refusal-edited-meanwhile = **{ $agent }** は同時に別のところから変更されたため、何も実行していません。`!agent show { $agent }` で確かめてから、もう一度書いてください。
 refusal-history-unreadable = **{ $agent }** の履歴を読み取れません: { $detail }
 # $detail: in the words of the database.
 refusal-not-recorded = herder は今それを記録できず、何も実行していません: { $detail }
 refusal-invalid = { $what }: { $why }
 refusal-no-configuration = この herder は設定ファイルなしで起動されました。読み直すものがありません。
-refusal-going-down = herder は終了中です。設定は次の起動で読み込まれます。
+refusal-going-down = herder は終了中です。次の起動で行います。
 
 ## コマンド：ヘルプに出る説明
 
@@ -658,6 +659,8 @@ cmd-too-often = 一度に多すぎます。一分後にもう一度どうぞ。
 ## コマンド：答え
 
 cmd-more = … ほか { $count } 件
+cmd-still-working = まだ処理中。答えは終わり次第
+cmd-given-up = 時間がかかりすぎ、ほかにも滞っている処理が多いため、これ以上は待たない。実行されたかどうかは !history
 cmd-stopping-all = エージェント { $agents ->
    *[other] { $agents } 個
 } を停止中 …
@@ -910,6 +913,7 @@ cmd-setting-unclosed = { $key }：引用符が閉じていない
 cmd-setting-secret = { $key }：秘密はチャットでは渡せない。herder の環境に置き、inherit_env に名前を書く
 cmd-setting-not-absolute = { $key }：ルートからのパスで書く。例：/srv/agents/spark
 cmd-setting-no-folder = { $key }：このマシンにそのフォルダーはない。先に作る
+cmd-setting-folder-silent = { $key }：そのフォルダーのファイルシステムが応答しない。マウント元のサーバーが動いているか確かめる
 cmd-setting-needs-command = { $key }：runtime command のエージェントには必要。例：command="sh -c 'make test'"
 cmd-setting-placeholder = { $key }：prompt=arg はコマンドに {"{"}prompt{"}"} があるとき、prompt=stdin はないとき
 cmd-setting-needs-own-home = { $key }：ファイルは専用の HOME のためのもの。own_home=true を加えてください

@@ -214,7 +214,13 @@ pub enum Control {
     /// Takes a rule back: from now on it is asked again.
     RemoveRule(AskId),
     /// A changed spec, used from the next session on.
-    Edit(Box<AgentSpec>),
+    Edit {
+        /// The agent as it is to be.
+        spec: Box<AgentSpec>,
+        /// What it was changed from, so that a change that somebody else made meanwhile is not undone by it. `None`: whatever
+        /// it has.
+        base: Option<Box<AgentSpec>>,
+    },
     /// The same by the configuration: a session whose own command is another one now is cut, and its work goes on with that.
     Configure(Box<AgentSpec>),
     /// The agent is removed: its session stopped, its supervisor ended, its history kept.

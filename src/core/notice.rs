@@ -469,6 +469,8 @@ pub enum Refusal {
     WhisperTooLong { bytes: u64, max: u64 },
     /// An agent is not renamed.
     NameKept { agent: AgentName, name: AgentName },
+    /// Somebody else, or the configuration, has changed it since it was looked at.
+    EditedMeanwhile { agent: AgentName },
     /// What is known of an agent of this name cannot be read.
     HistoryUnreadable { agent: AgentName, said: String },
     /// The journal does not take it.

@@ -33,7 +33,7 @@ use crate::chat::embedded_ircd::home::{Home, HomeError};
 use crate::chat::irc::{Connector, Patience};
 use crate::chat::{discord, irc};
 use crate::clock;
-use crate::commands::dispatch::{Dispatcher, Setup};
+use crate::commands::dispatch::{self, Dispatcher, Setup};
 use crate::config::{Config, DISCORD_NETWORK};
 use crate::core::id::{NetworkName, PostId};
 use crate::core::notice::Notice;
@@ -221,6 +221,7 @@ impl Herder {
             bots: networks::bots(&config),
             bot_exchanges: config.networks.bot_exchanges,
             reloader: Some(reloader.clone()),
+            patience: dispatch::PATIENCE,
         });
         let herder = Self {
             fleet,

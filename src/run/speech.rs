@@ -15,15 +15,13 @@ use crate::chat::irc::Marks;
 use crate::chat::{Author, Inbound, Place};
 use crate::clock;
 use crate::commands::Dispatcher;
+use crate::commands::dispatch::FAULT;
 use crate::core::id::{NetworkName, PostId};
 use crate::outbox::{Body, Lane, NetworkQueue, Post, Target};
 use crate::supervisor::FaultInjection;
 use crate::tools::Rooms;
 
 use super::order::{Order, Turn};
-
-/// Said when herder itself fails over a line; no text of a locale, because whatever failed may be that.
-const FAULT: &str = "That went wrong inside herder; its log has the cause. Nothing was done.";
 
 /// What one line came to.
 struct Handled {
@@ -50,7 +48,9 @@ impl Speech {
     /// Dispatches what is heard until the networks are gone or `token` is cancelled.
     ///
     /// Futures are first polled in the order in which they begin, and a dispatcher reaches the supervisor's mailbox before
-    /// it first waits; so two lines to one agent are decided in the order they were said.
+    /// it first waits; so two lines to one agent are decided in the order they were said. An edit that has to ask for a folder first keeps
+    /// those that come after it back for as long. A line that takes long is answered by that it does: see
+    /// [`Dispatcher::handle_at`].
     pub(super) async fn hear(self, mut heard: mpsc::Receiver<Inbound>, token: CancellationToken) {
         let mut order = Order::default();
         let mut under_way = FuturesUnordered::new();

@@ -189,7 +189,7 @@ pub(super) fn answer(answer: &AnswerTo, quoted: Option<String>, reply: Notice, a
 /// What the other networks are shown of a command to one agent.
 pub(super) fn said(control: &Control, asked: &Asked) -> String {
     // Settings are for those who asked to see them.
-    if matches!(control, Control::Edit(_) | Control::Configure(_)) {
+    if matches!(control, Control::Edit { .. } | Control::Configure(_)) {
         summary(asked)
     } else {
         asked.audit.text.clone()

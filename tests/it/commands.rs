@@ -11,3 +11,4 @@ mod reading;
 mod rig;
 mod socket;
 mod table;
+mod together;

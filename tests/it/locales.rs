@@ -54,7 +54,7 @@ variants!(every_notice, Notice:
 variants!(every_refusal, Refusal:
     AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver TaskRunning TaskMoving TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed
     AgentExists NoSuchAgent Fault NoSuchAsk AskOver WrongAnswer NoRule NoSuchRule TooManyAsks NoSession Invalid
-    WorkTooLong WhisperTooLong NameKept HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown
+    WorkTooLong WhisperTooLong NameKept EditedMeanwhile HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown
     EscalationAnswered LateAbort AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber
 );
 

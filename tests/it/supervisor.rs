@@ -25,7 +25,7 @@ use herder::journal::{self, AuditEntry, Batch, Entry, FleetEvent, Journal, Strea
 use herder::outbox::{Body, Target};
 use herder::runtime::ProcessTrees;
 use herder::runtime::process::look;
-use herder::supervisor::{self, Asked, FaultInjection, Fleet, Listener, Settings, View};
+use herder::supervisor::{self, AnswerTo, Asked, FaultInjection, Fleet, Listener, Settings, View};
 
 /// Long enough for a loaded machine; reached only when the test has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -308,13 +308,62 @@ async fn stop_all_answers_with_no_process_left() {
     for n in 0..5 {
         house.until(&format!("agent-{n}"), |view| view.agent.process.is_some()).await;
     }
-    let answer = house.fleet.stop_all(asked("stop-all")).await.unwrap();
+    let answer = house.fleet.stop_all(asked("stop-all")).await.unwrap().done().await.unwrap();
     assert_eq!(answer, Notice::StoppedAll { agents: 5, processes: 0 });
     for n in 0..5 {
         let view = house.fleet.view(&name(&format!("agent-{n}"))).unwrap();
         assert!(matches!(view.agent.phase, Phase::Paused { .. }), "{:?}", view.agent.phase);
         assert_eq!(view.agent.queue.len(), 1, "the work is kept");
     }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn an_order_to_stop_all_is_carried_out_by_the_next_herder_if_this_one_is_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let agents = || vec![shell("spark", dir.path(), "sleep 300")];
+    // It never gets as far as to stop its agent.
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let held = std::sync::Mutex::new(held);
+    let fault = FaultInjection::new(move |_, input| {
+        if matches!(input, Input::Control { control: Control::Stop, .. }) {
+            held.lock().unwrap().recv().ok();
+        }
+    });
+    let house = House::open(dir.path(), agents(), fault).await;
+    house.give("spark", "run").await.unwrap();
+    house.until("spark", |view| view.agent.process.is_some()).await;
+    let answer = AnswerTo {
+        network: NetworkName::from("test"),
+        to: Target::Control,
+        nick: "alice".to_owned(),
+        posted: true,
+    };
+    let asked = Asked { answer: Some(answer), ..asked("stop-all") };
+    let stopping = house.fleet.stop_all(asked).await.unwrap();
+    assert_eq!(stopping.agents, 1, "this is what is said, and from now on it holds");
+    house.journal.close().await;
+    drop((release, stopping));
+    house.close().await;
+
+    let house = House::open(dir.path(), agents(), FaultInjection::default()).await;
+    let all = (Target::Control, Body::Notice(Notice::StoppedAll { agents: 1, processes: 0 }));
+    let answered = async {
+        while !house.owed("test").contains(&all) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, answered).await.expect("the answer comes");
+    let view = house.fleet.view(&name("spark")).unwrap();
+    assert!(matches!(view.agent.phase, Phase::Paused { .. }), "{:?}", view.agent.phase);
+    let sessions = house.events("spark");
+    let sessions = sessions.iter().filter(|event| matches!(event, Event::SessionStarted { .. })).count();
+    assert_eq!(sessions, 1, "nothing is begun by a herder that is to stop all");
+    // Once it is answered it is over: whoever is resumed stays so.
+    assert!(house.control("spark", Control::Resume).await.is_ok());
+    house.close().await;
+    let house = House::open(dir.path(), agents(), FaultInjection::default()).await;
+    house.until("spark", |view| view.agent.process.is_some()).await;
     house.close().await;
 }
 
@@ -432,7 +481,7 @@ async fn an_edit_by_command_holds_until_the_file_says_something_else() {
     let starts = async |file: &str, command: Option<&str>| {
         let house = House::open(dir.path(), vec![spec(file)], FaultInjection::default()).await;
         if let Some(model) = command {
-            house.control("brief", Control::Edit(Box::new(spec(model)))).await.unwrap();
+            house.control("brief", Control::Edit { spec: Box::new(spec(model)), base: None }).await.unwrap();
         }
         let view = house.until("brief", |_| true).await;
         house.close().await;

@@ -43,7 +43,7 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
                 | Control::Clear
                 | Control::Answer { .. }
                 | Control::RemoveRule(_)
-                | Control::Edit(_)
+                | Control::Edit { .. }
                 | Control::Configure(_)
                 | Control::Remove => Err(Refusal::Removed { agent: name }),
             };
@@ -79,7 +79,10 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
         Control::Clear => queue::clear(draft, name, by),
         Control::Answer { ask, answer } => asks::answer(draft, name, by, *ask, answer),
         Control::RemoveRule(rule) => asks::remove_rule(draft, name, by, *rule),
-        Control::Edit(spec) => edit(draft, name, by, spec),
+        Control::Edit { base: Some(base), .. } if draft.agent().spec.as_ref() != Some(&**base) => {
+            Err(Refusal::EditedMeanwhile { agent: name })
+        }
+        Control::Edit { spec, .. } => edit(draft, name, by, spec),
         Control::Configure(spec) => configure(draft, name, by, spec),
         Control::Remove => Ok(remove(draft, name, by)),
     }

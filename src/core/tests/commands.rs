@@ -526,10 +526,24 @@ fn an_edit_counts_from_the_next_session_and_cannot_rename() {
     let mut desk = Desk::new();
     let mut renamed = spec(Runtime::Command);
     renamed.name = AgentName::new("other").expect("a good name");
-    assert!(matches!(desk.try_ask(Control::Edit(Box::new(renamed))), Err(Refusal::NameKept { .. })));
+    assert!(matches!(
+        desk.try_ask(Control::Edit { spec: Box::new(renamed), base: None }),
+        Err(Refusal::NameKept { .. })
+    ));
     let looping = AgentSpec { looping: true, ..spec(Runtime::Command) };
-    let step = desk.ask(Control::Edit(Box::new(looping)));
+    let step = desk.ask(Control::Edit { spec: Box::new(looping), base: None });
     assert_eq!(step.told(), "Edited, SessionStarted(1)", "an agent that loops now has something to do");
+}
+
+#[test]
+fn an_edit_of_what_was_changed_meanwhile_is_refused() {
+    let mut desk = Desk::new();
+    let base = desk.agent.spec.clone().expect("a spec");
+    let edit = |spec: AgentSpec| Control::Edit { spec: Box::new(spec), base: Some(Box::new(base.clone())) };
+    desk.ask(edit(AgentSpec { max_turns: 5, ..base.clone() }));
+    let late = desk.try_ask(edit(AgentSpec { model: "opus".to_owned(), ..base.clone() }));
+    assert!(matches!(late, Err(Refusal::EditedMeanwhile { .. })));
+    assert_eq!(desk.agent.spec.as_ref().map(|spec| spec.max_turns), Some(5));
 }
 
 #[test]

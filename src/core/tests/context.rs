@@ -174,10 +174,8 @@ fn how_the_workspace_stands_is_remembered_and_said_where_it_matters() {
         assert_eq!(step.said().contains("WorkspaceSeen"), said, "{seen:?}");
         assert_eq!(desk.agent.workspace, Some(seen));
         desk.runs();
-        desk.ask(Control::Edit(Box::new(AgentSpec {
-            workspace: "/srv/else".into(),
-            ..spec(Runtime::Command)
-        })));
+        let spec = AgentSpec { workspace: "/srv/else".into(), ..spec(Runtime::Command) };
+        desk.ask(Control::Edit { spec: Box::new(spec), base: None });
         assert_eq!(desk.agent.workspace, None, "that is another one");
     }
     let seen = Workspace { branch: Some("x".repeat(1000)), changed: u32::MAX, unfinished: None };

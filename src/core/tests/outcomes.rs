@@ -492,7 +492,7 @@ fn other_instructions_begin_another_conversation_where_they_would_have_no_effect
     let edited = |desk: &mut Desk, change: fn(&mut AgentSpec)| {
         let mut spec = desk.agent.spec.clone().expect("it was added");
         change(&mut spec);
-        match desk.ask(Control::Edit(Box::new(spec))).reply {
+        match desk.ask(Control::Edit { spec: Box::new(spec), base: None }).reply {
             Some(Notice::AgentEdited { anew, .. }) => anew,
             other => panic!("it is said, not {other:?}"),
         }

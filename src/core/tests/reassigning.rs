@@ -320,7 +320,10 @@ fn what_an_agent_says_again_of_its_task_is_noted_once() {
 fn an_agent_that_says_that_it_is_denied_what_its_task_needs_hands_it_on_however_well_its_session_ended() {
     let strict = |desk: &mut Desk| {
         let spec = desk.agent.spec.clone().expect("it was added");
-        desk.ask(Control::Edit(Box::new(AgentSpec { autonomy: Autonomy::Strict, ..spec })));
+        desk.ask(Control::Edit {
+            spec: Box::new(AgentSpec { autonomy: Autonomy::Strict, ..spec }),
+            base: None,
+        });
         asks(desk, 1, "touch /etc/motd");
     };
     let answered = |desk: &mut Desk, answer| {

@@ -93,6 +93,7 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
             [("bytes", bytes.to_string().into()), ("max", max.to_string().into())],
         ),
         R::NameKept { agent, name } => say("refusal-name-kept", [of(agent), ("name", name.into())]),
+        R::EditedMeanwhile { agent } => say("refusal-edited-meanwhile", [of(agent)]),
         R::HistoryUnreadable { agent, said } => {
             say("refusal-history-unreadable", [of(agent), ("detail", sentence(locale, said).into())])
         }

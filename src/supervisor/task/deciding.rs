@@ -101,7 +101,7 @@ impl Supervisor<'_> {
         }
         // Mostly there is a place for it, and the session begins with this very decision. If not, it waits for its turn.
         let account = match input {
-            Input::Control { control: Control::Edit(spec) | Control::Configure(spec), .. } => {
+            Input::Control { control: Control::Edit { spec, .. } | Control::Configure(spec), .. } => {
                 spec.account.clone()
             }
             _ => account,

@@ -49,6 +49,11 @@ impl Rig {
     }
 
     pub(crate) async fn with_viewers(viewers: Vec<Subject>) -> Self {
+        Self::faulty(viewers, PATIENCE, FaultInjection::default()).await
+    }
+
+    /// A rig with a fault in it, in which whoever says something is told after `patience` that it takes longer.
+    pub(crate) async fn faulty(viewers: Vec<Subject>, patience: Duration, fault: FaultInjection) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let settings = journal::Settings {
             ballast: 0,
@@ -68,7 +73,7 @@ impl Rig {
             tools: None,
             evaluator: None,
             attempts: 5,
-            fault: FaultInjection::default(),
+            fault,
         })
         .await
         .unwrap();
@@ -84,6 +89,7 @@ impl Rig {
             channels: vec!["#alerts".to_owned(), "#work".to_owned(), "#herder".to_owned(), "#ops".to_owned()],
             bot_exchanges: 20,
             bots: vec![(NetworkName::from("net"), "rob".to_owned())],
+            patience,
         });
         Self { dir, fleet, journal, dispatcher }
     }

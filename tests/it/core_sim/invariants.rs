@@ -205,7 +205,7 @@ impl Ledger {
             | Control::Mark { .. }
             | Control::Answer { .. }
             | Control::RemoveRule(_)
-            | Control::Edit(_)
+            | Control::Edit { .. }
             | Control::Configure(_)
             | Control::Remove => {}
         }

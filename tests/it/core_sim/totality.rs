@@ -393,7 +393,7 @@ fn control() -> impl Strategy<Value = Control> {
         prop::option::of(id()).prop_map(Control::Ack),
         id().prop_map(|id| Control::Mark { id, mark: Mark::Wrong }),
         Just(Control::Clear),
-        Just(Control::Edit(spec())),
+        Just(Control::Edit { spec: spec(), base: None }),
         Just(Control::Configure(Box::new(AgentSpec { model: "other".to_owned(), ..*spec() }))),
         (ask_id(), answer()).prop_map(|(ask, answer)| Control::Answer { ask, answer }),
         ask_id().prop_map(Control::RemoveRule),

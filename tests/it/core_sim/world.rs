@@ -353,7 +353,11 @@ impl World {
             Ask::Edit { looping, claude } => {
                 let runtime = if *claude { Runtime::Claude } else { Runtime::Command };
                 let spec = Box::new(spec(runtime, *looping, self.caps));
-                if *looping == *claude { Control::Configure(spec) } else { Control::Edit(spec) }
+                if *looping == *claude {
+                    Control::Configure(spec)
+                } else {
+                    Control::Edit { spec, base: None }
+                }
             }
             Ask::Remove => Control::Remove,
         };
@@ -367,7 +371,7 @@ impl World {
                 | Control::Whisper { .. }
                 | Control::Pause { .. }
                 | Control::Stop
-                | Control::Edit(_)
+                | Control::Edit { .. }
                 | Control::Configure(_)
                 | Control::Remove
         );

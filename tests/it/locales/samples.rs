@@ -404,6 +404,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
         R::WorkTooLong { bytes: 40_000, max: 32_768 },
         R::WhisperTooLong { bytes: 5_000, max: 4_096 },
         R::NameKept { agent: agent.clone(), name: AgentName::new("flint").expect("a good name") },
+        R::EditedMeanwhile { agent: agent.clone() },
         R::HistoryUnreadable { agent: agent.clone(), said: "an archive is damaged".to_owned() },
         R::NotRecorded { said: "the disk is full".to_owned() },
         R::Fault { agent },

@@ -101,7 +101,7 @@ pub(crate) async fn ask(sim: Sim, fleet: Fleet, mut dice: Random) {
             12 => {
                 let mut spec = spec(&sim.world().plan, number);
                 spec.model = format!("model-{}", dice.below(3));
-                control(&fleet, &agent, "agent", Control::Edit(Box::new(spec))).await;
+                control(&fleet, &agent, "agent", Control::Edit { spec: Box::new(spec), base: None }).await;
             }
             6 => control(&fleet, &agent, "stop", Control::Stop).await,
             7 => control(&fleet, &agent, "clear", Control::Clear).await,

@@ -16,6 +16,7 @@ use crate::chat::discord::directory::Purpose;
 use crate::chat::discord::{Bot, network};
 use crate::chat::{Inbound, Place};
 use crate::clock;
+use crate::commands::dispatch::FAULT;
 use crate::core::agent::Phase;
 use crate::core::id::{AgentName, PostId};
 use crate::journal::{Batch, Heard, Memo};
@@ -29,9 +30,6 @@ const TOLD: &str = "discord/told/unheard/";
 
 /// Stands for a message without words.
 const FILE: &str = "📎";
-
-/// Said when herder itself fails over a line; no text of a locale, because whatever failed may be that.
-const FAULT: &str = "That went wrong inside herder; its log has the cause. Nothing was done.";
 
 /// Works on a message. Answers what it became, if anything was decided about it; [`Unworked`]: it is not worked on before
 /// the next start.

@@ -258,6 +258,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::WorkTooLong { bytes: 40_000, max: 32_768 },
         Refusal::WhisperTooLong { bytes: 5_000, max: 4_096 },
         Refusal::NameKept { agent: agent.clone(), name: AgentName::new("flint").expect("a good name") },
+        Refusal::EditedMeanwhile { agent: agent.clone() },
         Refusal::HistoryUnreadable { agent: agent.clone(), said: "damaged".into() },
         Refusal::NotRecorded { said: "the disk is full".into() },
         Refusal::Fault { agent },

@@ -57,7 +57,7 @@ variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunnin
     TaskRunning TaskMoving TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull
     WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed AgentExists NoSuchAgent Fault NoSuchAsk AskOver
     WrongAnswer NoRule NoSuchRule TooManyAsks NoSession EscalationAnswered LateAbort AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber
-    WorkTooLong WhisperTooLong NameKept HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown Invalid);
+    WorkTooLong WhisperTooLong NameKept EditedMeanwhile HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown Invalid);
 variants!(TARGETS, target_name, Target: Agent Alerts Work Control Channel Person);
 variants!(CATEGORIES, category_name, Category: Success Transient RateLimit Permanent MaxTurns Billing Auth Budget Quota
     ContextOverflow TaskTimeout SandboxDenial Hung Crash DoNotRestart Interrupted);

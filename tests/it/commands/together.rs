@@ -1,0 +1,91 @@
+//! Lines that are said at the same time, and lines that take long.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use herder::core::event::Event;
+use herder::core::input::{Control, Input};
+use herder::journal::{Entry, PostSink, Stream};
+use herder::outbox::{Body, Post, Target};
+use herder::supervisor::FaultInjection;
+use tokio::sync::mpsc;
+
+use super::rig::{PATIENCE, Rig, account, name};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn edits_of_one_agent_at_the_same_time_all_count() {
+    let rig = Rig::open().await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let folder = format!("!agent edit spark workspace={}", elsewhere.path().display());
+    tokio::join!(
+        rig.say("alice", "#herder", "!agent edit spark max_turns=3"),
+        rig.say("alice", "#spark", &folder),
+        rig.say("alice", "#work", "!agent edit spark model=opus"),
+    );
+    let spec = rig.fleet.view(&name("spark")).unwrap().agent.spec.clone().unwrap();
+    assert_eq!(
+        (spec.max_turns, spec.model.as_str(), spec.workspace.as_path()),
+        (3, "opus", elsewhere.path()),
+        "{:?}",
+        rig.answers("alice")
+    );
+    assert_eq!(rig.answers("alice").len(), 3, "each is answered once");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_is_given_after_an_edit_is_done_as_edited() {
+    let rig = Rig::open().await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    // The folder is asked for first, which takes its time.
+    let folder = format!("!agent edit spark workspace={}", elsewhere.path().display());
+    tokio::join!(rig.say("alice", "#herder", &folder), rig.say("olga", "#spark", "build"));
+    let recorded = rig.journal.history(&Stream::Agent(name("spark")), 100, None).unwrap();
+    let place = |wanted: fn(&Event) -> bool| {
+        let found = recorded.iter().find(|it| matches!(&it.entry, Entry::Agent(event) if wanted(event)));
+        found.map(|it| it.rev).expect("it happened")
+    };
+    let edited = place(|event| matches!(event, Event::Edited { .. }));
+    let queued = place(|event| matches!(event, Event::Queued { .. } | Event::SessionStarted { .. }));
+    assert!(edited < queued, "{edited} {queued}");
+    rig.close().await;
+}
+
+/// What is posted, as it is posted: answers in lines are not stored.
+struct Sink(mpsc::UnboundedSender<Post>);
+
+impl PostSink for Sink {
+    fn accept(&self, posts: Vec<Post>) {
+        for post in posts {
+            self.0.send(post).ok();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn whoever_says_what_takes_long_is_told_so_and_answered_later() {
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    let fault = FaultInjection::new(move |_, input| {
+        if matches!(input, Input::Control { control: Control::Abort, .. }) {
+            held.lock().unwrap().recv().ok();
+        }
+    });
+    let rig = Rig::faulty(vec![account("vera")], Duration::from_millis(100), fault).await;
+    let (posts, mut posted) = mpsc::unbounded_channel();
+    rig.journal.deliver_to(Arc::new(Sink(posts)));
+    assert_eq!(rig.say("olga", "#spark", "abort").await, ["Still working on it; the answer follows."]);
+    drop(release);
+    let late = async {
+        loop {
+            let post = posted.recv().await.expect("the journal is there");
+            if let Body::Lines(lines) = post.body {
+                break (post.answers, post.to, lines);
+            }
+        }
+    };
+    let (answers, to, lines) = tokio::time::timeout(PATIENCE, late).await.expect("it is answered");
+    assert_eq!((answers.as_deref(), to), (Some("olga"), Target::Agent(name("spark"))));
+    assert!(lines.concat().contains("nothing to abort"), "{lines:?}");
+    rig.close().await;
+}
