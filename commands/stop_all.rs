@@ -1,7 +1,5 @@
 //! `stop-all`: ends every session now and says how many processes are left.
 
-use tracing::error;
-
 use super::desk::{Answer, Desk, Done};
 use super::{Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
@@ -19,18 +17,13 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// In a chat the answer comes when every process is gone, which takes as long as the slowest agent; whoever speaks
-/// meanwhile is not kept waiting for it.
+/// meanwhile is not kept waiting for it. That it is on its way is said when nothing can keep it from being done.
 pub(super) async fn run(desk: &Desk<'_>) -> Done {
+    let stopping = desk.fleet.stop_all(desk.asked.clone()).await?;
     if !desk.posted() {
-        let notice = desk.fleet.stop_all(desk.asked.clone()).await?;
+        let notice = stopping.done().await?;
         return Ok(desk.accepted(&notice));
     }
-    let (fleet, asked) = (desk.fleet.clone(), desk.asked.clone());
-    desk.spawn(async move {
-        if let Err(refusal) = fleet.stop_all(asked).await {
-            error!(?refusal, "stop-all could not be carried out");
-        }
-    });
-    let agents = desk.fleet.agents().len();
-    Ok(Answer::lines(vec![desk.voice().text("cmd-stopping-all", &[("agents", agents.into())])]))
+    let agents = ("agents", stopping.agents.into());
+    Ok(Answer::lines(vec![desk.voice().text("cmd-stopping-all", &[agents])]))
 }

@@ -38,13 +38,13 @@ use crate::config::{Config, DISCORD_NETWORK};
 use crate::core::id::{NetworkName, PostId};
 use crate::core::notice::Notice;
 use crate::evaluator::{self, Evaluator};
-use crate::journal::{self, Journal, OpenError, Opening, ReadError};
+use crate::journal::{self, Batch, Journal, OpenError, Opening, ReadError};
 use crate::l10n::{Locale, UnknownLocale};
 use crate::local::{BindError, Bound};
 use crate::outbox::{Body, Lane, Markup, NetworkQueue, Outbox, Post, Redactor, Renderer, Target, absent};
 use crate::reload::{self, Reloader, Source};
 use crate::runtime::ProcessTrees;
-use crate::supervisor::{self, FaultInjection, Fleet, StartError};
+use crate::supervisor::{self, CutShort, FaultInjection, Fleet, StartError};
 use crate::tools::host::{self, Host};
 use crate::tools::{self, Grants, Rooms};
 
@@ -145,8 +145,31 @@ pub struct Herder {
 /// # Errors
 /// If it cannot be started.
 pub async fn run(config: Config, options: Options, shutdown: CancellationToken) -> Result<Ended, RunError> {
-    let herder = Herder::start(config, options).await?;
-    Ok(herder.wait(shutdown).await)
+    let drain = config.drain_timeout;
+    let cut = CutShort {
+        asked: shutdown.clone(),
+        patience: drain.mul_f64(FOR_AGENTS),
+        begun: CancellationToken::new(),
+    };
+    // Whatever hangs in a start, a disk or processes of an earlier herder: it is not waited for longer than the end may take.
+    let enough = async {
+        shutdown.cancelled().await;
+        if cut.begun.is_cancelled() {
+            tokio::time::sleep(drain).await;
+            warn!("the start did not come to its end in time; what it has begun is ended by the next one");
+        }
+    };
+    let nothing = |processes_left| Ended { processes_left, storage_failure: None };
+    let started = tokio::select! {
+        biased;
+        started = Herder::start_unless(config, options, &cut) => started,
+        () = enough => return Ok(nothing(0)),
+    };
+    match started {
+        Ok(herder) => Ok(herder.wait(shutdown).await),
+        Err(RunError::Start(StartError::CutShort { left })) => Ok(nothing(left)),
+        Err(reason) => Err(reason),
+    }
 }
 
 impl Herder {
@@ -154,7 +177,16 @@ impl Herder {
     ///
     /// # Errors
     /// If the journal, the fleet or the local socket cannot be started.
-    pub async fn start(mut config: Config, mut options: Options) -> Result<Self, RunError> {
+    pub async fn start(config: Config, options: Options) -> Result<Self, RunError> {
+        Self::start_unless(config, options, &CutShort::default()).await
+    }
+
+    /// Starts everything, unless it is cut short before an agent has begun.
+    async fn start_unless(
+        mut config: Config,
+        mut options: Options,
+        cut: &CutShort,
+    ) -> Result<Self, RunError> {
         let trees = ProcessTrees::new().map_err(RunError::Trees)?;
         // First, because only one herder has the folder from here on.
         let (journal, opening) = open_journal(&config).await?;
@@ -172,6 +204,7 @@ impl Herder {
         config.redactor.learn(&config.secrets);
         let redactor = config.redactor.clone();
         let networks = networks::all(&config);
+        owe_missing(&journal, &networks, &opening).await;
         let mut named: Vec<NetworkName> = networks.iter().map(|(name, _)| name.clone()).collect();
         named.extend(config.webhooks.iter().map(|webhook| webhook.name.clone()));
         if let Err(reason) = absent::let_go(&journal, &named, config.history.keep, clock::now()).await {
@@ -200,7 +233,7 @@ impl Herder {
         };
         // Made before any process is started: nothing after this can fail.
         let socket = crate::local::bind(&config.data_dir.join(crate::local::FILE_NAME)).await?;
-        let fleet = supervisor::start(settings).await?;
+        let fleet = supervisor::start_unless(settings, cut).await?;
         let rooms = Rooms::default();
         let access = Access::new(&config.access).with(fleet.ties().clone());
         let reloader = Reloader::new(reload::Setup {
@@ -380,7 +413,7 @@ impl Herder {
         }));
     }
 
-    /// What has to be said at once: nobody may command, revisions are missing.
+    /// What has to be said at once: since when herder was away, that nobody may command.
     async fn say_first(&self, config: &Config, opening: &Opening) {
         let mut notices = Vec::new();
         if let Some(from) = opening.last_commit {
@@ -391,15 +424,6 @@ impl Herder {
             // The log has it from the configuration already.
             notices.push((Target::Control, Notice::NobodyConfigured));
         }
-        for missing in &opening.missing {
-            error!(?missing, "acknowledged revisions are missing from the journal");
-            let notice = Notice::RevisionsMissing {
-                stream: missing.stream.to_string(),
-                expected: missing.expected,
-                found: missing.found,
-            };
-            notices.push((Target::Alerts, notice));
-        }
         for (to, notice) in notices {
             self.say(&to, &notice);
         }
@@ -408,17 +432,7 @@ impl Herder {
     /// Says something on every network that is worth nothing after a restart, so it is not stored.
     fn say(&self, to: &Target, notice: &Notice) {
         for (network, queue) in &self.queues {
-            queue.push(Post {
-                id: PostId::default(),
-                network: network.clone(),
-                to: to.clone(),
-                lane: Lane::Urgent,
-                at: clock::now(),
-                body: Body::Notice(notice.clone()),
-                answers: None,
-                quotes: None,
-                confirmed_lines: 0,
-            });
+            queue.push(urgent(network, to, notice));
         }
     }
 
@@ -499,6 +513,41 @@ async fn tool_server(config: &Config, options: &Options) -> Option<(Bound, Grant
             warn!(%reason, "agents have to do without herder's tools");
             None
         }
+    }
+}
+
+fn urgent(network: &NetworkName, to: &Target, notice: &Notice) -> Post {
+    Post {
+        id: PostId::default(),
+        network: network.clone(),
+        to: to.clone(),
+        lane: Lane::Urgent,
+        at: clock::now(),
+        body: Body::Notice(notice.clone()),
+        answers: None,
+        quotes: None,
+        confirmed_lines: 0,
+    }
+}
+
+/// Alerts every network of acknowledged revisions that are not there. That is owed by the first transaction of all, because
+/// whatever is written notes that from now on they are missed by nobody.
+async fn owe_missing(journal: &Journal, networks: &[(NetworkName, Markup)], opening: &Opening) {
+    let mut posts = Vec::new();
+    for missing in &opening.missing {
+        error!(?missing, "acknowledged revisions are missing from the journal");
+        let notice = Notice::RevisionsMissing {
+            stream: missing.stream.to_string(),
+            expected: missing.expected,
+            found: missing.found,
+        };
+        posts.extend(networks.iter().map(|(network, _)| urgent(network, &Target::Alerts, &notice)));
+    }
+    if posts.is_empty() {
+        return;
+    }
+    if let Err(reason) = journal.commit(Batch { at: clock::now(), posts, ..Batch::default() }).await {
+        error!(%reason, "the alert of revisions that are missing could not be recorded");
     }
 }
 

@@ -29,13 +29,6 @@ use crate::outbox::{Post, Target};
 /// What an evaluation, and the record of the end, may take when herder goes down.
 const DRAIN_SLACK: Duration = Duration::from_millis(500);
 
-/// How long processes that are being ended may be left before `stop-all` counts them, and how often it looks.
-const LEAVING: Duration = Duration::from_secs(3);
-const LOOK: Duration = Duration::from_millis(100);
-
-/// Added to twice the grace before `stop-all` answers with what is left.
-const STOP_ALL_SLACK: Duration = Duration::from_secs(15);
-
 /// A handle to the whole fleet. Cheap to clone.
 #[derive(Clone)]
 pub struct Fleet {
@@ -163,16 +156,6 @@ impl Fleet {
         control: Control,
         asked: Asked,
     ) -> Result<Notice, Refusal> {
-        self.request(agent, control, asked, true).await
-    }
-
-    async fn request(
-        &self,
-        agent: &AgentName,
-        control: Control,
-        asked: Asked,
-        audited: bool,
-    ) -> Result<Notice, Refusal> {
         let Some(handle) = self.shared.handle(agent) else {
             return Err(Refusal::NoSuchAgent {
                 agent: agent.to_string(),
@@ -181,7 +164,7 @@ impl Fleet {
         };
         let (ticket, answer) = oneshot::channel();
         let fault = || Refusal::Fault { agent: agent.clone() };
-        let request = Request { control, asked, audited, ticket };
+        let request = Request { control, asked, audited: true, ticket };
         handle.requests.send(Box::new(request)).await.map_err(|_| fault())?;
         answer.await.map_err(|_| fault())?
     }
@@ -304,66 +287,25 @@ impl Fleet {
         self.control(agent, Control::Remove, asked).await
     }
 
-    /// Stops every agent now; resolves when every process tree was verified, with the number of processes left.
-    ///
-    /// # Errors
-    /// A refusal: nothing was stored.
-    pub async fn stop_all(&self, asked: Asked) -> Result<Notice, Refusal> {
-        self.record(&asked).await?;
-        let agents = self.agents();
-        let stops = agents.iter().map(|view| {
-            let asked = Asked { audit: asked.audit.clone(), answer: None, message: None };
-            self.request(&view.name, Control::Stop, asked, false)
-        });
-        // An agent that refuses is paused or stopping already, which is what was asked for.
-        futures_util::future::join_all(stops).await;
-        let patience = self.shared.policy().stop_grace * 2 + STOP_ALL_SLACK;
-        let gone = agents.iter().map(|view| self.wait_for(&view.name, |view| view.agent.session().is_none()));
-        if tokio::time::timeout(patience, futures_util::future::join_all(gone)).await.is_err() {
-            warn!("stop-all: some sessions did not end in time");
-        }
-        let left = self.processes_left().await;
-        let reply = Notice::StoppedAll {
-            agents: u32::try_from(agents.len()).unwrap_or(u32::MAX),
-            processes: u32::try_from(left).unwrap_or(u32::MAX),
-        };
-        self.owe_answer(&asked, &Target::Control, &reply).await?;
-        Ok(reply)
-    }
-
-    /// Processes that are left once those that are on their way out have had their time: evaluations of the agents that were
-    /// stopped are ended, and nobody says when their last process is gone. What is there even then is killed from here: a driver
-    /// that hangs does not do it.
-    async fn processes_left(&self) -> usize {
-        let marked = format!("{}/", self.shared.journal.id());
-        let mut left = self.shared.trees.count_marked(&marked).await;
-        for _ in 0..LEAVING.as_millis() / LOOK.as_millis() {
-            if left == 0 {
-                break;
-            }
-            tokio::time::sleep(LOOK).await;
-            left = self.shared.trees.count_marked(&marked).await;
-        }
-        if left > 0 {
-            left = self.shared.trees.end_marked(&marked, Duration::ZERO).await.len();
-        }
-        left
-    }
-
     /// Owes the answer to a command that was recorded before and took its time, and what the other networks are shown of it.
     ///
     /// # Errors
     /// A refusal if the journal cannot be written.
     pub async fn owe_answer(&self, asked: &Asked, to: &Target, reply: &Notice) -> Result<(), Refusal> {
+        let posts = self.answer_posts(asked, to, reply);
+        if !posts.is_empty() {
+            let batch = Batch { at: clock::now(), posts, ..Batch::default() };
+            self.shared.journal.commit(batch).await.map_err(storage_refusal)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn answer_posts(&self, asked: &Asked, to: &Target, reply: &Notice) -> Vec<Post> {
         let (said, now) = (posting::summary(asked), clock::now());
         let mut posts = self.shared.posting.mirrored(asked, said, to, Some(reply), now);
         let answer = asked.answer.as_ref().filter(|answer| answer.posted);
         posts.extend(answer.map(|answer| posting::answer(answer, asked.message.clone(), reply.clone(), now)));
-        if !posts.is_empty() {
-            let batch = Batch { at: now, posts, ..Batch::default() };
-            self.shared.journal.commit(batch).await.map_err(storage_refusal)?;
-        }
-        Ok(())
+        posts
     }
 
     /// Records an accepted read-only command; resolves when it is on disk.
@@ -437,7 +379,7 @@ impl Fleet {
     }
 }
 
-fn storage_refusal(reason: CommitError) -> Refusal {
+pub(super) fn storage_refusal(reason: CommitError) -> Refusal {
     error!(%reason, "a command could not be recorded");
     Refusal::NotRecorded { said: reason.to_string() }
 }

@@ -19,6 +19,7 @@ mod shared;
 mod speaking;
 mod spending;
 mod start;
+mod stopping;
 mod task;
 mod timers;
 mod turns;
@@ -32,8 +33,11 @@ pub use configure::Configured;
 pub use fleet::Fleet;
 pub use judges::{Judging, Splitting};
 pub use posting::Listener;
-pub use start::{Settings, StartError, start};
+pub use start::{CutShort, Settings, StartError, start, start_unless};
+pub use stopping::StoppingAll;
 pub use whispers::Offered;
+
+use serde::{Deserialize, Serialize};
 
 use crate::chat::Inbound;
 use crate::core::agent::Agent;
@@ -49,7 +53,7 @@ use root::ToRoot;
 use shared::{Handle, Shared};
 
 /// A command as it was asked: the record it leaves, and where its answer goes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// What goes to the audit trail with the decision.
     pub audit: AuditEntry,
@@ -70,7 +74,7 @@ impl Asked {
 }
 
 /// Where an answer is posted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerTo {
     /// The network the command came from.
     pub network: NetworkName,

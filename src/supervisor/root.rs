@@ -13,7 +13,7 @@ use tracing::{error, info, warn};
 
 use super::board::Wished;
 use super::configure::{self, Plan, bot_toml};
-use super::task::{self, Mailbox, NOTES_CAPACITY, REQUESTS_CAPACITY, Request};
+use super::task::{self, Ahead, Mailbox, NOTES_CAPACITY, REQUESTS_CAPACITY, Request};
 use super::{Asked, Handle, Shared, gates, posting};
 use crate::chat::{LinkReport, LinkState};
 use crate::clock;
@@ -371,7 +371,7 @@ impl Root {
         writes.push(Write { stream, expected_rev: Some(rev), entries: vec![Entry::Agent(added)] });
         self.commit(events, writes, posts).await?;
         let blocked = self.blocked(&account_of(&agent));
-        self.start(name.clone(), (agent, rev + 1), Remains::default(), None);
+        self.start(name.clone(), (agent, rev + 1), Remains::default(), Vec::new());
         if let Some(category) = blocked {
             self.shared.input(&name, Input::AccountBlocked { category });
         }
@@ -379,18 +379,20 @@ impl Root {
     }
 
     /// Starts the supervisor of an agent whose state is `agent` at `rev`, and whose last session left `remains`. It does what
-    /// the configuration asks for before anything else: the session that follows is to be of that spec.
+    /// is asked `ahead` before anything else: the session that follows is to be of the spec that the configuration asks for,
+    /// and where all agents were to be stopped none is to follow.
     pub(super) fn start(
         &self,
         name: AgentName,
         (agent, rev): (Arc<Agent>, u64),
         remains: Remains,
-        configured: Option<Box<Request>>,
+        ahead: Vec<Request>,
     ) {
         let (requests, requests_rx) = mpsc::channel(REQUESTS_CAPACITY);
         let (notes, notes_rx) = mpsc::channel(NOTES_CAPACITY);
         let (view_tx, view) = watch::channel(task::first_view(&name, &agent));
         self.shared.remember(name.clone(), Handle { requests, notes, view });
+        let ahead = (!ahead.is_empty()).then(|| Box::new(Ahead(ahead)));
         let mailbox = Mailbox { requests: requests_rx, notes: notes_rx };
         let shared = Arc::clone(&self.shared);
         self.shared.tasks.spawn(Box::pin(task::supervise(
@@ -398,7 +400,7 @@ impl Root {
             shared,
             mailbox,
             (agent, rev),
-            (remains, configured),
+            (remains, ahead),
             view_tx,
         )));
         self.shared.changed.send_replace(());

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -12,6 +13,7 @@ use super::configure::{self, Configured, Plan, bot_toml};
 use super::posting::{Listener, Posting};
 use super::root::{Root, ToRoot};
 use super::shared::Shared;
+use super::stopping::{self, Unfinished};
 use super::timers::Timers;
 use super::turns::Turns;
 use super::{FaultInjection, Fleet};
@@ -69,6 +71,12 @@ pub enum StartError {
     /// The reading task died.
     #[error("reading the journal was cut short: {0}")]
     Join(#[from] tokio::task::JoinError),
+    /// herder is to end.
+    #[error("the start was cut short, with {left} processes of an earlier herder left")]
+    CutShort {
+        /// Processes of an earlier herder that could not be ended.
+        left: usize,
+    },
 }
 
 /// What the journal says of the fleet.
@@ -78,13 +86,42 @@ struct Recalled {
     agents: BTreeMap<AgentName, (Arc<Agent>, u64)>,
     /// Agents whose stream cannot be read, and why.
     unreadable: BTreeMap<AgentName, String>,
+    /// Orders to stop all agents that were not carried out to their end.
+    stops: Vec<Unfinished>,
 }
 
-/// Reads the journal, ends what an earlier herder left running, starts a supervisor for every agent.
+/// When a start is to be left off.
+#[derive(Debug, Clone, Default)]
+pub struct CutShort {
+    /// Cancelled when herder is to end.
+    pub asked: CancellationToken,
+    /// How long processes of an earlier herder that are being ended may take from then on, before they are killed.
+    pub patience: Duration,
+    /// Cancelled by the start itself, once it looks for that at safe places and must not be dropped any more.
+    pub begun: CancellationToken,
+}
+
+impl CutShort {
+    async fn over(&self) {
+        self.asked.cancelled().await;
+        tokio::time::sleep(self.patience).await;
+    }
+}
+
+/// [`start_unless`] that goes through with it.
 ///
 /// # Errors
 /// If the journal cannot be read or written.
 pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
+    start_unless(settings, &CutShort::default()).await
+}
+
+/// Reads the journal, ends what an earlier herder left running, starts a supervisor for every agent, unless it is cut short
+/// before the last of these.
+///
+/// # Errors
+/// If the journal cannot be read or written, or the start was cut short: then no agent has begun anything.
+pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, StartError> {
     let Settings {
         journal,
         policy,
@@ -128,13 +165,18 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
         configuring: tokio::sync::Mutex::default(),
         lives: RwLock::default(),
     });
-    let mut remains = end_orphans(&shared, &recalled).await;
+    cut.begun.cancel();
+    let mut remains = end_orphans(&shared, &recalled, cut).await;
+    if cut.asked.is_cancelled() {
+        let left = shared.trees.count_marked(&format!("{}/", shared.journal.id())).await;
+        return Err(StartError::CutShort { left });
+    }
     if let Some(evaluator) = &shared.evaluator {
         // Not before whoever may still have worked in them is ended.
         evaluator.sweep().await;
     }
 
-    let Recalled { fleet, rev, agents: known, mut unreadable } = recalled;
+    let Recalled { fleet, rev, agents: known, mut unreadable, stops } = recalled;
     shared.ties.set(fleet.ties.clone());
     let mut root = Root::new(Arc::clone(&shared), fleet, rev, attempts);
     // herder ended between their removal and its mention on the roster.
@@ -150,7 +192,7 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
     let Plan { added, mut steps, mut read, stayed } = plan;
     let mut configured = Configured::default();
     configured.stay(stayed);
-    let mut under_way = Vec::new();
+    let (mut under_way, mut stopped) = (Vec::new(), Vec::new());
     // Before anybody begins: who was at work, who waits, and what nobody gets past.
     known.iter().for_each(|(name, (agent, _))| shared.turns.enter(name, agent));
     root.recall_exhausted(known.iter().map(|(name, (agent, _))| (name, agent))).await?;
@@ -160,9 +202,15 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
             // The end of a session that is still open says so itself.
             root.alert_survivors(&name, &left.survivors).await?;
         }
-        let (request, step) = steps.remove(&name).map(|step| step.request(&name)).unzip();
-        under_way.extend(step);
-        root.start(name, (agent, rev), left, request);
+        // Before what the configuration asks for, which may be that it begins.
+        let mut ahead: Vec<_> = stops.iter().filter_map(Unfinished::request).collect();
+        if let Some(step) = steps.remove(&name) {
+            let (request, step) = step.request(&name);
+            ahead.push(*request);
+            under_way.push(step);
+        }
+        stopped.push(name.clone());
+        root.start(name, (agent, rev), left, ahead);
     }
     root.reconcile_accounts().await?;
     for spec in added {
@@ -194,7 +242,10 @@ pub async fn start(settings: Settings) -> Result<Fleet, StartError> {
     });
     let ended = shared.ended.clone();
     shared.services.spawn(async move { ended.run_until_cancelled(Box::pin(root.run(root_rx))).await });
-    Ok(Fleet { shared })
+    let fleet = Fleet { shared };
+    // Those that are new were not there when it was asked for.
+    stops.into_iter().for_each(|stop| fleet.finish(stop, stopped.clone()));
+    Ok(fleet)
 }
 
 fn recall(journal: &Journal) -> Result<Recalled, ReadError> {
@@ -210,11 +261,16 @@ fn recall(journal: &Journal) -> Result<Recalled, ReadError> {
             Err(reason) => return Err(reason),
         }
     }
-    Ok(Recalled { fleet: loaded.state, rev: loaded.rev, agents, unreadable })
+    let stops = stopping::unfinished(journal)?;
+    Ok(Recalled { fleet: loaded.state, rev: loaded.rev, agents, unreadable, stops })
 }
 
 /// Ends what a killed herder left, before anything starts in those workspaces. Answers what came of it, by agent.
-async fn end_orphans(shared: &Arc<Shared>, recalled: &Recalled) -> BTreeMap<AgentName, Remains> {
+async fn end_orphans(
+    shared: &Arc<Shared>,
+    recalled: &Recalled,
+    cut: &CutShort,
+) -> BTreeMap<AgentName, Remains> {
     // The first start of all has nothing to look for. An evaluation may have outlived the last agent.
     let littered = shared.evaluator.as_ref().is_some_and(Evaluator::is_littered);
     if recalled.agents.is_empty() && recalled.unreadable.is_empty() && !littered {
@@ -232,7 +288,13 @@ async fn end_orphans(shared: &Arc<Shared>, recalled: &Recalled) -> BTreeMap<Agen
     let prefix = format!("{}/", shared.journal.id());
     let ended = match &shared.fault.simulated {
         Some(simulated) => (simulated.end_orphans)(&bereft),
-        None => orphans::end(&shared.trees, &prefix, &bereft, shared.policy().stop_grace).await,
+        None => {
+            let grace = shared.policy().stop_grace;
+            tokio::select! {
+                ended = orphans::end(&shared.trees, &prefix, &bereft, grace) => ended,
+                () = cut.over() => orphans::end(&shared.trees, &prefix, &bereft, Duration::ZERO).await,
+            }
+        }
     };
     if !ended.ended.is_empty() {
         info!(processes = ?ended.ended, "ended what an earlier herder left running");

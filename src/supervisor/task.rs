@@ -66,6 +66,10 @@ pub(super) struct Request {
     pub(super) ticket: oneshot::Sender<Answer>,
 }
 
+/// Commands that a supervisor decides ahead of everything else. Boxed as a whole: most have none.
+#[derive(Debug)]
+pub(super) struct Ahead(pub(super) Vec<Request>);
+
 /// What became of a command.
 pub(super) type Answer = Result<Notice, Refusal>;
 
@@ -116,7 +120,7 @@ pub(super) async fn supervise(
     shared: Arc<Shared>,
     mut mailbox: Mailbox,
     loaded: (Arc<Agent>, u64),
-    (remains, mut configured): (Remains, Option<Box<Request>>),
+    (remains, mut ahead): (Remains, Option<Box<Ahead>>),
     view: watch::Sender<View>,
 ) {
     let _leaving = Leaving { agent: name.clone(), shared: Arc::clone(&shared) };
@@ -155,8 +159,7 @@ pub(super) async fn supervise(
             keeping: Keeping::default(),
             stand: Stand::default(),
         };
-        let run =
-            AssertUnwindSafe(supervisor.run(&mut mailbox, configured.take(), first)).catch_unwind().await;
+        let run = AssertUnwindSafe(supervisor.run(&mut mailbox, ahead.take(), first)).catch_unwind().await;
         match run {
             Ok(End::Retired) => {
                 shared.tell_root(ToRoot::Retired { agent: name });

@@ -28,14 +28,13 @@ const DRAIN: &str = "drain_timeout = \"2s\"\n";
 const BOUND: Duration = Duration::from_secs(25);
 
 /// Runs `test` in a process of its own that has loopback alone and may mount, after `script`.
-fn apart<F: Future<Output = ()>>(name: &str, script: &str, test: impl FnOnce(PathBuf) -> F) {
+pub(crate) fn apart<F: Future<Output = ()>>(name: &str, script: &str, test: impl FnOnce(PathBuf) -> F) {
     if let Some(dir) = std::env::var_os(APART) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         return runtime.expect("a runtime starts").block_on(test(dir.into()));
     }
     let dir = tempfile::tempdir().expect("a folder");
-    let script =
-        format!("ip link set lo up && {script} && exec \"$0\" --exact going_down::{name} --nocapture");
+    let script = format!("ip link set lo up && {script} && exec \"$0\" --exact {name} --nocapture");
     let output = Command::new("unshare")
         .args(["-rmn", "sh", "-c", &script])
         .arg(std::env::current_exe().expect("this program has a path"))
@@ -47,7 +46,7 @@ fn apart<F: Future<Output = ()>>(name: &str, script: &str, test: impl FnOnce(Pat
 }
 
 /// Asks herder to end, and waits until it has.
-async fn ends_in_time(herder: Running, dir: &Path) -> ExitStatus {
+pub(crate) async fn ends_in_time(herder: Running, dir: &Path) -> ExitStatus {
     let log = || std::fs::read_to_string(dir.join("log")).unwrap_or_default();
     signal(&herder, Signal::TERM);
     let asked = Instant::now();
@@ -67,7 +66,7 @@ printf 'hosts: files dns\n' > "$HERDER_TEST_GOING_DOWN/nsswitch.conf" &&
 
 #[test]
 fn a_name_server_that_never_answers_keeps_nobody() {
-    apart("a_name_server_that_never_answers_keeps_nobody", SILENT_NAMES, |dir| async move {
+    apart("going_down::a_name_server_that_never_answers_keeps_nobody", SILENT_NAMES, |dir| async move {
         let server = UdpSocket::bind("127.0.0.1:53").expect("nobody else is in this namespace");
         server.set_read_timeout(Some(PATIENCE)).expect("a socket");
         let config = dir.join("bot.toml");
@@ -161,7 +160,7 @@ async fn at_work(dir: &Path, ask: impl AsyncFn(&str) -> Option<local::Answer>) -
 
 #[test]
 fn a_disk_that_hangs_keeps_nobody_and_what_was_acknowledged_is_on_it() {
-    let name = "a_disk_that_hangs_keeps_nobody_and_what_was_acknowledged_is_on_it";
+    let name = "going_down::a_disk_that_hangs_keeps_nobody_and_what_was_acknowledged_is_on_it";
     apart(name, "true", |dir| async move {
         let config = dir.join("bot.toml");
         let script = "trap '' TERM; echo $$ > beginning; mv beginning begun; sleep 1000 & wait";
@@ -197,4 +196,33 @@ fn a_disk_that_hangs_keeps_nobody_and_what_was_acknowledged_is_on_it() {
             agent.current.iter().chain(&agent.queue).map(|work| work.text.as_str()).collect();
         assert_eq!(kept, ["first", "second"]);
     });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_that_is_still_ending_what_was_left_behind_can_be_ended() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let dir = dir.path();
+    let config = dir.join("bot.toml");
+    // It is told to end, and says so, and does not.
+    let script = "echo x >> runs; trap 'touch told' TERM; echo $$ > beginning; mv beginning begun; \
+                  while :; do sleep 0.1; done";
+    let text = format!(
+        "data_dir = \"data\"\n[supervisor]\nstop_grace = \"10m\"\n[[agent]]\nname = \"spark\"\n\
+         runtime = \"command\"\nworkspace = {dir:?}\ncommand = [\"sh\", \"-c\", \"{script}\"]\n"
+    );
+    std::fs::write(&config, text).expect("a file");
+    let herder = Running::start(dir, &config, &[]);
+    let socket = dir.join("data").join(local::FILE_NAME);
+    let ask = async |text: &str| {
+        let args = ["spark", text].map(str::to_owned).to_vec();
+        local::ask(&socket, &Request { command: "task add".to_owned(), args }).await.ok()
+    };
+    let agent = at_work(dir, ask).await;
+    signal(&herder, Signal::KILL);
+    reap(herder).await;
+    let herder = Running::start(dir, &config, &[]);
+    appears(&dir.join("told")).await;
+    ends_in_time(herder, dir).await;
+    assert!(rustix::process::test_kill_process(agent).is_err(), "what was left behind is ended all the same");
+    assert_eq!(std::fs::read_to_string(dir.join("runs")).expect("it ran"), "x\n", "and nothing is begun");
 }

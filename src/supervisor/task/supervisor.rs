@@ -9,7 +9,7 @@ use tokio_util::sync::DropGuard;
 
 use super::keeping::Keeping;
 use super::pending::Pending;
-use super::{End, Mailbox, Note, Request};
+use super::{Ahead, End, Mailbox, Note, Request};
 use crate::core;
 use crate::core::agent::{Agent, Phase};
 use crate::core::detail::Own;
@@ -68,12 +68,12 @@ pub(super) struct Supervisor<'a> {
 }
 
 impl Supervisor<'_> {
-    /// Decides what the configuration has changed, then `first`, then what comes, until the agent is retired or herder goes
+    /// Decides what was asked `ahead`, then `first`, then what comes, until the agent is retired or herder goes
     /// down.
     pub(super) async fn run(
         &mut self,
         mailbox: &mut Mailbox,
-        configured: Option<Box<Request>>,
+        ahead: Option<Box<Ahead>>,
         first: Vec<Input>,
     ) -> End {
         let mut pending = Pending::default();
@@ -81,8 +81,8 @@ impl Supervisor<'_> {
         if let Some(context) = core::context::context(&self.agent) {
             self.keep(Some(context));
         }
-        if let Some(request) = configured {
-            self.request(*request, &mut pending);
+        for request in ahead.into_iter().flat_map(|ahead| ahead.0) {
+            self.request(request, &mut pending);
         }
         for input in first {
             self.take(input, &mut pending);
