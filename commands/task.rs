@@ -152,6 +152,9 @@ pub(super) async fn cancel(desk: &Desk<'_>, call: &Call) -> Done {
 
 pub(super) async fn assign(desk: &Desk<'_>, call: &Call) -> Done {
     let (task, to) = (call.task.unwrap_or_default(), call.agent.clone());
+    if let Some(agent) = to.as_ref().filter(|to| desk.fleet.is_deserted(to)) {
+        return Err(Refusal::Deserted { agent: agent.clone() }.into());
+    }
     let control = Control::HandBack { task, onward: Onward::To(to.clone()) };
     let notice = change(desk, task, control, Wish::Assign { task, to }).await?;
     Ok(desk.accepted(&notice))

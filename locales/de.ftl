@@ -339,6 +339,10 @@ notice-task-splitting = ❌ **{ $agent }**: das Kontextfenster war voll. Aufgabe
 # $permissions: workspace-write or full, as in bot.toml.
 notice-task-needs-more = 🚫 **{ $agent }** darf zu wenig für Aufgabe { $task }: Sie liegt am Brett für einen Agenten, der mindestens { $permissions } darf.
 notice-part-failed = 🧱 Aufgabe { $task } kann so nicht erledigt werden: ihr Teil { $part } ist { $end }. `!task assign { $part } auto` lässt ihn neu versuchen, `!task cancel { $task }` gibt alles auf.
+notice-nobody-suffices = 🧱 Aufgabe { $task } wartet am Brett, und kein Agent, den es gibt, genügt ihr noch{ $needs ->
+    [none] {""}
+   *[other] {" "}(sie braucht { $needs })
+}. `!task assign { $task } agent` gibt sie trotzdem einem, `!agent edit` ändert einen, `!task cancel { $task }` gibt sie auf.
 notice-notified = 🔔 **{ $agent }** meldet: { $detail }
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } Wird unterbrochen…
 notice-permission-denied = ⚙️ **{ $agent }** hat um Erlaubnis gebeten und ein Nein bekommen, weil schon zu viele Antworten ausstehen: { $what }
@@ -623,6 +627,7 @@ refusal-no-such-task = Es gibt keine Aufgabe { $task }. `!task list` zeigt alle.
 refusal-task-over = Aufgabe { $task } ist schon vorbei: { $end }.
 refusal-task-running = **{ $agent }** arbeitet an Aufgabe { $task }. `@{ $agent } pause now` legt sie in die Schlange zurück, `@{ $agent } abort` gibt sie auf; danach noch einmal fragen.
 refusal-task-moving = Aufgabe { $task } ist gerade zwischen dem Brett und einem Agenten unterwegs. In einer Sekunde noch einmal fragen.
+refusal-deserted = herder hat die Aufsicht über **{ $agent }** nach internen Fehlern aufgegeben, wie in #alerts steht. Bis herder neu gestartet ist, lässt sich daran nichts ändern.
 refusal-task-kept = Aufgabe { $task } wartet schon auf **{ $agent }**.
 refusal-task-is-split = Aufgabe { $task } wird in Teilen erledigt. `!task show { $task }` nennt sie: diese zuweisen, teilen oder abbrechen, oder alles zusammen abbrechen.
 refusal-split-parts = Eine Aufgabe wird in 2 bis { $max } Teile geteilt, und Aufgabe { $task } sollte { $parts } haben. Zwischen die Teile gehören Strichpunkte, z. B. `!task split { $task } erstens; zweitens`.
@@ -908,6 +913,7 @@ cmd-event = { $what ->
     [board-returned] { $subject } zurück am Brett
     [board-split] { $subject } geteilt
     [board-part-over] Teil { $subject }
+    [board-reopened] { $subject } soll neu versucht werden
     [board-cancelling] { $subject } mit ihren Teilen abgebrochen
     [cleared] { $subject } aus der Schlange verworfen
     [reworded] { $subject } umformuliert

@@ -368,6 +368,11 @@ notice-task-splitting = ❌ **{ $agent }**: its context window was full. Task { 
 notice-task-needs-more = 🚫 **{ $agent }** may do too little for task { $task }: it is on the board for an agent that may do at least { $permissions }.
 # $end: one of task-…
 notice-part-failed = 🧱 Task { $task } cannot be done as it is: its part { $part } is { $end }. `!task assign { $part } auto` has it tried anew, `!task cancel { $task }` gives it all up.
+# $needs: what it needs of an agent; none: nothing.
+notice-nobody-suffices = 🧱 Task { $task } waits on the board, and no agent that there is suffices for it any more{ $needs ->
+    [none] {""}
+   *[other] {" "}(it needs { $needs })
+}. `!task assign { $task } agent` gives it to one all the same, `!agent edit` changes one, `!task cancel { $task }` gives it up.
 notice-notified = 🔔 **{ $agent }** says: { $detail }
 # $clock: one of clock-…; $detail: what was seen.
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } Interrupting it…
@@ -666,6 +671,7 @@ refusal-no-such-task = There is no task { $task }. `!task list` shows those ther
 refusal-task-over = Task { $task } is already over: { $end }.
 refusal-task-running = **{ $agent }** works on task { $task }. `@{ $agent } pause now` puts it back into the queue, `@{ $agent } abort` gives it up; then ask again.
 refusal-task-moving = Task { $task } is on its way between the board and an agent at this moment. Ask again in a second.
+refusal-deserted = herder has given up supervising **{ $agent }** after faults inside it, as #alerts was told. Nothing of it can be changed until herder is started again.
 refusal-task-kept = Task { $task } waits for **{ $agent }** already.
 refusal-task-is-split = Task { $task } is done in parts. `!task show { $task }` names them: assign, split or cancel those, or cancel it with all of them.
 # $parts: how many were given.
@@ -975,6 +981,7 @@ cmd-event = { $what ->
     [board-returned] { $subject } back on the board
     [board-split] { $subject } split
     [board-part-over] part { $subject }
+    [board-reopened] { $subject } to be tried anew
     [board-cancelling] { $subject } cancelled with its parts
     [cleared] dropped { $subject } from the queue
     [reworded] { $subject } reworded

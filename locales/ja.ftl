@@ -304,6 +304,10 @@ notice-task-splitting = ❌ **{ $agent }**：コンテキストがいっぱい�
 # $permissions: workspace-write or full, as in bot.toml.
 notice-task-needs-more = 🚫 **{ $agent }** の権限ではタスク { $task } を実行できません。少なくとも { $permissions } の権限を持つエージェントのためにボードに戻りました。
 notice-part-failed = 🧱 タスク { $task } はこのままでは終えられません。部分 { $part } が「{ $end }」です。`!task assign { $part } auto` でやり直し、`!task cancel { $task }` で全体を取り消します。
+notice-nobody-suffices = 🧱 タスク { $task } はボードで待っていますが、条件を満たすエージェントがもういません{ $needs ->
+    [none] {""}
+   *[other] （必要な条件: { $needs }）
+}。それでも任せるなら `!task assign { $task } agent`、エージェントを変えるなら `!agent edit`、取り消すなら `!task cancel { $task }`。
 notice-notified = 🔔 **{ $agent }** からのお知らせ: { $detail }
 notice-clock-ran-out = ❌ **{ $agent }** { $clock }: { $detail } 中断します…
 notice-permission-denied = ⚙️ **{ $agent }** が許可を求めましたが、回答待ちが多すぎるため拒否しました: { $what }
@@ -538,6 +542,7 @@ refusal-no-such-task = タスク { $task } はありません。`!task list` で
 refusal-task-over = タスク { $task } はもう終わっています: { $end }。
 refusal-task-running = **{ $agent }** はタスク { $task } を実行中です。`@{ $agent } pause now` で待機列に戻すか、`@{ $agent } abort` で断念させてから、もう一度どうぞ。
 refusal-task-moving = タスク { $task } はいまボードとエージェントの間を移動中です。少し待ってもう一度どうぞ。
+refusal-deserted = herder は内部の障害のため **{ $agent }** の監督をやめました（#alerts に知らせてあります）。herder を再起動するまで何も変えられません。
 refusal-task-kept = タスク { $task } はすでに **{ $agent }** を待っています。
 refusal-task-is-split = タスク { $task } は分けて行われています。`!task show { $task }` で部分が分かります。部分を割り当て・分割・取消するか、全体を取り消してください。
 refusal-split-parts = タスクは 2 から { $max } 個に分けられます。タスク { $task } には { $parts } 個ありました。セミコロンで区切ってください。例: `!task split { $task } 一つ目; 二つ目`
@@ -807,6 +812,7 @@ cmd-event = { $what ->
     [board-returned] { $subject } がボードに戻る
     [board-split] { $subject } を分割
     [board-part-over] 部分 { $subject }
+    [board-reopened] { $subject } をやり直す
     [board-cancelling] { $subject } を部分ごと取り消し
     [cleared] 待機列から { $subject } 件を破棄
     [reworded] { $subject } の言い直し

@@ -27,6 +27,9 @@ pub(super) fn event(voice: Voice<'_>, event: &BoardEvent) -> String {
             let what = format!("{} {}", task(*part), voice.locale.task_end(*end));
             say(voice, "board-part-over", what, None, "")
         }
+        BoardEvent::Reopened { task: id, to, by } => {
+            say(voice, "board-reopened", task(*id), Some(by), &next(to))
+        }
         BoardEvent::Cancelling { task: id, by } => say(voice, "board-cancelling", task(*id), Some(by), ""),
         BoardEvent::Ended { task: id, end, by } => {
             let what = format!("{} {}", task(*id), voice.locale.task_end(*end));

@@ -424,7 +424,17 @@ impl Agent {
     /// waits for its account, and can be let on for as long as it does.
     #[must_use]
     pub fn calls_for_somebody(&self, at: Timestamp, closed: bool) -> bool {
-        let halted = match self.phase {
+        let halted = self.stands_still();
+        // A call for a person stands until it is answered, also while its session is still being stopped.
+        let called = self.watch.escalation.as_ref().is_some_and(|call| call.at <= at);
+        let held = self.phase == Phase::Idle && closed;
+        called || held || halted && self.since <= at
+    }
+
+    /// Whether it goes on only when somebody lets it.
+    #[must_use]
+    pub fn stands_still(&self) -> bool {
+        match self.phase {
             Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded => true,
             Phase::Idle
             | Phase::Starting { .. }
@@ -432,11 +442,7 @@ impl Agent {
             | Phase::Stopping { .. }
             | Phase::Waiting { .. }
             | Phase::Removed => false,
-        };
-        // A call for a person stands until it is answered, also while its session is still being stopped.
-        let called = self.watch.escalation.as_ref().is_some_and(|call| call.at <= at);
-        let held = self.phase == Phase::Idle && closed;
-        called || held || halted && self.since <= at
+        }
     }
 
     /// How long it has been in its phase.

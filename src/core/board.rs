@@ -36,6 +36,7 @@ use super::notice::Refusal;
 use super::time::Timestamp;
 use super::work::{Actor, FinishedTask, TaskEnd, Work};
 
+pub use deal::Door;
 pub use wish::Wish;
 
 /// The most tasks on the board: a person who types is far below it, a bot that feeds itself is told.
@@ -188,6 +189,15 @@ pub enum BoardEvent {
         /// How it ended.
         end: TaskEnd,
     },
+    /// A part that was cancelled is tried anew.
+    Reopened {
+        /// The part.
+        task: WorkId,
+        /// For whom; none: for the next idle agent that suffices.
+        to: Option<AgentName>,
+        /// Who said so.
+        by: Actor,
+    },
     /// A person cancelled a task whose parts are to end first.
     Cancelling {
         /// Which task.
@@ -266,6 +276,16 @@ impl Board {
                 self.hear(agent, *number);
                 self.note_part(*parent, *part, Some(*end));
             }
+            BoardEvent::Reopened { task, to, .. } => {
+                let known = self.finished.iter().position(|finished| finished.work.id == *task);
+                if let Some(finished) = known.and_then(|index| self.finished.remove(index)) {
+                    let work = Arc::new(finished.work);
+                    self.queue(&work, to.clone(), at);
+                    if let Some(parent) = work.card().parent {
+                        self.note_part(parent, work.id, None);
+                    }
+                }
+            }
             BoardEvent::Cancelling { task, by } => {
                 if let Some(Boarded { place: Place::Split { cancelled, .. }, .. }) = self.tasks.get_mut(task)
                 {
@@ -328,6 +348,12 @@ impl Board {
     #[must_use]
     pub fn has_queued(&self) -> bool {
         self.tasks.values().any(|boarded| matches!(boarded.place, Place::Queued { .. }))
+    }
+
+    /// What waits for the next agent that suffices.
+    pub fn waiting_for_anybody(&self) -> impl Iterator<Item = &Work> {
+        let waits = |boarded: &&Boarded| matches!(boarded.place, Place::Queued { to: None });
+        self.tasks.values().filter(waits).map(|boarded| &*boarded.work)
     }
 
     /// The parts of a task, if it is split.

@@ -137,6 +137,7 @@ impl HookEvent {
             | N::Boarded { .. }
             | N::BoardCancelled { .. }
             | N::PartFailed { .. }
+            | N::NobodySuffices { .. }
             | N::SharedCapReached { .. }
             | N::SharedCapNear { .. }
             | N::SharedCapWaived { .. }

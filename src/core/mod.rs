@@ -72,6 +72,8 @@ pub struct Context<'a> {
     /// Why no session may begin now; `None`: one may. Whoever carries the decision out asks for a place, and decides anew
     /// with the answer if there is none.
     pub hold: Option<&'a Hold>,
+    /// Since when its account has been closed, where time decides something and the agent waits for that.
+    pub closed: Option<Timestamp>,
     /// Whether there is an agent that may do more than this one, and would do for the work that this one has at hand.
     pub broader: bool,
     /// What the running session was given and has not taken yet: it may read it at any moment, so that nobody can take it back.

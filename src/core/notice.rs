@@ -126,6 +126,8 @@ pub enum Notice {
     TaskNeedsMore { agent: AgentName, task: WorkId, permissions: Permissions },
     /// 🧱 A part of a task went wrong: the whole cannot be done without a person.
     PartFailed { task: WorkId, part: WorkId, end: TaskEnd },
+    /// 🧱 No agent that there is suffices for a task of the board, any more.
+    NobodySuffices { task: WorkId, needs: String },
     /// It goes the wrong way, and was told so in private: for programs alone. `times` counts findings in a row.
     Spiraling { agent: AgentName, work: String, times: u32 },
     /// 🚨 It cannot get further by itself and is paused: a person is called. `reminder` counts from 0; `untold`: what it was
@@ -397,6 +399,8 @@ pub enum Refusal {
     TaskRunning { agent: AgentName, task: WorkId },
     /// The task is on its way between the board and an agent.
     TaskMoving { task: WorkId },
+    /// The agent's supervisor is given up: nothing of it changes before herder is started again.
+    Deserted { agent: AgentName },
     /// The task is in that agent's queue already.
     TaskKept { agent: AgentName, task: WorkId },
     /// The task is split: its parts can be moved, and split, not itself.

@@ -99,8 +99,10 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         )],
         Event::SessionEnded { outcome, survivors, .. } => session_ended(agent, name, outcome, survivors),
         Event::Requeued { work } => requeued(agent, *work),
-        // The post about the removal says how many.
-        Event::TaskEnded { .. } if agent.phase == Phase::Removed => Vec::new(),
+        // The post about the removal says how many, for people.
+        Event::TaskEnded { work, .. } if agent.phase == Phase::Removed => {
+            vec![work_line(format!("TASK {work} cancelled"))]
+        }
         Event::TaskEnded { work, end, note } => task_ended(name, *work, *end, note),
         Event::Waiting { until, reason } => waiting(agent, name, *until, *reason, context),
         Event::PausePending { .. } => said(Notice::Pausing { agent: name }),

@@ -315,6 +315,18 @@ impl Promotion {
         self.lets(agent, account, now).err()
     }
 
+    /// Since when an account has been closed, if it is, or is being tried.
+    #[must_use]
+    pub fn closed_since(&self, account: &AccountName) -> Option<Timestamp> {
+        self.gates.get(account).map(|gate| gate.since)
+    }
+
+    /// The agents of an account that wait for their turn.
+    pub fn waiting(&self, account: &AccountName) -> impl Iterator<Item = &AgentName> {
+        let waits = |place: &Place| place.account == *account && matches!(place.state, State::Wants(_));
+        self.places.iter().filter(move |(_, place)| waits(place)).map(|(agent, _)| agent)
+    }
+
     /// How many agents are at work, or about to be.
     #[must_use]
     pub fn active(&self) -> usize {

@@ -331,6 +331,10 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let (task, part) = (("task", task.to_string().into()), ("part", part.to_string().into()));
             say("notice-part-failed", [task, part, ("end", locale.task_end(*end).into())])
         }
+        N::NobodySuffices { task, needs } => {
+            let needs = ("needs", one_line(needs, WORK_MAX).into());
+            say("notice-nobody-suffices", [("task", task.to_string().into()), needs])
+        }
         N::AgentAdded { agent, runtime } => {
             say("notice-agent-added", [of(agent), ("runtime", locale.runtime(*runtime).into())])
         }

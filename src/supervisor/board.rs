@@ -12,9 +12,9 @@ use super::root::{Root, ToRoot, account_of};
 use super::{Asked, Fleet, posting};
 use crate::clock;
 use crate::core::agent::{Agent, Phase};
-use crate::core::board::{Board, BoardEvent, Wish};
+use crate::core::board::{Board, BoardEvent, Door, Place, Wish};
 use crate::core::card::Card;
-use crate::core::id::{AgentName, WorkId};
+use crate::core::id::{AccountName, AgentName, WorkId};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
 use crate::core::work::{TaskEnd, Work, WorkKind};
@@ -36,6 +36,8 @@ pub(super) struct Stand {
     free: bool,
     taken: u64,
     told: u64,
+    /// Whose limits it meets.
+    account: AccountName,
     /// What a task can need of it.
     offers: String,
 }
@@ -43,12 +45,12 @@ pub(super) struct Stand {
 impl Stand {
     pub(super) fn of(agent: &Agent, now: Timestamp) -> Self {
         let free = agent.is_free(now);
-        let offers = agent.spec.as_ref().filter(|_| free).map(|spec| {
+        let offers = agent.spec.as_ref().map(|spec| {
             let tags = spec.tags.iter().map(String::as_str);
             std::iter::once(spec.permissions.word()).chain(tags).collect::<Vec<_>>().join(",")
         });
         let (taken, told) = (agent.board.taken, agent.board.told);
-        Self { free, taken, told, offers: offers.unwrap_or_default() }
+        Self { free, taken, told, account: account_of(agent), offers: offers.unwrap_or_default() }
     }
 }
 
@@ -141,7 +143,8 @@ impl Fleet {
             attempts: 0,
             card: card.clone(),
         };
-        let fits = self.agents().iter().any(|view| Board::would_do(&view.agent, &work));
+        let agents = self.shared.published();
+        let fits = agents.iter().any(|view| !view.deserted && Board::would_do(&view.agent, &work));
         self.wish(Wish::Add { id, text, card, fits }, asked).await
     }
 
@@ -160,7 +163,7 @@ impl Root {
         let (events, reply) = match self.fleet.board.wish(&wish, &asked.audit.by, now) {
             Ok(decided) => decided,
             Err(refusal) => {
-                drop(ticket.send(Err(refusal)));
+                drop(ticket.send(Err(self.why_refused(refusal))));
                 return Ok(());
             }
         };
@@ -177,8 +180,31 @@ impl Root {
         posts.extend(owed);
         let events = events.into_iter().map(|event| FleetEvent::Board { event }).collect();
         self.commit_with(events, vec![audit], posts, memos).await?;
+        if let Wish::Add { id, fits: false, .. } = &wish {
+            // The answer has said so.
+            self.unfit.insert(*id);
+        }
         // Whoever asked may be gone; the decision stands.
         drop(ticket.send(Ok(reply)));
+        self.run_all_errands();
+        self.deal().await
+    }
+
+    /// A task on its way to an agent that nobody takes anything in for does not arrive in a second.
+    fn why_refused(&self, refusal: Refusal) -> Refusal {
+        let Refusal::TaskMoving { task } = refusal else { return refusal };
+        match self.fleet.board.tasks.get(&task).map(|boarded| &boarded.place) {
+            Some(Place::Offered { to, .. }) if self.shared.is_deserted(to) => {
+                Refusal::Deserted { agent: to.clone() }
+            }
+            Some(_) | None => refusal,
+        }
+    }
+
+    /// Takes in what an agent that nobody takes anything in for has for the board, and what it did not get any more.
+    pub(super) async fn take_back(&mut self, name: &AgentName, agent: &Agent) -> Result<(), CommitError> {
+        let events = self.fleet.board.take_back(name, agent, clock::now());
+        self.record_board(events).await?;
         self.run_all_errands();
         self.deal().await
     }
@@ -218,18 +244,59 @@ impl Root {
         self.deal().await
     }
 
-    /// Hands tasks to agents that can have them.
+    /// Hands tasks to agents that can have them, and calls people for those that nobody suffices for.
     pub(super) async fn deal(&mut self) -> Result<(), CommitError> {
+        self.hand_out().await?;
+        // While a file is brought in, one who suffices may still come with it.
+        if self.shared.configuring.try_lock().is_err() {
+            return Ok(());
+        }
+        self.call_for_unfit().await
+    }
+
+    /// Tells people, once for each, of tasks that no agent suffices for, busy or not: an edit or a removal has left them so.
+    pub(super) async fn call_for_unfit(&mut self) -> Result<(), CommitError> {
+        let board = Arc::clone(&self.fleet.board);
+        self.unfit.retain(|task| board.tasks.contains_key(task));
+        if !board.has_queued() {
+            return Ok(());
+        }
+        let (agents, now) = (self.shared.published(), clock::now());
+        let mut posts = Vec::new();
+        for work in board.waiting_for_anybody() {
+            if agents.iter().any(|view| !view.deserted && Board::would_do(&view.agent, work)) {
+                self.unfit.remove(&work.id);
+                continue;
+            }
+            // A part is as it was said of the whole.
+            let known = work.card().parent.is_some_and(|whole| self.unfit.contains(&whole));
+            if self.unfit.insert(work.id) && !known {
+                let needs = &work.card().needs;
+                let needs = if needs.is_none() { "none".to_owned() } else { needs.words() };
+                let notice = Notice::NobodySuffices { task: work.id, needs };
+                posts.extend(self.shared.posting.alert(notice, now, None));
+            }
+        }
+        if posts.is_empty() { Ok(()) } else { self.record(Vec::new(), posts).await }
+    }
+
+    async fn hand_out(&mut self) -> Result<(), CommitError> {
         if !self.fleet.board.has_queued() {
             return Ok(());
         }
         let views = self.shared.published();
         let agents: Vec<(&AgentName, &Agent)> = views.iter().map(|view| (&view.name, &*view.agent)).collect();
         let now = clock::now();
-        let closed = |name: &AgentName, agent: &Agent| {
-            self.shared.turns.closed(name, &account_of(agent), now).is_some()
+        let door = |name: &AgentName, agent: &Agent| {
+            if self.shared.is_deserted(name) {
+                Door::Deserted
+            } else if self.shared.turns.closed(name, &account_of(agent), now).is_some() {
+                Door::Closed
+            } else {
+                Door::Open
+            }
         };
-        let events = self.fleet.board.deal(&agents, closed, now);
+        let events = self.fleet.board.deal(&agents, door, now);
         let to = |event: &BoardEvent| match event {
             BoardEvent::Offered { to, .. } => Some(to.clone()),
             _ => None,

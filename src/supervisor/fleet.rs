@@ -50,6 +50,12 @@ impl Fleet {
         views
     }
 
+    /// Whether the agent's supervisor is given up: nothing reaches the agent before herder is started again.
+    #[must_use]
+    pub fn is_deserted(&self, agent: &AgentName) -> bool {
+        self.shared.is_deserted(agent)
+    }
+
     /// One agent.
     #[must_use]
     pub fn view(&self, agent: &AgentName) -> Option<View> {
@@ -163,7 +169,10 @@ impl Fleet {
             });
         };
         let (ticket, answer) = oneshot::channel();
-        let fault = || Refusal::Fault { agent: agent.clone() };
+        let fault = || match self.is_deserted(agent) {
+            true => Refusal::Deserted { agent: agent.clone() },
+            false => Refusal::Fault { agent: agent.clone() },
+        };
         let request = Request { control, asked, audited: true, ticket };
         handle.requests.send(Box::new(request)).await.map_err(|_| fault())?;
         answer.await.map_err(|_| fault())?

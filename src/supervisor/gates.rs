@@ -10,6 +10,7 @@ use super::shared::Published;
 use crate::clock;
 use crate::core::agent::Agent;
 use crate::core::id::{AccountName, AgentName};
+use crate::core::input::Input;
 use crate::core::notice::{Audience, Notice};
 use crate::core::outcome::Category;
 use crate::core::promotion::Gate;
@@ -41,7 +42,27 @@ pub(super) fn moves(event: &FleetEvent) -> bool {
     )
 }
 
+/// The account whose gate an event makes, if there is none.
+pub(super) fn closes(event: &FleetEvent) -> Option<&AccountName> {
+    match event {
+        FleetEvent::AccountExhausted { account, .. } | FleetEvent::AccountTried { account, .. } => {
+            Some(account)
+        }
+        _ => None,
+    }
+}
+
 impl Root {
+    /// Agents that wait for accounts which are closed from now on: their tasks do not wait for ever.
+    pub(super) fn tell_waiting(&self, closed: &[AccountName]) {
+        if self.shared.policy().reassign_after.is_zero() {
+            return;
+        }
+        for agent in closed.iter().flat_map(|account| self.shared.turns.waiting(account)) {
+            self.shared.input(&agent, Input::Tick);
+        }
+    }
+
     /// Random, so that whoever waits for the same reset does not come at the same moment.
     fn jitter(&self) -> Duration {
         let millis = u64::try_from(JITTER_MAX.as_millis()).unwrap_or(u64::MAX);

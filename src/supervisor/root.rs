@@ -20,7 +20,7 @@ use crate::clock;
 use crate::core::agent::Agent;
 use crate::core::detail::Detail;
 use crate::core::event::Event;
-use crate::core::id::{AccountName, AgentName, NetworkName};
+use crate::core::id::{AccountName, AgentName, NetworkName, WorkId};
 use crate::core::input::Input;
 use crate::core::notice::{Audience, Notice, Refusal};
 use crate::core::outcome::Category;
@@ -89,6 +89,8 @@ pub(super) struct Root {
     refusing: BTreeSet<NetworkName>,
     /// Whether a gate has moved since tasks were handed out.
     moved: bool,
+    /// Tasks of the board that no agent suffices for, as people were told since herder came up.
+    pub(super) unfit: BTreeSet<WorkId>,
 }
 
 impl Root {
@@ -102,6 +104,7 @@ impl Root {
             refused: BTreeSet::new(),
             refusing: BTreeSet::new(),
             moved: false,
+            unfit: BTreeSet::new(),
         }
     }
 
@@ -172,14 +175,7 @@ impl Root {
             ToRoot::Panicked { agent, message } => {
                 self.record(vec![FleetEvent::SupervisorPanicked { agent, message }], Vec::new()).await
             }
-            ToRoot::GaveUp { agent, reason } => {
-                error!(%agent, reason, "a supervisor is given up; restart herder once the cause is found");
-                let notice = Notice::SupervisorGaveUp { agent: agent.clone(), reason };
-                let owed = [Audience::Agent, Audience::Alerts]
-                    .map(|audience| Owed { audience, body: OwedBody::Notice(notice.clone()) });
-                let posts = self.shared.posting.owed(&agent, None, owed.into(), clock::now());
-                self.record(Vec::new(), posts).await
-            }
+            ToRoot::GaveUp { agent, reason } => self.gave_up(agent, reason).await,
             ToRoot::Wish(wished) => self.wish(*wished).await,
             ToRoot::Look { agent } => self.look(&agent).await,
             ToRoot::Spent { agent, account } => self.spent(&agent, &account).await,
@@ -214,7 +210,28 @@ impl Root {
                 self.record(events, Vec::new()).await?;
                 // What agents may use together may be less now.
                 self.look_at_the_books().await?;
+                // All agents of the file are there now.
+                self.call_for_unfit().await?;
                 let _ = ticket.send(());
+                Ok(())
+            }
+        }
+    }
+
+    /// The supervisor of an agent cannot be rebuilt, and nobody takes anything in for the agent any more.
+    async fn gave_up(&mut self, agent: AgentName, reason: String) -> Result<(), CommitError> {
+        error!(%agent, reason, "a supervisor is given up; restart herder once the cause is found");
+        self.shared.desert(&agent);
+        let notice = Notice::SupervisorGaveUp { agent: agent.clone(), reason };
+        let owed = [Audience::Agent, Audience::Alerts]
+            .map(|audience| Owed { audience, body: OwedBody::Notice(notice.clone()) });
+        let posts = self.shared.posting.owed(&agent, None, owed.into(), clock::now());
+        self.record(Vec::new(), posts).await?;
+        // By what is on disk: it may have taken what nobody was shown any more.
+        match task::reload(&agent, &self.shared).await {
+            Ok((state, _)) => self.take_back(&agent, &state).await,
+            Err(reason) => {
+                warn!(%agent, reason, "what it was offered by the board stays with it: it may have it");
                 Ok(())
             }
         }
@@ -290,6 +307,9 @@ impl Root {
         let receipt =
             self.shared.journal.commit(Batch { at, writes, posts, snapshots: Vec::new(), memos }).await?;
         self.rev += added;
+        let closed = events.iter().filter_map(gates::closes);
+        let closed: Vec<AccountName> =
+            closed.filter(|account| !self.fleet.gates.contains_key(*account)).cloned().collect();
         for event in &events {
             self.fleet.apply_entry(&Entry::Fleet(event.clone()), at);
         }
@@ -305,6 +325,7 @@ impl Root {
         if events.iter().any(gates::moves) {
             self.shared.set_gates(gates::of(&self.fleet));
             self.moved = true;
+            self.tell_waiting(&closed);
         }
         if receipt.snapshot_due {
             self.shared.snapshot(Stream::Fleet, self.rev, &self.fleet).await?;

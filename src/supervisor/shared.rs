@@ -51,6 +51,8 @@ pub(super) struct Handle {
 pub(super) struct Published {
     pub(super) name: AgentName,
     pub(super) agent: Arc<Agent>,
+    /// Its supervisor is given up: that is how it was then, and nobody takes anything in for it.
+    pub(super) deserted: bool,
 }
 
 /// See the module.
@@ -86,6 +88,8 @@ pub(super) struct Shared {
     /// a commit of an agent, or one of the commands of people, of which few are under way at a time.
     pub(super) root: mpsc::UnboundedSender<ToRoot>,
     pub(super) handles: RwLock<BTreeMap<AgentName, Handle>>,
+    /// Agents whose supervisors are given up until herder is started again.
+    pub(super) deserted: RwLock<BTreeSet<AgentName>>,
     /// Who is who on Discord and elsewhere.
     pub(super) ties: Ties,
     /// What the root knows of what agents use together, beside their own books.
@@ -107,7 +111,16 @@ impl Shared {
 
     pub(super) fn set_policy(&self, policy: Policy) {
         self.limit_turns(&policy);
-        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+        let mut known = self.policy.write().unwrap_or_else(PoisonError::into_inner);
+        let released = policy.reassign_after != known.reassign_after;
+        *known = Arc::new(policy);
+        drop(known);
+        // Those that stand still already count by it from now on, too.
+        if released {
+            for (agent, _) in self.all_handles() {
+                self.input(&agent, Input::Tick);
+            }
+        }
     }
 
     /// Variables of herder's environment that no agent gets.
@@ -124,7 +137,17 @@ impl Shared {
     }
 
     pub(super) fn remember(&self, agent: AgentName, handle: Handle) {
+        self.deserted.write().unwrap_or_else(PoisonError::into_inner).remove(&agent);
         self.handles.write().unwrap_or_else(PoisonError::into_inner).insert(agent, handle);
+    }
+
+    /// The supervisor of an agent is given up.
+    pub(super) fn desert(&self, agent: &AgentName) {
+        self.deserted.write().unwrap_or_else(PoisonError::into_inner).insert(agent.clone());
+    }
+
+    pub(super) fn is_deserted(&self, agent: &AgentName) -> bool {
+        self.deserted.read().unwrap_or_else(PoisonError::into_inner).contains(agent)
     }
 
     pub(super) fn forget(&self, agent: &AgentName) {
@@ -146,9 +169,11 @@ impl Shared {
     /// The states of all agents as they were published. What else can be seen of them costs more to find out.
     pub(super) fn published(&self) -> Vec<Published> {
         let handles = self.handles.read().unwrap_or_else(PoisonError::into_inner);
+        let deserted = self.deserted.read().unwrap_or_else(PoisonError::into_inner);
         let state = |(name, handle): (&AgentName, &Handle)| Published {
             name: name.clone(),
             agent: Arc::clone(&handle.view.borrow().agent),
+            deserted: deserted.contains(name),
         };
         handles.iter().map(state).collect()
     }

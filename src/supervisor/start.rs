@@ -158,6 +158,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         ended: CancellationToken::new(),
         root: root_tx,
         handles: RwLock::default(),
+        deserted: RwLock::default(),
         ties: Ties::default(),
         ledger: RwLock::new(recalled.fleet.ledger.clone()),
         board: RwLock::new(Arc::clone(&recalled.fleet.board)),

@@ -53,6 +53,16 @@ impl Turns {
         self.lock().closed(agent, account, now)
     }
 
+    /// Since when an account has been closed, if it is, or is being tried.
+    pub(super) fn closed_since(&self, account: &AccountName) -> Option<Timestamp> {
+        self.lock().closed_since(account)
+    }
+
+    /// The agents of an account that wait for their turn.
+    pub(super) fn waiting(&self, account: &AccountName) -> Vec<AgentName> {
+        self.lock().waiting(account).cloned().collect()
+    }
+
     /// Takes a place for a session that begins now, or says why there is none.
     pub(super) fn begin(
         &self,

@@ -126,6 +126,7 @@ impl Supervised {
             policy: &self.policy,
             jitter: Duration::ZERO,
             hold: None,
+            closed: None,
             broader: false,
             handed: None,
             fresh: WorkId(99),

@@ -42,7 +42,7 @@ macro_rules! variants {
 variants!(every_notice, Notice:
     Started WorkspaceSeen Completed Crashed RateLimited Permanent Overflowed Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
     DoNotRestart PausedWithAccount AccountBlocked
-    AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed Boarded TaskMoved TaskSplit BoardCancelled Notified Whispered ClockRanOut PermissionDenied PermissionAsked QuestionAsked
+    AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled Notified Whispered ClockRanOut PermissionDenied PermissionAsked QuestionAsked
     PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention BreakerClosed Degraded Survivors SupervisorPanicked
     SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping Ended Restarting Aborted Accepted Queued
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
@@ -52,7 +52,7 @@ variants!(every_notice, Notice:
 );
 
 variants!(every_refusal, Refusal:
-    AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver TaskRunning TaskMoving TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed
+    AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver TaskRunning TaskMoving Deserted TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed
     AgentExists NoSuchAgent Fault NoSuchAsk AskOver WrongAnswer NoRule NoSuchRule TooManyAsks NoSession Invalid
     WorkTooLong WhisperTooLong NameKept EditedMeanwhile HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown
     EscalationAnswered LateAbort AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber

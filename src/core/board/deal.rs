@@ -13,10 +13,32 @@ use crate::core::spec::Permissions;
 use crate::core::time::Timestamp;
 use crate::core::work::{Actor, TaskEnd, Work};
 
+/// Whether an agent can be handed tasks, as far as its own state does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// It can.
+    Open,
+    /// Its account is closed, and it could not begin: what is for it by name waits for it, and the rest goes to others.
+    Closed,
+    /// Nobody takes anything in for it: what is for it by name waits on the board, where it can be given to others.
+    Deserted,
+}
+
 impl Board {
     /// What follows from an agent's state as it is on disk: hand-overs that it has on record, and its news.
     #[must_use]
     pub fn look(&self, name: &AgentName, agent: &Agent, now: Timestamp) -> Vec<BoardEvent> {
+        self.take_in(name, agent, agent.phase == Phase::Removed, now)
+    }
+
+    /// The same of an agent for which nobody takes anything in any more, and nobody will: what it was offered and does not
+    /// have on record comes back.
+    #[must_use]
+    pub fn take_back(&self, name: &AgentName, agent: &Agent, now: Timestamp) -> Vec<BoardEvent> {
+        self.take_in(name, agent, true, now)
+    }
+
+    fn take_in(&self, name: &AgentName, agent: &Agent, takes_none: bool, now: Timestamp) -> Vec<BoardEvent> {
         let removed = agent.phase == Phase::Removed;
         let concerned = self.tasks.values().any(|boarded| match &boarded.place {
             Place::Offered { to, .. } => to == name,
@@ -32,7 +54,7 @@ impl Board {
         for (task, number) in self.offered_to(name) {
             if number <= agent.board.taken {
                 draft.record(BoardEvent::Accepted { task, number });
-            } else if removed {
+            } else if takes_none {
                 draft.record(BoardEvent::Returned { task, number });
             }
         }
@@ -64,13 +86,12 @@ impl Board {
 
     /// Hands tasks to agents: what is for one by name, and the rest, the most urgent first, to idle agents that suffice,
     /// those first that have not tried it yet, then those that have been idle for longest. One agent is handed one task at
-    /// a time. An agent whose account is `closed` could not begin: what is for it by name waits for it, and the rest goes to
-    /// others.
+    /// a time.
     #[must_use]
     pub fn deal(
         &self,
         agents: &[(&AgentName, &Agent)],
-        closed: impl Fn(&AgentName, &Agent) -> bool,
+        door: impl Fn(&AgentName, &Agent) -> Door,
         now: Timestamp,
     ) -> Vec<BoardEvent> {
         let mut row: Vec<(&Boarded, Option<&AgentName>)> = Vec::new();
@@ -87,7 +108,7 @@ impl Board {
         // Stable: of the same urgency the one with the lower number, which is older.
         row.sort_by_key(|(boarded, _)| std::cmp::Reverse(boarded.work.card().priority));
         let is_free = |(name, agent): &&(&AgentName, &Agent)| {
-            !busy.contains(name) && agent.is_free(now) && !closed(name, agent)
+            !busy.contains(name) && agent.is_free(now) && door(name, agent) == Door::Open
         };
         let mut free: Vec<(&AgentName, &Agent)> = agents.iter().filter(is_free).copied().collect();
         let mut number = self.handed;
@@ -97,7 +118,8 @@ impl Board {
             let named = to.and_then(|to| agents.iter().find(|(name, _)| *name == to));
             let chosen = match (to, named) {
                 (Some(to), _) if busy.contains(to) => None,
-                (Some(_), Some(named)) => Some(named).filter(|(_, agent)| takes_more(agent)),
+                (Some(_), Some(named)) => Some(named)
+                    .filter(|(name, agent)| takes_more(agent) && door(name, agent) != Door::Deserted),
                 (to, _) => {
                     if to.is_some() {
                         // It left before it was handed the task.
@@ -145,10 +167,11 @@ impl Board {
         takes_more(agent) && suffices(agent, work)
     }
 
-    /// Whether some agent would do for a task, and may do more than one with `permissions`.
+    /// Whether some agent would do for a task, may do more than one with `permissions`, and comes to it without a person.
     #[must_use]
     pub fn would_do_more(agent: &Agent, work: &Work, permissions: Permissions) -> bool {
-        Self::would_do(agent, work) && agent.spec.as_ref().is_some_and(|spec| spec.permissions > permissions)
+        let more = agent.spec.as_ref().is_some_and(|spec| spec.permissions > permissions);
+        more && Self::would_do(agent, work) && !agent.stands_still()
     }
 
     fn offered_to(&self, name: &AgentName) -> Vec<(WorkId, u64)> {

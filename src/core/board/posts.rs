@@ -1,6 +1,7 @@
 //! What people and machines are told of the board, given the board right after the event was applied.
 
 use super::{Board, BoardEvent};
+use crate::core::id::WorkId;
 use crate::core::notice::{Audience, Notice};
 use crate::core::work::TaskEnd;
 use crate::core::{Owed, OwedBody};
@@ -18,23 +19,17 @@ impl Board {
                 vec![line(format!("TASK {task} split {}", parts.join(" ")))]
             }
             BoardEvent::Ended { task, end: TaskEnd::Done, .. } => vec![line(format!("DONE {task}"))],
-            BoardEvent::Ended { task, .. } => vec![line(format!("TASK {task} cancelled"))],
-            BoardEvent::PartOver { part, parent, end, .. } if *end != TaskEnd::Done => {
-                // The first part that goes wrong is the one that the whole is blocked by.
-                let wrong = self
-                    .parts(*parent)
-                    .iter()
-                    .filter(|part| part.end.is_some_and(|end| end != TaskEnd::Done));
-                let first = wrong.count() == 1;
-                let blocked = self.tasks.get(parent).and_then(|boarded| boarded.blocked_by());
-                if !first || blocked.is_none() {
-                    return Vec::new();
+            BoardEvent::Ended { task, end, .. } => {
+                let mut owed = vec![line(format!("TASK {task} cancelled"))];
+                let ended = self.finished.iter().rev().find(|finished| finished.work.id == *task);
+                if let Some(parent) = ended.and_then(|ended| ended.work.card().parent) {
+                    owed.extend(self.blocked(parent, *task, *end));
                 }
-                let notice = Notice::PartFailed { task: *parent, part: *part, end: *end };
-                vec![
-                    line(format!("BLOCKED {parent} part-failed")),
-                    Owed { audience: Audience::Alerts, body: OwedBody::Notice(notice) },
-                ]
+                owed
+            }
+            BoardEvent::Reopened { task, .. } => vec![line(format!("TASK {task} queued"))],
+            BoardEvent::PartOver { part, parent, end, .. } if *end != TaskEnd::Done => {
+                self.blocked(*parent, *part, *end)
             }
             BoardEvent::PartOver { .. }
             | BoardEvent::Directed { .. }
@@ -43,6 +38,21 @@ impl Board {
             | BoardEvent::Returned { .. }
             | BoardEvent::Cancelling { .. } => Vec::new(),
         }
+    }
+
+    /// What is owed for a part that went wrong. The first one is what the whole is blocked by.
+    fn blocked(&self, parent: WorkId, part: WorkId, end: TaskEnd) -> Vec<Owed> {
+        let wrong = self.parts(parent).iter().filter(|part| part.end.is_some_and(|end| end != TaskEnd::Done));
+        let first = wrong.count() == 1;
+        let blocked = self.tasks.get(&parent).and_then(|boarded| boarded.blocked_by());
+        if !first || blocked.is_none() {
+            return Vec::new();
+        }
+        let notice = Notice::PartFailed { task: parent, part, end };
+        vec![
+            line(format!("BLOCKED {parent} part-failed")),
+            Owed { audience: Audience::Alerts, body: OwedBody::Notice(notice) },
+        ]
     }
 }
 

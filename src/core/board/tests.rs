@@ -111,6 +111,57 @@ fn a_task_is_done_when_its_parts_are_and_blocked_when_one_is_not() {
 }
 
 #[test]
+fn a_cancelled_part_blocks_its_whole_until_it_is_tried_anew() {
+    let mut world = World::new();
+    world.run(&[Op::Pause(0), Op::Pause(1), Op::Pause(2), Op::Add, Op::Settle]);
+    world.split(1, 2).expect("it waits");
+    // On the board, and with an agent.
+    world.cancel(3).expect("it waits on the board");
+    assert_eq!(world.said()[2..], ["TASK 3 cancelled", "BLOCKED 1 part-failed"]);
+    world.assign(2, Some(0)).expect("it waits on the board");
+    world.run(&[Op::Settle]);
+    world.cancel(2).expect("alpha has it");
+    world.run(&[Op::Settle]);
+    assert_eq!(board_line(&world), ["1 split 2:Some(Cancelled) 3:Some(Cancelled)"]);
+    assert_eq!(world.said()[4..], [""; 0], "blocked once");
+    for part in [2, 3] {
+        world.assign(part, Some(0)).expect("it is tried anew");
+    }
+    world.run(&[Op::Settle, Op::Kill, Op::Resume(0), Op::Finish(0), Op::Finish(0), Op::Settle]);
+    assert_eq!(board_line(&world), [""; 0]);
+    assert_eq!(world.said()[4..], ["TASK 3 queued", "TASK 2 queued", "DONE 1"]);
+    assert_eq!(world.assign(3, None), Err(Refusal::TaskOver { task: WorkId(3), end: TaskEnd::Done }));
+
+    // Of a task that was cancelled itself, nothing is.
+    world.run(&[Op::Pause(0), Op::Add, Op::Settle]);
+    let whole = world.ids;
+    world.split(whole, 2).expect("it waits");
+    let part = world.ids;
+    world.cancel(whole).expect("it and its parts");
+    let refused = world.assign(part, None);
+    assert_eq!(refused, Err(Refusal::TaskOver { task: WorkId(part), end: TaskEnd::Cancelled }));
+}
+
+#[test]
+fn who_may_do_more_and_stands_still_is_nobody_to_wait_for() {
+    let mut world = World::new();
+    world.run(&[Op::Pause(1), Op::Give(0), Op::Deny(0), Op::Settle]);
+    assert_eq!((world.queue("alpha"), board_line(&world)), (vec![1], vec![]), "a person is called");
+}
+
+#[test]
+fn a_task_of_the_board_is_not_lost_with_the_agent_that_had_it() {
+    let mut world = World::new();
+    world.run(&[Op::Give(2), Op::Give(1), Op::Add, Op::Settle, Op::Give(0)]);
+    assert_eq!((world.current("alpha"), world.queue("alpha")), (Some(3), vec![4]));
+    // Its own is given up; what the board gave it, it goes on with elsewhere.
+    world.run(&[Op::Crash(0), Op::Remove(0), Op::Settle]);
+    assert_eq!(board_line(&world), ["3 queued"]);
+    world.run(&[Op::Finish(1), Op::Settle]);
+    assert_eq!((world.current("bravo"), board_line(&world)), (Some(3), vec![]));
+}
+
+#[test]
 fn a_task_that_is_too_large_is_done_in_parts_by_the_agent_that_had_it_also_over_a_kill() {
     let mut world = World::new();
     world.run(&[Op::Give(0), Op::Overflow(0), Op::Settle]);
@@ -186,6 +237,33 @@ fn an_agent_that_leaves_gives_back_what_it_was_about_to_get() {
     assert_eq!(board_line(&world), ["1 queued"]);
     world.run(&[Op::Resume(0), Op::Settle]);
     assert_eq!(world.current("alpha"), Some(1));
+}
+
+#[test]
+fn what_was_offered_to_an_agent_that_nobody_takes_anything_in_for_goes_to_another() {
+    let mut world = World::new();
+    world.run(&[Op::Add]);
+    assert_eq!(board_line(&world), ["1 offered alpha 1"]);
+    world.run(&[Op::Desert(0)]);
+    assert_eq!(board_line(&world), ["1 offered bravo 2"]);
+    world.run(&[Op::Settle, Op::Add, Op::Settle, Op::Add]);
+    assert_eq!((world.current("bravo"), world.current("charlie")), (Some(1), Some(2)));
+    world.assign(3, Some(0)).expect("it waits");
+    world.run(&[Op::Settle]);
+    assert_eq!(board_line(&world), ["3 queued alpha"], "what is for it by name can be given to others");
+    world.run(&[Op::Kill, Op::Settle]);
+    assert_eq!((world.current("alpha"), board_line(&world)), (Some(3), vec![]), "it is back");
+    world.is_settled();
+}
+
+#[test]
+fn what_such_an_agent_has_on_record_stays_with_it() {
+    let mut world = World::new();
+    // Its word that it has the task was still on its way.
+    world.run(&[Op::Add]);
+    world.arrives("alpha");
+    world.run(&[Op::Desert(0)]);
+    assert_eq!((world.current("alpha"), board_line(&world)), (Some(1), vec![]));
 }
 
 proptest! {

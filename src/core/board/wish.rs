@@ -65,9 +65,14 @@ impl Board {
                 Notice::Boarded { task: id, fits: *fits }
             }
             Wish::Assign { task, to } => {
-                self.waiting(*task)?;
                 let (task, to, by) = (*task, to.clone(), by.clone());
-                draft.record(BoardEvent::Directed { task, to: to.clone(), by });
+                if self.can_be_reopened(task) {
+                    room(self, 1)?;
+                    draft.record(BoardEvent::Reopened { task, to: to.clone(), by });
+                } else {
+                    self.waiting(task)?;
+                    draft.record(BoardEvent::Directed { task, to: to.clone(), by });
+                }
                 Notice::TaskMoved { task, from: None, to }
             }
             Wish::Cancel(task) => cancel(&mut draft, *task, by)?,
@@ -94,6 +99,15 @@ impl Board {
             Place::Offered { .. } => Err(Refusal::TaskMoving { task }),
             Place::Split { .. } => Err(Refusal::TaskIsSplit { task }),
         }
+    }
+
+    /// Whether it is a cancelled part of a task that waits for it.
+    fn can_be_reopened(&self, task: WorkId) -> bool {
+        let mut over = self.finished.iter().filter(|finished| finished.end == TaskEnd::Cancelled);
+        let ended = over.find(|finished| finished.work.id == task);
+        let parent = ended.and_then(|ended| ended.work.card().parent);
+        let whole = parent.and_then(|parent| self.tasks.get(&parent));
+        whole.is_some_and(|whole| matches!(whole.place, Place::Split { cancelled: None, .. }))
     }
 
     fn unknown(&self, task: WorkId) -> Refusal {

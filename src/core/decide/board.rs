@@ -3,6 +3,7 @@
 use super::control::skip_back_off;
 use super::{Draft, watch};
 use crate::core::agent::{Agent, Phase};
+use crate::core::ask::Denial;
 use crate::core::board::splittable;
 use crate::core::dealings::Onward;
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
@@ -10,8 +11,9 @@ use crate::core::id::{AgentName, WorkId};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::policy::Policy;
 use crate::core::time::Timestamp;
+use crate::core::usage;
 use crate::core::watch::Answer;
-use crate::core::work::{Actor, TaskEnd, Work, WorkKind};
+use crate::core::work::{Actor, FinishedTask, TaskEnd, Work, WorkKind};
 
 /// The board hands a task over. A number that is known was taken before.
 pub(super) fn handed_over(draft: &mut Draft<'_>, number: u64, work: &Work) {
@@ -48,9 +50,7 @@ pub(super) fn hand_back(
     let finished = draft.agent().finished.iter().find(|finished| finished.work.id == task);
     let work = match (queued, finished) {
         (Some(work), _) => work,
-        (None, Some(finished)) if matches!(finished.end, TaskEnd::Failed | TaskEnd::Blocked) => {
-            &finished.work
-        }
+        (None, Some(finished)) if can_be_tried_anew(finished) => &finished.work,
         (None, Some(finished)) => return Err(Refusal::TaskOver { task, end: finished.end }),
         (None, None) if draft.agent().board.hands_back(task) => return Err(Refusal::TaskMoving { task }),
         (None, None) => return Err(Refusal::NoSuchTask { task }),
@@ -79,7 +79,7 @@ pub(super) fn hand_back(
 pub(super) fn overdue(draft: &mut Draft<'_>) {
     let (policy, now) = (draft.context.policy, draft.context.now);
     let due = |(task, at): (WorkId, Timestamp)| (at <= now).then_some(task);
-    let tasks: Vec<WorkId> = draft.agent().releases(policy).filter_map(due).collect();
+    let tasks: Vec<WorkId> = draft.agent().releases(policy, draft.context.closed).filter_map(due).collect();
     for work in tasks {
         let at_hand = draft.agent().has_at_hand(work);
         draft.record(Event::TaskHandedBack { work, onward: Onward::To(None), by: Actor::herder() });
@@ -89,39 +89,75 @@ pub(super) fn overdue(draft: &mut Draft<'_>) {
     }
 }
 
+/// Whether a task that is over can be given to somebody once more: it went wrong, or its whole cannot be done without it.
+fn can_be_tried_anew(finished: &FinishedTask) -> bool {
+    match finished.end {
+        TaskEnd::Failed | TaskEnd::Blocked => true,
+        TaskEnd::Cancelled => finished.work.card().parent.is_some(),
+        TaskEnd::Done => false,
+    }
+}
+
+/// The agent is being removed: what it has from the board goes back there, but for what a person has denied it.
+pub(super) fn left(draft: &mut Draft<'_>, by: &Actor) {
+    let agent = draft.agent();
+    let refused = agent.refused();
+    let back =
+        |work: &&Work| work.kind == WorkKind::Task && work.card().came.is_some() && Some(work.id) != refused;
+    let works = agent.current.iter().chain(&agent.queue).filter(back);
+    let tasks: Vec<WorkId> = works.map(|work| work.id).collect();
+    for work in tasks {
+        draft.record(Event::TaskHandedBack { work, onward: Onward::To(None), by: by.clone() });
+    }
+}
+
 impl Agent {
-    /// The tasks that go to another agent if this one stays halted, and when.
-    fn releases<'a>(&'a self, policy: &'a Policy) -> impl Iterator<Item = (WorkId, Timestamp)> + 'a {
+    /// The tasks that go to another agent if this one stays halted or held, and when. `closed`: since when its account has
+    /// been.
+    fn releases<'a>(
+        &'a self,
+        policy: &'a Policy,
+        closed: Option<Timestamp>,
+    ) -> impl Iterator<Item = (WorkId, Timestamp)> + 'a {
         // What a person was called for, or has stopped in the middle, is theirs to decide.
-        let (halted, keeps) = match &self.phase {
-            Phase::NeedsIntervention | Phase::Degraded => (true, false),
+        let (since, keeps) = match &self.phase {
+            Phase::NeedsIntervention | Phase::Degraded => (Some(self.since), false),
             Phase::Paused {
                 reason: PauseReason::Person(_) | PauseReason::Survivors | PauseReason::Escalation,
-            } => (true, true),
+            } => (Some(self.since), true),
             Phase::Paused {
                 reason: PauseReason::Failure(_) | PauseReason::Account(_) | PauseReason::Cap(_),
-            } => (true, false),
-            Phase::Idle
-            | Phase::Starting { .. }
+            }
+            | Phase::Waiting { reason: WaitReason::RateLimit, .. } => (Some(self.since), false),
+            // Not since it is idle: it may try the account again and again.
+            Phase::Idle => (closed, false),
+            Phase::Starting { .. }
             | Phase::Running { .. }
             | Phase::Stopping { .. }
             | Phase::Waiting { .. }
-            | Phase::Removed => (false, false),
+            | Phase::Removed => (None, false),
         };
-        let kept = self.held().filter(|_| keeps).map(|work| work.id);
-        let on = halted && !policy.reassign_after.is_zero();
+        let kept = self.held().filter(|_| keeps).map(|work| work.id).or(self.refused());
+        let since = since.filter(|_| !policy.reassign_after.is_zero());
         let tasks =
-            self.queue.iter().filter(move |work| on && work.kind == WorkKind::Task && Some(work.id) != kept);
-        tasks.map(move |work| {
+            self.queue.iter().filter(move |work| work.kind == WorkKind::Task && Some(work.id) != kept);
+        tasks.filter_map(move |work| {
             let came = work.card().came.unwrap_or(work.at);
-            (work.id, self.since.max(came).after(policy.reassign_after))
+            Some((work.id, since?.max(came).after(policy.reassign_after)))
         })
     }
 
-    /// When `Input::Tick` is due because a task has waited for too long with an agent that cannot go on.
+    /// The work that a person has denied what it asked for last: nobody gets past that by way of another agent.
+    fn refused(&self) -> Option<WorkId> {
+        let unfinished = self.unfinished.as_ref()?;
+        (unfinished.denied == Some(Denial::Kept)).then_some(unfinished.work)
+    }
+
+    /// When `Input::Tick` is due because a task has waited for too long with an agent that cannot go on. `closed`: since when
+    /// its account has been.
     #[must_use]
-    pub fn release_at(&self, policy: &Policy) -> Option<Timestamp> {
-        self.releases(policy).map(|(_, at)| at).min()
+    pub fn release_at(&self, policy: &Policy, closed: Option<Timestamp>) -> Option<Timestamp> {
+        self.releases(policy, closed).map(|(_, at)| at).min()
     }
 
     /// Whether it is removed, or will be as soon as its session is over.
@@ -133,6 +169,17 @@ impl Agent {
     /// Whether it would take up a task of the board at once.
     #[must_use]
     pub fn is_free(&self, now: Timestamp) -> bool {
+        self.rests() && self.capped(now).is_none()
+    }
+
+    /// When it can take up tasks of the board again, if nothing but a cap of its own keeps it from that.
+    #[must_use]
+    pub fn uncapped_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let capped = if self.rests() { self.capped(now) } else { None };
+        usage::ends(capped?.cap.window, now)
+    }
+
+    fn rests(&self) -> bool {
         let rests = match self.phase {
             Phase::Idle => self.spec.as_ref().is_some_and(|spec| !spec.looping),
             Phase::Waiting { reason: WaitReason::Rest, .. } => true,
@@ -145,6 +192,6 @@ impl Agent {
             | Phase::Degraded
             | Phase::Removed => false,
         };
-        rests && self.queue.is_empty() && self.capped(now).is_none()
+        rests && self.queue.is_empty()
     }
 }

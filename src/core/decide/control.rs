@@ -2,7 +2,7 @@
 
 use super::session::discard;
 use super::{Draft, asks, board, queue, recovery, spending, watch, whisper};
-use crate::core::agent::{Breaker, Phase};
+use crate::core::agent::{Agent, Breaker, Phase};
 use crate::core::detail::Detail;
 use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
 use crate::core::id::{AgentName, SessionId, WorkId};
@@ -393,23 +393,43 @@ fn configure(
 fn remove(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
     match draft.agent().session() {
         Some(session) => {
+            if let Some((work, by)) = being_given_up(draft.agent()) {
+                discard(draft, &work, &by);
+            }
             request_stop(draft, session, StopReason::Remove, by);
             Notice::Stopping { agent, reason: StopReason::Remove }
         }
-        None => {
-            let works = draft.agent().works();
-            removed(draft, by);
-            Notice::AgentRemoved { agent, works }
-        }
+        None => Notice::AgentRemoved { agent, works: removed(draft, by) },
     }
 }
 
-/// The agent is gone. What it was given and had not done is given up, each on the record.
-pub(super) fn removed(draft: &mut Draft<'_>, by: &Actor) {
+/// What a person has given up, whose session is being stopped for that, and who: nobody else is to have it.
+fn being_given_up(agent: &Agent) -> Option<(Work, Actor)> {
+    match agent.phase {
+        Phase::Stopping { reason: StopReason::Abort | StopReason::Cancel, .. } => {
+            Some((agent.current.clone()?, agent.stopped_by.clone().unwrap_or_else(Actor::herder)))
+        }
+        Phase::Stopping { .. }
+        | Phase::Idle
+        | Phase::Starting { .. }
+        | Phase::Running { .. }
+        | Phase::Waiting { .. }
+        | Phase::Paused { .. }
+        | Phase::NeedsIntervention
+        | Phase::Degraded
+        | Phase::Removed => None,
+    }
+}
+
+/// The agent is gone. Its tasks of the board go back there; what else it was given and had not done is given up, each on the
+/// record. Answers how much that is.
+pub(super) fn removed(draft: &mut Draft<'_>, by: &Actor) -> u32 {
     watch::answer(draft, Answer::Remove, by);
+    drop(recovery::given_up(draft));
+    board::left(draft, by);
+    let count = draft.agent().works();
     draft.record(Event::Removed { by: by.clone() });
     watch::given_up(draft);
-    drop(recovery::given_up(draft));
     let works: Vec<Work> = draft.agent().current.iter().chain(&draft.agent().queue).cloned().collect();
     let (tasks, others): (Vec<Work>, Vec<Work>) =
         works.into_iter().partition(|work| work.kind == WorkKind::Task);
@@ -420,6 +440,7 @@ pub(super) fn removed(draft: &mut Draft<'_>, by: &Actor) {
     for task in tasks {
         draft.record(Event::TaskEnded { work: task.id, end: TaskEnd::Cancelled, note: Detail::default() });
     }
+    count
 }
 
 /// A work's text as it fits into one line of an answer.

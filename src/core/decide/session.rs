@@ -466,7 +466,7 @@ fn report_account_failure_unless_stopped(draft: &mut Draft<'_>, category: Catego
 /// What a stop or a pending pause asks for; `false`: nothing, the outcome decides.
 fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
     if stop.reason == Some(StopReason::Remove) {
-        removed(draft, &stop.by);
+        let _ = removed(draft, &stop.by);
         return true;
     }
     if let Some(by) = &stop.pause {

@@ -242,7 +242,7 @@ fn remove_in_every_phase() {
     running: Stopping { reason: Remove } <- StopRequested(Remove)
     pause pending: Stopping { reason: Remove } <- StopRequested(Remove)
     stopping: pause: Stopping { reason: Remove } <- StopRequested(Remove)
-    stopping: abort: Stopping { reason: Remove } <- StopRequested(Remove)
+    stopping: abort: Stopping { reason: Remove } <- Discarded(1 by alice), StopRequested(Remove)
     stopping: restart: Stopping { reason: Remove } <- StopRequested(Remove)
     stopping: stop-all: Stopping { reason: Remove } <- StopRequested(Remove)
     stopping: account: Stopping { reason: Remove } <- StopRequested(Remove)

@@ -116,6 +116,7 @@ struct Desk {
     /// Why it is not its turn.
     hold: Option<Hold>,
     /// Whether another agent may do more, and would do.
+    closed: Option<Timestamp>,
     broader: bool,
     /// What lies with the running session.
     handed: BTreeSet<WorkId>,
@@ -151,6 +152,7 @@ impl Desk {
             now,
             jitter: Duration::ZERO,
             hold: None,
+            closed: None,
             broader: false,
             handed: BTreeSet::new(),
             ids: 0,
@@ -169,6 +171,7 @@ impl Desk {
             policy: &self.policy,
             jitter: self.jitter,
             hold: self.hold.as_ref(),
+            closed: self.closed,
             broader: self.broader,
             handed: Some(&self.handed),
             fresh,

@@ -89,6 +89,7 @@ fn paused_stays_paused_and_work_that_was_accepted_starts() {
         policy: &policy,
         jitter: Duration::ZERO,
         hold: None,
+        closed: None,
         broader: false,
         handed: None,
         fresh: WorkId(1),

@@ -322,3 +322,20 @@ fn caps_that_are_zero_are_none() {
     assert_eq!(caps_of(&spec(Runtime::Claude)).count(), 0);
     assert!(Caps::default().is_none());
 }
+
+#[test]
+fn an_idle_agent_is_free_again_when_the_hour_of_its_cap_is_over() {
+    let mut desk = Desk::spending(Runtime::Claude, |_| {});
+    desk.reads(dollars(5.0), tokens(0));
+    desk.succeeds();
+    assert!(desk.agent.is_free(desk.now) && desk.agent.uncapped_at(desk.now).is_none());
+    let mut capped = spec(Runtime::Claude);
+    capped.caps.usd_per_hour = 4.0;
+    desk.ask(Control::Edit(Box::new(capped)));
+    assert!(!desk.agent.is_free(desk.now));
+    let at = desk.agent.uncapped_at(desk.now).expect("its hour ends");
+    assert!(desk.agent.is_free(at) && desk.agent.uncapped_at(at).is_none() && at > desk.now);
+    // With work of its own it is paused, and waits for a person.
+    desk.give(WorkKind::Message, 2, "more");
+    assert_eq!(desk.agent.uncapped_at(desk.now), None);
+}

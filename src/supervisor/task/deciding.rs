@@ -86,8 +86,9 @@ impl Supervisor<'_> {
         let (jitter, fresh) = (self.shared.jitter(), self.fresh.unwrap_or_default());
         let broader = self.broader(input);
         let handed = self.session.as_ref().map(|session| &session.offered);
+        let closed = if *input == Input::Tick { self.closed_since() } else { None };
         let decide = |hold: Option<&Hold>| {
-            let context = Context { now, policy: &self.policy, jitter, hold, broader, handed, fresh };
+            let context = Context { now, policy: &self.policy, jitter, hold, closed, broader, handed, fresh };
             core::decide(&self.agent, input, &context)
         };
         // A person may let an agent of a closed account try.
@@ -138,6 +139,7 @@ impl Supervisor<'_> {
                 policy: &self.policy,
                 jitter: Duration::ZERO,
                 hold: None,
+                closed: None,
                 broader: false,
                 handed: None,
                 fresh: WorkId::default(),

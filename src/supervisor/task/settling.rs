@@ -37,8 +37,9 @@ impl Supervisor<'_> {
             self.shared.tell_root(proved);
         }
         // Also when nothing was decided: after a start a countdown goes on, and one that rang early is set again.
-        let release = self.agent.release_at(&self.policy);
-        self.shared.timers.arm(self.name, self.agent.deadline().into_iter().chain(release).min());
+        let release = self.agent.release_at(&self.policy, self.closed_since());
+        let due = self.agent.deadline().into_iter().chain(release).chain(self.agent.uncapped_at(at));
+        self.shared.timers.arm(self.name, due.min());
         let stand = Stand::of(&self.agent, at);
         if stand != self.stand {
             self.stand = stand;
@@ -60,6 +61,12 @@ impl Supervisor<'_> {
             retired |= self.perform(effect).await;
         }
         Ok(retired)
+    }
+
+    /// Since when the agent's account has been closed, where its tasks are to go elsewhere because of that.
+    pub(super) fn closed_since(&self) -> Option<Timestamp> {
+        let waits = self.agent.wants().is_some() && !self.policy.reassign_after.is_zero();
+        if waits { self.shared.turns.closed_since(&account_of(&self.agent)) } else { None }
     }
 
     /// What a session has shown of its account, before its place is anybody else's: a gate is closed at once. Answers what the

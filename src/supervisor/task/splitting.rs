@@ -48,7 +48,9 @@ impl Supervisor<'_> {
         let denied = outcome.category == Category::SandboxDenial || self.agent.says_denied().is_some();
         denied
             && self.shared.published().iter().any(|other| {
-                other.name != *self.name && Board::would_do_more(&other.agent, work, spec.permissions)
+                !other.deserted
+                    && other.name != *self.name
+                    && Board::would_do_more(&other.agent, work, spec.permissions)
             })
     }
 }

@@ -468,7 +468,7 @@ proptest! {
         now in time(),
     ) {
         let policy = Policy::default();
-        let context = Context { now, policy: &policy, jitter: Duration::MAX, hold: None, broader: true, handed: None, fresh: WorkId(u64::MAX) };
+        let context = Context { now, policy: &policy, jitter: Duration::MAX, hold: None, closed: Some(now), broader: true, handed: None, fresh: WorkId(u64::MAX) };
         let mut agent = Agent::default();
         let step = |agent: &mut Agent, event: &Event, at: Timestamp| {
             apply(agent, event, at);

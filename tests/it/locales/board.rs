@@ -27,6 +27,8 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::TaskSplitting { agent: spark(), task },
         Notice::TaskNeedsMore { agent: spark(), task, permissions: Permissions::WorkspaceWrite },
         Notice::PartFailed { task, part: WorkId(8), end: TaskEnd::Failed },
+        Notice::NobodySuffices { task, needs: "full,rust".to_owned() },
+        Notice::NobodySuffices { task, needs: "none".to_owned() },
     ]
 }
 
@@ -35,6 +37,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
     vec![
         Refusal::TaskRunning { agent: agent.clone(), task },
         Refusal::TaskMoving { task },
+        Refusal::Deserted { agent: agent.clone() },
         Refusal::TaskKept { agent, task },
         Refusal::TaskIsSplit { task },
         Refusal::SplitParts { task, parts: 1, max: 5 },

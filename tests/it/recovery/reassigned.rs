@@ -162,17 +162,17 @@ async fn a_task_that_was_denied_goes_to_an_agent_that_may_do_more(on: On) {
     assert_eq!((on.sessions("spark"), on.sessions("nova"), on.sessions("flint")), (1, 1, 0));
     assert!(on.alice.heard_in("#alerts").iter().all(|text| !text.contains("ESCALATION")));
 
-    // It is paused: the next one waits for it all the same, and goes to nobody who may do as little.
+    // It stands still: nobody waits for it, and a person is called. Once it is back, the next try goes to it.
     on.alice.say("#herder", "!pause nova").await;
     on.alice.hears("#herder", "nova").await;
     on.alice.say("#herder", "!task add spark push it again").await;
     on.alice.hears("#work", "sandbox-denied").await;
-    let queued = on.alice.hears("#work", "queued").await;
-    let task = queued.split(' ').nth(1).expect("a number");
-    on.alice.say("#herder", &format!("!task show {task}")).await;
-    on.alice.hears("#herder", "needs full").await;
+    on.alice.hears_in_any_order("#alerts", "[ESCALATION] Agent spark appears stuck").await;
+    on.is_called().await;
     assert_eq!(on.sessions("flint"), 0);
     on.alice.say("#herder", "!resume nova").await;
+    on.alice.hears("#herder", "nova").await;
+    on.alice.say("#herder", "@spark resume").await;
     on.alice.hears("#work", "assigned nova").await;
     on.alice.hears("#work", "DONE").await;
     on.close().await;

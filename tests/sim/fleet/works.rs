@@ -22,7 +22,7 @@ enum Where {
     Agent(AgentName),
     /// An agent has given it away, and the board has not taken it in yet.
     Leaving(AgentName),
-    /// It is over. A task that failed or was blocked may be taken up again.
+    /// It is over. A task that failed or was blocked may be taken up again, and so may a part that was cancelled.
     Over(Option<TaskEnd>),
 }
 
@@ -79,10 +79,16 @@ impl Works {
                 self.put(work.id, Where::Agent(name.clone()));
             }
             Event::TaskHandedBack { work, .. } => {
-                let failed = Some(&Where::Over(Some(TaskEnd::Failed)));
-                let blocked = Some(&Where::Over(Some(TaskEnd::Blocked)));
                 let known = self.all.get(work);
-                if known != Some(&Where::Agent(name.clone())) && known != failed && known != blocked {
+                let over = match known {
+                    Some(Where::Over(Some(TaskEnd::Failed | TaskEnd::Blocked))) => true,
+                    Some(Where::Over(Some(TaskEnd::Cancelled))) => {
+                        let ended = agent.finished.iter().find(|finished| finished.work.id == *work);
+                        ended.is_some_and(|ended| ended.work.card().parent.is_some())
+                    }
+                    _ => false,
+                };
+                if known != Some(&Where::Agent(name.clone())) && !over {
                     return Err(format!("{name} hands task {work} back, which is {known:?}"));
                 }
                 self.put(*work, Where::Leaving(name.clone()));
@@ -152,6 +158,14 @@ impl Works {
                     return Err(format!("the board ends task {task}, which is {known:?}"));
                 }
                 self.put(*task, Where::Over(Some(*end)));
+                Ok(())
+            }
+            BoardEvent::Reopened { task, .. } => {
+                let known = self.all.get(task);
+                if known != Some(&Where::Over(Some(TaskEnd::Cancelled))) {
+                    return Err(format!("the board opens task {task} again, which is {known:?}"));
+                }
+                self.put(*task, Where::Board);
                 Ok(())
             }
             BoardEvent::Directed { .. }

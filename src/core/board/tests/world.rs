@@ -1,12 +1,14 @@
 //! A board, three agents and the messages between them.
 
+mod deserted;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use proptest::prelude::*;
 
 use crate::core::agent::{Agent, Phase};
-use crate::core::board::{Board, BoardEvent, Place, Wish};
+use crate::core::board::{Board, BoardEvent, Door, Place, Wish};
 use crate::core::card::Card;
 use crate::core::dealings::{Cut, News, Onward};
 use crate::core::event::Event;
@@ -47,6 +49,8 @@ pub(super) enum Op {
     Resume(usize),
     Remove(usize),
     AddAgain(usize),
+    /// Nobody takes anything in for the agent any more, until herder is started again.
+    Desert(usize),
     /// One of the messages on their way arrives.
     Deliver(usize),
     /// herder is killed and started again: what was on its way is lost.
@@ -74,7 +78,8 @@ pub(super) fn op() -> impl Strategy<Value = Op> {
         2 => agent.clone().prop_map(Op::Pause),
         3 => agent.clone().prop_map(Op::Resume),
         1 => agent.clone().prop_map(Op::Remove),
-        1 => agent.prop_map(Op::AddAgain),
+        1 => agent.clone().prop_map(Op::AddAgain),
+        1 => agent.prop_map(Op::Desert),
         12 => (0..8_usize).prop_map(Op::Deliver),
         2 => Just(Op::Kill),
         1 => Just(Op::Wait),
@@ -104,6 +109,8 @@ pub(super) struct World {
     lines: Vec<String>,
     /// Agents whose account is closed.
     closed: BTreeSet<AgentName>,
+    /// Agents for which nobody takes anything in until herder is started again.
+    deserted: BTreeSet<AgentName>,
 }
 
 fn person() -> Actor {
@@ -124,6 +131,7 @@ impl World {
             ended: BTreeMap::new(),
             lines: Vec::new(),
             closed: BTreeSet::new(),
+            deserted: BTreeSet::new(),
         };
         world.policy.evaluator.judge = Judge::Asked;
         for index in 0..NAMES.len() {
@@ -193,6 +201,7 @@ impl World {
                     self.added(*agent);
                 }
             }
+            Op::Desert(agent) => self.desert(*agent),
             Op::Deliver(index) => {
                 if !self.mail.is_empty()
                     && let Some(mail) = self.mail.remove(index % self.mail.len())
@@ -322,11 +331,15 @@ impl World {
     fn broader(&self, name: &AgentName) -> bool {
         let agent = &self.agents[name];
         let (Some(work), Some(spec)) = (&agent.current, &agent.spec) else { return false };
-        let others = self.agents.iter().filter(|(other, _)| *other != name);
+        let others =
+            self.agents.iter().filter(|(other, _)| *other != name && !self.deserted.contains(*other));
         others.into_iter().any(|(_, other)| Board::would_do_more(other, work, spec.permissions))
     }
 
     fn decide(&mut self, name: &AgentName, input: &Input) -> Result<Option<Notice>, Refusal> {
+        if self.deserted.contains(name) {
+            return Err(Refusal::Deserted { agent: name.clone() });
+        }
         let broader = self.broader(name);
         let agent = self.agents.get_mut(name).expect("it is there");
         let context = Context {
@@ -334,6 +347,7 @@ impl World {
             policy: &self.policy,
             jitter: Duration::ZERO,
             hold: None,
+            closed: None,
             broader,
             handed: None,
             fresh: WorkId(u64::MAX),
@@ -420,8 +434,16 @@ impl World {
     fn deal(&mut self) {
         let there: Vec<(&AgentName, &Agent)> =
             self.agents.iter().filter(|(_, agent)| agent.phase != Phase::Removed).collect();
-        let closed = |name: &AgentName, _: &Agent| self.closed.contains(name);
-        let events = self.board.deal(&there, closed, self.now);
+        let door = |name: &AgentName, _: &Agent| {
+            if self.deserted.contains(name) {
+                Door::Deserted
+            } else if self.closed.contains(name) {
+                Door::Closed
+            } else {
+                Door::Open
+            }
+        };
+        let events = self.board.deal(&there, door, self.now);
         if !events.is_empty() {
             self.commit(events);
             self.run_all_errands();
@@ -439,6 +461,9 @@ impl World {
                 assert!(*end != TaskEnd::Done || done, "{task} is done and its parts are not: {parts:?}");
                 *self.ended.entry(*task).or_default() += 1;
             }
+            if let BoardEvent::Reopened { task, .. } = &event {
+                self.ended.remove(task);
+            }
             self.board.apply(&event, self.now);
             let lines = self.board.posts(&event).into_iter().filter_map(|owed| match owed.body {
                 OwedBody::Notice(Notice::WorkLine { line }) => Some(line),
@@ -451,6 +476,7 @@ impl World {
     fn kill(&mut self) {
         self.mail.clear();
         self.stands.clear();
+        self.deserted.clear();
         for name in self.names() {
             if self.agents[&name].phase == Phase::Removed {
                 let events = self.board.look(&name, &self.agents[&name], self.now);
@@ -513,12 +539,14 @@ impl World {
         for (id, boarded) in &self.board.tasks {
             match &boarded.place {
                 // Whoever is being stopped to be removed takes nothing any more, and gives it back when it is gone.
+                Place::Queued { to: Some(to) } if self.deserted.contains(to) => {}
                 Place::Offered { to, .. } | Place::Queued { to: Some(to) } => {
                     assert!(self.agents[to].leaves(), "{id} never arrived at {to}");
                 }
                 Place::Queued { to: None } => {
                     let free = self.agents.iter().any(|(name, agent)| {
-                        let free = agent.is_free(self.now) && !self.closed.contains(name);
+                        let there = !self.closed.contains(name) && !self.deserted.contains(name);
+                        let free = agent.is_free(self.now) && there;
                         free && Board::would_do(agent, &boarded.work)
                     });
                     assert!(!free, "{id} waits though somebody is idle");
@@ -530,7 +558,9 @@ impl World {
                 }
             }
         }
-        for (name, agent) in self.agents.iter().filter(|(_, agent)| agent.phase != Phase::Removed) {
+        let heard =
+            |name: &AgentName, agent: &Agent| agent.phase != Phase::Removed && !self.deserted.contains(name);
+        for (name, agent) in self.agents.iter().filter(|(name, agent)| heard(name, agent)) {
             assert!(agent.board.news.is_empty(), "{name} was not heard: {:?}", agent.board.news);
         }
     }

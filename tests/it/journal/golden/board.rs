@@ -89,6 +89,7 @@ pub(super) fn fleet() -> Vec<FleetEvent> {
         BoardEvent::Split { task, parts: vec![work], to: None, by: ann() },
         BoardEvent::PartOver { agent: spark, number, part: task, parent: WorkId(20), end },
         BoardEvent::Cancelling { task, by: ann() },
+        BoardEvent::Reopened { task, to: None, by: ann() },
         BoardEvent::Ended { task, end: TaskEnd::Cancelled, by: Some(ann()) },
         BoardEvent::Ended { task, end: TaskEnd::Done, by: None },
     ];
@@ -107,6 +108,7 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::TaskSplitting { agent: spark.clone(), task },
         Notice::TaskNeedsMore { agent: spark, task, permissions: Permissions::Full },
         Notice::PartFailed { task, part: WorkId(22), end: TaskEnd::Blocked },
+        Notice::NobodySuffices { task, needs: "full,rust".into() },
     ]
 }
 
@@ -115,6 +117,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
     vec![
         Refusal::TaskRunning { agent: agent.clone(), task },
         Refusal::TaskMoving { task },
+        Refusal::Deserted { agent: agent.clone() },
         Refusal::TaskKept { agent, task },
         Refusal::TaskIsSplit { task },
         Refusal::SplitParts { task, parts: 1, max: 5 },
