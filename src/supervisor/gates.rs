@@ -236,7 +236,7 @@ mod tests {
             let work = Work { id: WorkId(1), kind: WorkKind::Task, text, by, at, attempts: 0, card: None };
             apply(&mut agent, &Event::Queued { work }, at);
         }
-        Published { name: name(called), agent: Arc::new(agent) }
+        Published { name: name(called), agent: Arc::new(agent), deserted: false }
     }
 
     #[test]

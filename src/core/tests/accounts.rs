@@ -31,7 +31,7 @@ fn a_failure_of_the_account_pauses_counts_nothing_and_closes_the_gate() {
 fn what_a_session_began_on_pays_for_it_and_is_closed_by_its_failure_whatever_the_agent_is_changed_to() {
     let edit = |desk: &mut Desk, account: &str| {
         let spec = AgentSpec { account: account.into(), ..desk.agent.spec.clone().expect("there") };
-        desk.ask(Control::Edit(Box::new(spec)));
+        desk.ask(Control::Edit { spec: Box::new(spec), base: None });
     };
     for category in [Category::Auth, Category::Quota, Category::Success] {
         let mut desk = Desk::busy();

@@ -331,7 +331,7 @@ fn an_idle_agent_is_free_again_when_the_hour_of_its_cap_is_over() {
     assert!(desk.agent.is_free(desk.now) && desk.agent.uncapped_at(desk.now).is_none());
     let mut capped = spec(Runtime::Claude);
     capped.caps.usd_per_hour = 4.0;
-    desk.ask(Control::Edit(Box::new(capped)));
+    desk.ask(Control::Edit { spec: Box::new(capped), base: None });
     assert!(!desk.agent.is_free(desk.now));
     let at = desk.agent.uncapped_at(desk.now).expect("its hour ends");
     assert!(desk.agent.is_free(at) && desk.agent.uncapped_at(at).is_none() && at > desk.now);

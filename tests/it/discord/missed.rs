@@ -145,14 +145,10 @@ async fn what_is_changed_while_it_is_fetched_is_worked_on_as_it_is() {
     let second = rig.alice.says("#spark", "delete everything");
     let gate = Gate::default();
     rig.sim.inject(Fault::held(&gate).on(MESSAGES).always());
-    let before = rig.sim.requests(MESSAGES).len();
     let mut rig = rig.started().await;
     let spark = rig.sim.channel("#spark").await.id.to_string();
-    let asked = |state: &State| {
-        let pages = state.requests.iter().filter(|request| request.route == MESSAGES).skip(before);
-        pages.into_iter().any(|request| request.path.contains(&spark))
-    };
-    rig.sim.until("herder to ask for the messages", asked).await;
+    let made = |state: &State| state.kept_back.iter().any(|path| path.contains(&spark));
+    rig.sim.until("herder to ask for the messages", made).await;
     // The page is made out, and not on its way yet.
     rig.alice.edits(first, "fix the build");
     rig.alice.deletes(second);

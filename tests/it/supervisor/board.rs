@@ -118,7 +118,7 @@ async fn an_agent_that_is_moved_to_another_account_takes_what_waits_on_the_board
     house.post("workspace-write").await;
     house.root_is_through(dir.path(), "newcomer").await;
     assert_eq!(house.fleet.view(&name("flint")).unwrap().agent.totals.sessions, 0, "its account is closed");
-    house.control("flint", Control::Edit(Box::new(flint("two")))).await.unwrap();
+    house.control("flint", Control::Edit { spec: Box::new(flint("two")), base: None }).await.unwrap();
     house.until("flint", done).await;
     house.close().await;
 }
@@ -132,7 +132,10 @@ async fn people_are_called_once_for_a_task_that_an_edit_or_a_removal_has_left_to
     house.post("full").await;
     house.root_is_through(dir.path(), "first").await;
     assert_eq!(house.called_for_tasks(), 0, "it waits for nova");
-    house.control("nova", Control::Edit(Box::new(nova(Permissions::ReadOnly)))).await.unwrap();
+    house
+        .control("nova", Control::Edit { spec: Box::new(nova(Permissions::ReadOnly)), base: None })
+        .await
+        .unwrap();
     house.root_is_through(dir.path(), "second").await;
     assert_eq!(house.called_for_tasks(), 1);
     house.fleet.remove(&name("nova"), asked("agent remove")).await.unwrap();

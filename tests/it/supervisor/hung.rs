@@ -65,8 +65,8 @@ async fn what_hung_drivers_leave_is_killed_before_it_is_counted_who_is_left() {
     });
     let house = house(dir.path(), fault).await;
     house.give("worker", "count the beans").await.unwrap();
-    let told = house.fleet.stop_all(asked("stop-all")).await.unwrap();
-    assert_eq!(told, Notice::StoppedAll { agents: 1, processes: 0 });
+    let told = house.fleet.stop_all(asked("stop-all")).await.unwrap().done().await;
+    assert_eq!(told.unwrap(), Notice::StoppedAll { agents: 1, processes: 0 });
     house.close().await;
 }
 

@@ -312,7 +312,9 @@ async fn settle(
     };
     let happened = match blow.kind {
         Kind::Slow(_) | Kind::Status { effect: Effect::After, .. } | Kind::Dropped(Effect::After) => {
-            Some(lost())
+            let answer = lost();
+            shared.with(|state| state.kept_back.push(head.uri.path().to_owned()));
+            Some(answer)
         }
         Kind::RateLimited { .. } => {
             shared.with(|state| state.limits.refused += 1);

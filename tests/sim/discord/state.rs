@@ -45,6 +45,8 @@ pub(crate) struct State {
     pub(crate) offline: bool,
     /// So many requests for an attached file are answered with 503.
     pub(crate) files_lost: u32,
+    /// The paths of requests that took effect and whose answers are, or were, kept back.
+    pub(crate) kept_back: Vec<String>,
     /// The next request for an attached file waits for this.
     pub(crate) held_file: Option<super::Gate>,
     /// How far Discord's clock is behind the machine's.
@@ -365,6 +367,7 @@ impl State {
             limits: Limits::default(),
             offline: false,
             files_lost: 0,
+            kept_back: Vec::new(),
             held_file: None,
             behind,
             commands_made: 0,
