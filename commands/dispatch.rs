@@ -4,19 +4,18 @@
 //! it is answered; what changes something carries its record into the decision ([`Asked`]), so that both are one
 //! transaction. An answer to a change is in the outbox by then; every other answer is given back to the caller.
 
+mod late;
+
 use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Data, json};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
-use tracing::{error, info, warn};
+use tracing::info;
 
 use super::desk::{Desk, Done, Failure};
 use super::grammar::Roster;
@@ -32,15 +31,16 @@ use crate::chat::{Author, Inbound, Origin, Place};
 use crate::clock;
 use crate::config::DISCORD_NETWORK;
 use crate::core::agent::Phase;
-use crate::core::id::{AgentName, NetworkName, PostId, WorkId};
+use crate::core::id::{AgentName, NetworkName, WorkId};
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
-use crate::journal::{AuditEntry, Batch, Journal, Stream};
+use crate::journal::{AuditEntry, Journal, Stream};
 use crate::l10n::{LOCALES, Locale};
 use crate::outbox::clean::clean;
-use crate::outbox::{Body, Lane, Post, Redactor, Target};
+use crate::outbox::{Redactor, Target};
 use crate::reload::Reloader;
 use crate::supervisor::{AnswerTo, Asked, Fleet};
+use late::{Handling, LATE_MAX};
 
 /// The most of somebody's words in the record.
 const AUDIT_MAX: usize = 400;
@@ -49,14 +49,8 @@ const AUDIT_MAX: usize = 400;
 /// the same place is answered.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Lines that take longer and are waited for all the same. What hangs must not pile up.
-const LATE_MAX: usize = 64;
-
 /// Said when herder itself fails over a line; no text of a locale, because whatever failed may be that.
 pub(crate) const FAULT: &str = "That went wrong inside herder; its log has the cause. Nothing was done.";
-
-/// A line that is being worked on.
-type Handling = Pin<Box<dyn Future<Output = Option<Vec<String>>> + Send>>;
 
 /// What a [`Dispatcher`] is made of.
 pub struct Setup {
@@ -207,30 +201,6 @@ impl Dispatcher {
             Ok(answer) => answer,
             Err(_) => Some(vec![self.go_on(inbound, now, handling)]),
         }
-    }
-
-    /// Goes on with a line that takes longer. Answers what is said of that. Nobody waits for it when herder ends.
-    fn go_on(&self, inbound: Inbound, now: Timestamp, handling: Handling) -> String {
-        let inner = &self.inner;
-        let voice = inner.voice(inner.default_locale(), now);
-        let (network, nick) = (inbound.author.network.as_str(), inbound.author.nick.as_str());
-        let Ok(place) = Arc::clone(&inner.late).try_acquire_owned() else {
-            error!(network, nick, "a line takes too long, as many others do, and is waited for no longer");
-            return voice.text("cmd-given-up", &[]);
-        };
-        warn!(network, nick, "a line takes long");
-        let inner = Arc::clone(inner);
-        self.inner.tasks.spawn(async move {
-            let answer = AssertUnwindSafe(handling).catch_unwind().await.unwrap_or_else(|_| {
-                error!("a line that took long made the dispatcher panic");
-                Some(vec![FAULT.to_owned()])
-            });
-            drop(place);
-            if let Some(lines) = answer {
-                inner.answer_late(&inbound, lines).await;
-            }
-        });
-        voice.text("cmd-still-working", &[])
     }
 
     async fn work_on(&self, inbound: Inbound, now: Timestamp) -> Option<Vec<String>> {
@@ -498,26 +468,6 @@ impl Inner {
                 voice.text("cmd-needs-role", &[("command", call.command.name.into()), role])
             }
             Heard::Problem(_) | Heard::Nothing => voice.text("cmd-needs-role-any", &[role]),
-        }
-    }
-
-    /// Says what a line came to that took long: through the outbox, because whoever brought it there waits no more.
-    async fn answer_late(&self, inbound: &Inbound, lines: Vec<String>) {
-        let to = answer_goes_to(inbound, &self.room(inbound)).1;
-        let post = Post {
-            id: PostId::default(),
-            network: inbound.author.network.clone(),
-            to,
-            lane: Lane::Urgent,
-            at: clock::now(),
-            body: Body::Lines(lines),
-            answers: Some(inbound.author.nick.clone()),
-            quotes: inbound.message.clone(),
-            confirmed_lines: 0,
-        };
-        let batch = Batch { at: clock::now(), posts: vec![post], ..Batch::default() };
-        if let Err(reason) = self.journal.commit(batch).await {
-            warn!(%reason, "a late answer could not be posted");
         }
     }
 

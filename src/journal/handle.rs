@@ -482,7 +482,12 @@ fn post_text(post: &Post) -> Result<Option<Vec<u8>>, CommitError> {
     match &post.body {
         // Answers to read-only commands are worth nothing after a restart.
         Body::Lines(_) => Ok(None),
-        Body::Notice(_) | Body::Refusal(_) | Body::Agent { .. } | Body::Said { .. } | Body::Hook(_) => {
+        Body::Notice(_)
+        | Body::Refusal(_)
+        | Body::Agent { .. }
+        | Body::Said { .. }
+        | Body::Hook(_)
+        | Body::Kept(_) => {
             if post.network.as_str().contains('\0') {
                 return Err(CommitError::Invalid("a network's name with a NUL in it".to_owned()));
             }

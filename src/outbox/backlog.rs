@@ -248,7 +248,8 @@ fn away_with(item: &Item) -> u32 {
         | Body::Notice(_)
         | Body::Refusal(_)
         | Body::Hook(_)
-        | Body::Lines(_) => item.lines(),
+        | Body::Lines(_)
+        | Body::Kept(_) => item.lines(),
     }
 }
 

@@ -144,7 +144,8 @@ impl Item {
             | Body::Notice(_)
             | Body::Refusal(_)
             | Body::Hook(_)
-            | Body::Lines(_) => out,
+            | Body::Lines(_)
+            | Body::Kept(_) => out,
         }
     }
 

@@ -93,6 +93,8 @@ pub enum Body {
     Hook(Box<Hook>),
     /// Lines that are already in the reader's language (read-only commands' answers); never stored.
     Lines(Vec<String>),
+    /// The same, where it is on disk that what they answer was answered: stored, so that it is given after a restart as well.
+    Kept(Vec<String>),
 }
 
 /// A post that is owed to a network.

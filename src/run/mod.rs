@@ -9,6 +9,7 @@
 //! people are told why first.
 
 mod channels;
+mod first;
 mod hooks;
 mod marks;
 mod networks;
@@ -35,18 +36,19 @@ use crate::chat::{discord, irc};
 use crate::clock;
 use crate::commands::dispatch::{self, Dispatcher, Setup};
 use crate::config::{Config, DISCORD_NETWORK};
-use crate::core::id::{NetworkName, PostId};
+use crate::core::id::NetworkName;
 use crate::core::notice::Notice;
 use crate::evaluator::{self, Evaluator};
-use crate::journal::{self, Batch, Journal, OpenError, Opening, ReadError};
+use crate::journal::{self, Journal, OpenError, Opening, ReadError};
 use crate::l10n::{Locale, UnknownLocale};
 use crate::local::{BindError, Bound};
-use crate::outbox::{Body, Lane, Markup, NetworkQueue, Outbox, Post, Redactor, Renderer, Target, absent};
+use crate::outbox::{Markup, NetworkQueue, Outbox, Redactor, Renderer, Target, absent};
 use crate::reload::{self, Reloader, Source};
 use crate::runtime::ProcessTrees;
 use crate::supervisor::{self, CutShort, FaultInjection, Fleet, StartError};
 use crate::tools::host::{self, Host};
 use crate::tools::{self, Grants, Rooms};
+use first::{owe_missing, urgent};
 
 /// What of `drain_timeout` the agents' processes get when herder goes down; what is left is killed.
 const FOR_AGENTS: f64 = 0.5;
@@ -159,7 +161,10 @@ pub async fn run(config: Config, options: Options, shutdown: CancellationToken) 
             warn!("the start did not come to its end in time; what it has begun is ended by the next one");
         }
     };
-    let nothing = |processes_left| Ended { processes_left, storage_failure: None };
+    let nothing = |processes_left| {
+        info!(processes_left, "going down in the middle of the start");
+        Ended { processes_left, storage_failure: None }
+    };
     let started = tokio::select! {
         biased;
         started = Herder::start_unless(config, options, &cut) => started,
@@ -513,41 +518,6 @@ async fn tool_server(config: &Config, options: &Options) -> Option<(Bound, Grant
             warn!(%reason, "agents have to do without herder's tools");
             None
         }
-    }
-}
-
-fn urgent(network: &NetworkName, to: &Target, notice: &Notice) -> Post {
-    Post {
-        id: PostId::default(),
-        network: network.clone(),
-        to: to.clone(),
-        lane: Lane::Urgent,
-        at: clock::now(),
-        body: Body::Notice(notice.clone()),
-        answers: None,
-        quotes: None,
-        confirmed_lines: 0,
-    }
-}
-
-/// Alerts every network of acknowledged revisions that are not there. That is owed by the first transaction of all, because
-/// whatever is written notes that from now on they are missed by nobody.
-async fn owe_missing(journal: &Journal, networks: &[(NetworkName, Markup)], opening: &Opening) {
-    let mut posts = Vec::new();
-    for missing in &opening.missing {
-        error!(?missing, "acknowledged revisions are missing from the journal");
-        let notice = Notice::RevisionsMissing {
-            stream: missing.stream.to_string(),
-            expected: missing.expected,
-            found: missing.found,
-        };
-        posts.extend(networks.iter().map(|(network, _)| urgent(network, &Target::Alerts, &notice)));
-    }
-    if posts.is_empty() {
-        return;
-    }
-    if let Err(reason) = journal.commit(Batch { at: clock::now(), posts, ..Batch::default() }).await {
-        error!(%reason, "the alert of revisions that are missing could not be recorded");
     }
 }
 

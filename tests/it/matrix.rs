@@ -273,7 +273,7 @@ const TABLE: &[Row] = &[
             NO,
             (
                 "with `output`, where it prints it",
-                &["runtime::printed::a_limit_that_names_its_end_is_waited_for_until_then"],
+                &["runtime::printed::limits::a_limit_that_names_its_end_is_waited_for_until_then"],
             ),
         ],
     ),
@@ -297,7 +297,7 @@ const TABLE: &[Row] = &[
             ),
             (
                 "by `patterns`; with `output` as it says",
-                &["runtime::printed::a_limit_that_it_is_silent_over_is_what_it_waits_for"],
+                &["runtime::printed::limits::a_limit_that_it_is_silent_over_is_what_it_waits_for"],
             ),
         ],
     ),

@@ -13,6 +13,7 @@ use super::{Ahead, End, Mailbox, Note, Request};
 use crate::core;
 use crate::core::agent::{Agent, Phase};
 use crate::core::detail::Own;
+use crate::core::effect::Effect;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::input::{Input, Signal};
 use crate::core::outcome::{Category, Outcome};
@@ -117,6 +118,8 @@ impl Supervisor<'_> {
 
     /// What was decided before a panic goes to disk, so that nothing of it has to be done again; then the panic goes on.
     async fn fall(&mut self, panic: Panic, mut pending: Pending) -> End {
+        // What would begin now could not be told from what begins in its place.
+        pending.effects.retain(|effect| !matches!(effect, Effect::Spawn { .. }));
         match self.settle(&mut pending).await {
             Ok(false) => std::panic::resume_unwind(panic),
             Ok(true) => End::Retired,

@@ -112,6 +112,27 @@ pub(crate) async fn leaves_nothing_when_it_is_stopped_in_mid_tool(
     assert_eq!(trees.count_marked(&format!("test-{}/", std::process::id())).await, 0);
 }
 
+/// Waits until a CLI has these words in a file of its own: what it is killed before, nobody can know again.
+async fn written_down(folder: &Path, words: &[u8]) {
+    fn holds(folder: &Path, words: &[u8]) -> bool {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).any(|path| match path.symlink_metadata() {
+            Ok(it) if it.is_dir() => holds(&path, words),
+            Ok(it) if it.is_file() => {
+                std::fs::read(&path).is_ok_and(|text| text.windows(words.len()).any(|part| part == words))
+            }
+            _ => false,
+        })
+    }
+    let written = async {
+        while !holds(folder, words) {
+            // It tells nobody when it writes.
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(crate::stage::PATIENCE, written).await.expect("it writes down what it was told");
+}
+
 /// The CLI is killed while `command` runs: nothing is left, and the next session knows what was said. `between` is what
 /// happens to the agent's folder between the two.
 pub(crate) async fn goes_on_after_it_was_killed_in_mid_tool(
@@ -132,8 +153,10 @@ pub(crate) async fn goes_on_after_it_was_killed_in_mid_tool(
         }
         Signal::Ready { .. } => {
             let (mut live, process) = (driver.live.clone(), process.expect("it was spawned first"));
+            let folder = folder.path().to_owned();
             tokio::spawn(async move {
                 live.wait_for(|live| live.tool.is_some()).await.expect("the session runs");
+                written_down(&folder, b"The word is heron.").await;
                 rustix::process::kill_process(process, rustix::process::Signal::KILL).expect("it runs");
             });
         }

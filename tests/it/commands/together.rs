@@ -79,7 +79,7 @@ async fn whoever_says_what_takes_long_is_told_so_and_answered_later() {
     let late = async {
         loop {
             let post = posted.recv().await.expect("the journal is there");
-            if let Body::Lines(lines) = post.body {
+            if let Body::Lines(lines) | Body::Kept(lines) = post.body {
                 break (post.answers, post.to, lines);
             }
         }

@@ -67,7 +67,8 @@ pub(super) async fn carry_out(
 async fn answered(bot: &Bot, inbound: &Inbound, id: &str, lines: Vec<String>) -> Heard {
     // Noted with what is said: a question that is read twice is answered once, and herder may be gone before it is said.
     let heard = Heard { agent: None, work: None, place: Some(shown(&inbound.place)) };
-    let said: Vec<Post> = (!lines.is_empty()).then(|| answer(bot, inbound, lines)).into_iter().collect();
+    let said: Vec<Post> =
+        (!lines.is_empty()).then(|| answer(bot, inbound, Body::Kept(lines))).into_iter().collect();
     let memos = vec![heard.memo(&network(), id)];
     let batch = Batch { at: clock::now(), memos, posts: said.clone(), ..Batch::default() };
     if let Err(reason) = bot.ports.journal.commit(batch).await {
@@ -226,11 +227,11 @@ async fn decided(bot: &Bot, id: &str) -> Option<Heard> {
 
 /// Says something about a message; nothing of it is stored.
 pub(super) fn say(bot: &Bot, inbound: &Inbound, lines: Vec<String>) {
-    bot.ports.queue.push(answer(bot, inbound, lines));
+    bot.ports.queue.push(answer(bot, inbound, Body::Lines(lines)));
 }
 
 /// An answer to a message, where it was said.
-fn answer(bot: &Bot, inbound: &Inbound, lines: Vec<String>) -> Post {
+fn answer(bot: &Bot, inbound: &Inbound, body: Body) -> Post {
     let to = match &inbound.place {
         Place::Channel(channel) => target(bot, channel),
         Place::Thread { id, .. } => Target::Channel(id.clone()),
@@ -242,7 +243,7 @@ fn answer(bot: &Bot, inbound: &Inbound, lines: Vec<String>) -> Post {
         to,
         lane: Lane::Urgent,
         at: clock::now(),
-        body: Body::Lines(lines),
+        body,
         answers: Some(inbound.author.nick.clone()),
         quotes: inbound.message.clone(),
         confirmed_lines: 0,

@@ -493,6 +493,7 @@ pub(super) fn posts() -> Vec<Post> {
         let task = Some(task).filter(|_| event != HookEvent::Error);
         plain(Body::Hook(Box::new(Hook { event, agent: agent("spark"), task, notice: notice.clone() })))
     }));
+    posts.push(plain(Body::Kept(vec!["one line".into(), "another".into()])));
     posts.push(plain(Body::Said { agent: agent("spark"), text: "half done".into() }));
     posts.push(Post {
         lane: Lane::Urgent,

@@ -1,0 +1,45 @@
+//! What is said before anything else.
+
+use tracing::error;
+
+use crate::clock;
+use crate::core::id::{NetworkName, PostId};
+use crate::core::notice::Notice;
+use crate::journal::{Batch, Journal, Opening};
+use crate::outbox::{Body, Lane, Markup, Post, Target};
+
+/// A notice that goes ahead of others and is worth nothing after a restart, unless it is put on disk.
+pub(super) fn urgent(network: &NetworkName, to: &Target, notice: &Notice) -> Post {
+    Post {
+        id: PostId::default(),
+        network: network.clone(),
+        to: to.clone(),
+        lane: Lane::Urgent,
+        at: clock::now(),
+        body: Body::Notice(notice.clone()),
+        answers: None,
+        quotes: None,
+        confirmed_lines: 0,
+    }
+}
+
+/// Alerts every network of acknowledged revisions that are not there. That is owed by the first transaction of all, because
+/// whatever is written notes that from now on they are missed by nobody.
+pub(super) async fn owe_missing(journal: &Journal, networks: &[(NetworkName, Markup)], opening: &Opening) {
+    let mut posts = Vec::new();
+    for missing in &opening.missing {
+        error!(?missing, "acknowledged revisions are missing from the journal");
+        let notice = Notice::RevisionsMissing {
+            stream: missing.stream.to_string(),
+            expected: missing.expected,
+            found: missing.found,
+        };
+        posts.extend(networks.iter().map(|(network, _)| urgent(network, &Target::Alerts, &notice)));
+    }
+    if posts.is_empty() {
+        return;
+    }
+    if let Err(reason) = journal.commit(Batch { at: clock::now(), posts, ..Batch::default() }).await {
+        error!(%reason, "the alert of revisions that are missing could not be recorded");
+    }
+}
