@@ -45,7 +45,7 @@ use crate::journal::{CommitError, Stream};
 use crate::runtime::Live;
 use crate::runtime::orphans::Remains;
 use keeping::Keeping;
-use supervisor::Supervisor;
+use supervisor::{Risen, Supervisor};
 
 /// Requests of people wait here; a group of people cannot type more than this while one batch is committed.
 pub(super) const REQUESTS_CAPACITY: usize = 256;
@@ -155,7 +155,7 @@ pub(super) async fn supervise(
             fresh: None,
             evaluation: None,
             split: None,
-            looked: false,
+            risen: Risen::Ahead,
             keeping: Keeping::default(),
             stand: Stand::default(),
         };

@@ -7,7 +7,7 @@ use tracing::{debug, error};
 
 use super::Request;
 use super::pending::Pending;
-use super::supervisor::Supervisor;
+use super::supervisor::{Risen, Supervisor};
 use crate::core::event::Event;
 use crate::core::id::WorkId;
 use crate::core::input::{Control, Input};
@@ -99,6 +99,9 @@ impl Supervisor<'_> {
         let decision = decide(closed.as_ref())?;
         if !decision.events.iter().any(|event| matches!(event, Event::SessionStarted { .. })) {
             return Ok(decision);
+        }
+        if self.risen == Risen::Ahead {
+            return decide(Some(&Hold::Turn { active: 0, max: 0 }));
         }
         // Mostly there is a place for it, and the session begins with this very decision. If not, it waits for its turn.
         let account = match input {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tracing::debug;
 
 use super::pending::Pending;
-use super::supervisor::Supervisor;
+use super::supervisor::{Risen, Supervisor};
 use crate::clock;
 use crate::core::effect::Effect;
 use crate::core::event::Event;
@@ -146,7 +146,8 @@ impl Supervisor<'_> {
                 spec.max_budget_usd = self.agent.allowance(clock::now());
                 let conversed = self.agent.conversed;
                 // After a failure, and once after herder's own start.
-                let look = recap.is_some() || !std::mem::replace(&mut self.looked, true);
+                let look =
+                    recap.is_some() || std::mem::replace(&mut self.risen, Risen::Looked) != Risen::Looked;
                 let before = Before { conversation, conversed, recap, whispers, look };
                 *self.session = Some(Session::start(self.shared, spec, session, &work, before));
             }

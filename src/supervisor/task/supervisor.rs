@@ -60,12 +60,24 @@ pub(super) struct Supervisor<'a> {
     pub(super) evaluation: Option<Box<(u32, DropGuard)>>,
     /// Whoever is asked to split a task, and what ends that, in the same way.
     pub(super) split: Option<Box<(u32, DropGuard)>>,
-    /// Whether the workspace was looked at since this supervisor came up.
-    pub(super) looked: bool,
+    /// How far it has come up.
+    pub(super) risen: Risen,
     /// What is written or taken away of `context.md`.
     pub(super) keeping: Keeping,
     /// What the board was told to go by last.
     pub(super) stand: Stand,
+}
+
+/// How far a supervisor has come up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Risen {
+    /// It decides what is asked ahead of everything. No session may begin from that: what tells next that herder has started
+    /// would take it for one of an earlier herder.
+    Ahead,
+    /// It decides what comes.
+    Up,
+    /// It has looked at the workspace, too.
+    Looked,
 }
 
 impl Supervisor<'_> {
@@ -85,6 +97,7 @@ impl Supervisor<'_> {
         for request in ahead.into_iter().flat_map(|ahead| ahead.0) {
             self.request(request, &mut pending);
         }
+        self.risen = Risen::Up;
         for input in first {
             self.take(input, &mut pending);
         }
