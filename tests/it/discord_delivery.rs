@@ -347,7 +347,7 @@ async fn a_channel_that_may_not_be_spoken_in_waits_until_it_may() {
 
 #[tokio::test]
 async fn what_is_under_way_to_a_channel_that_is_deleted_is_said_in_the_next_one() {
-    let rig = Rig::open(Discord::start().await, &["spark"]).await;
+    let rig = Rig::open(Discord::start().await, &["spark", "flint"]).await;
     let alice = rig.sim.user("alice");
     let (gate, before) = (Gate::default(), rig.sim.channel("spark").await.id);
     let held = rig.sim.inject(Fault::unknown_channel().on(POST).until(&gate));
@@ -361,6 +361,10 @@ async fn what_is_under_way_to_a_channel_that_is_deleted_is_said_in_the_next_one(
             state.channels.values().any(|channel| channel.name == "spark" && channel.id != before)
         })
         .await;
+    // Nothing overtakes what is still under way to the old one.
+    rig.owe(vec![words("flint", "post 1 of flint")]).await;
+    rig.until_said("flint", 1).await;
+    assert_eq!(rig.said("spark"), [] as [String; 0]);
     gate.opens();
     rig.until_said("spark", 3).await;
     assert_eq!(rig.said("spark"), texts);

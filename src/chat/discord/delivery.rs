@@ -18,7 +18,7 @@ pub(super) mod doubt;
 mod message;
 mod traffic;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -73,7 +73,7 @@ struct Landed {
     message: Option<MessageId>,
 }
 
-type Flight = Pin<Box<dyn Future<Output = Landed> + Send>>;
+type Flight = Pin<Box<dyn Future<Output = (Target, Landed)> + Send>>;
 
 /// Delivers until `shutdown`; what is under way then is waited for, but not for long.
 pub(super) async fn run(bot: Arc<Bot>, shutdown: CancellationToken) {
@@ -83,6 +83,7 @@ pub(super) async fn run(bot: Arc<Bot>, shutdown: CancellationToken) {
         run: run_of_process().into(),
         traffic: Traffic::default(),
         sent: Sent::default(),
+        flying: HashSet::new(),
         flights: FuturesUnordered::new(),
         private: HashMap::new(),
         ways: Ways { bot, orphans: Mutex::default() },
@@ -154,13 +155,15 @@ struct Delivery {
     run: Arc<str>,
     traffic: Traffic,
     sent: Sent,
+    /// For whom something is under way, wherever it goes: a channel that is made in another's place is another place.
+    flying: HashSet<Target>,
     flights: FuturesUnordered<Flight>,
     private: HashMap<UserId, ChannelId>,
 }
 
 enum Happened {
     Window(Window),
-    Landed(Landed),
+    Landed(Target, Landed),
     /// Channels changed; whether permissions may have.
     Changed(bool),
     /// A place is free again.
@@ -181,11 +184,12 @@ impl Delivery {
             let now = Instant::now();
             let wake = self.traffic.next_release(now);
             let joined = |target: &Target| {
-                self.ways.resolve(target, now).is_some_and(|place| self.traffic.is_free(place, now))
+                let is_free = |place| self.traffic.is_free(place, now);
+                !self.flying.contains(target) && self.ways.resolve(target, now).is_some_and(is_free)
             };
             let happened = tokio::select! {
                 () = shutdown.cancelled() => Happened::Shutdown,
-                Some(landed) = self.flights.next(), if !self.flights.is_empty() => Happened::Landed(landed),
+                Some((target, landed)) = self.flights.next(), if !self.flights.is_empty() => Happened::Landed(target, landed),
                 window = queue.next_window(1, &|_| usize::MAX, &joined), if self.traffic.room() > 0 => Happened::Window(window),
                 _ = known.changed() => Happened::Changed(false),
                 // Who has missed events has to think that anything may have changed.
@@ -194,7 +198,10 @@ impl Delivery {
             };
             match happened {
                 Happened::Window(window) => window.lines.into_iter().for_each(|line| self.depart(line)),
-                Happened::Landed(landed) => self.land(landed),
+                Happened::Landed(target, landed) => {
+                    self.flying.remove(&target);
+                    self.land(landed);
+                }
                 Happened::Changed(true) => {
                     self.traffic.allowed();
                     self.ways.bot.threads.open_all();
@@ -232,7 +239,9 @@ impl Delivery {
             place,
             private,
         };
-        self.flights.push(Box::pin(flight.fly()));
+        let target = flight.line.target.clone();
+        self.flying.insert(target.clone());
+        self.flights.push(Box::pin(async move { (target, flight.fly().await) }));
     }
 
     fn land(&mut self, landed: Landed) {
