@@ -19,6 +19,7 @@ use super::fleet::storage_refusal;
 use super::task::Request;
 use super::{Asked, Fleet};
 use crate::clock;
+use crate::core::agent::Phase;
 use crate::core::id::AgentName;
 use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
@@ -188,20 +189,34 @@ impl Fleet {
 
     /// Processes that are left once those that are on their way out have had their time: evaluations of the agents that were
     /// stopped are ended, and nobody says when their last process is gone. What is there even then is killed from here: a driver
-    /// that hangs does not do it.
+    /// that hangs does not do it. Agents that a person has let on since are left alone and not counted.
     async fn processes_left(&self) -> usize {
-        let marked = format!("{}/", self.shared.journal.id());
-        let mut left = self.shared.trees.count_marked(&marked).await;
+        let mut left = self.not_at_work_again().await.0;
         for _ in 0..LEAVING.as_millis() / LOOK.as_millis() {
             if left == 0 {
-                break;
+                return 0;
             }
             tokio::time::sleep(LOOK).await;
-            left = self.shared.trees.count_marked(&marked).await;
+            left = self.not_at_work_again().await.0;
         }
-        if left > 0 {
-            left = self.shared.trees.end_marked(&marked, Duration::ZERO).await.len();
+        let (left, again) = self.not_at_work_again().await;
+        if left == 0 || again {
+            return left;
         }
-        left
+        self.shared.trees.end_marked(&format!("{}/", self.shared.journal.id()), Duration::ZERO).await.len()
+    }
+
+    /// How many processes there are that are not of an agent which is at work again, and whether there is such an agent.
+    async fn not_at_work_again(&self) -> (usize, bool) {
+        let (id, trees) = (self.shared.journal.id(), &self.shared.trees);
+        let mut left = trees.count_marked(&format!("{id}/")).await;
+        let mut again = false;
+        for view in self.agents() {
+            if matches!(view.agent.phase, Phase::Starting { .. } | Phase::Running { .. }) {
+                again = true;
+                left = left.saturating_sub(trees.count_marked(&format!("{id}/{}/", view.name)).await);
+            }
+        }
+        (left, again)
     }
 }

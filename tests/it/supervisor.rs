@@ -319,6 +319,31 @@ async fn stop_all_answers_with_no_process_left() {
     house.close().await;
 }
 
+#[tokio::test]
+async fn whoever_is_let_on_while_others_are_still_stopping_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    // One takes its time: it goes when its grace is over.
+    let slow = "trap '' TERM; while :; do sleep 0.1; done";
+    let agents = vec![shell("slow", dir.path(), slow), shell("flint", dir.path(), "sleep 300")];
+    let house = House::open(dir.path(), agents, FaultInjection::default()).await;
+    for agent in ["slow", "flint"] {
+        house.give(agent, "run").await.unwrap();
+        house.until(agent, |view| view.agent.process.is_some()).await;
+    }
+    let stopping = house.fleet.stop_all(asked("stop-all")).await.unwrap();
+    house.until("flint", |view| view.agent.session().is_none()).await;
+    house.control("flint", Control::Resume).await.unwrap();
+    let view = house.until("flint", |view| view.agent.process.is_some()).await;
+    let again = view.agent.process.clone();
+    let answer = stopping.done().await.unwrap();
+    assert_eq!(answer, Notice::StoppedAll { agents: 2, processes: 0 });
+    let view = house.fleet.view(&name("flint")).unwrap();
+    assert_eq!(view.agent.process, again, "it works on: {:?}", view.agent.phase);
+    let pid = again.expect("it works").pid;
+    assert!(std::path::Path::new(&format!("/proc/{pid}/cmdline")).exists());
+    house.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn an_order_to_stop_all_is_carried_out_by_the_next_herder_if_this_one_is_killed() {
     let dir = tempfile::tempdir().unwrap();
