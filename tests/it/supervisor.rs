@@ -334,7 +334,7 @@ async fn whoever_is_let_on_while_others_are_still_stopping_is_left_alone() {
     house.until("flint", |view| view.agent.session().is_none()).await;
     house.control("flint", Control::Resume).await.unwrap();
     let view = house.until("flint", |view| view.agent.process.is_some()).await;
-    let again = view.agent.process.clone();
+    let again = view.agent.process;
     let answer = stopping.done().await.unwrap();
     assert_eq!(answer, Notice::StoppedAll { agents: 2, processes: 0 });
     let view = house.fleet.view(&name("flint")).unwrap();
