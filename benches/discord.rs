@@ -27,8 +27,10 @@ use simulated_discord::{Discord, User};
 
 /// How long a thousand channels may take to be made.
 const CHANNELS: Duration = Duration::from_secs(300);
-/// How long the agents may take to begin to talk.
-const TALKING: Duration = Duration::from_secs(120);
+/// How long the agents may take to begin to talk: a hundred programs are started for it.
+const TALKING: Duration = Duration::from_secs(300);
+/// Posts that Discord takes in a second: in one channel, and of one bot in all.
+const TAKEN: (f64, f64) = (1.0, 50.0);
 /// How long posts are counted.
 const POSTING: Duration = Duration::from_secs(20);
 
@@ -323,13 +325,15 @@ async fn posts(agents: usize) {
     let after = said();
     let seconds = POSTING.as_secs_f64();
     let each: Vec<usize> = after.0.iter().zip(&before.0).map(|(after, before)| after - before).collect();
+    let rate = each.iter().sum::<usize>() as f64 / seconds;
+    let taken = (TAKEN.0 * agents as f64).min(TAKEN.1);
     say(&format!(
-        "| posts per second to {agents} channel(s) under Discord's limits | {:.1}/s, {:.1} KiB/s | {} refused (429); {} to {} in each channel in {seconds} s | | 5 in 5 s each, 50/s in all |",
-        each.iter().sum::<usize>() as f64 / seconds,
+        "| posts per second to {agents} channel(s) under Discord's limits | {rate:.1}/s, {:.1} KiB/s | Discord takes {taken:.0}/s; {} refused (429); {} to {} in each channel in {seconds} s | {:.2} | |",
         (after.1 - before.1) as f64 / 1024.0 / seconds,
         after.2 - before.2,
         each.iter().min().copied().unwrap_or_default(),
         each.iter().max().copied().unwrap_or_default(),
+        rate / taken,
     ));
     herder.stop();
 }

@@ -20,9 +20,8 @@ fn main() {
     let seed = numbers.next().unwrap_or(1);
     let days = u32::try_from(days).expect("a number of days");
     let agents = usize::try_from(agents).expect("a number of agents");
-    let plan = if agents < 500 { Plan::small(seed, days) } else { Plan::large(seed, days) };
     let began = Instant::now();
-    let tally = run(&Plan { agents, ..plan });
+    let tally = run(&Plan::of(agents, seed, days));
     let took = began.elapsed().as_secs_f64();
     #[expect(clippy::print_stdout, reason = "this is the figure")]
     {

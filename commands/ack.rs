@@ -29,6 +29,6 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
         })?,
         None => desk.agent(call)?.clone(),
     };
-    let notice = desk.fleet.control(&agent, Control::Ack(id), desk.asked_for(&agent)).await?;
+    let notice = desk.ask(&agent, Control::Ack(id), desk.asked_for(&agent)).await?;
     Ok(desk.accepted(&notice))
 }

@@ -232,7 +232,7 @@ pub(super) async fn remove(desk: &Desk<'_>, call: &Call) -> Done {
         let line = voice.text("cmd-agent-remove-stale", &[("agent", view.name.as_str().into())]);
         return Err(Failure::Lines(vec![line]));
     }
-    let notice = desk.fleet.remove(&view.name, desk.asked_for(&view.name)).await?;
+    let notice = desk.ask(&view.name, Control::Remove, desk.asked_for(&view.name)).await?;
     Ok(desk.accepted(&notice))
 }
 

@@ -117,6 +117,18 @@ pub(super) struct Found {
     pub(super) entries: Vec<Recorded>,
     /// More may be found further back.
     pub(super) short: Option<Short>,
+    /// Entries among those that were looked at that cannot be read.
+    pub(super) unreadable: u64,
+}
+
+impl Found {
+    /// What is said beside the entries, so that nobody takes them for all there are.
+    pub(super) fn remarks(&self, voice: Voice<'_>) -> Vec<String> {
+        let short = self.short.map(|short| short.line(voice, self.entries.len()));
+        let left_out = ("count", self.unreadable.into());
+        let unreadable = (self.unreadable > 0).then(|| voice.text("cmd-unreadable", &[left_out]));
+        short.into_iter().chain(unreadable).collect()
+    }
 }
 
 /// The last entries that fit, gathered from the newest back.
@@ -154,10 +166,10 @@ impl<F: Fn(&Recorded) -> bool> Last<F> {
     }
 
     /// What was found; `whole`: there is nothing further back.
-    pub(super) fn found(mut self, whole: bool) -> Found {
+    pub(super) fn found(mut self, whole: bool, unreadable: u64) -> Found {
         self.found.reverse();
         let short = !whole && self.found.len() < self.wanted;
-        Found { entries: self.found, short: short.then_some(self.looked) }
+        Found { entries: self.found, short: short.then_some(self.looked), unreadable }
     }
 }
 
@@ -227,10 +239,10 @@ impl WholeSession {
     }
 
     /// What was found; `whole`: there is nothing further back.
-    pub(super) fn found(mut self, whole: bool) -> Found {
+    pub(super) fn found(mut self, whole: bool, unreadable: u64) -> Found {
         self.found.reverse();
         let short = !whole && !self.begun;
-        Found { entries: self.found, short: short.then_some(self.looked) }
+        Found { entries: self.found, short: short.then_some(self.looked), unreadable }
     }
 }
 
@@ -240,8 +252,8 @@ impl Short {
         self.since = recorded.at;
     }
 
-    /// What is said beside the `found` entries, so that nobody takes them for all there are.
-    pub(super) fn line(self, voice: Voice<'_>, found: usize) -> String {
+    /// What is said beside the `found` entries.
+    fn line(self, voice: Voice<'_>, found: usize) -> String {
         let seen = voice.locale.number(u64::try_from(self.seen).unwrap_or(u64::MAX));
         let since = voice.locale.time(self.since);
         let found = ("found", found.into());
@@ -271,7 +283,7 @@ mod tests {
     fn revs(wanted: usize, count: u64, fits: impl Fn(&Recorded) -> bool) -> Vec<u64> {
         let mut last = Last::new(wanted, fits);
         let _ = stream(count).try_for_each(|recorded| last.take(recorded));
-        last.found(true).entries.iter().map(|recorded| recorded.rev).collect()
+        last.found(true, 0).entries.iter().map(|recorded| recorded.rev).collect()
     }
 
     #[test]
@@ -291,7 +303,7 @@ mod tests {
             stream(u64::MAX).take_while(|recorded| last.take(recorded.clone()).is_continue()).count();
         assert_eq!(looked + 1, SCAN_MAX);
         let short = Short { seen: SCAN_MAX, since: Timestamp::default() };
-        assert_eq!(last.found(false).short, Some(short));
+        assert_eq!(last.found(false, 0).short, Some(short));
     }
 
     #[test]
@@ -299,7 +311,7 @@ mod tests {
         for (wanted, whole, short) in [(3, false, false), (4, false, true), (4, true, false)] {
             let mut last = Last::new(wanted, |_: &Recorded| true);
             let _ = stream(3).try_for_each(|recorded| last.take(recorded));
-            assert_eq!(last.found(whole).short.is_some(), short, "{wanted} {whole}");
+            assert_eq!(last.found(whole, 0).short.is_some(), short, "{wanted} {whole}");
         }
     }
 
@@ -313,7 +325,7 @@ mod tests {
         };
         let mut last = Last::new(500, |_: &Recorded| true);
         let _ = stream(100).map(long).try_for_each(|recorded| last.take(recorded));
-        let found = last.found(false);
+        let found = last.found(false, 0);
         // Two bytes of JSON for each of text.
         assert_eq!((found.entries.len(), found.short.expect("cut").seen), (7, 7));
         assert!(serde_json::to_string(&found.entries).expect("JSON").len() <= FOUND_MAX);
@@ -339,7 +351,7 @@ mod tests {
         let mut entries = stream(1000).map(told);
         let _ = entries.try_for_each(|recorded| whole.take(recorded));
         assert_eq!(entries.next().map(|next| next.rev), Some(599), "read past the start of the session");
-        let found = whole.found(false);
+        let found = whole.found(false, 0);
         assert_eq!(found.short, None);
         assert_eq!(found.entries.iter().map(|recorded| recorded.rev).collect::<Vec<_>>(), [601, 899]);
     }

@@ -89,7 +89,7 @@ async fn settle(desk: &Desk<'_>, call: &Call, answer: AskAnswer) -> Done {
     let ask = call.ask.unwrap_or_default();
     let asked = desk.fleet.asked_by(ask).ok_or(Refusal::NoSuchAsk { ask })?;
     let control = Control::Answer { ask, answer };
-    let notice = desk.fleet.control(&asked.name, control, desk.asked_for(&asked.name)).await?;
+    let notice = desk.ask(&asked.name, control, desk.asked_for(&asked.name)).await?;
     Ok(desk.accepted(&notice))
 }
 
@@ -126,7 +126,6 @@ pub(super) async fn remove(desk: &Desk<'_>, call: &Call) -> Done {
     let views = desk.fleet.agents();
     let owner = views.iter().find(|view| view.agent.rules.iter().any(|known| known.id == rule));
     let owner = owner.ok_or(Refusal::NoSuchRule { rule })?;
-    let notice =
-        desk.fleet.control(&owner.name, Control::RemoveRule(rule), desk.asked_for(&owner.name)).await?;
+    let notice = desk.ask(&owner.name, Control::RemoveRule(rule), desk.asked_for(&owner.name)).await?;
     Ok(desk.accepted(&notice))
 }

@@ -32,18 +32,19 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let fits = move |recorded: &Recorded| {
         entry(recorded).is_some_and(|audit| agent.is_none() || audit.agent == agent)
     };
-    let Found { entries, short } = desk.history(Stream::Audit, wanted, fits).await?;
+    let found = desk.history(Stream::Audit, wanted, fits).await?;
+    let remarks = found.remarks(voice);
+    let Found { entries, .. } = found;
     let mut lines: Vec<String> = entries
         .iter()
         .filter_map(|recorded| {
             Some(format!("{} {}", voice.locale.time(recorded.at), line(voice, entry(recorded)?)))
         })
         .collect();
-    match short {
-        Some(short) => lines.insert(0, short.line(voice, entries.len())),
-        None if lines.is_empty() => lines.push(voice.text("cmd-audit-empty", &[])),
-        None => {}
+    if lines.is_empty() && remarks.is_empty() {
+        lines.push(voice.text("cmd-audit-empty", &[]));
     }
+    lines.splice(0..0, remarks);
     Ok(Answer::lines(lines).with(json!(entries)))
 }
 

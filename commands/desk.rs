@@ -41,11 +41,17 @@ const CONFIRM_WITHIN: Duration = Duration::from_secs(60);
 pub(super) struct Answer {
     pub(super) lines: Vec<String>,
     pub(super) data: Option<Data>,
+    /// What it says is worth nothing once this herder is gone.
+    pub(super) is_fleeting: bool,
 }
 
 impl Answer {
     pub(super) fn lines(lines: Vec<String>) -> Self {
-        Self { lines, data: None }
+        Self { lines, data: None, is_fleeting: false }
+    }
+
+    pub(super) fn fleeting(self) -> Self {
+        Self { is_fleeting: true, ..self }
     }
 
     pub(super) fn with(self, data: Data) -> Self {
@@ -169,8 +175,11 @@ impl<'a> Desk<'a> {
     /// What that agent looks like now.
     pub(super) fn view(&self, call: &Call) -> Result<View, Failure> {
         let agent = self.agent(call)?;
-        let gone = || Refusal::NoSuchAgent { agent: agent.to_string(), nearest: None };
-        Ok(self.fleet.view(agent).ok_or_else(gone)?)
+        let unseen = || match self.fleet.is_deserted(agent) {
+            true => Refusal::Deserted { agent: agent.clone() },
+            false => Refusal::NoSuchAgent { agent: agent.to_string(), nearest: None },
+        };
+        Ok(self.fleet.view(agent).ok_or_else(unseen)?)
     }
 
     /// The record with another agent than the line named.
@@ -181,10 +190,19 @@ impl<'a> Desk<'a> {
     }
 
     pub(super) async fn control(&self, call: &Call, control: Control) -> Done {
-        let agent = self.agent(call)?;
-        drop(self.inner.turn(agent).await);
-        let notice = self.fleet.control(agent, control, self.asked.clone()).await?;
+        let notice = self.ask(self.agent(call)?, control, self.asked.clone()).await?;
         Ok(self.accepted(&notice))
+    }
+
+    /// Asks an agent for something, after what was said of it before.
+    pub(super) async fn ask(
+        &self,
+        agent: &AgentName,
+        control: Control,
+        asked: Asked,
+    ) -> Result<Notice, Refusal> {
+        drop(self.inner.turn(agent).await);
+        self.fleet.control(agent, control, asked).await
     }
 
     pub(super) async fn give(&self, agent: &AgentName, kind: WorkKind, text: String) -> Done {
@@ -234,8 +252,8 @@ impl<'a> Desk<'a> {
         fits: impl Fn(&Recorded) -> bool + Send + 'static,
     ) -> Result<Found, Failure> {
         let looked = self.inner.journal.look_back(stream, Last::new(wanted, fits), Last::take).await;
-        let Looked { gathered, whole } = looked.map_err(|reason| self.unread(&reason))?;
-        Ok(gathered.found(whole))
+        let Looked { gathered, whole, unreadable } = looked.map_err(|reason| self.unread(&reason))?;
+        Ok(gathered.found(whole, unreadable))
     }
 
     /// The turns and the end of one session.
@@ -243,8 +261,8 @@ impl<'a> Desk<'a> {
         let stream = Stream::Agent(agent.clone());
         let looked =
             self.inner.journal.look_back(stream, WholeSession::of(session), WholeSession::take).await;
-        let Looked { gathered, whole } = looked.map_err(|reason| self.unread(&reason))?;
-        Ok(gathered.found(whole))
+        let Looked { gathered, whole, unreadable } = looked.map_err(|reason| self.unread(&reason))?;
+        Ok(gathered.found(whole, unreadable))
     }
 
     /// Reads from the journal, which blocks.

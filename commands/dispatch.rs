@@ -40,6 +40,7 @@ use crate::outbox::clean::clean;
 use crate::outbox::{Redactor, Target};
 use crate::reload::Reloader;
 use crate::supervisor::{AnswerTo, Asked, Fleet};
+pub use late::Handled;
 use late::{Handling, LATE_MAX};
 
 /// The most of somebody's words in the record.
@@ -191,23 +192,31 @@ impl Dispatcher {
     }
 
     /// [`Dispatcher::handle`] at a given time.
-    ///
+    pub async fn handle_at(&self, inbound: Inbound, now: Timestamp) -> Option<Vec<String>> {
+        self.handled_at(inbound, now).await.said()
+    }
+
+    /// [`Dispatcher::handle`] for a network that notes what became of each line.
+    pub async fn handled(&self, inbound: Inbound) -> Handled {
+        self.handled_at(inbound, clock::now()).await
+    }
+
     /// Whoever says something that takes long is told so and answered later: one line that hangs, on a folder or on a
     /// supervisor that is ending what will not end, must not keep a whole place from being heard.
-    pub async fn handle_at(&self, inbound: Inbound, now: Timestamp) -> Option<Vec<String>> {
+    async fn handled_at(&self, inbound: Inbound, now: Timestamp) -> Handled {
         let (this, line) = (self.clone(), inbound.clone());
         let mut handling: Handling = Box::pin(async move { this.work_on(line, now).await });
         match timeout(self.inner.patience, &mut handling).await {
-            Ok(answer) => answer,
-            Err(_) => Some(vec![self.go_on(inbound, now, handling)]),
+            Ok(handled) => handled,
+            Err(_) => self.go_on(inbound, now, handling),
         }
     }
 
-    async fn work_on(&self, inbound: Inbound, now: Timestamp) -> Option<Vec<String>> {
+    async fn work_on(&self, inbound: Inbound, now: Timestamp) -> Handled {
         let inner = &*self.inner;
         let (heard, room) = inner.read(&inbound);
         if heard == Heard::Nothing {
-            return None;
+            return Handled::Silently;
         }
         let locale = inner.default_locale();
         let voice = inner.voice(locale, now);
@@ -218,11 +227,11 @@ impl Dispatcher {
                     network = %inbound.author.network, nick = inbound.author.nick, account = inbound.author.account,
                     mask = inbound.author.mask, told = refused.is_some(), "somebody without the role for it gave a command"
                 );
-                return refused;
+                return refused.map_or(Handled::Silently, Handled::Lines);
             }
         };
         if let Some(question) = later::still(voice, &inbound, &heard) {
-            return Some(vec![question]);
+            return Handled::Lines(vec![question]);
         }
         let asked = inner.asked(&inbound, &heard, &room, &standing);
         let desk = Desk {
@@ -239,8 +248,12 @@ impl Dispatcher {
             under: None,
         };
         let done = desk.carry_out(heard).await;
-        let lines = inner.lines(voice, done).0;
-        (!lines.is_empty()).then_some(lines)
+        let is_fleeting = done.as_ref().is_ok_and(|answer| answer.is_fleeting);
+        match inner.lines(voice, done).0 {
+            lines if lines.is_empty() => Handled::Silently,
+            lines if is_fleeting => Handled::Fleeting(lines),
+            lines => Handled::Lines(lines),
+        }
     }
 
     /// Answers a request of the shell: the user herder runs as, an admin.
@@ -326,11 +339,14 @@ pub(super) fn person_key(author: &Author) -> String {
 
 impl Roster for Inner {
     fn knows(&self, agent: &AgentName) -> bool {
-        self.fleet.view(agent).is_some_and(|view| view.agent.phase != Phase::Removed)
+        let view = self.fleet.view(agent);
+        // One whose entries cannot be read is there, and cannot be seen.
+        view.map_or_else(|| self.fleet.is_deserted(agent), |view| view.agent.phase != Phase::Removed)
     }
 
     fn names(&self) -> Vec<AgentName> {
-        self.fleet.agents().into_iter().map(|view| view.name).collect()
+        let seen = self.fleet.agents().into_iter().map(|view| view.name);
+        seen.chain(self.fleet.unreadable()).collect()
     }
 
     fn remembers(&self, agent: &AgentName) -> bool {
@@ -497,6 +513,7 @@ impl Inner {
                 to,
                 nick: author.nick.clone(),
                 posted: true,
+                owed_under: None,
             }),
             message: inbound.message.clone(),
         }

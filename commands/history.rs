@@ -46,7 +46,9 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
     let wanted = desk.wanted(call, EVENTS);
     let stream = call.agent.clone().map_or(Stream::Fleet, Stream::Agent);
-    let Found { mut entries, short } = desk.history(stream, wanted, is_told).await?;
+    let found = desk.history(stream, wanted, is_told).await?;
+    let remarks = found.remarks(voice);
+    let Found { mut entries, .. } = found;
     // Private words are shown to those who may give them, where nobody else reads the answer.
     if desk.role < Role::Operator || !desk.private {
         entries.iter_mut().for_each(hide_whisper);
@@ -55,11 +57,10 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
         .iter()
         .map(|recorded| format!("{} {}", voice.locale.time(recorded.at), line(voice, recorded)))
         .collect();
-    match short {
-        Some(short) => lines.insert(0, short.line(voice, entries.len())),
-        None if lines.is_empty() => lines.push(voice.text("cmd-history-empty", &[])),
-        None => {}
+    if lines.is_empty() && remarks.is_empty() {
+        lines.push(voice.text("cmd-history-empty", &[]));
     }
+    lines.splice(0..0, remarks);
     Ok(Answer::lines(lines).with(json!(entries)))
 }
 
@@ -220,7 +221,7 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
             say(voice, "clock", locale.clock(*clock), None, &locale.detail(evidence))
         }
         Event::PermissionDenied { what, .. } => say(voice, "permission-denied", none(), None, what),
-        Event::UsageRecorded { session, usage } => {
+        Event::UsageRecorded { session, usage, .. } => {
             say(voice, "usage", session.to_string(), None, &voice.usage(*usage))
         }
         Event::CapNear { cap, percent, .. } => {

@@ -34,6 +34,11 @@ pub struct Structured {
     pub under: Option<Timestamp>,
     /// Whether the answer is shown where it was given: then what would say the same there is left out.
     pub shown: bool,
+    /// As what the answer to a change is owed on disk until it was given ([`Fleet::given`]); `None`: herder may be gone before
+    /// it is.
+    ///
+    /// [`Fleet::given`]: crate::supervisor::Fleet::given
+    pub owed_under: Option<String>,
 }
 
 /// The answer to a [`Structured`].
@@ -73,8 +78,12 @@ impl Dispatcher {
         let room = inner.room(&inbound);
         let mut asked = inner.asked(&inbound, &heard, &room, &standing);
         asked.answer = asked.answer.filter(|_| structured.shown);
+        let private = named(&structured.command).is_some_and(|command| command.is_private(standing.role));
         if let Some(answer) = &mut asked.answer {
-            answer.posted = false;
+            (answer.posted, answer.owed_under) = (false, structured.owed_under.clone());
+            if let Some(person) = structured.author.account.as_deref().filter(|_| private) {
+                answer.to = structured.author.in_private(person);
+            }
         }
         let desk = Desk {
             inner,
@@ -87,7 +96,7 @@ impl Dispatcher {
             who: person_key(&structured.author),
             author: &structured.author,
             under: structured.under,
-            private: named(&structured.command).is_some_and(|command| command.is_private(standing.role)),
+            private,
         };
         // Boxed: whoever waits for an interaction has room for the way it came, not for every command.
         let done = Box::pin(desk.carry_out(heard)).await;

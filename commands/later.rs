@@ -14,7 +14,7 @@ use crate::core::board::Wish;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::input::Control;
 use crate::core::notice::Refusal;
-use crate::supervisor::{Holder, View};
+use crate::supervisor::{Asked, Holder, View};
 
 /// A command that is older than this when it is read may not be meant any more.
 const LATE: Duration = Duration::from_secs(5 * 60);
@@ -44,6 +44,12 @@ fn words_for<'a>(heard: &'a Heard, agent: Option<&AgentName>) -> Option<&'a str>
     }
 }
 
+/// The record of a line that was changed.
+fn changed(mut asked: Asked) -> Asked {
+    "edit".clone_into(&mut asked.audit.verb);
+    asked
+}
+
 impl Dispatcher {
     /// Whether what is attached to a line goes with it: it is work for an agent.
     #[must_use]
@@ -55,8 +61,8 @@ impl Dispatcher {
         }
     }
 
-    /// A line that became `work` was changed: the work is, if it still waits for an agent. `agent` is whom it was given to,
-    /// if it was not for the board; it may be somebody else's by now. Answers whether it has other words now.
+    /// A line that became `work` was changed: the work is, if it still waits for an agent or on the board. `agent` is whom it
+    /// was given to, if it was not for the board; it may be somebody else's by now. Answers whether it has other words now.
     ///
     /// # Errors
     /// What is said where it was changed; it may be nothing.
@@ -90,11 +96,16 @@ impl Dispatcher {
             (Some(Holder::Nobody), _) => {
                 return Err(vec![voice.locale.refusal(&Refusal::TaskMoving { task: work })]);
             }
-            (Some(Holder::Board), _) if inner.fleet.waiting(work).is_some_and(|it| it.text == text) => {
+            (Some(Holder::Board), _)
+                if inner.fleet.board().tasks.get(&work).is_some_and(|it| it.work.text == text) =>
+            {
                 return Ok(false);
             }
             (Some(Holder::Board), _) => {
-                return Err(vec![voice.text("cmd-edit-board", &[("task", work.to_string().into())])]);
+                let asked = changed(inner.asked(&inbound, &heard, &room, &standing));
+                let wish = Wish::Reword { task: work, text: text.to_owned() };
+                let reworded = inner.fleet.wish(wish, asked).await;
+                return reworded.map(|_| true).map_err(|refusal| vec![voice.locale.refusal(&refusal)]);
             }
         };
         // What was fetched may have been changed before it was queued.
@@ -106,10 +117,10 @@ impl Dispatcher {
         if view.is_some_and(|view| is_same(&view)) {
             return Ok(false);
         }
-        let mut asked = inner.asked(&inbound, &heard, &room, &standing);
-        "edit".clone_into(&mut asked.audit.verb);
+        let mut asked = changed(inner.asked(&inbound, &heard, &room, &standing));
         asked.audit.agent = Some(holder.clone());
         let control = Control::Reword { id: work, text: text.to_owned() };
+        drop(inner.turn(&holder).await);
         match inner.fleet.control(&holder, control, asked).await {
             Ok(_) => Ok(true),
             Err(refusal) => Err(vec![voice.locale.refusal(&refusal)]),
@@ -135,7 +146,10 @@ impl Dispatcher {
         let mut asked = inner.asked(&inbound, &heard, &inner.room(&inbound), &standing);
         "delete".clone_into(&mut asked.audit.verb);
         match agent {
-            Some(agent) => inner.fleet.control(&agent, Control::Withdraw(work), asked).await.map(drop),
+            Some(agent) => {
+                drop(inner.turn(&agent).await);
+                inner.fleet.control(&agent, Control::Withdraw(work), asked).await.map(drop)
+            }
             None => inner.fleet.wish(Wish::Cancel(work), asked).await.map(drop),
         }
     }

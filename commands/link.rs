@@ -94,7 +94,8 @@ async fn offer(desk: &Desk<'_>) -> Done {
         return Err(failed(desk, "cmd-too-often"));
     }
     let line = desk.voice().text("cmd-link-code", &[("code", code.clone().into())]);
-    Ok(Answer::lines(vec![line]).with(json!({ "code": code })))
+    // The code is known to this herder alone.
+    Ok(Answer::lines(vec![line]).with(json!({ "code": code })).fleeting())
 }
 
 /// Keeps a code until it is said. Somebody's last one is the one that counts.

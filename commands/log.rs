@@ -53,7 +53,9 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
         return whole(desk, call, &agent, session).await;
     }
     let wanted = desk.wanted(call, TURNS);
-    let Found { entries, short } = desk.history(Stream::Agent(agent.clone()), wanted, is_turn).await?;
+    let found = desk.history(Stream::Agent(agent.clone()), wanted, is_turn).await?;
+    let remarks = found.remarks(desk.voice());
+    let Found { entries, .. } = found;
     // Who wants one turn, or a page, wants to read it.
     if let Some(last) = entries.last().and_then(session_of).filter(|_| wanted == 1 || call.page.is_some()) {
         return whole(desk, call, &agent, last).await;
@@ -64,11 +66,10 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     if let Some(session) = cut.and_then(|(recorded, _)| session_of(recorded)) {
         lines.push(voice.text("cmd-log-more", &[("agent", (&agent).into()), ("session", session.0.into())]));
     }
-    match short {
-        Some(short) => lines.insert(0, short.line(voice, entries.len())),
-        None if lines.is_empty() => lines.push(voice.text("cmd-log-empty", &[("agent", (&agent).into())])),
-        None => {}
+    if lines.is_empty() && remarks.is_empty() {
+        lines.push(voice.text("cmd-log-empty", &[("agent", (&agent).into())]));
     }
+    lines.splice(0..0, remarks);
     Ok(Answer::lines(lines).with(json!(entries)))
 }
 
@@ -130,12 +131,15 @@ fn ended(voice: Voice<'_>, session: SessionId, outcome: &Outcome) -> String {
 /// All that was said in one session, a page of it in a chat.
 async fn whole(desk: &Desk<'_>, call: &Call, agent: &AgentName, session: SessionId) -> Done {
     let voice = desk.voice();
-    let Found { entries, short } = desk.session(agent, session).await?;
-    let short = short.map(|short| short.line(voice, entries.len()));
+    let found = desk.session(agent, session).await?;
+    let mut remarks = found.remarks(voice);
+    let Found { entries, .. } = found;
     let Some(last) = entries.last() else {
         let variables = [("agent", agent.into()), ("session", session.0.into())];
-        let line = short.unwrap_or_else(|| voice.text("cmd-log-no-session", &variables));
-        return Ok(Answer::lines(vec![line]).with(json!(entries)));
+        if remarks.is_empty() {
+            remarks.push(voice.text("cmd-log-no-session", &variables));
+        }
+        return Ok(Answer::lines(remarks).with(json!(entries)));
     };
     let heading = match &last.entry {
         Entry::Agent(Event::SessionEnded { outcome, .. }) => ended(voice, session, outcome),
@@ -148,12 +152,12 @@ async fn whole(desk: &Desk<'_>, call: &Call, agent: &AgentName, session: Session
     let said = said(voice, &entries);
     if desk.long && call.page.is_none() {
         let lines = std::iter::once(heading)
-            .chain(short)
+            .chain(remarks)
             .chain(said.lines().map(|line| voice.locale.cut(line).into_owned()));
         return Ok(Answer::lines(lines.collect()).with(json!(entries)));
     }
     let said = said.lines().flat_map(|line| split(&voice.locale.cut(line), LINE_MAX));
-    let lines: Vec<String> = short.into_iter().chain(said).collect();
+    let lines: Vec<String> = remarks.into_iter().chain(said).collect();
     let pages = lines.len().div_ceil(PAGE_LINES).max(1);
     let page = call.page.map_or(1, |page| usize::try_from(page).unwrap_or(usize::MAX)).min(pages);
     let mut shown: Vec<String> = lines.chunks(PAGE_LINES).nth(page - 1).unwrap_or_default().to_vec();

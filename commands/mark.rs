@@ -24,6 +24,6 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     let id = WorkId(call.ask.unwrap_or_default().0);
     let mark = if call.choice == Some("wrong") { Mark::Wrong } else { Mark::Right };
     let agent = desk.one_of(id, desk.fleet.agents(), |watch| watch.told.iter().any(|told| told.id == id))?;
-    let notice = desk.fleet.control(&agent, Control::Mark { id, mark }, desk.asked_for(&agent)).await?;
+    let notice = desk.ask(&agent, Control::Mark { id, mark }, desk.asked_for(&agent)).await?;
     Ok(desk.accepted(&notice))
 }

@@ -57,9 +57,16 @@ impl Voice<'_> {
     pub(super) fn link(self, link: &LinkReport) -> String {
         let network: Value<'_> = bounded(link.network.as_str(), WORK_MAX).into();
         match &link.state {
-            LinkState::Up { since } => {
-                let up = Value::Duration(self.now.since(*since));
-                self.text("cmd-link-up", &[("network", network), ("up", up)])
+            LinkState::Up { since, unidentified } => {
+                let up = ("up", Value::Duration(self.now.since(*since)));
+                match unidentified {
+                    None => self.text("cmd-link-up", &[("network", network), up]),
+                    Some(reason) => {
+                        let reason = self.short(&self.locale.detail(reason), 120);
+                        let reason = ("reason", reason.into());
+                        self.text("cmd-link-up-unidentified", &[("network", network), up, reason])
+                    }
+                }
             }
             LinkState::Connecting { attempts, reason } => {
                 let reason = reason.as_ref().map(|reason| self.short(&self.locale.detail(reason), 120));

@@ -133,6 +133,7 @@ fn one(voice: Voice<'_>, view: &View) -> Vec<String> {
         ],
     );
     let mut lines = vec![first.join(DOT), sums];
+    lines.extend(spent(voice, agent));
     if totals.unknown > 0 {
         lines.push(voice.text("cmd-status-unknown", &[("count", totals.unknown.into())]));
     }
@@ -155,6 +156,14 @@ fn one(voice: Voice<'_>, view: &View) -> Vec<String> {
         lines.push(voice.text("cmd-status-queue", &variables));
     }
     lines
+}
+
+/// What its last turn used, and the session of that.
+fn spent(voice: Voice<'_>, agent: &Agent) -> Option<String> {
+    let (told, turn) = super::usage::last_turn(voice, agent);
+    let runs = ("runs", if agent.session().is_some() { "yes" } else { "no" }.into());
+    let session = ("session", voice.usage(agent.meter).into());
+    (!agent.meter.is_none()).then(|| voice.text("cmd-status-spent", &[told, turn, runs, session]))
 }
 
 /// What the evaluator makes of it. Its words are the agent's alone.
@@ -231,6 +240,7 @@ struct AgentStatus<'a> {
     idle_ms: Option<u64>,
     turns: u32,
     usage: Usage,
+    last_turn: Usage,
     hour: Usage,
     today: Usage,
     failures: u32,
@@ -265,6 +275,7 @@ impl<'a> AgentStatus<'a> {
             } else {
                 view.live.usage
             },
+            last_turn: agent.turn,
             hour: agent.books.this_hour(now, None),
             today: agent.books.today(now, None),
             failures: agent.failures,
@@ -286,7 +297,10 @@ impl<'a> AgentStatus<'a> {
 fn link(report: &LinkReport) -> serde_json::Value {
     let network = report.network.as_str();
     match &report.state {
-        LinkState::Up { since } => json!({ "network": network, "state": "up", "since": since }),
+        LinkState::Up { since, unidentified } => {
+            let unidentified = unidentified.as_ref().map(ToString::to_string);
+            json!({ "network": network, "state": "up", "since": since, "unidentified": unidentified })
+        }
         LinkState::Connecting { attempts, reason } => {
             let reason = reason.as_ref().map(ToString::to_string);
             json!({ "network": network, "state": "connecting", "attempts": attempts, "reason": reason })
@@ -422,16 +436,61 @@ mod tests {
     }
 
     #[test]
+    fn the_last_turn_and_its_session_are_told_in_full_and_to_programs() {
+        let used = |input_tokens, cost_usd| Usage { input_tokens, cost_usd, ..Usage::default() };
+        let spent =
+            |phase, turn| view(phase, |agent, _| (agent.meter, agent.turn) = (used(12_000, 0.5), turn));
+        let (running, turn) = (Phase::Running { session: SessionId(4) }, used(3_000, 0.25));
+        let share = Usage { estimated_usd: 0.25, ..turn };
+        let shown = |locale: &str| {
+            let locale = Locale::load(locale).expect("a locale");
+            let views = [
+                spent(running.clone(), turn),
+                spent(Phase::Idle, share),
+                spent(Phase::Idle, Usage::default()),
+            ];
+            let lines = views.iter().map(|view| one(voice(&locale), view).remove(2));
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        insta::assert_snapshot!(shown("en-US"), @r##"
+            last turn 3k in, 0 out · $0.25; this session 12k in, 0 out · $0.50
+            last turn 3k in, 0 out · ~$0.25; last session 12k in, 0 out · $0.50
+            last session 12k in, 0 out · $0.50
+        "##);
+        insta::assert_snapshot!(shown("de"), @r##"
+            letzter Schritt 3k rein, 0 raus · 0,25 $; diese Sitzung 12k rein, 0 raus · 0,50 $
+            letzter Schritt 3k rein, 0 raus · ~0,25 $; letzte Sitzung 12k rein, 0 raus · 0,50 $
+            letzte Sitzung 12k rein, 0 raus · 0,50 $
+        "##);
+        insta::assert_snapshot!(shown("ja"), @r##"
+            直近のターン 入力 3k、出力 0 · $0.25、今のセッション 入力 12k、出力 0 · $0.50
+            直近のターン 入力 3k、出力 0 · ~$0.25、前回のセッション 入力 12k、出力 0 · $0.50
+            前回のセッション 入力 12k、出力 0 · $0.50
+        "##);
+        let view = spent(running.clone(), turn);
+        let data = json!(AgentStatus::of(&view, NOW));
+        assert_eq!(
+            (&data["last_turn"]["input_tokens"], &data["usage"]["input_tokens"]),
+            (&json!(3_000), &json!(12_000))
+        );
+    }
+
+    #[test]
     fn the_networks_are_told_with_the_fleet() {
         let locale = Locale::default();
         let link = |network: &str, state| LinkReport { network: NetworkName::from(network), state };
+        let up = |unidentified: Option<&str>| LinkState::Up {
+            since: NOW.before(Duration::from_secs(7200)),
+            unidentified: unidentified.map(Into::into),
+        };
         let links = [
-            link("libera", LinkState::Up { since: NOW.before(Duration::from_secs(7200)) }),
+            link("libera", up(None)),
+            link("dal", up(Some("Password incorrect."))),
             link("home", LinkState::Connecting { attempts: 3, reason: Some("refused".into()) }),
             link("new", LinkState::Connecting { attempts: 0, reason: None }),
             link("oftc", LinkState::Refused { reason: "banned".into() }),
         ];
-        insta::assert_snapshot!(fleet(voice(&locale), &views(), &links), @r##"11 agents, 4 busy, 4 stopped · libera up 2h · home down, 3 attempts: refused · new connecting · oftc given up: banned"##);
+        insta::assert_snapshot!(fleet(voice(&locale), &views(), &links), @r##"11 agents, 4 busy, 4 stopped · libera up 2h · dal up 2h, without its account (Password incorrect.) · home down, 3 attempts: refused · new connecting · oftc given up: banned"##);
         assert!(fleet(voice(&locale), &[], &links).contains("no agents"));
     }
 

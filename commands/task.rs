@@ -139,7 +139,7 @@ fn holder(desk: &Desk<'_>, id: WorkId) -> Result<Holder, Refusal> {
 /// Asks whoever has the task.
 async fn change(desk: &Desk<'_>, id: WorkId, control: Control, wish: Wish) -> Result<Notice, Failure> {
     Ok(match holder(desk, id)? {
-        Holder::Agent(agent) => desk.fleet.control(&agent, control, desk.asked_for(&agent)).await?,
+        Holder::Agent(agent) => desk.ask(&agent, control, desk.asked_for(&agent)).await?,
         Holder::Board => desk.fleet.wish(wish, desk.asked.clone()).await?,
     })
 }
@@ -154,6 +154,10 @@ pub(super) async fn assign(desk: &Desk<'_>, call: &Call) -> Done {
     let (task, to) = (call.task.unwrap_or_default(), call.agent.clone());
     if let Some(agent) = to.as_ref().filter(|to| desk.fleet.is_deserted(to)) {
         return Err(Refusal::Deserted { agent: agent.clone() }.into());
+    }
+    if let Some(agent) = &to {
+        // What it may do is what it may do once it is edited as was said before.
+        drop(desk.inner.turn(agent).await);
     }
     let control = Control::HandBack { task, onward: Onward::To(to.clone()) };
     let notice = change(desk, task, control, Wish::Assign { task, to }).await?;

@@ -7,10 +7,12 @@ use super::grammar::Call;
 use super::say::{DOT, Voice};
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
+use crate::core::agent::Agent;
 use crate::core::ledger::Shared;
 use crate::core::outcome::Usage;
 use crate::core::usage::Standing;
 use crate::core::watch::Counts;
+use crate::l10n::Value;
 use crate::supervisor::View;
 
 pub(super) const COMMAND: Command = Command {
@@ -31,8 +33,13 @@ pub(super) fn run(desk: &Desk<'_>, call: &Call) -> Done {
         let view = desk.view(call)?;
         let agent = &view.agent;
         let mut lines = vec![of_agent(voice, &view)];
-        let sums =
-            [("session", voice.usage(agent.meter).into()), ("total", voice.usage(agent.totals.usage).into())];
+        let (told, turn) = last_turn(voice, agent);
+        let sums = [
+            told,
+            turn,
+            ("session", voice.usage(agent.meter).into()),
+            ("total", voice.usage(agent.totals.usage).into()),
+        ];
         lines.push(voice.text("cmd-spent-session", &sums));
         return Ok(Answer::lines(lines).with(data_of_agent(desk, &view)));
     }
@@ -60,6 +67,15 @@ pub(super) fn cap(voice: Voice<'_>, standing: Standing) -> String {
     let amount = |amount| voice.locale.amount(cap.unit, amount).into();
     let per = ("per", voice.locale.per(cap.window).into());
     voice.text("cmd-spent-cap", &[("used", amount(used)), ("limit", amount(limit)), per])
+}
+
+/// What the last turn used, and whether that is known, for sentences that say it.
+pub(super) fn last_turn(
+    voice: Voice<'_>,
+    agent: &Agent,
+) -> ((&'static str, Value<'static>), (&'static str, Value<'static>)) {
+    let told = if agent.turn.is_none() { "no" } else { "yes" };
+    (("told", told.into()), ("turn", voice.usage(agent.turn).into()))
 }
 
 fn of_shared(voice: Voice<'_>, shared: &Shared) -> String {
@@ -113,6 +129,7 @@ fn data_of_agent(desk: &Desk<'_>, view: &View) -> serde_json::Value {
     json!({
         "agent": view.name,
         "account": agent.spec.as_ref().map(|spec| &spec.account),
+        "last_turn": agent.turn,
         "session": agent.meter,
         "hour": agent.books.this_hour(desk.now, None),
         "today": agent.books.today(desk.now, None),

@@ -29,6 +29,6 @@ pub(super) async fn run(desk: &Desk<'_>, call: &Call) -> Done {
     asked.audit.text = format!("whisper {agent} …");
     let id = desk.fleet.journal().fresh_work_id();
     let whisper = Control::Whisper { id, text: call.text.trim().to_owned() };
-    let notice = desk.fleet.control(agent, whisper, asked).await?;
+    let notice = desk.ask(agent, whisper, asked).await?;
     Ok(desk.accepted(&notice))
 }

@@ -456,6 +456,7 @@ notice-board-cancelled = 👀 Aufgabe { $task } ist abgebrochen{ $parts ->
     [one] , und mit ihr { $parts } Teil, sobald dessen Agent angehalten hat.
    *[other] , und mit ihr { $parts } Teile, sobald deren Agenten angehalten haben.
 }
+notice-board-reworded = 👀 Aufgabe { $task } lautet jetzt: { $work }
 notice-agent-added = 🐜 **{ $agent }** ist da und läuft mit { $runtime }. Ansprechbar im eigenen Kanal oder überall mit `@{ $agent } …`.
 notice-agent-edited = 👀 **{ $agent }** wurde geändert. Es gilt ab der nächsten Sitzung{ $anew ->
     [yes] , die ein neues Gespräch beginnt
@@ -510,6 +511,7 @@ notice-network-down = 🚨 Netz **{ $network }** ist nach { $attempts ->
 } nicht erreichbar: { $detail } Weitere Versuche folgen; die Agenten arbeiten weiter.
 notice-network-up = ▶️ Netz **{ $network }** ist nach { $duration } wieder da.
 notice-network-refused = 🚨 Netz **{ $network }** lässt herder nicht herein: { $detail } Keine weiteren Versuche. Bitte den Abschnitt in `bot.toml` berichtigen und herder neu starten.
+notice-nickserv-refused = 🚨 NickServ auf **{ $network }** nimmt herders Passwort nicht an: { $detail } Der nächste Versuch folgt mit der nächsten Verbindung; bis dahin arbeitet herder dort ohne sein Konto weiter. Bitte `nickserv_password` in `bot.toml` berichtigen und herder neu starten.
 notice-webhook-down = 🚨 Webhook **{ $network }** hat in { $attempts ->
     [one] { $attempts } Versuch
    *[other] { $attempts } Versuchen
@@ -671,6 +673,7 @@ refusal-not-recorded = herder kann das gerade nicht festhalten, und nichts wurde
 refusal-invalid = { $what }: { $why }
 refusal-no-configuration = Dieser herder wurde ohne Konfigurationsdatei gestartet; es gibt nichts neu zu lesen.
 refusal-going-down = herder beendet sich gerade; der nächste Start holt es nach.
+refusal-closing = herder beendet sich gerade. Das wurde nicht ausgeführt; bitte noch einmal sagen, sobald herder wieder da ist.
 
 ## Befehle: was sie tun, in der Hilfe
 
@@ -729,7 +732,6 @@ cmd-group-but = War `!{ $nearest }` gemeint?
 cmd-late = `{ $line }` wurde vor { $age } geschrieben und erst jetzt gelesen. Nichts getan. Falls es noch gemeint ist, bitte noch einmal sagen.
 cmd-edit-no-work = Das war Arbeit für **{ $agent }** und kann durch eine Änderung nichts anderes werden. Nichts geändert; bitte neu sagen.
 cmd-edit-no-task = Das war Aufgabe { $task } für das Brett und kann durch eine Änderung nichts anderes werden. Nichts geändert; bitte neu sagen.
-cmd-edit-board = Aufgabe { $task } liegt am Brett; dort bleibt ihr Wortlaut. `!task cancel { $task }` nimmt sie zurück; dann bitte neu sagen.
 cmd-ask-back = Nichts getan und **{ $agent }** nichts gegeben: „{ $word }“ könnte { $options } heißen. Als Arbeit: `!task add { $agent } …`
 cmd-ask-which = „{ $word }“ ist kein eigener Befehl: { $options }?
 cmd-not-for-here = Auch **{ $agent }** wurde nichts gegeben.
@@ -756,6 +758,7 @@ cmd-stopping-all = { $agents ->
    *[other] { $agents } Agenten werden gestoppt …
 }
 cmd-link-up = { $network } verbunden seit { $up }
+cmd-link-up-unidentified = { $network } verbunden seit { $up }, ohne sein Konto ({ $reason })
 cmd-link-connecting = { $network } verbindet sich
 cmd-link-failing = { $network } getrennt, { $attempts ->
     [one] { $attempts } Versuch
@@ -773,7 +776,10 @@ cmd-spent-unmetered = { $count ->
 }
 cmd-spent-fleet = Flotte
 cmd-spent-account = Konto { $account }
-cmd-spent-session = Sitzung { $session }; insgesamt { $total }
+cmd-spent-session = { $told ->
+    [yes] letzter Schritt { $turn };{" "}
+   *[no] {""}
+}Sitzung { $session }; insgesamt { $total }
 cmd-status-nobody = Es gibt keine Agenten. `!agent add spark claude /path/to/workspace` fügt einen hinzu.
 cmd-status-fleet = { $agents ->
     [one] { $agents } Agent
@@ -800,6 +806,13 @@ cmd-status-unknown = { $count ->
     [one] { $count } Fehlschlag unbekannter Art, als vorübergehend gewertet
    *[other] { $count } Fehlschläge unbekannter Art, als vorübergehend gewertet
 }
+cmd-status-spent = { $told ->
+    [yes] letzter Schritt { $turn };{" "}
+   *[no] {""}
+}{ $runs ->
+    [yes] diese Sitzung
+   *[no] letzte Sitzung
+} { $session }
 cmd-status-today = heute { $usage }
 cmd-status-failures = { $count ->
     [one] { $count } Fehlschlag in Folge
@@ -889,6 +902,10 @@ cmd-history-empty = Noch ist nichts geschehen.
 cmd-looked-back = { $found ->
     [0] Nichts in den letzten { $seen } Einträgen, seit { $since }. Weiter zurück habe ich nicht gesehen; in einem Export steht alles.
    *[other] Aus den letzten { $seen } Einträgen, seit { $since }. Weiter zurück habe ich nicht gesehen; in einem Export steht alles.
+}
+cmd-unreadable = { $count ->
+    [one] Ein Eintrag ließ sich nicht lesen und fehlt hier; herders Log nennt den Grund.
+   *[other] { $count } Einträge ließen sich nicht lesen und fehlen hier; herders Log nennt die Gründe.
 }
 cmd-history-failed = Das Journal ließ sich nicht lesen; herders Log nennt die Ursache.
 cmd-whisper-private = Hier lesen alle mit. Flüstere **{ $agent }** in einer privaten Nachricht an mich: whisper { $agent } und den Text.
@@ -1029,6 +1046,7 @@ cmd-setting-needs-own-home = { $key }: eine Datei gehört in ein eigenes HOME: o
 
 ## Discord
 
+discord-given-up = Im Kanal mit der Id { $channel } darf ich nicht schreiben; was ich dort seit über einer Stunde schulde, gebe ich auf.
 discord-agent-removed = **{ $agent }** wurde entfernt: Was hier gesagt wird, hört niemand. Die Geschichte bleibt erhalten.
 discord-left-out = Nicht oder nur teilweise bei der Nachricht: { $files }. Ein Agent bekommt Textdateien, mit der Nachricht höchstens { $max } KiB; der Rest gehört in seinen Arbeitsordner.
 discord-unread = { $what ->

@@ -499,6 +499,7 @@ notice-board-cancelled = 👀 Task { $task } is cancelled{ $parts ->
     [one] , and { $parts } part with it, as soon as its agent has stopped.
    *[other] , and { $parts } parts with it, as soon as their agents have stopped.
 }
+notice-board-reworded = 👀 Task { $task } is this now: { $work }
 notice-agent-added = 🐜 **{ $agent }** is here, running { $runtime }. Talk to it in its channel, or say `@{ $agent } …` anywhere.
 notice-agent-edited = 👀 **{ $agent }** changed. The next session uses it{ $anew ->
     [yes] {" "}and begins a new conversation
@@ -553,6 +554,7 @@ notice-network-down = 🚨 Network **{ $network }** cannot be reached after { $a
 }: { $detail } Trying again; agents go on working.
 notice-network-up = ▶️ Network **{ $network }** is back after { $duration }.
 notice-network-refused = 🚨 Network **{ $network }** does not let herder in: { $detail } No more attempts. Correct its section in `bot.toml` and restart herder.
+notice-nickserv-refused = 🚨 NickServ on **{ $network }** does not take herder's password: { $detail } It is told again with the next connection; until then herder goes on there without its account. Correct `nickserv_password` in `bot.toml` and restart herder.
 notice-webhook-down = 🚨 Webhook **{ $network }** has not taken what it is sent in { $attempts ->
     [one] { $attempts } attempt
    *[other] { $attempts } attempts
@@ -717,6 +719,7 @@ refusal-not-recorded = herder cannot record it at the moment, and nothing was do
 refusal-invalid = { $what }: { $why }
 refusal-no-configuration = This herder was started without a configuration file; there is nothing to read again.
 refusal-going-down = herder is going down; the next start does it.
+refusal-closing = herder is going down. This was not done; say it again once herder is back.
 
 ## Commands: what they do, in help and in the README
 
@@ -780,7 +783,6 @@ cmd-group-but = Did you mean `!{ $nearest }`?
 cmd-late = You wrote `{ $line }` { $age } ago, and it is read only now. Nothing done. If you still mean it, say it again.
 cmd-edit-no-work = This was work for **{ $agent }** and cannot become something else by a change. Nothing changed; say it anew.
 cmd-edit-no-task = This was task { $task } for the board and cannot become something else by a change. Nothing changed; say it anew.
-cmd-edit-board = Task { $task } is on the board, where its words stay as they are. `!task cancel { $task }` takes it back; then say it anew.
 cmd-ask-back = Nothing done, and nothing given to **{ $agent }**: “{ $word }” could be { $options }. As work: `!task add { $agent } …`
 cmd-ask-which = “{ $word }” is no command of its own: { $options }?
 # After "There is no agent …", in the channel of another one.
@@ -810,6 +812,7 @@ cmd-stopping-all = Stopping { $agents ->
    *[other] { $agents } agents
 } …
 cmd-link-up = { $network } up { $up }
+cmd-link-up-unidentified = { $network } up { $up }, without its account ({ $reason })
 cmd-link-connecting = { $network } connecting
 cmd-link-failing = { $network } down, { $attempts ->
     [one] { $attempts } attempt
@@ -829,7 +832,11 @@ cmd-spent-unmetered = { $count ->
 }
 cmd-spent-fleet = fleet
 cmd-spent-account = account { $account }
-cmd-spent-session = session { $session }; in all { $total }
+# $told: `yes` if it is known what the last turn used.
+cmd-spent-session = { $told ->
+    [yes] last turn { $turn };{" "}
+   *[no] {""}
+}session { $session }; in all { $total }
 cmd-status-nobody = There are no agents. `!agent add spark claude /path/to/workspace` adds one.
 cmd-status-fleet = { $agents ->
     [one] { $agents } agent
@@ -856,6 +863,14 @@ cmd-status-unknown = { $count ->
     [one] { $count } failure of a kind that is not known, taken for transient
    *[other] { $count } failures of a kind that is not known, taken for transient
 }
+# $runs: `yes` if it is the session that runs; $told: `yes` if it is known what the last turn used.
+cmd-status-spent = { $told ->
+    [yes] last turn { $turn };{" "}
+   *[no] {""}
+}{ $runs ->
+    [yes] this session
+   *[no] last session
+} { $session }
 cmd-status-today = today { $usage }
 cmd-status-failures = { $count ->
     [one] { $count } failure in a row
@@ -955,6 +970,11 @@ cmd-history-empty = Nothing happened yet.
 cmd-looked-back = { $found ->
     [0] Nothing in the last { $seen } entries, since { $since }. I looked no further back; an export has all of it.
    *[other] Out of the last { $seen } entries, since { $since }. I looked no further back; an export has all of it.
+}
+# Entries of the journal that are damaged, or written by a newer herder.
+cmd-unreadable = { $count ->
+    [one] One entry cannot be read and is left out; herder's log says why.
+   *[other] { $count } entries cannot be read and are left out; herder's log says why.
 }
 cmd-history-failed = The journal could not be read; herder's log names the cause.
 cmd-whisper-private = Everybody reads along here. Whisper to **{ $agent }** in a private message to me: whisper { $agent } and the text.
@@ -1098,6 +1118,8 @@ cmd-setting-needs-own-home = { $key }: a file is for a HOME of its own: add own_
 
 ## Discord
 
+# $channel: its id.
+discord-given-up = I may not speak in the channel with the id { $channel }; what I have owed there for over an hour is given up.
 # $files: names of files; $max: kilobytes.
 discord-agent-removed = **{ $agent }** was removed: nobody hears what is said here. Its history is kept.
 discord-left-out = Not with the message, or only in part: { $files }. An agent gets text files, { $max } KiB with the message at most; put the rest into its workspace.

@@ -405,6 +405,7 @@ notice-board-cancelled = 👀 タスク { $task } を取り消しました{ $par
     [0] {""}。
    *[other] 。残る { $parts } 個の部分も、エージェントが止まり次第取り消します。
 }
+notice-board-reworded = 👀 タスク { $task } の内容を変えました: { $work }
 notice-agent-added = 🐜 **{ $agent }** が加わりました（{ $runtime }）。専用チャンネルで話しかけるか、どこからでも `@{ $agent } …` と送ってください。
 notice-agent-edited = 👀 **{ $agent }** を変更しました。次のセッションから有効です。{ $anew ->
     [yes] 次のセッションは新しい会話を始めます。
@@ -440,6 +441,7 @@ notice-collapsed-elsewhere = … 不在の間に{ $count }行。`!history` で�
 notice-network-down = 🚨 ネットワーク **{ $network }** に{ $attempts }回試してもつながりません: { $detail } 接続を続けて試します。エージェントは作業を続けます。
 notice-network-up = ▶️ ネットワーク **{ $network }** に{ $duration }ぶりに戻りました。
 notice-network-refused = 🚨 ネットワーク **{ $network }** に拒否されました: { $detail } もう接続しません。`bot.toml` の設定を直して herder を再起動してください。
+notice-nickserv-refused = 🚨 **{ $network }** の NickServ が herder のパスワードを受け付けません: { $detail } 次に接続したときにもう一度試し、それまではアカウントなしで動き続けます。`bot.toml` の `nickserv_password` を直して herder を再起動してください。
 notice-webhook-down = 🚨 Webhook **{ $network }** は{ $attempts }回試しても通知を受け取りません: { $detail } 再送を続けます。その間の通知は待機し、エージェントは作業を続けます。
 notice-webhook-up = ▶️ Webhook **{ $network }** は{ $duration }ぶりに通知を受け取りました。
 notice-webhook-gone = 🚨 Webhook **{ $network }** はもうありません: { $detail } 今後は何も送りません。`bot.toml` の設定を直すか削除して、herder を再起動してください。
@@ -586,6 +588,7 @@ refusal-not-recorded = herder は今それを記録できず、何も実行し�
 refusal-invalid = { $what }: { $why }
 refusal-no-configuration = この herder は設定ファイルなしで起動されました。読み直すものがありません。
 refusal-going-down = herder は終了中です。次の起動で行います。
+refusal-closing = herder は終了中のため、実行されませんでした。herder が戻ったら、もう一度送ってください。
 
 ## コマンド：ヘルプに出る説明
 
@@ -644,7 +647,6 @@ cmd-group-but = `!{ $nearest }` のことか？
 cmd-late = `{ $line }` は { $age }前に書かれ、いま読まれました。何もしていません。まだ必要なら、もう一度送ってください。
 cmd-edit-no-work = これは **{ $agent }** への作業でした。書き換えて別のものにすることはできません。何も変わっていません。言い直してください。
 cmd-edit-no-task = これはボードへのタスク { $task } でした。書き換えて別のものにすることはできません。何も変わっていません。言い直してください。
-cmd-edit-board = タスク { $task } はボードにあり、そこでは文面を変えられません。`!task cancel { $task }` で取り消してから、言い直してください。
 cmd-ask-back = 何もせず、**{ $agent }** にも渡していない：「{ $word }」は { $options } かもしれない。作業として渡すには：`!task add { $agent } …`
 cmd-ask-which = 「{ $word }」というコマンドはない：{ $options } のどれか？
 cmd-not-for-here = **{ $agent }** にも渡していない。
@@ -670,6 +672,7 @@ cmd-stopping-all = エージェント { $agents ->
    *[other] { $agents } 個
 } を停止中 …
 cmd-link-up = { $network } 接続 { $up }
+cmd-link-up-unidentified = { $network } 接続 { $up }、アカウントなし ({ $reason })
 cmd-link-connecting = { $network } 接続中
 cmd-link-failing = { $network } 切断、{ $attempts ->
    *[other] { $attempts } 回試行
@@ -683,7 +686,10 @@ cmd-spent-marks = ささやき { $all } 件のうち { $right } 件が正しい�
 cmd-spent-unmetered = 費用の分からない評価 { $count } 件
 cmd-spent-fleet = 全体
 cmd-spent-account = アカウント { $account }
-cmd-spent-session = セッション { $session }、合計 { $total }
+cmd-spent-session = { $told ->
+    [yes] 直近のターン { $turn }、
+   *[no] {""}
+}セッション { $session }、合計 { $total }
 cmd-status-nobody = エージェントはいない。`!agent add spark claude /path/to/workspace` で追加する。
 cmd-status-fleet = エージェント { $agents ->
    *[other] { $agents } 個
@@ -705,6 +711,13 @@ cmd-status-totals = セッション { $sessions ->
 cmd-status-unknown = { $count ->
    *[other] 種類の分からない失敗 { $count } 件（一時的なものとして扱いました）
 }
+cmd-status-spent = { $told ->
+    [yes] 直近のターン { $turn }、
+   *[no] {""}
+}{ $runs ->
+    [yes] 今のセッション
+   *[no] 前回のセッション
+} { $session }
 cmd-status-today = 今日 { $usage }
 cmd-status-failures = { $count ->
    *[other] { $count } 回連続で失敗
@@ -789,6 +802,7 @@ cmd-looked-back = { $found ->
     [0] { $since } 以降の最新 { $seen } 件にはありません。それより前は見ていません。エクスポートには全部あります。
    *[other] { $since } 以降の最新 { $seen } 件から。それより前は見ていません。エクスポートには全部あります。
 }
+cmd-unreadable = 読めないエントリ { $count } 件を省きました。理由は herder のログにあります。
 cmd-history-failed = ジャーナルを読めなかった。原因は herder のログにある。
 cmd-whisper-private = ここではみんなが読めます。**{ $agent }** へのささやきは、わたしへの個人メッセージで whisper { $agent } と本文を送ってください。
 cmd-until = { $until } まで
@@ -926,6 +940,7 @@ cmd-setting-needs-own-home = { $key }：ファイルは専用の HOME のため�
 
 ## Discord
 
+discord-given-up = ID が { $channel } のチャンネルでは発言が許されていません。1時間以上前からそこへ送るはずだったものは諦めます。
 discord-agent-removed = **{ $agent }** は削除されました。ここでの発言は誰にも届きません。履歴は残っています。
 discord-left-out = メッセージに含まれない、または一部だけのファイル: { $files }。エージェントに届くのはテキストファイルだけで、メッセージと合わせて { $max } KiB までです。残りは作業フォルダーに置いてください。
 discord-unread = { $what ->

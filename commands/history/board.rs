@@ -16,6 +16,7 @@ pub(super) fn event(voice: Voice<'_>, event: &BoardEvent) -> String {
         BoardEvent::Directed { task: id, to, by } => {
             say(voice, "board-directed", task(*id), Some(by), &next(to))
         }
+        BoardEvent::Reworded { task: id, text, by } => say(voice, "reworded", task(*id), Some(by), text),
         BoardEvent::Offered { task: id, to, .. } => say(voice, "board-offered", task(*id), None, to.as_str()),
         BoardEvent::Accepted { task: id, .. } => say(voice, "board-accepted", task(*id), None, ""),
         BoardEvent::Returned { task: id, .. } => say(voice, "board-returned", task(*id), None, ""),

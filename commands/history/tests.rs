@@ -92,7 +92,7 @@ fn agent_events() -> Vec<Event> {
         Event::TaskReported {
             session,
             work,
-            report: TaskReport { end: TaskEnd::Blocked, note: text(), denied: false },
+            report: TaskReport { end: TaskEnd::Blocked, note: text(), denied: None },
         },
         Event::Discarded { work, by: by.clone() },
         Event::SessionStarted { session, work: whole, trial: false },
@@ -113,6 +113,7 @@ fn agent_events() -> Vec<Event> {
         Event::UsageRecorded {
             session,
             usage: Usage { input_tokens: 1200, output_tokens: 30, cost_usd: 0.5, ..Usage::default() },
+            turn: Usage { input_tokens: 200, output_tokens: 10, cost_usd: 0.1, ..Usage::default() },
         },
         Event::CapNear { cap: CAP, at: 0, limit: 5.0, used: 4.0, percent: 80 },
         Event::CapWaived { cap: CAP, at: 0, limit: 10.0, by: by.clone() },
@@ -240,6 +241,7 @@ fn board_events() -> Vec<BoardEvent> {
         BoardEvent::Added { work: Arc::clone(&work) },
         BoardEvent::Taken { agent: agent.clone(), number, work: Arc::clone(&work), to: None, by: by.clone() },
         BoardEvent::Directed { task, to: to.clone(), by: by.clone() },
+        BoardEvent::Reworded { task, text: "fix them well".to_owned(), by: by.clone() },
         BoardEvent::Offered { task, to: agent.clone(), number },
         BoardEvent::Accepted { task, number },
         BoardEvent::Returned { task, number },
@@ -347,6 +349,7 @@ fn every_event_has_its_words() {
         #7 put on the board by alice: fix the tests
         #7 spark hands it back to the board, by alice
         #7 assigned by alice: spark
+        #7 reworded by alice: fix them well
         #7 handed over: spark
         #7 arrived
         #7 back on the board

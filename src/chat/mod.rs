@@ -9,10 +9,18 @@ pub mod embedded_ircd;
 pub mod irc;
 mod reconnect;
 
+use crate::config::DISCORD_NETWORK;
 use crate::core::detail::Detail;
 use crate::core::id::NetworkName;
 use crate::core::time::Timestamp;
 use crate::outbox::Target;
+
+/// Whether a network notes what was said with its answer, and gives a line again whose answer is not noted: what is recorded of
+/// a line before that is no sign that it was answered.
+#[must_use]
+pub fn notes_lines_with_answers(network: &NetworkName) -> bool {
+    network.as_str() == DISCORD_NETWORK
+}
 
 /// Where something was said.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -144,6 +152,8 @@ pub enum LinkState {
     Up {
         /// Since when.
         since: Timestamp,
+        /// The services do not take the password, and herder goes on without their account: what they said.
+        unidentified: Option<Detail>,
     },
     /// Given up for good: bad password, ban.
     Refused {

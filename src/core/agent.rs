@@ -225,6 +225,9 @@ pub struct Agent {
     /// What the current session has used, or the last one.
     #[serde(default)]
     pub meter: Usage,
+    /// What the last turn of that session has used, as far as that is known.
+    #[serde(default, skip_serializing_if = "Usage::is_none")]
+    pub turn: Usage,
     /// What was used in the conversation that the next session can resume.
     #[serde(default)]
     pub conversed: Usage,
@@ -295,6 +298,7 @@ impl Default for Agent {
             began_on: None,
             totals: Totals::default(),
             meter: Usage::default(),
+            turn: Usage::default(),
             conversed: Usage::default(),
             forgotten: None,
             books: Books::default(),

@@ -64,9 +64,12 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
                 queued.text.clone_from(text);
             }
         }
-        Event::UsageRecorded { session, usage } => {
+        Event::UsageRecorded { session, usage, turn } => {
             if agent.session() == Some(*session) {
                 counters::spend(agent, *usage, at);
+                if !turn.is_none() {
+                    agent.turn = turn.sane();
+                }
             }
         }
         Event::CapNear { cap, at, limit, percent, .. } => {
@@ -204,7 +207,10 @@ fn edited(agent: &mut Agent, spec: &AgentSpec) {
     if agent.spec.as_ref().is_some_and(|old| old.account != spec.account) {
         // What it met was another account's.
         agent.exhausted = None;
-        if agent.session().is_some() && agent.began_on.is_none() {
+        // What keeps it from going on was another account's, too.
+        let failed =
+            matches!(agent.phase, Phase::Paused { reason: PauseReason::Failure(why) } if why.is_of_account());
+        if (agent.session().is_some() || failed) && agent.began_on.is_none() {
             agent.began_on = Some(agent.account());
         }
     }
@@ -324,7 +330,7 @@ fn session_started(agent: &mut Agent, session: SessionId, work: &Work, at: Times
     agent.survivor = None;
     agent.stopped_by = None;
     agent.began_on = None;
-    agent.meter = Usage::default();
+    (agent.meter, agent.turn) = (Usage::default(), Usage::default());
     agent.last_session = agent.last_session.max(session);
     agent.totals.sessions = agent.totals.sessions.saturating_add(1);
     enter(agent, Phase::Starting { session }, at);
@@ -365,6 +371,10 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
     counters::count(agent, outcome, at);
     agent.totals.turns = agent.totals.turns.saturating_add(outcome.turns.into());
     counters::spend(agent, outcome.usage, at);
+    if outcome.turns == 1 {
+        // There was no other.
+        agent.turn = agent.meter;
+    }
     if let Some(unfinished) = &mut agent.unfinished {
         unfinished.tries = unfinished.tries.saturating_add(1);
         let turns = agent.watch.window.iter().filter(|turn| turn.session == session);

@@ -142,6 +142,15 @@ pub enum BoardEvent {
         /// Who said so.
         by: Actor,
     },
+    /// What is to be done is another thing from now on.
+    Reworded {
+        /// Which task.
+        task: WorkId,
+        /// What is to be done.
+        text: String,
+        /// Who said so.
+        by: Actor,
+    },
     /// It is handed to an agent.
     Offered {
         /// Which task.
@@ -249,6 +258,11 @@ impl Board {
             BoardEvent::Directed { task, to, .. } => {
                 if let Some(Boarded { place: Place::Queued { to: known }, .. }) = self.tasks.get_mut(task) {
                     known.clone_from(to);
+                }
+            }
+            BoardEvent::Reworded { task, text, .. } => {
+                if let Some(boarded) = self.tasks.get_mut(task) {
+                    Arc::make_mut(&mut boarded.work).text.clone_from(text);
                 }
             }
             BoardEvent::Offered { task, to, number } => {

@@ -2,19 +2,30 @@
 //! `truncate table`, what is configured (contract, section 9), and what has characters in it that nobody sees.
 //!
 //! A command is read as a shell would read it ([`words`]): quotes, backslashes, substitutions and braces resolved, wrappers
-//! such as `env` and `timeout` looked through, and what `bash -c`, `eval` and the like are given read once more. That finds
+//! such as `env` and `timeout` looked through, and what `bash -c`, `eval` and the like are given read once more. A variable
+//! stands for each value that the text gives it, a function that runs its arguments is a wrapper, too. That finds
 //! `/bin/rm -fr`, `"r"m -r` and `bash -lc 'git  push'`, and leaves `git commit -m "no more sudo"` alone. It is no sandbox:
 //! a script that is written first and run afterwards does what it likes, so that an agent's permissions stay what counts.
 
 mod arguments;
+mod groups;
+mod names;
+mod programs;
+mod simple;
+mod texts;
 mod words;
-
-use std::collections::BTreeMap;
 
 use regex::{Regex, RegexBuilder};
 
 use super::ask::hides;
-use words::{Simple, Word};
+use names::Names;
+use programs::{
+    DECLARING, PLACES, RESERVED, ShellCall, assignment, basename, has, interprets_pipe, is_foreign,
+    is_from_pipe, is_interpreter, is_read, is_script_reader, is_shell, is_wrapper, may_run, only_names,
+    without_searches,
+};
+use simple::{Simple, Word};
+use texts::{loose, sql};
 
 /// What one pattern may take when it is compiled: an operator's pattern is short.
 const PATTERN_SIZE_MAX: usize = 1024 * 1024;
@@ -82,7 +93,7 @@ fn configured(text: &str, patterns: &[AskPattern]) -> Option<String> {
 }
 
 fn built_in(text: &str) -> Option<&'static str> {
-    let mut reading = Reading { depth: 0, left: STEPS_MAX, variables: BTreeMap::new() };
+    let mut reading = Reading { depth: 0, left: STEPS_MAX, names: Names::new(), resolving: false };
     // Arguments of a tool, alone or below its title: each of them may be a command.
     let (rest, arguments) = arguments::apart(text);
     let found = arguments.iter().find_map(|argument| reading.text(argument)).or_else(|| reading.text(&rest));
@@ -96,105 +107,14 @@ struct Reading {
     /// Steps that may still be made.
     left: usize,
     /// What a script assigns is known further down in it.
-    variables: BTreeMap<String, String>,
+    names: Names,
+    /// Whether the value of a variable is being looked up in the value of another.
+    resolving: bool,
 }
-
-/// Programs that run what is given to them as arguments.
-const WRAPPERS: &[&str] = &[
-    "env",
-    "nice",
-    "nohup",
-    "time",
-    "timeout",
-    "gtimeout",
-    "xargs",
-    "command",
-    "exec",
-    "builtin",
-    "busybox",
-    "toybox",
-    "stdbuf",
-    "setsid",
-    "ionice",
-    "chrt",
-    "taskset",
-    "unshare",
-    "nsenter",
-    "chroot",
-    "flock",
-    "watch",
-    "parallel",
-    "script",
-    "strace",
-    "ltrace",
-    "ssh",
-    "docker",
-    "podman",
-    "kubectl",
-    "tmux",
-    "screen",
-    "systemd-run",
-    "gosu",
-    "su-exec",
-    "proot",
-    "fakeroot",
-    "firejail",
-    "bwrap",
-    "caffeinate",
-    "entr",
-    "direnv",
-    "poetry",
-    "uv",
-    "npx",
-    "pnpm",
-    "yarn",
-    "nix-shell",
-    "nix",
-    "trap",
-    "coproc",
-    "torsocks",
-    "proxychains",
-    "expect",
-    "unbuffer",
-    "at",
-    "batch",
-];
-
-const SHELLS: &[&str] =
-    &["sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "pwsh", "nu"];
-
-/// Programs that read a program of their own from standard input or an argument.
-const INTERPRETERS: &[&str] = &[
-    "python",
-    "perl",
-    "ruby",
-    "node",
-    "nodejs",
-    "php",
-    "lua",
-    "deno",
-    "bun",
-    "osascript",
-    "tclsh",
-    "awk",
-    "gawk",
-    "mawk",
-];
-
-/// Programs that look for a text: naming a thing is not doing it.
-const SEARCHES: &[&str] = &["grep", "egrep", "fgrep", "rg", "ag", "ack", "git"];
-
-/// Other programs whose arguments are looked at.
-const LOOKED_INTO: &[&str] =
-    &["rm", "grm", "git", "find", "gfind", "fd", "fdfind", "eval", "source", ".", "alias"];
-
-/// Words before a command that are none. `time` and `coproc` have words of their own before it, and are wrappers.
-const RESERVED: &[&str] =
-    &["do", "then", "else", "elif", "if", "while", "until", "!", "{", "}", "fi", "done", "esac"];
 
 impl Reading {
     fn text(&mut self, text: &str) -> Option<&'static str> {
-        self.variables.clear();
+        self.names = Names::new();
         self.script(text, false)
     }
 
@@ -218,6 +138,7 @@ impl Reading {
             return Some(found);
         }
         let Some(commands) = words::commands(text, DEPTH_MAX, piped) else { return Some(UNREADABLE) };
+        self.names.define(&commands);
         self.depth += 1;
         let interpreted = commands.iter().any(|command| has(command, is_interpreter));
         let found = commands
@@ -227,36 +148,58 @@ impl Reading {
         found
     }
 
-    /// What a command is given in a here-document. The commands in it are read where it stands; `interpreted` says that
-    /// the script has an interpreter somewhere.
+    /// What a command is given in a here-document or a here-string. The commands in a here-document are read where it
+    /// stands; `interpreted` says that the script has an interpreter somewhere.
     fn input(&mut self, command: &Simple, interpreted: bool) -> Option<&'static str> {
         if command.input.is_empty() {
             return None;
         }
+        // A here-string is often a variable alone.
+        let input = Word { text: command.input.trim_end().to_owned(), dynamic: true, quoted: true };
+        let rounds = self.names.count(&input).max(1);
+        (0..rounds).find_map(|round| {
+            let text = self.names.expanded(&input, round).pop()?.text;
+            let steps = command.words.len() + text.len() / STEP_LETTERS;
+            self.step(1 + steps).or_else(|| self.given_text(command, &text, interpreted))
+        })
+    }
+
+    fn given_text(&mut self, command: &Simple, text: &str, interpreted: bool) -> Option<&'static str> {
         // One for a whole group is for whatever is in it.
         let group = command.words.iter().all(|word| RESERVED.contains(&word.text.as_str()));
         if has(command, is_interpreter) || (group && interpreted) {
-            return loose(&command.input);
+            return loose(text);
         }
-        let found = if has(command, is_shell) { self.script(&command.input, false) } else { None };
-        let words = [Word { text: command.input.clone(), ..Word::default() }];
-        let searches = command.words.first().is_some_and(|word| is_search(&basename(&word.text)));
-        found.or_else(|| if searches { None } else { sql(&words) })
+        if without_searches(&command.words).len() < command.words.len() {
+            return None;
+        }
+        let reads = has(command, |name| is_shell(name) || self.reads_scripts(name));
+        let found = if reads { self.script(text, false) } else { None };
+        found.or_else(|| sql(text))
     }
 
+    /// A command, with each value that its variables may have.
     fn simple(&mut self, command: &Simple) -> Option<&'static str> {
+        let rounds = command.words.iter().map(|word| self.names.count(word)).max().unwrap_or_default();
+        (0..rounds.max(1)).find_map(|round| self.round(command, round))
+    }
+
+    fn round(&mut self, command: &Simple, round: usize) -> Option<&'static str> {
         let mut words: Vec<Word> = Vec::new();
         for word in &command.words {
-            let word = self.expanded(word);
-            if let Some(found) = self.step(word.len()) {
+            let word = self.names.expanded(word, round);
+            let letters: usize = word.iter().map(|word| word.text.len()).sum();
+            if let Some(found) = self.step(word.len().max(1) + letters / STEP_LETTERS) {
                 return Some(found);
             }
             words.extend(word);
         }
         let mut first = 0;
         while let Some(word) = words.get(first) {
-            if let Some((name, value)) = assignment(word) {
-                self.variables.insert(name.to_owned(), value.to_owned());
+            if let Some((name, value)) = assignment(&word.text) {
+                if let Some(found) = self.assign(name, value) {
+                    return Some(found);
+                }
             } else if word.text == "function" {
                 // The name of what is defined.
                 first += 1;
@@ -266,20 +209,48 @@ impl Reading {
             first += 1;
         }
         words.drain(..first.min(words.len()));
-        sql(&words).or_else(|| self.program(&words, command.piped))
+        // `xargs` puts a line that it reads where this stands.
+        let place = words.first().is_some_and(|word| PLACES.contains(&word.text.as_str()));
+        if command.piped && place {
+            return Some(PIPE);
+        }
+        let found = self.declared(&words).or_else(|| sql(&without_searches(&words).join(" ")));
+        found.or_else(|| self.program(&words, command.piped))
     }
 
-    /// A variable whose value is known stands for its words.
-    fn expanded(&self, word: &Word) -> Vec<Word> {
-        let name = word.text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-        let name = name.or_else(|| word.text.strip_prefix('$'));
-        match name.and_then(|name| self.variables.get(name)) {
-            Some(value) if word.dynamic => value
-                .split_whitespace()
-                .map(|text| Word { text: text.to_owned(), ..Word::default() })
-                .collect(),
-            Some(_) | None => vec![word.clone()],
+    /// Takes in the variables that a word of the shell's own gives values to.
+    fn declared(&mut self, words: &[Word]) -> Option<&'static str> {
+        let (first, rest) = words.split_first()?;
+        match (first.text.as_str(), rest) {
+            (declaring, assigned) if DECLARING.contains(&declaring) => assigned.iter().find_map(|word| {
+                let (name, value) = assignment(&word.text)?;
+                self.assign(name, value)
+            }),
+            ("for" | "select", [name, is_in, values @ ..]) if is_in.text == "in" => {
+                values.iter().find_map(|value| self.assign(&name.text, &value.text))
+            }
+            _ => None,
         }
+    }
+
+    fn assign(&mut self, name: &str, value: &str) -> Option<&'static str> {
+        // A variable that is given to another hands on all of its values.
+        let word = Word::of_value(value, true);
+        let rounds = self.names.count(&word).max(1);
+        (0..rounds).find_map(|round| {
+            let text = self.names.expanded(&word, round).pop()?.text;
+            let values = self.names.assign(name, &text);
+            self.step((values + text.len()) / STEP_LETTERS)
+        })
+    }
+
+    /// Whether a program may read a script where it is given one word.
+    fn reads_scripts(&self, name: &str) -> bool {
+        is_script_reader(name) || self.names.is_script_runner(name)
+    }
+
+    fn is_wrapper(&self, name: &str) -> bool {
+        is_wrapper(name) || self.names.is_runner(name)
     }
 
     /// What a program with these arguments does.
@@ -287,12 +258,14 @@ impl Reading {
         let (first, arguments) = words.split_first()?;
         let name = basename(&first.text);
         // Most programs' arguments are none of herder's business.
-        let looked_at = if is_read(&name) || first.dynamic { arguments.len() } else { 0 };
+        let looks = first.dynamic || is_read(&name) || self.names.is_runner(&name);
+        let cost = |word: &Word| 1 + word.text.len() / STEP_LETTERS;
+        let looked_at = if looks { arguments.iter().map(cost).sum() } else { 0 };
         if let Some(found) = self.step(1 + looked_at) {
             return Some(found);
         }
         if first.dynamic && !name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-') {
-            return unknown(arguments);
+            return self.unknown(first, arguments, piped);
         }
         match name.as_str() {
             "sudo" | "sudoedit" | "doas" | "pkexec" | "run0" | "su" | "runuser" => Some(SUDO),
@@ -301,44 +274,134 @@ impl Reading {
             "git-push" | "git-send-pack" => Some(PUSH),
             "find" | "gfind" | "fd" | "fdfind" => {
                 let deletes = arguments.iter().any(|word| word.text == "-delete");
-                if deletes { Some(REMOVE) } else { self.suffixes(arguments, false) }
+                if deletes { Some(REMOVE) } else { self.executed(arguments) }
             }
-            "eval" | "source" | "." => {
-                if arguments.first().is_some_and(|word| word.substituted) {
-                    return Some(PIPE);
-                }
-                if name == "eval" { self.script(&joined(arguments), piped) } else { None }
+            "jj" => {
+                let pushes = |pair: &[Word]| pair.iter().map(|word| word.text.as_str()).eq(["git", "push"]);
+                arguments.windows(2).any(pushes).then_some(PUSH)
             }
+            "eval" if arguments.first().is_some_and(|script| is_foreign(script, piped)) => Some(PIPE),
+            "eval" => self.script(&joined(arguments), piped),
+            "source" | "." => is_from_pipe(arguments.first(), piped).then_some(PIPE),
             "alias" => arguments.iter().find_map(|word| self.script(word.text.split_once('=')?.1, false)),
+            // It says where a program is.
+            "command" if arguments.first().is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V")) => {
+                None
+            }
             shell if is_shell(shell) => {
-                if piped || arguments.iter().any(|word| word.substituted) {
+                let call = ShellCall::read(shell, arguments);
+                if call.is_piped(piped) {
                     return Some(PIPE);
                 }
-                self.given(arguments, false)
+                self.given(arguments, piped && call.script)
             }
             other if is_interpreter(other) => {
-                let file = arguments.iter().any(|word| !word.text.starts_with('-'));
-                if piped && !file && !other.contains("awk") {
+                if interprets_pipe(other, arguments, piped) {
                     return Some(PIPE);
                 }
-                let letters = arguments.iter().map(|word| word.text.len()).sum::<usize>();
-                self.step(letters / STEP_LETTERS)
-                    .or_else(|| arguments.iter().find_map(|word| loose(&word.text)))
+                arguments.iter().filter(|word| may_run(other, &word.text)).find_map(|word| loose(&word.text))
             }
-            other if WRAPPERS.contains(&other) => {
-                self.given(arguments, piped).or_else(|| self.suffixes(arguments, piped))
+            // What it reads stands behind what it is told, unless it is told where.
+            "xargs" => {
+                let place = Word { text: "{}".to_owned(), ..Word::default() };
+                let words: Vec<Word> = words.iter().cloned().chain([place]).collect();
+                self.wrapped(&words, piped)
             }
+            other if self.is_wrapper(other) => self.wrapped(words, piped),
             _ => None,
         }
     }
 
+    /// What a wrapper and its arguments do.
+    fn wrapped(&mut self, words: &[Word], piped: bool) -> Option<&'static str> {
+        // What is handed on word by word has no script in it before something that reads one.
+        let reads = |word: &Word| {
+            let splits = word.text.starts_with("-S") || word.text.starts_with("--split-string");
+            splits || self.reads_scripts(&basename(&word.text))
+        };
+        let scripts = words.iter().position(reads).and_then(|at| words.get(at + 1..)).unwrap_or_default();
+        let arguments = words.get(1..).unwrap_or_default();
+        self.given(scripts, piped).or_else(|| self.suffixes(arguments, piped))
+    }
+
+    /// A program that is only known when it runs.
+    fn unknown(&mut self, program: &Word, arguments: &[Word], piped: bool) -> Option<&'static str> {
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            match word.text.as_str() {
+                "-C" | "-c" => drop(words.next()),
+                option if option.starts_with('-') => {}
+                command if is_push(command) => return Some(PUSH),
+                _ => break,
+            }
+        }
+        if arguments.iter().any(|word| matches!(word.text.as_str(), "-rf" | "-fr" | "-Rf" | "-fR")) {
+            return Some(REMOVE);
+        }
+        let found = self.resolved(program, arguments, piped);
+        if found.is_some() {
+            return found;
+        }
+        // A word that only has a variable in it names no program.
+        if program.is_printed() || program.text.starts_with('$') {
+            self.given(arguments, piped)
+        } else {
+            None
+        }
+    }
+
+    /// The same for a variable that the value of another one begins with.
+    fn resolved(&mut self, program: &Word, arguments: &[Word], piped: bool) -> Option<&'static str> {
+        // A value may begin with its own variable: once is enough to know what it adds to.
+        if std::mem::replace(&mut self.resolving, true) {
+            return None;
+        }
+        let found = (0..self.names.count(program)).find_map(|round| {
+            let mut words = self.names.expanded(program, round);
+            words.extend_from_slice(arguments);
+            self.step(words.len()).or_else(|| self.program(&words, piped))
+        });
+        self.resolving = false;
+        found
+    }
+
+    /// The commands that `find` runs.
+    fn executed(&mut self, arguments: &[Word]) -> Option<&'static str> {
+        const EXECUTES: [&str; 8] =
+            ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+        if self.depth >= DEPTH_MAX {
+            return Some(UNREADABLE);
+        }
+        self.depth += 1;
+        let mut rest = arguments;
+        let mut found = None;
+        while let Some(at) = rest.iter().position(|word| EXECUTES.contains(&word.text.as_str())) {
+            rest = rest.get(at + 1..).unwrap_or_default();
+            let end = rest.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
+            let (command, after) = rest.split_at(end.unwrap_or(rest.len()));
+            rest = after;
+            found = self.program(command, false);
+            if found.is_some() {
+                break;
+            }
+        }
+        self.depth -= 1;
+        found
+    }
+
     /// Arguments that are scripts themselves: the one after `-c`, and whatever has blanks in it.
     fn given(&mut self, arguments: &[Word], piped: bool) -> Option<&'static str> {
-        let mut after_c = false;
+        let (mut after_c, mut named) = (false, false);
         for word in arguments {
-            let script = after_c || word.text.contains(char::is_whitespace);
-            after_c = word.text.starts_with('-') && !word.text.starts_with("--") && word.text.ends_with('c');
-            if script && let Some(found) = self.script(&word.text, piped) {
+            named = only_names(named, word);
+            let value = word.text.strip_prefix("--").and_then(|option| option.split_once('='));
+            let text = value.map_or(word.text.as_str(), |(_, value)| value);
+            let script = after_c || text.contains(char::is_whitespace);
+            after_c = text.starts_with('-') && !text.starts_with("--") && text.ends_with('c');
+            if script
+                && !named
+                && let Some(found) = self.script(text, piped)
+            {
                 return Some(found);
             }
         }
@@ -351,11 +414,12 @@ impl Reading {
             return Some(UNREADABLE);
         }
         self.depth += 1;
-        let found = (0..arguments.len()).find_map(|at| {
-            let rest = arguments.get(at..)?;
+        let mut named = false;
+        let found = arguments.iter().enumerate().find_map(|(at, word)| {
+            named = only_names(named, word);
             // A wrapper in a wrapper looks at what follows it itself, and so does every later one.
-            let wrapper = rest.first().is_some_and(|word| WRAPPERS.contains(&basename(&word.text).as_str()));
-            if wrapper { None } else { self.program(rest, piped) }
+            let passed = named || self.is_wrapper(&basename(&word.text));
+            if passed { None } else { self.program(arguments.get(at..)?, piped) }
         });
         self.depth -= 1;
         found
@@ -420,52 +484,12 @@ impl Reading {
     }
 }
 
-fn is_shell(name: &str) -> bool {
-    SHELLS.contains(&name)
-}
-
-fn is_interpreter(name: &str) -> bool {
-    INTERPRETERS.iter().any(|known| is_version_of(name, known))
-}
-
-fn is_search(name: &str) -> bool {
-    SEARCHES.contains(&name)
-}
-
-/// Whether a program's arguments are looked at.
-fn is_read(name: &str) -> bool {
-    LOOKED_INTO.contains(&name) || WRAPPERS.contains(&name) || is_shell(name) || is_interpreter(name)
-}
-
-/// Whether a command names such a program, itself or for a wrapper.
-fn has(command: &Simple, is_such: fn(&str) -> bool) -> bool {
-    command.words.iter().any(|word| is_such(&basename(&word.text)))
-}
-
 fn is_push(command: &str) -> bool {
     matches!(command, "push" | "send-pack")
 }
 
-fn basename(program: &str) -> String {
-    let name = program.rsplit('/').next().unwrap_or_default();
-    name.strip_suffix(".exe").unwrap_or(name).to_ascii_lowercase()
-}
-
-/// `python3.12` is a version of `python`.
-fn is_version_of(name: &str, known: &str) -> bool {
-    name.strip_prefix(known).is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit() || c == b'.'))
-}
-
 fn joined(words: &[Word]) -> String {
     words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
-}
-
-fn assignment(word: &Word) -> Option<(&str, &str)> {
-    let (name, value) = word.text.split_once('=')?;
-    let first = name.bytes().next()?;
-    let named = (first.is_ascii_alphabetic() || first == b'_')
-        && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
-    named.then_some((name, value))
 }
 
 fn removes_folders(arguments: &[Word]) -> bool {
@@ -474,79 +498,6 @@ fn removes_folders(arguments: &[Word]) -> bool {
         Some(long) => long.starts_with('r'),
         None => word.text.starts_with('-') && word.text.contains(['r', 'R']),
     })
-}
-
-/// A program that is only known when it runs.
-fn unknown(arguments: &[Word]) -> Option<&'static str> {
-    let first = arguments.iter().find(|word| !word.text.starts_with('-'));
-    if first.is_some_and(|word| is_push(&word.text)) {
-        return Some(PUSH);
-    }
-    arguments.iter().any(|word| matches!(word.text.as_str(), "-rf" | "-fr" | "-Rf" | "-fR")).then_some(REMOVE)
-}
-
-/// SQL is looked for wherever it is not just being looked for.
-fn sql(words: &[Word]) -> Option<&'static str> {
-    let program = words.first().map(|word| basename(&word.text)).unwrap_or_default();
-    if is_search(&program) {
-        return None;
-    }
-    let text = without_comments(&joined(words)).to_ascii_lowercase();
-    let mut verb = None;
-    for token in tokens(&text, "_") {
-        match (token, verb) {
-            ("drop", _) => verb = Some(DROP),
-            ("truncate", _) => verb = Some(TRUNCATE),
-            ("table", Some(found)) => return Some(found),
-            ("temporary" | "foreign", _) => {}
-            _ => verb = None,
-        }
-    }
-    None
-}
-
-/// SQL's comments stand for a blank.
-fn without_comments(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, comment)) = rest.split_once("/*") {
-        shown.push_str(before);
-        shown.push(' ');
-        rest = comment.split_once("*/").map_or("", |(_, after)| after);
-    }
-    shown.push_str(rest);
-    shown
-}
-
-/// The words of a text in some language: letters, digits, and what else is part of one there.
-fn tokens<'a>(text: &'a str, inside: &'static str) -> impl Iterator<Item = &'a str> {
-    text.split(move |c: char| !c.is_alphanumeric() && !inside.contains(c)).filter(|token| !token.is_empty())
-}
-
-/// Calls that remove folders in other languages.
-const REMOVERS: [&str; 5] = ["rmtree", "rmSync", "rm_rf", "rm_r", "remove_dir_all"];
-
-/// A program in another language: whatever looks like one of the commands.
-fn loose(text: &str) -> Option<&'static str> {
-    let mut before = "";
-    for token in tokens(text, "_-") {
-        if token == "sudo" {
-            return Some(SUDO);
-        }
-        if REMOVERS.contains(&token) {
-            return Some(REMOVE);
-        }
-        match before {
-            "git" if token == "push" => return Some(PUSH),
-            "rm" if token.starts_with("--r") || (token.starts_with('-') && token.contains(['r', 'R'])) => {
-                return Some(REMOVE);
-            }
-            // Options of theirs.
-            "git" | "rm" if token.starts_with('-') => {}
-            _ => before = token,
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -95,7 +95,9 @@ pub enum Effect {
     },
     /// The account's gate opens.
     OpenAccount {
-        /// Who resumed an agent of it.
+        /// The account of an agent that was resumed, or the one that its last session has failed on.
+        account: AccountName,
+        /// Who resumed it.
         by: Actor,
     },
     /// Something was used: the root looks at what the agents of the account used together.

@@ -48,7 +48,7 @@ pub enum StopReason {
     Cap(Cap),
     /// A person is called: its work goes back to the head of the queue; paused.
     Escalation,
-    /// The configuration says otherwise how it is run: its work is tried again by the new command.
+    /// The configuration says otherwise how it is run, or on whose account: its work is tried again so.
     Configured,
 }
 
@@ -378,6 +378,9 @@ pub enum Event {
         session: SessionId,
         /// What.
         usage: Usage,
+        /// What its last turn used of it, as far as that is known.
+        #[serde(default, skip_serializing_if = "Usage::is_none")]
+        turn: Usage,
     },
     /// A part of one of the agent's own caps is used.
     CapNear {

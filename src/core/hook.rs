@@ -136,6 +136,7 @@ impl HookEvent {
             // Of the fleet and of herder itself.
             | N::Boarded { .. }
             | N::BoardCancelled { .. }
+            | N::BoardReworded { .. }
             | N::PartFailed { .. }
             | N::NobodySuffices { .. }
             | N::SharedCapReached { .. }
@@ -155,6 +156,7 @@ impl HookEvent {
             | N::NetworkDown { .. }
             | N::NetworkUp { .. }
             | N::NetworkRefused { .. }
+            | N::NickservRefused { .. }
             | N::WebhookDropped { .. }
             | N::ChannelUnavailable { .. }
             | N::TopicDenied { .. }

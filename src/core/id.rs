@@ -1,8 +1,9 @@
 //! The names and numbers by which things are known.
 
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The longest agent name, in bytes: it becomes a channel, a folder and a nick, and leaves room for a prefix in each.
 pub const AGENT_NAME_MAX: usize = 30;
@@ -10,9 +11,10 @@ pub const AGENT_NAME_MAX: usize = 30;
 /// An agent's name: checked once, here, because it becomes a channel, a folder and a nick.
 ///
 /// Lower-case ASCII letters, digits and inner hyphens, starting with a letter, at most [`AGENT_NAME_MAX`] bytes.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct AgentName(String);
+/// Cheap to clone: it goes wherever something is said of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub struct AgentName(Arc<str>);
 
 /// Why a text cannot be an agent's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,7 +60,7 @@ impl AgentName {
         if RESERVED_NAMES.contains(&name.as_str()) {
             return Err(NameError::Reserved(name));
         }
-        Ok(Self(name))
+        Ok(Self(name.into()))
     }
 
     /// The name as text.
@@ -77,7 +79,13 @@ impl TryFrom<String> for AgentName {
 
 impl From<AgentName> for String {
     fn from(name: AgentName) -> Self {
-        name.0
+        name.0.as_ref().to_owned()
+    }
+}
+
+impl Serialize for AgentName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

@@ -6,7 +6,7 @@ use super::ask::{AskAnswer, AskKey};
 use super::card::Card;
 use super::dealings::{Cut, Onward};
 use super::detail::Own;
-use super::id::{AskId, SessionId, WorkId};
+use super::id::{AccountName, AskId, SessionId, WorkId};
 use super::outcome::{Category, Outcome, Usage};
 use super::spec::AgentSpec;
 use super::time::Timestamp;
@@ -41,6 +41,11 @@ pub enum Input {
     AccountBlocked {
         /// Billing, auth or budget.
         category: Category,
+    },
+    /// An account was closed that the agent has left, and on which the session that runs may have begun.
+    LeftAccountBlocked {
+        /// Which.
+        account: AccountName,
     },
     /// The account's gate was opened again by a person.
     AccountOpened {

@@ -8,7 +8,7 @@ use super::id::{AccountName, AgentName};
 use super::outcome::Usage;
 use super::time::Timestamp;
 use super::usage::{
-    Books, Cap, Caps, DAYS_KEPT, SharedCaps, Standing, Waived, Warned, Window, amount, day, limit,
+    Books, Cap, Caps, DAYS_KEPT, SharedCaps, Standing, Waived, Warned, Window, amount, day, hour, limit,
     next_limit, window,
 };
 
@@ -40,6 +40,88 @@ pub struct Shared {
     pub caps: Vec<Standing>,
 }
 
+/// What some agents used in an hour and on its day.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Used {
+    /// In the hour.
+    pub hour: Usage,
+    /// On the day.
+    pub today: Usage,
+}
+
+impl Used {
+    /// By the books of all of them.
+    #[must_use]
+    pub fn of<'a>(books: impl Iterator<Item = &'a Books>, scope: &Scope, now: Timestamp) -> Self {
+        let mut used = Self::default();
+        for books in books {
+            used.hour.add(books.this_hour(now, scope.as_ref()));
+            used.today.add(books.today(now, scope.as_ref()));
+        }
+        used
+    }
+
+    fn add(&mut self, other: Self) {
+        self.hour.add(other.hour);
+        self.today.add(other.today);
+    }
+}
+
+/// What each agent used in the running hour and on its day, by account: so that a sum over a thousand of them, which is asked
+/// for after each of their readings, does not go through a thousand books.
+#[derive(Debug, Clone, Default)]
+pub struct Tallies {
+    /// The hour and the day of it; nothing is known of others.
+    of: Option<(i64, i64)>,
+    accounts: BTreeMap<AccountName, BTreeMap<AgentName, Used>>,
+}
+
+impl Tallies {
+    /// Whether it is of the hour of `now`, and so is what it says.
+    #[must_use]
+    pub fn is_of(&self, now: Timestamp) -> bool {
+        self.of == Some((hour(now), day(now)))
+    }
+
+    /// Everything anew, by the books of all agents.
+    #[must_use]
+    pub fn new<'a>(agents: impl Iterator<Item = (&'a AgentName, &'a Books)>, now: Timestamp) -> Self {
+        let mut tallies = Self { of: Some((hour(now), day(now))), accounts: BTreeMap::new() };
+        for (agent, books) in agents {
+            tallies.enter(agent, books, now);
+        }
+        tallies
+    }
+
+    /// An agent's books have changed.
+    pub fn enter(&mut self, agent: &AgentName, books: &Books, now: Timestamp) {
+        for agents in self.accounts.values_mut() {
+            agents.remove(agent);
+        }
+        for account in books.accounts_of(day(now)) {
+            let used = Used::of(std::iter::once(books), &Some(account.clone()), now);
+            self.accounts.entry(account.clone()).or_default().insert(agent.clone(), used);
+        }
+    }
+
+    /// What the agents that are there used in a scope.
+    #[must_use]
+    pub fn used(&self, scope: &Scope) -> Used {
+        let mut sum = Used::default();
+        match scope {
+            Some(account) => {
+                self.accounts
+                    .get(account)
+                    .into_iter()
+                    .flat_map(BTreeMap::values)
+                    .for_each(|used| sum.add(*used));
+            }
+            None => self.accounts.values().flat_map(BTreeMap::values).for_each(|used| sum.add(*used)),
+        }
+        sum
+    }
+}
+
 impl Ledger {
     /// An agent is removed.
     pub fn keep(&mut self, agent: AgentName, books: Books, at: Timestamp) {
@@ -69,31 +151,14 @@ impl Ledger {
         })
     }
 
-    fn used<'a>(
-        &'a self,
-        books: impl Iterator<Item = &'a Books>,
-        scope: &Scope,
-        window: Window,
-        now: Timestamp,
-    ) -> Usage {
-        let mut sum = Usage::default();
-        for books in books.chain(self.kept.values()) {
-            sum.add(books.within(window, now, scope.as_ref()));
-        }
-        sum
-    }
-
-    /// What was used in a scope, by the books of the agents that are there.
+    /// What was used in a scope; `there`: by the agents that are there.
     #[must_use]
-    pub fn shared<'a>(
-        &'a self,
-        books: impl Iterator<Item = &'a Books> + Clone,
-        caps: &SharedCaps,
-        scope: Scope,
-        now: Timestamp,
-    ) -> Shared {
-        let hour = self.used(books.clone(), &scope, Window::Hour, now);
-        let today = self.used(books, &scope, Window::Day, now);
+    pub fn shared(&self, there: Used, caps: &SharedCaps, scope: Scope, now: Timestamp) -> Shared {
+        let Used { mut hour, mut today } = there;
+        for books in self.kept.values() {
+            hour.add(books.this_hour(now, scope.as_ref()));
+            today.add(books.today(now, scope.as_ref()));
+        }
         let waived: Vec<Waived> =
             self.waived.iter().filter(|(of, _)| *of == scope).map(|(_, waived)| *waived).collect();
         let standing = |(cap, set): (Cap, f64)| {
@@ -167,12 +232,36 @@ mod tests {
         SharedCaps { fleet: day(20.0), accounts: [(AccountName::from("team"), day(10.0))].into() }
     }
 
+    fn shared(ledger: &Ledger, there: &[Books], scope: Scope) -> Shared {
+        ledger.shared(Used::of(there.iter(), &scope, NOW), &caps(), scope, NOW)
+    }
+
+    #[test]
+    fn totals_are_what_the_books_say_also_of_an_agent_that_was_moved() {
+        let (first, second) =
+            (AgentName::new("first").expect("a name"), AgentName::new("second").expect("a name"));
+        let mut there = [books("team", 5.0), books("other", 3.0)];
+        let pairs = |there: &[Books; 2]| [first.clone(), second.clone()].into_iter().zip(there.clone());
+        let scopes = [None, Some(AccountName::from("team")), Some(AccountName::from("other"))];
+        let mut tallies = Tallies::default();
+        assert!(!tallies.is_of(NOW));
+        tallies =
+            Tallies::new(pairs(&there).collect::<Vec<_>>().iter().map(|(name, books)| (name, books)), NOW);
+        there[0].enter(&AccountName::from("other"), Usage { cost_usd: 2.0, ..Usage::default() }, NOW);
+        tallies.enter(&first, &there[0], NOW);
+        for scope in scopes {
+            assert_eq!(tallies.used(&scope), Used::of(there.iter(), &scope, NOW), "{scope:?}");
+        }
+        let later = NOW.after(std::time::Duration::from_secs(3600));
+        assert!(tallies.is_of(NOW) && !tallies.is_of(later));
+    }
+
     #[test]
     fn an_account_and_the_fleet_are_sums_of_books_also_of_those_of_removed_agents() {
         let mut ledger = Ledger::default();
         ledger.keep(AgentName::new("gone").expect("a name"), books("team", 4.0), NOW);
         let there = [books("team", 5.0), books("other", 3.0)];
-        let shared = |scope| ledger.shared(there.iter(), &caps(), scope, NOW);
+        let shared = |scope: Scope| shared(&ledger, &there, scope);
         let team = shared(Some(AccountName::from("team")));
         assert_eq!((team.today.cost_usd, team.hour.cost_usd, team.reached()), (9.0, 9.0, None));
         assert_eq!(team.warnings(&ledger, NOW).len(), 1);
@@ -185,12 +274,12 @@ mod tests {
         let mut ledger = Ledger::default();
         let there = [books("team", 23.0)];
         let scope = Some(AccountName::from("team"));
-        let team = ledger.shared(there.iter(), &caps(), scope.clone(), NOW);
+        let team = shared(&ledger, &there, scope.clone());
         assert_eq!(team.reached().map(|standing| standing.cap), Some(CAP));
         for waived in team.waivers(&caps(), NOW) {
             ledger.waive(&scope, waived);
         }
-        let team = ledger.shared(there.iter(), &caps(), scope.clone(), NOW);
+        let team = shared(&ledger, &there, scope.clone());
         assert_eq!((team.reached(), team.caps[0].limit), (None, 30.0));
         let (warned, _) = team.warnings(&ledger, NOW)[0];
         ledger.warned(&scope, warned);

@@ -249,6 +249,8 @@ pub enum Notice {
     TaskSplit { task: WorkId, parts: Vec<WorkId> },
     /// A task of the board is cancelled; so many of its parts are being ended with it.
     BoardCancelled { task: WorkId, parts: u32 },
+    /// A task of the board has other words.
+    BoardReworded { task: WorkId, work: String },
     /// What was allowed for good is asked again.
     RuleRemoved { agent: AgentName, rule: AskId, command: String },
     /// Agent added.
@@ -294,6 +296,8 @@ pub enum Notice {
     NetworkUp { network: NetworkName, down_for: Duration },
     /// A network is given up for good: bad password, ban.
     NetworkRefused { network: NetworkName, reason: Detail },
+    /// 🚨 The services of a network do not take the password that they were told; herder goes on there without their account.
+    NickservRefused { network: NetworkName, reason: Detail },
     /// 🚨 A webhook refuses an event, which is given up. Not said again before it takes one.
     WebhookDropped { webhook: NetworkName, attempts: u32, reason: Detail },
     /// A channel cannot be joined.
@@ -483,8 +487,10 @@ pub enum Refusal {
     NotReloaded { problems: Vec<String>, count: u32 },
     /// herder was started without a configuration file.
     NoConfiguration,
-    /// herder goes down.
+    /// herder goes down; the next start does what it was asked.
     GoingDown,
+    /// herder goes down and takes nothing in any more.
+    Closing,
     /// The value given is not usable; what, and what would be: as older journals have it.
     Invalid { what: String, why: String },
 }

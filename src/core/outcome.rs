@@ -96,6 +96,12 @@ fn is_nothing(dollars: &f64) -> bool {
 }
 
 impl Usage {
+    /// Whether nothing was used.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Adds `other` to `self`. Dollars of `other` may be negative, where an estimate was too high; a sum never is.
     pub fn add(&mut self, other: Self) {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);

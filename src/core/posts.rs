@@ -127,6 +127,10 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         Event::TaskTaken { work, .. } => task_taken(name, work),
         Event::TaskHandedBack { work, onward, by } => handed_back(name, *work, onward, by),
         Event::SplitBegun { work, .. } => said(Notice::TaskSplitting { agent: name, task: *work }),
+        // Nobody has asked for that.
+        Event::StopRequested { reason: reason @ StopReason::Configured, by: None, .. } => {
+            said(Notice::Stopping { agent: name, reason: *reason })
+        }
         // Answered where they were asked, or kept for the log.
         Event::StopRequested { .. }
         | Event::AskedAgain { .. }
@@ -224,9 +228,9 @@ fn session_ended(agent: &Agent, name: AgentName, outcome: &Outcome, survivors: &
             },
         ));
     }
-    if outcome.category == Category::Quota {
-        let account = agent.session_account();
-        owed.extend(said(Notice::QuotaReached { agent: name.clone(), account }));
+    // One that has left the account goes on at once; people hear of the limit by the account's own alert.
+    if outcome.category == Category::Quota && agent.session_account() == agent.account() {
+        owed.extend(said(Notice::QuotaReached { agent: name.clone(), account: agent.account() }));
     }
     if outcome.category == Category::Interrupted && outcome.detail.is(&Own::Restarted) {
         owed.extend(said(Notice::Interrupted { agent: name.clone() }));

@@ -114,6 +114,15 @@ struct Probe {
     over: Option<Timestamp>,
 }
 
+/// An account that an agent has closed, as long as that is not in the gates that are stored.
+#[derive(Debug, Clone)]
+struct Closing {
+    /// Where nothing is stored.
+    gate: Gate,
+    /// What is stored lets somebody through, and the agent has shown that it was to let nobody.
+    probed: bool,
+}
+
 /// See the module.
 #[derive(Debug, Clone, Default)]
 pub struct Promotion {
@@ -126,6 +135,8 @@ pub struct Promotion {
     places: BTreeMap<AgentName, Place>,
     gates: BTreeMap<AccountName, Gate>,
     probes: BTreeMap<AccountName, Probe>,
+    /// What agents have closed, and whoever stores gates has not taken in.
+    closings: BTreeMap<(AgentName, AccountName), Closing>,
 }
 
 /// Those of one account that could be next, the first of them first.
@@ -145,7 +156,7 @@ impl Promotion {
         self.quiet = quiet;
     }
 
-    /// The gates as they are stored.
+    /// The gates as they are stored. What was closed and is not stored yet stays closed: news of another account opens nothing.
     pub fn set_gates(&mut self, gates: BTreeMap<AccountName, Gate>) {
         let known = std::mem::replace(&mut self.gates, gates);
         let gates = &self.gates;
@@ -154,10 +165,22 @@ impl Promotion {
             // What a person says now counts more than one that has shown nothing.
             (before, after) => probe.over.is_none() || before == after,
         });
+        for ((_, account), closing) in &self.closings {
+            let gate = self.gates.entry(account.clone()).or_insert_with(|| closing.gate.clone());
+            if closing.probed {
+                gate.probe_at = None;
+            }
+        }
     }
 
-    /// An agent has shown that its account does not work: nothing of it begins from now on. Answers whether it was let through
-    /// to show that.
+    /// Whoever stores gates takes in what an agent has shown of an account, or (`None`) whatever it may have shown: from now on
+    /// what is stored counts.
+    pub fn heard(&mut self, agent: &AgentName, account: Option<&AccountName>) {
+        self.closings.retain(|(closer, closed), _| closer != agent || account.is_some_and(|it| it != closed));
+    }
+
+    /// An agent has shown that its account does not work: nothing of it begins from now on, and until [`Promotion::heard`] no
+    /// gates that are stored change that. Answers whether it was let through to show that.
     pub fn close(
         &mut self,
         agent: &AgentName,
@@ -165,20 +188,22 @@ impl Promotion {
         category: Category,
         now: Timestamp,
     ) -> bool {
-        let closed = || Gate::closed(category, agent.clone(), now);
-        let gate = self.gates.entry(account.clone()).or_insert_with(closed);
+        let closed = Gate::closed(category, agent.clone(), now);
+        let gate = self.gates.entry(account.clone()).or_insert_with(|| closed.clone());
         let probed = self.probes.get(account).is_some_and(|probe| probe.agent == *agent);
         if probed {
             self.probes.remove(account);
             gate.probe_at = None;
         }
+        self.closings.insert((agent.clone(), account.clone()), Closing { gate: closed, probed });
         probed
     }
 
-    /// Whether the agent's session is the one that shows whether its account works.
+    /// Whether it is for the agent to show whether an account works, which its session began on: it has not been anybody else
+    /// since, also where the agent's next session has begun elsewhere with the decision that this one is over.
     #[must_use]
-    pub fn probes(&self, agent: &AgentName) -> bool {
-        self.probes.values().any(|probe| probe.agent == *agent && probe.over.is_none())
+    pub fn probes(&self, agent: &AgentName, account: &AccountName) -> bool {
+        self.probes.get(account).is_some_and(|probe| probe.agent == *agent)
     }
 
     /// An agent says how it stands, or is gone (`Rests`). Answers whether that is news.
@@ -207,22 +232,30 @@ impl Promotion {
             None => self.places.remove(agent),
         };
         let Some(before) = before else { return standing != Standing::Rests };
-        if standing == Standing::Active {
-            return true;
-        }
-        if let Some(probe) = self.probes.get_mut(&before.account).filter(|probe| probe.agent == *agent) {
-            match before.state {
-                State::Active => {
-                    probe.over.get_or_insert(now);
-                }
-                // It did not begin.
-                State::Promised(_) => {
-                    self.probes.remove(&before.account);
-                }
-                State::Wants(_) => {}
-            }
+        // A session goes on with the account that it began on, whatever the agent is changed to.
+        if standing != Standing::Active {
+            self.shows_no_more(agent, None, before.state, now);
         }
         true
+    }
+
+    /// An agent that was in this `state` is not at work any more, or is now on account `but`: whatever else it was to show it
+    /// does not show now.
+    fn shows_no_more(&mut self, agent: &AgentName, but: Option<&AccountName>, state: State, now: Timestamp) {
+        self.probes.retain(|account, probe| {
+            if probe.agent != *agent || Some(account) == but {
+                return true;
+            }
+            match state {
+                State::Active => {
+                    probe.over.get_or_insert(now);
+                    true
+                }
+                // It did not begin. One that is over was another session.
+                State::Promised(_) => probe.over.is_some(),
+                State::Wants(_) => true,
+            }
+        });
     }
 
     /// Whether a session of the agent may begin now; if so, it has a place from now on. `since`: since when it waits. One that
@@ -254,7 +287,9 @@ impl Promotion {
             self.probes.insert(account.clone(), Probe { agent: agent.clone(), over: None });
         }
         let place = Place { account: account.clone(), state: State::Active };
-        self.places.insert(agent.clone(), place);
+        if let Some(before) = self.places.insert(agent.clone(), place) {
+            self.shows_no_more(agent, Some(account), before.state, now);
+        }
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use super::ask::{AskEnd, Asker};
 use super::context::context;
 use super::effect::Effect;
 use super::event::{Event, PauseReason};
-use super::id::AskId;
+use super::id::{AccountName, AskId};
 use super::outcome::{Category, Outcome, Usage};
 use super::recap::recap;
 use super::spec::Runtime;
@@ -54,7 +54,10 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::Answered { ask, .. }
         | Event::AskExpired { ask }
         | Event::AskDropped { ask } => answer(agent, *ask).into_iter().collect(),
-        Event::Resumed { by } => vec![Effect::OpenAccount { by: by.clone() }],
+        Event::Resumed { by } => {
+            let open = |account| Effect::OpenAccount { account, by: by.clone() };
+            [agent.account()].into_iter().chain(left_in_need(agent)).map(open).collect()
+        }
         Event::EvaluationBegun { number, .. } => vec![Effect::Evaluate { number: *number }],
         Event::SplitBegun { number, .. } => vec![Effect::Split { number: *number }],
         Event::SplitEnded { usage, .. } | Event::Evaluated { usage, .. } if *usage != Usage::default() => {
@@ -117,6 +120,14 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::Degraded { .. }
         | Event::SupervisorPanicked { .. } => Vec::new(),
     }
+}
+
+/// The account that the last session has failed on, where the agent is of another one by now: people were told to see to it
+/// and to resume this agent.
+fn left_in_need(agent: &Agent) -> Option<AccountName> {
+    let failed = agent.last_outcome.as_ref().is_some_and(|outcome| outcome.category.is_of_account());
+    let left = agent.began_on.clone().filter(|began_on| *began_on != agent.account());
+    left.filter(|_| failed && agent.session().is_none())
 }
 
 fn ended(agent: &Agent, outcome: &Outcome) -> Vec<Effect> {

@@ -243,6 +243,11 @@ impl Books {
         self.days.is_empty()
     }
 
+    /// Whoever is billed for something that was used on a day.
+    pub fn accounts_of(&self, day: i64) -> impl Iterator<Item = &AccountName> {
+        self.days.iter().rev().filter(move |page| page.at == day).map(|page| &page.account)
+    }
+
     /// Enters `usage`, which may take back dollars that were estimated too high.
     pub fn enter(&mut self, account: &AccountName, usage: Usage, at: Timestamp) {
         enter(&mut self.hours, HOURS_KEPT, hour(at), account, usage);
@@ -301,8 +306,10 @@ fn enter(pages: &mut VecDeque<Page>, kept: usize, at: i64, account: &AccountName
 
 fn sum(pages: &VecDeque<Page>, at: i64, account: Option<&AccountName>) -> Usage {
     let mut sum = Usage::default();
-    let fits = |page: &&Page| page.at == at && account.is_none_or(|account| page.account == *account);
-    for page in pages.iter().filter(fits) {
+    let fits = |page: &&Page| account.is_none_or(|account| page.account == *account);
+    // In the order of time: those of a moment are together, and most often the last.
+    let those = pages.iter().rev().skip_while(|page| page.at > at).take_while(|page| page.at == at);
+    for page in those.filter(fits) {
         sum.add(page.usage);
     }
     sum
@@ -317,6 +324,27 @@ pub struct Reading {
     pub unpriced: Usage,
     /// The model, if the runtime names it.
     pub model: String,
+    /// What the last turn used of it; dollars only where the runtime names them for a turn. Nothing, if nobody can say.
+    pub turn: Usage,
+}
+
+impl Reading {
+    /// What the last turn used of `usage`, which is the whole with its dollars: where nobody names dollars for a turn, its share
+    /// of them by what its tokens cost at `price`.
+    #[must_use]
+    pub fn of_turn(&self, usage: Usage, price: Price) -> Usage {
+        let turn = self.turn.sane();
+        let named = turn.cost_usd > 0.0;
+        if named || turn.tokens() == 0 {
+            return Usage { estimated_usd: 0.0, ..turn };
+        }
+        let whole = price.of(usage);
+        let part = if whole > 0.0 { (price.of(turn) / whole).clamp(0.0, 1.0) } else { 0.0 };
+        let cost_usd = usage.cost_usd * part;
+        // What is all of it costs what all of it costs.
+        let estimated_usd = if part < 1.0 { cost_usd } else { usage.estimated_usd };
+        Usage { cost_usd, estimated_usd, ..turn }
+    }
 }
 
 /// A cap that a person let an agent go past, until the next multiple of it or the next window.

@@ -104,9 +104,10 @@ pub struct TaskReport {
     pub end: TaskEnd,
     /// In its own words, bounded.
     pub note: String,
-    /// It is blocked by what its own sandbox or permissions deny it: an agent that may do more could do it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub denied: bool,
+    /// Whether it is blocked by what its own sandbox or permissions deny it, so that an agent that may do more could do it;
+    /// `None`: it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denied: Option<bool>,
 }
 
 /// A task that is over, kept for `task list` and `task show`.

@@ -193,7 +193,8 @@ pub(super) fn each(
     failed.map_or(Ok(()), Err)
 }
 
-/// The last `limit` archived entries of a stream before revision `before`, oldest first.
+/// The last `limit` archived entries of a stream before revision `before`, oldest first. Those that cannot be read are left
+/// out.
 pub(super) fn last_of(
     dir: &Path,
     stream: &Stream,
@@ -202,7 +203,7 @@ pub(super) fn last_of(
 ) -> Result<Vec<Recorded>, ReadError> {
     let mut found = Vec::new();
     back(dir, stream, before, usize::MAX, &mut |recorded| {
-        found.push(recorded);
+        found.extend(recorded);
         if found.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     found.reverse();
@@ -210,13 +211,13 @@ pub(super) fn last_of(
 }
 
 /// Gives the archived entries of a stream before revision `before`, newest first, until `take` has enough or `files` have
-/// been read.
+/// been read; `None`: one that cannot be read.
 pub(super) fn back(
     dir: &Path,
     stream: &Stream,
     before: u64,
     files: usize,
-    take: &mut dyn FnMut(Recorded) -> ControlFlow<()>,
+    take: &mut dyn FnMut(Option<Recorded>) -> ControlFlow<()>,
 ) -> Result<Reached, ReadError> {
     let mut end = before;
     let archives = list(dir)?;
@@ -224,8 +225,8 @@ pub(super) fn back(
     for archive in archives.into_iter().rev().take(files) {
         loop {
             let Tail { entries, whole } = tail(&archive.path, stream, end)?;
-            for recorded in entries.into_iter().rev() {
-                end = recorded.rev;
+            for (rev, recorded) in entries.into_iter().rev() {
+                end = rev;
                 let enough = take(recorded).is_break();
                 if end <= 1 {
                     return Ok(Reached::Beginning);
@@ -244,7 +245,8 @@ pub(super) fn back(
 
 /// The last entries of a stream in one file.
 struct Tail {
-    entries: VecDeque<Recorded>,
+    /// By their revisions; `None`: one that cannot be read.
+    entries: VecDeque<(u64, Option<Recorded>)>,
     /// The file has no earlier ones.
     whole: bool,
 }
@@ -257,9 +259,10 @@ fn tail(file: &Path, stream: &Stream, before: u64) -> Result<Tail, ReadError> {
         if head.rev >= before {
             return Ok(ControlFlow::Break(()));
         }
-        let recorded = query::decode_event(seq, text.as_bytes()).map_err(|error| error.to_string())?;
+        let recorded = query::readable(query::decode_event(seq, text.as_bytes()));
+        let recorded = recorded.map_err(|error| error.to_string())?;
         size += text.len();
-        entries.push_back((recorded, text.len()));
+        entries.push_back(((head.rev, recorded), text.len()));
         while size > TAIL_MAX
             && entries.len() > 1
             && let Some((_, length)) = entries.pop_front()
@@ -269,5 +272,5 @@ fn tail(file: &Path, stream: &Stream, before: u64) -> Result<Tail, ReadError> {
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok(Tail { entries: entries.into_iter().map(|(recorded, _)| recorded).collect(), whole })
+    Ok(Tail { entries: entries.into_iter().map(|(entry, _)| entry).collect(), whole })
 }

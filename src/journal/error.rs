@@ -123,6 +123,16 @@ pub enum ReadError {
         /// Why.
         why: String,
     },
+    /// A stream has lost entries, and the journal did not say so when it was opened.
+    #[error("{missing} entries of {stream} are missing after revision {after}")]
+    Incomplete {
+        /// Which.
+        stream: Stream,
+        /// How many.
+        missing: u64,
+        /// The last revision before the first of them.
+        after: u64,
+    },
     /// The journal was closed or has failed.
     #[error("the journal is closed")]
     Closed,

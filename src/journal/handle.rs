@@ -21,8 +21,8 @@ use super::replay;
 use super::store::{self, Lock, Paths};
 use super::writer::{Disk, Job, Prepared, PreparedWrite, QUEUE, Shown, Writer};
 use super::{
-    Aggregate, Batch, CommitError, Confirmed, Loaded, MEMO_KEY_MAX, MEMO_MAX, Memo, OpenError, Opening,
-    ReadError, Receipt, Recorded, Settings, Settled, Stream, Write, encoding,
+    Aggregate, Batch, CommitError, Confirmed, Loaded, MEMO_KEY_MAX, MEMO_MAX, Memo, Missing, OpenError,
+    Opening, ReadError, Receipt, Recorded, Settings, Settled, Stream, Write, encoding,
 };
 
 /// Where posts go once they are on the disk.
@@ -49,6 +49,7 @@ struct Inner {
     shown: Arc<Shown>,
     work: AtomicU64,
     id: String,
+    missing: Vec<Missing>,
     paths: Paths,
     settings: Settings,
     maintaining: tokio::sync::Mutex<()>,
@@ -81,6 +82,7 @@ pub(super) struct Parts {
     pub(super) shown: Arc<Shown>,
     pub(super) work: u64,
     pub(super) id: String,
+    pub(super) missing: Vec<Missing>,
     pub(super) paths: Paths,
     pub(super) settings: Settings,
     pub(super) lock: Option<Lock>,
@@ -160,6 +162,7 @@ impl Journal {
             shown,
             work,
             id: store.id,
+            missing: store.opening.missing.clone(),
             paths,
             settings: settings.clone(),
             lock: Some(store.lock),
@@ -168,7 +171,7 @@ impl Journal {
     }
 
     pub(super) fn of(parts: Parts) -> Self {
-        let Parts { way, thread, reader, shown, work, id, paths, settings, lock } = parts;
+        let Parts { way, thread, reader, shown, work, id, missing, paths, settings, lock } = parts;
         Self(Arc::new(Inner {
             way,
             thread,
@@ -176,6 +179,7 @@ impl Journal {
             shown,
             work: AtomicU64::new(work),
             id,
+            missing,
             paths,
             settings,
             maintaining: tokio::sync::Mutex::new(()),
@@ -245,6 +249,26 @@ impl Journal {
     /// The database or an archive cannot be read.
     pub fn load<S: Aggregate>(&self, stream: &Stream) -> Result<Loaded<S>, ReadError> {
         guarded(|| replay::load(&self.0.reader, stream))
+    }
+
+    /// The same, where a state without some of its entries is worse than none: an agent that does not know any more that it was
+    /// paused goes on. What was said to be missing when the journal was opened is not looked for. Blocks.
+    ///
+    /// # Errors
+    /// The database or an archive cannot be read, or entries are missing.
+    pub fn load_whole<S: Aggregate>(&self, stream: &Stream) -> Result<Loaded<S>, ReadError> {
+        let loaded = self.load(stream)?;
+        let Loaded { missing, whole: after, .. } = loaded;
+        if missing == 0 || self.missing().iter().any(|known| known.stream == *stream) {
+            return Ok(loaded);
+        }
+        Err(ReadError::Incomplete { stream: stream.clone(), missing, after })
+    }
+
+    /// What was found to be missing when the journal was opened.
+    #[must_use]
+    pub fn missing(&self) -> &[Missing] {
+        &self.0.missing
     }
 
     /// Reads something that blocks, on a thread that may wait, where there is anything to wait for.
@@ -317,7 +341,8 @@ impl Journal {
         self.0.shown.set_sink(Some(sink));
     }
 
-    /// The last `limit` entries of a stream before revision `before`, oldest first, also out of archives. Blocks.
+    /// The last `limit` entries of a stream before revision `before`, oldest first, also out of archives. Those that cannot be
+    /// read are left out. Blocks.
     ///
     /// # Errors
     /// The database or an archive cannot be read.

@@ -13,6 +13,9 @@ use super::{ReadError, Recorded, Stream, archive};
 /// Archives that are read for one question: some hundred thousand events, and some seconds.
 const FILES: usize = 10;
 
+/// Entries that cannot be read and are gone past for one question: each of them was tried.
+const UNREADABLE_MAX: u64 = 1_000;
+
 /// Questions that read archives at the same time.
 pub(super) const READERS: usize = 2;
 
@@ -23,6 +26,8 @@ pub struct Looked<G> {
     pub gathered: G,
     /// It went back to the beginning of the stream: there are no older entries.
     pub whole: bool,
+    /// Entries on the way that are there and cannot be read, and are left out.
+    pub unreadable: u64,
 }
 
 /// How far back something was read.
@@ -38,33 +43,34 @@ pub(super) enum Reached {
 
 impl Journal {
     /// Gives the entries of a stream to `take`, the newest first, until that has enough or there are no more; gives back
-    /// what `take` has made of `gathered`. Of the archives only the newest are read.
+    /// what `take` has made of `gathered`. Of the archives only the newest are read. An entry that cannot be read is counted
+    /// and gone past.
     ///
     /// # Errors
     /// The database or an archive cannot be read.
     pub async fn look_back<G: Send + 'static>(
         &self,
         stream: Stream,
-        mut gathered: G,
-        mut take: impl FnMut(&mut G, Recorded) -> ControlFlow<()> + Send + 'static,
+        gathered: G,
+        take: impl FnMut(&mut G, Recorded) -> ControlFlow<()> + Send + 'static,
     ) -> Result<Looked<G>, ReadError> {
         let reader = self.reader().clone();
-        let (mut gathered, mut take, stream, reached) = blocking(move || {
-            let reached = guarded(|| reader.back(&stream, &mut |recorded| take(&mut gathered, recorded)))?;
-            Ok::<_, ReadError>((gathered, take, stream, reached))
+        let looking = Looking { gathered, take, unreadable: 0 };
+        let (looking, stream, reached) = blocking(move || {
+            let mut looking = looking;
+            let reached = guarded(|| reader.back(&stream, &mut |recorded| looking.at(recorded)))?;
+            Ok::<_, ReadError>((looking, stream, reached))
         })
         .await?;
-        let Reached::Revision(end) = reached else {
-            return Ok(Looked { gathered, whole: reached == Reached::Beginning });
-        };
+        let Reached::Revision(end) = reached else { return Ok(looking.looked(reached)) };
         let permit = self.archive_readers().acquire_owned().await;
         let dir = self.reader().archives().clone();
         blocking(move || {
             // Here and not outside: who stops waiting for the answer does not end the reading.
             let _permit = permit;
-            let take = &mut |recorded| take(&mut gathered, recorded);
-            let reached = archive::back(&dir, &stream, end, FILES, take)?;
-            Ok(Looked { gathered, whole: reached == Reached::Beginning })
+            let mut looking = looking;
+            let reached = archive::back(&dir, &stream, end, FILES, &mut |recorded| looking.at(recorded))?;
+            Ok(looking.looked(reached))
         })
         .await
     }
@@ -81,5 +87,28 @@ impl Journal {
         let mut found = self.look_back(stream, Vec::new(), take).await?.gathered;
         found.reverse();
         Ok(found)
+    }
+}
+
+/// A look back on its way.
+struct Looking<G, T> {
+    gathered: G,
+    take: T,
+    unreadable: u64,
+}
+
+impl<G, T: FnMut(&mut G, Recorded) -> ControlFlow<()>> Looking<G, T> {
+    /// The next older entry, if it can be read; whether more are wanted.
+    fn at(&mut self, recorded: Option<Recorded>) -> ControlFlow<()> {
+        if let Some(recorded) = recorded {
+            return (self.take)(&mut self.gathered, recorded);
+        }
+        self.unreadable += 1;
+        if self.unreadable < UNREADABLE_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    fn looked(self, reached: Reached) -> Looked<G> {
+        let Self { gathered, unreadable, .. } = self;
+        Looked { gathered, whole: reached == Reached::Beginning, unreadable }
     }
 }

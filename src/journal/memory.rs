@@ -101,6 +101,7 @@ impl Journal {
             shown,
             work: last.work,
             id: id.to_owned(),
+            missing: Vec::new(),
             paths,
             settings,
             lock: None,

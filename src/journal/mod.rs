@@ -31,6 +31,8 @@
 
 mod acked;
 mod archive;
+#[cfg(test)]
+mod damaged_tests;
 mod disk;
 pub mod encoding;
 mod error;
@@ -73,7 +75,7 @@ pub use handle::{Journal, PostSink};
 pub use import::{Imported, import};
 pub use look_back::Looked;
 pub use memory::{Memory, Onlooker, Step};
-pub use replay::{Aggregate, Blocked, FleetState, Loaded};
+pub use replay::{Aggregate, Blocked, FleetState, Loaded, Opened};
 pub use retention::Maintained;
 pub use room::NoRoom;
 

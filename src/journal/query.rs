@@ -159,22 +159,26 @@ impl Reader {
         Ok(())
     }
 
-    /// Gives the database's entries of a stream, newest first, until `take` has enough. Before the revision that it says
-    /// archives have more.
+    /// Gives the database's entries of a stream, newest first, until `take` has enough; `None`: one that cannot be read.
+    /// Before the revision that it says archives have more.
     pub(super) fn back(
         &self,
         stream: &Stream,
-        take: &mut dyn FnMut(Recorded) -> ControlFlow<()>,
+        take: &mut dyn FnMut(Option<Recorded>) -> ControlFlow<()>,
     ) -> Result<Reached, ReadError> {
         let text = stream_text(stream);
         let durable = self.durable();
         let mut end = self.head(stream)?.rev + 1;
         for item in self.trees.get(Tree::Index).range(index_key(&text, 0)..index_key(&text, end)).rev() {
-            let (_, seq) = item?;
+            let (key, seq) = item?;
             let Some(seq) = number(&seq).filter(|seq| *seq <= durable) else { continue };
-            // Retention may have moved it between the two reads; then the archives have it and all before.
-            let Some(recorded) = self.event(seq)? else { break };
-            end = recorded.rev;
+            let recorded = match readable(self.event(seq))? {
+                // Retention may have moved it between the two reads; then the archives have it and all before.
+                Some(None) => break,
+                Some(recorded) => recorded,
+                None => None,
+            };
+            end = rev_of(&key).unwrap_or(end);
             if take(recorded).is_break() {
                 return Ok(if end > 1 { Reached::Enough } else { Reached::Beginning });
             }
@@ -182,7 +186,7 @@ impl Reader {
         Ok(if end > 1 { Reached::Revision(end) } else { Reached::Beginning })
     }
 
-    /// The last `limit` entries before revision `before`, oldest first.
+    /// The last `limit` entries before revision `before`, oldest first. Those that cannot be read are left out.
     pub(super) fn history(
         &self,
         stream: &Stream,
@@ -197,12 +201,15 @@ impl Reader {
             if newest_first.len() >= limit {
                 break;
             }
-            let (_, seq) = item?;
+            let (key, seq) = item?;
             let Some(seq) = number(&seq).filter(|seq| *seq <= durable) else { continue };
-            // Retention may have moved it between the two reads; then the archives have it and all before.
-            let Some(recorded) = self.event(seq)? else { break };
-            end = recorded.rev;
-            newest_first.push(recorded);
+            match readable(self.event(seq))? {
+                // Retention may have moved it between the two reads; then the archives have it and all before.
+                Some(None) => break,
+                Some(Some(recorded)) => newest_first.push(recorded),
+                None => {}
+            }
+            end = rev_of(&key).unwrap_or(end);
         }
         let room = limit - newest_first.len().min(limit);
         let mut history = if room > 0 && end > 1 {
@@ -346,6 +353,17 @@ fn each_post(
         }
     }
     close(open).map(drop)
+}
+
+/// What was read, for whoever goes past an entry that is there and says nothing: `None`.
+pub(super) fn readable<T>(read: Result<T, ReadError>) -> Result<Option<T>, ReadError> {
+    match read {
+        Err(reason @ ReadError::Decode { .. }) => {
+            tracing::warn!(%reason, "an entry of the journal is left out");
+            Ok(None)
+        }
+        read => read.map(Some),
+    }
 }
 
 pub(super) fn decode_event(seq: u64, text: &[u8]) -> Result<Recorded, ReadError> {

@@ -17,6 +17,7 @@ use crate::core::outcome::Category;
 use crate::core::promotion::Gate;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
+use crate::core::work::Actor;
 
 use super::layout::{Head, Tree, Trees, snapshot_key, stream_text};
 use super::query::Reader;
@@ -48,6 +49,15 @@ pub struct Blocked {
     pub since: Timestamp,
 }
 
+/// That a person opened an account which was closed for its agents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub by: Actor,
+}
+
 /// The fleet as its stream tells it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FleetState {
@@ -60,6 +70,9 @@ pub struct FleetState {
     pub configured: BTreeMap<AgentName, AgentSpec>,
     /// Accounts whose agents are paused.
     pub blocked: BTreeMap<AccountName, Blocked>,
+    /// When each account that was closed was last opened again: what agents have met before that counts no more.
+    #[serde(default)]
+    pub opened: BTreeMap<AccountName, Opened>,
     /// Gates that one agent goes through first.
     #[serde(default)]
     pub gates: BTreeMap<AccountName, Gate>,
@@ -145,8 +158,9 @@ impl Aggregate for FleetState {
                 self.gates.remove(account);
                 self.proved.insert(account.clone(), at);
             }
-            FleetEvent::AccountOpened { account, .. } => {
+            FleetEvent::AccountOpened { account, by } => {
                 self.blocked.remove(account);
+                self.opened.insert(account.clone(), Opened { at, by: by.clone() });
             }
             FleetEvent::Linked { tie, .. } => {
                 // Nobody is two people on one network.
@@ -182,8 +196,10 @@ pub struct Loaded<S> {
     pub state: S,
     /// After which revision: what the next write expects. 0: the stream is empty.
     pub rev: u64,
-    /// Entries that should be there and are not. They were said to be missing when the journal was opened.
+    /// Entries that should be there and are not.
     pub missing: u64,
+    /// The last revision before the first of these; `rev` if there are none.
+    pub whole: u64,
 }
 
 /// The header of a snapshot.
@@ -220,10 +236,13 @@ pub(super) fn load<S: Aggregate>(reader: &Reader, stream: &Stream) -> Result<Loa
     let head = reader.head(stream)?;
     let (mut state, from) = start::<S>(reader, stream, head)?;
     let mut taken = from;
-    let mut missing = 0;
+    let (mut missing, mut whole) = (0, from);
     reader.each(stream, from + 1, |recorded| {
         missing += recorded.rev.saturating_sub(taken + 1);
         taken = recorded.rev;
+        if missing == 0 {
+            whole = taken;
+        }
         state.apply_entry(&recorded.entry, recorded.at);
     })?;
     let rev = head.rev.max(taken);
@@ -231,7 +250,7 @@ pub(super) fn load<S: Aggregate>(reader: &Reader, stream: &Stream) -> Result<Loa
     if missing > 0 {
         tracing::error!(%stream, missing, "entries are missing; the state is built from the others");
     }
-    Ok(Loaded { state, rev, missing })
+    Ok(Loaded { state, rev, missing, whole })
 }
 
 fn start<S: Aggregate>(reader: &Reader, stream: &Stream, head: Head) -> Result<(S, u64), ReadError> {
@@ -283,5 +302,25 @@ mod tests {
         let first = &fleet.blocked[&account];
         assert_eq!((first.agent.as_str(), first.category), ("spark", Category::Auth));
         assert_eq!(first.since, Timestamp::from_seconds(0));
+    }
+
+    #[test]
+    fn it_is_known_when_an_account_was_last_opened_also_after_it_is_closed_again() {
+        let account = AccountName::default();
+        let agent = AgentName::new("spark").expect("a name");
+        let blocked = || FleetEvent::AccountBlocked {
+            account: account.clone(),
+            category: Category::Auth,
+            agent: agent.clone(),
+        };
+        let opened = || FleetEvent::AccountOpened { account: account.clone(), by: Actor::herder() };
+        let fleet = fleet(vec![blocked(), opened(), blocked(), opened(), blocked()]);
+        let last = Opened { at: Timestamp::from_seconds(3), by: Actor::herder() };
+        assert_eq!((fleet.opened.get(&account), fleet.blocked.len()), (Some(&last), 1));
+        // One that an earlier version has stored knows nothing of that.
+        let mut stored = serde_json::to_value(&fleet).expect("JSON");
+        stored.as_object_mut().expect("an object").remove("opened");
+        let read: FleetState = serde_json::from_value(stored).expect("it is read");
+        assert_eq!(read, FleetState { opened: BTreeMap::new(), ..fleet });
     }
 }

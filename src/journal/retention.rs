@@ -13,10 +13,10 @@ use crate::core::time::Timestamp;
 
 use super::handle::Journal;
 use super::query::Reader;
-use super::writer::Job;
+use super::writer::{ForgetError, Job};
 use super::{
-    Aggregate, Batch, ExportError, Exported, FleetState, MaintainError, NoRoom, ReadError, Snapshot, Stream,
-    archive, encoding, export, room, store,
+    Aggregate, Batch, ExportError, Exported, FleetState, Loaded, MaintainError, NoRoom, ReadError, Snapshot,
+    Stream, archive, encoding, export, room, store,
 };
 
 /// Events of one archive file: some tens of megabytes of JSON, so that history reads no more than it must.
@@ -53,7 +53,13 @@ impl Journal {
         let archived = self.archive(now, &mut done).await;
         let exported = self.export_daily(now, &mut done).await;
         let (settings, paths) = (self.settings().clone(), self.paths().clone());
-        blocking(move || store::lay_ballast(&settings, &paths)).await;
+        let laid = blocking(move || {
+            store::lay_ballast(&settings, &paths);
+            Ok::<(), ReadError>(())
+        });
+        if let Err(error) = laid.await {
+            tracing::warn!(%error, "cannot see to the ballast beside the database");
+        }
         if let (Err(_), Err(second)) = (&archived, &exported) {
             tracing::error!(%second, "the daily export failed as well");
         }
@@ -100,9 +106,11 @@ impl Journal {
         while let Some(first) = self.first_seq().await?.filter(|first| *first <= cut) {
             let last = cut.min(first + FILE_EVENTS - 1);
             let (paths, keep_free) = (self.paths().clone(), self.settings().history.warn_free);
-            let room =
-                move || room::to_go(&[], 1, room::of_archive(&paths), room::free(&paths.dir), keep_free);
-            if let Err(short) = blocking(room).await {
+            let room = move || {
+                let free = room::free(&paths.dir);
+                Ok::<_, ReadError>(room::to_go(&[], 1, room::of_archive(&paths), free, keep_free))
+            };
+            if let Err(short) = blocking(room).await? {
                 done.no_room = Some(short);
                 break;
             }
@@ -133,17 +141,28 @@ impl Journal {
     async fn forget(&self, last: u64) -> Result<(), MaintainError> {
         while let Some(first) = self.first_seq().await?.filter(|first| *first <= last) {
             let upto = last.min(first + FORGET_EVENTS - 1);
-            self.ask(|done| Job::Forget(upto, done)).await??;
+            self.ask(|done| Job::Forget(upto, done)).await?.map_err(|error| match error {
+                ForgetError::Read(error) => MaintainError::Read(error),
+                ForgetError::Commit(error) => MaintainError::Commit(error),
+            })?;
         }
         Ok(())
     }
 }
 
-/// Reading and writing of files and trees belongs on a thread that may wait.
-pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    tokio::task::spawn_blocking(work)
-        .await
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+/// Reading and writing of files and trees belongs on a thread that may wait. sled panics on some damage, which is a reason like
+/// any other not to have done it.
+pub(super) async fn blocking<T: Send + 'static, E: From<ReadError> + Send + 'static>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, E> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(failed) => Err(match failed.try_into_panic() {
+            Ok(panic) => ReadError::Damaged(store::panic_text(&*panic)).into(),
+            // The runtime is being shut down.
+            Err(_) => ReadError::Closed.into(),
+        }),
+    }
 }
 
 /// The last seq that is beyond the retention, if there are enough such events.
@@ -203,13 +222,13 @@ fn tails(reader: &Reader) -> Result<Vec<(Stream, u64)>, ReadError> {
 
 fn snapshot(journal: &Journal, stream: &Stream) -> Result<Snapshot, ReadError> {
     match stream {
-        Stream::Fleet => state::<FleetState>(journal, stream),
-        Stream::Agent(_) | Stream::Audit => state::<Agent>(journal, stream),
+        Stream::Fleet => state(stream, &journal.load::<FleetState>(stream)?),
+        // One that has lost entries is not to begin behind them as if nothing had been there.
+        Stream::Agent(_) | Stream::Audit => state(stream, &journal.load_whole::<Agent>(stream)?),
     }
 }
 
-fn state<S: Aggregate>(journal: &Journal, stream: &Stream) -> Result<Snapshot, ReadError> {
-    let loaded = journal.load::<S>(stream)?;
+fn state<S: Aggregate>(stream: &Stream, loaded: &Loaded<S>) -> Result<Snapshot, ReadError> {
     let state = serde_json::to_vec(&loaded.state).map_err(|error| ReadError::Decode {
         what: format!("the state of {stream}"),
         source: super::encoding::DecodeError::Malformed(error.to_string()),

@@ -145,6 +145,9 @@ pub(super) struct Stage<'a> {
     changes: Changes,
 }
 
+/// See [`Stage::mark`].
+pub(super) struct Mark([usize; NAMES.len()]);
+
 /// A group that is ready to be stored.
 pub(super) struct Staged {
     pub(super) changes: Changes,
@@ -273,6 +276,18 @@ impl<'a> Stage<'a> {
         // The lines may have been noted in this very transaction.
         self.changes.remove(Tree::Outbox, chunk_key(&key, LINES));
         Ok(())
+    }
+
+    /// How far the changes have come.
+    pub(super) fn mark(&self) -> Mark {
+        Mark(self.changes.0.each_ref().map(Vec::len))
+    }
+
+    /// Leaves out what was changed in the trees since. Only for what changes nothing else.
+    pub(super) fn go_back(&mut self, Mark(before): Mark) {
+        for (changes, before) in self.changes.0.iter_mut().zip(before) {
+            changes.truncate(before);
+        }
     }
 
     /// Takes events up to and with `upto` out, with their index.

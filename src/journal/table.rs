@@ -51,10 +51,22 @@ fn is_empty(from: &Bound<IVec>, to: &Bound<IVec>) -> bool {
     }
 }
 
+/// Tests write this where sled is to panic when it reads it.
+#[cfg(test)]
+pub(super) const DAMAGED: &str = "the page of this is damaged";
+
+#[cfg(test)]
+fn looked_at(value: &[u8]) {
+    assert!(!String::from_utf8_lossy(value).contains(DAMAGED), "a page is damaged");
+}
+
+#[cfg(not(test))]
+fn looked_at(_: &[u8]) {}
+
 impl Table {
     pub(super) fn get(&self, key: impl AsRef<[u8]>) -> sled::Result<Option<IVec>> {
         match self {
-            Self::Sled(tree) => tree.get(key),
+            Self::Sled(tree) => Ok(tree.get(key)?.inspect(|value| looked_at(value))),
             Self::Memory(rows) => Ok(locked(rows).get(key.as_ref()).cloned()),
         }
     }
@@ -143,7 +155,9 @@ impl Iterator for Items {
 
     fn next(&mut self) -> Option<Self::Item> {
         match self {
-            Self::Sled(items) => items.next(),
+            Self::Sled(items) => {
+                items.next().inspect(|item| item.iter().for_each(|(_, value)| looked_at(value)))
+            }
             Self::Memory(lazy) => {
                 let row = lazy.step(|mut rows| rows.next())?;
                 lazy.from = Bound::Excluded(row.0.clone());

@@ -14,7 +14,7 @@ use crate::core::time::Timestamp;
 use crate::outbox::Post;
 
 use super::acked::Acked;
-use super::handle::PostSink;
+use super::handle::{PostSink, guarded};
 use super::layout::{Head, Last, Trees};
 use super::staging::{Changes, Stage};
 use super::{CommitError, Memo, ReadError, Receipt, Settled, Snapshot, Stream, disk};
@@ -59,7 +59,7 @@ pub(super) enum Job {
     Commit(Prepared, Done<Receipt>),
     Settle(Vec<Settled>, Done<()>),
     /// Takes events up to and with this seq out of the database: an archive has them.
-    Forget(u64, Done<()>),
+    Forget(u64, Done<(), ForgetError>),
     /// A consistent look at everything but the events.
     Capture(Done<Captured, ReadError>),
     LookAtDisk(oneshot::Sender<()>),
@@ -115,11 +115,20 @@ pub(super) struct Disk {
     pub(super) acked: Acked,
 }
 
+/// Why events are not taken out.
+#[derive(Debug)]
+pub(super) enum ForgetError {
+    /// They cannot be read, and stay.
+    Read(ReadError),
+    /// The journal cannot be written.
+    Commit(CommitError),
+}
+
 /// A job of the group that was staged, to be answered once the group is on the disk.
 enum Answer {
     Commit(Done<Receipt>, Receipt, Vec<Post>),
     Settle(Done<()>),
-    Forget(Done<()>),
+    Forget(Done<(), ForgetError>),
 }
 
 impl Writer {
@@ -179,7 +188,18 @@ impl Writer {
             return;
         }
         let mut stage = Stage::new(&self.trees, &self.heads, self.last);
-        let answers: Vec<Answer> = group.into_iter().filter_map(|job| stage_job(&mut stage, job)).collect();
+        let (mut answers, mut jobs) = (Vec::new(), group.into_iter());
+        let staged = jobs.by_ref().try_for_each(|job| {
+            answers.extend(stage_job(&mut stage, job)?);
+            Ok::<(), String>(())
+        });
+        if let Err(reason) = staged {
+            self.fail(&reason, answers);
+            for job in jobs {
+                refuse(job, &CommitError::Failed(reason.clone()));
+            }
+            return;
+        }
         if answers.is_empty() {
             return;
         }
@@ -209,7 +229,7 @@ impl Writer {
             db.flush().map_err(|error| error.to_string())?;
             log.sync_data().map_err(|error| format!("fdatasync: {error}"))
         }));
-        stored.unwrap_or_else(|panic| Err(format!("sled panicked: {}", super::store::panic_text(&*panic))))
+        stored.unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
 
     /// Poisons the journal. What was acknowledged is on the disk; what was not is not promised.
@@ -222,7 +242,8 @@ impl Writer {
         for answer in answers {
             match answer {
                 Answer::Commit(done, ..) => drop(done.send(Err(error.clone()))),
-                Answer::Settle(done) | Answer::Forget(done) => drop(done.send(Err(error.clone()))),
+                Answer::Settle(done) => drop(done.send(Err(error.clone()))),
+                Answer::Forget(done) => drop(done.send(Err(ForgetError::Commit(error.clone())))),
             }
         }
     }
@@ -251,7 +272,8 @@ impl Writer {
                     // A caller that went away has its batch stored all the same.
                     let _ = done.send(Ok(receipt));
                 }
-                Answer::Settle(done) | Answer::Forget(done) => drop(done.send(Ok(()))),
+                Answer::Settle(done) => drop(done.send(Ok(()))),
+                Answer::Forget(done) => drop(done.send(Ok(()))),
             }
         }
     }
@@ -288,7 +310,7 @@ impl Writer {
     }
 
     fn capture(&self) -> Result<Captured, ReadError> {
-        super::export::capture(&self.trees, self.last, &self.heads)
+        guarded(|| super::export::capture(&self.trees, self.last, &self.heads))
     }
 }
 
@@ -320,37 +342,75 @@ fn size(job: &Job) -> Option<usize> {
 }
 
 /// Stages a job, or answers it at once when it cannot be part of the group.
-fn stage_job(stage: &mut Stage<'_>, job: Job) -> Option<Answer> {
+///
+/// # Errors
+/// sled panicked over what people wait for: the whole group is lost. The job itself is answered.
+fn stage_job(stage: &mut Stage<'_>, job: Job) -> Result<Option<Answer>, String> {
     match job {
-        Job::Commit(prepared, done) => match stage.batch(prepared) {
-            Ok((receipt, posts)) => Some(Answer::Commit(done, receipt, posts)),
-            Err(error) => {
-                let _ = done.send(Err(error));
-                None
-            }
+        Job::Commit(prepared, done) => match unless_panicked(|| stage.batch(prepared)) {
+            Ok((receipt, posts)) => Ok(Some(Answer::Commit(done, receipt, posts))),
+            Err(refused) => refused.answer(done),
         },
-        Job::Settle(settled, done) => match stage.settle(settled) {
-            Ok(()) => Some(Answer::Settle(done)),
-            Err(error) => {
-                let _ = done.send(Err(error));
-                None
-            }
+        Job::Settle(settled, done) => match unless_panicked(|| stage.settle(settled)) {
+            Ok(()) => Ok(Some(Answer::Settle(done))),
+            Err(refused) => refused.answer(done),
         },
-        Job::Forget(upto, done) => match stage.forget(upto) {
-            Ok(()) => Some(Answer::Forget(done)),
-            Err(error) => {
-                let _ = done.send(Err(CommitError::Failed(error.to_string())));
-                None
+        Job::Forget(upto, done) => {
+            let before = stage.mark();
+            match guarded(|| stage.forget(upto)) {
+                Ok(()) => Ok(Some(Answer::Forget(done))),
+                // Events that cannot be taken out are in nobody's way.
+                Err(error) => {
+                    stage.go_back(before);
+                    let _ = done.send(Err(ForgetError::Read(error)));
+                    Ok(None)
+                }
             }
-        },
-        Job::Capture(_) | Job::LookAtDisk(_) | Job::Close(_) => None,
+        }
+        Job::Capture(_) | Job::LookAtDisk(_) | Job::Close(_) => Ok(None),
     }
+}
+
+/// Why a job is not part of its group.
+enum Refused {
+    /// It does not fit, and leaves nothing in the group.
+    Alone(CommitError),
+    /// sled panicked over it.
+    Panicked(String),
+}
+
+impl Refused {
+    fn answer<T>(self, done: Done<T>) -> Result<Option<Answer>, String> {
+        match self {
+            Self::Alone(error) => {
+                let _ = done.send(Err(error));
+                Ok(None)
+            }
+            Self::Panicked(reason) => {
+                let _ = done.send(Err(CommitError::Failed(reason.clone())));
+                Err(reason)
+            }
+        }
+    }
+}
+
+/// sled reads while a group is put together, and panics on some damage.
+fn unless_panicked<T>(staging: impl FnOnce() -> Result<T, CommitError>) -> Result<T, Refused> {
+    match catch_unwind(AssertUnwindSafe(staging)) {
+        Ok(staged) => staged.map_err(Refused::Alone),
+        Err(panic) => Err(Refused::Panicked(panicked(&*panic))),
+    }
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> String {
+    format!("sled panicked: {}", super::store::panic_text(panic))
 }
 
 fn refuse(job: Job, error: &CommitError) {
     match job {
         Job::Commit(_, done) => drop(done.send(Err(error.clone()))),
-        Job::Settle(_, done) | Job::Forget(_, done) => drop(done.send(Err(error.clone()))),
+        Job::Settle(_, done) => drop(done.send(Err(error.clone()))),
+        Job::Forget(_, done) => drop(done.send(Err(ForgetError::Commit(error.clone())))),
         Job::Capture(done) => drop(done.send(Err(ReadError::Closed))),
         Job::Close(done) | Job::LookAtDisk(done) => drop(done.send(())),
     }

@@ -313,6 +313,10 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         N::BoardCancelled { task, parts } => {
             say("notice-board-cancelled", [("task", task.to_string().into()), ("parts", (*parts).into())])
         }
+        N::BoardReworded { task, work } => {
+            let work = ("work", one_line(work, WORK_MAX).into());
+            say("notice-board-reworded", [("task", task.to_string().into()), work])
+        }
         N::TaskTaken { agent, task, work } => {
             let work = ("work", one_line(work, WORK_MAX).into());
             say("notice-task-taken", [of(agent), ("task", task.to_string().into()), work])
@@ -380,6 +384,9 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
                 None => ("notice-network-refused", network.as_str()),
             };
             say(id, [("network", name.into()), reason(why)])
+        }
+        N::NickservRefused { network, reason: why } => {
+            say("notice-nickserv-refused", [("network", network.as_str().into()), reason(why)])
         }
         N::WebhookDropped { webhook, attempts, reason: why } => {
             let name = webhook.webhook().unwrap_or(webhook.as_str());

@@ -29,6 +29,10 @@ pub(super) fn wanted(around: &Around, before: &[ChannelWanted]) -> Vec<ChannelWa
             .unwrap_or_else(|| topic_of(&view.agent, view.hold.as_ref(), &around.locale, &around.redactor));
         ChannelWanted { target, topic: Some(topic), network: None }
     });
+    // What they were at cannot be read; where people talk with them stays, with the topic that it has.
+    let unreadable = around.fleet.unreadable().into_iter();
+    let unreadable =
+        unreadable.map(|agent| ChannelWanted { target: Target::Agent(agent), topic: None, network: None });
     // Channels of an agent's list, as long as it has joined them and they are on the list.
     let extra = agents.iter().flat_map(|view| {
         let places = places::all(&view.name, view.agent.spec.as_ref(), &around.networks);
@@ -36,7 +40,7 @@ pub(super) fn wanted(around: &Around, before: &[ChannelWanted]) -> Vec<ChannelWa
     });
     let extra =
         extra.map(|place| ChannelWanted { target: place.target, topic: None, network: Some(place.network) });
-    own.chain(extra).collect()
+    own.chain(unreadable).chain(extra).collect()
 }
 
 /// What it depends on which channels are wanted.

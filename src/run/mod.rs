@@ -72,6 +72,9 @@ pub struct Options {
     pub connectors: BTreeMap<NetworkName, Connector>,
     /// How long the networks are waited for; tests have less time.
     pub patience: Patience,
+    /// How long a line of somebody is waited for before it is told that it takes longer; `None`: [`dispatch::PATIENCE`]. Tests
+    /// have less time.
+    pub line_patience: Option<Duration>,
     /// Told how to join the embedded server, where it is the only network.
     pub welcome: Option<fn(&str)>,
     /// The program that agents' CLIs start as their tool server; `None`: this one.
@@ -259,7 +262,7 @@ impl Herder {
             bots: networks::bots(&config),
             bot_exchanges: config.networks.bot_exchanges,
             reloader: Some(reloader.clone()),
-            patience: dispatch::PATIENCE,
+            patience: options.line_patience.unwrap_or(dispatch::PATIENCE),
         });
         let herder = Self {
             fleet,

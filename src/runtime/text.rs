@@ -24,7 +24,7 @@ pub fn grow(text: &mut String, piece: &str, max: usize) {
 #[derive(Debug, Default)]
 pub struct Tail {
     lines: VecDeque<String>,
-    /// How many of them are newer than anything on standard output.
+    /// How many of them are newer than anything on standard output that was said of its own accord.
     newer: usize,
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::root::{Root, account_of};
 use crate::clock;
-use crate::core::agent::Phase;
-use crate::core::event::PauseReason;
+use crate::core::agent::{Agent, Phase};
+use crate::core::event::{PauseReason, StopReason};
 use crate::core::id::{AccountName, AgentName};
 use crate::core::input::Input;
 use crate::core::notice::Notice;
@@ -29,16 +29,41 @@ impl Root {
             let posts = self.shared.posting.alert(notice, clock::now(), None);
             self.record(vec![event], posts).await?;
         }
-        self.tell_siblings(&agent, &account, || Input::AccountBlocked { category });
+        for view in self.shared.published().iter().filter(|view| view.name != agent) {
+            self.tell_of_closing(&view.name, &view.agent, category, |closed| *closed == account);
+        }
         Ok(())
     }
 
+    /// Tells an agent of accounts that are closed, if it is theirs, or its session began on one of them.
+    pub(super) fn tell_of_closing(
+        &self,
+        name: &AgentName,
+        agent: &Agent,
+        category: Category,
+        is_closed: impl Fn(&AccountName) -> bool,
+    ) {
+        let left = Some(agent.session_account()).filter(|left| agent.session().is_some() && is_closed(left));
+        if is_closed(&account_of(agent)) {
+            self.shared.input(name, Input::AccountBlocked { category });
+        } else if let Some(account) = left {
+            self.shared.input(name, Input::LeftAccountBlocked { account });
+        }
+    }
+
+    /// A person has resumed an agent of an account, or one whose failure has closed it.
     pub(super) async fn open(
         &mut self,
         agent: &AgentName,
         account: AccountName,
         by: Actor,
     ) -> Result<(), CommitError> {
+        let state = self.shared.handle(agent).map(|handle| Arc::clone(&handle.view.borrow().agent));
+        let left = state.is_some_and(|state| account_of(&state) != account);
+        if left && self.blocked(&account).is_none() {
+            // Somebody has seen to it meanwhile, and named who goes first.
+            return Ok(());
+        }
         if let Some(category) = self.blocked(&account) {
             let notice = Notice::AccountOpened { account: account.clone(), by: by.name.clone() };
             let posts = self.shared.posting.alert(notice, clock::now(), None);
@@ -51,43 +76,62 @@ impl Root {
             self.try_account(agent, &account, category, &by).await?;
         }
         self.go_on(&account, &by).await?;
-        self.tell_siblings(agent, &account, || Input::AccountOpened { by: by.clone() });
+        for view in self.shared.published() {
+            let own = account_of(&view.agent);
+            // Also whoever has left the account with a failure that is over now, unless its new one is closed.
+            let waits = own == account || waits_for(&view.agent).as_ref() == Some(&account);
+            if waits && view.name != *agent && self.blocked(&own).is_none() {
+                self.shared.input(&view.name, Input::AccountOpened { by: by.clone() });
+            }
+        }
         Ok(())
     }
 
     /// What a supervisor may not have taken in before it panicked.
     pub(super) fn tell_again(&self, agent: &AgentName) {
-        let account = self.shared.handle(agent).map(|handle| account_of(&handle.view.borrow().agent));
-        if let Some(category) = account.and_then(|account| self.blocked(&account)) {
-            self.shared.input(agent, Input::AccountBlocked { category });
-        }
         if let Some(handle) = self.shared.handle(agent) {
             let state = Arc::clone(&handle.view.borrow().agent);
+            self.tell_of_account(agent, &state);
             self.run_errands(agent, &state);
         }
     }
 
-    fn tell_siblings(&self, but: &AgentName, account: &AccountName, input: impl Fn() -> Input) {
-        for view in self.shared.published() {
-            if view.name != *but && account_of(&view.agent) == *account {
-                self.shared.input(&view.name, input());
-            }
+    /// Tells an agent how its account stands, where that may be news to it.
+    fn tell_of_account(&self, name: &AgentName, agent: &Agent) {
+        if let Some(category) = self.blocked(&account_of(agent)) {
+            self.shared.input(name, Input::AccountBlocked { category });
+        } else if let Some(by) = self.opened_for(agent) {
+            self.shared.input(name, Input::AccountOpened { by });
         }
     }
 
-    /// After a start: accounts that a failure closed while nobody could record it any more, and agents that were added
-    /// to a closed account.
+    /// Who has opened the account that an agent still waits for, if it is open.
+    fn opened_for(&self, agent: &Agent) -> Option<Actor> {
+        let account = waits_for(agent).filter(|account| self.blocked(account).is_none())?;
+        if matches!(agent.phase, Phase::Paused { reason: PauseReason::Failure(_) }) {
+            return self.outlived(agent, &account).then(|| self.fleet.opened[&account].by.clone());
+        }
+        let opened = self.fleet.opened.get(&account);
+        // It may have come to another account while it was paused for its old one.
+        Some(opened.map_or_else(Actor::herder, |opened| opened.by.clone()))
+    }
+
+    /// Whether an account was opened after an agent was paused.
+    fn outlived(&self, agent: &Agent, account: &AccountName) -> bool {
+        self.fleet.opened.get(account).is_some_and(|opened| opened.at > agent.since)
+    }
+
+    /// After a start: accounts that a failure closed while nobody could record it any more, agents that were added to a closed
+    /// account, and agents that were not told any more that theirs is open again.
     pub(super) async fn reconcile_accounts(&mut self) -> Result<(), CommitError> {
         for view in self.shared.published() {
-            match self.blocked(&account_of(&view.agent)) {
-                None => self.close_for(&view.name).await?,
-                Some(category) => self.shared.input(&view.name, Input::AccountBlocked { category }),
-            }
+            self.close_for(&view.name).await?;
+            self.tell_of_account(&view.name, &view.agent);
         }
         Ok(())
     }
 
-    /// Closes the account of an agent that is paused by its failure, where nobody has.
+    /// Closes the account of an agent that is paused by its failure, where nobody has, nor has opened it since.
     pub(super) async fn close_for(&mut self, agent: &AgentName) -> Result<(), CommitError> {
         let Some(state) = self.shared.handle(agent).map(|handle| Arc::clone(&handle.view.borrow().agent))
         else {
@@ -96,12 +140,25 @@ impl Root {
         let account = state.session_account();
         match state.phase {
             Phase::Paused { reason: PauseReason::Failure(category) }
-                if matches!(category, Category::Billing | Category::Auth | Category::Budget)
-                    && self.blocked(&account).is_none() =>
+                if category.is_of_account()
+                    && self.blocked(&account).is_none()
+                    && !self.outlived(&state, &account) =>
             {
                 self.block(agent.clone(), account, category).await
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// The account that keeps an agent from going on: its own, or the one that its last session has failed on.
+fn waits_for(agent: &Agent) -> Option<AccountName> {
+    match agent.phase {
+        Phase::Paused { reason: PauseReason::Account(_) }
+        | Phase::Stopping { reason: StopReason::Account(_), .. } => Some(account_of(agent)),
+        Phase::Paused { reason: PauseReason::Failure(category) } if category.is_of_account() => {
+            Some(agent.session_account())
+        }
+        _ => None,
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 use tokio::sync::oneshot;
 
 use super::root::{Root, ToRoot, account_of};
-use super::{Asked, Fleet, posting};
+use super::{Asked, Fleet, owing, posting};
 use crate::clock;
 use crate::core::agent::{Agent, Phase};
 use crate::core::board::{Board, BoardEvent, Door, Place, Wish};
@@ -82,13 +82,23 @@ impl Fleet {
             Holder::Agent(agent) => {
                 self.view(&agent)?.agent.queue.iter().find(|waiting| waiting.id == work).cloned()
             }
-            Holder::Board => self.board().tasks.get(&work).map(|boarded| (*boarded.work).clone()),
+            Holder::Board => {
+                let board = self.board();
+                let boarded = board.tasks.get(&work)?;
+                match boarded.place {
+                    Place::Queued { .. } | Place::Offered { .. } => Some((*boarded.work).clone()),
+                    // Its parts are done, or wait, as tasks of their own.
+                    Place::Split { .. } => None,
+                }
+            }
             Holder::Nobody | Holder::Over(_) => None,
         }
     }
 
     fn look_for(&self, work: WorkId) -> Option<Holder> {
         let mut views = self.shared.published();
+        // One that is removed may still have something for the board.
+        let handed_back = views.iter().any(|view| view.agent.board.hands_back(work));
         views.retain(|view| view.agent.phase != Phase::Removed);
         let board = self.board();
         let has = |agent: &Agent| agent.current.iter().chain(&agent.queue).any(|it| it.id == work);
@@ -98,7 +108,7 @@ impl Fleet {
         if board.tasks.contains_key(&work) {
             return Some(Holder::Board);
         }
-        if views.iter().any(|view| view.agent.board.hands_back(work)) {
+        if handed_back {
             return Some(Holder::Nobody);
         }
         let mut over = views.iter().flat_map(|view| &view.agent.finished).chain(&board.finished);
@@ -172,8 +182,15 @@ impl Root {
         if let Some(answer) = asked.answer.as_ref().filter(|answer| answer.posted) {
             posts.push(posting::answer(answer, asked.message.clone(), reply.clone(), now));
         }
-        let work = if let Wish::Add { id, .. } = &wish { Some(*id) } else { None };
-        let memos = asked.heard(None, work).into_iter().collect();
+        // What a line became is known by it from now on. When it is changed that stays as it is: the line is still one for whom
+        // it was given to.
+        let heard = match &wish {
+            Wish::Reword { .. } => None,
+            Wish::Add { id, .. } => asked.heard(None, Some(*id)),
+            _ => asked.heard(None, None),
+        };
+        let owed = asked.answer.as_ref().and_then(|answer| owing::memo(answer, &reply, &posts, now));
+        let memos = heard.into_iter().chain(owed).collect();
         let audit =
             Write { stream: Stream::Audit, expected_rev: None, entries: vec![Entry::Audit(asked.audit)] };
         let owed = self.board_posts(&events, now);
@@ -266,6 +283,10 @@ impl Root {
         for work in board.waiting_for_anybody() {
             if agents.iter().any(|view| !view.deserted && Board::would_do(&view.agent, work)) {
                 self.unfit.remove(&work.id);
+                // What was said of the whole holds no more, either.
+                if let Some(whole) = work.card().parent {
+                    self.unfit.remove(&whole);
+                }
                 continue;
             }
             // A part is as it was said of the whole.
@@ -319,8 +340,10 @@ impl Root {
         if self.fleet.board.tasks.is_empty() && self.fleet.board.heard.is_empty() {
             return;
         }
-        for view in self.shared.published() {
-            self.run_errands(&view.name, &view.agent);
+        let views = self.shared.published();
+        let pairs = views.iter().map(|view| (&view.name, &*view.agent));
+        for (name, agent) in self.fleet.board.concerned(pairs) {
+            self.run_errands(name, agent);
         }
     }
 

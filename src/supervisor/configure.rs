@@ -143,7 +143,7 @@ impl Step {
         };
         let (ticket, answer) = oneshot::channel();
         let asked = Asked { audit, answer: None, message: None };
-        let request = Box::new(Request { control, asked, audited: true, ticket });
+        let request = Box::new(Request { control, asked, audited: true, noted: None, ticket });
         (request, UnderWay { agent: agent.clone(), step: self, answer })
     }
 }

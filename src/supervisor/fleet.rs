@@ -10,7 +10,7 @@ use tracing::{error, warn};
 use super::root::ToRoot;
 use super::shared::Shared;
 use super::task::{Note, Question, Request};
-use super::{Asked, View, posting};
+use super::{Asked, View, owing, posting};
 use crate::access::Ties;
 use crate::chat::LinkReport;
 use crate::clock;
@@ -23,7 +23,7 @@ use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::spec::AgentSpec;
 use crate::core::work::WorkKind;
-use crate::journal::{Batch, CommitError, Entry, FleetEvent, Journal, Stream, Tie, Write};
+use crate::journal::{Batch, CommitError, Entry, FleetEvent, Journal, Memo, Stream, Tie, Write};
 use crate::outbox::{Post, Target};
 
 /// What an evaluation, and the record of the end, may take when herder goes down.
@@ -54,6 +54,12 @@ impl Fleet {
     #[must_use]
     pub fn is_deserted(&self, agent: &AgentName) -> bool {
         self.shared.is_deserted(agent)
+    }
+
+    /// Agents whose entries cannot be read: they stand still, and nothing is known of them but their names.
+    #[must_use]
+    pub fn unreadable(&self) -> Vec<AgentName> {
+        self.shared.unseen()
     }
 
     /// One agent.
@@ -162,18 +168,22 @@ impl Fleet {
         control: Control,
         asked: Asked,
     ) -> Result<Notice, Refusal> {
+        let deserted = || Refusal::Deserted { agent: agent.clone() };
         let Some(handle) = self.shared.handle(agent) else {
-            return Err(Refusal::NoSuchAgent {
-                agent: agent.to_string(),
-                nearest: self.nearest(agent.as_str()),
+            return Err(match self.is_deserted(agent) {
+                true => deserted(),
+                false => {
+                    Refusal::NoSuchAgent { agent: agent.to_string(), nearest: self.nearest(agent.as_str()) }
+                }
             });
         };
         let (ticket, answer) = oneshot::channel();
-        let fault = || match self.is_deserted(agent) {
-            true => Refusal::Deserted { agent: agent.clone() },
-            false => Refusal::Fault { agent: agent.clone() },
+        let fault = || match (self.is_deserted(agent), self.is_draining()) {
+            (true, _) => deserted(),
+            (false, true) => Refusal::Closing,
+            (false, false) => Refusal::Fault { agent: agent.clone() },
         };
-        let request = Request { control, asked, audited: true, ticket };
+        let request = Request { control, asked, audited: true, noted: None, ticket };
         handle.requests.send(Box::new(request)).await.map_err(|_| fault())?;
         answer.await.map_err(|_| fault())?
     }
@@ -301,20 +311,25 @@ impl Fleet {
     /// # Errors
     /// A refusal if the journal cannot be written.
     pub async fn owe_answer(&self, asked: &Asked, to: &Target, reply: &Notice) -> Result<(), Refusal> {
-        let posts = self.answer_posts(asked, to, reply);
-        if !posts.is_empty() {
-            let batch = Batch { at: clock::now(), posts, ..Batch::default() };
+        let (posts, mut memos) = self.answer_posts(asked, to, reply);
+        if !(posts.is_empty() && memos.is_empty()) {
+            let noted =
+                asked.is_noted_with_its_answer().then(|| asked.heard(asked.audit.agent.clone(), None));
+            memos.extend(noted.flatten());
+            let batch = Batch { at: clock::now(), posts, memos, ..Batch::default() };
             self.shared.journal.commit(batch).await.map_err(storage_refusal)?;
         }
         Ok(())
     }
 
-    pub(super) fn answer_posts(&self, asked: &Asked, to: &Target, reply: &Notice) -> Vec<Post> {
+    /// The posts of an answer, and what is noted of one that is not posted.
+    pub(super) fn answer_posts(&self, asked: &Asked, to: &Target, reply: &Notice) -> (Vec<Post>, Vec<Memo>) {
         let (said, now) = (posting::summary(asked), clock::now());
         let mut posts = self.shared.posting.mirrored(asked, said, to, Some(reply), now);
         let answer = asked.answer.as_ref().filter(|answer| answer.posted);
         posts.extend(answer.map(|answer| posting::answer(answer, asked.message.clone(), reply.clone(), now)));
-        posts
+        let memo = asked.answer.as_ref().and_then(|answer| owing::memo(answer, reply, &posts, now));
+        (posts, memo.into_iter().collect())
     }
 
     /// Records an accepted read-only command; resolves when it is on disk.
@@ -324,7 +339,8 @@ impl Fleet {
     pub async fn record(&self, asked: &Asked) -> Result<(), Refusal> {
         let entries = vec![Entry::Audit(asked.audit.clone())];
         let writes = vec![Write { stream: Stream::Audit, expected_rev: None, entries }];
-        let memos = asked.heard(asked.audit.agent.clone(), None);
+        let later = asked.is_noted_with_its_answer();
+        let memos = if later { None } else { asked.heard(asked.audit.agent.clone(), None) };
         let batch =
             Batch { at: clock::now(), writes, memos: memos.into_iter().collect(), ..Batch::default() };
         self.shared.journal.commit(batch).await.map(drop).map_err(storage_refusal)

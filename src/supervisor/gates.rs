@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::root::{Root, account_of};
+use super::root::{Root, ToRoot, account_of};
 use super::shared::Published;
 use crate::clock;
 use crate::core::agent::Agent;
@@ -53,6 +53,22 @@ pub(super) fn closes(event: &FleetEvent) -> Option<&AccountName> {
 }
 
 impl Root {
+    /// What an agent has closed is recorded with this, or known to be of no consequence, whatever becomes of that: until now it
+    /// was closed by the agent's word.
+    pub(super) fn takes_in(&self, told: &ToRoot) {
+        let turns = &self.shared.turns;
+        match told {
+            ToRoot::AccountBlocked { agent, account, .. } | ToRoot::Exhausted { agent, account, .. } => {
+                turns.heard(agent, Some(account));
+            }
+            // What a supervisor has closed and did not get to say: its agent is looked at anew, or is gone.
+            ToRoot::Rebuilt { agent } | ToRoot::GaveUp { agent, .. } | ToRoot::Retired { agent } => {
+                turns.heard(agent, None);
+            }
+            _ => {}
+        }
+    }
+
     /// Agents that wait for accounts which are closed from now on: their tasks do not wait for ever.
     pub(super) fn tell_waiting(&self, closed: &[AccountName]) {
         if self.shared.policy().reassign_after.is_zero() {
@@ -198,9 +214,10 @@ impl Root {
 }
 
 /// Which agent of an account people are told to let go on: one that has work, and of these the one that `met` the limit,
-/// which may have none any more, be of another account, or be gone.
+/// which may have none any more, be of another account, or be gone. One that nobody takes anything in for cannot be let on.
 fn asked_about(agents: &[Published], account: &AccountName, met: &AgentName) -> Option<AgentName> {
-    let of_it = agents.iter().filter(|one| account_of(&one.agent) == *account && !one.agent.leaves());
+    let can = |one: &&Published| !one.agent.leaves() && !one.deserted;
+    let of_it = agents.iter().filter(|one| account_of(&one.agent) == *account).filter(can);
     of_it.min_by_key(|one| (one.agent.wants().is_none(), one.name != *met)).map(|one| one.name.clone())
 }
 
@@ -249,6 +266,10 @@ mod tests {
         assert_eq!(asked(&moved), Some(name("flint")), "its work is elsewhere");
         let edited = [agent("ember", "openai", false), agent("spark", "local", true)];
         assert_eq!(asked(&edited), Some(name("ember")), "it is of another account");
+        let given_up = Published { deserted: true, ..agent("spark", "openai", true) };
+        let others = [agent("flint", "openai", false), given_up];
+        assert_eq!(asked(&others), Some(name("flint")), "nobody would take it in");
+        assert_eq!(asked(&others[1..]), None);
         let mut removed = [agent("spark", "openai", true)];
         Arc::make_mut(&mut removed[0].agent).phase = Phase::Removed;
         assert_eq!(asked(&removed), None);

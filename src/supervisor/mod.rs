@@ -11,6 +11,7 @@ mod context;
 mod fleet;
 mod gates;
 mod judges;
+mod owing;
 mod posting;
 mod restart;
 mod root;
@@ -39,7 +40,7 @@ pub use whispers::Offered;
 
 use serde::{Deserialize, Serialize};
 
-use crate::chat::Inbound;
+use crate::chat::{Inbound, notes_lines_with_answers};
 use crate::core::agent::Agent;
 use crate::core::id::{AgentName, NetworkName, WorkId};
 use crate::core::input::Input;
@@ -71,6 +72,11 @@ impl Asked {
         let place = Some(self.audit.place.clone());
         Some(Heard { agent, work, place }.memo(&self.audit.by.network, message))
     }
+
+    /// Whether it is noted with its answer alone ([`notes_lines_with_answers`]).
+    pub(crate) fn is_noted_with_its_answer(&self) -> bool {
+        notes_lines_with_answers(&self.audit.by.network)
+    }
 }
 
 /// Where an answer is posted.
@@ -85,6 +91,9 @@ pub struct AnswerTo {
     /// Whether it is posted. Otherwise whoever brought the command there shows the answer, and what would say the same in
     /// that place is left out.
     pub posted: bool,
+    /// As what an answer that is not posted is owed until it was given ([`Fleet::given`]); `None`: nobody says whether it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owed_under: Option<String>,
 }
 
 /// One agent as it can be seen from outside: published after every decision, never waited for.

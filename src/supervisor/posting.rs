@@ -8,7 +8,7 @@ use crate::core::id::{AgentName, NetworkName, PostId};
 use crate::core::input::Control;
 use crate::core::notice::{Audience, Notice};
 use crate::core::time::Timestamp;
-use crate::core::work::Work;
+use crate::core::work::{Actor, Work};
 use crate::core::{Owed, OwedBody};
 use crate::outbox::{Body, Lane, Post, Target};
 
@@ -112,17 +112,42 @@ impl Posting {
         reply: Option<&Notice>,
         at: Timestamp,
     ) -> Vec<Post> {
-        let from = &asked.audit.by.network;
         // The shell is no network that people could look at.
-        if !self.networks.contains(from) {
+        if !self.is_of_network(asked) {
             return Vec::new();
         }
-        let by = asked.audit.by.name.clone();
-        let line = Notice::Mirrored { by, network: from.clone(), text: said };
+        self.shown(asked, said, to, reply, at, Some(&asked.audit.by.network))
+    }
+
+    /// What is said of a command from the shell that an earlier herder was given: whoever gave it waits for no answer any more,
+    /// so that everybody hears who it was and what came of it. What needs somebody's hand is an alert as well.
+    pub(super) fn belated(&self, asked: &Asked, reply: &Notice, at: Timestamp) -> Vec<Post> {
+        let mut posts = self.shown(asked, summary(asked), &Target::Control, Some(reply), at, None);
+        if matches!(reply, Notice::StoppedAll { processes: 1.., .. }) {
+            posts.extend(self.alert(reply.clone(), at, None));
+        }
+        posts
+    }
+
+    /// Whether a command came from a network, where its answer can be posted.
+    pub(super) fn is_of_network(&self, asked: &Asked) -> bool {
+        self.networks.contains(&asked.audit.by.network)
+    }
+
+    /// Who gave a command, and the answer, on every network but one.
+    fn shown(
+        &self,
+        asked: &Asked,
+        said: String,
+        to: &Target,
+        reply: Option<&Notice>,
+        at: Timestamp,
+        but: Option<&NetworkName>,
+    ) -> Vec<Post> {
+        let Actor { name: by, network, .. } = asked.audit.by.clone();
+        let line = Notice::Mirrored { by, network, text: said };
         let notices = std::iter::once(line).chain(reply.cloned());
-        notices
-            .flat_map(|notice| self.everywhere(to.clone(), &Body::Notice(notice), at, Some(from)))
-            .collect()
+        notices.flat_map(|notice| self.everywhere(to.clone(), &Body::Notice(notice), at, but)).collect()
     }
 
     /// A word on every network where people talk with herder itself.
@@ -294,6 +319,26 @@ mod tests {
         assert_eq!(lane(OwedBody::Notice(question)), Lane::Urgent);
         assert_eq!(lane(OwedBody::Words("done".to_owned())), Lane::Normal);
         assert_eq!(lane(OwedBody::Notice(Notice::Paused { agent: spark() })), Lane::Normal);
+    }
+
+    #[test]
+    fn what_the_shell_asked_of_an_earlier_herder_is_an_alert_only_where_processes_are_left() {
+        let posting = Posting::new(vec!["demo".into(), "other".into()], Vec::new());
+        let by = Actor { network: "local".into(), name: "alice".to_owned(), identity: None };
+        let audit = crate::journal::AuditEntry {
+            by,
+            place: String::new(),
+            agent: None,
+            verb: "stop-all".to_owned(),
+            text: String::new(),
+        };
+        let asked = Asked { audit, answer: None, message: None };
+        for (processes, alerts) in [(0, 0), (2, 2)] {
+            let reply = Notice::StoppedAll { agents: 3, processes };
+            let posts = posting.belated(&asked, &reply, Timestamp::default());
+            let to = |target: &Target| posts.iter().filter(|post| post.to == *target).count();
+            assert_eq!((to(&Target::Control), to(&Target::Alerts)), (4, alerts), "{processes}");
+        }
     }
 
     #[test]

@@ -14,14 +14,15 @@ use tracing::{error, info, warn};
 use super::board::Wished;
 use super::configure::{self, Plan, bot_toml};
 use super::task::{self, Ahead, Mailbox, NOTES_CAPACITY, REQUESTS_CAPACITY, Request};
-use super::{Asked, Handle, Shared, gates, posting};
+use super::{Asked, Handle, Shared, gates, owing, posting};
 use crate::chat::{LinkReport, LinkState};
 use crate::clock;
 use crate::core::agent::Agent;
 use crate::core::detail::Detail;
 use crate::core::event::Event;
-use crate::core::id::{AccountName, AgentName, NetworkName, WorkId};
+use crate::core::id::{AccountName, AgentName, NetworkName, SessionId, WorkId};
 use crate::core::input::Input;
+use crate::core::ledger::Tallies;
 use crate::core::notice::{Audience, Notice, Refusal};
 use crate::core::outcome::Category;
 use crate::core::spec::AgentSpec;
@@ -75,6 +76,23 @@ pub(super) enum ToRoot {
     Read { events: Vec<FleetEvent>, ticket: oneshot::Sender<()> },
 }
 
+impl ToRoot {
+    /// Whether agents come or go, or are shown otherwise than they have told: their books are looked at anew.
+    fn changes_who_is_there(&self) -> bool {
+        !matches!(
+            self,
+            Self::Look { .. }
+                | Self::Spent { .. }
+                | Self::Wish(_)
+                | Self::Link(_)
+                | Self::Proved { .. }
+                | Self::AccountBlocked { .. }
+                | Self::AccountOpened { .. }
+                | Self::Exhausted { .. }
+        )
+    }
+}
+
 /// The root's own state.
 pub(super) struct Root {
     pub(super) shared: Arc<Shared>,
@@ -87,10 +105,14 @@ pub(super) struct Root {
     refused: BTreeSet<NetworkName>,
     /// Webhooks that have refused an event for good, and taken none since.
     refusing: BTreeSet<NetworkName>,
+    /// Networks whose services do not take herder's password, as people were told.
+    unidentified: BTreeSet<NetworkName>,
     /// Whether a gate has moved since tasks were handed out.
     moved: bool,
     /// Tasks of the board that no agent suffices for, as people were told since herder came up.
     pub(super) unfit: BTreeSet<WorkId>,
+    /// What agents have used together, as far as they have told of it.
+    pub(super) tallies: Tallies,
 }
 
 impl Root {
@@ -103,8 +125,10 @@ impl Root {
             down: BTreeMap::new(),
             refused: BTreeSet::new(),
             refusing: BTreeSet::new(),
+            unidentified: BTreeSet::new(),
             moved: false,
             unfit: BTreeSet::new(),
+            tallies: Tallies::default(),
         }
     }
 
@@ -145,7 +169,11 @@ impl Root {
     }
 
     async fn handle(&mut self, told: ToRoot) -> Result<(), CommitError> {
+        self.takes_in(&told);
         self.shared.fault.before_root();
+        if told.changes_who_is_there() {
+            self.tallies = Tallies::default();
+        }
         match told {
             ToRoot::Add { spec, asked, ticket } => self.add(*spec, asked, ticket).await,
             ToRoot::AccountBlocked { agent, account, category } => self.block(agent, account, category).await,
@@ -200,7 +228,7 @@ impl Root {
             ToRoot::Create { spec, ticket } => {
                 let free = self.shared.handle(&spec.name).is_none();
                 let created = match free {
-                    true => self.create(*spec, true, bot_toml(), Vec::new(), Vec::new()).await,
+                    true => self.create((*spec, true), bot_toml(), Vec::new(), Vec::new(), None).await,
                     false => Ok(()),
                 };
                 let _ = ticket.send(free && created.is_ok());
@@ -355,10 +383,11 @@ impl Root {
         if let Some(answer) = asked.answer.as_ref().filter(|answer| answer.posted) {
             posts.push(posting::answer(answer, asked.message.clone(), reply.clone(), now));
         }
+        let owed = asked.answer.as_ref().and_then(|answer| owing::memo(answer, &reply, &posts, now));
         let by = asked.audit.by.clone();
         let audit =
             Write { stream: Stream::Audit, expected_rev: None, entries: vec![Entry::Audit(asked.audit)] };
-        self.create(spec, false, by, vec![audit], posts).await?;
+        self.create((spec, false), by, vec![audit], posts, owed).await?;
         drop(ticket.send(Ok(reply)));
         Ok(())
     }
@@ -366,11 +395,11 @@ impl Root {
     /// Records a new agent, and that the configuration names it, and starts its supervisor.
     pub(super) async fn create(
         &mut self,
-        spec: AgentSpec,
-        configured: bool,
+        (spec, configured): (AgentSpec, bool),
         by: Actor,
         mut writes: Vec<Write>,
         posts: Vec<Post>,
+        owed: Option<Memo>,
     ) -> Result<(), CommitError> {
         let name = spec.name.clone();
         let stream = Stream::Agent(name.clone());
@@ -384,19 +413,23 @@ impl Root {
                 )));
             }
         };
+        // Nothing starts beside what could not be ended of the one that had its name before.
+        let used = agent.last_session != SessionId::default();
+        let survivors = if used { self.shared.end_left(&name).await } else { Vec::new() };
         let mut events = vec![FleetEvent::AgentAdded { agent: name.clone() }];
         let spec = Box::new(spec);
         events.extend(configured.then(|| FleetEvent::Configured { spec: spec.clone() }));
         let added = Event::Added { spec, by };
         crate::core::apply(Arc::make_mut(&mut agent), &added, clock::now());
         writes.push(Write { stream, expected_rev: Some(rev), entries: vec![Entry::Agent(added)] });
-        self.commit(events, writes, posts).await?;
+        self.commit_with(events, writes, posts, owed.into_iter().collect()).await?;
         let blocked = self.blocked(&account_of(&agent));
-        self.start(name.clone(), (agent, rev + 1), Remains::default(), Vec::new());
+        let remains = Remains { ended: 0, survivors: survivors.clone() };
+        self.start(name.clone(), (agent, rev + 1), remains, Vec::new());
         if let Some(category) = blocked {
             self.shared.input(&name, Input::AccountBlocked { category });
         }
-        Ok(())
+        if survivors.is_empty() { Ok(()) } else { self.alert_survivors(&name, &survivors).await }
     }
 
     /// Starts the supervisor of an agent whose state is `agent` at `rev`, and whose last session left `remains`. It does what
@@ -421,13 +454,13 @@ impl Root {
             shared,
             mailbox,
             (agent, rev),
-            (remains, ahead),
+            Box::new((remains, ahead)),
             view_tx,
         )));
         self.shared.changed.send_replace(());
     }
 
-    /// Processes of an earlier herder are in an agent's way.
+    /// Processes of an earlier herder, or of an agent that had the name before, are in an agent's way.
     pub(super) async fn alert_survivors(
         &mut self,
         agent: &AgentName,
@@ -453,10 +486,11 @@ impl Root {
                 first.then(|| Notice::NetworkDown { network: network.clone(), attempts: *attempts, reason })
             }
             LinkState::Connecting { .. } => None,
-            LinkState::Up { .. } => {
+            LinkState::Up { unidentified, .. } => {
                 info!(%network, "a network is up");
                 self.refused.remove(&network);
                 self.refusing.remove(&network);
+                self.told_who_herder_is(&network, unidentified.as_ref()).await?;
                 self.down
                     .remove(&network)
                     .map(|since| Notice::NetworkUp { network: network.clone(), down_for: now.since(since) })
@@ -479,6 +513,25 @@ impl Root {
 }
 
 impl Root {
+    /// What a network's services made of the password: that they refuse it is said once, until they take one. It is up, so
+    /// that it is said there as well.
+    async fn told_who_herder_is(
+        &mut self,
+        network: &NetworkName,
+        unidentified: Option<&Detail>,
+    ) -> Result<(), CommitError> {
+        let Some(reason) = unidentified else {
+            self.unidentified.remove(network);
+            return Ok(());
+        };
+        if !self.unidentified.insert(network.clone()) {
+            return Ok(());
+        }
+        let notice = Notice::NickservRefused { network: network.clone(), reason: reason.clone() };
+        let posts = self.shared.posting.alert(notice, clock::now(), None);
+        self.record(Vec::new(), posts).await
+    }
+
     /// A webhook has refused an event for good: said once, until it takes one.
     async fn dropped(
         &mut self,

@@ -150,6 +150,13 @@ impl Shared {
         self.deserted.read().unwrap_or_else(PoisonError::into_inner).contains(agent)
     }
 
+    /// Those of them that were never there to be seen.
+    pub(super) fn unseen(&self) -> Vec<AgentName> {
+        let handles = self.handles.read().unwrap_or_else(PoisonError::into_inner);
+        let deserted = self.deserted.read().unwrap_or_else(PoisonError::into_inner);
+        deserted.iter().filter(|agent| !handles.contains_key(*agent)).cloned().collect()
+    }
+
     pub(super) fn forget(&self, agent: &AgentName) {
         self.handles.write().unwrap_or_else(PoisonError::into_inner).remove(agent);
         self.lives.write().unwrap_or_else(PoisonError::into_inner).remove(agent);
@@ -258,6 +265,14 @@ impl Shared {
                 Ok(())
             }
             other => other.map(drop),
+        }
+    }
+
+    /// Ends what is left of an agent's sessions while it has none. Answers which processes could not be ended.
+    pub(super) async fn end_left(&self, agent: &AgentName) -> Vec<u32> {
+        match &self.fault.simulated {
+            Some(simulated) => (simulated.end_processes)(agent),
+            None => self.trees.end_marked(&format!("{}/{agent}/", self.journal.id()), Duration::ZERO).await,
         }
     }
 

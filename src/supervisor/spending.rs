@@ -1,7 +1,7 @@
 //! The caps that agents share: the root looks at the books whenever somebody has used something.
 
 use std::collections::BTreeSet;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use super::Fleet;
 use super::root::{Root, account_of};
@@ -9,9 +9,10 @@ use super::shared::Shared;
 use crate::clock;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::input::Input;
-use crate::core::ledger::{Scope, Shared as Together, caps_of};
+use crate::core::ledger::{Scope, Shared as Together, Tallies, Used, caps_of};
 use crate::core::notice::Notice;
 use crate::core::outcome::Category;
+use crate::core::time::Timestamp;
 use crate::core::usage::Standing;
 use crate::core::work::Actor;
 use crate::journal::{CommitError, FleetEvent};
@@ -19,10 +20,14 @@ use crate::journal::{CommitError, FleetEvent};
 impl Shared {
     /// What was used in a scope.
     pub(super) fn together(&self, scope: Scope) -> Together {
-        let agents = self.published();
+        let (agents, now) = (self.published(), clock::now());
+        let there = Used::of(agents.iter().map(|it| &it.agent.books), &scope, now);
+        self.together_with(there, scope, now)
+    }
+
+    fn together_with(&self, there: Used, scope: Scope, now: Timestamp) -> Together {
         let ledger = self.ledger.read().unwrap_or_else(PoisonError::into_inner);
-        let books = agents.iter().map(|it| &it.agent.books);
-        ledger.shared(books, &self.policy().caps, scope, clock::now())
+        ledger.shared(there, &self.policy().caps, scope, now)
     }
 
     fn accounts(&self) -> BTreeSet<AccountName> {
@@ -40,18 +45,37 @@ impl Fleet {
 }
 
 impl Root {
+    /// What was used in a scope, as far as the root has been told of it.
+    fn together(&mut self, scope: Scope) -> Together {
+        let now = clock::now();
+        if !self.tallies.is_of(now) {
+            let agents = self.shared.published();
+            self.tallies = Tallies::new(agents.iter().map(|it| (&it.name, &it.agent.books)), now);
+        }
+        self.shared.together_with(self.tallies.used(&scope), scope, now)
+    }
+
     /// An agent has used something on an account.
     pub(super) async fn spent(
         &mut self,
         agent: &AgentName,
         account: &AccountName,
     ) -> Result<(), CommitError> {
-        for scope in [Some(account.clone()), None] {
-            // Everybody's books are looked at for a cap alone.
-            if caps_of(&self.shared.policy().caps, &scope).list().next().is_none() {
-                continue;
-            }
-            let together = self.shared.together(scope);
+        let policy = self.shared.policy();
+        let scopes = [Some(account.clone()), None];
+        let capped = scopes.into_iter().filter(|scope| !caps_of(&policy.caps, scope).is_none());
+        let capped: Vec<Scope> = capped.collect();
+        if capped.is_empty() {
+            // Everybody's books are looked at for a cap alone; what this one has used since is not known to the root.
+            self.tallies = Tallies::default();
+            return Ok(());
+        }
+        let books = self.shared.handle(agent).map(|handle| Arc::clone(&handle.view.borrow().agent));
+        if let Some(it) = books {
+            self.tallies.enter(agent, &it.books, clock::now());
+        }
+        for scope in capped {
+            let together = self.together(scope);
             self.warn(&together).await?;
             if let Some(standing) = together.reached() {
                 self.close(agent, &together.scope, standing).await?;
@@ -117,9 +141,7 @@ impl Root {
             self.record(events, posts).await?;
         }
         for view in self.shared.published() {
-            if accounts.contains(&account_of(&view.agent)) {
-                self.shared.input(&view.name, Input::AccountBlocked { category });
-            }
+            self.tell_of_closing(&view.name, &view.agent, category, |closed| accounts.contains(closed));
         }
         Ok(())
     }
@@ -129,7 +151,7 @@ impl Root {
     pub(super) async fn go_on(&mut self, account: &AccountName, by: &Actor) -> Result<(), CommitError> {
         for scope in [Some(account.clone()), None] {
             let now = clock::now();
-            let waivers = self.shared.together(scope.clone()).waivers(&self.shared.policy().caps, now);
+            let waivers = self.together(scope.clone()).waivers(&self.shared.policy().caps, now);
             let of_the_fleet = scope.is_none() && !waivers.is_empty();
             for waived in waivers {
                 let notice =
@@ -154,7 +176,7 @@ impl Root {
             .collect();
         for account in closed {
             // One that has reached a cap of its own waits for a word of its own.
-            if self.shared.together(Some(account.clone())).reached().is_some() {
+            if self.together(Some(account.clone())).reached().is_some() {
                 continue;
             }
             let opened = FleetEvent::AccountOpened { account: account.clone(), by: by.clone() };

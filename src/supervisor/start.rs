@@ -10,6 +10,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
 use super::configure::{self, Configured, Plan, bot_toml};
+use super::owing;
 use super::posting::{Listener, Posting};
 use super::root::{Root, ToRoot};
 use super::shared::Shared;
@@ -25,6 +26,7 @@ use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
 use crate::evaluator::Evaluator;
 use crate::journal::{CommitError, FleetEvent, FleetState, Journal, ReadError, Stream};
+use crate::outbox::Post;
 use crate::outbox::redact::Redactor;
 use crate::runtime::ProcessTrees;
 use crate::runtime::orphans::{self, Bereft, Remains};
@@ -88,6 +90,8 @@ struct Recalled {
     unreadable: BTreeMap<AgentName, String>,
     /// Orders to stop all agents that were not carried out to their end.
     stops: Vec<Unfinished>,
+    /// Answers that were not given, by what they are noted as.
+    ungiven: Vec<(String, Option<Post>)>,
 }
 
 /// When a start is to be left off.
@@ -177,7 +181,10 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         evaluator.sweep().await;
     }
 
-    let Recalled { fleet, rev, agents: known, mut unreadable, stops } = recalled;
+    let Recalled { fleet, rev, agents: known, mut unreadable, mut stops, ungiven } = recalled;
+    // Ahead of what the agents have to say from now on.
+    owing::make_up_for(&shared.journal, ungiven).await?;
+    bury_losses(&shared, &known).await?;
     shared.ties.set(fleet.ties.clone());
     let mut root = Root::new(Arc::clone(&shared), fleet, rev, attempts);
     // herder ended between their removal and its mention on the roster.
@@ -204,7 +211,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
             root.alert_survivors(&name, &left.survivors).await?;
         }
         // Before what the configuration asks for, which may be that it begins.
-        let mut ahead: Vec<_> = stops.iter().filter_map(Unfinished::request).collect();
+        let mut ahead: Vec<_> = stops.iter_mut().filter_map(|stop| stop.request(&name)).collect();
         if let Some(step) = steps.remove(&name) {
             let (request, step) = step.request(&name);
             ahead.push(*request);
@@ -216,7 +223,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     root.reconcile_accounts().await?;
     for spec in added {
         let agent = spec.name.clone();
-        match root.create(spec, true, bot_toml(), Vec::new(), Vec::new()).await {
+        match root.create((spec, true), bot_toml(), Vec::new(), Vec::new(), None).await {
             Ok(()) => configured.add(agent),
             // It cannot go on in its old stream, which keeps none of the others.
             Err(CommitError::Invalid(reason)) => {
@@ -227,7 +234,10 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         }
     }
     let unread: BTreeSet<AgentName> = unreadable.keys().cloned().collect();
+    stopped.extend(unread.iter().cloned());
     for (agent, reason) in unreadable {
+        // It is there, for whoever asks for it and for its channels, before the first of them looks.
+        shared.desert(&agent);
         shared.tell_root(ToRoot::GaveUp { agent, reason });
     }
     read.push(FleetEvent::Started { version: env!("CARGO_PKG_VERSION").to_owned() });
@@ -253,17 +263,36 @@ fn recall(journal: &Journal) -> Result<Recalled, ReadError> {
     let loaded = journal.load::<FleetState>(&Stream::Fleet)?;
     let (mut agents, mut unreadable) = (BTreeMap::new(), BTreeMap::new());
     for name in &loaded.state.roster {
-        match journal.load::<Agent>(&Stream::Agent(name.clone())) {
+        match journal.load_whole::<Agent>(&Stream::Agent(name.clone())) {
             Ok(agent) => drop(agents.insert(name.clone(), (Arc::new(agent.state), agent.rev))),
             // What is wrong with one of them says nothing of the journal: the others go on.
-            Err(reason @ (ReadError::Decode { .. } | ReadError::Archive { .. })) => {
+            Err(
+                reason
+                @ (ReadError::Decode { .. } | ReadError::Archive { .. } | ReadError::Incomplete { .. }),
+            ) => {
                 unreadable.insert(name.clone(), reason.to_string());
             }
             Err(reason) => return Err(reason),
         }
     }
-    let stops = stopping::unfinished(journal)?;
-    Ok(Recalled { fleet: loaded.state, rev: loaded.rev, agents, unreadable, stops })
+    let (stops, ungiven) = (stopping::unfinished(journal)?, owing::ungiven(journal)?);
+    Ok(Recalled { fleet: loaded.state, rev: loaded.rev, agents, unreadable, stops, ungiven })
+}
+
+/// Agents whose last entries the disk has lost go on without them, and people are told. From now on they begin behind those:
+/// the next start does not miss them again.
+async fn bury_losses(
+    shared: &Shared,
+    known: &BTreeMap<AgentName, (Arc<Agent>, u64)>,
+) -> Result<(), CommitError> {
+    for lost in shared.journal.missing() {
+        if let Stream::Agent(name) = &lost.stream
+            && let Some((agent, rev)) = known.get(name)
+        {
+            shared.snapshot(lost.stream.clone(), *rev, &**agent).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Ends what a killed herder left, before anything starts in those workspaces. Answers what came of it, by agent.

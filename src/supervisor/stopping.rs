@@ -1,14 +1,19 @@
 //! `stop-all`: on disk before anybody is told that it is done, and done to its end by whichever herder is there.
 //!
 //! ```text
-//!  asked ─► record and order, one transaction ─► every agent decides its own stop ─► noted ─► sessions gone, processes
-//!           counted ─► answer owed and order taken back, one transaction
+//!  asked ─► record and order, one transaction ─► every agent decides its own stop and notes that it has, one transaction
+//!           each ─► noted of all ─► sessions gone, processes counted ─► answer owed and order taken back, one transaction
 //! ```
 //!
-//! A herder that is killed on the way finds the order at its next start. Unless it is noted that every agent has decided,
-//! each of them decides its stop ahead of anything else, so that none takes up what it was at; whoever was resumed after
-//! that is left alone. Then processes are counted and the answer is given as if nothing had happened.
+//! A herder that is killed on the way finds the order at its next start. Every agent of which it is not noted that it has
+//! decided does so then, ahead of anything else, so that none takes up what it was at; whoever was resumed after its own stop
+//! is left alone. Then processes are counted and the answer is given as if nothing had happened; what was asked from the shell,
+//! which is long gone, is answered in the control channels. It is the same for an order that is given while herder goes down: whoever takes nothing in any more has decided nothing.
+//!
+//! An agent whose supervisor is given up, or whose entries cannot be read, has no process any more, but decides nothing either:
+//! its part of the order stays, and is its first decision when a herder can ask it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -16,8 +21,8 @@ use tokio::sync::oneshot;
 use tracing::{error, info, warn};
 
 use super::fleet::storage_refusal;
-use super::task::Request;
-use super::{Asked, Fleet};
+use super::task::{Answer, Request};
+use super::{Asked, Fleet, View};
 use crate::clock;
 use crate::core::agent::Phase;
 use crate::core::id::AgentName;
@@ -26,7 +31,8 @@ use crate::core::notice::{Notice, Refusal};
 use crate::journal::{Batch, Entry, Journal, Memo, ReadError, Stream, Write};
 use crate::outbox::Target;
 
-/// Orders that are not carried out yet, under this key and a number that nobody else draws.
+/// Orders that are not carried out yet, under this key and a number that nobody else draws. Behind those, a slash and the name
+/// of an agent: it has decided its stop.
 const PREFIX: &str = "stop-all/";
 
 /// How long processes that are being ended may be left before they are counted, and how often that is looked at.
@@ -62,40 +68,85 @@ struct Order {
     agents: u32,
     /// Every agent has its own stop on record.
     decided: bool,
+    /// Every one but these, for whom nobody takes anything in before the next start.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    left: BTreeSet<AgentName>,
+    /// Whoever asked has the answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    answered: bool,
 }
 
-/// An order that an earlier herder did not carry out to its end.
+impl Order {
+    fn new(asked: Asked, agents: usize) -> Self {
+        let agents = u32::try_from(agents).unwrap_or(u32::MAX);
+        Self { asked, agents, decided: false, left: BTreeSet::new(), answered: false }
+    }
+}
+
+/// An order that is not carried out to its end.
 #[derive(Debug)]
 pub(super) struct Unfinished {
     key: String,
     order: Order,
+    /// An earlier herder was given it.
+    belated: bool,
+    /// Those who have decided their stop.
+    stopped: BTreeSet<AgentName>,
+    /// Those who were asked ahead of everything else, and the way back from them.
+    ahead: BTreeMap<AgentName, oneshot::Receiver<Answer>>,
 }
 
 impl Unfinished {
+    fn new(key: String, order: Order) -> Self {
+        Self { key, order, belated: false, stopped: BTreeSet::new(), ahead: BTreeMap::new() }
+    }
+
+    /// Whether an agent's stop may not be on record.
+    fn concerns(&self, agent: &AgentName) -> bool {
+        (!self.order.decided || self.order.left.contains(agent)) && !self.stopped.contains(agent)
+    }
+
     /// What an agent is asked ahead of everything else, if its stop may not be on record.
-    pub(super) fn request(&self) -> Option<Request> {
-        (!self.order.decided).then(|| stop(&self.order.asked))
+    pub(super) fn request(&mut self, agent: &AgentName) -> Option<Request> {
+        if !self.concerns(agent) {
+            return None;
+        }
+        let (request, decided) = stop(&self.key, agent, &self.order.asked);
+        self.ahead.insert(agent.clone(), decided);
+        Some(request)
     }
 }
 
 /// The orders that are not carried out yet. Blocks.
 pub(super) fn unfinished(journal: &Journal) -> Result<Vec<Unfinished>, ReadError> {
-    let mut all = Vec::new();
+    let mut all: Vec<Unfinished> = Vec::new();
     for (key, value) in journal.memos(PREFIX)? {
+        // What is noted of its agents comes right behind an order.
+        if let Some((of, agent)) = key.rsplit_once('/')
+            && let Some(order) = all.last_mut().filter(|order| order.key == of)
+        {
+            order.stopped.extend(AgentName::new(agent));
+            continue;
+        }
         match serde_json::from_str(&value) {
-            Ok(order) => all.push(Unfinished { key, order }),
+            Ok(order) => all.push(Unfinished { belated: true, ..Unfinished::new(key, order) }),
             Err(reason) => error!(key, %reason, "an order to stop all agents cannot be read"),
         }
     }
     Ok(all)
 }
 
-/// One agent's part of it. The record is one for all agents.
-fn stop(asked: &Asked) -> Request {
+/// One agent's part of it, and the way back from it. The record is one for all agents.
+fn stop(key: &str, agent: &AgentName, asked: &Asked) -> (Request, oneshot::Receiver<Answer>) {
     let asked = Asked { audit: asked.audit.clone(), answer: None, message: None };
-    // Nobody waits for this one: what counts is that it is decided before what follows it in the same mailbox.
-    let (ticket, _) = oneshot::channel();
-    Request { control: Control::Stop, asked, audited: false, ticket }
+    let (ticket, decided) = oneshot::channel();
+    let noted = Memo { key: of_agent(key, agent), value: Some("true".to_owned()) };
+    (Request { control: Control::Stop, asked, audited: false, noted: Some(noted), ticket }, decided)
+}
+
+/// Under what it is noted that an agent has decided its stop.
+fn of_agent(key: &str, agent: &AgentName) -> String {
+    format!("{key}/{agent}")
 }
 
 fn memo(key: &str, order: Option<&Order>) -> Result<Memo, Refusal> {
@@ -111,9 +162,11 @@ impl Fleet {
     /// # Errors
     /// A refusal: nothing was stored.
     pub async fn stop_all(&self, asked: Asked) -> Result<StoppingAll, Refusal> {
-        let agents: Vec<AgentName> = self.agents().into_iter().map(|view| view.name).collect();
+        let mut agents: Vec<AgentName> = self.agents().into_iter().map(|view| view.name).collect();
         let count = agents.len();
-        let order = Order { agents: u32::try_from(count).unwrap_or(u32::MAX), asked, decided: false };
+        // Nobody sees these at work; they are not to go on either, once their entries can be read again.
+        agents.extend(self.unreadable());
+        let order = Order::new(asked, count);
         let key = format!("{PREFIX}{:016x}", self.shared.random());
         let asked = &order.asked;
         let entries = vec![Entry::Audit(asked.audit.clone())];
@@ -122,10 +175,11 @@ impl Fleet {
         let memos = heard.into_iter().chain([memo(&key, Some(&order))?]).collect();
         let batch = Batch { at: clock::now(), writes, memos, ..Batch::default() };
         self.shared.journal.commit(batch).await.map_err(storage_refusal)?;
-        Ok(StoppingAll { agents: count, done: self.carry_out(Unfinished { key, order }, agents) })
+        Ok(StoppingAll { agents: count, done: self.carry_out(Unfinished::new(key, order), agents) })
     }
 
-    /// Goes on with what an earlier herder was asked: its answer is posted, because nobody waits for it otherwise any more.
+    /// Goes on with what an earlier herder was asked: its answer is posted, because nobody waits for it otherwise any more;
+    /// in the control channels, where it was the shell that asked.
     pub(super) fn finish(&self, mut unfinished: Unfinished, agents: Vec<AgentName>) {
         let by = &unfinished.order.asked.audit.by.name;
         info!(by, "all agents were to be stopped when herder ended; that is brought to its end");
@@ -155,68 +209,137 @@ impl Fleet {
         done
     }
 
-    async fn stop(&self, unfinished: Unfinished, agents: &[AgentName]) -> Result<Notice, Refusal> {
-        let Unfinished { key, mut order } = unfinished;
-        if !order.decided {
-            let asked = &order.asked;
-            let stops = agents.iter().map(|agent| async move {
-                let (ticket, decided) = oneshot::channel();
-                let request = Box::new(Request { ticket, ..stop(asked) });
-                let Some(handle) = self.shared.handle(agent) else { return };
-                // One that is gone meanwhile has nothing to stop.
-                if handle.requests.send(request).await.is_ok() {
-                    drop(decided.await);
-                }
-            });
-            futures_util::future::join_all(stops).await;
-            order.decided = true;
-            let noted = vec![memo(&key, Some(&order))?];
-            self.shared.journal.remember(noted).await.map_err(storage_refusal)?;
+    async fn stop(&self, mut unfinished: Unfinished, agents: &[AgentName]) -> Result<Notice, Refusal> {
+        if !unfinished.order.decided || !unfinished.order.left.is_empty() {
+            self.all_decide(&mut unfinished, agents).await?;
+        }
+        let Unfinished { key, mut order, belated, .. } = unfinished;
+        if order.answered {
+            return Ok(Notice::StoppedAll { agents: order.agents, processes: 0 });
         }
         let patience = self.shared.policy().stop_grace * 2 + SLACK;
-        let gone = agents.iter().map(|agent| self.wait_for(agent, |view| view.agent.session().is_none()));
+        // Whoever is at work has been let on since.
+        let over = |view: &View| !matches!(view.agent.phase, Phase::Stopping { .. });
+        let gone = agents.iter().map(|agent| self.wait_for(agent, over));
         if tokio::time::timeout(patience, futures_util::future::join_all(gone)).await.is_err() {
             warn!("stop-all: some sessions did not end in time");
         }
-        let left = self.processes_left().await;
+        let left = self.processes_left(agents).await;
         let processes = u32::try_from(left).unwrap_or(u32::MAX);
         let reply = Notice::StoppedAll { agents: order.agents, processes };
-        let posts = self.answer_posts(&order.asked, &Target::Control, &reply);
-        let batch = Batch { at: clock::now(), posts, memos: vec![memo(&key, None)?], ..Batch::default() };
+        let posting = &self.shared.posting;
+        let (posts, mut memos) = if belated && !posting.is_of_network(&order.asked) {
+            (posting.belated(&order.asked, &reply, clock::now()), Vec::new())
+        } else {
+            self.answer_posts(&order.asked, &Target::Control, &reply)
+        };
+        order.answered = true;
+        memos.push(memo(&key, Some(&order).filter(|order| !order.left.is_empty()))?);
+        let batch = Batch { at: clock::now(), posts, memos, ..Batch::default() };
         self.shared.journal.commit(batch).await.map_err(storage_refusal)?;
         Ok(reply)
+    }
+
+    /// Has every agent decide its stop that may not have it on record, and notes who could not be asked.
+    async fn all_decide(&self, unfinished: &mut Unfinished, agents: &[AgentName]) -> Result<(), Refusal> {
+        let mut ahead = std::mem::take(&mut unfinished.ahead);
+        let Unfinished { key, order, stopped, .. } = &*unfinished;
+        let stops = agents.iter().filter(|agent| unfinished.concerns(agent)).map(|agent| {
+            let ahead = ahead.remove(agent);
+            async move { (!self.decides(key, agent, &order.asked, ahead).await).then(|| agent.clone()) }
+        });
+        let left: BTreeSet<AgentName> =
+            futures_util::future::join_all(stops).await.into_iter().flatten().collect();
+        if !left.is_empty() && self.is_draining() {
+            return Err(Refusal::GoingDown);
+        }
+        let of_agents = agents.iter().chain(stopped).collect::<BTreeSet<_>>();
+        let of_agents = of_agents.into_iter().map(|agent| Memo { key: of_agent(key, agent), value: None });
+        let order = Order { decided: true, left, ..order.clone() };
+        let over = order.answered && order.left.is_empty();
+        let mut noted = vec![memo(key, Some(&order).filter(|_| !over))?];
+        noted.extend(of_agents);
+        self.shared.journal.remember(noted).await.map_err(storage_refusal)?;
+        unfinished.order = order;
+        Ok(())
+    }
+
+    /// Has an agent decide its stop; `ahead`: it was asked before. Answers whether that is on record.
+    async fn decides(
+        &self,
+        key: &str,
+        agent: &AgentName,
+        asked: &Asked,
+        ahead: Option<oneshot::Receiver<Answer>>,
+    ) -> bool {
+        if let Some(decided) = ahead
+            && decided.await.is_ok()
+        {
+            return true;
+        }
+        loop {
+            // One that is gone meanwhile has nothing to stop.
+            let Some(handle) = self.shared.handle(agent) else { return !self.is_deserted(agent) };
+            let (request, decided) = stop(key, agent, asked);
+            if handle.requests.send(Box::new(request)).await.is_err() {
+                return handle.view.borrow().agent.phase == Phase::Removed;
+            }
+            // If not, its supervisor has broken over it: it is asked once more when it is rebuilt, or nobody is there then.
+            if decided.await.is_ok() {
+                return true;
+            }
+        }
     }
 
     /// Processes that are left once those that are on their way out have had their time: evaluations of the agents that were
     /// stopped are ended, and nobody says when their last process is gone. What is there even then is killed from here: a driver
     /// that hangs does not do it. Agents that a person has let on since are left alone and not counted.
-    async fn processes_left(&self) -> usize {
-        let mut left = self.not_at_work_again().await.0;
+    async fn processes_left(&self, agents: &[AgentName]) -> usize {
         for _ in 0..LEAVING.as_millis() / LOOK.as_millis() {
-            if left == 0 {
+            if self.left_of_stopped().await == 0 {
                 return 0;
             }
             tokio::time::sleep(LOOK).await;
-            left = self.not_at_work_again().await.0;
         }
-        let (left, again) = self.not_at_work_again().await;
-        if left == 0 || again {
-            return left;
-        }
-        self.shared.trees.end_marked(&format!("{}/", self.shared.journal.id()), Duration::ZERO).await.len()
+        let names: BTreeSet<AgentName> =
+            self.agents().into_iter().map(|view| view.name).chain(agents.iter().cloned()).collect();
+        futures_util::future::join_all(names.iter().map(|agent| self.kill_what_is_left(agent))).await;
+        self.left_of_stopped().await
     }
 
-    /// How many processes there are that are not of an agent which is at work again, and whether there is such an agent.
-    async fn not_at_work_again(&self) -> (usize, bool) {
-        let (id, trees) = (self.shared.journal.id(), &self.shared.trees);
-        let mut left = trees.count_marked(&format!("{id}/")).await;
-        let mut again = false;
-        for view in self.agents() {
-            if matches!(view.agent.phase, Phase::Starting { .. } | Phase::Running { .. }) {
-                again = true;
-                left = left.saturating_sub(trees.count_marked(&format!("{id}/{}/", view.name)).await);
+    /// How many processes there are that are not of an agent which is at work again.
+    async fn left_of_stopped(&self) -> usize {
+        let id = self.shared.journal.id();
+        let at_work = || {
+            let views = self.agents().into_iter().filter(|view| self.is_at_work(view));
+            views.map(|view| format!("{id}/{}/", view.name)).collect()
+        };
+        self.shared.trees.count_marked_but(&format!("{id}/"), at_work).await
+    }
+
+    /// Whether an agent has been let on; one whose supervisor is given up is not, whatever was seen of it last.
+    fn is_at_work(&self, view: &View) -> bool {
+        matches!(view.agent.phase, Phase::Starting { .. } | Phase::Running { .. })
+            && !self.is_deserted(&view.name)
+    }
+
+    /// Kills the processes of an agent that is stopped, for as long as it is.
+    async fn kill_what_is_left(&self, agent: &AgentName) {
+        let let_on = async {
+            // One that nobody supervises any more is let on by nobody.
+            if self.wait_for(agent, |view| self.is_at_work(view)).await.is_none() {
+                std::future::pending::<()>().await;
+            }
+        };
+        let marked = format!("{}/{agent}/", self.shared.journal.id());
+        tokio::select! {
+            biased;
+            () = let_on => {}
+            left = self.shared.trees.end_marked(&marked, Duration::ZERO) => {
+                if !left.is_empty() {
+                    warn!(%agent, processes = ?left, "stop-all: some processes could not be killed");
+                }
             }
         }
-        (left, again)
     }
 }

@@ -41,7 +41,7 @@ use crate::core::id::{AgentName, AskId, SessionId};
 use crate::core::input::{Control, Input, Signal};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::outcome::{Category, Outcome};
-use crate::journal::{CommitError, Stream};
+use crate::journal::{CommitError, Memo, Stream};
 use crate::runtime::Live;
 use crate::runtime::orphans::Remains;
 use keeping::Keeping;
@@ -62,6 +62,8 @@ pub(super) struct Request {
     pub(super) asked: Asked,
     /// Whether it leaves a record of its own (`stop-all` leaves one for all agents).
     pub(super) audited: bool,
+    /// Noted in the same transaction, if it is accepted.
+    pub(super) noted: Option<Memo>,
     /// Resolved when it was decided and is on disk.
     pub(super) ticket: oneshot::Sender<Answer>,
 }
@@ -120,11 +122,14 @@ pub(super) async fn supervise(
     shared: Arc<Shared>,
     mut mailbox: Mailbox,
     loaded: (Arc<Agent>, u64),
-    (remains, mut ahead): (Remains, Option<Box<Ahead>>),
+    beginning: Box<(Remains, Option<Box<Ahead>>)>,
     view: watch::Sender<View>,
 ) {
     let _leaving = Leaving { agent: name.clone(), shared: Arc::clone(&shared) };
     let mut rebuilds = Rebuilds::default();
+    // What was left of its last session, until that is recorded: nothing may start beside it, however often it is rebuilt.
+    let (remains, mut ahead) = *beginning;
+    let mut left = Box::new((loaded.0.session(), remains.survivors.clone()));
     let mut first = cut_short(&loaded.0, remains);
     let mut state = Some(loaded);
     let mut session = None;
@@ -178,14 +183,18 @@ pub(super) async fn supervise(
             Err(panic) => {
                 let message = panic_message(panic.as_ref());
                 error!(agent = %name, message, "the supervisor panicked; it is rebuilt from the journal");
-                let id = session.as_ref().map(Session::id);
+                if supervisor.risen != Risen::Ahead && supervisor.rev > rev {
+                    *left = (None, Vec::new());
+                }
+                left.0 = session.as_ref().map(Session::id).or(left.0);
                 let survivors = Box::pin(end_session(&name, &shared, session.take())).await;
+                left.1.extend(survivors);
                 shared.tell_root(ToRoot::Panicked { agent: name.clone(), message: message.clone() });
                 if !rebuilds.allow(Instant::now()) {
                     shared.tell_root(ToRoot::GaveUp { agent: name, reason: message });
                     return;
                 }
-                first = came_up(id, survivors, Input::Panicked { message });
+                first = came_up(left.0, left.1.clone(), Input::Panicked { message });
             }
         }
     }
@@ -227,7 +236,7 @@ fn came_up(session: Option<SessionId>, survivors: Vec<u32>, how: Input) -> Vec<I
 /// Reads the agent's state back from the journal.
 pub(super) async fn reload(name: &AgentName, shared: &Arc<Shared>) -> Result<(Arc<Agent>, u64), String> {
     let stream = Stream::Agent(name.clone());
-    match shared.journal.reading(move |journal| journal.load::<Agent>(&stream)).await {
+    match shared.journal.reading(move |journal| journal.load_whole::<Agent>(&stream)).await {
         Ok(Ok(loaded)) => Ok((Arc::new(loaded.state), loaded.rev)),
         Ok(Err(reason)) => Err(reason.to_string()),
         Err(join) => Err(join.to_string()),

@@ -81,14 +81,20 @@ impl Turns {
         self.lock().stands(agent, &account, state.standing(), clock::now());
     }
 
-    /// Closes an account at once; the root records it. Answers whether the agent was to show whether it works.
+    /// Closes an account at once; the root records it, and says so with [`Turns::heard`]. Answers whether the agent was to
+    /// show whether it works.
     pub(super) fn close(&self, agent: &AgentName, account: &AccountName, category: Category) -> bool {
         self.lock().close(agent, account, category, clock::now())
     }
 
-    /// Whether the agent's session is the one that shows whether its account works.
-    pub(super) fn probes(&self, agent: &AgentName) -> bool {
-        self.lock().probes(agent)
+    /// The root takes in what an agent has shown of an account, or whatever it may have shown.
+    pub(super) fn heard(&self, agent: &AgentName, account: Option<&AccountName>) {
+        self.lock().heard(agent, account);
+    }
+
+    /// Whether it is for the agent to show whether an account works.
+    pub(super) fn probes(&self, agent: &AgentName, account: &AccountName) -> bool {
+        self.lock().probes(agent, account)
     }
 
     /// When somebody is let through next although nobody says anything.

@@ -123,7 +123,7 @@ impl Tool {
             Self::Blocked => {
                 "Say that the task you were given needs something only somebody else can do (an access, a decision), with what \
                  that is in a sentence. With `denied` true if it is your own sandbox or permissions that deny it: an agent that \
-                 may do more is given the task then. Then end your turn."
+                 may do more is given the task then; with `denied` false if it is not. Then end your turn."
             }
             Self::Notify => {
                 "Call for people's attention in the alerts channel of every network, in one sentence. Rarely: only for what \

@@ -373,7 +373,7 @@ impl Host {
         };
         act(&self.0.reports, caller.agent)?;
         let note = bounded(note, NOTE_MAX).to_owned();
-        let denied = end == TaskEnd::Blocked && arguments.is("denied")?;
+        let denied = if end == TaskEnd::Blocked { arguments.is("denied")? } else { None };
         match self.fleet().report(caller.agent, caller.session, TaskReport { end, note, denied }).await {
             Ok(()) => {
                 Ok("Noted: it counts when your session is over. Now end your turn with a short closing word."
@@ -452,13 +452,13 @@ impl<'a> Arguments<'a> {
         self.text(name)?.ok_or_else(|| format!("`{name}` is missing."))
     }
 
-    fn is(self, name: &str) -> Result<bool, String> {
+    fn is(self, name: &str) -> Result<Option<bool>, String> {
         match self.0.get(name) {
-            None | Some(Value::Null) => Ok(false),
-            Some(Value::Bool(is)) => Ok(*is),
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Bool(is)) => Ok(Some(*is)),
             // Some models write everything as texts.
-            Some(Value::String(text)) if text.trim() == "true" => Ok(true),
-            Some(Value::String(text)) if text.trim() == "false" => Ok(false),
+            Some(Value::String(text)) if text.trim() == "true" => Ok(Some(true)),
+            Some(Value::String(text)) if text.trim() == "false" => Ok(Some(false)),
             Some(_) => Err(format!("`{name}` has to be true or false.")),
         }
     }

@@ -78,7 +78,7 @@ pub async fn run(ports: Ports, shutdown: CancellationToken) {
             Next::Done => {
                 ports.queue.confirm(window).await;
                 if !std::mem::replace(&mut up, true) {
-                    report(&ports, LinkState::Up { since: now });
+                    report(&ports, LinkState::Up { since: now, unidentified: None });
                 }
             }
             Next::Again { wait, attempts, reason } => {

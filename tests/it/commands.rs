@@ -12,3 +12,4 @@ mod rig;
 mod socket;
 mod table;
 mod together;
+mod unreadable;

@@ -99,7 +99,10 @@ impl Rig {
         let waited = self.stage().herder.fleet().wait_for(&name, holds);
         match tokio::time::timeout(PATIENCE, waited).await {
             Ok(view) => view.expect("the agent is there"),
-            Err(_) => panic!("waited for {what}: {:?}", self.stage().herder.fleet().view(&spark())),
+            Err(_) => {
+                let view = self.stage().herder.fleet().view(&spark());
+                panic!("waited for {what}: {view:?}\n{}", self.sim.report())
+            }
         }
     }
 

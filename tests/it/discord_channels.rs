@@ -170,6 +170,34 @@ async fn an_agent_that_is_removed_is_archived_and_comes_back_with_its_history() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_channel_of_an_agent_that_cannot_be_read_stays_and_who_writes_there_is_told_what_is_wrong() {
+    let (sim, dir) = (Discord::start().await, tempfile::tempdir().unwrap());
+    let alice = sim.user("alice");
+    let open = async || {
+        let mut config = config(dir.path(), &sim);
+        config.access.admins.push(Subject::DiscordUser(alice.id.to_string()));
+        let stage = Stage::open(config, Options::default()).await;
+        sim.ready().await;
+        stage
+    };
+    let stage = open().await;
+    rooms_stand(&sim).await;
+    stage.close().await;
+    crate::supervisor::unreadable::damage(dir.path(), "spark", Some(1));
+
+    let stage = open().await;
+    sim.message_in("alerts", |said| said.content.contains("The agent stands still")).await;
+    alice.says("#spark", "Are you there?");
+    let answer = sim.message_in("spark", |said| said.content.contains("given up supervising")).await;
+    assert!(!answer.content.contains("removed"), "{}", answer.content);
+    // Made again only once everything before it has found its place.
+    alice.deletes_channel("#work");
+    rooms_stand(&sim).await;
+    assert!(sim.look(|state| state.category("agents-archive").is_none()), "nothing is archived");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_missing_permission_is_named_elsewhere_and_granting_it_is_enough() {
     let sim = Discord::builder().bot_permissions(permission::EVERYONE).start().await;
     let dir = tempfile::tempdir().unwrap();
@@ -322,5 +350,32 @@ async fn what_is_said_in_a_channel_that_was_just_made_is_heard() {
     lost.opens();
     sim.reaction(right, "✅").await;
     sim.message_in("spark", |message| message.content.contains("early again")).await;
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_before_herder_has_found_its_channels_is_heard() {
+    let (sim, dir) = (Discord::start().await, tempfile::tempdir().unwrap());
+    let alice = sim.user("alice");
+    let mut config = config(dir.path(), &sim);
+    config.access.admins = vec![Subject::DiscordUser(alice.id.to_string())];
+    // Of an earlier herder that could not remember them any more.
+    sim.makes_category("agents", &ROOMS.map(|room| room.trim_start_matches('#').to_owned()));
+    sim.gateway().garbles("GUILD_CREATE", 1);
+    let found = Gate::default();
+    sim.inject(Fault::held(&found).on("GET /guilds/{guild_id}/channels"));
+    let stage = Stage::open(config, Options::default()).await;
+    sim.ready().await;
+    let said = alice.says("#spark", "early");
+    // What is said in private is looked at after it.
+    alice.whispers("status");
+    sim.until("an answer in private", |state| {
+        let private = |id| state.channels.get(&id).is_some_and(|channel| channel.recipient.is_some());
+        state.messages.values().any(|it| it.author == state.bot.id && private(it.channel))
+    })
+    .await;
+    found.opens();
+    sim.reaction(said, "✅").await;
+    sim.message_in("spark", |message| message.content.contains("early")).await;
     stage.close().await;
 }

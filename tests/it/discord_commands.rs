@@ -1,6 +1,8 @@
 //! Slash commands, completion, forms and buttons: a whole herder and a simulated Discord.
 
 mod accounts;
+mod answers;
+mod going_down;
 mod pausing;
 
 use std::time::Duration;
@@ -499,6 +501,18 @@ async fn what_follows_an_answer_comes_although_discord_fails() {
     assert!((4..12).map(name).all(|name| left.contains(&name) == rest.content.contains(name.as_str())));
     let owed = |message: &&Message| message.nonce.is_some() && message.content.contains("entry-");
     assert_eq!(rig.sim.look(|state| state.posts("general").filter(owed).count()), 1, "all else was answered");
+
+    // A refusal that can follow nothing is told in private.
+    let refused = olga.slash("general", "pause", json!({ "agent": "spark" }));
+    assert_eq!(refused.acknowledged().await.kind, 5);
+    let in_private = |state: &State, message: &Message| {
+        state.channels.get(&message.channel).is_some_and(|channel| channel.recipient == Some(olga.id))
+    };
+    let told = |state: &State| {
+        let mut told = state.messages.values().filter(|message| in_private(state, message));
+        told.any(|message| message.content.contains("already paused"))
+    };
+    rig.sim.until("a refusal in private", told).await;
     rig.stop().await;
 }
 

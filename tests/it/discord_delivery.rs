@@ -210,6 +210,68 @@ async fn a_post_whose_answer_was_lost_is_not_repeated_long_after_that_either() {
     assert_eq!(rig.said("spark"), texts);
 }
 
+/// An answer overtakes what an agent says, and says nothing of whether that is there.
+#[tokio::test]
+async fn a_post_in_doubt_is_not_repeated_because_an_urgent_one_goes_first() {
+    let mut rig = Rig::open(Discord::start().await, &["spark"]).await;
+    let lost = rig.sim.inject(Fault::dropped(Effect::After).on(POST).always());
+    rig.owe(vec![words("spark", "post 1")]).await;
+    rig.until_said("spark", 1).await;
+    rig.owe(vec![Post { lane: Lane::Urgent, ..words("spark", "post 2") }]).await;
+    rig.stop().await;
+    rig.sim.forgets_nonces();
+    lost.lift();
+    rig.start("cat").await;
+    rig.until_said("spark", 2).await;
+    rig.owe(vec![words("spark", "post 3")]).await;
+    rig.until_said("spark", 3).await;
+    assert_eq!(rig.said("spark"), ["post 1", "post 2", "post 3"]);
+}
+
+#[tokio::test]
+async fn a_post_in_doubt_is_not_repeated_because_others_of_its_channel_are_owed_by_name() {
+    let mut rig = Rig::open(Discord::start().await, &["spark"]).await;
+    let spark = Target::Channel(rig.sim.channel("spark").await.id.to_string());
+    let by_id = |text: &str| Post { to: spark.clone(), ..words("spark", text) };
+    // The first goes as two messages, with the second in between.
+    let lost = rig.sim.inject(Fault::dropped(Effect::After).on(POST).skip(1).always());
+    rig.owe(vec![words("spark", &format!("post 1\n{}", "x\n".repeat(1500))), by_id("post 2")]).await;
+    rig.until_said("spark", 2).await;
+    rig.stop().await;
+    rig.sim.forgets_nonces();
+    lost.lift();
+    rig.start("cat").await;
+    rig.owe(vec![by_id("post 3")]).await;
+    rig.until_said("spark", 3).await;
+    assert_eq!(rig.said("spark")[1..], ["post 2", "post 3"]);
+}
+
+#[tokio::test]
+async fn a_page_in_place_of_the_messages_does_not_say_that_a_post_is_missing() {
+    const MESSAGES: &str = "GET /channels/{channel_id}/messages";
+    let mut rig = Rig::open(Discord::start().await, &["spark"]).await;
+    let lost = rig.sim.inject(Fault::dropped(Effect::After).on(POST).always());
+    let (posts, texts) = numbered("spark", 2);
+    rig.owe(posts).await;
+    rig.until_said("spark", 1).await;
+    rig.stop().await;
+    rig.sim.forgets_nonces();
+    lost.lift();
+    let pages = rig.sim.inject(Fault::status(200, Effect::Before).on(MESSAGES).always());
+    let spark = rig.sim.channel("spark").await.id.to_string();
+    let before = rig.sim.requests(MESSAGES).len();
+    rig.start("cat").await;
+    // Whoever looks for what people said has read a page as well, and tries again later than that.
+    let looked = |state: &State| {
+        let all = state.requests.iter().filter(|request| request.route == MESSAGES).skip(before);
+        all.filter(|request| request.path.contains(&spark)).count() >= 2
+    };
+    rig.sim.until("herder to look for its post", looked).await;
+    pages.lift();
+    rig.until_said("spark", 2).await;
+    assert_eq!(rig.said("spark"), texts);
+}
+
 #[tokio::test]
 async fn alerts_are_not_starved_by_a_flood_and_nothing_is_refused_for_its_number() {
     let channels = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"];

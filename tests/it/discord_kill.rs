@@ -3,6 +3,8 @@
 //!
 //! `HERDER_DISCORD_KILLS` sets how often (20); `HERDER_SEED` repeats a run.
 
+mod flood;
+mod owing;
 mod trouble;
 
 use std::collections::BTreeMap;

@@ -25,35 +25,79 @@ fn seeds() -> Option<Vec<u64>> {
     Some(seeds.collect())
 }
 
-fn plan(seed: u64) -> Plan {
+fn plan(seed: u64, agents: usize) -> Plan {
     let days = number("HERDER_FLEET_DAYS").unwrap_or(DAYS);
-    match number("HERDER_FLEET_AGENTS") {
-        Some(agents) if agents >= 500 => Plan { agents: agents as usize, ..Plan::large(seed, days) },
-        Some(agents) => Plan { agents: agents as usize, ..Plan::small(seed, days) },
-        None => Plan::small(seed, days),
+    let agents = number("HERDER_FLEET_AGENTS").map_or(agents, |agents| agents as usize);
+    Plan::of(agents, seed, days)
+}
+
+/// Many short histories find more than a few long ones. Tests share the work, so that it is done beside each other.
+fn histories(agents: usize, range: Range<u64>) {
+    let chosen = seeds();
+    let several = chosen.is_none();
+    let tallies: Vec<Tally> = chosen
+        .unwrap_or_else(|| range.collect())
+        .into_iter()
+        .map(|seed| {
+            let tally = run(&plan(seed, agents));
+            assert!(tally.events > 1_000 && tally.kills > 2 && tally.posts > 500, "{tally:?}");
+            tally
+        })
+        .collect();
+    if several {
+        everything_happened(&tallies);
     }
 }
 
-/// Tests share the work, so that it is done beside each other.
-fn histories(range: Range<u64>) {
-    let seeds = seeds().unwrap_or_else(|| range.clone().collect());
-    for seed in seeds {
-        let tally = run(&plan(seed));
-        something_happened(&tally);
+/// What is never simulated is never shown to hold.
+fn everything_happened(tallies: &[Tally]) {
+    type Count = fn(&Tally) -> u64;
+    let faults: [(&str, Count); 12] = [
+        ("drained", |tally| tally.drains),
+        ("panicked", |tally| tally.panics),
+        ("given up", |tally| tally.given_up),
+        ("left a process", |tally| tally.orphans),
+        ("hung", |tally| tally.hangs),
+        ("met a limit", |tally| tally.limits),
+        ("called a person", |tally| tally.escalations),
+        ("said how a task stands", |tally| tally.reported),
+        ("was freed of a task", |tally| tally.released),
+        ("lost a link", |tally| tally.links_lost),
+        ("read the file", |tally| tally.reloads),
+        ("was judged", |tally| tally.judged),
+    ];
+    for (what, count) in faults {
+        assert!(tallies.iter().map(count).sum::<u64>() > 0, "nobody {what}: {tallies:?}");
     }
-}
-
-fn something_happened(tally: &Tally) {
-    assert!(tally.events > 1_000 && tally.kills > 2 && tally.posts > 500, "{tally:?}");
 }
 
 #[test]
 fn every_history_of_a_fleet_keeps_every_invariant() {
-    histories(1..4);
+    histories(40, 1..5);
+}
+
+#[test]
+fn other_histories_of_a_fleet_keep_every_invariant() {
+    histories(40, 5..9);
+}
+
+#[test]
+fn every_history_of_a_few_agents_keeps_every_invariant() {
+    histories(12, 100..107);
+}
+
+#[test]
+fn other_histories_of_a_few_agents_keep_every_invariant() {
+    histories(12, 107..114);
+}
+
+#[test]
+fn more_histories_of_a_few_agents_keep_every_invariant() {
+    histories(12, 130..137);
 }
 
 #[test]
 fn a_seed_decides_everything() {
-    let plan = Plan { days: 1, ..plan(7) };
+    let plan = Plan { days: 1, ..plan(7, 12) };
     assert_eq!(run(&plan), run(&plan));
 }

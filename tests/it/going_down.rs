@@ -106,10 +106,10 @@ fn name_in(query: &[u8]) -> Option<String> {
 }
 
 /// The thread that writes the journal stands still until this is dropped, as in a call to a disk that does not answer.
-struct Hanging(Child);
+pub(crate) struct Hanging(Child);
 
 impl Hanging {
-    fn writer_of(herder: u32) -> Self {
+    pub(crate) fn writer_of(herder: u32) -> Self {
         // A tracer stops one thread alone. It waits for the end of the thread, or that of the process would not be seen.
         let holder = "import ctypes, os, sys\n\
                       libc, thread = ctypes.CDLL(None, use_errno=True), int(sys.argv[1])\n\

@@ -12,8 +12,9 @@ use crate::stage::{self, Stage};
 const ROOMS: [&str; 3] = ["#spark", "#alerts", "#herder"];
 
 /// More than is kept in the database, so that whoever looks for what is not there comes to an archive.
-async fn archived(settings: &Settings) {
-    let (journal, _) = Journal::open(settings).unwrap();
+pub(crate) async fn archived(settings: &Settings) {
+    let settings = settings.clone();
+    let (journal, _) = tokio::task::spawn_blocking(move || Journal::open(&settings)).await.unwrap().unwrap();
     let by = Actor { network: NetworkName::from("demo"), name: "ann".into(), identity: None };
     let (verb, place) = ("pause".to_owned(), "#spark".to_owned());
     let entry = Entry::Audit(AuditEntry { by, place, agent: None, verb, text: String::new() });

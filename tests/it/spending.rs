@@ -149,3 +149,34 @@ async fn what_agents_use_together_stops_them_all_keeps_their_work_and_holds_acro
     assert_eq!((together.today.cost_usd, together.caps[0].limit), (24.0, 20.0));
     close(journal, fleet).await;
 }
+
+#[tokio::test]
+async fn a_session_that_began_on_an_account_ends_at_its_cap_although_its_agent_has_another_by_now() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (journal, fleet) = open(dir.path()).await;
+    let give = |agent: &'static str| {
+        let fleet = fleet.clone();
+        async move { fleet.give(&name(agent), WorkKind::Task, "beans".to_owned(), asked()).await }
+    };
+    give("spark").await.expect("accepted");
+    let view = until(&fleet, "spark", |view| view.agent.meter.cost_usd == 6.0).await;
+    let other = AccountName::from("other");
+    let spec = AgentSpec { account: other.clone(), ..view.agent.spec.clone().expect("it was added") };
+    let moved = Control::Edit { spec: Box::new(spec), base: None };
+    fleet.control(&name("spark"), moved, asked()).await.expect("accepted");
+    give("flint").await.expect("accepted");
+    until(&fleet, "flint", is_closed).await;
+    // What it began on the old account goes on with the new one, which has room.
+    let again = |view: &View| view.agent.last_session.0 == 2 && view.agent.meter.cost_usd == 6.0;
+    let view = until(&fleet, "spark", again).await;
+    assert_eq!(
+        (view.agent.phase.clone(), view.agent.failures),
+        (Phase::Running { session: view.agent.last_session }, 0)
+    );
+    let used = |scope: &AccountName| {
+        let shared = fleet.usage().into_iter().find(|shared| shared.scope.as_ref() == Some(scope));
+        shared.map(|shared| shared.today.cost_usd)
+    };
+    assert_eq!((used(&team()), used(&other)), (Some(12.0), Some(6.0)));
+    close(journal, fleet).await;
+}

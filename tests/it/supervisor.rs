@@ -3,7 +3,9 @@
 mod accounts;
 mod board;
 mod hung;
-mod unreadable;
+mod links;
+mod stopping;
+pub(crate) mod unreadable;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -341,55 +343,6 @@ async fn whoever_is_let_on_while_others_are_still_stopping_is_left_alone() {
     assert_eq!(view.agent.process, again, "it works on: {:?}", view.agent.phase);
     let pid = again.expect("it works").pid;
     assert!(std::path::Path::new(&format!("/proc/{pid}/cmdline")).exists());
-    house.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn an_order_to_stop_all_is_carried_out_by_the_next_herder_if_this_one_is_killed() {
-    let dir = tempfile::tempdir().unwrap();
-    let agents = || vec![shell("spark", dir.path(), "sleep 300")];
-    // It never gets as far as to stop its agent.
-    let (release, held) = std::sync::mpsc::channel::<()>();
-    let held = std::sync::Mutex::new(held);
-    let fault = FaultInjection::new(move |_, input| {
-        if matches!(input, Input::Control { control: Control::Stop, .. }) {
-            held.lock().unwrap().recv().ok();
-        }
-    });
-    let house = House::open(dir.path(), agents(), fault).await;
-    house.give("spark", "run").await.unwrap();
-    house.until("spark", |view| view.agent.process.is_some()).await;
-    let answer = AnswerTo {
-        network: NetworkName::from("test"),
-        to: Target::Control,
-        nick: "alice".to_owned(),
-        posted: true,
-    };
-    let asked = Asked { answer: Some(answer), ..asked("stop-all") };
-    let stopping = house.fleet.stop_all(asked).await.unwrap();
-    assert_eq!(stopping.agents, 1, "this is what is said, and from now on it holds");
-    house.journal.close().await;
-    drop((release, stopping));
-    house.close().await;
-
-    let house = House::open(dir.path(), agents(), FaultInjection::default()).await;
-    let all = (Target::Control, Body::Notice(Notice::StoppedAll { agents: 1, processes: 0 }));
-    let answered = async {
-        while !house.owed("test").contains(&all) {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, answered).await.expect("the answer comes");
-    let view = house.fleet.view(&name("spark")).unwrap();
-    assert!(matches!(view.agent.phase, Phase::Paused { .. }), "{:?}", view.agent.phase);
-    let sessions = house.events("spark");
-    let sessions = sessions.iter().filter(|event| matches!(event, Event::SessionStarted { .. })).count();
-    assert_eq!(sessions, 1, "nothing is begun by a herder that is to stop all");
-    // Once it is answered it is over: whoever is resumed stays so.
-    assert!(house.control("spark", Control::Resume).await.is_ok());
-    house.close().await;
-    let house = House::open(dir.path(), agents(), FaultInjection::default()).await;
-    house.until("spark", |view| view.agent.process.is_some()).await;
     house.close().await;
 }
 

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use http::{Request, read, respond};
 
@@ -183,6 +183,7 @@ struct Heard {
     last: Mutex<String>,
     credential: Mutex<String>,
     released: Notify,
+    thinks: watch::Sender<bool>,
 }
 
 impl Heard {
@@ -219,6 +220,11 @@ impl ModelApi {
     /// The last request for a message.
     pub(crate) fn last(&self) -> String {
         self.heard.last.lock().expect("nobody panics with it").clone()
+    }
+
+    /// Whether [`Scenario::Wanders`] answers nothing for now.
+    pub(crate) fn thinks(&self, thinks: bool) {
+        self.heard.thinks.send_replace(thinks);
     }
 
     /// Lets [`Scenario::Held`] answer.
@@ -293,6 +299,10 @@ async fn connection(stream: TcpStream, scenario: &Scenario, heard: &Heard) -> st
         };
         if *scenario == Scenario::Silent {
             std::future::pending::<()>().await;
+        }
+        if matches!(scenario, Scenario::Wanders { .. }) {
+            let mut thinks = heard.thinks.subscribe();
+            thinks.wait_for(|thinks| !thinks).await.expect("it is there");
         }
         if matches!(scenario, Scenario::Held { .. }) && number == 0 {
             heard.released.notified().await;

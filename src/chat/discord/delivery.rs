@@ -37,10 +37,10 @@ use super::directory::{Doubt, Purpose};
 use super::rest::{File, RestError};
 use crate::clock;
 use crate::config;
-use crate::core::id::AgentName;
+use crate::core::id::{AgentName, PostId};
 use crate::journal::Memo;
-use crate::outbox::{Line, Target, Window};
-use doubt::Sent;
+use crate::outbox::{Body, Lane, Line, Post, Target, Window};
+use doubt::{Queue, Sent};
 use message::{Form, Verdict};
 use traffic::{Place, Reason, Traffic};
 
@@ -52,6 +52,8 @@ const FAREWELL: Duration = Duration::from_millis(700);
 const PRIVATE_MAX: usize = 1024;
 /// Posts of an agent that is gone, and whose channel is too, wait so long for a channel.
 const ORPHANED: Duration = Duration::from_secs(60);
+/// What is owed to a channel of somebody else's where herder may not speak is owed so long.
+const DENIED_FOR: Duration = Duration::from_secs(3600);
 /// Under which key the salt of nonces is remembered.
 const SALT: &str = "discord/salt";
 
@@ -73,7 +75,7 @@ struct Landed {
     message: Option<MessageId>,
 }
 
-type Flight = Pin<Box<dyn Future<Output = (Target, Landed)> + Send>>;
+type Flight = Pin<Box<dyn Future<Output = (Queue, Landed)> + Send>>;
 
 /// Delivers until `shutdown`; what is under way then is waited for, but not for long.
 pub(super) async fn run(bot: Arc<Bot>, shutdown: CancellationToken) {
@@ -163,7 +165,7 @@ struct Delivery {
 
 enum Happened {
     Window(Window),
-    Landed(Target, Landed),
+    Landed(Queue, Landed),
     /// Channels changed; whether permissions may have.
     Changed(bool),
     /// A place is free again.
@@ -189,7 +191,7 @@ impl Delivery {
             };
             let happened = tokio::select! {
                 () = shutdown.cancelled() => Happened::Shutdown,
-                Some((target, landed)) = self.flights.next(), if !self.flights.is_empty() => Happened::Landed(target, landed),
+                Some((queue, landed)) = self.flights.next(), if !self.flights.is_empty() => Happened::Landed(queue, landed),
                 window = queue.next_window(1, &|_| usize::MAX, &joined), if self.traffic.room() > 0 => Happened::Window(window),
                 _ = known.changed() => Happened::Changed(false),
                 // Who has missed events has to think that anything may have changed.
@@ -198,9 +200,9 @@ impl Delivery {
             };
             match happened {
                 Happened::Window(window) => window.lines.into_iter().for_each(|line| self.depart(line)),
-                Happened::Landed(target, landed) => {
-                    self.flying.remove(&target);
-                    self.land(landed);
+                Happened::Landed(queue, landed) => {
+                    self.flying.remove(&queue.0);
+                    self.land(queue, landed);
                 }
                 Happened::Changed(true) => {
                     self.traffic.allowed();
@@ -234,17 +236,17 @@ impl Delivery {
             bot: Arc::clone(&self.ways.bot),
             nonce: message::nonce(&self.salt, &self.run, &line),
             odd: self.traffic.odd(place),
-            sought: self.sent.departs(place, &line, clock::now()),
+            sought: self.sent.departs(&line, clock::now()),
             line,
             place,
             private,
         };
-        let target = flight.line.target.clone();
-        self.flying.insert(target.clone());
-        self.flights.push(Box::pin(async move { (target, flight.fly().await) }));
+        let queue = doubt::queue_of(&flight.line);
+        self.flying.insert(queue.0.clone());
+        self.flights.push(Box::pin(async move { (queue, flight.fly().await) }));
     }
 
-    fn land(&mut self, landed: Landed) {
+    fn land(&mut self, queue: Queue, landed: Landed) {
         if let Some((person, channel)) = landed.private {
             if self.private.len() >= PRIVATE_MAX {
                 self.private.clear();
@@ -252,7 +254,7 @@ impl Delivery {
             self.private.insert(person, channel);
         }
         if let Some(message) = landed.message {
-            self.sent.arrived(landed.place, message);
+            self.sent.arrived(queue, message);
         }
         let now = Instant::now();
         match landed.outcome {
@@ -333,7 +335,9 @@ impl Sender {
                 }
                 Ok(found)
             }
-            Err(RestError::Unanswered { .. }) => Err(Verdict::Later),
+            // What is no list of messages is from whatever stands between herder and Discord, and does not say that it is not
+            // there.
+            Err(RestError::Unanswered { .. } | RestError::Unreadable { .. }) => Err(Verdict::Later),
             Err(error) => {
                 info!(%channel, %error, "whether a message is there already cannot be seen");
                 Ok(None)
@@ -435,14 +439,46 @@ impl Sender {
                 self.bot.directory.doubt(channel, Doubt::Denied);
                 self.again(Reason::Denied)
             }
-            (Verdict::Denied, None) => {
-                if let Some(thread) = channel.filter(|channel| self.bot.threads.close(*channel)) {
-                    info!(%thread, "herder may not speak in a thread; it speaks in its channel");
-                }
-                self.again(Reason::Denied)
-            }
+            (Verdict::Denied, None) => match channel {
+                Some(channel) => self.denied(channel).await,
+                None => self.again(Reason::Denied),
+            },
         };
         Landed { place, outcome, private: None, message: None }
+    }
+
+    /// herder may not speak in a channel that is none of its own. What is owed to a thread goes to the channel that it is in;
+    /// of a thread that was archived before herder was started nobody has told. Elsewhere it waits until it may, but not for
+    /// ever: who asked there reads on.
+    async fn denied(self, channel: ChannelId) -> Outcome {
+        if self.bot.threads.parent(channel).is_none()
+            && let Err(error) = self.bot.ask_what_is(&self.rest(), channel).await
+        {
+            info!(%channel, %error, "what a channel is where herder may not speak cannot be asked");
+        }
+        if self.bot.threads.close(channel) {
+            info!(thread = %channel, "herder may not speak in a thread; it speaks in its channel");
+        }
+        let is_moved = self.bot.threads.spoken_in(channel) != channel;
+        if is_moved || self.line.source.at.after(DENIED_FOR) > clock::now() {
+            return self.again(Reason::Denied);
+        }
+        warn!(%channel, "herder may not speak in a channel; what it owes there is given up");
+        let queue = &self.bot.ports.queue;
+        queue.forget(&self.line.target).await;
+        let told = self.bot.ports.locale.text("discord-given-up", &[("channel", channel.to_string().into())]);
+        queue.push(Post {
+            id: PostId::default(),
+            network: self.bot.network(),
+            to: Target::Control,
+            lane: Lane::Urgent,
+            at: clock::now(),
+            body: Body::Lines(vec![told]),
+            answers: None,
+            quotes: None,
+            confirmed_lines: 0,
+        });
+        Outcome::Done
     }
 
     fn again(self, reason: Reason) -> Outcome {

@@ -4,7 +4,6 @@
 //! one. What is here is what posts can be sent to now; making channels is [`super::channels`]'s.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
@@ -69,8 +68,19 @@ pub(super) struct Directory {
     /// so it is no longer than what is known.
     doubts: Mutex<BTreeMap<ChannelId, Doubt>>,
     doubted: Notify,
-    /// Channels are being made: one that nobody knows may be one of them.
-    making: AtomicBool,
+    outlook: Mutex<Outlook>,
+}
+
+/// How sure it is that a channel that nobody knows is none of herder's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Outlook {
+    /// Some are looked for, and the server was not seen yet: any may be one of them.
+    #[default]
+    Unseen,
+    /// Channels are being made: one that is new may be one of them.
+    Making,
+    /// All that are there are known.
+    Settled,
 }
 
 /// What is wrong with a channel, as whoever posts there found out.
@@ -133,7 +143,7 @@ impl Directory {
         known.by_purpose.iter().map(|(purpose, id)| (purpose.clone(), *id)).collect()
     }
 
-    /// Changes whenever a channel is learnt or forgotten, or being made: posts that waited for one can go.
+    /// Changes whenever a channel is learnt or forgotten, or the outlook is another: posts that waited for one can go.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
@@ -145,17 +155,23 @@ impl Directory {
         self.doubted.notify_one();
     }
 
-    /// Whether channels are being made.
-    pub(super) fn makes(&self, making: bool) {
-        if self.making.swap(making, Ordering::AcqRel) != making {
+    /// How sure it is now that what is known is all.
+    pub(super) fn is_as_sure(&self, now: Outlook) {
+        let before =
+            std::mem::replace(&mut *self.outlook.lock().unwrap_or_else(PoisonError::into_inner), now);
+        if before != now {
             self.changes.send_modify(|count| *count += 1);
         }
     }
 
-    /// Whether a channel that is not known may be one that was just made: Discord lets people write there before it has
-    /// answered.
-    pub(super) fn may_be_new(&self, channel: ChannelId) -> bool {
-        self.making.load(Ordering::Acquire) && self.purpose(channel).is_none()
+    pub(super) fn outlook(&self) -> Outlook {
+        *self.outlook.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a channel that is not known may be one that was just made, or is to be found: Discord lets people write there
+    /// before it has answered, and before it has told what channels there are.
+    pub(super) fn may_be_ours(&self, channel: ChannelId) -> bool {
+        self.outlook() != Outlook::Settled && self.purpose(channel).is_none()
     }
 
     /// Waits for doubts. One waiter at a time.

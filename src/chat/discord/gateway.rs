@@ -404,7 +404,7 @@ impl Keeper {
             let line = format!("HEARTBEAT {}", self.bot.ports.name);
             self.say(Target::Work, Body::Notice(Notice::WorkLine { line }));
         }
-        self.bot.report(LinkState::Up { since: clock::now() }).await;
+        self.bot.report(LinkState::Up { since: clock::now(), unidentified: None }).await;
     }
 
     /// We are connected, but not in our server: nothing is heard or said until somebody invites us.

@@ -11,6 +11,7 @@
 //! two fetches a message again and knows it.
 //!
 //! - [`missed`]: what is fetched because nobody heard it
+//! - [`lost`]: what came faster than it was taken in
 //! - [`threads`]: what was said in threads meanwhile
 //! - [`said`]: from a message to a line, and who is heard at all
 //! - [`attached`]: text files
@@ -20,6 +21,7 @@
 
 mod attached;
 mod intake;
+mod lost;
 mod memory;
 mod missed;
 mod revision;
@@ -41,19 +43,22 @@ use tokio::time::{Instant, MissedTickBehavior};
 use tracing::{debug, warn};
 
 use super::Bot;
+use super::directory::Outlook;
 use super::reactions::{self, Marks};
 use super::rest::{ArchivedThreads, Page, RestError};
 use crate::core::time::Timestamp;
 use crate::{clock, journal};
 use intake::{Id, Intake};
 pub(super) use intake::{id_at, millis_of};
+pub(super) use lost::Lost;
 use memory::Memory;
 use missed::FETCHES;
-use revision::Revision;
+use revision::{Edits, Revision};
 use roles::Roles;
 pub(super) use roles::ask as roles_of;
 use said::{Ears, Names, Said};
 use threads::Listing;
+use work::Worked;
 
 /// Events that wait to be looked at: more than a busy guild sends in seconds. What does not fit is fetched like what was
 /// missed.
@@ -64,10 +69,10 @@ const UNDER_WAY: usize = 64;
 const GUILD_WITHIN: Duration = Duration::from_secs(5);
 /// A channel that is older is none that was just made.
 const YOUNG: Duration = Duration::from_secs(300);
-/// Changes of messages that are remembered; of one that is not, a pin is taken for another change.
-const EDITS_MAX: usize = 4096;
 /// Changes that are remembered of messages that were not heard themselves yet.
 const EARLY_MAX: usize = 256;
+/// Between two tries to change work with its message, where a file could not be read.
+const REVISE_AGAIN: Duration = Duration::from_secs(5);
 /// How often it is noted how far channels are done.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
 
@@ -86,7 +91,7 @@ pub(super) enum Heard {
     /// Threads of channels that can be seen again.
     Threads(Vec<GuildChannel>),
     /// Events were lost on the way here.
-    Missed,
+    Missed(Box<Lost>),
     /// Something was said or changed in a channel, and nobody can read what.
     Unreadable {
         /// Where.
@@ -107,6 +112,19 @@ enum Done {
         /// It was said in private by somebody who may not even look.
         is_strangers: bool,
     },
+    /// It takes longer: what was said after it waits for it no more.
+    Late {
+        channel: Id,
+        id: Id,
+        is_strangers: bool,
+        rest: UnderWay,
+    },
+    /// That is over as well.
+    Decided {
+        channel: Id,
+        id: Id,
+        heard: Option<journal::Heard>,
+    },
     /// It stays as it is until the next start.
     Unworked,
     Fetched {
@@ -120,8 +138,8 @@ enum Done {
         id: Id,
         now: Result<Option<Box<Message>>, RestError>,
     },
-    /// A change of a message that became work was carried out.
-    Revised(Id),
+    /// A change of a message that became work was carried out, or is to be tried again.
+    Revised(Id, Option<(Id, Revision)>),
     /// Archived threads of a channel.
     Listed(Listing, Result<ArchivedThreads, RestError>),
 }
@@ -157,8 +175,10 @@ struct Reader {
     /// Messages that became work which still waits: they may have been changed unheard.
     to_look: VecDeque<(Id, Id)>,
     looking: usize,
-    /// Channels that may be herder's own, just made: what is said there waits until that is known.
+    /// Channels that may be herder's own: what is said there waits until that is known.
     unsure: HashSet<Id>,
+    /// The server, as it was told before it was known which of its channels are herder's own.
+    unread: Option<Box<Guild>>,
     /// Until when the guild is waited for.
     guild_by: Option<Instant>,
     /// What was changed while it was worked on.
@@ -208,6 +228,7 @@ impl Reader {
             to_look: VecDeque::new(),
             looking: 0,
             unsure: HashSet::new(),
+            unread: None,
             guild_by: None,
             revisions: Vec::new(),
             revising: HashMap::new(),
@@ -276,21 +297,23 @@ impl Reader {
             Heard::Ready => {
                 self.missed_since.get_or_insert(self.newest);
                 self.guild_seen = false;
+                self.unread = None;
                 self.hold_all();
                 self.guild_by = Some(Instant::now() + GUILD_WITHIN);
             }
+            Heard::Guild(guild) if guild.id.get() != self.ears.guild => {}
+            Heard::Guild(guild) if self.bot.directory.outlook() == Outlook::Unseen => {
+                self.unread = Some(guild)
+            }
             Heard::Guild(guild) => self.guild(&guild),
             Heard::Threads(threads) => self.follow_again(&threads),
-            Heard::Missed => {
-                warn!("messages come faster than they are taken in; what was lost is fetched");
-                self.fetch_all(&HashMap::new());
-            }
+            Heard::Missed(lost) => self.missed(*lost),
             Heard::Unreadable { channel, created, direct } => {
                 if let Some(id) = created {
                     if direct {
                         self.memory.is_direct(channel);
                     }
-                    self.intake.follow(channel, id.saturating_sub(1), 0);
+                    self.intake.meet(channel, id);
                 }
                 self.fetch_channel(channel, None);
                 self.look_at_waiting();
@@ -307,16 +330,13 @@ impl Reader {
         let Some(said) = said else { return self.intake.passed(channel, id) };
         if said.direct {
             self.memory.is_direct(channel);
-        } else if is_young(channel) && self.bot.directory.may_be_new(message_channel) {
-            self.wait_for_its_purpose(channel);
+        } else if self.may_be_ours(message_channel) {
+            self.wait_for_its_purpose(channel, id);
         }
         self.intake.heard(channel, id, said);
     }
 
     fn guild(&mut self, guild: &Guild) {
-        if guild.id.get() != self.ears.guild {
-            return;
-        }
         self.names = Arc::new(Names::of(guild, self.bot.me));
         // Also one that comes long after READY, or once more: the guild was out of reach meanwhile.
         let since = self.missed_since.take().unwrap_or(self.newest);
@@ -329,23 +349,36 @@ impl Reader {
         self.fetch_all(&newest.collect());
     }
 
+    /// Whether a channel that nobody knows may turn out to be one of herder's: while the server was not seen any, after that
+    /// one that was just made.
+    fn may_be_ours(&self, channel: ChannelId) -> bool {
+        let directory = &self.bot.directory;
+        directory.may_be_ours(channel) && (directory.outlook() == Outlook::Unseen || is_young(channel.get()))
+    }
+
     /// What is said in a channel that may be one of herder's is not worked on before that is known.
-    fn wait_for_its_purpose(&mut self, channel: Id) {
+    fn wait_for_its_purpose(&mut self, channel: Id, first: Id) {
         if self.unsure.insert(channel) {
-            self.intake.follow(channel, channel, 0);
-            self.intake.missed(channel, None);
+            if is_young(channel) {
+                self.intake.follow(channel, channel, 0);
+            } else {
+                self.intake.meet(channel, first);
+            }
+            self.intake.hold(channel);
         }
     }
 
-    /// Channels were learnt, or none is being made any more.
+    /// Channels were learnt, or none is looked for or being made any more.
     fn sure_of_channels(&mut self) {
         let directory = &self.bot.directory;
-        let sure = self.unsure.extract_if(|channel| !directory.may_be_new(ChannelId::new(*channel)));
+        let sure = self.unsure.extract_if(|channel| !directory.may_be_ours(ChannelId::new(*channel)));
         for channel in Vec::from_iter(sure) {
-            // One that is being fetched goes on with what is fetched.
-            if !self.fetched.contains_key(&channel) {
-                self.intake.unfetchable(channel);
-            }
+            self.intake.let_go(channel);
+        }
+        if self.bot.directory.outlook() != Outlook::Unseen
+            && let Some(guild) = self.unread.take()
+        {
+            self.guild(&guild);
         }
     }
 
@@ -368,6 +401,9 @@ impl Reader {
             self.working += 1;
             if self.memory.knows(channel, id) {
                 // It was decided by a herder that was killed before it noted how far the channel is done.
+                if let Some(heard) = self.memory.unplaced(id) {
+                    self.marks.restore(channel, id, &heard);
+                }
                 let known = Done::Worked { channel, id, heard: None, is_strangers: false };
                 self.under_way.push(Box::pin(async move { known }));
                 continue;
@@ -375,14 +411,20 @@ impl Reader {
             let (bot, names, roles) = self.shared();
             self.under_way.push(Box::pin(async move {
                 let in_private = said.direct.then_some(said.author);
-                let Ok(heard) = work::carry_out(&bot, &names, &roles, said).await else {
+                let Ok(worked) = work::carry_out(&bot, &names, &roles, said).await else {
                     return Done::Unworked;
                 };
                 let is_strangers = match in_private {
                     Some(author) => roles.is_stranger(&bot, author).await,
                     None => false,
                 };
-                Done::Worked { channel, id, heard, is_strangers }
+                match worked {
+                    Worked::Over(heard) => Done::Worked { channel, id, heard, is_strangers },
+                    Worked::Late(rest) => {
+                        let rest = Box::pin(async move { Done::Decided { channel, id, heard: rest.await } });
+                        Done::Late { channel, id, is_strangers, rest }
+                    }
+                }
             }));
         }
         while self.fetching < FETCHES
@@ -409,26 +451,15 @@ impl Reader {
     fn done(&mut self, done: Done) {
         match done {
             Done::Worked { channel, id, heard, is_strangers } => {
-                self.working -= 1;
-                if self.memory.direct(channel) {
-                    self.memory.spoke_in_private(channel, is_strangers);
-                }
-                if let Some(heard) = heard {
-                    self.strange.remove(&channel);
-                    if self.bot.threads.parent(ChannelId::new(channel)).is_some() {
-                        self.memory.is_thread(channel);
-                    }
-                    let open = self.marks.track(channel, id, &heard);
-                    self.memory.decided(channel, id, open);
-                }
-                self.intake.done(channel, id);
-                let (now, later) =
-                    std::mem::take(&mut self.revisions).into_iter().partition(|(of, _)| *of == id);
-                self.revisions = later;
-                for (_, revision) in Vec::from_iter::<Vec<_>>(now) {
-                    self.revise(channel, id, revision);
-                }
+                self.worked(channel, is_strangers);
+                self.decided(channel, id, heard);
             }
+            Done::Late { channel, id, is_strangers, rest } => {
+                self.worked(channel, is_strangers);
+                self.intake.late(channel, id);
+                self.under_way.push(rest);
+            }
+            Done::Decided { channel, id, heard } => self.decided(channel, id, heard),
             Done::Fetched { channel, after, page } => {
                 self.fetching -= 1;
                 self.fetched_page(channel, after, page);
@@ -438,15 +469,42 @@ impl Reader {
                 self.looking -= 1;
                 self.looked(channel, id, now);
             }
-            Done::Revised(id) => {
-                if let Some((channel, revision)) = self.revising.remove(&id).flatten() {
-                    self.revise(channel, id, revision);
-                }
-            }
+            Done::Revised(id, again) => match (self.revising.remove(&id).flatten(), again) {
+                (Some((channel, revision)), _) => self.revise(channel, id, revision),
+                (None, Some((channel, revision))) => self.carry_out(channel, id, revision, REVISE_AGAIN),
+                (None, None) => {}
+            },
             Done::Listed(listing, archived) => {
                 self.listing -= 1;
                 self.listed(listing, archived);
             }
+        }
+    }
+
+    /// Somebody's message in a channel was worked on, or is for long.
+    fn worked(&mut self, channel: Id, is_strangers: bool) {
+        self.working -= 1;
+        if self.memory.direct(channel) {
+            self.memory.spoke_in_private(channel, is_strangers);
+        }
+    }
+
+    /// A message is done; this is what it became.
+    fn decided(&mut self, channel: Id, id: Id, heard: Option<journal::Heard>) {
+        if let Some(heard) = heard {
+            self.strange.remove(&channel);
+            if self.bot.threads.parent(ChannelId::new(channel)).is_some() {
+                self.memory.is_thread(channel);
+            }
+            let open = self.marks.track(channel, id, &heard);
+            self.memory.decided(channel, id, open);
+            self.memory.became(id, heard);
+        }
+        self.intake.done(channel, id);
+        let (now, later) = std::mem::take(&mut self.revisions).into_iter().partition(|(of, _)| *of == id);
+        self.revisions = later;
+        for (_, revision) in Vec::from_iter::<Vec<_>>(now) {
+            self.revise(channel, id, revision);
         }
     }
 
@@ -479,12 +537,18 @@ impl Reader {
             *waiting = Some((channel, revision));
             return;
         }
-        let Some((agent, work)) = self.marks.work_of(id) else { return };
+        self.carry_out(channel, id, revision, Duration::ZERO);
+    }
+
+    /// The work of a message is changed with it, after a while.
+    fn carry_out(&mut self, channel: Id, id: Id, revision: Revision, wait: Duration) {
+        let Some(of) = self.marks.work_of(id) else { return };
         self.revising.insert(id, None);
         let (bot, names, roles) = self.shared();
         self.under_way.push(Box::pin(async move {
-            revision::carry_out(&bot, &names, &roles, (channel, id), revision, (agent, work)).await;
-            Done::Revised(id)
+            tokio::time::sleep(wait).await;
+            let again = revision::carry_out(&bot, &names, &roles, (channel, id), revision, of).await;
+            Done::Revised(id, again.map(|revision| (channel, revision)))
         }));
     }
 
@@ -519,37 +583,6 @@ impl Reader {
         if let Err(reason) = self.bot.ports.journal.remember(memos).await {
             warn!(%reason, "how far channels are done could not be noted");
         }
-    }
-}
-
-/// When messages were last changed, as far as it was heard. Discord tells of a pin, or of a link that it previews, as if the
-/// message were changed once more, with the time of the last change.
-#[derive(Debug, Default)]
-struct Edits(HashMap<Id, i64>);
-
-impl Edits {
-    /// Whether the words are newer than those that were heard last; those of a message that nobody changed are the first.
-    fn is_news(&mut self, id: Id, edited: Option<serenity::all::Timestamp>) -> bool {
-        let Some(edited) = edited.map(|edited| edited.timestamp_millis()) else {
-            return !self.0.contains_key(&id);
-        };
-        if self.0.get(&id).is_some_and(|known| *known >= edited) {
-            return false;
-        }
-        self.note(id, edited);
-        true
-    }
-
-    /// A message was deleted: nothing that comes late about it is newer.
-    fn is_gone(&mut self, id: Id) {
-        self.note(id, i64::MAX);
-    }
-
-    fn note(&mut self, id: Id, edited: i64) {
-        if self.0.len() >= EDITS_MAX {
-            self.0.clear();
-        }
-        self.0.insert(id, edited);
     }
 }
 

@@ -35,8 +35,9 @@ use crate::chat::{Author, Origin, Place};
 use crate::clock;
 use crate::commands::interact::{Answered, Structured};
 use crate::commands::options::Given;
-use crate::commands::{COMMANDS, Command, Verb};
+use crate::commands::{COMMANDS, Command, Effect, Verb};
 use crate::core::id::AgentName;
+use crate::core::notice::Refusal;
 use crate::core::spec::AgentSpec;
 use crate::core::time::Timestamp;
 use crate::l10n::Locale;
@@ -95,6 +96,7 @@ impl Asker {
             given,
             language: self.language.clone(),
             shown: true,
+            owed_under: None,
         }
     }
 }
@@ -104,6 +106,10 @@ pub(super) async fn handle(bot: &Arc<Bot>, interaction: Interaction) {
     if !bot.seen.first(interaction.id()) {
         debug!(id = %interaction.id(), "an interaction came a second time");
         return;
+    }
+    // What would be begun now could not be carried to its end, and supervisors take nothing in any more.
+    if bot.ports.hearing.is_cancelled() {
+        return closing(bot, &interaction).await;
     }
     match interaction {
         Interaction::Command(command) => {
@@ -152,14 +158,32 @@ pub(super) async fn unreadable(bot: &Bot, raw: &Value) {
     if !bot.seen.first(id) {
         return;
     }
-    let response = if raw["type"] == 4 {
+    let told = bot.ports.dispatcher.locale(text("locale")).text("answer-failed", &[]);
+    nothing_comes(bot, (id, text("token")), raw["type"] == 4, told).await;
+}
+
+/// Answers an interaction that comes while herder goes down.
+async fn closing(bot: &Bot, interaction: &Interaction) {
+    let (language, typing) = match interaction {
+        Interaction::Command(command) => (&command.locale, false),
+        Interaction::Component(press) => (&press.locale, false),
+        Interaction::Modal(form) => (&form.locale, false),
+        Interaction::Autocomplete(typing) => (&typing.locale, true),
+        other => return debug!(kind = ?other.kind(), "an interaction of a kind that herder does not offer"),
+    };
+    let told = bot.ports.dispatcher.locale(language).refusal(&Refusal::Closing);
+    nothing_comes(bot, (interaction.id(), interaction.token()), typing, told).await;
+}
+
+/// Tells whoever asked that nothing comes of it; to whoever types on it is nothing to choose from.
+async fn nothing_comes(bot: &Bot, (id, token): (InteractionId, &str), typing: bool, told: String) {
+    let response = if typing {
         json!({ "type": 8, "data": { "choices": [] } })
     } else {
-        let told = bot.ports.dispatcher.locale(text("locale")).text("answer-failed", &[]);
         json!({ "type": 4, "data": { "content": told, "flags": EPHEMERAL } })
     };
-    if let Err(reason) = bot.rest.respond(id, text("token"), &response).await {
-        warn!(%reason, "an interaction that cannot be read could not be answered");
+    if let Err(reason) = bot.rest.respond(id, token, &response).await {
+        warn!(%reason, "whoever asked could not be told that nothing comes of it");
     }
 }
 
@@ -267,8 +291,10 @@ fn lacks_form(command: &Command, given: &Given) -> bool {
 }
 
 async fn carry_out(bot: &Arc<Bot>, asker: &Asker, name: &str, given: Given) {
-    let structured = asker.structured(name, given);
+    let owed_under = format!("{}/{}", bot.network(), asker.id);
+    let structured = Structured { owed_under: Some(owed_under.clone()), ..asker.structured(name, given) };
     let dispatcher = &bot.ports.dispatcher;
+    let changes = known(name).is_some_and(|command| command.effect == Effect::Changes);
     let role = dispatcher.role(&asker.author).unwrap_or(Role::Viewer);
     let private = known(name).is_some_and(|command| command.is_private(role));
     // What is refused to this person anyway is announced to them alone.
@@ -282,7 +308,8 @@ async fn carry_out(bot: &Arc<Bot>, asker: &Asker, name: &str, given: Given) {
             Some((agent, at)) => buttons::calling(&bot.ports.locale, agent, *at),
             None => buttons::confirming(locale(bot, asker), known(name), &answered),
         };
-        Reply { private, rows, calls, ..Reply::of(answered) }
+        let owed = (changes && !answered.refused).then_some(owed_under);
+        Reply { private, rows, calls, owed, ..Reply::of(answered) }
     };
     reply::answer(bot, asker, announced_privately, answering).await;
 }

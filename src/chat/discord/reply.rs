@@ -8,6 +8,9 @@
 //! A refusal is for whoever asked alone, also when it was announced to all that there would be an answer: then the
 //! announcement goes, and the refusal follows it.
 //!
+//! What a command has changed is owed as an answer until it was brought, on disk: a herder that is killed on the way posts it
+//! when it is back. What can be answered no more is owed to the channel, or to the person, in its place.
+//!
 //! What comes late, as after a link that was cut off, is announced before anything is done: Discord may have told whoever
 //! asked that it failed, and then nothing is done.
 
@@ -59,6 +62,8 @@ pub(super) struct Reply {
     pub(super) rows: Vec<CreateActionRow>,
     /// The agent that its buttons are about, and since when it stands still: they show who answers them elsewhere.
     pub(super) calls: Option<(AgentName, Timestamp)>,
+    /// As what it is owed until it was brought, if it is.
+    pub(super) owed: Option<String>,
 }
 
 impl Reply {
@@ -141,7 +146,7 @@ pub(super) async fn answer(
             match announced {
                 Err(reason) if !reason.maybe_done() => {
                     warn!(%reason, "an interaction could not be acknowledged");
-                    in_channel(bot, asker, &reply);
+                    in_channel(bot, asker, &reply).await;
                 }
                 // Whether a lost acknowledgement was one is seen by whether its answer can be changed.
                 Ok(()) | Err(_) => later(bot, asker, &reply, There::Announced { private }).await,
@@ -187,7 +192,7 @@ pub(super) async fn at_once(bot: &Bot, asker: &Asker, reply: &Reply) {
         Err(reason) if reason.maybe_done() => later(bot, asker, reply, There::Answer).await,
         Err(reason) => {
             warn!(%reason, "an interaction could not be answered");
-            in_channel(bot, asker, reply);
+            in_channel(bot, asker, reply).await;
         }
     }
 }
@@ -210,7 +215,7 @@ async fn later(bot: &Bot, asker: &Asker, reply: &Reply, there: There) {
             Ok(()) => follow(bot, asker, reply, &laid, 0).await,
             Err(reason) => {
                 warn!(%reason, "what is for one person could not be told to them alone where they asked");
-                in_channel(bot, asker, reply);
+                in_channel(bot, asker, reply).await;
             }
         }
         return;
@@ -224,7 +229,7 @@ async fn later(bot: &Bot, asker: &Asker, reply: &Reply, there: There) {
         }
         Err(reason) => {
             warn!(%reason, ?there, "an answer could not be brought");
-            in_channel(bot, asker, reply);
+            in_channel(bot, asker, reply).await;
         }
     }
 }
@@ -238,8 +243,14 @@ async fn is_watched(bot: &Bot, asker: &Asker, reply: &Reply) {
     }
 }
 
-/// The messages of an answer from `from` on.
+/// The messages of an answer from `from` on; those before are there.
 async fn follow(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: usize) {
+    let rest = follow_up(bot, asker, reply, laid, from).await;
+    given(bot, reply, rest).await;
+}
+
+/// Brings the messages of an answer from `from` on. What Discord does not take is posted instead.
+async fn follow_up(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: usize) -> Option<Post> {
     let last = laid.messages.len().saturating_sub(1);
     for (at, message) in laid.messages.iter().enumerate().skip(from) {
         let files = laid.file.as_ref().filter(|_| at == last).map(std::slice::from_ref).unwrap_or_default();
@@ -248,15 +259,17 @@ async fn follow(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: usiz
             body["components"] = json!(reply.rows);
         }
         if let Err(reason) = bot.rest.follow_up(asker.application, &asker.token, &body, files).await {
-            if reason.maybe_done() && is_there(bot, asker, reply, message).await {
+            // Beside a file every answer says the same.
+            if reason.maybe_done() && files.is_empty() && is_there(bot, asker, reply, message).await {
                 continue;
             }
             warn!(%reason, "the rest of an answer could not be brought");
             // A file is of the whole.
             let said = if laid.file.is_some() { 0 } else { at };
-            return rest_in_channel(bot, asker, reply, said);
+            return Some(rest(bot, asker, reply, said));
         }
     }
+    None
 }
 
 /// Whether a message of an answer can be seen where it was asked for: its acknowledgement alone was lost then.
@@ -274,12 +287,29 @@ async fn is_there(bot: &Bot, asker: &Asker, reply: &Reply, message: &str) -> boo
     }
 }
 
-/// The messages of an answer from `from` on are said where it was asked for, if they are for all: then they are owed, and
-/// come however long that takes. They are those that [`lay`] has made of the same lines.
-fn rest_in_channel(bot: &Bot, asker: &Asker, reply: &Reply, from: usize) {
-    if !reply.private {
-        let confirmed_lines = u32::try_from(from).unwrap_or_default();
-        bot.ports.queue.push(Post { confirmed_lines, ..post(bot, asker, reply.lines.clone()) });
+/// The messages of an answer from `from` on as a post, which comes however long that takes: where it was asked for, or to whom
+/// it is for alone. They are those that [`lay`] has made of the same lines.
+fn rest(bot: &Bot, asker: &Asker, reply: &Reply, from: usize) -> Post {
+    let confirmed_lines = u32::try_from(from).unwrap_or_default();
+    let post = post(bot, asker, reply.lines.clone());
+    Post { to: to_them(asker, reply).unwrap_or(post.to), confirmed_lines, ..post }
+}
+
+/// Whom an answer is for, if it is for one person alone.
+fn to_them(asker: &Asker, reply: &Reply) -> Option<Target> {
+    asker.author.account.clone().filter(|_| reply.private).map(Target::Person)
+}
+
+/// An answer was brought, but for what is posted instead. What is owed is so no more from here on.
+async fn given(bot: &Bot, reply: &Reply, instead: Option<Post>) {
+    let Some(owed) = &reply.owed else {
+        instead.into_iter().for_each(|post| bot.ports.queue.push(post));
+        return;
+    };
+    let kept = instead.clone().map(|post| Post { body: Body::Kept(reply.lines.clone()), ..post });
+    if let Err(refusal) = bot.ports.fleet.given(owed, kept).await {
+        warn!(?refusal, "that an answer was given could not be noted; it is given again after a restart");
+        instead.into_iter().for_each(|post| bot.ports.queue.push(post));
     }
 }
 
@@ -292,11 +322,11 @@ pub(super) async fn aside(bot: &Bot, asker: &Asker, reply: &Reply) -> Result<(),
 
 /// What was done is said where it was asked for, if Discord lets herder answer no more; what is for one person is told to them
 /// in private.
-fn in_channel(bot: &Bot, asker: &Asker, reply: &Reply) {
+async fn in_channel(bot: &Bot, asker: &Asker, reply: &Reply) {
     let post = post(bot, asker, reply.lines.clone());
-    let to_them = asker.author.account.clone().filter(|_| reply.private).map(Target::Person);
-    bot.ports.queue.push(match to_them {
+    let instead = match to_them(asker, reply) {
         Some(to) => Post { to, ..post },
         None => Post { answers: Some(asker.author.nick.clone()), ..post },
-    });
+    };
+    given(bot, reply, Some(instead)).await;
 }

@@ -2,8 +2,8 @@
 //! answered in the thread.
 //!
 //! Discord does not list threads among a server's channels, and of archived ones it tells nothing by itself. Known here is
-//! what the gateway told; a channel of which it told nothing is asked for once. Where herder may not speak in a thread, the
-//! answer comes in the channel that it is in.
+//! what the gateway told; a channel of which it told nothing is asked for once. Where herder may not speak in a thread, as in
+//! one that was locked, the answer comes in the channel that it is in.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
@@ -14,7 +14,7 @@ use tracing::{debug, warn};
 
 use super::Bot;
 use super::directory::Purpose;
-use super::rest::RestError;
+use super::rest::{Rest, RestError};
 use crate::chat::Place;
 
 /// Channels that are remembered at once. Beyond it those go that are no threads in use: they are asked for again.
@@ -112,13 +112,8 @@ impl Bot {
             if self.readable.borrow().contains_key(&channel) {
                 return Ok(None);
             }
-            match self.rest.channel(channel).await {
-                Ok(found) => {
-                    self.threads.learn(channel, None);
-                    self.threads.saw(&found);
-                }
-                // A channel of a kind that is not known yet.
-                Err(RestError::Unreadable { foreign: false, .. }) => self.threads.learn(channel, None),
+            match self.ask_what_is(&self.rest, channel).await {
+                Ok(()) => {}
                 Err(error) if error.is_worth_another_try() => {
                     warn!(%channel, %error, "it is not told what a channel is; what was said there waits");
                     tokio::select! {
@@ -132,6 +127,20 @@ impl Bot {
                 }
             }
         }
+    }
+
+    /// Asks what a channel is, of which nobody has told.
+    pub(super) async fn ask_what_is(&self, rest: &Rest, channel: ChannelId) -> Result<(), RestError> {
+        match rest.channel(channel).await {
+            Ok(found) => {
+                self.threads.learn(channel, None);
+                self.threads.saw(&found);
+            }
+            // A channel of a kind that is not known yet.
+            Err(RestError::Unreadable { foreign: false, .. }) => self.threads.learn(channel, None),
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Where something is said on the server, in the words of commands. `parent`: the channel that it is in, if it is a

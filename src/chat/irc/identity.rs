@@ -21,11 +21,13 @@ use crate::core::time::Timestamp;
 /// How long a line waits for its answer before it counts as nobody's.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long after the fence an answer is still taken: bouncers answer PING themselves, and ask the server the rest.
-const FENCE_GRACE: Duration = Duration::from_secs(3);
+pub(super) const FENCE_GRACE: Duration = Duration::from_secs(3);
 /// After this a question is over, whatever the server does.
 const QUERY_MAX: Duration = Duration::from_secs(60);
 /// When a server that was too busy for a question is asked again. What waits for it waits no longer for that.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
+/// The questions that are told apart by their tokens; servers take three digits, and the last number is somebody else's.
+const TOKENS: u16 = 998;
 /// How many lines wait at once. Someone who floods is nobody.
 const WAITING_MAX: usize = 64;
 
@@ -124,7 +126,7 @@ impl Lookups {
         self.not_before = None;
         let nick = self.waiting.front()?.heard.source.name.clone();
         let (token, line) = if server.whox {
-            self.tokens = self.tokens % 999 + 1;
+            self.tokens = self.tokens % TOKENS + 1;
             let token = self.tokens.to_string();
             let line = Outgoing::new("WHO").word(nick.as_str()).word(format!("%tuhnfa,{token}"));
             (Some(token), line)
@@ -164,7 +166,7 @@ impl Lookups {
                 decided.extend(self.changed_hands(to, server));
                 decided
             }
-            Said::Quit(_) | Said::Part { .. } | Said::Account => {
+            Said::Quit(_) | Said::Part { .. } | Said::Account(_) => {
                 self.changed_hands(&line.source.name, server)
             }
             Said::Kick { nick, .. } => self.changed_hands(nick, server),

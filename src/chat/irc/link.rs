@@ -28,6 +28,7 @@ use super::{Closing, Settings};
 use crate::chat::{ChannelWanted, Inbound, LinkReport, LinkState};
 use crate::clock;
 use crate::core::detail::LinkReason;
+use crate::core::time::Timestamp;
 use crate::outbox::{NetworkQueue, Window};
 
 /// What may wait to be written: a window, its fence and a burst of JOINs fit many times over.
@@ -119,6 +120,7 @@ pub(crate) async fn run(stream: Box<dyn Stream>, ports: &mut Ports<'_>) -> Ended
         unheard,
         settling: None,
         up_since: None,
+        up_at: None,
         farewell: None,
         reports: ports.reports,
         settings: ports.settings,
@@ -175,6 +177,8 @@ struct Link<'a> {
     /// The last window is being recorded as delivered; the next one waits for that.
     settling: Option<Settling>,
     up_since: Option<Instant>,
+    /// The same for people.
+    up_at: Option<Timestamp>,
     farewell: Option<Instant>,
     reports: &'a mpsc::Sender<LinkReport>,
     settings: &'a Settings,
@@ -263,6 +267,9 @@ impl Link<'_> {
                 }
                 Effect::Post(post) => self.queue.push(post),
                 Effect::Up => self.up().await,
+                Effect::Known if self.up_at.is_some() => self.report().await,
+                // It is reported as soon as the link is of use.
+                Effect::Known => {}
                 Effect::Landed(confirmed, again) => self.settle(confirmed, again),
                 Effect::Close(closing) => return Some(closing),
             }
@@ -285,10 +292,17 @@ impl Link<'_> {
     }
 
     async fn up(&mut self) {
-        self.up_since = Some(Instant::now());
+        (self.up_since, self.up_at) = (Some(Instant::now()), Some(clock::now()));
         self.queue.link_restored();
+        self.report().await;
+    }
+
+    /// Says how it stands with a link that is up.
+    async fn report(&mut self) {
+        let Some(since) = self.up_at else { return };
         let network = self.settings.network.name.clone();
-        let report = LinkReport { network, state: LinkState::Up { since: clock::now() } };
+        let state = LinkState::Up { since, unidentified: self.session.unidentified() };
+        let report = LinkReport { network, state };
         if self.reports.send(report).await.is_err() {
             tracing::debug!("nobody takes reports of this link");
         }

@@ -13,6 +13,7 @@
 //!                              │ persons    who gets what is said in private
 //!                              │ delivery   what is on its way, and what is proven
 //!                              │ netsplit   what an operator could not hear
+//!                              │ nickserv   whether the services know us
 //!                              └ ping       whether anybody is there
 //! ```
 //!
@@ -33,6 +34,7 @@ mod link;
 mod marks;
 mod netsplit;
 mod nick;
+mod nickserv;
 mod patience;
 mod persons;
 mod ping;

@@ -41,6 +41,18 @@ impl Netsplits {
         }
     }
 
+    /// Somebody may not command, or not any more.
+    pub(crate) fn no_operator(&mut self, source: &Source) {
+        self.operators.retain(|known| known != source);
+    }
+
+    /// A known operator has another user and host now.
+    pub(crate) fn moved(&mut self, source: &Source, user: &str, host: &str) {
+        for known in self.operators.iter_mut().filter(|known| *known == source) {
+            (known.user, known.host) = (user.to_owned(), host.to_owned());
+        }
+    }
+
     /// A known operator has another nick now.
     pub(crate) fn renamed(&mut self, source: &Source, to: &str) {
         for known in self.operators.iter_mut().filter(|known| *known == source) {
@@ -59,8 +71,10 @@ impl Netsplits {
 
     /// Somebody left.
     pub(crate) fn left(&mut self, source: &Source, reason: &str, in_batch: bool) {
-        let known = self.operators.iter().any(|known| known == source);
+        let is_back = self.lost.iter().any(|(lost, _)| lost == source);
+        let known = is_back || self.operators.iter().any(|known| known == source);
         self.operators.retain(|known| known != source);
+        self.found(source);
         if known && (in_batch || SERVERS.is_match(reason)) {
             self.lost.push_back((source.clone(), self.next_alert));
             if self.lost.len() > PEOPLE_MAX {
@@ -69,11 +83,30 @@ impl Netsplits {
         }
     }
 
+    /// Somebody is on this side: they are not lost, or not any more. They may have come back while nobody saw it.
+    pub(crate) fn found(&mut self, source: &Source) {
+        self.lost.retain(|(lost, _)| lost != source);
+    }
+
     /// Somebody came into the alerts channel: what they missed, if they were lost in a split.
     pub(crate) fn back(&mut self, source: &Source, server: &ISupport) -> Option<Vec<String>> {
-        let same = |lost: &Source| {
+        self.take(|lost| {
             server.case.same(&lost.name, &source.name) && lost.user == source.user && lost.host == source.host
-        };
+        })
+    }
+
+    /// Somebody is in the alerts channel, who came there while nobody saw it; `name`: the nick, or `nick!user@host` where the
+    /// server says that. What they missed, if they were lost in a split.
+    pub(crate) fn listed(&mut self, name: &str, server: &ISupport) -> Option<Vec<String>> {
+        let (nick, mask) = name.split_once('!').map_or((name, None), |(nick, mask)| (nick, Some(mask)));
+        self.take(|lost| {
+            let known = mask
+                .is_none_or(|mask| mask.split_once('@') == Some((lost.user.as_str(), lost.host.as_str())));
+            known && server.case.same(&lost.name, nick)
+        })
+    }
+
+    fn take(&mut self, same: impl Fn(&Source) -> bool) -> Option<Vec<String>> {
         let index = self.lost.iter().position(|(lost, _)| same(lost))?;
         let (_, since) = self.lost.remove(index)?;
         let missed: Vec<String> =
@@ -99,6 +132,35 @@ mod tests {
         splits.alerted("missed");
         assert_eq!(splits.back(&person("alice"), &server), Some(vec!["missed".to_owned()]));
         assert_eq!(splits.back(&person("alice"), &server), None);
+    }
+
+    #[test]
+    fn who_came_back_while_nobody_saw_it_is_not_lost_for_ever() {
+        let server = ISupport::default();
+        let lost = || {
+            let mut splits = Netsplits::default();
+            splits.operator_seen(&person("alice"));
+            splits.left(&person("alice"), "irc.a.test irc.b.test", false);
+            splits.alerted("missed");
+            splits
+        };
+        for (listed, missed) in
+            [("Alice", true), ("alice!u@h", true), ("alice!u@elsewhere", false), ("bob", false)]
+        {
+            let mut splits = lost();
+            let told = missed.then(|| vec!["missed".to_owned()]);
+            assert_eq!(splits.listed(listed, &server), told, "{listed}");
+            assert_eq!(splits.back(&person("alice"), &server).is_some(), !missed, "{listed}");
+        }
+        let seen: [fn(&mut Netsplits); 2] = [
+            |splits| splits.found(&person("alice")),
+            |splits| splits.left(&person("alice"), "Quit: bye", false),
+        ];
+        for seen in seen {
+            let mut splits = lost();
+            seen(&mut splits);
+            assert_eq!(splits.back(&person("alice"), &server), None, "she has been there since");
+        }
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //!                                └──the fence behind it, and no 302──► away ──they write──┘
 //! ```
 //!
+//! A 302 that comes a little later than the fence still counts: bouncers answer PING themselves, and ask the server the rest.
+//!
 //! Words for somebody who is away, or whose user and host are not those of the one who asked, are dropped: nobody else may
 //! read them, and whoever comes back can ask again.
 
@@ -13,6 +15,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::identity::FENCE_GRACE;
 use super::isupport::ISupport;
 use super::wire::Source;
 
@@ -23,8 +26,8 @@ const PERSONS_MAX: usize = 512;
 
 #[derive(Debug)]
 enum Standing {
-    /// A question is under way, with this fence behind it.
-    Asked { fence: u64 },
+    /// A question is under way, with this fence behind it; once that was answered, until then.
+    Asked { fence: u64, until: Option<Instant> },
     /// This is their user and host.
     Known { user: String, host: String, until: Instant },
     /// Nobody bears the nick.
@@ -80,13 +83,33 @@ impl Persons {
         }
     }
 
-    /// A fence was answered: what was asked before it and not answered is not answered any more.
+    /// A fence was answered: what was asked before it is answered soon, or not at all.
     pub(crate) fn fenced(&mut self, number: u64, now: Instant) {
         for (_, standing) in &mut self.0 {
-            if matches!(standing, Standing::Asked { fence } if *fence == number) {
+            if let Standing::Asked { fence, until } = standing
+                && *fence == number
+            {
+                until.get_or_insert(now + FENCE_GRACE);
+            }
+        }
+    }
+
+    /// Questions that were not answered in time: nobody bears the nick.
+    pub(crate) fn expired(&mut self, now: Instant) {
+        for (_, standing) in &mut self.0 {
+            if matches!(standing, Standing::Asked { until: Some(until), .. } if *until <= now) {
                 *standing = Standing::Away { until: now + BELIEVED };
             }
         }
+    }
+
+    /// When [`Persons::expired`] has something to do.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let until = |(_, standing): &(String, Standing)| match standing {
+            Standing::Asked { until, .. } => *until,
+            Standing::Known { .. } | Standing::Away { .. } => None,
+        };
+        self.0.iter().filter_map(until).min()
     }
 
     /// Whether it is being found out who bears the nick.
@@ -116,7 +139,7 @@ impl Persons {
             }
             Some(Standing::Away { until }) if now < *until => Verdict::Drop,
             Some(Standing::Known { .. } | Standing::Away { .. }) | None => {
-                self.stands(nick, Standing::Asked { fence }, server);
+                self.stands(nick, Standing::Asked { fence, until: None }, server);
                 Verdict::Ask(nick)
             }
         }
@@ -186,8 +209,26 @@ mod tests {
                 persons.fenced(6, now);
                 persons.told(told, &server, now);
                 persons.fenced(7, now);
+                let now = now + FENCE_GRACE;
+                persons.expired(now);
                 assert_eq!(persons.verdict(ALICE, 9, &server, now), verdict, "{told}");
             }
+        }
+    }
+
+    #[test]
+    fn an_answer_a_little_later_than_the_fence_still_counts() {
+        let (server, now) = (ISupport::default(), Instant::now());
+        for (after, verdict) in [(FENCE_GRACE / 2, Verdict::Send), (FENCE_GRACE, Verdict::Drop)] {
+            let mut persons = Persons::default();
+            assert_eq!(persons.verdict(ALICE, 7, &server, now), Verdict::Ask("alice"));
+            assert_eq!(persons.deadline(), None);
+            persons.fenced(7, now);
+            assert_eq!(persons.deadline(), Some(now + FENCE_GRACE));
+            persons.expired(now + after);
+            persons.told("alice=+a@h", &server, now + after);
+            assert_eq!(persons.verdict(ALICE, 8, &server, now + after), verdict, "{after:?}");
+            assert_eq!(persons.deadline(), None);
         }
     }
 }

@@ -200,7 +200,7 @@ impl Registration {
             | Said::Kick { .. }
             | Said::Nick(_)
             | Said::Quit(_)
-            | Said::Account
+            | Said::Account(_)
             | Said::ChangeHost { .. }
             | Said::Topic { .. }
             | Said::Mode { .. }

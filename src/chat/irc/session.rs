@@ -4,11 +4,13 @@
 //! (`channels`), what is live (`replay`) and whose it is (`identity`), what is on its way (`delivery`). `link` moves
 //! bytes and time in and effects out; `registration` comes before.
 
+mod census;
 mod lines;
 mod past;
 mod posting;
 mod presence;
 mod roster;
+mod services;
 mod speech;
 
 use std::collections::VecDeque;
@@ -31,12 +33,11 @@ use super::wire::Outgoing;
 use super::{Closing, Settings};
 use crate::chat::reconnect::Backoff;
 use crate::chat::{ChannelWanted, Inbound};
-use crate::core::detail::LinkReason;
+use crate::core::detail::{Detail, LinkReason};
 use crate::core::id::PostId;
 use crate::core::notice::Notice;
 use crate::core::time::Timestamp;
 use crate::outbox::{Body, Lane, Post, Target, Window};
-use secrecy::ExposeSecret as _;
 
 /// The longest wait for the answers to our first JOINs before the rest goes on without them.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -66,6 +67,8 @@ pub(crate) struct Lasting {
     pub(crate) lost_at: Option<Timestamp>,
     /// Numbers for fences and labels: an answer that an earlier link was owed cannot be taken for one of this link's.
     pub(crate) numbers: u64,
+    /// What the services said when they refused our password, until they take one.
+    pub(crate) unidentified: Option<Detail>,
     /// Whether it was said that topics cannot be set.
     pub(crate) topic_denial_told: bool,
     /// Who may command, and what they missed: a link that was lost is no reason to forget them.
@@ -94,6 +97,8 @@ pub(crate) enum Effect {
     Post(Post),
     /// The channels are joined: the backlog can go.
     Up,
+    /// The services have said whether they know us.
+    Known,
     /// A window came to its end: the first part is with the server, the second has to be sent again.
     Landed(Window, Window),
     /// The link is of no more use.
@@ -120,6 +125,7 @@ pub(crate) struct Session<'a> {
     /// When NickServ is told again who we are, and how often it was not there.
     identify_at: Option<Instant>,
     nickserv_missed: u32,
+    told: services::Told,
     server: ISupport,
     nick: OwnNick,
     /// Our own user and host as others see them, once known.
@@ -130,6 +136,7 @@ pub(crate) struct Session<'a> {
     channels: Channels,
     lookups: Lookups,
     persons: Persons,
+    census: census::Census,
     replay: Replay,
     history: History,
     absences: past::Absences,
@@ -167,6 +174,7 @@ impl<'a> Session<'a> {
             logged_in: registered.logged_in,
             identify_at: None,
             nickserv_missed: 0,
+            told: services::Told::Nothing,
             server,
             nick,
             own: None,
@@ -174,6 +182,7 @@ impl<'a> Session<'a> {
             live: false,
             lookups: Lookups::default(),
             persons: Persons::default(),
+            census: census::Census::default(),
             replay: Replay::default(),
             history: History::default(),
             absences,
@@ -183,6 +192,9 @@ impl<'a> Session<'a> {
             setbacks: Vec::new(),
             effects: Vec::new(),
         };
+        if session.logged_in {
+            session.known();
+        }
         session.identify();
         session.fence(fence, now);
         session
@@ -212,30 +224,6 @@ impl<'a> Session<'a> {
         self.send(Outgoing::new("PING").text(format!("f{number}")));
     }
 
-    /// NickServ, where SASL has not done it.
-    fn identify(&mut self) {
-        let Some(password) = &self.settings.network.nickserv_password else { return };
-        if self.logged_in {
-            return;
-        }
-        let nick = self.nick.wanted();
-        let words = if self.nick.is_foreign() { format!("IDENTIFY {nick} ") } else { "IDENTIFY ".to_owned() };
-        let text = format!("{words}{}", password.expose_secret());
-        self.send(Outgoing::new("PRIVMSG").word("NickServ").text(text));
-    }
-
-    /// NickServ does not know us, or not any more: it is told again, and waited for longer each time, until we are logged in.
-    fn identify_later(&mut self, now: Now) {
-        if self.logged_in || self.settings.network.nickserv_password.is_none() {
-            return;
-        }
-        let waits = 1_u32.checked_shl(self.nickserv_missed).unwrap_or(u32::MAX);
-        self.nickserv_missed = self.nickserv_missed.saturating_add(1);
-        let wait = IDENTIFY_AGAIN.saturating_mul(waits).min(IDENTIFY_AGAIN_MAX);
-        tracing::warn!(network = %self.settings.network.name, ?wait, "NickServ does not know us: told again");
-        self.identify_at = Some(now.mono + wait);
-    }
-
     /// When [`Session::tick`] has something to do.
     pub(crate) fn deadline(&self) -> Instant {
         let settle = match self.phase {
@@ -246,8 +234,12 @@ impl<'a> Session<'a> {
             if matches!(self.phase, Phase::Greeting { .. }) { None } else { self.channels.deadline() };
         let flight = self.flight.as_ref().map(Flight::deadline);
         let past = self.history.deadline();
-        [settle, channels, flight, past, self.lookups.deadline(), self.nick.deadline(), self.identify_at]
+        // Nobody is counted before the greeting is over.
+        let census = if matches!(self.phase, Phase::Greeting { .. }) { None } else { self.census.deadline() };
+        let questions = [self.lookups.deadline(), self.persons.deadline(), census];
+        [settle, channels, flight, past, self.nick.deadline(), self.identify_at]
             .into_iter()
+            .chain(questions)
             .flatten()
             .fold(self.idle.deadline(), Instant::min)
     }
@@ -271,6 +263,7 @@ impl<'a> Session<'a> {
         for (heard, answer) in self.lookups.expired(now.mono, &self.server) {
             self.speak(heard, &answer);
         }
+        self.persons.expired(now.mono);
         self.past_expired(now);
         self.go_on(now);
         if self.identify_at.take_if(|at| *at <= now.mono).is_some() {
@@ -332,6 +325,7 @@ impl<'a> Session<'a> {
             self.fence(fence, now);
         }
         self.ask_for_past(now);
+        self.ask_who_is_there(now);
         if let Phase::Joining { until } = self.phase
             && (until <= now.mono || self.channels.settled())
         {

@@ -100,8 +100,8 @@ pub(crate) enum Said {
     Nick(String),
     /// Somebody is gone.
     Quit(String),
-    /// Somebody logged in to, or out of, services.
-    Account,
+    /// Somebody logged in to services under this account, or out of them.
+    Account(Option<String>),
     /// Somebody's user and host changed.
     ChangeHost {
         /// The new user part.
@@ -206,16 +206,14 @@ fn said(command: Command) -> Said {
         Command::AUTHENTICATE(data) => Said::Authenticate(data),
         Command::PRIVMSG(to, text) => Said::Message { to, text },
         Command::NOTICE(_, text) => Said::Notice { text },
-        Command::JOIN(channel, account, _) => {
-            Said::Join { channel, account: account.filter(|account| !account.is_empty() && account != "*") }
-        }
+        Command::JOIN(channel, account, _) => Said::Join { channel, account: named(account) },
         Command::PART(channel, _) => Said::Part { channel },
         Command::KICK(channel, nick, reason) => {
             Said::Kick { channel, nick, reason: reason.unwrap_or_default() }
         }
         Command::NICK(nick) => Said::Nick(nick),
         Command::QUIT(reason) => Said::Quit(reason.unwrap_or_default()),
-        Command::ACCOUNT(_) => Said::Account,
+        Command::ACCOUNT(account) => Said::Account(named(Some(account))),
         Command::CHGHOST(user, host) => Said::ChangeHost { user, host },
         Command::TOPIC(channel, topic) => Said::Topic { channel, topic: topic.unwrap_or_default() },
         Command::ChannelMODE(channel, _) => Said::Mode { channel },
@@ -225,6 +223,11 @@ fn said(command: Command) -> Said {
         }
         _ => Said::Other,
     }
+}
+
+/// An account, where there is one.
+fn named(account: Option<String>) -> Option<String> {
+    account.filter(|account| !account.is_empty() && account != "*")
 }
 
 /// Commands and numerics that the parser does not know. Numerics among them are as good as any other.

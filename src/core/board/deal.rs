@@ -139,6 +139,26 @@ impl Board {
         events
     }
 
+    /// Those of `agents` that there could be something to tell ([`Board::errands`]): a look at the others is spared.
+    pub fn concerned<'a>(
+        &'a self,
+        agents: impl Iterator<Item = (&'a AgentName, &'a Agent)>,
+    ) -> impl Iterator<Item = (&'a AgentName, &'a Agent)> {
+        let offered: BTreeSet<&AgentName> = self
+            .tasks
+            .values()
+            .filter_map(|boarded| match &boarded.place {
+                Place::Offered { to, .. } => Some(to),
+                Place::Queued { .. } | Place::Split { .. } => None,
+            })
+            .collect();
+        let cancels = self
+            .tasks
+            .values()
+            .any(|boarded| matches!(boarded.place, Place::Split { cancelled: Some(_), .. }));
+        agents.filter(move |(name, agent)| cancels || !agent.board.news.is_empty() || offered.contains(name))
+    }
+
     /// What an agent is to be told, as far as the board knows: said again until the agent has it on record.
     #[must_use]
     pub fn errands(&self, name: &AgentName, agent: &Agent) -> Vec<Input> {

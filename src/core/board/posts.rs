@@ -33,6 +33,7 @@ impl Board {
             }
             BoardEvent::PartOver { .. }
             | BoardEvent::Directed { .. }
+            | BoardEvent::Reworded { .. }
             | BoardEvent::Offered { .. }
             | BoardEvent::Accepted { .. }
             | BoardEvent::Returned { .. }

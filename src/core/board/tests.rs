@@ -94,6 +94,25 @@ fn a_queued_task_is_moved_and_a_running_one_is_not() {
 }
 
 #[test]
+fn what_waits_on_the_board_can_be_given_other_words_and_nothing_else_can() {
+    let mut world = World::new();
+    world.run(&[Op::Pause(0), Op::Pause(1), Op::Pause(2), Op::Add, Op::Settle]);
+    let notice = world.reword(1, "do it\nwell").expect("it waits on the board");
+    assert_eq!(notice, Notice::BoardReworded { task: WorkId(1), work: "do it well".to_owned() });
+    let long = "x".repeat(crate::core::agent::WORK_TEXT_MAX + 1);
+    assert!(matches!(world.reword(1, &long), Err(Refusal::WorkTooLong { .. })));
+    world.assign(1, Some(0)).expect("it waits");
+    // On its way nobody can say whether the agent has it already.
+    assert_eq!(world.reword(1, "do it again"), Err(Refusal::TaskMoving { task: WorkId(1) }));
+    world.run(&[Op::Settle]);
+    assert_eq!(world.texts("alpha"), ["do it\nwell"]);
+    assert_eq!(world.reword(1, "do it again"), Err(Refusal::NoSuchTask { task: WorkId(1) }), "it is alpha's");
+    world.run(&[Op::Add, Op::Settle]);
+    world.split(2, 2).expect("it waits");
+    assert_eq!(world.reword(2, "do it again"), Err(Refusal::TaskIsSplit { task: WorkId(2) }));
+}
+
+#[test]
 fn a_task_is_done_when_its_parts_are_and_blocked_when_one_is_not() {
     let mut world = World::new();
     world.run(&[Op::Pause(0), Op::Give(0), Op::Settle]);

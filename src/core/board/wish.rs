@@ -6,6 +6,7 @@ use super::{BOARD_MAX, Board, BoardEvent, Boarded, Draft, Place, splittable};
 use crate::core::agent::WORK_TEXT_MAX;
 use crate::core::card::Card;
 use crate::core::dealings::Cut;
+use crate::core::decide::excerpt;
 use crate::core::id::{AgentName, WorkId};
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
@@ -31,6 +32,13 @@ pub enum Wish {
         task: WorkId,
         /// For whom.
         to: Option<AgentName>,
+    },
+    /// A task of the board that nobody has been handed is to be this instead.
+    Reword {
+        /// Which.
+        task: WorkId,
+        /// What to do.
+        text: String,
     },
     /// A task of the board is not to be done, nor are its parts.
     Cancel(WorkId),
@@ -74,6 +82,13 @@ impl Board {
                     draft.record(BoardEvent::Directed { task, to: to.clone(), by });
                 }
                 Notice::TaskMoved { task, from: None, to }
+            }
+            Wish::Reword { task, text } => {
+                let task = *task;
+                self.waiting(task)?;
+                fitting(text)?;
+                draft.record(BoardEvent::Reworded { task, text: text.clone(), by: by.clone() });
+                Notice::BoardReworded { task, work: excerpt(text) }
             }
             Wish::Cancel(task) => cancel(&mut draft, *task, by)?,
             Wish::Split { task, cuts } => {

@@ -5,28 +5,8 @@
 //! that it is read as commands, too, as a whole and line by line, and what has one is read once more as if it had none:
 //! where `<<` means something else, nothing hides behind it.
 
-/// One word of a command.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Word {
-    /// The word, quotes resolved.
-    pub(super) text: String,
-    /// Some of it is only known when it runs: a variable or a substitution.
-    pub(super) dynamic: bool,
-    /// It begins with what another command prints.
-    pub(super) substituted: bool,
-    /// Some of it is quoted, so that it is no word of the shell's own.
-    pub(super) quoted: bool,
-}
-
-/// One command: a program and its arguments.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Simple {
-    pub(super) words: Vec<Word>,
-    /// Its standard input is what another command prints.
-    pub(super) piped: bool,
-    /// The here-documents that it is given, as it reads them.
-    pub(super) input: String,
-}
+use super::groups::Groups;
+use super::simple::{PRINTED, PRINTED_FILE, Simple, Word, printed};
 
 /// Commands of one reading that are kept; nobody writes so many in good faith.
 const COMMANDS_MAX: usize = 2000;
@@ -36,8 +16,9 @@ const COMMANDS_MAX: usize = 2000;
 pub(super) fn commands(script: &str, depth: usize, piped: bool) -> Option<Vec<Simple>> {
     let mut parser = Parser::new(script, true);
     parser.script(depth, piped)?;
+    let has_documents = !parser.bodies.is_empty();
     let mut done = parser.finished();
-    if done.iter().any(|simple| !simple.input.is_empty()) {
+    if has_documents {
         let mut parser = Parser::new(script, false);
         parser.script(depth, piped)?;
         done.extend(parser.done);
@@ -48,6 +29,8 @@ pub(super) fn commands(script: &str, depth: usize, piped: bool) -> Option<Vec<Si
 struct Parser {
     chars: Vec<char>,
     at: usize,
+    /// Substitutions that are open.
+    level: usize,
     /// Where a line was continued: the characters that the next line follows.
     joints: Vec<usize>,
     /// Whether `<<` begins a here-document.
@@ -133,11 +116,10 @@ impl Open {
         self.word.quoted = true;
     }
 
-    /// What a substitution prints takes part in the word.
-    fn substitute(&mut self) {
-        self.word.substituted |= self.word.text.is_empty();
+    /// A part of the word that is only known when it runs.
+    fn substitute(&mut self, text: &str) {
         self.word.dynamic = true;
-        self.push('\u{fffc}');
+        text.chars().for_each(|c| self.push(c));
     }
 
     fn end_word(&mut self) {
@@ -146,88 +128,19 @@ impl Open {
         }
         let word = std::mem::take(&mut self.word);
         match self.redirect.take() {
-            Some(Redirect::HereString) => self.simple.piped = true,
+            Some(Redirect::HereString) => {
+                self.simple.piped |= word.is_printed() || (word.dynamic && word.text.starts_with('$'));
+                self.simple.input.push_str(&word.text);
+                self.simple.input.push('\n');
+            }
             Some(Redirect::Document { indented }) => {
                 let Word { text: delimiter, quoted, .. } = word;
                 self.documents.push(Document { delimiter, quoted, indented, command: 0 });
             }
-            Some(Redirect::Input) => self.simple.piped |= word.substituted,
+            Some(Redirect::Input) => self.simple.piped |= word.text == PRINTED_FILE,
             Some(Redirect::Other) => {}
-            None => self.simple.words.extend(braces(word)),
+            None => self.simple.words.extend(word.braces()),
         }
-    }
-}
-
-impl Word {
-    /// Whether it is this word of the shell's own.
-    fn is_own(&self, word: &str) -> bool {
-        !self.quoted && self.text == word
-    }
-}
-
-/// Groups of commands that are open: `{ …; }`, loops, conditions, `case`. All of a group have its standard input.
-#[derive(Default)]
-struct Groups(Vec<Group>);
-
-#[derive(Clone, Copy)]
-struct Group {
-    piped: bool,
-    case: bool,
-}
-
-impl Groups {
-    /// Words that may stand before the word that opens or closes a group, or between its commands.
-    fn is_between(word: &Word) -> bool {
-        ["do", "then", "else", "elif", "!"].iter().any(|between| word.is_own(between))
-    }
-
-    /// Takes in a command that was read.
-    fn take(&mut self, simple: &Simple) {
-        let mut words = simple.words.iter();
-        while let Some(word) = words.next() {
-            let text = if word.quoted { "" } else { word.text.as_str() };
-            match text {
-                "{" | "if" | "while" | "until" => self.0.push(Group { piped: simple.piped, case: false }),
-                "for" | "select" | "case" => {
-                    self.0.push(Group { piped: simple.piped, case: text == "case" });
-                    return;
-                }
-                "}" | "fi" | "done" | "esac" => drop(self.0.pop()),
-                "time" => {
-                    let options = words.as_slice().iter().take_while(|word| word.text.starts_with('-'));
-                    words = words.as_slice().get(options.count()..).unwrap_or_default().iter();
-                }
-                // The name of what is defined.
-                "function" => drop(words.next()),
-                "coproc" => {
-                    if words.as_slice().get(1).is_some_and(|word| word.is_own("{")) {
-                        words.next();
-                    }
-                }
-                _ if Self::is_between(word) => {}
-                _ => return,
-            }
-        }
-    }
-
-    fn are_piped(&self) -> bool {
-        self.0.iter().any(|group| group.piped)
-    }
-
-    fn end_with_case(&self) -> bool {
-        self.0.last().is_some_and(|group| group.case)
-    }
-}
-
-/// `{a,b}` is `a b`.
-fn braces(word: Word) -> Vec<Word> {
-    let inner = word.text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    match inner.filter(|inner| inner.contains(',')) {
-        Some(inner) => inner
-            .split(',')
-            .map(|text| Word { text: text.to_owned(), dynamic: word.dynamic, ..Word::default() })
-            .collect(),
-        None => vec![word],
     }
 }
 
@@ -250,6 +163,7 @@ impl Parser {
             joints,
             documents,
             at: 0,
+            level: 0,
             pending: Vec::new(),
             done: Vec::new(),
             inside: Vec::new(),
@@ -309,14 +223,11 @@ impl Parser {
                 '\'' => self.single(&mut open),
                 '"' => self.double(&mut open, depth)?,
                 '$' => self.dollar(&mut open, depth)?,
-                '`' => {
-                    self.substitution('`', depth, false)?;
-                    open.substitute();
-                }
+                '`' => self.substitution(&mut open, '`', depth)?,
                 '<' | '>' if self.peek(0) == Some('(') => {
                     self.at += 1;
-                    self.substitution(')', depth, c == '>')?;
-                    open.substitute();
+                    self.nested(')', depth, c == '>')?;
+                    open.substitute(PRINTED_FILE);
                 }
                 '<' | '>' => self.redirection(c, &mut open),
                 '#' if !open.begun => {
@@ -326,6 +237,8 @@ impl Parser {
                     }
                 }
                 '(' => {
+                    open.end_word();
+                    open.simple.defines = !open.simple.words.is_empty() && self.closes_at_once();
                     let into = piped || groups.are_piped() || open.simple.piped;
                     self.end(&mut open, &mut groups, piped);
                     self.list(Some(')'), depth, into)?;
@@ -376,14 +289,31 @@ impl Parser {
         self.pending.extend(documents.into_iter().map(|document| Document { command, ..document }));
         // A redirection alone is a command, too: what follows `done` or `}` is given to all of the group.
         if given || !done.words.is_empty() {
-            self.done.push(done);
+            self.done.push(Simple { level: self.level, ..done });
         }
     }
 
-    /// A substitution up to `close`, and past it. The here-documents of the line around it begin after that line.
-    fn substitution(&mut self, close: char, depth: usize, piped: bool) -> Option<()> {
+    /// Whether there is nothing in the brackets that were opened.
+    fn closes_at_once(&self) -> bool {
+        self.chars.iter().skip(self.at).find(|c| !matches!(c, ' ' | '\t')) == Some(&')')
+    }
+
+    /// What commands up to `close` print takes part in a word.
+    fn substitution(&mut self, open: &mut Open, close: char, depth: usize) -> Option<()> {
+        let before = self.done.len();
+        self.nested(close, depth, false)?;
+        let inside = self.done.iter().skip(before);
+        let own = inside.filter(|simple| simple.level == self.level + 1);
+        open.substitute(printed(own).as_deref().unwrap_or(PRINTED));
+        Some(())
+    }
+
+    /// Commands up to `close`, and past it. The here-documents of the line around them begin after that line.
+    fn nested(&mut self, close: char, depth: usize, piped: bool) -> Option<()> {
         let around = std::mem::take(&mut self.pending);
+        self.level += 1;
         self.list(Some(close), depth, piped)?;
+        self.level -= 1;
         self.pending.splice(0..0, around);
         Some(())
     }
@@ -495,10 +425,7 @@ impl Parser {
                     Some(_) | None => open.push('\\'),
                 },
                 '$' => self.dollar(open, depth)?,
-                '`' => {
-                    self.substitution('`', depth, false)?;
-                    open.substitute();
-                }
+                '`' => self.substitution(open, '`', depth)?,
                 c => open.push(c),
             }
         }
@@ -510,8 +437,7 @@ impl Parser {
         match self.peek(0) {
             Some('(') => {
                 self.at += 1;
-                self.substitution(')', depth, false)?;
-                open.substitute();
+                self.substitution(open, ')', depth)?;
             }
             Some('\'') => {
                 self.at += 1;

@@ -4,6 +4,7 @@ use super::Draft;
 use super::session::give_up_stopped_work;
 use crate::core::agent::Phase;
 use crate::core::event::{Event, PauseReason, StopReason};
+use crate::core::id::AccountName;
 use crate::core::outcome::Category;
 use crate::core::work::Actor;
 
@@ -41,6 +42,29 @@ pub(super) fn blocked(draft: &mut Draft<'_>, category: Category) {
                 | StopReason::Escalation,
             ..
         }
+        | Phase::Paused { .. }
+        | Phase::NeedsIntervention
+        | Phase::Degraded
+        | Phase::Removed => {}
+    }
+}
+
+/// An account that the agent has left is closed: a session that began on it costs nothing more there. Its work goes on at once,
+/// on the account that the agent has now.
+pub(super) fn left_blocked(draft: &mut Draft<'_>, account: &AccountName) {
+    let began_there = draft.agent().session_account() == *account;
+    match draft.agent().phase {
+        Phase::Starting { session } | Phase::Running { session }
+            if began_there && draft.agent().account() != *account =>
+        {
+            draft.record(Event::StopRequested { session, reason: StopReason::Configured, by: None });
+        }
+        // What is being ended is ended.
+        Phase::Starting { .. }
+        | Phase::Running { .. }
+        | Phase::Stopping { .. }
+        | Phase::Idle
+        | Phase::Waiting { .. }
         | Phase::Paused { .. }
         | Phase::NeedsIntervention
         | Phase::Degraded

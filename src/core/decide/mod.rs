@@ -83,6 +83,10 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             account::blocked(&mut draft, *category);
             Ok(draft.done())
         }
+        Input::LeftAccountBlocked { account } => {
+            account::left_blocked(&mut draft, account);
+            Ok(draft.done())
+        }
         Input::AccountOpened { by } => {
             account::opened(&mut draft, by);
             Ok(draft.done())

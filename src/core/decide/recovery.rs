@@ -186,18 +186,19 @@ fn parts(agent: &Agent, work: &Work, cuts: &[Cut]) -> Vec<Cut> {
 }
 
 impl Agent {
-    /// What it says of the task that it works on, if that is blocked by what its own permissions deny it: in its own words, or
-    /// because it asked for that last and nobody allowed it.
+    /// What it says of the task that it works on, if that is blocked by what its own permissions deny it: in its own words, or,
+    /// where it does not say, because it asked for that last and nobody allowed it.
     #[must_use]
     pub fn says_denied(&self) -> Option<&TaskReport> {
         let work = self.current.as_ref().filter(|work| work.kind == WorkKind::Task)?;
         let unfinished = self.unfinished.as_ref().filter(|unfinished| unfinished.work == work.id)?;
         let report = unfinished.report.as_ref().filter(|report| report.end == TaskEnd::Blocked)?;
-        let denied = match unfinished.denied {
-            Some(Denial::Uncovered) => true,
+        let denied = match (unfinished.denied, report.denied) {
             // Nobody gets past a person's no by way of another agent.
-            Some(Denial::Kept) => false,
-            None => report.denied,
+            (Some(Denial::Kept), _) => false,
+            (Some(Denial::Uncovered) | None, Some(said)) => said,
+            (Some(Denial::Uncovered), None) => true,
+            (None, None) => false,
         };
         denied.then_some(report)
     }

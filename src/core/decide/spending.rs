@@ -8,7 +8,7 @@ use crate::core::outcome::{Category, Usage};
 use crate::core::recap::{bounded, one_line};
 use crate::core::spec::Runtime;
 use crate::core::usage::{
-    Cap, DEAREST, PROVISIONAL, Reading, Unit, Window, caps_of, hour, next_limit, window,
+    Cap, DEAREST, PROVISIONAL, Price, Reading, Unit, Window, caps_of, hour, next_limit, window,
 };
 use crate::core::work::Actor;
 
@@ -21,7 +21,8 @@ pub(super) fn read(draft: &mut Draft<'_>, session: SessionId, reading: &Reading)
     if usage.tokens() < draft.agent().meter.tokens() || usage == draft.agent().meter {
         return;
     }
-    draft.record(Event::UsageRecorded { session, usage });
+    let turn = reading.of_turn(usage, price(draft, &reading.model).unwrap_or(PROVISIONAL));
+    draft.record(Event::UsageRecorded { session, usage, turn });
     held_against_caps(draft);
 }
 
@@ -61,7 +62,17 @@ pub(super) fn settled(draft: &mut Draft<'_>, last: Usage) -> Usage {
     }
     let unpriced = if last.cost_usd > 0.0 { Usage::default() } else { last };
     let model = draft.agent().unpriced.clone().unwrap_or_default();
-    priced(draft, &Reading { usage: last, unpriced, model })
+    priced(draft, &Reading { usage: last, unpriced, model, turn: Usage::default() })
+}
+
+/// The price of a model by the configuration; of the agent's own, where none is named.
+fn price(draft: &Draft<'_>, model: &str) -> Option<Price> {
+    draft.context.policy.prices.of(&model_of(draft, model))
+}
+
+fn model_of(draft: &Draft<'_>, named: &str) -> String {
+    let own = draft.agent().spec.as_ref().map(|spec| spec.model.as_str()).unwrap_or_default();
+    bounded(&one_line(if named.is_empty() { own } else { named }), MODEL_MAX)
 }
 
 /// The reading with dollars for the tokens that the runtime has named none for.
@@ -70,10 +81,9 @@ fn priced(draft: &mut Draft<'_>, reading: &Reading) -> Usage {
     let Some(spec) = draft.agent().spec.as_ref().filter(|_| reading.unpriced.tokens() > 0) else {
         return usage;
     };
-    let model = if reading.model.is_empty() { &spec.model } else { &reading.model };
-    let model = bounded(&one_line(model), MODEL_MAX);
+    let model = model_of(draft, &reading.model);
     let policy = draft.context.policy;
-    let estimate = if let Some(price) = policy.prices.of(&model) {
+    let estimate = if let Some(price) = price(draft, &reading.model) {
         price.of(reading.unpriced)
     } else if spec.counts_as_claude() {
         // It names the cost with the end of the turn; a session that is cut before has cost something all the same.

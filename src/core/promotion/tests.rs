@@ -75,6 +75,22 @@ impl Hall {
         self.0.set_gates(BTreeMap::new());
         self
     }
+
+    /// An agent of `x` is of `y` now.
+    fn moved(&mut self, agent: char, standing: Standing, now: Timestamp) -> &mut Self {
+        self.0.stands(&name(agent), &account('A'), standing, now);
+        self
+    }
+
+    fn closes(&mut self, agent: char, now: Timestamp) -> bool {
+        self.0.close(&name(agent), &account(agent), Category::Quota, now)
+    }
+
+    /// Something is stored of `y` alone.
+    fn news_of_another_account(&mut self) -> &mut Self {
+        self.0.set_gates([(account('A'), Gate::closed(Category::Auth, name('A'), NOW))].into());
+        self
+    }
 }
 
 #[test]
@@ -158,7 +174,7 @@ fn one_goes_first_and_the_others_when_it_has_shown_that_the_account_works() {
     let mut hall = Hall::of(0);
     hall.wants('b', 1).wants('a', 0).wants('c', 2).gate(Some(at(100)), None);
     assert_eq!(hall.promoted(at(100)), "a");
-    assert!(hall.0.probes(&name('a')));
+    assert!(hall.0.probes(&name('a'), &account('a')) && !hall.0.probes(&name('a'), &account('A')));
     hall.works("a");
     assert_eq!(hall.promoted(at(101)), "");
     assert!(!hall.begins('d', at(101)));
@@ -179,6 +195,7 @@ fn one_that_meets_the_limit_again_closes_the_gate_for_its_siblings_too() {
     assert!(hall.0.close(&name('a'), &account('a'), Category::Quota, at(101)));
     hall.wants('a', 101);
     assert_eq!(hall.promoted(at(1000)), "", "until the root has said when");
+    "ab".chars().for_each(|agent| hall.0.heard(&name(agent), Some(&account(agent))));
     assert_eq!(hall.gate(Some(at(401)), None).promoted(at(400)), "");
     assert_eq!(hall.promoted(at(401)), "b", "the other one, this time");
 }
@@ -195,6 +212,66 @@ fn one_that_has_shown_nothing_tries_again_itself_and_after_the_interval_another_
     hall.rests("a", at(130));
     assert_eq!(hall.promoted(at(429)), "");
     assert_eq!(hall.promoted(at(430)), "b");
+}
+
+#[test]
+fn one_that_is_moved_to_another_account_keeps_nobody_from_trying_the_one_it_has_left() {
+    // While its session runs, which then shows nothing.
+    let mut hall = Hall::of(0);
+    hall.wants('a', 0).wants('b', 1).gate(Some(at(100)), None);
+    assert_eq!(hall.promoted(at(100)), "a");
+    hall.works("a").moved('a', Standing::Active, at(105));
+    assert!(hall.0.probes(&name('a'), &account('a')), "its session is still the old account's");
+    assert_eq!(hall.promoted(at(106)), "");
+    hall.moved('a', Standing::Rests, at(110));
+    assert_eq!((hall.promoted(at(409)).as_str(), hall.0.deadline(at(409))), ("", Some(at(410))));
+    assert_eq!(hall.promoted(at(410)), "b");
+
+    // With its session over, and the next one begun elsewhere in one decision: what the first has shown still counts.
+    let mut hall = Hall::of(0);
+    hall.wants('a', 0).wants('b', 1).gate(Some(at(100)), None);
+    assert_eq!(hall.promoted(at(100)), "a");
+    hall.works("a");
+    assert!(hall.0.begin(&name('a'), &account('A'), at(110), false, at(110)).is_ok());
+    assert!(hall.0.probes(&name('a'), &account('a')) && !hall.0.probes(&name('a'), &account('A')));
+    assert_eq!(hall.promoted(at(409)), "");
+    assert_eq!(hall.promoted(at(410)), "b");
+
+    // Before it hears that it is its turn.
+    let mut hall = Hall::of(0);
+    hall.wants('a', 0).wants('b', 1).gate(Some(at(100)), None);
+    assert_eq!(hall.promoted(at(100)), "a");
+    assert!(hall.0.begin(&name('a'), &account('A'), at(101), false, at(101)).is_ok());
+    assert_eq!(hall.promoted(at(101)), "b");
+}
+
+#[test]
+fn what_was_closed_a_moment_ago_stays_closed_when_something_is_heard_of_another_account() {
+    let mut hall = Hall::of(0);
+    hall.works("a");
+    assert!(!hall.closes('a', at(1)));
+    hall.wants('b', 1);
+    assert_eq!(hall.news_of_another_account().promoted(at(2)), "");
+    // It is taken in: what is stored counts again.
+    hall.0.heard(&name('a'), Some(&account('a')));
+    assert_eq!(hall.gate(Some(at(300)), None).promoted(at(299)), "");
+    assert_eq!(hall.promoted(at(300)), "b");
+    assert!(!hall.closes('a', at(301)), "its session is older");
+    hall.0.heard(&name('a'), None);
+    assert_eq!(hall.wants('c', 302).opens().promoted(at(302)), "c");
+
+    // One that was to show whether it works: nobody follows it before that is stored, either.
+    let mut hall = Hall::of(0);
+    hall.wants('a', 0).wants('b', 1).gate(Some(at(100)), None);
+    assert_eq!(hall.promoted(at(100)), "a");
+    hall.works("a");
+    assert!(hall.closes('a', at(101)));
+    assert_eq!(hall.gate(Some(at(100)), None).promoted(at(101)), "");
+    hall.0.heard(&name('a'), Some(&account('A')));
+    assert_eq!(hall.gate(Some(at(100)), None).promoted(at(102)), "", "that was about another account");
+    hall.0.heard(&name('a'), Some(&account('a')));
+    assert_eq!(hall.gate(Some(at(401)), None).promoted(at(400)), "");
+    assert_eq!(hall.promoted(at(401)), "b");
 }
 
 #[test]

@@ -49,6 +49,7 @@ fn what_a_session_began_on_pays_for_it_and_is_closed_by_its_failure_whatever_the
         };
         assert!(step.effects.contains(&shown), "{:?}", step.effects);
         assert_eq!(desk.agent.exhausted, None, "it has left that account");
+        assert!(!step.said().contains("QuotaReached"), "it waits for no account: {}", step.said());
         let booked = |account: &AccountName| desk.agent.books.today(desk.now, Some(account)).cost_usd;
         assert_eq!((booked(&old), booked(&"b".into()), booked(&"c".into())), (2.0, 0.0, 0.0));
         // The next one is the new account's.
@@ -61,6 +62,27 @@ fn what_a_session_began_on_pays_for_it_and_is_closed_by_its_failure_whatever_the
         let blocked = Effect::BlockAccount { account: "c".into(), category: Category::Auth };
         assert!(step.effects.contains(&blocked), "{:?}", step.effects);
     }
+}
+
+#[test]
+fn a_session_on_an_account_that_its_agent_has_left_ends_with_it_and_its_work_goes_on_elsewhere() {
+    let closed = |account: &str| Input::LeftAccountBlocked { account: account.into() };
+    let mut desk = Desk::busy();
+    assert_eq!(desk.tell(&closed("default")).events, [], "it has not left it");
+    let spec = AgentSpec { account: "b".into(), ..desk.agent.spec.clone().expect("there") };
+    desk.ask(Control::Edit { spec: Box::new(spec), base: None });
+    assert_eq!(desk.tell(&closed("c")).events, [], "its session costs nothing there");
+    let step = desk.tell(&closed("default"));
+    assert_eq!(
+        (step.told(), step.said()),
+        ("StopRequested(Configured)".into(), "Stopping { reason: Configured }".into())
+    );
+    assert_eq!(desk.tell(&closed("default")).events, []);
+    let step = desk.fails(Category::Interrupted);
+    assert_eq!(step.told(), "SessionEnded(Interrupted), Requeued(1), SessionStarted(2)");
+    assert_eq!((desk.agent.session_account(), desk.agent.failures), ("b".into(), 0));
+    desk.runs();
+    assert_eq!(desk.tell(&closed("default")).events, [], "that is over");
 }
 
 #[test]
@@ -123,8 +145,51 @@ fn resume_opens_the_gate_for_everybody() {
     let mut desk = Desk::busy();
     desk.fails(Category::Billing);
     let step = desk.ask(Control::Resume);
-    assert!(step.effects.contains(&Effect::OpenAccount { by: alice() }));
+    assert_eq!(step.opens(), ["default"]);
     assert_eq!(step.spawns(), 1);
+}
+
+#[test]
+fn resume_opens_the_account_of_the_failure_too_where_the_agent_has_left_it() {
+    let edit = |desk: &mut Desk, account: &str| {
+        let spec = AgentSpec { account: account.into(), ..desk.agent.spec.clone().expect("there") };
+        desk.ask(Control::Edit { spec: Box::new(spec), base: None });
+    };
+    for category in OF_ACCOUNT {
+        // While its session ran, and after that had failed.
+        for before in [true, false] {
+            let mut desk = Desk::busy();
+            if before {
+                edit(&mut desk, "other");
+            }
+            desk.fails(category);
+            if !before {
+                edit(&mut desk, "other");
+            }
+            assert_eq!(desk.agent.session_account(), "default".into());
+            let step = desk.ask(Control::Resume);
+            assert_eq!((step.opens(), step.spawns()), (vec!["other", "default"], 1));
+            // The next failure is the new account's.
+            desk.runs();
+            let step = desk.fails(category);
+            assert!(step.effects.contains(&Effect::BlockAccount { account: "other".into(), category }));
+            assert_eq!(desk.ask(Control::Resume).opens(), ["other"]);
+        }
+        let mut back = Desk::busy();
+        back.fails(category);
+        edit(&mut back, "other");
+        edit(&mut back, "default");
+        assert_eq!(back.ask(Control::Resume).opens(), ["default"]);
+    }
+    let mut paused = Desk::busy();
+    edit(&mut paused, "other");
+    paused.ask(Control::Pause { now: false });
+    paused.succeeds();
+    assert_eq!(
+        paused.ask(Control::Resume).opens(),
+        ["other"],
+        "nothing was said of the account that it has left"
+    );
 }
 
 #[test]
@@ -183,7 +248,7 @@ fn an_agent_that_waits_for_its_account_is_resumed_and_its_work_given_up() {
     desk.hold = Some(closed());
     let step = desk.ask(Control::Resume);
     assert_eq!((step.told().as_str(), step.spawns()), ("Resumed", 0));
-    assert!(step.effects.contains(&Effect::OpenAccount { by: alice() }));
+    assert_eq!(step.opens(), ["default"]);
     let step = desk.give(WorkKind::Message, 2, "more");
     assert_eq!(
         step.reply,

@@ -73,6 +73,15 @@ impl Step {
         self.effects.iter().filter(|effect| matches!(effect, Effect::Spawn { .. })).count()
     }
 
+    /// The accounts that are opened.
+    fn opens(&self) -> Vec<&str> {
+        let opened = self.effects.iter().filter_map(|effect| match effect {
+            Effect::OpenAccount { account, .. } => Some(account.as_str()),
+            _ => None,
+        });
+        opened.collect()
+    }
+
     fn recap(&self) -> Option<String> {
         self.effects.iter().find_map(|effect| match effect {
             Effect::Spawn { recap, .. } => recap.clone(),

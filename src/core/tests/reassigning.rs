@@ -298,9 +298,9 @@ pub(super) fn asks(desk: &mut Desk, key: u64, command: &str) {
     desk.signal(Signal::Asked { key: AskKey(key), tool, command, shell: true, vague: false });
 }
 
-fn says_blocked(desk: &mut Desk, denied: bool) {
+fn says_blocked(desk: &mut Desk, denied: impl Into<Option<bool>>) {
     let (session, note) = (desk.session(), "it cannot be written to".to_owned());
-    let report = TaskReport { end: TaskEnd::Blocked, note, denied };
+    let report = TaskReport { end: TaskEnd::Blocked, note, denied: denied.into() };
     desk.tell(&Input::Reported { session, report });
 }
 
@@ -309,7 +309,7 @@ fn what_an_agent_says_again_of_its_task_is_noted_once() {
     let mut desk = may(Permissions::Full);
     let session = desk.session();
     let mut says = |note: &str| {
-        let report = TaskReport { end: TaskEnd::Done, note: note.to_owned(), denied: false };
+        let report = TaskReport { end: TaskEnd::Done, note: note.to_owned(), denied: None };
         desk.tell(&Input::Reported { session, report }).told()
     };
     let told: Vec<String> = ["green", "green", " green\n", "red", "green"].map(&mut says).into();
@@ -337,22 +337,26 @@ fn an_agent_that_says_that_it_is_denied_what_its_task_needs_hands_it_on_however_
         desk.tell(&Input::Tick);
     };
     type Does<'a> = &'a dyn Fn(&mut Desk);
-    let table: [(&str, Does<'_>, bool, bool); 9] = [
-        ("says nothing of a denial", &|_| {}, false, false),
-        ("says it itself", &|_| {}, true, true),
-        ("denied by its autonomy", &|desk| strict(desk), false, true),
-        ("nobody answered", &|desk| unheard(desk, "touch /etc/motd"), false, true),
+    let table: [(&str, Does<'_>, Option<bool>, bool); 12] = [
+        ("says nothing of a denial", &|_| {}, None, false),
+        ("says it itself", &|_| {}, Some(true), true),
+        ("denied by its autonomy", &|desk| strict(desk), None, true),
+        // Its own word counts for more than what it was denied on the way.
+        ("denied by its autonomy, and not for that", &|desk| strict(desk), Some(false), false),
+        ("nobody answered, and not for that", &|desk| unheard(desk, "touch /etc/motd"), Some(false), false),
+        ("denied by nobody", &|_| {}, Some(false), false),
+        ("nobody answered", &|desk| unheard(desk, "touch /etc/motd"), None, true),
         // Nobody who may do more is let past these, nor past a person's no.
-        ("always asked", &|desk| unheard(desk, "git push"), true, false),
-        ("a person said no", &|desk| answered(desk, AskAnswer::Deny), true, false),
-        ("a person said yes", &|desk| answered(desk, AskAnswer::Allow { always: false }), false, false),
+        ("always asked", &|desk| unheard(desk, "git push"), Some(true), false),
+        ("a person said no", &|desk| answered(desk, AskAnswer::Deny), Some(true), false),
+        ("a person said yes", &|desk| answered(desk, AskAnswer::Allow { always: false }), None, false),
         (
             "allowed at last",
             &|desk| {
                 unheard(desk, "touch /etc/motd");
                 answered(desk, AskAnswer::Allow { always: false });
             },
-            false,
+            None,
             false,
         ),
         // What was denied to another session.
@@ -363,7 +367,7 @@ fn an_agent_that_says_that_it_is_denied_what_its_task_needs_hands_it_on_however_
                 desk.fails(Category::MaxTurns);
                 desk.runs();
             },
-            false,
+            None,
             false,
         ),
     ];
@@ -388,7 +392,7 @@ fn an_agent_that_says_that_it_is_denied_what_its_task_needs_hands_it_on_however_
 fn a_session_that_meets_a_limit_after_its_agent_has_reported_calls_nobody_and_the_next_work_follows() {
     let reports = |desk: &mut Desk, end| {
         let (session, note) = (desk.session(), "said so".to_owned());
-        desk.tell(&Input::Reported { session, report: TaskReport { end, note, denied: false } });
+        desk.tell(&Input::Reported { session, report: TaskReport { end, note, denied: None } });
     };
     for category in [Category::TaskTimeout, Category::ContextOverflow, Category::SandboxDenial] {
         for end in [TaskEnd::Done, TaskEnd::Failed] {

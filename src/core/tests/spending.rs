@@ -31,7 +31,7 @@ impl Desk {
     }
 
     fn reads(&mut self, usage: Usage, unpriced: Usage) -> Step {
-        let reading = Reading { usage, unpriced, model: String::new() };
+        let reading = Reading { usage, unpriced, ..Reading::default() };
         self.signal(Signal::Usage { reading: Box::new(reading) })
     }
 
@@ -338,4 +338,37 @@ fn an_idle_agent_is_free_again_when_the_hour_of_its_cap_is_over() {
     // With work of its own it is paused, and waits for a person.
     desk.give(WorkKind::Message, 2, "more");
     assert_eq!(desk.agent.uncapped_at(desk.now), None);
+}
+
+/// What the last turn used is known by itself where the runtime says so, and its dollars are its share where nobody names
+/// them.
+#[test]
+fn what_the_last_turn_used_is_kept_beside_the_session() {
+    let mut desk = Desk::spending(Runtime::Claude, |_| ());
+    let mut reads = |usage, turn| {
+        let reading = Reading { usage, turn, ..Reading::default() };
+        desk.signal(Signal::Usage { reading: Box::new(reading) });
+        desk.agent.turn
+    };
+    assert_eq!(reads(tokens(1_000), tokens(1_000)), tokens(1_000), "no dollars, no share");
+    let whole = Usage { cost_usd: 0.8, ..tokens(4_000) };
+    let share = Usage { cost_usd: 0.4, estimated_usd: 0.4, ..tokens(2_000) };
+    assert_eq!(reads(whole, tokens(2_000)), share);
+    let named = Usage { cost_usd: 0.3, ..tokens(1_000) };
+    assert_eq!(reads(Usage { cost_usd: 1.1, ..tokens(5_000) }, named), named);
+    assert_eq!(
+        reads(Usage { cost_usd: 1.2, ..tokens(5_500) }, tokens(0)),
+        named,
+        "nothing is known of another"
+    );
+    assert_eq!(desk.agent.meter.input_tokens, 5_500);
+
+    desk.succeeds();
+    assert_eq!(desk.agent.turn, named, "it stays until there is another");
+    desk.give(WorkKind::Message, 2, "more");
+    assert_eq!(desk.agent.turn, tokens(0));
+    desk.runs();
+    let usage = Usage { cost_usd: 0.5, ..tokens(700) };
+    desk.ends(Outcome { usage, turns: 1, ..Outcome::new(Category::Success, "") });
+    assert_eq!(desk.agent.turn, usage, "the only one is all of it");
 }

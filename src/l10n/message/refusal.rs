@@ -102,6 +102,7 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
         R::NotReloaded { problems, count } => super::not_reloaded(problems, *count),
         R::NoConfiguration => say("refusal-no-configuration", []),
         R::GoingDown => say("refusal-going-down", []),
+        R::Closing => say("refusal-closing", []),
         R::Invalid { what, why } => {
             let what = ("what", one_line(what, WORK_MAX).into());
             say("refusal-invalid", [what, ("why", sentence(locale, why).into())])

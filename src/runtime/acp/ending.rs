@@ -5,7 +5,7 @@ use serde_json::json;
 use super::classify::Failure;
 use super::{Acp, Asked, DETAIL_MAX, wire};
 use crate::core::detail::{Detail, Own};
-use crate::core::outcome::{Category, Outcome};
+use crate::core::outcome::{Category, Outcome, Usage};
 use crate::runtime::protocol::Happening;
 use crate::runtime::text::{LINE_MAX, one_line};
 
@@ -20,10 +20,13 @@ impl Acp {
             // Where the sum says so, those from the cache are not among those sent.
             let input = input.max(tokens.total_tokens.count().saturating_sub(output));
             // Of this turn, as far as the agent counts (see `Quirks::counts_last_call`): one that was cut short came before it.
-            self.usage.input_tokens = self.usage.input_tokens.saturating_add(input);
-            self.usage.cached_tokens =
-                self.usage.cached_tokens.saturating_add(tokens.cached_read_tokens.count());
-            self.usage.output_tokens = self.usage.output_tokens.saturating_add(output);
+            self.turn = Usage {
+                input_tokens: input,
+                cached_tokens: tokens.cached_read_tokens.count(),
+                output_tokens: output,
+                ..Usage::default()
+            };
+            self.usage.add(self.turn);
         }
         if let Some(model) = quota.and_then(|quota| quota.model_usage.0.first()) {
             self.model = one_line(model.model.text_or_empty(), LINE_MAX);

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::classify::{is_limit, last_known, left};
+use super::classify::{is_limit, last_known, last_of, left};
 use super::command::EXIT_DO_NOT_RESTART;
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
@@ -89,6 +89,8 @@ pub struct Acp {
     /// The agent names what it costs.
     names_cost: bool,
     usage: Usage,
+    /// What the last turn used, in tokens.
+    turn: Usage,
     model: String,
     turns: u32,
     result: Option<Outcome>,
@@ -143,6 +145,7 @@ impl Acp {
             conversed_usd: launch.conversed.cost_usd - launch.conversed.estimated_usd,
             names_cost: false,
             usage: Usage::default(),
+            turn: Usage::default(),
             model: String::new(),
             turns: 0,
             result: None,
@@ -372,7 +375,8 @@ impl Acp {
 
     fn progress(&self, happened: &mut Vec<Happening>) {
         let unpriced = if self.names_cost { Usage::default() } else { self.usage };
-        let reading = Reading { usage: self.usage, unpriced, model: self.model.clone() };
+        let (usage, model, turn) = (self.usage, self.model.clone(), self.turn);
+        let reading = Reading { usage, unpriced, model, turn };
         happened.push(Happening::Progress { turns: self.turns, reading });
     }
 }
@@ -484,7 +488,8 @@ impl Protocol for Acp {
 
     fn was_stalled(&self, stderr: &Tail) -> Option<Outcome> {
         let limit = |line: &str| Failure::said(line).category().filter(|category| is_limit(*category));
-        last_known(stderr, limit).filter(|_| self.quirks.tells_when_it_leaves)
+        // One that it went on after was over by then.
+        last_of(stderr.newest(), limit).filter(|_| self.quirks.tells_when_it_leaves)
     }
 
     fn leaves_within(&self) -> Option<Duration> {

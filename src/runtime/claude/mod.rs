@@ -85,6 +85,8 @@ pub struct Claude {
     counted: VecDeque<String>,
     messages: u32,
     turns: u32,
+    /// What the model's last answer used, as it said when it began: the sums of a result have more of it.
+    last: Usage,
     usage: Usage,
     /// What a conversation that goes on has used before, as far as it is known; then what the CLI's own sums have of it.
     conversed: Usage,
@@ -123,6 +125,7 @@ impl Claude {
             counted: VecDeque::new(),
             messages: 0,
             turns: 0,
+            last: Usage::default(),
             usage: Usage::default(),
             restored: None,
             unpriced: Usage::default(),
@@ -199,6 +202,9 @@ impl Claude {
             let step = message.usage.0.as_ref().map(tokens).unwrap_or_default();
             self.usage.add(step);
             self.unpriced.add(step);
+            if line.parent_tool_use_id.text().is_none() {
+                self.last = step;
+            }
             message.model.text_or_empty().clone_into(&mut self.model);
             self.progress(happened);
         }
@@ -252,6 +258,9 @@ impl Claude {
 
     fn result(&mut self, line: &wire::Line<'_>, happened: &mut Vec<Happening>) {
         self.turns = self.turns.saturating_add(u32::try_from(line.num_turns.count()).unwrap_or(u32::MAX));
+        // Of an answer that was the only one the result says all.
+        let only = line.usage.0.as_ref().map(tokens).filter(|_| self.messages == 1);
+        self.last = only.filter(|only| only.tokens() > self.last.tokens()).unwrap_or(self.last);
         self.messages = 0;
         self.count(line);
         let outcome = if line.is_error.is_true() {
@@ -309,7 +318,8 @@ impl Claude {
     }
 
     fn progress(&self, happened: &mut Vec<Happening>) {
-        let reading = Reading { usage: self.usage, unpriced: self.unpriced, model: self.model.clone() };
+        let (usage, unpriced, turn) = (self.usage, self.unpriced, self.last);
+        let reading = Reading { usage, unpriced, model: self.model.clone(), turn };
         happened.push(Happening::Progress { turns: self.turns.saturating_add(self.messages), reading });
     }
 

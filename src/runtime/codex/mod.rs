@@ -31,7 +31,7 @@ use crate::core::ask::AskKey;
 use crate::core::cut::both_ends;
 use crate::core::detail::Own;
 use crate::core::id::WorkId;
-use crate::core::outcome::{Category, Exit, Outcome};
+use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::usage::Reading;
 use asking::Asking;
 use classify::Failure;
@@ -95,6 +95,8 @@ pub struct Codex {
     /// The model that the conversation is held with.
     model: String,
     turns: u32,
+    /// What the model's last answer used.
+    last: Usage,
     result: Option<Outcome>,
 }
 
@@ -146,6 +148,7 @@ impl Codex {
             meter: Meter::default(),
             model: String::new(),
             turns: 0,
+            last: Usage::default(),
             result: None,
         };
         (invocation, codex)
@@ -363,7 +366,10 @@ impl Codex {
         self.meter.read(thread, total, last);
         self.turns = self.turns.saturating_add(u32::from(in_turn));
         let usage = self.meter.usage();
-        let reading = Reading { usage, unpriced: usage, model: self.model.clone() };
+        if in_turn {
+            self.last = last;
+        }
+        let reading = Reading { usage, unpriced: usage, model: self.model.clone(), turn: self.last };
         happened.push(Happening::Progress { turns: self.turns, reading });
         if !in_turn {
             return;

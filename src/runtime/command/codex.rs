@@ -205,7 +205,7 @@ impl Format for Codex {
                 self.retrying = None;
                 self.told.turns = self.told.turns.saturating_add(1);
                 if let Some(tokens) = &line.usage.0 {
-                    self.told.usage.add(Usage {
+                    self.told.used(Usage {
                         input_tokens: tokens.input_tokens.count(),
                         cached_tokens: tokens.cached_input_tokens.count(),
                         output_tokens: tokens.output_tokens.count(),

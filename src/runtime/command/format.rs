@@ -91,6 +91,8 @@ pub(super) struct Told {
     pub(super) turns: u32,
     /// What was used.
     pub(super) usage: Usage,
+    /// What the last turn used of it.
+    turn: Usage,
     /// The CLI names what it costs.
     pub(super) names_cost: bool,
     result: Option<Outcome>,
@@ -143,10 +145,17 @@ impl Told {
         }
     }
 
+    /// A turn is over that used this.
+    pub(super) fn used(&mut self, turn: Usage) {
+        self.usage.add(turn);
+        self.turn = turn;
+    }
+
     /// There is more to count.
     pub(super) fn counted(&self, happened: &mut Vec<Happening>) {
         let unpriced = if self.names_cost { Usage::default() } else { self.usage };
-        let reading = Reading { usage: self.usage, unpriced, model: one_line(&self.model, LINE_MAX) };
+        let (model, turn) = (one_line(&self.model, LINE_MAX), self.turn);
+        let reading = Reading { usage: self.usage, unpriced, model, turn };
         happened.push(Happening::Progress { turns: self.turns, reading });
     }
 

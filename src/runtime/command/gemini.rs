@@ -127,7 +127,7 @@ impl Gemini {
             let (input, output) = (stats.input_tokens.count(), stats.output_tokens.count());
             // What a model thinks is in the sum alone.
             let output = output.max(stats.total_tokens.count().saturating_sub(input));
-            self.told.usage.add(Usage {
+            self.told.used(Usage {
                 input_tokens: input,
                 cached_tokens: stats.cached.count(),
                 output_tokens: output,

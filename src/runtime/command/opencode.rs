@@ -153,7 +153,7 @@ impl Opencode {
             let cache = tokens.cache.0.as_ref().unwrap_or(&nothing);
             let cached = cache.read.count();
             let input = tokens.input.count().saturating_add(cached).saturating_add(cache.write.count());
-            self.told.usage.add(Usage {
+            self.told.used(Usage {
                 input_tokens: input,
                 cached_tokens: cached,
                 // What a model thinks is in the sum.

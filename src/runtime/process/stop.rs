@@ -69,7 +69,17 @@ impl ProcessTrees {
 
     /// How many living processes have a marker that begins with `prefix`, or descend from one that has.
     pub async fn count_marked(&self, prefix: &str) -> usize {
-        self.table().await.members(&HashSet::new(), |marker| marker.starts_with(prefix)).len()
+        self.count_marked_but(prefix, Vec::new).await
+    }
+
+    /// The same without those whose marker begins with one of `but`, which is asked for once it is known what lives: what is
+    /// born meanwhile is not counted on one side alone.
+    pub async fn count_marked_but(&self, prefix: &str, but: impl FnOnce() -> Vec<String>) -> usize {
+        let (table, but) = (self.table().await, but());
+        let counts = |marker: &str| {
+            marker.starts_with(prefix) && !but.iter().any(|but| marker.starts_with(but.as_str()))
+        };
+        table.members(&HashSet::new(), counts).len()
     }
 
     /// Ends what is meant, the processes in `seen`, and all descendants of both. Returns what was found alive and what could

@@ -165,7 +165,10 @@ impl Session {
         }
         if lines > 0 {
             self.vitals.event(self.elapsed());
-            self.tail.outdated();
+            // What is answered to an interrupt is no sign that it went on by itself.
+            if self.cause.is_none() {
+                self.tail.outdated();
+            }
         }
         for happening in happened {
             self.on_happening(happening);

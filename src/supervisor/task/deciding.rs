@@ -16,19 +16,17 @@ use crate::core::promotion::Hold;
 use crate::core::time::Timestamp;
 use crate::core::{self, Context};
 use crate::outbox::Target;
-use crate::supervisor::posting;
 use crate::supervisor::root::account_of;
+use crate::supervisor::{owing, posting};
 
 impl Supervisor<'_> {
     /// Decides what a person asks; they are answered when it is on disk.
     pub(super) fn request(&mut self, request: Request, pending: &mut Pending) {
-        let Request { control, asked, audited, ticket } = request;
-        // What a line became is known by it from now on, and stays so when the line is changed.
-        let work = if let Control::Give { id, .. } | Control::Reword { id, .. } = &control {
-            Some(*id)
-        } else {
-            None
-        };
+        let Request { control, asked, audited, noted, ticket } = request;
+        // What a line became is known by it from now on. When it is changed that stays as it is: the work may be somebody
+        // else's by now, and the line is still one for whom it was given to.
+        let work = if let Control::Give { id, .. } = &control { Some(*id) } else { None };
+        let is_changed = matches!(control, Control::Reword { .. });
         let said = posting::said(&control, &asked);
         // Nobody else is shown private words.
         let private = matches!(control, Control::Whisper { .. });
@@ -42,7 +40,10 @@ impl Supervisor<'_> {
                 });
                 let first = pending.posts.len();
                 self.absorb(decision.events, pending);
-                pending.memos.extend(asked.heard(Some(self.name.clone()), work));
+                if !is_changed {
+                    pending.memos.extend(asked.heard(Some(self.name.clone()), work));
+                }
+                pending.memos.extend(noted);
                 let at = pending.at();
                 // Ahead of what the decision has to say itself: first what was asked and its answer, then what it led to.
                 let mut ahead = Vec::new();
@@ -59,6 +60,7 @@ impl Supervisor<'_> {
                     if answer.posted {
                         ahead.push(posting::answer(&answer, asked.message, reply.clone(), at));
                     }
+                    pending.memos.extend(owing::memo(&answer, &reply, &pending.posts[first..], at));
                 }
                 pending.posts.splice(first..first, ahead);
                 pending.answers.push((ticket, Ok(reply)));

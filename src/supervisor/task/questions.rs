@@ -17,6 +17,7 @@ pub(super) fn may_be_asked(input: &Input) -> bool {
         | Input::Tick
         | Input::Control { .. }
         | Input::AccountBlocked { .. }
+        | Input::LeftAccountBlocked { .. }
         | Input::AccountOpened { .. }
         | Input::HandedOver { .. }
         | Input::BoardHeard { .. }

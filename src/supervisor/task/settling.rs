@@ -25,16 +25,17 @@ impl Supervisor<'_> {
     pub(super) async fn settle(&mut self, pending: &mut Pending) -> Result<bool, CommitError> {
         let mut pending = std::mem::take(pending);
         let at = pending.at();
-        if !pending.events.is_empty() || !pending.audits.is_empty() || !pending.posts.is_empty() {
+        let owes = !(pending.posts.is_empty() && pending.memos.is_empty());
+        if !pending.events.is_empty() || !pending.audits.is_empty() || owes {
             self.commit(at, pending.events, pending.audits, pending.posts, pending.memos).await?;
             // Before anybody sees that the session is gone and counts what is left of it.
             self.end_overtaken();
             self.publish();
         }
-        let proved = self.gates(&pending.effects);
+        let shown = self.gates(&pending.effects);
         self.shared.stands(self.name, &account_of(&self.agent), self.agent.standing());
-        if let Some(proved) = proved {
-            self.shared.tell_root(proved);
+        for told in shown {
+            self.shared.tell_root(told);
         }
         // Also when nothing was decided: after a start a countdown goes on, and one that rang early is set again.
         let release = self.agent.release_at(&self.policy, self.closed_since());
@@ -71,21 +72,21 @@ impl Supervisor<'_> {
 
     /// What a session has shown of its account, before its place is anybody else's: a gate is closed at once. Answers what the
     /// root is to be told.
-    fn gates(&self, effects: &[Effect]) -> Option<ToRoot> {
+    fn gates(&self, effects: &[Effect]) -> Vec<ToRoot> {
         let turns = &self.shared.turns;
-        let mut told = None;
+        let mut told = Vec::new();
         for effect in effects {
             match effect {
                 Effect::Exhausted { account, resets_at } => {
                     let probed = turns.close(self.name, account, Category::Quota);
                     let (agent, account, resets_at) = (self.name.clone(), account.clone(), *resets_at);
-                    told = Some(ToRoot::Exhausted { agent, account, resets_at, probed });
+                    told.push(ToRoot::Exhausted { agent, account, resets_at, probed });
                 }
                 Effect::BlockAccount { account, category } => {
                     turns.close(self.name, account, *category);
                 }
-                Effect::Proved { account } if turns.probes(self.name) => {
-                    told = Some(ToRoot::Proved { agent: self.name.clone(), account: account.clone() });
+                Effect::Proved { account } if turns.probes(self.name, account) => {
+                    told.push(ToRoot::Proved { agent: self.name.clone(), account: account.clone() });
                 }
                 _ => {}
             }
@@ -167,11 +168,8 @@ impl Supervisor<'_> {
             Effect::BlockAccount { account, category } => {
                 self.shared.tell_root(ToRoot::AccountBlocked { agent: self.name.clone(), account, category });
             }
-            Effect::OpenAccount { by } => {
-                if let Some(spec) = &self.agent.spec {
-                    let account = spec.account.clone();
-                    self.shared.tell_root(ToRoot::AccountOpened { agent: self.name.clone(), account, by });
-                }
+            Effect::OpenAccount { account, by } => {
+                self.shared.tell_root(ToRoot::AccountOpened { agent: self.name.clone(), account, by });
             }
             Effect::Spent { account } => {
                 self.shared.tell_root(ToRoot::Spent { agent: self.name.clone(), account });

@@ -30,13 +30,15 @@ pub(super) fn may_be_numbered(input: &Input, agent: &Agent) -> bool {
         | Input::Driver { signal: Signal::Observed { .. }, .. } => true,
         Input::Driver { signal: Signal::Ended { outcome, .. }, .. }
         | Input::EndedAtShutdown { outcome, .. } => {
-            matches!(
+            let calls = matches!(
                 outcome.category,
                 Category::TaskTimeout
                     | Category::Permanent
                     | Category::ContextOverflow
                     | Category::SandboxDenial
-            )
+            );
+            // One that has said so was denied what it needs, however well it ends.
+            calls || agent.says_denied().is_some()
         }
         _ => false,
     }
@@ -134,8 +136,33 @@ fn said(agent: &Agent, work: WorkId) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::apply;
+    use crate::core::id::SessionId;
+    use crate::core::outcome::Outcome;
     use crate::core::watch::Said;
-    use crate::core::work::{Actor, Work, WorkKind};
+    use crate::core::work::{Actor, TaskEnd, TaskReport, Work, WorkKind};
+
+    #[test]
+    fn a_call_for_a_person_over_what_an_agent_says_it_is_denied_has_a_number() {
+        let (session, at) = (SessionId(1), Timestamp::default());
+        let work = Work {
+            id: WorkId(1),
+            kind: WorkKind::Task,
+            text: "benchmark nemotron".to_owned(),
+            by: Actor::herder(),
+            at,
+            attempts: 0,
+            card: None,
+        };
+        let mut agent = Agent::default();
+        apply(&mut agent, &Event::SessionStarted { session, work, trial: false }, at);
+        let outcome = Box::new(Outcome::new(Category::Success, ""));
+        let ended = Input::Driver { session, signal: Signal::Ended { outcome, survivors: Vec::new() } };
+        assert!(!may_be_numbered(&ended, &agent));
+        let report = TaskReport { end: TaskEnd::Blocked, note: "no network".to_owned(), denied: Some(true) };
+        apply(&mut agent, &Event::TaskReported { session, work: WorkId(1), report }, at);
+        assert!(may_be_numbered(&ended, &agent), "however well it ends");
+    }
 
     #[test]
     fn the_judge_is_told_what_people_said_of_the_work_at_hand() {

@@ -297,6 +297,23 @@ async fn every_accepted_command_is_recorded_with_who_where_and_what() {
     rig.close().await;
 }
 
+/// Whoever asks and is not answered because herder was killed is heard again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_is_noted_with_its_answer_where_the_network_does_so() {
+    let rig = Rig::with_viewers(vec![Subject::Everyone]).await;
+    let noted = || rig.journal.memos("heard/").unwrap().into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+    let mut question = inbound("vera", Some("7"), "#herder", "!status");
+    (question.message, question.at) = (Some("70".to_owned()), clock::now());
+    question.author.network = "discord".into();
+    has(&rig.dispatcher.handle(question.clone()).await.unwrap_or_default(), "2 agents");
+    assert_eq!(rig.audit().len(), 1);
+    assert_eq!(noted(), [] as [String; 0]);
+    question.author.network = "net".into();
+    has(&rig.dispatcher.handle(question).await.unwrap_or_default(), "2 agents");
+    assert_eq!(noted(), ["heard/net/70"]);
+    rig.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_piece_of_a_secret_shows_where_a_text_is_cut_or_coloured() {
     let rig = Rig::open().await;

@@ -21,6 +21,7 @@ fn structured(who: &str, place: &str, command: &str, options: &[(&str, &str)]) -
         given: Given(options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()),
         language: "en-US".to_owned(),
         shown: true,
+        owed_under: None,
     }
 }
 

@@ -31,6 +31,7 @@ fn on_discord(user: &str, command: &str, options: &[(&str, &str)]) -> Structured
         given: Given(options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()),
         language: "en-US".to_owned(),
         shown: true,
+        owed_under: None,
     }
 }
 

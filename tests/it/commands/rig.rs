@@ -54,7 +54,20 @@ impl Rig {
 
     /// A rig with a fault in it, in which whoever says something is told after `patience` that it takes longer.
     pub(crate) async fn faulty(viewers: Vec<Subject>, patience: Duration, fault: FaultInjection) -> Self {
-        let dir = tempfile::tempdir().expect("a folder");
+        Self::at(tempfile::tempdir().expect("a folder"), viewers, patience, fault).await
+    }
+
+    /// The same herder, ended and started again, and what happens to its data meanwhile.
+    pub(crate) async fn started_again(self, meanwhile: impl FnOnce(&Path)) -> Self {
+        let Self { dir, fleet, journal, dispatcher } = self;
+        assert_eq!(fleet.drain(PATIENCE).await, 0, "processes are left");
+        journal.close().await;
+        drop((fleet, journal, dispatcher));
+        meanwhile(dir.path());
+        Self::at(dir, vec![account("vera")], PATIENCE, FaultInjection::default()).await
+    }
+
+    async fn at(dir: TempDir, viewers: Vec<Subject>, patience: Duration, fault: FaultInjection) -> Self {
         let settings = journal::Settings {
             ballast: 0,
             ..journal::Settings::new(dir.path().join("data"), History::default())

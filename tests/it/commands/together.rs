@@ -51,6 +51,33 @@ async fn work_that_is_given_after_an_edit_is_done_as_edited() {
     rig.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_is_said_of_an_agent_after_an_edit_comes_after_it() {
+    let rig = Rig::open().await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    // Nobody suffices for it, so that it waits on the board.
+    rig.do_("olga", "#herder", "!task add auto needs=nothing-that-is-there build").await;
+    let task = rig.fleet.board().tasks.keys().next().copied().expect("it is on the board");
+    let folder = format!("!agent edit spark workspace={}", elsewhere.path().display());
+    let assign = format!("!task assign {task} spark");
+    tokio::join!(
+        rig.say("alice", "#herder", &folder),
+        rig.say("olga", "olga", "!whisper spark the folder is another one now"),
+        rig.say("olga", "#work", &assign),
+    );
+    rig.until("spark", |view| view.agent.current.is_some() || !view.agent.queue.is_empty()).await;
+    let recorded = rig.journal.history(&Stream::Agent(name("spark")), 100, None).unwrap();
+    let place = |wanted: fn(&Event) -> bool| {
+        let found = recorded.iter().find(|it| matches!(&it.entry, Entry::Agent(event) if wanted(event)));
+        found.map(|it| it.rev).expect("it happened")
+    };
+    let edited = place(|event| matches!(event, Event::Edited { .. }));
+    let whispered = place(|event| matches!(event, Event::Whispered { .. }));
+    let taken = place(|event| matches!(event, Event::TaskTaken { .. }));
+    assert!(edited < whispered && edited < taken, "{edited} {whispered} {taken}");
+    rig.close().await;
+}
+
 /// What is posted, as it is posted: answers in lines are not stored.
 struct Sink(mpsc::UnboundedSender<Post>);
 

@@ -187,7 +187,11 @@ fn session_event() -> impl Strategy<Value = Event> {
             evidence: evidence.into()
         }),
         (session(), text()).prop_map(|(session, what)| Event::PermissionDenied { session, what }),
-        (session(), usage()).prop_map(|(session, usage)| Event::UsageRecorded { session, usage }),
+        (session(), usage(), usage()).prop_map(|(session, usage, turn)| Event::UsageRecorded {
+            session,
+            usage,
+            turn
+        }),
         (cap(), any::<i64>(), any::<f64>(), any::<f64>(), any::<u8>())
             .prop_map(|(cap, at, limit, used, percent)| Event::CapNear { cap, at, limit, used, percent }),
         (cap(), any::<i64>(), any::<f64>()).prop_map(|(cap, at, limit)| Event::CapWaived {
@@ -347,7 +351,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (session(), id(), text()).prop_map(|(session, work, note)| Event::TaskReported {
             session,
             work,
-            report: TaskReport { end: TaskEnd::Blocked, note, denied: false },
+            report: TaskReport { end: TaskEnd::Blocked, note, denied: None },
         }),
         1 => (id(), text(), prop::option::of(session())).prop_map(|(id, text, prompted)| Event::Whispered {
             whisper: Box::new(Whisper { id, text, by: by(), at: Timestamp::default(), prompted, tone: Tone::Person }),
@@ -413,7 +417,7 @@ fn input() -> impl Strategy<Value = Input> {
         }),
         turn().prop_map(|turn| Signal::Observed { turn: Box::new(turn) }),
         (usage(), usage(), text()).prop_map(|(usage, unpriced, model)| Signal::Usage {
-            reading: Box::new(Reading { usage, unpriced, model })
+            reading: Box::new(Reading { usage, unpriced, model, turn: usage })
         }),
         (key(), text(), text(), any::<(bool, bool)>()).prop_map(|(key, tool, command, (shell, vague))| {
             Signal::Asked { key, tool, command, shell, vague }
@@ -438,6 +442,7 @@ fn input() -> impl Strategy<Value = Input> {
             Input::Divided { number, answer, usage }
         }),
         1 => category().prop_map(|category| Input::AccountBlocked { category }),
+        1 => text().prop_map(|account| Input::LeftAccountBlocked { account: account.as_str().into() }),
         1 => Just(Input::AccountOpened { by: by() }),
         1 => (any::<u64>(), work()).prop_map(|(number, work)| Input::HandedOver { number, work: Box::new(work) }),
         1 => any::<u64>().prop_map(|up_to| Input::BoardHeard { up_to }),
@@ -446,7 +451,7 @@ fn input() -> impl Strategy<Value = Input> {
             |(session, outcome, survivors)| Input::EndedAtShutdown { session, outcome, survivors }
         ),
         1 => session().prop_map(|session| Input::DriverSilent { session, silent: Duration::MAX }),
-        1 => (session(), text(), any::<bool>()).prop_map(|(session, note, denied)| Input::Reported {
+        1 => (session(), text(), any::<Option<bool>>()).prop_map(|(session, note, denied)| Input::Reported {
             session,
             report: TaskReport { end: TaskEnd::Blocked, note, denied },
         }),

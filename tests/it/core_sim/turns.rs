@@ -180,10 +180,18 @@ impl Fleet {
         assert_eq!(probed, self.probing.get(&account(agent)) == Some(&agent), "who was to show it");
         self.stands(agent, Agent::Wants(self.now));
         // Until the root has recorded it nobody of the account begins.
+        let at_work = self.at_work(&account(agent));
         self.closing = Some(account(agent));
+        self.promote();
+        // Something of another account is recorded first.
+        self.promotion.set_gates(self.disk.gates.clone());
         self.promote();
         self.closing = None;
         let known = self.disk.gates.get(&account(agent));
+        if probed || known.is_none() {
+            assert_eq!(self.at_work(&account(agent)), at_work, "somebody begins on a closed account");
+        }
+        self.promotion.heard(&name(agent), Some(&account(agent)));
         if known.is_some_and(|gate| !QuotaRules::says_more(gate, probed, resets_at, self.now)) {
             return;
         }
@@ -193,7 +201,7 @@ impl Fleet {
     }
 
     fn proves(&mut self, agent: usize) {
-        if self.agents[agent] == Agent::Works && self.promotion.probes(&name(agent)) {
+        if self.agents[agent] == Agent::Works && self.promotion.probes(&name(agent), &account(agent)) {
             let (agent, account) = (name(agent), account(agent));
             self.record(FleetEvent::AccountProved { account, agent });
         }

@@ -116,6 +116,20 @@ async fn duplicates_and_reordered_events_are_worked_on_once() {
     rig.stop().await;
 }
 
+/// Of what is said first in a channel nothing is known from before: the later one of two is not where it begins.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_first_words_in_a_channel_are_all_worked_on_in_whatever_order_they_come() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.sim.makes_channel("lobby");
+    rig.sim.gateway().reorders("MESSAGE_CREATE", 1);
+    rig.alice.says("#lobby", "@spark first");
+    rig.alice.says("#lobby", "@spark second");
+    let mut done = rig.has_done(2).await;
+    done.sort();
+    assert_eq!(done, ["first", "second"]);
+    rig.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn when_everything_comes_twice_it_is_acted_on_once() {
     let mut rig = Rig::open(Discord::start().await).await;

@@ -1,13 +1,15 @@
 //! What people write: work and commands, marks, changes, what was missed, and what comes late.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use herder::core::agent::Phase;
 use herder::core::id::AgentName;
-use herder::core::work::Actor;
+use herder::core::work::{Actor, TaskEnd};
 use herder::journal::{AuditEntry, Tie};
 use herder::run::Options;
-use herder::supervisor::Asked;
+use herder::supervisor::{Asked, FaultInjection, Holder};
 use serde_json::json;
 
 use super::{Rig, spark};
@@ -180,11 +182,13 @@ async fn who_is_known_elsewhere_too_takes_back_and_changes_what_waits() {
 /// A task need not be done by whom it was given to.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_task_is_followed_wherever_it_goes() {
-    let mut rig = Rig::prepare(Discord::start().await).await;
-    let mut config = rig.config();
-    config.agents.push(stage::shell("quick", rig.dir.path(), super::WRITES_DOWN));
-    rig.stage = Some(Stage::open(config, Options::default()).await);
-    let mut rig = rig.sees_ready().await;
+    async fn start(mut rig: Rig) -> Rig {
+        let mut config = rig.config();
+        config.agents.push(stage::shell("quick", rig.dir.path(), super::WRITES_DOWN));
+        rig.stage = Some(Stage::open(config, Options::default()).await);
+        rig.sees_ready().await
+    }
+    let mut rig = start(Rig::prepare(Discord::start().await).await).await;
     let fleet = rig.stage().herder.fleet().clone();
     let quick = AgentName::new("quick").expect("a good name");
     for agent in ["spark", "quick"] {
@@ -201,11 +205,28 @@ async fn a_task_is_followed_wherever_it_goes() {
     fleet.wait_for(&quick, |view| view.agent.queue.len() == 1).await;
     rig.alice.edits(said, "!task add spark fix the build");
     fleet.wait_for(&quick, |view| view.agent.queue.iter().any(|work| work.text == "fix the build")).await;
-    // On the board nobody has it; who deletes the message takes it back there.
+    // Also after a restart, for which it is still a task that was given to the first one.
+    drop(fleet);
+    rig.stop().await;
+    let mut rig = start(rig).await;
+    let fleet = rig.stage().herder.fleet().clone();
+    rig.alice.edits(said, "!task add spark fix the roof");
+    fleet.wait_for(&quick, |view| view.agent.queue.iter().any(|work| work.text == "fix the roof")).await;
+    assert!(rig.sim.posts("#herder").iter().all(|post| !post.contains("cannot become something else")));
+    // On the board nobody has it: it is changed with its message, and taken back with it.
     let boarded = rig.alice.says("#herder", "!task add auto delete everything");
     rig.sim.reaction(boarded, "👀").await;
     rig.alice.edits(boarded, "!task add auto delete nothing");
-    rig.sim.message_in("#herder", |post| post.content.contains("is on the board, where its words")).await;
+    let changed = rig.sim.message_in("#herder", |post| post.content.contains("is this now")).await;
+    assert!(changed.content.ends_with("delete nothing"), "{}", changed.content);
+    assert_eq!(changed.reply_to, Some(boarded));
+    assert_eq!(
+        fleet.board().tasks.values().map(|task| task.work.text.as_str()).collect::<Vec<_>>(),
+        ["delete nothing"]
+    );
+    // What it cannot become is said, and changes nothing.
+    rig.alice.edits(boarded, "!status");
+    rig.sim.message_in("#herder", |post| post.content.contains("cannot become something else")).await;
     rig.alice.deletes(boarded);
     let mut changes = fleet.changes();
     let emptied = async {
@@ -217,7 +238,73 @@ async fn a_task_is_followed_wherever_it_goes() {
     rig.alice.says("#herder", "!resume quick");
     rig.sim.reaction(said, "✅").await;
     rig.sim.no_reaction(said, "👀").await;
-    assert_eq!(rig.done(), ["fix the build"]);
+    assert_eq!(rig.done(), ["fix the roof"]);
+    rig.stop().await;
+}
+
+/// Only what waits is taken back with its message: a task in parts is being done.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_whose_parts_are_being_done_is_not_stopped_with_its_message() {
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    let mut config = rig.config();
+    let script = "read -r work; until test -e go; do sleep 0.1; done; echo \"$work\" >> done";
+    config.agents = vec![stage::shell("spark", rig.dir.path(), script)];
+    rig.stage = Some(Stage::open(config, Options::default()).await);
+    let mut rig = rig.sees_ready().await;
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    let said = rig.alice.says("#herder", "!task add auto tidy up");
+    rig.sim.reaction(said, "👀").await;
+    let board = rig.stage().herder.fleet().board();
+    let task = *board.tasks.keys().next().expect("a task");
+    rig.alice.says("#herder", &format!("!task split {task} sweep; mop"));
+    rig.sim.message_in("#herder", |post| post.content.contains("parts")).await;
+    rig.alice.says("#spark", "resume");
+    rig.agent("a part", |view| view.agent.current.is_some()).await;
+    rig.alice.deletes(said);
+    rig.alice.says("#herder", "@herder status");
+    rig.sim.message_in("#herder", |post| post.content.contains("1 agent")).await;
+    std::fs::write(rig.dir.path().join("go"), "").expect("a file");
+    assert_eq!(rig.has_done(2).await, ["sweep", "mop"]);
+    rig.stop().await;
+}
+
+/// What is on its way from an agent to the board is nobody's for a moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_task_on_its_way_to_the_board_is_taken_back_when_it_is_there() {
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let (held, is_armed) = (Mutex::new(held), Arc::new(AtomicBool::new(false)));
+    let armed = Arc::clone(&is_armed);
+    let fault = FaultInjection::of_root(move || {
+        if armed.load(Ordering::SeqCst) {
+            held.lock().expect("it is there").recv().ok();
+        }
+    });
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    rig.stage = Some(Stage::open(rig.config(), Options { fault, ..Options::default() }).await);
+    let mut rig = rig.sees_ready().await;
+    let fleet = rig.stage().herder.fleet().clone();
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    let said = rig.alice.says("#herder", "!task add spark delete everything");
+    rig.sim.reaction(said, "👀").await;
+    let task = rig.agent("a task", |view| view.agent.queue.len() == 1).await.agent.queue[0].id;
+    is_armed.store(true, Ordering::SeqCst);
+    rig.alice.says("#herder", &format!("!task assign {task} auto"));
+    rig.agent("an empty queue", |view| view.agent.queue.is_empty()).await;
+    assert_eq!(fleet.holder(task), Some(Holder::Nobody));
+    rig.alice.deletes(said);
+    rig.alice.says("#herder", "@herder status");
+    rig.sim.message_in("#herder", |post| post.content.contains("1 agent")).await;
+    is_armed.store(false, Ordering::SeqCst);
+    drop(release);
+    let mut changes = fleet.changes();
+    let taken_back = async {
+        while fleet.holder(task) != Some(Holder::Over(TaskEnd::Cancelled)) {
+            changes.changed().await.expect("the fleet is there");
+        }
+    };
+    tokio::time::timeout(stage::PATIENCE, taken_back).await.expect("it is taken back");
     rig.stop().await;
 }
 
@@ -235,6 +322,27 @@ async fn a_change_after_a_restart_still_finds_its_work() {
     rig.alice.says("#spark", "resume");
     assert_eq!(rig.has_done(1).await, ["fix the build"]);
     rig.sim.reaction(said, "✅").await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_given_in_private_is_followed_after_a_restart_too() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    let first = rig.alice.whispers("@spark fix the bild");
+    let second = rig.alice.whispers("@spark delete everything");
+    rig.agent("two works", |view| view.agent.queue.len() == 2).await;
+    rig.stop().await;
+    let mut rig = rig.started().await;
+    rig.alice.edits(first, "@spark fix the build");
+    rig.agent("other words", |view| view.agent.queue.iter().any(|work| work.text == "fix the build")).await;
+    rig.alice.deletes(second);
+    rig.agent("one work", |view| view.agent.queue.len() == 1).await;
+    rig.alice.says("#spark", "resume");
+    assert_eq!(rig.has_done(1).await, ["fix the build"]);
+    rig.sim.reaction(first, "✅").await;
+    rig.sim.no_reaction(first, "👀").await;
     rig.stop().await;
 }
 
@@ -264,6 +372,22 @@ async fn an_attached_file_is_asked_for_until_it_comes() {
     rig.alice.message("#spark", "see this").attaching("log.txt", "text/plain", "line one\n").send();
     let view = rig.agent("work", |view| view.agent.queue.len() == 1).await;
     assert_eq!(view.agent.queue[0].text, "see this\n\nlog.txt:\n```\nline one\n```");
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_cannot_be_read_for_now_is_not_lost_over_a_word_beside_it() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    let draft = rig.alice.message("#spark", "see this").attaching("log.txt", "text/plain", "line one\n");
+    let said = draft.send();
+    rig.agent("work", |view| view.agent.queue.len() == 1).await;
+    // More often than it is asked for at once.
+    rig.sim.loses_files(7);
+    rig.alice.edits(said, "see that");
+    let view = rig.agent("other words", |view| view.agent.queue[0].text.starts_with("see that")).await;
+    assert_eq!(view.agent.queue[0].text, "see that\n\nlog.txt:\n```\nline one\n```");
     rig.stop().await;
 }
 

@@ -1,15 +1,20 @@
 //! What is made up for after the link was cut off or herder was away.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use herder::config::{History, Subject};
 use herder::core::agent::Phase;
+use herder::core::input::{Control, Input};
 use herder::journal::{self, Journal};
 use herder::run::Options;
+use herder::supervisor::FaultInjection;
 use serde_json::json;
 
 use super::Rig;
 use crate::simulated_discord::{Discord, Effect, Fault, Gate, State, permission};
+use crate::slow_archive::SlowArchive;
+use crate::slow_lines::archived;
 use crate::stage::{self, Stage};
 
 const MESSAGES: &str = "GET /channels/{channel_id}/messages";
@@ -73,6 +78,95 @@ async fn an_answer_that_discord_did_not_take_is_given_by_the_next_herder() {
     fails.lift();
     let mut rig = rig.started().await;
     rig.sim.message_in("#spark", |post| post.content.contains("stop-all")).await;
+    rig.stop().await;
+}
+
+/// That it takes longer is no answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_takes_too_long_is_worked_on_by_the_next_herder() {
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    let data = rig.dir.path().join("data");
+    let history = History { keep_events: 20, daily_export: false, ..History::default() };
+    archived(&journal::Settings::new(data.clone(), history)).await;
+    let mut slow = SlowArchive::in_place(&data.join("archive"));
+    let mut config = rig.config();
+    config.history = History { daily_export: false, ..History::default() };
+    let options = Options { line_patience: Some(Duration::from_millis(300)), ..Options::default() };
+    rig.stage = Some(Stage::open(config, options).await);
+    let mut rig = rig.sees_ready().await;
+    // Nothing of the kind was ever recorded, so that everything is looked through.
+    rig.alice.says("#herder", "!audit spark");
+    slow.is_read().await;
+    rig.sim.message_in("#herder", |post| post.content.contains("Still working on it")).await;
+    // What is said after it is answered, and noted.
+    rig.alice.says("#herder", "!help");
+    rig.sim.message_in("#herder", |post| post.content.contains("stop-all")).await;
+    rig.stop().await;
+    // Within one process what was asked keeps the journal open until it is answered.
+    let lock = std::fs::File::open(data.join("lock")).expect("a lock");
+    slow.release(|| lock.try_lock().is_ok()).await;
+    drop(lock);
+    let mut rig = rig.started().await;
+    rig.sim.message_in("#herder", |post| post.content.contains(": !audit spark")).await;
+    assert_eq!(rig.sim.posts("#herder").iter().filter(|post| post.contains("stop-all")).count(), 1);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_becomes_work_late_is_followed_like_any_other() {
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    let fault = FaultInjection::new(move |_, input| {
+        if matches!(input, Input::Control { control: Control::Give { .. }, .. }) {
+            held.lock().expect("it is there").recv().ok();
+        }
+    });
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    let options = Options { line_patience: Some(Duration::from_millis(300)), fault, ..Options::default() };
+    rig.stage = Some(Stage::open(rig.config(), options).await);
+    let mut rig = rig.sees_ready().await;
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    let said = rig.alice.says("#spark", "fix the bild");
+    rig.sim.message_in("#spark", |post| post.content.contains("Still working on it")).await;
+    rig.alice.says("#spark", "help");
+    rig.sim.message_in("#spark", |post| post.content.contains("stop-all")).await;
+    rig.alice.edits(said, "fix the build");
+    drop(release);
+    rig.agent("the work as it is now", |view| {
+        view.agent.queue.iter().any(|work| work.text == "fix the build")
+    })
+    .await;
+    rig.sim.reaction(said, "👀").await;
+    rig.stop().await;
+    let mut rig = rig.started().await;
+    rig.alice.edits(said, "fix the roof");
+    rig.agent("other words", |view| view.agent.queue.iter().any(|work| work.text == "fix the roof")).await;
+    rig.alice.says("#spark", "resume");
+    assert_eq!(rig.has_done(1).await, ["fix the roof"]);
+    rig.sim.reaction(said, "✅").await;
+    rig.stop().await;
+}
+
+/// A code is known to the herder that drew it alone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_code_that_was_not_given_in_time_is_not_given_by_the_next_herder() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    let fails = rig.sim.inject(Fault::status(503, Effect::Before).on(POST).always());
+    rig.alice.whispers("link");
+    let code = |text: &str| text.split('`').find(|part| part.starts_with("!link ")).map(str::to_owned);
+    let first = rig.sim.find("a code", |state: &State| {
+        let mut refused = state.requests.iter().filter(|it| it.route == POST && it.status == Some(503));
+        refused.find_map(|it| code(it.body["content"].as_str()?))
+    });
+    let first = first.await;
+    rig.stop().await;
+    fails.lift();
+    let mut rig = rig.started().await;
+    let second = rig.sim.find("a code that was said", |state: &State| {
+        state.messages.values().filter(|it| it.author == state.bot.id).find_map(|it| code(&it.content))
+    });
+    assert_ne!(second.await, first);
     rig.stop().await;
 }
 

@@ -1,14 +1,22 @@
 //! Threads of an agent's channel: what is said there is for the agent, whether herder was there or not.
 
+use std::time::Duration;
+
 use herder::core::agent::Phase;
-use herder::journal::{AuditEntry, Entry, Stream};
+use herder::core::id::{NetworkName, PostId};
+use herder::core::time::Timestamp;
+use herder::journal::{AuditEntry, Batch, Entry, Stream};
+use herder::outbox::{Body, Lane, Post, Target};
 use serde_json::json;
 
 use super::Rig;
 use crate::simulated_discord::state::Id;
-use crate::simulated_discord::{Discord, Fault, permission};
+use crate::simulated_discord::{Discord, Effect, Fault, State, permission};
+use crate::stage::PATIENCE;
 
 const CHANNEL: &str = "GET /channels/{channel_id}";
+const MESSAGES: &str = "GET /channels/{channel_id}/messages";
+const POST: &str = "POST /channels/{channel_id}/messages";
 
 /// herder with an agent that has worked, and a thread in its channel.
 async fn with_thread() -> (Rig, Id) {
@@ -163,5 +171,124 @@ async fn what_was_asked_in_a_thread_is_on_record_as_such() {
         Entry::Agent(_) | Entry::Fleet(_) | Entry::Audit(_) => None,
     });
     assert_eq!(record, Some(thread.to_string()));
+    rig.stop().await;
+}
+
+/// Waits until it is on disk that a channel is done up to a message.
+async fn is_noted(rig: &Rig, channel: Id, message: Id) {
+    let journal = rig.stage().herder.fleet().journal().clone();
+    let key = format!("discord/seen/{channel}");
+    let noted = || {
+        let memos = journal.memos(&key).expect("it can be read");
+        let value = memos.into_iter().find(|(found, _)| *found == key)?.1;
+        serde_json::from_str::<serde_json::Value>(&value).ok()?["id"].as_u64()
+    };
+    let looks = async {
+        while noted().is_none_or(|seen| seen < message) {
+            // The journal tells nobody what is noted; nothing else is waited for here.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, looks).await.expect("it is noted how far a channel is done");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn threads_with_nothing_but_talk_are_not_asked_for_once_they_are_archived() {
+    let rig = Rig::open(Discord::start().await).await;
+    let general = rig.sim.makes_channel("talk");
+    let threads: Vec<Id> =
+        (0..3).map(|number| rig.sim.makes_thread(&format!("aside-{number}"), general)).collect();
+    for number in 0..3 {
+        rig.alice.says(&format!("#aside-{number}"), "how was your weekend");
+    }
+    rig.alice.says("#spark", "one");
+    rig.has_done(1).await;
+    for thread in &threads {
+        rig.sim.archives(*thread);
+    }
+    // What is said afterwards is noted with what is not followed any more.
+    let spark = rig.sim.channel("#spark").await.id;
+    for text in ["two", "three"] {
+        let said = rig.alice.says("#spark", text);
+        is_noted(&rig, spark, said).await;
+    }
+    let sessions = rig.sim.gateway().identifies();
+    rig.sim.gateway().invalidates(false);
+    rig.sim.gateway().identified(sessions + 1).await;
+    rig.alice.says("#spark", "four");
+    rig.has_done(4).await;
+    let asked = rig.sim.requests(MESSAGES);
+    let of_threads = asked.iter().filter(|it| threads.iter().any(|id| it.path.contains(&id.to_string())));
+    assert_eq!(of_threads.count(), 0, "{asked:?}");
+    // Whoever calls an agent there is heard, whether herder is there or not.
+    rig.alice.says("#aside-0", "@spark five");
+    rig.has_done(5).await;
+    let mut rig = away(rig, |rig| {
+        rig.alice.says("#aside-1", "@spark six");
+    })
+    .await;
+    assert_eq!(rig.has_done(6).await, ["one", "two", "three", "four", "five", "six"]);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_owed_to_a_thread_that_was_locked_before_herder_was_there_comes_in_its_channel() {
+    let (mut rig, thread) = with_thread().await;
+    let spark = rig.sim.channel("#spark").await.id;
+    let away = rig.sim.inject(Fault::status(503, Effect::Before).on(POST).always());
+    let asked = rig.alice.says("#aside", "usage");
+    let refused = |state: &State| state.requests.iter().any(|it| it.route == POST && it.status == Some(503));
+    rig.sim.until("an answer that is not taken", refused).await;
+    is_noted(&rig, thread, asked).await;
+    rig.sim.archives(thread);
+    rig.sim.locks(thread);
+    // That it is archived is known by then, and nobody looks at what was archived before.
+    for text in ["one", "two"] {
+        let said = rig.alice.says("#spark", text);
+        is_noted(&rig, spark, said).await;
+    }
+    rig.stop().await;
+    away.lift();
+    let mut rig = rig.started().await;
+    rig.sim.message_in("#spark", |post| post.content.contains("this hour")).await;
+    assert_eq!(rig.sim.posts("#aside"), [""; 0]);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_owed_where_herder_may_not_speak_any_more_is_given_up_and_that_is_said() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    let lobby = rig.sim.makes_channel("lobby");
+    let role = rig.sim.look(|state| state.bot.role);
+    rig.sim.expects_violation("Missing Permissions");
+    rig.sim.overwrites("lobby", role, 0, permission::SEND_MESSAGES);
+    let owed = |at: Timestamp, text: &str| Post {
+        id: PostId::default(),
+        network: NetworkName::from("discord"),
+        to: Target::Channel(lobby.to_string()),
+        lane: Lane::Urgent,
+        at,
+        body: Body::Kept(vec![text.to_owned()]),
+        answers: Some("alice".to_owned()),
+        quotes: None,
+        confirmed_lines: 0,
+    };
+    let now = herder::clock::now();
+    let posts = vec![owed(now.before(Duration::from_secs(2 * 3600)), "of old")];
+    let journal = rig.stage().herder.fleet().journal();
+    journal.commit(Batch { at: now, posts, ..Batch::default() }).await.expect("it is recorded");
+    let told = rig.sim.message_in("#herder", |post| post.content.contains("given up")).await;
+    assert!(told.content.contains(&lobby.to_string()), "{}", told.content);
+    // It does not come later either, and what is owed for less long does.
+    rig.alice.says("#lobby", "@herder status");
+    let denied = |state: &State| {
+        let to_lobby = |path: &str| path.contains(&lobby.to_string());
+        let posts = state.requests.iter().filter(|it| it.route == POST && it.status == Some(403));
+        posts.filter(|it| to_lobby(&it.path)).count() > 2
+    };
+    rig.sim.until("another refusal", denied).await;
+    rig.sim.overwrites("lobby", role, permission::SEND_MESSAGES, 0);
+    rig.sim.message_in("#lobby", |post| post.content.contains("1 agent")).await;
+    assert!(rig.sim.posts("#lobby").iter().all(|post| !post.contains("of old")));
     rig.stop().await;
 }

@@ -102,12 +102,25 @@ async fn judged_by_a_model() {
     alice.reaches("herder", "#spark").await;
     alice.say("#spark", "benchmark nemotron").await;
 
-    let line = alice.hears("#alerts", "[ESCALATION]").await;
+    // Its model thinks for as long as it is judged: what it does meanwhile would be judged as done before it was told.
+    let fleet = stage.herder.fleet().clone();
+    let mut changes = fleet.changes();
+    let paced = async {
+        loop {
+            let judged = fleet.view(&spark()).is_some_and(|view| view.agent.watch.open.is_some());
+            api.thinks(judged);
+            changes.changed().await.expect("the fleet is there");
+        }
+    };
+    let line = tokio::select! {
+        line = alice.hears("#alerts", "[ESCALATION]") => line,
+        never = paced => never,
+    };
     let known =
         "[ESCALATION] Agent spark appears stuck on task \"benchmark nemotron\". It still only looks around.";
     assert!(line.contains(known) && line.contains("Reply @spark resume/abort"), "{line}");
     let paused = |phase: &Phase| *phase == Phase::Paused { reason: PauseReason::Escalation };
-    let (fleet, agent) = (stage.herder.fleet().clone(), spark());
+    let agent = spark();
     let waiting = fleet.wait_for(&agent, |view| paused(&view.agent.phase));
     let view = tokio::time::timeout(PATIENCE, waiting).await.expect("it is paused").expect("spark is there");
     insta::assert_snapshot!(went(&stage).join("\n"), @r"

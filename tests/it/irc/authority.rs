@@ -300,6 +300,75 @@ async fn gets_the_alerts_of_the_gap(reads: bool, lost: bool) {
     assert_eq!(server.posted("#alerts").await, "spark is stuck");
 }
 
+/// What is said in the alerts channel once alice is back from the other side of a netsplit, but for the last word.
+async fn told_after_a_netsplit(rig: &mut Rig, server: &mut Script, alice: &str) -> Vec<String> {
+    rig.say(&Target::Alerts, Lane::Urgent, "before");
+    assert_eq!(server.said("#alerts").await, "before");
+    server.writes(&format!(":{alice} QUIT :irc.one.test irc.two.test")).await;
+    // What is posted from here on is missed: they are gone by then.
+    server.quiet().await;
+    rig.say(&Target::Alerts, Lane::Urgent, "missed");
+    assert_eq!(server.said("#alerts").await, "missed");
+    let before = server.seen.len();
+    server.writes(&format!(":{alice} JOIN #alerts")).await;
+    server.quiet().await;
+    let told = server.seen[before..].iter().filter_map(|line| line.strip_prefix("PRIVMSG #alerts :"));
+    told.map(str::to_owned).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn operators_who_were_there_before_or_log_in_later_are_missed_in_a_netsplit() {
+    let is_operator = |author: &herder::chat::Author| {
+        author.account.as_deref() == Some("alice") || author.mask.as_deref() == Some("mel!m@h")
+    };
+    let (whox, plain) = ("WHO #alerts %tcuhna,999", "WHO #alerts");
+    let notify = "extended-join account-notify chghost";
+    // What the server can, what it says when it is asked and afterwards, who was split off, and whether they are told.
+    let table: [(&str, &str, &[&str], &str, bool); 9] = [
+        ("", whox, &[":s 354 herder 999 #alerts a h alice alice"], "alice!a@h", true),
+        ("", whox, &[":s 354 herder 999 #alerts a h alice 0"], "alice!a@h", false),
+        ("", whox, &[":s 354 herder 7 #alerts a h alice alice"], "alice!a@h", false),
+        ("", plain, &[":s 352 herder #alerts m h s mel H :0 Mel"], "mel!m@h", true),
+        (notify, whox, &[":alice!a@h JOIN #alerts * :Alice", ":alice!a@h ACCOUNT alice"], "alice!a@h", true),
+        (notify, whox, &[":alice!a@h JOIN #alerts alice :Alice", ":alice!a@h ACCOUNT *"], "alice!a@h", false),
+        (
+            notify,
+            whox,
+            &[":alice!a@h JOIN #alerts alice :Alice", ":alice!a@h CHGHOST b g"],
+            "alice!b@g",
+            true,
+        ),
+        // Nobody says who comes in: they are asked about again.
+        ("", whox, &[":s 315 herder #alerts :End", ":alice!a@h JOIN #alerts", "WHO"], "alice!a@h", true),
+        ("", whox, &[":s 263 herder WHO :Try again", "WHO"], "alice!a@h", true),
+    ];
+    for (caps, question, lines, who, told) in table {
+        let (connector, mut listener) = listen();
+        let settings = herder::chat::irc::Settings {
+            is_operator: std::sync::Arc::new(is_operator),
+            ..settings(network(0))
+        };
+        let mut rig = Rig::start(settings, connector, &[]);
+        let mut server = listener.accept(caps).await;
+        let isupport = if question == whox { "CASEMAPPING=ascii WHOX" } else { "CASEMAPPING=ascii" };
+        isupport.clone_into(&mut server.isupport);
+        assert_eq!(server.until("WHO").await, question);
+        for line in lines {
+            if *line == "WHO" {
+                assert_eq!(server.until("WHO").await, question);
+                server.writes(":s 354 herder 999 #alerts a h alice alice").await;
+            } else {
+                server.writes(line).await;
+            }
+        }
+        server.writes(":s 315 herder #alerts :End").await;
+        server.quiet().await;
+        rig.until_up().await;
+        let texts = told_after_a_netsplit(&mut rig, &mut server, who).await;
+        assert_eq!(texts.iter().any(|text| text == "missed"), told, "{lines:?}: {texts:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn hostile_lines_cost_nothing_but_themselves() {
     let (mut rig, mut server) = up(ALL, "CASEMAPPING=ascii").await;
@@ -366,13 +435,30 @@ async fn what_is_said_in_private_is_for_who_asked_and_not_for_who_has_the_nick_l
                 server.send(":alice!a@h QUIT :bye").await;
                 server.quiet().await;
             } else {
-                server.quiet_without("alice").await;
+                // Longer than an answer is waited for behind its fence.
+                for _ in 0..5 {
+                    server.quiet_without("alice").await;
+                }
                 // Nobody else is believed to be gone for long.
                 tokio::time::advance(std::time::Duration::from_secs(20)).await;
             }
             rig.drained().await;
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn behind_a_bouncer_that_answers_fences_itself_what_is_said_in_private_arrives() {
+    let (mut rig, mut server) = up("", "CASEMAPPING=ascii").await;
+    rig.say(&Target::Person("alice!a@h".to_owned()), Lane::Urgent, "a secret");
+    server.until("USERHOST alice").await;
+    let fence = server.until("PING").await;
+    server.answer(&fence).await;
+    server.quiet_without("alice").await;
+    // The server itself is further away.
+    server.send(":s 302 herder :alice=+a@h").await;
+    assert_eq!(server.said("alice").await, "a secret");
+    rig.drained().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -148,6 +148,46 @@ async fn services_that_are_not_there_are_told_again_until_they_know_us() {
     server.quiet_without("NickServ").await;
 }
 
+/// What the services say to whoever is next told to be up.
+async fn unidentified(rig: &mut Rig) -> Option<String> {
+    loop {
+        if let LinkState::Up { unidentified, .. } = rig.report().await {
+            return unidentified.map(|said| said.to_string());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_password_that_nickserv_refuses_is_told_further_and_tried_once_with_each_link() {
+    let nickserv = IrcNetwork { nickserv_password: Some(SecretString::from("secret")), ..network(0) };
+    let (mut rig, mut listener, mut server) = start(nickserv, "").await;
+    assert_eq!(server.posted("NickServ").await, "IDENTIFY secret");
+    // Whoever says so is not NickServ, and what it says of other things is no answer.
+    server.send(":eve!e@h NOTICE herder :Password incorrect.").await;
+    server.send(":NickServ!s@services. NOTICE herder :This nickname is registered and protected.").await;
+    server.settle().await;
+    assert_eq!(unidentified(&mut rig).await, None);
+    server.send(":NickServ!s@services. NOTICE herder :\x02Password incorrect\x02.").await;
+    assert_eq!(unidentified(&mut rig).await.as_deref(), Some("Password incorrect."));
+    for line in [
+        ":NickServ!s@services. NOTICE herder :Password incorrect.",
+        ":s 401 herder NickServ :No such nick/channel",
+        ":s CAP herder NEW :sasl=PLAIN",
+        ":herder!h@host NICK Guest1",
+    ] {
+        server.send(line).await;
+        server.quiet_without("NickServ").await;
+    }
+
+    drop(server);
+    let mut server = listener.accept("").await;
+    assert_eq!(server.posted("NickServ").await, "IDENTIFY secret");
+    server.settle().await;
+    assert_eq!(unidentified(&mut rig).await.as_deref(), Some("Password incorrect."), "as far as is known");
+    server.send(":NickServ!s@services. NOTICE herder :Password accepted - you are now recognized.").await;
+    assert_eq!(unidentified(&mut rig).await, None);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_list_that_is_denied_as_a_whole_is_asked_for_one_by_one() {
     let (mut rig, _listener, mut server) = start(network(0), "batch server-time").await;

@@ -64,7 +64,7 @@ pub(crate) struct Script {
     pub(crate) isupport: String,
     pub(crate) nick: String,
     begun: Instant,
-    seen: Vec<String>,
+    pub(crate) seen: Vec<String>,
 }
 
 impl Script {

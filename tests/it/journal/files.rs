@@ -1,6 +1,7 @@
 //! Damage: torn snapshots, cut and flipped logs, a database that is gone, one from the future.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use herder::config::History;
 use herder::core::agent::Agent;
 use herder::core::id::NetworkName;
 use herder::core::time::Timestamp;
-use herder::journal::{Journal, Missing, OpenError, Stream, export, import};
+use herder::journal::{Journal, Missing, OpenError, Recorded, Stream, export, import};
 
 use super::{added, audit, batch, of, post, queued, settings, write};
 
@@ -248,6 +249,31 @@ async fn entries_that_cannot_be_read_hold_up_neither_upkeep_nor_other_streams() 
         let text = fs::read_to_string(&again).expect("reads");
         assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
         assert_eq!(text.matches("{\"v\":2,").count(), 2, "what cannot be read is kept as it is");
+    }
+}
+
+#[tokio::test]
+async fn looking_back_goes_past_what_cannot_be_read_and_counts_it() {
+    // In the database, and in an archive; there nobody knows whose it was if even its head is lost.
+    for (keep_events, of_audit) in [(1_000, 2), (20, 1)] {
+        let dir = killed(100).await;
+        rewrite(dir.path(), &[(2, newer), (8, beheaded), (7, newer), (199, newer)]);
+        let mut settings = settings(dir.path());
+        settings.history = History { keep_events, ..settings.history };
+        let (journal, _) = Journal::open(&settings).expect("opens");
+        journal.maintain(Timestamp::from_seconds(10 * 24 * 3600)).await.expect("maintains");
+        for (stream, lost, counted) in [(of("spark"), [4, 100], 2), (Stream::Audit, [1, 4], of_audit)] {
+            let take = |found: &mut Vec<u64>, recorded: Recorded| {
+                found.push(recorded.rev);
+                ControlFlow::Continue(())
+            };
+            let looked = journal.look_back(stream.clone(), Vec::new(), take).await.expect("reads");
+            let others: Vec<u64> = (1..=100).rev().filter(|rev| !lost.contains(rev)).collect();
+            assert_eq!(looked.gathered, others, "{stream}");
+            assert_eq!((looked.unreadable, looked.whole), (counted, true), "{stream}");
+            let history = journal.history(&stream, usize::MAX, None).expect("reads");
+            assert_eq!(history.len(), others.len(), "{stream}");
+        }
     }
 }
 

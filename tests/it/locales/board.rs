@@ -22,6 +22,7 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::BoardCancelled { task, parts: 0 },
         Notice::BoardCancelled { task, parts: 1 },
         Notice::BoardCancelled { task, parts: 3 },
+        Notice::BoardReworded { task, work: "benchmark nemotron\non every driver".to_owned() },
         Notice::TaskTaken { agent: spark(), task, work: "benchmark nemotron\non every driver".to_owned() },
         Notice::TaskReleased { agent: spark(), task },
         Notice::TaskSplitting { agent: spark(), task },

@@ -243,6 +243,7 @@ fn own_notices() -> Vec<Notice> {
         N::WebhookDropped { webhook: "webhook:it".into(), attempts: 5, reason: reason.clone() },
         N::NetworkRefused { network: network.clone(), reason },
         N::NetworkRefused { network: network.clone(), reason: DiscordReason::Token.into() },
+        N::NickservRefused { network: network.clone(), reason: "Password incorrect.".into() },
         N::Mirrored { by: "bob".to_owned(), network: NetworkName::from("discord"), text: "pause".to_owned() },
         // Neither a name nor a text can look like somebody else's line.
         N::Mirrored {
@@ -368,6 +369,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
         reloads::refusal(5),
         R::NoConfiguration,
         R::GoingDown,
+        R::Closing,
         R::AlreadyPaused { agent: agent.clone(), why: None },
         R::AlreadyPaused { agent: agent.clone(), why: Some(Halt::NeedsIntervention) },
         R::NotPaused { agent: agent.clone() },

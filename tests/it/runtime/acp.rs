@@ -277,6 +277,25 @@ async fn failures_are_what_they_say() {
 }
 
 #[tokio::test]
+async fn a_limit_is_why_it_was_silent_although_it_answers_that_its_turn_is_cancelled() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let limit =
+        "sys.stderr.write('status: 429 Too Many Requests\\n  at retry (cli.js:17)\\n'); sys.stderr.flush()";
+    let table = [
+        (format!("{limit}\nread(); end('cancelled'); read()"), Category::RateLimit),
+        // It keeps what it says until it leaves.
+        (format!("read(); end('cancelled')\n{limit}\nread()"), Category::RateLimit),
+        ("read(); end('cancelled'); read()".to_owned(), Category::Hung),
+    ];
+    for (body, category) in table {
+        let mut what = acp("gemini-cli", &body, folder.path());
+        what.clocks.silence = Duration::from_millis(500);
+        let (outcome, ..) = run(what).await;
+        assert_eq!(outcome.category, category, "{body}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_agent_that_stays_when_its_input_ends_is_ended() {
     let folder = tempfile::tempdir().expect("a folder");
     let body = "end()\nwhile True: time.sleep(1)";

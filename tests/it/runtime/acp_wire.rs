@@ -141,6 +141,19 @@ fn every_end_that_was_seen_has_its_class_and_its_words() {
     }
 }
 
+/// What it tells only when it leaves may be of long ago.
+#[test]
+fn a_limit_that_it_was_silent_over_is_one_that_it_did_not_go_on_after() {
+    let (_, acp) = launched(|_, _| ());
+    let mut said = Tail::default();
+    said.push(b"Attempt 1 failed with status: 429 Too Many Requests");
+    let stalled = |said: &Tail| acp.was_stalled(said).map(|outcome| outcome.category);
+    assert_eq!(stalled(&said), Some(Category::RateLimit));
+    said.outdated();
+    said.push(b"    at retry (file:///gemini.js:17)");
+    assert_eq!(stalled(&said), None);
+}
+
 #[test]
 fn a_success_has_its_text_cost_and_the_tokens_that_the_agent_names() {
     // opencode and claude-agent-acp of a turn with a tool: opencode names those of its last call of the model alone.
@@ -159,6 +172,7 @@ fn a_success_has_its_text_cost_and_the_tokens_that_the_agent_names() {
             "{name}"
         );
         assert!((outcome.usage.cost_usd - cost).abs() < 1e-9, "{name}: {:?}", outcome.usage);
+        assert_eq!(super::replayed::last_turn(&happened), Some((input, 30)), "{name}");
         assert!(happened.contains(&Happening::Words(text.to_owned())), "{name}");
     }
 }

@@ -11,7 +11,7 @@ use herder::runtime::protocol::{Happening, Invocation, Protocol, Steering};
 use herder::runtime::text::Tail;
 use serde_json::{Value, json};
 
-use super::replayed::{as_line, assert_end, assert_rows_were_seen, replies, stands, times, tools};
+use super::replayed::{as_line, assert_end, assert_rows_were_seen, last_turn, replies, stands, times, tools};
 
 fn launched(change: impl FnOnce(&mut Launch, &mut AgentSpec)) -> (Invocation, Box<dyn Protocol>) {
     super::replayed::launched(Runtime::Claude, change)
@@ -69,7 +69,8 @@ fn every_end_that_was_seen_has_its_class_and_its_words() {
 
 #[test]
 fn a_success_has_its_text_turns_tokens_and_cost() {
-    let outcome = replay(transcript!("ok").1).1;
+    let (happened, outcome) = replay(transcript!("ok").1);
+    assert_eq!(last_turn(&happened), Some((1200, 30)));
     assert_eq!(outcome.text.as_deref(), Some("Hello from the fake model."));
     assert_eq!((outcome.turns, outcome.usage.input_tokens, outcome.usage.output_tokens), (1, 1200, 30));
     assert!((outcome.usage.cost_usd - 0.0054).abs() < 1e-9);
@@ -77,7 +78,8 @@ fn a_success_has_its_text_turns_tokens_and_cost() {
 
 #[test]
 fn two_results_of_one_process_are_counted_once_each() {
-    let outcome = replay(transcript!("stdin-multi").1).1;
+    let (happened, outcome) = replay(transcript!("stdin-multi").1);
+    assert_eq!(last_turn(&happened), Some((1200, 30)), "the last one alone");
     assert_eq!((outcome.turns, outcome.usage.input_tokens, outcome.usage.output_tokens), (2, 2400, 60));
     assert!((outcome.usage.cost_usd - 0.0108).abs() < 1e-9);
 }
@@ -97,8 +99,10 @@ fn messages_that_come_in_turns_are_counted_once_each() {
     });
     let told = [says("a", 100), says("b", 200), says("a", 100), says("b", 200)].join("\n");
     for lines in [told.clone(), format!("{told}\n{result}")] {
-        let usage = replay(&lines).1.usage;
+        let (happened, outcome) = replay(&lines);
+        let usage = outcome.usage;
         assert_eq!((usage.input_tokens, usage.output_tokens), (300, 20), "{lines}");
+        assert_eq!(last_turn(&happened), Some((0, 0)), "what helpers answer is no turn of the agent");
     }
 }
 

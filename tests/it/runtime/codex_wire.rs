@@ -137,6 +137,7 @@ fn a_conversation_that_goes_on_is_resumed_and_its_earlier_tokens_are_not_counted
     assert_eq!(replayed.written[2]["params"]["threadId"], thread);
     assert!(replayed.happened.contains(&Happening::Ready { conversation: Some(thread.to_owned()) }));
     assert_eq!((replayed.outcome.turns, replayed.outcome.usage.input_tokens), (1, 1200));
+    assert_eq!(super::replayed::last_turn(&replayed.happened), Some((1200, 30)));
 }
 
 #[test]

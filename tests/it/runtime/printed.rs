@@ -195,6 +195,7 @@ fn a_success_has_its_words_its_tokens_its_dollars_and_the_name_of_its_conversati
         let reading = readings.next_back().expect("it is counted");
         let unpriced = if usage.cost_usd > 0.0 { Usage::default() } else { usage };
         assert_eq!((reading.usage, reading.unpriced), (usage, unpriced), "{output:?}");
+        assert_eq!(reading.turn, usage, "{output:?}");
     }
     let claude = read(Output::Claude, CLAUDE[0].1);
     assert_eq!(claude.words().last().copied(), claude.outcome.text.as_deref());

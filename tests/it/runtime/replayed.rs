@@ -80,6 +80,14 @@ pub(super) fn tools(happened: &[Happening]) -> Vec<&str> {
         .collect()
 }
 
+/// Tokens of the last turn, sent and received, as the last reading has them.
+pub(super) fn last_turn(happened: &[Happening]) -> Option<(u64, u64)> {
+    happened.iter().rev().find_map(|happening| match happening {
+        Happening::Progress { reading, .. } => Some((reading.turn.input_tokens, reading.turn.output_tokens)),
+        _ => None,
+    })
+}
+
 /// What was asked of people first.
 pub(super) fn asked(happened: &[Happening]) -> Option<String> {
     happened.iter().find_map(|happening| match happening {

@@ -1,9 +1,9 @@
 //! An account that one agent finds closed is closed for all of its agents, also when a supervisor panics just then.
 
 use herder::core::event::PauseReason;
-use herder::core::outcome::Category;
+use herder::core::outcome::{Category, Outcome};
 use herder::core::spec::Pattern;
-use herder::journal::{Memory, Step};
+use herder::journal::{Memory, Onlooker, Step};
 
 use super::*;
 
@@ -22,26 +22,47 @@ async fn closes(house: &House) {
     house.give("flint", "run").await.unwrap();
     house.until("flint", |view| view.agent.process.is_some()).await;
     house.give("spark", "count the beans").await.unwrap();
+    both_are_paused(house).await;
+}
+
+async fn both_are_paused(house: &House) {
     let (met, told) = (PauseReason::Failure(Category::Auth), PauseReason::Account(Category::Auth));
     let [met, told] = [met, told].map(|reason| Phase::Paused { reason });
     house.until("spark", |view| view.agent.phase == met).await;
     let flint = house.until("flint", |view| view.agent.phase == told).await;
     assert_eq!((flint.agent.process, flint.agent.queue.len()), (None, 1), "its work is kept");
+    assert_eq!(closed(house), [Target::Alerts]);
+}
+
+/// Where people were told that an account is closed, as often as they were.
+fn closed(house: &House) -> Vec<Target> {
     let alerts = house.owed("test").into_iter().filter(|(_, body)| {
         matches!(body, Body::Notice(Notice::AccountBlocked { category: Category::Auth, .. }))
     });
-    assert_eq!(alerts.map(|(to, _)| to).collect::<Vec<_>>(), [Target::Alerts]);
+    alerts.map(|(to, _)| to).collect()
+}
+
+/// The supervisor of `agent` panics over the first news of that kind.
+fn panicking(agent: &'static str, news: fn(&Input) -> bool) -> (FaultInjection, Arc<AtomicBool>) {
+    let armed = Arc::new(AtomicBool::new(true));
+    let trigger = Arc::clone(&armed);
+    let fault = FaultInjection::new(move |it, input| {
+        let meant = it.as_str() == agent && news(input);
+        assert!(!(meant && trigger.swap(false, Ordering::SeqCst)), "a fault");
+    });
+    (fault, armed)
+}
+
+/// A journal of its own: processes are marked with its name, and other tests have some too.
+fn own_journal(dir: &Path, onlooker: Arc<Onlooker>) -> Journal {
+    let own = dir.file_name().unwrap().to_str().unwrap();
+    Journal::in_memory(&Memory::default(), own, History::default(), onlooker).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_whose_supervisor_panics_over_the_news_is_paused_all_the_same() {
     let dir = tempfile::tempdir().unwrap();
-    let armed = Arc::new(AtomicBool::new(true));
-    let trigger = Arc::clone(&armed);
-    let fault = FaultInjection::new(move |agent, input| {
-        let news = agent.as_str() == "flint" && matches!(input, Input::AccountBlocked { .. });
-        assert!(!(news && trigger.swap(false, Ordering::SeqCst)), "a fault");
-    });
+    let (fault, armed) = panicking("flint", |input| matches!(input, Input::AccountBlocked { .. }));
     let house = House::open(dir.path(), agents(dir.path()), fault).await;
     closes(&house).await;
     assert!(!armed.load(Ordering::SeqCst), "the fault was never reached");
@@ -52,6 +73,120 @@ async fn an_agent_whose_supervisor_panics_over_the_news_is_paused_all_the_same()
     house.control("spark", Control::Resume).await.unwrap();
     house.until("spark", |view| idle(view) && view.agent.totals.successes == 1).await;
     house.until("flint", |view| view.agent.process.is_some()).await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_whose_supervisor_panics_over_the_good_news_goes_on_all_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let (fault, armed) = panicking("flint", |input| matches!(input, Input::AccountOpened { .. }));
+    let house = House::open(dir.path(), agents(dir.path()), fault).await;
+    closes(&house).await;
+    std::fs::remove_file(dir.path().join("refused")).unwrap();
+    house.control("spark", Control::Resume).await.unwrap();
+    house.until("flint", |view| view.agent.totals.crashes == 1).await;
+    assert!(!armed.load(Ordering::SeqCst));
+    house.until("flint", |view| view.agent.process.is_some()).await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_stays_open_when_the_supervisor_of_whoever_had_closed_it_panics_over_that() {
+    let dir = tempfile::tempdir().unwrap();
+    let (fault, armed) = panicking("spark", |input| matches!(input, Input::AccountOpened { .. }));
+    let house = House::open(dir.path(), agents(dir.path()), fault).await;
+    closes(&house).await;
+    std::fs::remove_file(dir.path().join("refused")).unwrap();
+    house.control("flint", Control::Resume).await.unwrap();
+    house.until("spark", |view| view.agent.totals.crashes == 1).await;
+    assert!(!armed.load(Ordering::SeqCst));
+    // The root has looked at what was rebuilt.
+    house.fleet.add(shell("newcomer", dir.path(), "cat"), asked("agent add")).await.unwrap();
+    assert_eq!(closed(&house), [Target::Alerts], "once");
+    // It goes on as well, after the one that shows whether the account works.
+    house.until("spark", |view| view.agent.phase == Phase::Idle).await;
+    house.until("flint", |view| view.agent.process.is_some()).await;
+    house.close().await;
+}
+
+/// herder is killed when it is on disk that the account is open, and before any of its agents has heard of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_was_not_told_before_a_kill_that_its_account_is_open_goes_on_after_the_next_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = own_journal(dir.path(), Arc::new(|_| true));
+    let by = asked("test").audit.by;
+    let opened_at = herder::clock::now();
+    let closed_at = opened_at.before(Duration::from_secs(60));
+    let account = AgentSpec::new(name("spark"), Runtime::Command, dir.path().to_owned()).account;
+    let write = |stream, entries| Write { stream, expected_rev: None, entries };
+    let mut writes = Vec::new();
+    let mut fleet = Vec::new();
+    // It met the failure; it was told of it; it met it as well when it was of another account already.
+    for (id, agent) in [(1, "spark"), (2, "flint"), (3, "newt")] {
+        let spec = shell(agent, dir.path(), "cat");
+        let (kind, text, by) = (WorkKind::Message, "count".to_owned(), by.clone());
+        let work =
+            Work { id: WorkId(id), kind, text, by: by.clone(), at: closed_at, attempts: 0, card: None };
+        let mut events = vec![
+            Event::Added { spec: Box::new(spec.clone()), by: by.clone() },
+            Event::Queued { work: work.clone() },
+        ];
+        let mut reason = PauseReason::Failure(Category::Auth);
+        match agent {
+            "flint" => reason = PauseReason::Account(Category::Auth),
+            "newt" => {
+                let (session, moved) = (SessionId(1), AgentSpec { account: "other".into(), ..spec });
+                let outcome = Box::new(Outcome::new(Category::Auth, "no such key"));
+                events.extend([
+                    Event::SessionStarted { session, work, trial: false },
+                    Event::Edited { spec: Box::new(moved), by },
+                    Event::SessionEnded { session, outcome, survivors: Vec::new() },
+                    Event::Requeued { work: WorkId(id) },
+                ]);
+            }
+            _ => {}
+        }
+        events.push(Event::Paused { reason });
+        fleet.push(FleetEvent::AgentAdded { agent: name(agent) });
+        writes.push(write(Stream::Agent(name(agent)), events.into_iter().map(Entry::Agent).collect()));
+    }
+    let category = Category::Auth;
+    fleet.push(FleetEvent::AccountBlocked { account: account.clone(), category, agent: name("spark") });
+    writes.push(write(Stream::Fleet, fleet.into_iter().map(Entry::Fleet).collect()));
+    journal.commit(Batch { at: closed_at, writes, ..Batch::default() }).await.unwrap();
+    let opened = Entry::Fleet(FleetEvent::AccountOpened { account, by });
+    let writes = vec![write(Stream::Fleet, vec![opened])];
+    journal.commit(Batch { at: opened_at, writes, ..Batch::default() }).await.unwrap();
+
+    let house = House::on(journal, Vec::new(), FaultInjection::default()).await;
+    assert_eq!(closed(&house), [], "nothing has failed since it was opened");
+    for agent in ["spark", "flint", "newt"] {
+        house.until(agent, |view| idle(view) && view.agent.totals.successes == 1).await;
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_is_opened_by_whoever_has_left_it_with_the_failure_that_closed_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let met =
+        "while [ ! -e go ]; do sleep 0.05; done; [ -e refused ] && { echo no such key >&2; exit 1; }; cat";
+    let mut agents = agents(dir.path());
+    agents[0].command = ["sh", "-c", met].map(str::to_owned).to_vec();
+    let spark = AgentSpec { account: "other".into(), ..agents[0].clone() };
+    let house = House::open(dir.path(), agents, FaultInjection::default()).await;
+    for agent in ["spark", "flint"] {
+        house.give(agent, "count the beans").await.unwrap();
+        house.until(agent, |view| view.agent.process.is_some()).await;
+    }
+    house.control("spark", Control::Edit { spec: Box::new(spark), base: None }).await.unwrap();
+    std::fs::write(dir.path().join("go"), "").unwrap();
+    both_are_paused(&house).await;
+    std::fs::remove_file(dir.path().join("refused")).unwrap();
+    // As people were told to do.
+    house.control("spark", Control::Resume).await.unwrap();
+    house.until("flint", |view| view.agent.process.is_some()).await;
+    house.until("spark", |view| idle(view) && view.agent.totals.successes == 1).await;
     house.close().await;
 }
 
@@ -70,10 +205,7 @@ async fn the_others_are_paused_also_when_the_supervisor_that_met_the_failure_pan
         }
         true
     };
-    // Processes are marked with its name, and other tests have some too.
-    let own = dir.path().file_name().unwrap().to_str().unwrap();
-    let journal =
-        Journal::in_memory(&Memory::default(), own, History::default(), Arc::new(onlooker)).unwrap();
+    let journal = own_journal(dir.path(), Arc::new(onlooker));
     let house = House::on(journal, agents(dir.path()), FaultInjection::default()).await;
     closes(&house).await;
     assert!(!armed.load(Ordering::SeqCst), "the fault was never reached");

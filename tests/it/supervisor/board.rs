@@ -1,6 +1,8 @@
 //! Tasks of the board and agents that cannot have them, or cannot have them any more.
 
+use herder::core::board::Wish;
 use herder::core::card::{Card, Needs};
+use herder::core::dealings::Cut;
 use herder::core::outcome::Category;
 use herder::core::promotion::Hold;
 use herder::core::quota::{QuotaRules, Resume};
@@ -144,6 +146,30 @@ async fn people_are_called_once_for_a_task_that_an_edit_or_a_removal_has_left_to
     house.post("full").await;
     house.root_is_through(dir.path(), "fourth").await;
     assert_eq!(house.called_for_tasks(), 1, "the answer has said so");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn people_are_called_for_the_parts_of_a_task_once_somebody_who_would_do_for_them_does_no_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let nova = |permissions| AgentSpec { permissions, ..shell("nova", dir.path(), "cat") };
+    let house = House::open(dir.path(), vec![nova(Permissions::ReadOnly)], FaultInjection::default()).await;
+    house.control("nova", Control::Pause { now: false }).await.unwrap();
+    house.post("full").await;
+    let task = *house.fleet.board().tasks.keys().next().unwrap();
+    let cuts = ["one", "two"].map(|text| Cut { id: house.fleet.fresh(), text: text.to_owned() }).to_vec();
+    house.fleet.wish(Wish::Split { task, cuts }, asked("task split")).await.unwrap();
+    house.root_is_through(dir.path(), "first").await;
+    assert_eq!(house.called_for_tasks(), 0, "it was said of the whole");
+    let edit = async |permissions| {
+        let spec = Box::new(nova(permissions));
+        house.control("nova", Control::Edit { spec, base: None }).await.unwrap();
+    };
+    edit(Permissions::Full).await;
+    house.root_is_through(dir.path(), "second").await;
+    edit(Permissions::ReadOnly).await;
+    house.root_is_through(dir.path(), "third").await;
+    assert_eq!(house.called_for_tasks(), 2, "for each of them");
     house.close().await;
 }
 

@@ -2,9 +2,11 @@
 
 use std::process::{Command, Stdio};
 
+use herder::core::event::PauseReason;
 use herder::core::outcome::Usage;
 use herder::journal::Memory;
 use herder::runtime::orphans::Ended;
+use herder::runtime::process::lives;
 use herder::runtime::{Driver, Launch, Live};
 use herder::supervisor::Simulated;
 use tokio::sync::{mpsc, watch};
@@ -14,9 +16,14 @@ use super::*;
 use crate::runtime::hangs::Unreadable;
 
 /// Drivers that take nothing, say nothing and never end; `begun` is told of each.
-fn hung(begun: impl Fn(&Launch) + Send + Sync + 'static) -> FaultInjection {
+fn hung(begun: impl Fn(&Launch) + Send + Sync + 'static) -> Simulated {
+    hung_with(&[], begun)
+}
+
+/// The same, where these processes cannot be ended.
+fn hung_with(survivors: &'static [u32], begun: impl Fn(&Launch) + Send + Sync + 'static) -> Simulated {
     let kept = Mutex::new(Vec::new());
-    FaultInjection::default().simulating(Simulated {
+    Simulated {
         launch: Box::new(move |launch| {
             begun(&launch);
             let (orders, taken) = mpsc::channel(64);
@@ -26,25 +33,39 @@ fn hung(begun: impl Fn(&Launch) + Send + Sync + 'static) -> FaultInjection {
             Driver { orders, reports, live }
         }),
         end_orphans: Box::new(|_| Ended::default()),
-        end_processes: Box::new(|_| Vec::new()),
+        end_processes: Box::new(|_| survivors.to_vec()),
         random: Box::new(|| 0),
         judge: Box::new(|_| panic!("nobody is judged: {:?}", Usage::default())),
         split: Box::new(|_| panic!("nothing is split")),
-    })
+    }
 }
 
 async fn house(dir: &Path, fault: FaultInjection) -> House {
+    house_of(&["worker"], dir, fault).await
+}
+
+async fn house_of(agents: &[&str], dir: &Path, fault: FaultInjection) -> House {
     // Processes are marked with its name, and other tests have some too.
     let own = dir.file_name().unwrap().to_str().unwrap();
     let journal =
         Journal::in_memory(&Memory::default(), own, History::default(), Arc::new(|_| true)).unwrap();
-    House::on(journal, vec![shell("worker", dir, "cat")], fault).await
+    House::on(journal, agents.iter().map(|agent| shell(agent, dir, "cat")).collect(), fault).await
+}
+
+/// Such drivers, each of which leaves a process behind.
+fn littering() -> FaultInjection {
+    FaultInjection::default().simulating(hung(|launch| {
+        let mut left = Command::new("sh");
+        left.args(["-c", "sleep 300 &"]).env("HERDER_SESSION", &launch.marker);
+        let left = left.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        assert!(left.unwrap().success());
+    }))
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_driver_that_hangs_is_waited_for_once() {
     let dir = tempfile::tempdir().unwrap();
-    let house = house(dir.path(), hung(|_| ())).await;
+    let house = house(dir.path(), FaultInjection::default().simulating(hung(|_| ()))).await;
     let begin = Instant::now();
     house.give("worker", "count the beans").await.unwrap();
     house.until("worker", |view| view.agent.totals.failures == 1).await;
@@ -57,16 +78,89 @@ async fn a_driver_that_hangs_is_waited_for_once() {
 #[tokio::test(start_paused = true)]
 async fn what_hung_drivers_leave_is_killed_before_it_is_counted_who_is_left() {
     let dir = tempfile::tempdir().unwrap();
-    let fault = hung(|launch| {
-        let mut left = Command::new("sh");
-        left.args(["-c", "sleep 300 &"]).env("HERDER_SESSION", &launch.marker);
-        let left = left.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-        assert!(left.unwrap().success());
-    });
-    let house = house(dir.path(), fault).await;
+    let house = house(dir.path(), littering()).await;
     house.give("worker", "count the beans").await.unwrap();
     let told = house.fleet.stop_all(asked("stop-all")).await.unwrap().done().await;
     assert_eq!(told.unwrap(), Notice::StoppedAll { agents: 1, processes: 0 });
+    house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_hung_drivers_leave_is_killed_although_somebody_else_is_let_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let house = house_of(&["flint", "worker"], dir.path(), littering()).await;
+    for agent in ["flint", "worker"] {
+        house.give(agent, "count the beans").await.unwrap();
+    }
+    let stopping = house.fleet.stop_all(asked("stop-all")).await.unwrap();
+    house.until("flint", |view| view.agent.session().is_none()).await;
+    house.control("flint", Control::Resume).await.unwrap();
+    assert_eq!(stopping.done().await, Ok(Notice::StoppedAll { agents: 2, processes: 0 }));
+    let left = |agent: &str| format!("{}/{agent}/", house.journal.id());
+    let trees = ProcessTrees::new().unwrap();
+    assert_eq!(trees.count_marked(&left("worker")).await, 0);
+    assert_eq!(trees.count_marked(&left("flint")).await, 2, "what is of one that is at work is left alone");
+    let told = house.fleet.stop_all(asked("stop-all")).await.unwrap().done().await;
+    assert_eq!(told, Ok(Notice::StoppedAll { agents: 2, processes: 0 }));
+    house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_supervisor_that_is_given_up_has_left_is_killed_like_everything_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let left = Arc::new(Mutex::new(None));
+    let noted = Arc::clone(&left);
+    let drivers = hung(move |launch| {
+        let mut left = Command::new("sh");
+        left.args(["-c", "sleep 300 >/dev/null & echo $!"]).env("HERDER_SESSION", &launch.marker);
+        let said = left.stdin(Stdio::null()).stderr(Stdio::null()).output().unwrap().stdout;
+        let pid = String::from_utf8(said).unwrap().trim().parse::<u32>().unwrap();
+        *noted.lock().unwrap() = Some(look(pid).expect("it runs").identity);
+    });
+    let fault = FaultInjection::new(|_, input| {
+        let pause = matches!(input, Input::Control { control: Control::Pause { .. }, .. });
+        assert!(!pause && !matches!(input, Input::Panicked { .. }), "a fault");
+    });
+    let house = house(dir.path(), fault.simulating(drivers)).await;
+    house.give("worker", "count the beans").await.unwrap();
+    let given_up = Err(Refusal::Deserted { agent: name("worker") });
+    while house.control("worker", Control::Pause { now: false }).await != given_up {
+        tokio::task::yield_now().await;
+    }
+    let view = house.fleet.view(&name("worker")).unwrap();
+    assert!(matches!(view.agent.phase, Phase::Starting { .. }), "{:?}", view.agent.phase);
+    let told = house.fleet.stop_all(asked("stop-all")).await.unwrap().done().await;
+    assert_eq!(told.unwrap(), Notice::StoppedAll { agents: 1, processes: 0 });
+    let left = left.lock().unwrap().expect("it was begun");
+    assert!(!lives(left), "it is still there");
+    house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_added_again_beside_what_is_left_of_its_namesake_waits_for_a_person() {
+    let dir = tempfile::tempdir().unwrap();
+    let begun = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&begun);
+    let drivers = hung_with(&[4_711], move |_| *count.lock().unwrap() += 1);
+    let house = house(dir.path(), FaultInjection::default().simulating(drivers)).await;
+    house.give("worker", "count the beans").await.unwrap();
+    house.until("worker", |view| view.agent.totals.failures == 1).await;
+    let worker = name("worker");
+    house.fleet.remove(&worker, asked("agent remove")).await.unwrap();
+    house.fleet.wait_for(&worker, |_| false).await;
+    while house.fleet.view(&worker).is_some() {
+        tokio::task::yield_now().await;
+    }
+    house.fleet.add(shell("worker", dir.path(), "cat"), asked("agent add")).await.unwrap();
+    house.give("worker", "count the beans").await.unwrap();
+    let view = house.until("worker", |view| !view.agent.queue.is_empty()).await;
+    assert_eq!(view.agent.phase, Phase::Paused { reason: PauseReason::Survivors });
+    assert_eq!(*begun.lock().unwrap(), 1);
+    let said = |(to, body): &(Target, Body)| {
+        *to == Target::Alerts
+            && matches!(body, Body::Notice(Notice::Survivors { pids, .. }) if pids == &[4_711])
+    };
+    assert_eq!(house.owed("test").iter().filter(|owed| said(owed)).count(), 2, "once for each");
     house.close().await;
 }
 

@@ -2,14 +2,27 @@
 
 use super::*;
 
-/// Makes the first entry of the agent's stream something that no herder has written.
-fn damage(dir: &Path, agent: &str) {
+/// Makes an entry of the agent's stream something that no herder has written; `None`: takes the last one away.
+pub(crate) fn damage(dir: &Path, agent: &str, revision: Option<u64>) {
     let db = sled::open(dir.join("data/sled")).unwrap();
     let (index, events) = (db.open_tree("index").unwrap(), db.open_tree("events").unwrap());
     let prefix = format!("{}\0", Stream::Agent(name(agent)));
-    let (_, seq) = index.scan_prefix(prefix).next().expect("the agent has a stream").unwrap();
-    events.insert(seq, b"no entry").unwrap();
+    let entry = match revision {
+        Some(revision) => index.get([prefix.as_bytes(), &revision.to_be_bytes()].concat()).unwrap(),
+        None => index.scan_prefix(prefix).next_back().map(|last| last.unwrap().1),
+    };
+    let seq = entry.expect("there is one");
+    match revision {
+        Some(_) => drop(events.insert(seq, b"no entry").unwrap()),
+        None => drop(events.remove(seq).unwrap().expect("it was there")),
+    }
     db.flush().unwrap();
+}
+
+/// Where it is said that an agent stands still.
+fn given_up(house: &House, agent: &str) -> Vec<Target> {
+    let is = |(_, body): &(Target, Body)| matches!(body, Body::Notice(Notice::SupervisorGaveUp { agent: lost, .. }) if lost.as_str() == agent);
+    house.owed("test").into_iter().filter(is).map(|(to, _)| to).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -25,24 +38,21 @@ async fn an_agent_whose_stream_cannot_be_read_keeps_nobody_else_and_people_are_t
     let gone = house.fleet.wait_for(&newt, |_| false);
     assert!(tokio::time::timeout(PATIENCE, gone).await.unwrap().is_none());
     house.close().await;
-    damage(dir.path(), "newt");
-    damage(dir.path(), "spark");
+    damage(dir.path(), "newt", Some(1));
+    damage(dir.path(), "spark", Some(1));
 
     let house = open(&all).await;
     house.give("flint", "hello").await.unwrap();
     house.until("flint", |view| idle(view) && view.agent.totals.successes == 1).await;
     for agent in ["newt", "spark"] {
         let lost = house.control(agent, Control::Resume).await;
-        assert!(matches!(lost, Err(Refusal::NoSuchAgent { .. })), "{lost:?}");
+        assert_eq!(lost, Err(Refusal::Deserted { agent: name(agent) }));
         let again = house.fleet.add(shell(agent, dir.path(), "cat"), asked("agent add")).await;
         assert!(matches!(again, Err(Refusal::HistoryUnreadable { .. })), "{again:?}");
     }
-    let given_up = |agent: &str| {
-        let is = |(_, body): &(Target, Body)| matches!(body, Body::Notice(Notice::SupervisorGaveUp { agent: lost, .. }) if lost.as_str() == agent);
-        house.owed("test").into_iter().filter(is).map(|(to, _)| to).collect::<Vec<_>>()
-    };
+    assert_eq!(house.fleet.unreadable(), [name("newt"), name("spark")]);
     for agent in ["newt", "spark"] {
-        assert_eq!(given_up(agent), [Target::Agent(name(agent)), Target::Alerts]);
+        assert_eq!(given_up(&house, agent), [Target::Agent(name(agent)), Target::Alerts]);
     }
     // Nor does it when the file is read again, which can add others.
     let done = house.fleet.configure(agents(&["flint", "newt", "quick", "spark"])).await.unwrap();
@@ -50,4 +60,64 @@ async fn an_agent_whose_stream_cannot_be_read_keeps_nobody_else_and_people_are_t
     house.give("quick", "hello").await.unwrap();
     house.until("quick", |view| idle(view) && view.agent.totals.successes == 1).await;
     house.close().await;
+}
+
+/// The journal alone, with so many events beside its archives.
+async fn archive(dir: &Path, keep_events: u64) {
+    let history = History { keep_events, daily_export: false, ..History::default() };
+    let settings = journal::Settings { ballast: 0, ..journal::Settings::new(dir.join("data"), history) };
+    let opening = tokio::task::spawn_blocking(move || Journal::open(&settings));
+    let (journal, opening) = opening.await.unwrap().unwrap();
+    assert_eq!(opening.missing, []);
+    assert!(journal.maintain(herder::clock::now()).await.unwrap().archived > 0);
+    journal.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_has_lost_an_entry_stands_still_also_when_what_is_left_of_it_is_in_an_archive() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = || House::open(dir.path(), vec![shell("spark", dir.path(), "cat")], FaultInjection::default());
+    let house = open().await;
+    house.control("spark", Control::Pause { now: false }).await.unwrap();
+    for n in 0..10 {
+        house.give("spark", &n.to_string()).await.unwrap();
+    }
+    house.close().await;
+    // That it is paused.
+    damage(dir.path(), "spark", Some(2));
+    // At first newer ones are still beside the archive; nor does a snapshot of what is left hide it then.
+    for keep_events in [12, 1] {
+        archive(dir.path(), keep_events).await;
+        let house = open().await;
+        assert_eq!(
+            house.control("spark", Control::Resume).await,
+            Err(Refusal::Deserted { agent: name("spark") })
+        );
+        // The root has been told of it before it is asked this.
+        let again = house.fleet.add(shell("spark", dir.path(), "cat"), asked("agent add")).await;
+        assert!(matches!(again, Err(Refusal::HistoryUnreadable { .. })), "{again:?}");
+        let told = given_up(&house, "spark");
+        assert!(told.contains(&Target::Alerts), "{told:?}");
+        let works = |event: &Event| matches!(event, Event::SessionStarted { .. });
+        assert!(!house.events("spark").iter().any(works), "nobody has let it on");
+        house.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_whose_last_entry_is_said_to_be_missing_goes_on_and_is_not_stopped_for_that_later() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = || House::open(dir.path(), vec![shell("spark", dir.path(), "cat")], FaultInjection::default());
+    let house = open().await;
+    house.control("spark", Control::Pause { now: false }).await.unwrap();
+    house.close().await;
+    damage(dir.path(), "spark", None);
+    for n in 1..=3 {
+        let house = open().await;
+        assert_eq!(house.journal.missing().len(), usize::from(n == 1), "it is said once");
+        house.give("spark", "hello").await.unwrap();
+        house.until("spark", |view| idle(view) && view.agent.totals.successes == n).await;
+        assert_eq!(given_up(&house, "spark"), []);
+        house.close().await;
+    }
 }

@@ -408,7 +408,8 @@ impl GatewayControl {
         self.push(&Push::Invalid(resumable));
     }
 
-    /// Connections stay, but nothing comes and nothing is acknowledged; with `false` all is well for new ones.
+    /// Connections stay, but nothing comes and nothing is acknowledged; with `false` all is well for new ones, and for those
+    /// from which nothing was kept back.
     pub(crate) fn zombie(&self, is_dead: bool) {
         self.shared.with(|state| state.gateway.zombie = is_dead);
     }

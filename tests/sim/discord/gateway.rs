@@ -105,6 +105,8 @@ pub(crate) struct Session {
     sent: VecDeque<(u64, String)>,
     link: Option<mpsc::UnboundedSender<Push>>,
     overtaken: Option<String>,
+    /// Something was kept back from its connection: nothing comes there any more.
+    is_cut_off: bool,
     /// `READY` has been sent on a connection that still stands.
     pub(crate) is_ready: bool,
 }
@@ -193,7 +195,8 @@ impl State {
         if session.sent.len() > REPLAY_MAX {
             session.sent.pop_front();
         }
-        if session.link.is_none() || self.gateway.zombie {
+        session.is_cut_off |= self.gateway.zombie;
+        if session.link.is_none() || session.is_cut_off {
             return false;
         }
         if Gateway::is_hit(&mut self.gateway.reorder, event) {
@@ -208,6 +211,12 @@ impl State {
             session.push(Push::Send(overtaken));
         }
         true
+    }
+
+    /// Whether nothing passes on the connection of a session.
+    fn is_silent(&mut self, session: Option<&String>) -> bool {
+        self.gateway.zombie
+            || session.and_then(|id| self.session_mut(id)).is_some_and(|session| session.is_cut_off)
     }
 
     fn session_mut(&mut self, id: &str) -> Option<&mut Session> {
@@ -259,6 +268,7 @@ impl State {
             sent: VecDeque::new(),
             link: Some(link),
             overtaken: None,
+            is_cut_off: false,
             is_ready: true,
         };
         let has_guild = self.is_bot_there() && (self.guild.id >> 22) % shard.1 == shard.0;
@@ -299,7 +309,7 @@ impl State {
         // What was held back for an event that never followed is replayed in its place.
         session.overtaken = None;
         session.link = Some(link);
-        session.is_ready = true;
+        (session.is_cut_off, session.is_ready) = (false, true);
         for (number, payload) in &session.sent {
             if *number > since {
                 session.push(Push::Send(payload.clone()));

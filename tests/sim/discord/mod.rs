@@ -308,6 +308,11 @@ impl Discord {
         self.shared.look(look)
     }
 
+    /// What happened, for a test that waited in vain for something else.
+    pub(crate) fn report(&self) -> String {
+        self.look(control::report)
+    }
+
     /// What the bot did wrong so far and nobody announced.
     pub(crate) fn violations(&self) -> Vec<String> {
         let expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);

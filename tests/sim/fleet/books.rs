@@ -1,22 +1,26 @@
 //! What was seen, and what has to hold of it after every event. One function each; its name is the sentence.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::sync::Arc;
 use std::time::Duration;
 
 use herder::core::agent::{Agent, Phase};
 use herder::core::apply;
 use herder::core::board::Board;
 use herder::core::event::{Event, PauseReason};
-use herder::core::id::{AgentName, SessionId, WorkId};
+use herder::core::id::{AccountName, AgentName, NetworkName, SessionId, WorkId};
 use herder::core::policy::Policy;
 use herder::core::time::Timestamp;
 use herder::core::work::WorkKind;
-use herder::journal::{Aggregate as _, Batch, Entry, FleetEvent, FleetState, Receipt, Stream};
+use herder::journal::{Aggregate as _, Batch, Entry, FleetEvent, FleetState, Receipt, Settled, Stream};
+use herder::outbox::Line;
 use herder::supervisor::View;
 
+use super::ends::Ends;
 use super::file::Reads;
 use super::gates::Gates;
+use super::halted::Halted;
 use super::hooks::each_transition_is_told_once;
 use super::ladders::Ladders;
 use super::posts::Posts;
@@ -43,6 +47,12 @@ pub(crate) struct Books {
     pub(crate) reads: Reads,
     ladders: Ladders,
     pub(crate) spent: Spent,
+    pub(crate) ends: Ends,
+    pub(crate) halted: Halted,
+    /// Agents whose supervisors break over everything, and which nobody supervises any more.
+    lost: BTreeSet<AgentName>,
+    /// The accounts that the last sessions began on: they cost those, whatever is written of their agents since.
+    began_on: HashMap<AgentName, AccountName>,
     /// Sessions that are owed.
     open: BTreeMap<AgentName, (SessionId, WorkId)>,
     works: Works,
@@ -52,6 +62,8 @@ pub(crate) struct Books {
     /// Calls for a person that nobody has answered.
     calls: HashMap<WorkId, AgentName>,
     past: VecDeque<(Timestamp, Stream, Entry)>,
+    /// What was shown of each agent as it was compared with what is on disk, unless that is another since.
+    compared: HashMap<AgentName, Arc<Agent>>,
 }
 
 impl Books {
@@ -67,12 +79,17 @@ impl Books {
             reads: Reads::default(),
             ladders: Ladders::default(),
             spent: Spent::default(),
+            ends: Ends::default(),
+            halted: Halted::default(),
+            lost: BTreeSet::new(),
+            began_on: HashMap::new(),
             open: BTreeMap::new(),
             works: Works::default(),
             gates: Gates::default(),
             told,
             calls: HashMap::new(),
             past: VecDeque::new(),
+            compared: HashMap::new(),
         }
     }
 
@@ -81,6 +98,7 @@ impl Books {
         // Whoever was given a place just before has it.
         self.before = (self.max_active, now.after(Duration::from_secs(1)));
         self.max_active = policy.max_active as usize;
+        self.halted.rule(policy.reassign_after, now);
         self.gates.rule(policy.quota.clone(), now);
         self.spent.cap(policy.caps.clone(), now);
     }
@@ -122,6 +140,8 @@ impl Books {
                 self.reads.whoever_runs_otherwise_is_cut(name)?;
             }
         }
+        self.ends.committed(batch, receipt)?;
+        self.ends.what_was_said_is_how_it_ends()?;
         each_transition_is_told_once(batch, receipt, self.told)?;
         for post in &receipt.posts {
             tally.posts += 1;
@@ -137,33 +157,40 @@ impl Books {
         at: Timestamp,
         tally: &mut Tally,
     ) -> Result<(), String> {
-        let may = self.may_be_active(at);
+        let (may, active) = (self.may_be_active(at), self.active());
         let agent = self.agents.entry(name.clone()).or_default();
         let account = agent.spec.as_ref().map(|spec| spec.account.clone()).unwrap_or_default();
         if let Event::SessionStarted { session, work, .. } = event {
             a_session_starts_only_from_rest(agent, name)?;
-            at_most_so_many_are_active(self.open.len(), may)?;
+            at_most_so_many_are_active(active, may)?;
             let waits = self.calls.values().any(|called| called == name);
             whoever_calls_for_a_person_starts_nothing(waits, name)?;
             if let Some((other, _)) = self.open.iter().find(|(_, (_, at_work))| *at_work == work.id) {
                 return Err(format!("work {} is run by {other} and by {name}", work.id));
             }
             self.open.insert(name.clone(), (*session, work.id));
+            self.began_on.insert(name.clone(), account.clone());
             self.gates.nothing_begins_past_a_closed_gate(&account, name, at)?;
         }
+        let began_on = self.began_on.get(name).unwrap_or(&account).clone();
         self.works.heard(name, event, agent)?;
+        self.ends.heard(name, event, agent)?;
+        let closed = self.fleet.gates.contains_key(&account) || self.fleet.blocked.contains_key(&account);
+        self.halted.whoever_was_stopped_begins_nothing(name, event, at)?;
+        self.halted.nothing_is_taken_early(name, event, agent, closed, at, tally)?;
         self.ladders.heard(name, event, agent, tally)?;
-        self.spent.heard(name, event, agent, at, tally)?;
+        self.spent.heard(name, event, agent, &began_on, at, tally)?;
         self.reads.heard(name, event, agent, self.fleet.configured.get(name), tally)?;
         self.calls(name, event, tally)?;
+        self.compared.remove(name);
         apply(agent_of(&mut self.agents, name), event, at);
         match event {
             Event::SessionEnded { outcome, .. } => {
                 self.open.remove(name);
-                self.gates.session_ended(&account, name, outcome, at);
+                self.gates.session_ended(&began_on, name, outcome, at);
             }
             Event::Paused { reason: PauseReason::Failure(category) } if category.is_of_account() => {
-                self.gates.refused(&account);
+                self.gates.refused(&began_on);
             }
             _ => {}
         }
@@ -207,11 +234,36 @@ impl Books {
     pub(crate) fn herder_is_gone(&mut self) {
         self.posts.herder_is_gone();
         self.gates.herder_is_gone();
+        self.lost.clear();
     }
 
-    /// How many sessions are owed.
+    /// The supervisor of an agent is given up: its process is ended, and of its session nothing is recorded before the next
+    /// start.
+    pub(crate) fn breaks_over_everything(&mut self, agent: &AgentName) {
+        self.gates.is_lost(agent);
+        self.lost.insert(agent.clone());
+    }
+
+    /// Whether somebody supervises it.
+    pub(crate) fn is_supervised(&self, agent: &AgentName) -> bool {
+        !self.lost.contains(agent)
+    }
+
+    /// A network has these lines.
+    pub(crate) fn arrived(&mut self, network: &NetworkName, lines: &[Line]) -> Result<(), String> {
+        self.posts.arrived(network, lines)?;
+        self.ends.arrived(network, lines)
+    }
+
+    /// It is on disk what became of posts.
+    pub(crate) fn settled(&mut self, settled: &[Settled]) -> Result<(), String> {
+        self.ends.settled(settled);
+        self.posts.settled(settled)
+    }
+
+    /// How many sessions are owed by those whom somebody supervises.
     pub(crate) fn active(&self) -> usize {
-        self.open.len()
+        self.open.keys().filter(|agent| self.is_supervised(agent)).count()
     }
 
     /// Nothing that was accepted is nowhere.
@@ -219,9 +271,13 @@ impl Books {
         self.works.every_one_is_somewhere(&self.agents, board)
     }
 
-    pub(crate) fn what_is_shown_is_what_is_on_disk(&self, views: &[View]) -> Result<(), String> {
+    pub(crate) fn what_is_shown_is_what_is_on_disk(&mut self, views: &[View]) -> Result<(), String> {
         // What is decided and committed is shown in the same step: at rest there is no difference.
         for view in views {
+            let known = self.compared.insert(view.name.clone(), Arc::clone(&view.agent));
+            if known.is_some_and(|known| Arc::ptr_eq(&known, &view.agent)) {
+                continue;
+            }
             let disk = self.agents.get(&view.name);
             if disk != Some(&*view.agent) {
                 return Err(format!("{} is shown as {:?} and is {disk:?}", view.name, view.agent));
@@ -238,7 +294,8 @@ impl Books {
         }
         self.works.everything_has_come_to_an_end(&self.agents)?;
         self.ladders.every_evaluation_is_over(&self.agents)?;
-        self.posts.everything_was_said()
+        self.posts.everything_was_said()?;
+        self.ends.machines_know_how_every_task_ended()
     }
 
     /// The last events, for whoever looks for what went wrong.

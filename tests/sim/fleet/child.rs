@@ -1,5 +1,5 @@
 //! A session's process and its driver: what they report by a script that is drawn for each, and what they do when they are
-//! told something. One that hangs answers nothing until it is ended.
+//! told something, and what their agents say by herder's tools. One that hangs answers nothing until it is ended.
 
 use std::time::Duration;
 
@@ -12,11 +12,13 @@ use herder::core::outcome::{Category, Outcome, Usage};
 use herder::core::time::Timestamp;
 use herder::core::turn::{End, Kind, Step, Turn};
 use herder::core::usage::Reading;
+use herder::core::work::{TaskEnd, TaskReport};
 use herder::runtime::{Driver, Launch, Live, Order, Report};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::random::Random;
+use super::tools::{Call, Words};
 use super::world::Sim;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -31,6 +33,36 @@ enum Manner {
     Asks,
 }
 
+/// What an agent says by its tools of how its task stands.
+#[derive(Debug)]
+struct Said {
+    /// After which turn.
+    after: u64,
+    report: TaskReport,
+    /// Whether it waits until that is noted. If not, its session may be over first.
+    waits: bool,
+}
+
+impl Said {
+    fn draw(dice: &mut Random, calm: bool, turns: u64) -> Self {
+        let after = dice.below(turns);
+        if calm {
+            return Self { after, report: report(TaskEnd::Done, false), waits: true };
+        }
+        let (end, denied) = match dice.weighted(&[60, 15, 15, 10]) {
+            0 => (TaskEnd::Done, false),
+            1 => (TaskEnd::Failed, false),
+            2 => (TaskEnd::Blocked, false),
+            _ => (TaskEnd::Blocked, true),
+        };
+        Self { after, report: report(end, denied), waits: dice.is(3, 4) }
+    }
+}
+
+fn report(end: TaskEnd, denied: bool) -> TaskReport {
+    TaskReport { end, note: "it says so".to_owned(), denied: denied.then_some(true) }
+}
+
 /// How a session goes.
 #[derive(Debug)]
 struct Script {
@@ -38,6 +70,8 @@ struct Script {
     stillborn: Option<Own>,
     manner: Manner,
     turns: u64,
+    /// What it says, which may be something else later.
+    says: Vec<Said>,
     /// It stops to answer after its turns.
     hangs: bool,
     ends: Category,
@@ -47,10 +81,12 @@ impl Script {
     fn draw(dice: &mut Random, calm: bool, work: u64) -> Self {
         if calm {
             let turns = 1 + dice.below(3);
+            let says = if dice.is(1, 2) { vec![Said::draw(dice, calm, turns)] } else { Vec::new() };
             return Self {
                 stillborn: None,
                 manner: Manner::Works,
                 turns,
+                says,
                 hangs: false,
                 ends: Category::Success,
             };
@@ -82,10 +118,14 @@ impl Script {
             1 | 2 => Manner::Asks,
             _ => Manner::Works,
         };
+        let turns = 1 + dice.below(if manner == Manner::Spirals { 12 } else { 5 });
+        // What is too much for every session says nothing of itself.
+        let often = if work % 23 == 5 { 0 } else { dice.weighted(&[50, 40, 10]) };
         Self {
             stillborn,
             manner,
-            turns: 1 + dice.below(if manner == Manner::Spirals { 12 } else { 5 }),
+            turns,
+            says: (0..often).map(|_| Said::draw(dice, calm, turns)).collect(),
             hangs: dice.is(1, 80),
             ends: if work % 23 == 5 { Category::TaskTimeout } else { ends[at].0 },
         }
@@ -103,6 +143,7 @@ struct Child {
     dice: Random,
     orders: mpsc::Receiver<Order>,
     reports: mpsc::Sender<Report>,
+    words: Words,
     _live: watch::Sender<Live>,
     used: Usage,
     keys: u64,
@@ -112,7 +153,7 @@ struct Child {
 struct Over(Option<Box<Outcome>>);
 
 /// Starts one, as [`herder::runtime::launch`] would.
-pub(crate) fn launch(sim: &Sim, launch: Launch) -> Driver {
+pub(crate) fn launch(sim: &Sim, words: &Words, launch: Launch) -> Driver {
     let (orders, orders_rx) = mpsc::channel(64);
     let (reports, reports_rx) = mpsc::channel(256);
     let (live_tx, live) = watch::channel(Live::default());
@@ -128,9 +169,9 @@ pub(crate) fn launch(sim: &Sim, launch: Launch) -> Driver {
     });
     let dice = Random::new(sim.world().plan.seed, &[2, seed]);
     let keys = seed << 16;
-    let sim = sim.clone();
-    let child =
-        Child { sim, launch, dice, orders: orders_rx, reports, _live: live_tx, used: Usage::default(), keys };
+    let (sim, words) = (sim.clone(), words.clone());
+    let used = Usage::default();
+    let child = Child { sim, launch, dice, orders: orders_rx, reports, words, _live: live_tx, used, keys };
     tokio::spawn(async move {
         if !lives {
             // It was herder's last step: nobody hears of it any more.
@@ -197,6 +238,9 @@ impl Child {
             self.pass(took).await?;
             self.refused()?;
             self.turn(turn, script.manner).await?;
+            for said in script.says.iter().filter(|said| said.after == turn) {
+                self.tells(said).await?;
+            }
         }
         if script.hangs {
             return self.hang().await;
@@ -211,7 +255,7 @@ impl Child {
         self.used.input_tokens += 500 + self.dice.below(5_000);
         self.used.output_tokens += 50 + self.dice.below(900);
         self.used.cost_usd = self.used.tokens() as f64 / 100_000.0;
-        let reading = Reading { usage: self.used, unpriced: Usage::default(), model: String::new() };
+        let reading = Reading { usage: self.used, ..Reading::default() };
         self.say(Signal::Usage { reading: Box::new(reading) }).await;
         // Other words each time, and other ones come back.
         let unlike = self.dice.next();
@@ -240,6 +284,26 @@ impl Child {
             self.asks().await?;
         }
         Ok(())
+    }
+
+    /// Calls one of its tools; the driver beats meanwhile.
+    async fn tells(&mut self, said: &Said) -> Result<(), Over> {
+        let (agent, session, report) = (self.launch.agent.clone(), self.launch.session, said.report.clone());
+        let (answered, mut answer) = oneshot::channel();
+        if self.words.send(Call { agent, session, report, answered }).is_err() || !said.waits {
+            return Ok(());
+        }
+        loop {
+            let next = Instant::now() + self.launch.clocks.beat;
+            tokio::select! {
+                biased;
+                order = self.orders.recv() => { self.take(order).await?; }
+                _ = &mut answer => return Ok(()),
+                () = sleep_until(next) => {
+                    let _ = self.reports.send(Report::Beat).await;
+                }
+            }
+        }
     }
 
     async fn asks(&mut self) -> Result<(), Over> {

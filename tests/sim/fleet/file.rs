@@ -8,7 +8,7 @@ use herder::clock;
 use herder::core::agent::{Agent, Phase};
 use herder::core::event::{Event, StopReason};
 use herder::core::id::AgentName;
-use herder::core::policy::Policy;
+use herder::core::policy::{Judge, Policy};
 use herder::core::quota::{QuietHours, QuotaRules, Resume};
 use herder::core::spec::{AgentSpec, Permissions};
 use herder::core::usage::{Caps, SharedCaps};
@@ -84,12 +84,31 @@ impl File {
     }
 
     fn limits(&mut self, plan: &Plan, dice: &mut Random) {
-        match dice.below(4) {
+        match dice.below(8) {
             0 => self.policy.max_active = plan.max_active - 2 + u32::try_from(dice.below(4)).expect("small"),
             1 => self.policy.caps = shared_caps(plan, dice),
-            _ => self.policy.quota = quota(dice),
+            2 | 3 => self.policy.quota = quota(dice),
+            4 | 5 => self.policy.reassign_after = reassign_after(dice),
+            6 => self.calls(dice),
+            _ => {
+                self.policy.evaluator.judge = [Judge::Off, Judge::Builtin, Judge::Asked][dice.index(3)];
+                self.policy.evaluator.interval = [2, 5, 9][dice.index(3)];
+            }
         }
     }
+
+    /// How long people are waited for.
+    fn calls(&mut self, dice: &mut Random) {
+        let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
+        self.policy.confirm_timeout = minutes(5 + dice.below(60));
+        self.policy.escalation.after = minutes(30 + dice.below(360));
+        self.policy.escalation.times = u32::try_from(dice.below(4)).expect("small");
+    }
+}
+
+/// After how long tasks go to others, often at once for those that wait already; never, now and then.
+fn reassign_after(dice: &mut Random) -> Duration {
+    Duration::from_secs([0, 600, 3600, 4 * 3600][dice.index(4)])
 }
 
 fn own_caps(dice: &mut Random) -> Caps {

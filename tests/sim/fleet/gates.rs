@@ -74,6 +74,12 @@ impl Gates {
         self.gates.values_mut().for_each(|gate| gate.tries = None);
     }
 
+    /// The supervisor of an agent is given up, and its process is ended: it shows nothing any more.
+    pub(crate) fn is_lost(&mut self, agent: &AgentName) {
+        let tries = self.gates.values_mut().filter(|gate| gate.tries.as_ref() == Some(agent));
+        tries.for_each(|gate| gate.tries = None);
+    }
+
     /// The account is closed until a person says otherwise.
     pub(crate) fn refused(&mut self, account: &AccountName) {
         let gate = self.gates.entry(account.clone()).or_default();

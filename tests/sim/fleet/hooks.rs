@@ -77,7 +77,7 @@ pub(crate) async fn keep(sim: Sim, fleet: Fleet, queue: Arc<NetworkQueue>, mut d
             Next::Done => {
                 queue.confirm(window).await;
                 if !std::mem::replace(&mut up, true) {
-                    report(LinkState::Up { since: clock::now() });
+                    report(LinkState::Up { since: clock::now(), unidentified: None });
                 }
             }
             Next::Dropped { attempts, reason } => {

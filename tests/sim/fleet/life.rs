@@ -22,11 +22,12 @@ use herder::runtime::orphans::{Bereft, Ended, Remains};
 use herder::supervisor::{FaultInjection, Fleet, Settings, Simulated, start};
 
 use super::random::Random;
+use super::tools::{self, Words};
 use super::world::{Ending, Sim, Tally, account};
 use super::{Plan, child, file, hooks, judges, links, people};
 
 /// The networks that posts go to.
-const NETWORKS: [&str; 2] = ["libera", "discord"];
+pub(crate) const NETWORKS: [&str; 2] = ["libera", "discord"];
 
 /// How long what was begun may take until it is over, once nothing goes wrong any more.
 const CALM: Duration = Duration::from_secs(4 * 86_400);
@@ -91,7 +92,7 @@ fn broke(sim: &Sim, plan: &Plan, now: Timestamp, broken: &str) -> ! {
     let Plan { seed, agents, days, .. } = plan;
     panic!(
         "{broken}\n  at {now:?}, seed {seed}, {agents} agents, {days} days; {past}\n  once more: \
-         HERDER_FLEET_SEEDS={seed} HERDER_FLEET_DAYS={days} cargo test --test it fleet_sim"
+         HERDER_FLEET_SEEDS={seed} HERDER_FLEET_DAYS={days} HERDER_FLEET_AGENTS={agents} cargo test --test it fleet_sim"
     );
 }
 
@@ -133,31 +134,34 @@ fn history() -> History {
     History { daily_export: false, ..History::default() }
 }
 
-fn faults(sim: &Sim) -> FaultInjection {
+fn faults(sim: &Sim, words: Words) -> FaultInjection {
     let (panics, launches, orphans, ends, dice) =
         (sim.clone(), sim.clone(), sim.clone(), sim.clone(), sim.clone());
     let (verdicts, parts) = (sim.clone(), sim.clone());
-    let before = move |_: &AgentName, input: &Input| {
-        let mut world = panics.world();
-        let one_in = if matches!(input, Input::HandedOver { .. }) { 60 } else { 8_000 };
-        if !world.calm && world.random.is(1, one_in) {
-            world.tally.panics += 1;
-            drop(world);
+    let before = move |agent: &AgentName, input: &Input| {
+        if panics.breaks(agent, input) {
             // Without the words of a panic on the terminal.
             std::panic::resume_unwind(Box::new("simulated"));
         }
     };
     FaultInjection::new(before).simulating(Simulated {
-        launch: Box::new(move |launch| child::launch(&launches, launch)),
+        launch: Box::new(move |launch| child::launch(&launches, &words, launch)),
         end_orphans: Box::new(move |agents| end_orphans(&orphans, agents)),
-        end_processes: Box::new(move |agent| {
-            ends.world().process_ended(agent);
-            Vec::new()
-        }),
+        end_processes: Box::new(move |agent| end_processes(&ends, agent)),
         random: Box::new(move || dice.world().random.next()),
         judge: Box::new(move |asked| judges::judge(&verdicts, asked)),
         split: Box::new(move |asked| judges::split(&parts, asked)),
     })
+}
+
+/// What could not be ended once may not be ended the second time either.
+fn end_processes(sim: &Sim, agent: &AgentName) -> Vec<u32> {
+    let mut world = sim.world();
+    if !world.calm && world.survivors.contains(agent) && world.random.is(1, 2) {
+        return vec![4_711];
+    }
+    world.process_ended(agent);
+    Vec::new()
 }
 
 /// Every process of the life before is found by its mark.
@@ -203,6 +207,7 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
         world.books.limits(&written.policy, clock::now());
         written
     };
+    let (words, heard) = tools::line();
     let settings = Settings {
         attempts: 5,
         journal,
@@ -215,7 +220,7 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
         tools: None,
         redactor: Redactor::default(),
         evaluator: None,
-        fault: faults(sim),
+        fault: faults(sim, words),
     };
     let started = tokio::select! {
         biased;
@@ -234,6 +239,7 @@ async fn lived(sim: &Sim, plan: &Plan, life: u64, calm: Timestamp, finish: Times
         let queue = Arc::clone(outbox.queue(&listener.name).expect("it was just made"));
         tokio::spawn(hooks::keep(sim.clone(), fleet.clone(), queue, dice(10)));
     }
+    tokio::spawn(tools::hear(sim.clone(), fleet.clone(), heard));
     tokio::spawn(people::ask(sim.clone(), fleet.clone(), dice(4)));
     tokio::spawn(people::attend(sim.clone(), fleet.clone(), dice(5)));
     tokio::spawn(file::keep(sim.clone(), fleet.clone(), dice(9)));

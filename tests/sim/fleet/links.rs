@@ -30,7 +30,7 @@ pub(crate) async fn keep(sim: Sim, fleet: Fleet, queue: Arc<NetworkQueue>, mut d
     let report = |state| fleet.report_link(LinkReport { network: queue.network().clone(), state });
     sleep(dice.between(Duration::from_millis(50), Duration::from_secs(5))).await;
     loop {
-        report(LinkState::Up { since: clock::now() });
+        report(LinkState::Up { since: clock::now(), unidentified: None });
         queue.link_restored();
         deliver(&sim, &queue, &mut dice).await;
         sim.world().tally.links_lost += 1;
@@ -54,7 +54,7 @@ async fn deliver(sim: &Sim, queue: &NetworkQueue, dice: &mut Random) {
         let arrive = if lost { dice.index(window.lines.len() + 1) } else { window.lines.len() };
         let lives = sim.step(|world| {
             world.tally.lines += arrive as u64;
-            world.books.posts.arrived(queue.network(), &window.lines[..arrive])
+            world.books.arrived(queue.network(), &window.lines[..arrive])
         });
         if !lives {
             return std::future::pending().await;

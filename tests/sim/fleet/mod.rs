@@ -1,7 +1,7 @@
 //! A whole herder in virtual time: its real root, supervisors, journal and outbox, in a world that a seed decides.
 //!
-//! What is outside is simulated: processes ([`child`]), people ([`people`]), the configuration ([`file`]), the evaluator
-//! ([`judges`]), networks ([`links`]), programs that are told of events ([`hooks`]), the disk (tables in
+//! What is outside is simulated: processes ([`child`]) and what their agents say by herder's tools ([`tools`]), people
+//! ([`people`]), the configuration ([`file`]), the evaluator ([`judges`]), networks ([`links`]), programs that are told of events ([`hooks`]), the disk (tables in
 //! memory, over which the journal's own code runs) and the clock. herder's tasks run on one thread whose time is paused, so
 //! that it jumps to whatever is due next; a life of herder is one runtime, and a kill drops it whole, before or after any
 //! commit, order, launch or line. What is on disk then is what the next life begins with.
@@ -10,9 +10,12 @@
 //! themselves. A history that breaks an invariant ends with its seed.
 
 mod books;
+mod breaks;
 mod child;
+mod ends;
 mod file;
 mod gates;
+mod halted;
 mod hooks;
 mod judges;
 mod ladders;
@@ -22,6 +25,7 @@ mod people;
 mod posts;
 mod random;
 mod spent;
+mod tools;
 mod works;
 mod world;
 
@@ -50,7 +54,31 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// A fleet of which every part is used, as small as can be.
+    /// A fleet of so many agents.
+    pub(crate) fn of(agents: usize, seed: u64, days: u32) -> Self {
+        let plan = match agents {
+            0..=20 => Self::few(seed, days),
+            21..500 => Self::small(seed, days),
+            _ => Self::large(seed, days),
+        };
+        Self { agents, ..plan }
+    }
+
+    /// A few agents that have much to do with each other.
+    pub(crate) fn few(seed: u64, days: u32) -> Self {
+        let (work_every, reload_every) = (Duration::from_secs(300), Duration::from_secs(1800));
+        Self {
+            agents: 12,
+            accounts: 3,
+            max_active: 3,
+            life: 500,
+            work_every,
+            reload_every,
+            ..Self::small(seed, days)
+        }
+    }
+
+    /// A fleet of which every part is used.
     pub(crate) fn small(seed: u64, days: u32) -> Self {
         let (work_every, reload_every) = (Duration::from_secs(240), Duration::from_secs(3600));
         Self {

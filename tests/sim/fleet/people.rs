@@ -39,8 +39,13 @@ fn asked(verb: &str, agent: Option<&AgentName>) -> Asked {
         verb: verb.to_owned(),
         text: format!("!{verb}"),
     };
-    let answer =
-        AnswerTo { network: "libera".into(), to: Target::Control, nick: "alice".to_owned(), posted: true };
+    let answer = AnswerTo {
+        network: "libera".into(),
+        to: Target::Control,
+        nick: "alice".to_owned(),
+        posted: true,
+        owed_under: None,
+    };
     Asked { audit, answer: Some(answer), message: None }
 }
 
@@ -79,7 +84,7 @@ pub(crate) async fn ask(sim: Sim, fleet: Fleet, mut dice: Random) {
             let spec = spec(&sim.world().plan, number);
             let _ = fleet.add(spec, asked("agent", Some(&agent))).await;
         }
-        match dice.weighted(&[80, 50, 30, 6, 4, 6, 4, 4, 12, 8, 4, 3, 2]) {
+        match dice.weighted(&[80, 50, 30, 6, 4, 6, 4, 4, 12, 8, 4, 3, 2, 1]) {
             0 => {
                 let _ = fleet.post_task(format!("task {count}"), card(&mut dice), asked("task", None)).await;
             }
@@ -103,6 +108,7 @@ pub(crate) async fn ask(sim: Sim, fleet: Fleet, mut dice: Random) {
                 spec.model = format!("model-{}", dice.below(3));
                 control(&fleet, &agent, "agent", Control::Edit { spec: Box::new(spec), base: None }).await;
             }
+            13 => stop_all(&sim, &fleet).await,
             6 => control(&fleet, &agent, "stop", Control::Stop).await,
             7 => control(&fleet, &agent, "clear", Control::Clear).await,
             8 => meddle(&fleet, &agent, &mut dice).await,
@@ -112,6 +118,15 @@ pub(crate) async fn ask(sim: Sim, fleet: Fleet, mut dice: Random) {
                 control(&fleet, &agent, "whisper", Control::Whisper { id, text }).await;
             }
         }
+    }
+}
+
+async fn stop_all(sim: &Sim, fleet: &Fleet) {
+    let agents = fleet.agents().into_iter().map(|view| view.name).collect();
+    if fleet.stop_all(asked("stop-all", None)).await.is_ok() {
+        let mut world = sim.world();
+        world.tally.stops += 1;
+        world.books.halted.all_are_to_stop(agents, herder::clock::now());
     }
 }
 
@@ -160,13 +175,14 @@ async fn meddle(fleet: &Fleet, agent: &AgentName, dice: &mut Random) {
 async fn decide(fleet: &Fleet, dice: &mut Random) {
     let tasks: Vec<WorkId> = fleet.board().tasks.keys().copied().collect();
     let Some(task) = dice.pick(&tasks).copied() else { return };
-    let wish = match dice.below(4) {
+    let wish = match dice.below(5) {
         0 => Wish::Cancel(task),
         1 => {
             let agents: Vec<AgentName> = fleet.agents().into_iter().map(|view| view.name).collect();
             Wish::Assign { task, to: dice.pick(&agents).cloned() }
         }
         2 => Wish::Assign { task, to: None },
+        3 => Wish::Reword { task, text: format!("reworded {task}") },
         _ => Wish::Split { task, cuts: cuts(fleet, dice) },
     };
     let _ = fleet.wish(wish, asked("task", None)).await;
@@ -254,14 +270,19 @@ pub(crate) async fn inspect(sim: Sim, fleet: Fleet) {
             .filter(|(_, boarded)| matches!(boarded.place, Place::Offered { .. }))
             .map(|(task, boarded)| (*task, boarded.since))
             .collect();
+        let now = herder::clock::now();
         let lives = sim.step(|world| {
+            world.breaks.whoever_breaks_over_everything_is_given_up(now, |agent| fleet.is_deserted(agent))?;
+            world.books.what_is_shown_is_what_is_on_disk(&views)?;
+            // Of the others nothing is heard before the next start.
+            let mut views = views;
+            views.retain(|view| world.books.is_supervised(&view.name));
             nobody_waits_for_what_is_there(&before, &waits)?;
             no_task_is_on_its_way_for_so_long(&offered, &on_the_way)?;
-            let now = herder::clock::now();
             world.books.spent.nobody_works_past_a_cap(&views, now)?;
             world.books.spent.what_is_shown_was_used(&used, now)?;
-            world.books.every_work_is_somewhere(&board)?;
-            world.books.what_is_shown_is_what_is_on_disk(&views)
+            world.books.halted.nothing_waits_for_longer(&views, now)?;
+            world.books.every_work_is_somewhere(&board)
         });
         if !lives {
             return;
@@ -272,6 +293,7 @@ pub(crate) async fn inspect(sim: Sim, fleet: Fleet) {
 
 fn waits(sim: &Sim, views: &[View]) -> Waits {
     let world = sim.world();
+    let supervised = |view: &&View| world.books.is_supervised(&view.name);
     let wait = |view: &View| {
         let what = match (&view.agent.phase, &view.hold) {
             (_, Some(Hold::Turn { max, .. })) if world.books.active() < *max as usize => {
@@ -288,7 +310,7 @@ fn waits(sim: &Sim, views: &[View]) -> Waits {
         };
         Some((view.name.clone(), (view.agent.since, what)))
     };
-    views.iter().filter_map(wait).collect()
+    views.iter().filter(supervised).filter_map(wait).collect()
 }
 
 fn nobody_waits_for_what_is_there(before: &Waits, now: &Waits) -> Result<(), String> {

@@ -95,12 +95,13 @@ impl Spent {
         (self.caps, self.since) = (caps, now.after(Duration::from_secs(15)));
     }
 
-    /// An agent's event; `agent`: as it was before.
+    /// An agent's event; `agent`: as it was before; `began_on`: the account that its last session began on.
     pub(crate) fn heard(
         &mut self,
         name: &AgentName,
         event: &Event,
         agent: &Agent,
+        began_on: &AccountName,
         at: Timestamp,
         tally: &mut Tally,
     ) -> Result<(), String> {
@@ -114,11 +115,11 @@ impl Spent {
             Event::Edited { .. } | Event::Added { .. } => {
                 self.sums.entry(Whose::Agent(name.clone())).or_default().last = at;
             }
-            Event::UsageRecorded { session, usage } if agent.session() == Some(*session) => {
-                self.read(name, &account, *usage, at);
+            Event::UsageRecorded { session, usage, .. } if agent.session() == Some(*session) => {
+                self.read(name, began_on, *usage, at);
             }
             Event::SessionEnded { session, outcome, .. } if agent.session() == Some(*session) => {
-                self.read(name, &account, outcome.usage, at);
+                self.read(name, began_on, outcome.usage, at);
             }
             Event::Evaluated { usage, .. } | Event::SplitEnded { usage, .. } => {
                 self.enter(name, &account, *usage, at);

@@ -99,7 +99,13 @@ impl Works {
                     return Err(format!("{name} begins with work {}, which is {known:?}", work.id));
                 }
             }
-            Event::TaskEnded { work, end, .. } => self.over(*work, Some(*end)),
+            Event::TaskEnded { work, end, .. } => {
+                let known = self.all.get(work);
+                if known != Some(&Where::Agent(name.clone())) {
+                    return Err(format!("task {work} ends with {name} as {end:?}, and is {known:?}"));
+                }
+                self.over(*work, Some(*end));
+            }
             Event::Discarded { work, .. } | Event::Withdrawn { work, .. } => self.over(*work, None),
             // What the session itself works on cannot reach it a second time.
             Event::Steered { work, .. } if agent.queue.iter().any(|queued| queued.id == *work) => {
@@ -169,6 +175,7 @@ impl Works {
                 Ok(())
             }
             BoardEvent::Directed { .. }
+            | BoardEvent::Reworded { .. }
             | BoardEvent::Returned { .. }
             | BoardEvent::PartOver { .. }
             | BoardEvent::Cancelling { .. } => Ok(()),

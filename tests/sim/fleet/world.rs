@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 
 use super::Plan;
 use super::books::Books;
+use super::breaks::Breaks;
 use super::file::File;
 use super::hooks;
 use super::random::Random;
@@ -27,14 +28,22 @@ pub(crate) struct Tally {
     pub(crate) kills: u64,
     pub(crate) drains: u64,
     pub(crate) panics: u64,
+    /// Supervisors that broke over everything until herder was started again.
+    pub(crate) given_up: u64,
     pub(crate) orphans: u64,
     pub(crate) hangs: u64,
     pub(crate) limits: u64,
     pub(crate) escalations: u64,
     pub(crate) tasks: u64,
+    /// How often agents said by their tools how their tasks stand, and it was noted.
+    pub(crate) reported: u64,
+    /// Tasks that were taken from agents which could not go on.
+    pub(crate) released: u64,
     pub(crate) links_lost: u64,
     pub(crate) survivors: u64,
     pub(crate) removals: u64,
+    /// How often everybody was to stop.
+    pub(crate) stops: u64,
     /// How often the evaluator was asked.
     pub(crate) asked: u64,
     /// Evaluations that are over.
@@ -82,6 +91,7 @@ pub(crate) struct World {
     /// Of those, the ones that cannot be ended: a person does that by hand before the agent is to go on.
     pub(crate) survivors: BTreeSet<AgentName>,
     pub(crate) accounts: BTreeMap<AccountName, Account>,
+    pub(crate) breaks: Breaks,
     pub(crate) ending: Option<Ending>,
     pub(crate) launches: u64,
     pub(crate) tally: Tally,
@@ -115,6 +125,7 @@ impl Sim {
             processes: BTreeMap::new(),
             survivors: BTreeSet::new(),
             accounts,
+            breaks: Breaks::default(),
             ending: None,
             launches: 0,
             tally: Tally::default(),
@@ -161,7 +172,7 @@ impl Sim {
             sim.step(|world| match step {
                 Step::Commits(_) | Step::Settles(_) => Ok(()),
                 Step::Committed(batch, receipt) => world.committed(batch, receipt),
-                Step::Settled(settled) => world.books.posts.settled(settled),
+                Step::Settled(settled) => world.books.settled(settled),
             })
         })
     }
@@ -182,6 +193,7 @@ impl Sim {
             1 + world.random.below(life)
         };
         world.books.herder_is_gone();
+        world.breaks.herder_is_gone();
         let longest = if world.random.is(1, 4) { 3600 } else { 20 };
         world.random.between(Duration::ZERO, Duration::from_secs(longest))
     }
@@ -196,6 +208,7 @@ fn delicate(entry: &Entry) -> u64 {
             8
         }
         Entry::Agent(Event::Escalated { .. } | Event::EscalationAnswered { .. }) => 10,
+        Entry::Agent(Event::TaskReported { .. } | Event::TaskEnded { .. }) => 60,
         Entry::Agent(Event::TaskTaken { .. } | Event::TaskHandedBack { .. } | Event::Removed { .. }) => 30,
         Entry::Agent(Event::Edited { .. } | Event::CapWaived { .. }) => 15,
         Entry::Agent(Event::Evaluated { .. } | Event::Whispered { .. } | Event::SplitEnded { .. }) => 60,

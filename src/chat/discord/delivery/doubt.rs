@@ -2,7 +2,9 @@
 //!
 //! Discord knows a nonce again for the past few minutes, as it says, and not for longer. What was sent before that and never
 //! confirmed, because answers were lost for minutes or herder was killed, is looked for in its channel before it is sent
-//! again. At most one line of a channel is in doubt: it is the first that is sent there in this run, or one that was put back.
+//! again. In each queue, which is one lane of one target, at most one line is in doubt: it is the first of it that is sent in
+//! this run, or one that was put back. What is sent of other queues says nothing of it: an urgent line overtakes it, and a
+//! channel can be the target of an agent's posts and, by its id, of others.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,49 +13,49 @@ use serenity::all::{MessageId, UserId};
 
 use super::super::inbound::id_at;
 use super::super::rest::Seen;
-use super::traffic::Place;
 use crate::core::id::PostId;
 use crate::core::time::Timestamp;
-use crate::outbox::Line;
+use crate::outbox::{Line, Target};
 
 /// For how long a nonce is sure to be known: Discord says "the past few minutes".
 const NONCE_IS_KNOWN: Duration = Duration::from_secs(120);
 /// How far the clock of this machine may be ahead of Discord's.
 const SKEW: Duration = Duration::from_secs(60);
-/// Places that are remembered; of those that are not, the last messages are looked at once more.
-const PLACES_MAX: usize = 4096;
+/// Queues that are remembered; of those that are not, the last messages are looked at once more.
+const QUEUES_MAX: usize = 4096;
 
-/// What this run has sent.
-#[derive(Debug, Default)]
-pub(super) struct Sent(HashMap<Place, ToPlace>);
+/// What keeps its order by itself: one lane of one target, with the urgent lane as `true`.
+pub(super) type Queue = (Target, bool);
 
-#[derive(Debug, Default)]
-struct ToPlace {
-    /// Whether a line of this lane went there: the urgent one, the other one.
-    lanes: [bool; 2],
-    /// The last that is known to have arrived.
-    newest: Option<MessageId>,
+/// The queue that a line is of.
+pub(super) fn queue_of(line: &Line) -> Queue {
+    (line.target.clone(), line.urgent)
 }
 
+/// What this run has sent: of each queue from which a line went, the last that is known to have arrived.
+#[derive(Debug, Default)]
+pub(super) struct Sent(HashMap<Queue, Option<MessageId>>);
+
 impl Sent {
-    /// A line goes there. Answers after which message it has to be looked for first; `None`: it is not there, or its nonce
-    /// is known.
-    pub(super) fn departs(&mut self, place: Place, line: &Line, now: Timestamp) -> Option<u64> {
-        if self.0.len() >= PLACES_MAX && !self.0.contains_key(&place) {
+    /// A line goes. Answers after which message it has to be looked for first; `None`: it is not there, or its nonce is
+    /// known.
+    pub(super) fn departs(&mut self, line: &Line, now: Timestamp) -> Option<u64> {
+        let queue = queue_of(line);
+        if self.0.len() >= QUEUES_MAX && !self.0.contains_key(&queue) {
             self.0.clear();
         }
-        let to = self.0.entry(place).or_default();
-        let lane = &mut to.lanes[usize::from(line.urgent)];
-        let first = !std::mem::replace(lane, true);
-        let may_be_there = line.resent || (first && line.post != PostId(0));
+        let is_first = !self.0.contains_key(&queue);
+        // Whatever of its queue arrived in this run was before it.
+        let newest = self.0.entry(queue).or_default().map_or(0, MessageId::get);
+        let may_be_there = line.resent || (is_first && line.post != PostId(0));
         let at = line.source.at;
         (may_be_there && at.after(NONCE_IS_KNOWN) < now)
-            .then(|| id_at(at.before(SKEW).as_millis()).max(to.newest.map_or(0, MessageId::get)))
+            .then(|| id_at(at.before(SKEW).as_millis()).max(newest))
     }
 
-    /// A line is there.
-    pub(super) fn arrived(&mut self, place: Place, message: MessageId) {
-        let newest = &mut self.0.entry(place).or_default().newest;
+    /// A line of that queue is there.
+    pub(super) fn arrived(&mut self, queue: Queue, message: MessageId) {
+        let newest = self.0.entry(queue).or_default();
         *newest = (*newest).max(Some(message));
     }
 }

@@ -4,8 +4,8 @@
 //! waits before an event is handed on, so the order is kept.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt as _;
 use serenity::all::{Context, Event, RawEventHandler, UnknownEvent};
@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tracing::{debug, error, warn};
 
-use super::super::inbound::Heard;
+use super::super::inbound::{Heard, Lost};
 use super::super::{Bot, interactions, membership};
 
 /// Shards that came up and were not looked at: as many as there are.
@@ -35,16 +35,16 @@ pub(super) struct Fanout {
     /// Where everything but the link runs.
     runtime: Handle,
     seen: AtomicU64,
-    /// Something was lost, and it is being said.
-    missed: Arc<AtomicBool>,
+    /// There was no room for something: what is lost until there is.
+    lost: Arc<Mutex<Option<Box<Lost>>>>,
 }
 
 impl Fanout {
     /// To be made on the runtime that the parts run on.
     pub(super) fn new(bot: Arc<Bot>, heard: mpsc::Sender<Heard>) -> (Arc<Self>, mpsc::Receiver<Up>) {
         let (up, ups) = mpsc::channel(UP_CAPACITY);
-        let (runtime, seen, missed) = (Handle::current(), AtomicU64::new(0), Arc::default());
-        (Arc::new(Self { bot, heard, up, runtime, seen, missed }), ups)
+        let (runtime, seen, lost) = (Handle::current(), AtomicU64::new(0), Arc::default());
+        (Arc::new(Self { bot, heard, up, runtime, seen, lost }), ups)
     }
 
     /// How many events there were.
@@ -53,17 +53,22 @@ impl Fanout {
     }
 
     fn hear(&self, heard: Heard) {
-        let Err(mpsc::error::TrySendError::Full(_)) = self.heard.try_send(heard) else { return };
-        if self.missed.swap(true, Ordering::AcqRel) {
-            return;
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lost) = &mut *lost {
+            return lost.note(heard);
         }
-        let (heard, missed) = (self.heard.clone(), Arc::clone(&self.missed));
+        let Err(mpsc::error::TrySendError::Full(heard)) = self.heard.try_send(heard) else { return };
+        warn!("messages come faster than they are taken in; what is lost is fetched");
+        let mut first = Box::new(Lost::new(self.bot.guild()));
+        first.note(heard);
+        *lost = Some(first);
+        let (heard, lost) = (self.heard.clone(), Arc::clone(&self.lost));
         let tell = async move {
             let room = heard.reserve_owned().await;
-            // What is lost from here on is lost after what is said now was heard.
-            missed.store(false, Ordering::Release);
-            if let Ok(room) = room {
-                room.send(Heard::Missed);
+            // Nothing comes between what was lost and what is heard from here on.
+            let mut lost = lost.lock().unwrap_or_else(PoisonError::into_inner);
+            if let (Ok(room), Some(lost)) = (room, lost.take()) {
+                room.send(Heard::Missed(lost));
             }
         };
         self.bot.tasks.spawn_on(tell, &self.runtime);

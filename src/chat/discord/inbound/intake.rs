@@ -33,6 +33,8 @@ enum Open<M> {
     Waiting(M),
     /// Begun.
     UnderWay,
+    /// Begun, and what is said after it does not wait for it any more. The watermark does.
+    Late,
     Done,
 }
 
@@ -53,6 +55,8 @@ struct Channel<M> {
     /// What comes after that may not be read for now. What is heard does not wait for it, and the watermark does.
     unreadable: bool,
     busy: bool,
+    /// It is not known yet what is to be made of what is said there.
+    held: bool,
 }
 
 impl<M> Channel<M> {
@@ -66,6 +70,7 @@ impl<M> Channel<M> {
             fetched: None,
             unreadable: false,
             busy: false,
+            held: false,
         }
     }
 
@@ -79,7 +84,7 @@ impl<M> Channel<M> {
     fn next(&self) -> Option<Id> {
         let within = |id: &Id| self.unreadable || self.fetched.is_none_or(|fetched| *id <= fetched);
         let waiting = self.open.iter().find(|(_, open)| matches!(open, Open::Waiting(_)));
-        waiting.map(|(id, _)| *id).filter(|id| !self.busy && within(id))
+        waiting.map(|(id, _)| *id).filter(|id| !self.held && !self.busy && within(id))
     }
 
     /// Moves the watermark over what is done. Answers whether it moved.
@@ -143,12 +148,19 @@ impl<M> Intake<M> {
     /// A message was heard live. Of a channel that is not followed it is the first, and nothing is known of what was before.
     /// Answers whether it is new.
     pub(super) fn heard(&mut self, channel: Id, id: Id, message: M) -> bool {
-        let channel = self.channels.entry(channel).or_insert_with(|| Channel::new(id.saturating_sub(1), 0));
-        if channel.knows(id) {
+        self.meet(channel, id);
+        let Some(channel) = self.channels.get_mut(&channel).filter(|channel| !channel.knows(id)) else {
             return false;
-        }
+        };
         channel.open.insert(id, Open::Waiting(message));
         true
+    }
+
+    /// A channel that is not followed is from here on; this message is the first that is known of it. One before it that
+    /// comes after it was not heard either.
+    pub(super) fn meet(&mut self, channel: Id, first: Id) {
+        let met = || Channel { since: 0, ..Channel::new(first.saturating_sub(1), 0) };
+        self.channels.entry(channel).or_insert_with(met);
     }
 
     /// A message was heard live that nobody works on, herder's own for one: the watermark passes it when what was before it
@@ -202,6 +214,20 @@ impl<M> Intake<M> {
         self.settle(channel);
     }
 
+    /// Nothing that was said in a channel is worked on until [`Intake::let_go`].
+    pub(super) fn hold(&mut self, channel: Id) {
+        if let Some(state) = self.channels.get_mut(&channel) {
+            state.held = true;
+        }
+    }
+
+    /// See [`Intake::hold`].
+    pub(super) fn let_go(&mut self, channel: Id) {
+        if let Some(state) = self.channels.get_mut(&channel) {
+            state.held = false;
+        }
+    }
+
     /// What is said in a channel from here on may not be read, until it is fetched ([`Intake::missed`]). What is heard all
     /// the same is worked on.
     pub(super) fn unreadable(&mut self, channel: Id) {
@@ -224,12 +250,22 @@ impl<M> Intake<M> {
     /// A message was worked on.
     pub(super) fn done(&mut self, channel: Id, id: Id) {
         if let Some(state) = self.channels.get_mut(&channel) {
-            state.busy = false;
-            if let Some(open) = state.open.get_mut(&id) {
-                *open = Open::Done;
-            }
+            let before = state.open.get_mut(&id).map(|open| std::mem::replace(open, Open::Done));
+            // What is late holds up nothing that it could let go on.
+            state.busy &= matches!(before, Some(Open::Late));
         }
         self.settle(channel);
+    }
+
+    /// A message is worked on for long: the next one can be begun.
+    pub(super) fn late(&mut self, channel: Id, id: Id) {
+        let Some(state) = self.channels.get_mut(&channel) else { return };
+        if let Some(open @ Open::UnderWay) = state.open.get_mut(&id) {
+            *open = Open::Late;
+            state.busy = false;
+            // From where it is read again is to be known before it is done: it may be the first of its channel.
+            self.moved.insert(channel);
+        }
     }
 
     /// A message that waits is changed, or taken out with `None`. Answers whether it waited.
@@ -254,7 +290,7 @@ impl<M> Intake<M> {
     /// Whether a message is being worked on.
     pub(super) fn is_under_way(&self, channel: Id, id: Id) -> bool {
         let open = self.channels.get(&channel).and_then(|state| state.open.get(&id));
-        matches!(open, Some(Open::UnderWay))
+        matches!(open, Some(Open::UnderWay | Open::Late))
     }
 
     /// The watermarks that moved since they were last asked for.

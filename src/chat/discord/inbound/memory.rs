@@ -24,6 +24,8 @@ const UP_TO_EVERY: Duration = Duration::from_secs(10);
 const BEFORE_FIRST: Duration = Duration::from_secs(60);
 /// People whose talk in private is remembered: more than command a herder.
 const DIRECT_MAX: usize = 256;
+/// What a place is called in the audit trail that is talk in private. It does not say with whom.
+const PRIVATE: &str = "private";
 /// A decision whose channel nobody knows any more is forgotten after this.
 const STRAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -61,6 +63,8 @@ pub(super) struct Memory {
     seen: HashMap<Id, Seen>,
     /// Messages that were decided.
     decided: HashMap<Id, Decided>,
+    /// Work that was given in private, while it is not on disk in which channel.
+    unplaced: HashMap<Id, Heard>,
     direct: HashSet<Id>,
     /// Talk in private that need not be followed any more.
     strangers: HashSet<Id>,
@@ -126,6 +130,7 @@ impl Memory {
             let channel = heard.place.as_deref().and_then(|place| channel_of(bot, place));
             let open = channel.is_some_and(|channel| marks.restore(channel, id, &heard));
             memory.decided.insert(id, Decided { channel, open });
+            memory.became(id, heard);
         }
         memory
     }
@@ -149,6 +154,11 @@ impl Memory {
     /// The channels that are followed, how far each is done, and from where it is fetched.
     pub(super) fn watermarks(&self) -> Vec<(Id, Id, Id)> {
         self.seen.iter().map(|(channel, seen)| (*channel, seen.id, seen.floor)).collect()
+    }
+
+    /// Whether it is noted on disk how far a channel is done.
+    pub(super) fn notes(&self, channel: Id) -> bool {
+        self.seen.contains_key(&channel)
     }
 
     /// From where a channel is fetched that was never seen before.
@@ -179,6 +189,20 @@ impl Memory {
             let thread = self.threads.contains(&channel);
             self.seen.entry(channel).or_insert(Seen { id: 0, floor: 0, direct: false, thread });
         }
+    }
+
+    /// What a message became is on disk. Of work that was given in private it is not where: that is noted next.
+    pub(super) fn became(&mut self, id: Id, heard: Heard) {
+        if heard.work.is_some() && heard.place.as_deref() == Some(PRIVATE) {
+            self.unplaced.insert(id, heard);
+        }
+    }
+
+    /// The work that a message became which is known, and of which it was not known where it was given until now.
+    pub(super) fn unplaced(&mut self, id: Id) -> Option<Heard> {
+        let heard = self.unplaced.get(&id)?.clone();
+        self.decided.get_mut(&id)?.open = true;
+        Some(heard)
     }
 
     /// A channel is talk in private.
@@ -282,7 +306,21 @@ impl Memory {
             self.decided.remove(&id);
             memos.push(Memo { key: format!("{}{id}", Heard::prefix(&network())), value: None });
         }
+        memos.extend(self.places());
         memos
+    }
+
+    /// Where work was given in private.
+    fn places(&mut self) -> Vec<Memo> {
+        let Self { unplaced, decided, .. } = self;
+        unplaced.retain(|id, _| decided.contains_key(id));
+        let channel = |id: &Id| decided.get(id).and_then(|decided| decided.channel);
+        let placed = unplaced.extract_if(|id, _| channel(id).is_some());
+        let memo = |(id, heard): (Id, Heard)| {
+            let place = channel(&id).map(|channel| channel.to_string());
+            Heard { place, ..heard }.memo(&network(), &id.to_string())
+        };
+        placed.map(memo).collect()
     }
 }
 
@@ -300,6 +338,7 @@ fn channel_of(bot: &Bot, place: &str) -> Option<Id> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::id::WorkId;
 
     fn keys(memos: &[Memo]) -> Vec<(&str, bool)> {
         memos.iter().map(|memo| (memo.key.as_str(), memo.value.is_some())).collect()
@@ -332,5 +371,26 @@ mod tests {
         let forgotten = memory.forget_direct(2).expect("it was noted");
         assert_eq!((forgotten.key.as_str(), forgotten.value), ("discord/seen/2", None));
         assert_eq!(memory.unneeded(), [] as [Id; 0]);
+    }
+
+    #[test]
+    fn work_that_was_given_in_private_is_noted_with_its_channel() {
+        let heard = || Heard { agent: None, work: Some(WorkId(7)), place: Some(PRIVATE.to_owned()) };
+        let id = id_at(clock::now().as_millis());
+        let noted = |memory: &mut Memory| memory.note(Vec::new(), Vec::new(), &HashSet::new(), |_| Some(id));
+        let placed = [Heard { place: Some("5".to_owned()), ..heard() }.memo(&network(), &id.to_string())];
+        let mut memory = Memory::default();
+        memory.decided(5, id, true);
+        memory.became(id, heard());
+        assert_eq!((noted(&mut memory), noted(&mut memory)), (placed.to_vec(), Vec::new()));
+
+        // A herder that was killed before that leaves it to the next one, which learns the channel when it reads the message again.
+        let mut memory = Memory::default();
+        memory.decided.insert(id, Decided { channel: None, open: false });
+        memory.became(id, heard());
+        assert_eq!(noted(&mut memory), []);
+        assert!(memory.knows(5, id));
+        assert_eq!(memory.unplaced(id), Some(heard()));
+        assert_eq!((noted(&mut memory), memory.unplaced(id)), (placed.to_vec(), None));
     }
 }

@@ -63,7 +63,10 @@ impl Reader {
         let text =
             guild.channels.values().filter(|it| matches!(it.kind, ChannelType::Text | ChannelType::News));
         for channel in text {
-            if last_message(channel) > since && self.intake.follow(channel.id.get(), since, since) {
+            // In those of herder's own that it has only found now everything is for it.
+            let is_own = self.bot.directory.purpose(channel.id).is_some();
+            if last_message(channel) > since && self.intake.follow(channel.id.get(), since, since) && !is_own
+            {
                 self.strange.insert(channel.id.get());
             }
         }
@@ -73,7 +76,8 @@ impl Reader {
     pub(super) fn has_heard_all(&self) -> bool {
         // Of channels that are always read it is noted one by one how far they are done.
         let is_thread = |channel: Id| self.bot.threads.parent(ChannelId::new(channel.max(1))).is_some();
-        let fetching = self.fetched.keys().any(|id| self.strange.contains(id) || is_thread(*id));
+        let is_noted = |channel: Id| self.memory.notes(channel) && !self.strange.contains(&channel);
+        let fetching = self.fetched.keys().any(|id| !is_noted(*id) || is_thread(*id));
         let listing = self.listing > 0 || !self.to_list.is_empty();
         self.missed_since.is_none() && self.guild_by.is_none() && !fetching && !listing
     }

@@ -109,7 +109,8 @@ impl Reader {
         }
     }
 
-    /// Threads that are archived or gone are not followed any more: what is said there brings them back.
+    /// Threads that are archived or gone are not followed any more: what is said there brings them back. Each of them would be
+    /// asked for at every new session, because the server does not say what was said in them last.
     pub(super) fn forget_threads(&mut self) -> Vec<Memo> {
         if !self.guild_seen || !self.has_heard_all() {
             return Vec::new();
@@ -118,6 +119,22 @@ impl Reader {
         let unused = heard.filter(|thread| !self.bot.threads.is_in_use(ChannelId::new((*thread).max(1))));
         let unused: Vec<Id> = unused.filter(|thread| !self.fetched.contains_key(thread)).collect();
         let left = unused.into_iter().filter(|thread| self.intake.leave(*thread));
-        Vec::from_iter(left).into_iter().map(|thread| self.memory.forget_thread(thread)).collect()
+        let memos =
+            Vec::from_iter(left).into_iter().map(|thread| self.memory.forget_thread(thread)).collect();
+        // Of those with nothing but talk nothing is on disk.
+        for channel in self.intake.channels() {
+            if self.is_talk_of_the_past(channel) && self.intake.leave(channel) {
+                self.strange.remove(&channel);
+            }
+        }
+        memos
+    }
+
+    /// Whether a channel is one where nobody has spoken to herder, and which is no more than a thread that is not in use.
+    fn is_talk_of_the_past(&self, channel: Id) -> bool {
+        let id = ChannelId::new(channel.max(1));
+        let is_kept = self.memory.notes(channel) || self.memory.direct(channel);
+        let is_there = self.readable.contains_key(&id) || self.bot.threads.is_in_use(id);
+        !is_kept && !is_there && self.bot.directory.purpose(id).is_none()
     }
 }

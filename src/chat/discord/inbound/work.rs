@@ -1,6 +1,8 @@
 //! One message, from its line to its answer.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -16,7 +18,7 @@ use crate::chat::discord::directory::Purpose;
 use crate::chat::discord::{Bot, network};
 use crate::chat::{Inbound, Place};
 use crate::clock;
-use crate::commands::dispatch::FAULT;
+use crate::commands::dispatch::{FAULT, Handled};
 use crate::core::agent::Phase;
 use crate::core::id::{AgentName, PostId};
 use crate::journal::{Batch, Heard, Memo};
@@ -31,36 +33,65 @@ const TOLD: &str = "discord/told/unheard/";
 /// Stands for a message without words.
 const FILE: &str = "📎";
 
-/// Works on a message. Answers what it became, if anything was decided about it; [`Unworked`]: it is not worked on before
-/// the next start.
+/// What working on a message came to.
+pub(super) enum Worked {
+    /// What it became, if anything was decided about it.
+    Over(Option<Heard>),
+    /// The same, later. Until then it is not done: a herder that is killed meanwhile reads it again.
+    Late(Pin<Box<dyn Future<Output = Option<Heard>> + Send>>),
+}
+
+/// Works on a message. [`Unworked`]: it is not worked on before the next start.
 pub(super) async fn carry_out(
-    bot: &Bot,
+    bot: &Arc<Bot>,
     names: &Names,
     roles: &Roles,
     said: Said,
-) -> Result<Option<Heard>, Unworked> {
-    let (inbound, left_out) = line(bot, names, roles, &said).await.ok_or(Unworked)?;
-    let id = said.id.to_string();
-    overheard(bot, &said, &inbound);
-    if let Some(told) = unread(bot, &said, &inbound) {
-        return Ok(Some(answered(bot, &inbound, &id, vec![told]).await));
+) -> Result<Worked, Unworked> {
+    let line = line(bot, names, roles, &said, FILES_WITHIN).await.ok_or(Unworked)?;
+    let (inbound, id) = (&line.inbound, said.id.to_string());
+    overheard(bot, &said, inbound);
+    if let Some(told) = unread(bot, &said, inbound) {
+        return Ok(Worked::Over(Some(answered(bot, inbound, &id, vec![told]).await)));
     }
-    let handled = AssertUnwindSafe(bot.ports.dispatcher.handle(inbound.clone())).catch_unwind().await;
+    let handled = AssertUnwindSafe(bot.ports.dispatcher.handled(inbound.clone())).catch_unwind().await;
     // One line that herder cannot take must not make it deaf.
-    let answer = handled.unwrap_or_else(|_| {
+    let handled = handled.unwrap_or_else(|_| {
         error!(id, "a message made the dispatcher panic");
-        Some(vec![FAULT.to_owned()])
+        Handled::Lines(vec![FAULT.to_owned()])
     });
-    if let Some(lines) = answer {
-        return Ok(Some(answered(bot, &inbound, &id, lines).await));
-    }
-    let Some(heard) = decided(bot, &id).await else {
-        return Ok(nobody_hears(bot, &said, &inbound).await);
+    let bot = Arc::clone(bot);
+    Ok(match handled {
+        Handled::Silently => Worked::Over(became(&bot, &said, &line).await),
+        Handled::Lines(lines) => Worked::Over(Some(answered(&bot, inbound, &id, lines).await)),
+        // The next herder would have to say something else: it reads the message again, unless this is said by then.
+        Handled::Fleeting(lines) => {
+            say(&bot, inbound, lines);
+            Worked::Late(Box::pin(async move {
+                bot.ports.queue.drained().await;
+                None
+            }))
+        }
+        Handled::Late { told, over } => {
+            say(&bot, inbound, vec![told]);
+            Worked::Late(Box::pin(async move {
+                // Whoever had it in hand is gone, or done; either way what became of it is on disk, or nothing is.
+                let _ = over.await;
+                became(&bot, &said, &line).await
+            }))
+        }
+    })
+}
+
+/// What a message became that needs no answer from here.
+async fn became(bot: &Bot, said: &Said, line: &Line) -> Option<Heard> {
+    let Some(heard) = decided(bot, &said.id.to_string()).await else {
+        return nobody_hears(bot, said, &line.inbound).await;
     };
     if heard.work.is_some() {
-        say_left_out(bot, &inbound, &left_out);
+        say_left_out(bot, line);
     }
-    Ok(Some(heard))
+    Some(heard)
 }
 
 /// Answers a message.
@@ -114,7 +145,8 @@ async fn nobody_hears(bot: &Bot, said: &Said, inbound: &Inbound) -> Option<Heard
 }
 
 fn is_there(bot: &Bot, agent: &AgentName) -> bool {
-    bot.ports.fleet.view(agent).is_some_and(|view| view.agent.phase != Phase::Removed)
+    let view = bot.ports.fleet.view(agent);
+    view.map_or_else(|| bot.ports.fleet.is_deserted(agent), |view| view.agent.phase != Phase::Removed)
 }
 
 /// No more speech is taken in, and it is not known who spoke.
@@ -131,9 +163,9 @@ fn overheard(bot: &Bot, said: &Said, inbound: &Inbound) {
 }
 
 /// Says which files do not reach the agent whole, if any.
-pub(super) fn say_left_out(bot: &Bot, inbound: &Inbound, left_out: &[String]) {
-    if !left_out.is_empty() {
-        say(bot, inbound, vec![left_out_line(bot, left_out)]);
+pub(super) fn say_left_out(bot: &Bot, line: &Line) {
+    if !line.left_out.is_empty() {
+        say(bot, &line.inbound, vec![left_out_line(bot, &line.left_out)]);
     }
 }
 
@@ -144,14 +176,30 @@ fn left_out_line(bot: &Bot, left_out: &[String]) -> String {
     bot.ports.locale.text("discord-left-out", &[("files", files.into()), ("max", max.into())])
 }
 
-/// The line of a message, with what is attached to it if it is work, and the files that are not whole in it. `None`: it
-/// cannot be told any more who says it.
+/// A message as a line.
+pub(super) struct Line {
+    /// With what is attached to it, if it is work.
+    pub(super) inbound: Inbound,
+    /// The files that are not whole in it.
+    left_out: Vec<String>,
+    /// A file is missing that may be there another time.
+    pub(super) is_short: bool,
+}
+
+impl Line {
+    fn alone(inbound: Inbound) -> Self {
+        Self { inbound, left_out: Vec::new(), is_short: false }
+    }
+}
+
+/// The line of a message, whose files are tried for no longer than `within`. `None`: it cannot be told any more who says it.
 pub(super) async fn line(
     bot: &Bot,
     names: &Names,
     roles: &Roles,
     said: &Said,
-) -> Option<(Inbound, Vec<String>)> {
+    within: Duration,
+) -> Option<Line> {
     let words = names.words(said, bot.me);
     let place = place(bot, said).await?;
     let roles = match &said.roles {
@@ -160,7 +208,7 @@ pub(super) async fn line(
     };
     let mut inbound = said::line(said, words, place, roles);
     if said.files.is_empty() {
-        return Some((inbound, Vec::new()));
+        return Some(Line::alone(inbound));
     }
     // Files without a word are meant for somebody as well.
     let wordless = inbound.text.is_empty();
@@ -172,9 +220,9 @@ pub(super) async fn line(
     // Nothing is fetched for those whose work is not taken.
     let dispatcher = &bot.ports.dispatcher;
     if dispatcher.role(&inbound.author) < Some(Role::Operator) || !dispatcher.is_work(&inbound) {
-        return Some((inbound, Vec::new()));
+        return Some(Line::alone(inbound));
     }
-    let deadline = Instant::now() + FILES_WITHIN;
+    let (deadline, mut is_short) = (Instant::now() + within, false);
     let mut attached = Attached::beside(&inbound.spelled_out(&inbound.text));
     for file in &said.files {
         let Some(room) = attached.room(file) else { continue };
@@ -183,13 +231,14 @@ pub(super) async fn line(
             Ok(bytes) => attached.add(file, &bytes),
             Err(error) => {
                 debug!(name = file.name, %error, "an attached file could not be read");
+                is_short |= error.is_worth_another_try();
                 attached.failed(file);
             }
         }
     }
     let (text, left_out) = attached.finish();
     inbound.attached = text;
-    Some((inbound, left_out))
+    Some(Line { inbound, left_out, is_short })
 }
 
 /// Where a message was said. `None`: that cannot be told any more.

@@ -426,13 +426,14 @@ impl Rest {
                 Err(_) => Unfetched { failure: Some(Failure::Lost), reason: "it took too long".to_owned() },
             };
             // To look is always the same, however often.
-            let wait = unfetched.failure.and_then(|failure| retry.failed(failure, true, jitter()));
+            let reason = unfetched.reason;
+            let Some(failure) = unfetched.failure else {
+                return Err(RestError::Unaskable { request: request(), reason });
+            };
+            let wait = retry.failed(failure, true, jitter());
             match wait.filter(|wait| Instant::now() + *wait < deadline) {
                 Some(wait) => tokio::time::sleep(wait).await,
-                None => {
-                    let reason = unfetched.reason;
-                    return Err(RestError::Unanswered { request: request(), reason, maybe_done: false });
-                }
+                None => return Err(RestError::Unanswered { request: request(), reason, maybe_done: false }),
             }
         }
     }

@@ -40,7 +40,9 @@ impl Session<'_> {
                     self.own = Some((user.clone(), host.clone()));
                 }
                 self.persons.left(&line.source.name, &self.server);
+                self.lasting.netsplits.moved(&line.source, user, host);
             }
+            Said::Account(account) => self.logged_in_or_out(&line.source, account.as_deref()),
             Said::Mode { channel } => self.channels.modes_changed(channel, &self.server),
             Said::Topic { channel, topic } => {
                 let by_us = self.is_us(&line.source.name);
@@ -53,12 +55,8 @@ impl Session<'_> {
             }
             Said::BatchStart { id, kind, .. } => self.replay.start(id, kind, line),
             Said::BatchEnd { id } => self.replay.end(id),
-            Said::Notice { .. }
-            | Said::Account
-            | Said::Authenticate(_)
-            | Said::Acknowledged
-            | Said::Failed { .. }
-            | Said::Other => {}
+            Said::Notice { text } => self.noticed(line, text, now),
+            Said::Authenticate(_) | Said::Acknowledged | Said::Failed { .. } | Said::Other => {}
         }
     }
 
@@ -100,9 +98,17 @@ impl Session<'_> {
             5 => self.server.take(params),
             376 | 422 => self.greeted(now),
             396 => self.host_shown(word(1)),
+            263 => self.who_not_answered(word(1), now),
+            315 => self.who_answered(word(1)),
+            352 | 354 => self.somebody_is_there(code, params),
             302 => self.persons.told(reason, &self.server, now.mono),
             331 => self.channels.topic(word(1), "", false, &self.server, now.mono),
             332 => self.channels.topic(word(1), reason, false, &self.server, now.mono),
+            353 => {
+                if let [.., channel, names] = params {
+                    self.listed(channel, names, now);
+                }
+            }
             366 => self.channels.named(word(1), &self.server),
             401 if word(1).eq_ignore_ascii_case("NickServ") => self.identify_later(now),
             401 => self.not_taken(code, word(1), reason, line),
@@ -127,7 +133,8 @@ impl Session<'_> {
             465 => self.close(Closing::Refused(LinkReason::Banned.with(reason))),
             470 => self.channels.forwarded(word(1), word(2), &self.server),
             482 => self.topic_denied(word(1), now),
-            900 => (self.logged_in, self.identify_at) = (true, None),
+            900 => self.known(),
+            464 => self.password_refused(reason),
             // Servers have numbers of their own for what they do not take, so that any error about where a line went counts.
             400..600 => self.not_taken(code, word(1), reason, line),
             _ => {}

@@ -1,7 +1,9 @@
 //! Who comes and goes: we ourselves, and operators whom a netsplit takes away.
 
+use super::super::persons::nick_of;
 use super::super::replay::Kind;
 use super::super::wire::{Received, Source};
+use super::roster::MARKS;
 use super::{Now, Session};
 use crate::core::notice::Notice;
 use crate::outbox::{Body, Target};
@@ -17,6 +19,9 @@ impl Session<'_> {
         if self.is_us(&line.source.name) {
             self.learn_own(&line.source);
             self.channels.joined(channel, &self.server, now.mono);
+            if self.channels.is_alerts(channel, &self.server) {
+                self.count_who_is_there(channel, now);
+            }
             return;
         }
         if !self.channels.is_alerts(channel, &self.server) {
@@ -26,13 +31,32 @@ impl Session<'_> {
         let account = account.filter(|_| self.caps.has("extended-join"));
         if (self.settings.is_operator)(&self.author(&line.source, account.map(str::to_owned))) {
             self.lasting.netsplits.operator_seen(&line.source);
+        } else if self.server.whox && !self.caps.has("extended-join") {
+            self.count_again(now);
         }
         if let Some(missed) = self.lasting.netsplits.back(&line.source, &self.server) {
-            let count = u32::try_from(missed.len()).unwrap_or(u32::MAX);
-            let nick = line.source.name.clone();
-            self.post(Target::Alerts, Body::Notice(Notice::Netsplit { nick, count }), now);
-            self.post(Target::Alerts, Body::Lines(missed), now);
+            self.repeat(line.source.name.clone(), missed, now);
         }
+    }
+
+    /// Who is in a channel, as the server says when we come in. Whoever was lost in a split may have come back while we were
+    /// away ourselves.
+    pub(super) fn listed(&mut self, channel: &str, names: &str, now: Now) {
+        if !self.channels.is_alerts(channel, &self.server) {
+            return;
+        }
+        for name in names.split_ascii_whitespace().map(|name| name.trim_start_matches(MARKS)) {
+            if let Some(missed) = self.lasting.netsplits.listed(name, &self.server) {
+                self.repeat(nick_of(name).to_owned(), missed, now);
+            }
+        }
+    }
+
+    /// Alerts that a split has kept from somebody.
+    fn repeat(&mut self, nick: String, missed: Vec<String>, now: Now) {
+        let count = u32::try_from(missed.len()).unwrap_or(u32::MAX);
+        self.post(Target::Alerts, Body::Notice(Notice::Netsplit { nick, count }), now);
+        self.post(Target::Alerts, Body::Lines(missed), now);
     }
 
     pub(super) fn learn_own(&mut self, source: &Source) {

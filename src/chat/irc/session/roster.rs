@@ -4,7 +4,7 @@ use super::super::wire::{Received, Said};
 use super::Session;
 
 /// What servers put before a nick in a list of names.
-const MARKS: [char; 6] = ['~', '&', '@', '%', '+', '!'];
+pub(super) const MARKS: [char; 6] = ['~', '&', '@', '%', '+', '!'];
 
 impl Session<'_> {
     /// Looks at one line before anything is done about it.

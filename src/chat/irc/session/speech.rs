@@ -100,6 +100,7 @@ impl Session<'_> {
         let author = self.author(&heard.source, answer.account.clone());
         if (self.settings.is_operator)(&author) {
             self.lasting.netsplits.operator_seen(&heard.source);
+            self.lasting.netsplits.found(&heard.source);
         }
         let id = heard.id.filter(|id| self.take(&heard.place, id));
         self.effects.push(Effect::Hear(Inbound {

@@ -1,6 +1,7 @@
 //! A board, three agents and the messages between them.
 
 mod deserted;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -36,6 +37,7 @@ pub(super) enum Op {
     Assign(u64, Option<usize>),
     Split(u64, u64),
     Cancel(u64),
+    Reword(u64),
     /// The agent's session succeeds, says that its task failed, or crashes.
     Finish(usize),
     Fail(usize),
@@ -68,7 +70,8 @@ pub(super) fn op() -> impl Strategy<Value = Op> {
         2 => agent.clone().prop_map(Op::Give),
         3 => (task.clone(), prop::option::of(agent.clone())).prop_map(|(task, to)| Op::Assign(task, to)),
         2 => (task.clone(), 2..4_u64).prop_map(|(task, parts)| Op::Split(task, parts)),
-        1 => task.prop_map(Op::Cancel),
+        1 => task.clone().prop_map(Op::Cancel),
+        1 => task.prop_map(Op::Reword),
         4 => agent.clone().prop_map(Op::Finish),
         1 => agent.clone().prop_map(Op::Fail),
         1 => agent.clone().prop_map(Op::Crash),
@@ -186,6 +189,7 @@ impl World {
                 }
             }
             Op::Cancel(task) => drop(self.cancel(*task)),
+            Op::Reword(task) => drop(self.reword(*task, "do it otherwise")),
             Op::Finish(agent) => self.ends(*agent, Category::Success, None),
             Op::Fail(agent) => self.ends(*agent, Category::Success, Some(TaskEnd::Failed)),
             Op::Crash(agent) => self.ends(*agent, Category::Crash, None),
@@ -373,7 +377,7 @@ impl World {
         let name = self.name(agent);
         let Some(session) = self.agents[&name].session() else { return };
         if let Some(end) = report {
-            let report = TaskReport { end, note: "no luck".to_owned(), denied: false };
+            let report = TaskReport { end, note: "no luck".to_owned(), denied: None };
             self.tell(&name, &Input::Reported { session, report });
         }
         let outcome = Box::new(Outcome::new(category, "so it was"));
@@ -563,24 +567,5 @@ impl World {
         for (name, agent) in self.agents.iter().filter(|(name, agent)| heard(name, agent)) {
             assert!(agent.board.news.is_empty(), "{name} was not heard: {:?}", agent.board.news);
         }
-    }
-
-    // ── looking ──
-
-    fn agent(&self, name: &str) -> &Agent {
-        &self.agents[&AgentName::new(name).expect("a good name")]
-    }
-
-    pub(super) fn current(&self, name: &str) -> Option<u64> {
-        self.agent(name).current.as_ref().map(|work| work.id.0)
-    }
-
-    pub(super) fn queue(&self, name: &str) -> Vec<u64> {
-        self.agent(name).queue.iter().map(|work| work.id.0).collect()
-    }
-
-    /// The lines for `#work` of the board's own.
-    pub(super) fn said(&self) -> Vec<String> {
-        self.lines.clone()
     }
 }

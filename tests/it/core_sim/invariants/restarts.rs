@@ -23,6 +23,8 @@ pub(in crate::core_sim) struct Limits {
     past_resets: u32,
     /// No session may start before; none after a person's command that skips it.
     not_before: Option<Timestamp>,
+    /// The same before a session that was kept from its work ended, until the next event.
+    before_the_end: Option<Option<Timestamp>>,
 }
 
 impl Limits {
@@ -37,6 +39,7 @@ impl Limits {
             process_crashes: 0,
             past_resets: 0,
             not_before: None,
+            before_the_end: None,
         }
     }
 
@@ -50,10 +53,18 @@ impl Limits {
     }
 
     pub(in crate::core_sim) fn saw(&mut self, before: &Agent, event: &Event, now: Timestamp) {
+        let before_the_end = self.before_the_end.take();
         match event {
             Event::SessionEnded { outcome, .. } => {
+                let of_work = matches!(
+                    outcome.category,
+                    Category::ContextOverflow | Category::TaskTimeout | Category::SandboxDenial
+                );
+                self.before_the_end = of_work.then_some(self.not_before);
                 self.ended(outcome.category, outcome.resets_at, now);
             }
+            // It is over by its agent's word: what kept the agent from this task keeps it from no other.
+            Event::TaskEnded { .. } if before_the_end.is_some() => self.not_before = before_the_end.flatten(),
             Event::SupervisorPanicked { .. } => self.crashed(now),
             // A person let it go on: the breaker is half-open or closed, and counts anew from here.
             Event::Resumed { .. } | Event::Reset { .. } => {

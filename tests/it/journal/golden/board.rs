@@ -92,6 +92,7 @@ pub(super) fn fleet() -> Vec<FleetEvent> {
         BoardEvent::Reopened { task, to: None, by: ann() },
         BoardEvent::Ended { task, end: TaskEnd::Cancelled, by: Some(ann()) },
         BoardEvent::Ended { task, end: TaskEnd::Done, by: None },
+        BoardEvent::Reworded { task, text: "other words".into(), by: ann() },
     ];
     events.into_iter().map(|event| FleetEvent::Board { event }).collect()
 }
@@ -109,6 +110,7 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::TaskNeedsMore { agent: spark, task, permissions: Permissions::Full },
         Notice::PartFailed { task, part: WorkId(22), end: TaskEnd::Blocked },
         Notice::NobodySuffices { task, needs: "full,rust".into() },
+        Notice::BoardReworded { task, work: "fix it well".into() },
     ]
 }
 

@@ -202,6 +202,10 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::RevisionsMissing { stream: "agent:spark".into(), expected: 9, found: 7 },
         Notice::ShuttingDown,
     ]);
+    notices.push(Notice::NickservRefused {
+        network: NetworkName::from("libera"),
+        reason: "Password incorrect.".into(),
+    });
     notices.push(Notice::TaskBlocked { agent: agent.clone(), task: work, detail: "no access".into() });
     notices.push(Notice::Notified { agent: agent.clone(), detail: "the disk is full".into() });
     notices.push(Notice::Whispered { agent: agent.clone() });
@@ -231,6 +235,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::NotReloaded { problems: vec!["bot.toml:1: nam: there is no such key".into()], count: 1 },
         Refusal::NoConfiguration,
         Refusal::GoingDown,
+        Refusal::Closing,
         Refusal::AlreadyPaused { agent: agent.clone(), why: None },
         Refusal::NotPaused { agent: agent.clone() },
         Refusal::NothingRunning { agent: agent.clone() },

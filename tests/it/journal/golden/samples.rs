@@ -46,18 +46,18 @@ variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskH
 variants!(FLEET, fleet_name, FleetEvent: Board AgentAdded AgentRemoved Configured LeftOut BooksKept CapNear CapWaived AccountBlocked AccountOpened
     AccountExhausted AccountAsked AccountTried AccountProved SupervisorPanicked Linked Unlinked Started Stopped);
 variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed RateLimited Permanent Overflowed Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
-    DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled Notified Whispered ClockRanOut PermissionDenied
+    DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied
     PermissionAsked QuestionAsked PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention BreakerClosed
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
     Ended Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
-    Reloaded NotReloaded StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured
+    Reloaded NotReloaded StoppedAll Away Collapsed NetworkDown NetworkUp NetworkRefused NickservRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured
     StorageFailed DiskLow UpkeepLeftOut UpkeepFailed RevisionsMissing ShuttingDown);
 variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
     TaskRunning TaskMoving Deserted TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull
     WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed AgentExists NoSuchAgent Fault NoSuchAsk AskOver
     WrongAnswer NoRule NoSuchRule TooManyAsks NoSession EscalationAnswered LateAbort AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber
-    WorkTooLong WhisperTooLong NameKept EditedMeanwhile HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown Invalid);
+    WorkTooLong WhisperTooLong NameKept EditedMeanwhile HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown Closing Invalid);
 variants!(TARGETS, target_name, Target: Agent Alerts Work Control Channel Person);
 variants!(CATEGORIES, category_name, Category: Success Transient RateLimit Permanent MaxTurns Billing Auth Budget Quota
     ContextOverflow TaskTimeout SandboxDenial Hung Crash DoNotRestart Interrupted);
@@ -325,7 +325,7 @@ pub(super) fn events() -> Vec<Event> {
         cost_usd: 0.5,
         estimated_usd: 0.25,
     };
-    events.push(Event::UsageRecorded { session, usage });
+    events.push(Event::UsageRecorded { session, usage, turn: Usage::default() });
     events.push(Event::CapNear { cap: CAP, at: 20_000, limit: 5.0, used: 4.25, percent: 80 });
     events.push(Event::CapWaived { cap: CAP, at: 20_000, limit: 10.0, by: by.clone() });
     events.push(Event::Spiked { hour: 480_000, unit: Unit::Tokens, used: 4000.0, usual: 1000.0 });
@@ -361,7 +361,7 @@ pub(super) fn events() -> Vec<Event> {
     events.push(Event::BreakerClosed);
     events.push(Event::Degraded { crashes: 6 });
     events.push(Event::SupervisorPanicked { message: "index out of bounds".into() });
-    let report = TaskReport { end: TaskEnd::Blocked, note: "no access".into(), denied: false };
+    let report = TaskReport { end: TaskEnd::Blocked, note: "no access".into(), denied: None };
     events.push(Event::TaskReported { session, work: WorkId(15), report });
     let whisper = Whisper {
         id: WorkId(16),
@@ -376,6 +376,12 @@ pub(super) fn events() -> Vec<Event> {
     events.push(Event::WhispersDropped { whispers: vec![WorkId(16)], by: ann() });
     events.extend(watching::events());
     events.extend(board::events());
+    let turn = Usage { input_tokens: 200, cost_usd: 0.125, ..Usage::default() };
+    events.push(Event::UsageRecorded { session, usage, turn });
+    events.extend([true, false].map(|denied| {
+        let report = TaskReport { end: TaskEnd::Blocked, note: "no access".into(), denied: Some(denied) };
+        Event::TaskReported { session, work: WorkId(15), report }
+    }));
     events
 }
 

@@ -131,7 +131,7 @@ impl Connection {
         let Ok(payload) = serde_json::from_str::<Value>(text) else { return Next::Close(4002) };
         let shared = Arc::clone(&self.shared);
         shared.with(|state| {
-            if state.gateway.zombie {
+            if state.is_silent(self.session.as_ref()) {
                 state.gateway.swallowed += u32::from(matches!(payload["op"].as_u64(), Some(2 | 6)));
                 return Next::Go;
             }

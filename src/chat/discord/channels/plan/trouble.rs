@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serenity::all::{ChannelId, Permissions};
 
-use super::super::super::directory::Purpose;
+use super::super::super::directory::{Outlook, Purpose};
 use super::super::super::permission::{self, Needed};
 use super::super::seen::{Kind, There};
 use super::Plan;
@@ -77,9 +77,14 @@ impl Plan {
         self.wishes().filter(|purpose| !self.known.contains_key(purpose)).count()
     }
 
-    /// Whether a channel that nobody knows may be one that was asked for: made, and not answered yet or not found again.
-    pub(in super::super) fn is_making(&self) -> bool {
-        (self.busy || self.look) && self.lacking() > 0
+    /// Whether a channel that nobody knows may be one that is wanted: not found yet, or made and not answered yet.
+    pub(in super::super) fn outlook(&self) -> Outlook {
+        match self.lacking() {
+            0 => Outlook::Settled,
+            _ if self.there.is_none() => Outlook::Unseen,
+            _ if self.busy || self.look => Outlook::Making,
+            _ => Outlook::Settled,
+        }
     }
 
     /// What people call a channel.

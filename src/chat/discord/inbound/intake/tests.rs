@@ -50,6 +50,44 @@ fn what_is_heard_and_not_worked_on_is_known_until_it_is() {
 }
 
 #[test]
+fn what_is_held_is_worked_on_when_it_is_let_go_whatever_was_fetched_meanwhile() {
+    let mut intake = Intake::default();
+    intake.follow(CHANNEL, 10, 0);
+    intake.hold(CHANNEL);
+    intake.heard(CHANNEL, 12, 12);
+    assert_eq!(intake.missed(CHANNEL, None), Some(10));
+    intake.page(CHANNEL, vec![(11, 11), (12, 12)], 12, false);
+    assert_eq!(intake.next(), None);
+    assert_eq!(intake.moved(), []);
+    intake.let_go(CHANNEL);
+    assert_eq!(work_all(&mut intake), [11, 12]);
+}
+
+#[test]
+fn what_is_late_holds_up_the_watermark_alone() {
+    let mut intake = Intake::default();
+    intake.follow(CHANNEL, 10, 0);
+    for id in [11, 12, 13] {
+        intake.heard(CHANNEL, id, id);
+    }
+    assert_eq!(intake.next(), Some((CHANNEL, 11, 11)));
+    assert_eq!(intake.next(), None);
+    intake.late(CHANNEL, 11);
+    assert!(intake.is_under_way(CHANNEL, 11));
+    assert_eq!(intake.next(), Some((CHANNEL, 12, 12)));
+    intake.done(CHANNEL, 12);
+    assert_eq!(intake.next(), Some((CHANNEL, 13, 13)));
+    intake.heard(CHANNEL, 14, 14);
+    assert_eq!((intake.moved(), intake.first_open()), (vec![(CHANNEL, 10)], Some(11)));
+    intake.done(CHANNEL, 11);
+    assert_eq!(intake.moved(), [(CHANNEL, 12)]);
+    assert_eq!(intake.next(), None, "the one before it is under way");
+    intake.done(CHANNEL, 13);
+    assert_eq!(work_all(&mut intake), [14]);
+    assert_eq!(intake.moved(), [(CHANNEL, 14)]);
+}
+
+#[test]
 fn a_channel_is_left_when_nothing_of_it_is_left_to_do() {
     let mut intake = Intake::default();
     intake.follow(CHANNEL, 10, 0);

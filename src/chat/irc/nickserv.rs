@@ -1,0 +1,86 @@
+//! What NickServ says to whoever has told it a password: there is no protocol for that, only the sentences of the services.
+//!
+//! Known are those of Anope, Atheme, Ergo, IRC Services and DALnet. What is in none of them, or in another language, says
+//! nothing here.
+
+/// What it comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// It knows us now.
+    Accepted,
+    /// It does not: the password is another one, or the account may not be used.
+    Refused,
+    /// It knows nobody of the name that is spoken of.
+    Unregistered,
+}
+
+const ACCEPTED: [&str; 7] = [
+    "password accepted",
+    "now identified",
+    "now recognized",
+    "now recognised",
+    "now logged in",
+    "already identified",
+    "already logged in",
+];
+
+const UNREGISTERED: [&str; 5] =
+    ["isn't registered", "is not registered", "not a registered", "does not exist", "not yet verified"];
+
+const REFUSED: [&str; 6] =
+    ["authentication failed", "login failed", "access denied", "invalid credentials", "suspended", "frozen"];
+
+/// A sentence without colours and formatting.
+pub(crate) fn said(text: &str) -> Option<Said> {
+    let text = text.to_lowercase().replace('’', "'");
+    let has = |words: &[&str]| words.iter().any(|words| text.contains(words));
+    if has(&ACCEPTED) {
+        return Some(Said::Accepted);
+    }
+    // How one registers, or logs in, is told with the word `password` as well.
+    let wrong = has(&["password", "credentials"])
+        && has(&["incorrect", "invalid", "wrong", "not correct", "mismatch"]);
+    let code = text.split(|c: char| !c.is_alphanumeric()).next() == Some("err");
+    if wrong || code {
+        return Some(Said::Refused);
+    }
+    if has(&REFUSED) {
+        return Some(Said::Refused);
+    }
+    has(&UNREGISTERED).then_some(Said::Unregistered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_services_are_understood_and_their_small_talk_is_not_taken_for_an_answer() {
+        for (text, meant) in [
+            ("Password accepted - you are now recognized.", Some(Said::Accepted)),
+            ("You are now identified for herder.", Some(Said::Accepted)),
+            ("You're now logged in as herder", Some(Said::Accepted)),
+            ("You are already identified.", Some(Said::Accepted)),
+            ("Password incorrect.", Some(Said::Refused)),
+            ("Invalid password for herder.", Some(Said::Refused)),
+            ("The password supplied for herder is incorrect.", Some(Said::Refused)),
+            ("Authentication failed: Invalid account credentials", Some(Said::Refused)),
+            ("ERR password", Some(Said::Refused)),
+            ("You cannot log in as herder because the account has been frozen.", Some(Said::Refused)),
+            ("Nick herder is currently suspended.", Some(Said::Refused)),
+            ("Your nick isn't registered.", Some(Said::Unregistered)),
+            ("Your nick isn’t registered.", Some(Said::Unregistered)),
+            ("herder is not a registered nickname.", Some(Said::Unregistered)),
+            ("Authentication failed: Account does not exist", Some(Said::Refused)),
+            (
+                "This nickname is registered and protected. If it is your nick, type /msg NickServ IDENTIFY password.",
+                None,
+            ),
+            ("If you do not change within 1 minute, I will change your nick.", None),
+            ("error handling is our business", None),
+            ("", None),
+        ] {
+            assert_eq!(said(text), meant, "{text}");
+        }
+    }
+}

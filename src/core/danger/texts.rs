@@ -1,0 +1,77 @@
+//! Texts in languages that are no shell's.
+
+use super::{DROP, PUSH, REMOVE, SUDO, TRUNCATE};
+
+/// SQL that removes a table, or all that is in one.
+pub(super) fn sql(text: &str) -> Option<&'static str> {
+    let text = without_comments(text).to_ascii_lowercase();
+    let mut verb = None;
+    let mut rest = text.as_str();
+    while let Some((token, after)) = next_token(rest, "_") {
+        rest = after;
+        match (token, verb) {
+            ("drop", _) => verb = Some(DROP),
+            ("truncate", _) => verb = Some(TRUNCATE),
+            ("table", Some(found)) => return Some(found),
+            ("temporary" | "foreign", _) => {}
+            _ => verb = None,
+        }
+    }
+    None
+}
+
+/// SQL's comments stand for a blank.
+fn without_comments(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, comment)) = rest.split_once("/*") {
+        shown.push_str(before);
+        shown.push(' ');
+        rest = comment.split_once("*/").map_or("", |(_, after)| after);
+    }
+    shown.push_str(rest);
+    shown
+}
+
+/// The next word of a text in some language, and what follows it: letters, digits, and what else is part of one there.
+fn next_token<'a>(text: &'a str, inside: &str) -> Option<(&'a str, &'a str)> {
+    let is_inside = |c: char| c.is_alphanumeric() || inside.contains(c);
+    let text = &text[text.find(is_inside)?..];
+    Some(text.split_at(text.find(|c| !is_inside(c)).unwrap_or(text.len())))
+}
+
+/// Calls that remove folders in other languages.
+const REMOVERS: [&str; 5] = ["rmtree", "rmSync", "rm_rf", "rm_r", "remove_dir_all"];
+
+/// A program in another language: whatever looks like one of the commands.
+pub(super) fn loose(text: &str) -> Option<&'static str> {
+    let mut before = "";
+    let mut rest = text;
+    while let Some((token, after)) = next_token(rest, "_-") {
+        rest = after;
+        if token == "sudo" {
+            return Some(SUDO);
+        }
+        if REMOVERS.contains(&token) {
+            return Some(REMOVE);
+        }
+        match before {
+            "git" if token == "push" => return Some(PUSH),
+            "git" if matches!(token, "-C" | "-c") => rest = after_argument(rest),
+            "rm" if token.starts_with("--r") || (token.starts_with('-') && token.contains(['r', 'R'])) => {
+                return Some(REMOVE);
+            }
+            // Options of theirs.
+            "git" | "rm" if token.starts_with('-') => {}
+            _ => before = token,
+        }
+    }
+    None
+}
+
+/// What follows the next argument, in a command or in a list of its words.
+fn after_argument(text: &str) -> &str {
+    let is_between = |c: char| c.is_whitespace() || "'\"`,".contains(c);
+    let argument = text.trim_start_matches(is_between);
+    &argument[argument.find(is_between).unwrap_or(argument.len())..]
+}

@@ -1,0 +1,85 @@
+//! Answers that do not get through as they should.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{Rig, manager, plain};
+use crate::simulated_discord::state::Message;
+use crate::simulated_discord::{Effect, Fault, Gate, State, User};
+
+const CALLBACK: &str = "POST /interactions/{interaction_id}/{interaction_token}/callback";
+const POST: &str = "POST /channels/{channel_id}/messages";
+const FOLLOW_UP: &str = "POST /webhooks/{webhook_id}/{webhook_token}";
+
+/// What somebody was told in private.
+fn in_private<'a>(state: &'a State, to: &User) -> impl Iterator<Item = &'a Message> {
+    let id = to.id;
+    let to_them = move |channel| state.channels.get(channel).is_some_and(|it| it.recipient == Some(id));
+    state.messages.values().filter(move |post| post.author == state.bot.id && to_them(&post.channel))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rest_of_what_is_for_one_person_is_told_in_private_if_it_can_be_told_no_more_where_they_asked() {
+    let mut rig = Rig::open().await;
+    let olga = manager(&rig.sim, "olga");
+    let name = |number: usize| format!("entry-{number:02}");
+    for number in 0..12 {
+        let text = format!("{} {}", name(number), "and so on ".repeat(25));
+        olga.slash("general", "task add", json!({ "agent": "spark", "text": text })).answer().await;
+    }
+    rig.sim.inject(Fault::refused(401, 50027, "Invalid Webhook Token").on(FOLLOW_UP).always());
+    let first = olga.slash("general", "history", json!({ "agent": "spark", "n": 20 })).answer().await;
+    assert!(first.is_ephemeral(), "an operator reads private words in a history");
+    let left: Vec<String> = (4..12).map(name).filter(|name| !first.content.contains(name.as_str())).collect();
+    assert!(!left.is_empty(), "all of it is in one message: {}", first.content);
+    let is_there =
+        |state: &State, name: &String| in_private(state, &olga).any(|it| it.content.contains(name));
+    rig.sim.until("the rest in private", |state| left.iter().all(|name| is_there(state, name))).await;
+    // What was told is not told again, and nobody else is told anything.
+    let told: Vec<String> = (4..12).map(name).filter(|name| first.content.contains(name.as_str())).collect();
+    assert!(rig.sim.look(|state| told.iter().all(|name| !is_there(state, name))), "{}", first.content);
+    assert!(rig.sim.posts("general").iter().all(|post| !post.contains("entry-")));
+    rig.stop().await;
+}
+
+/// How many answers are noted as owed until they were given.
+fn owed(rig: &Rig) -> usize {
+    rig.herder().fleet().journal().memos("answer/").expect("it can be read").len()
+}
+
+/// What is owed until it was given is owed no more then: a restart does not say it again.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_answered_is_not_answered_again() {
+    let mut rig = Rig::open().await;
+    let olga = manager(&rig.sim, "olga");
+    let gate = Gate::default();
+    let held = rig.sim.inject(Fault::held(&gate).on(CALLBACK));
+    let asked = olga.slash("general", "pause", json!({ "agent": "spark" }));
+    held.spent().await;
+    rig.until_paused("spark").await;
+    assert_eq!(owed(&rig), 1, "nobody knows yet whether Discord has it");
+    gate.opens();
+    assert!(plain(&asked.answer().await).contains("spark is paused"));
+    // The journal tells nobody what is noted; nothing else is waited for here.
+    while owed(&rig) > 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // What can be given no more is said instead, and owed by the outbox.
+    rig.sim.expects_violation("was never acknowledged");
+    rig.sim.inject(Fault::refused(404, 10062, "Unknown interaction").on(CALLBACK));
+    let away = rig.sim.inject(Fault::status(503, Effect::Before).on(POST).always());
+    olga.slash("general", "resume", json!({ "agent": "spark" }));
+    let refused = |state: &State| state.requests.iter().any(|it| it.route == POST && it.status == Some(503));
+    rig.sim.until("a post that is not taken", refused).await;
+    rig.stop().await;
+    away.lift();
+    rig.start().await;
+    let answer = rig.sim.message_in("general", |post| plain(post).contains("spark resumes")).await;
+    assert!(answer.content.starts_with("olga: "), "{}", answer.content);
+    let told = |words: &str| {
+        rig.sim.look(|state| state.posts("general").filter(|it| plain(it).contains(words)).count())
+    };
+    assert_eq!((told("spark is paused"), told("spark resumes")), (1, 1));
+    rig.stop().await;
+}

@@ -1,0 +1,80 @@
+//! More is said than herder can take in while its disk stands still: nothing of it is lost, wherever it was said.
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::{Field, done};
+use crate::going_down::{Hanging, apart};
+use crate::kill::{reap, signal};
+use crate::simulated_discord::State;
+use crate::stage::PATIENCE;
+
+/// What is said at a time, until it is too much.
+const AT_ONCE: usize = 200;
+
+/// Says so much that herder has to leave something out. What is said is nobody's business, so that herder is done with it at
+/// once as soon as it can go on.
+async fn floods(field: &Field) {
+    let noise = field.sim.user("noise");
+    let told = || std::fs::read_to_string(field.dir.path().join("log")).unwrap_or_default();
+    while !told().contains("messages come faster than they are taken in") {
+        for _ in 0..AT_ONCE {
+            // A webhook's: how far the channel is done is noted all the same, and that is where herder stands still.
+            noise.message("spark", "noise").with("webhook_id", json!("100000000000000080")).send();
+        }
+        everything_has_arrived(field).await;
+    }
+}
+
+/// What is typed is completed from memory alone, in the order in which everything comes.
+async fn everything_has_arrived(field: &Field) {
+    field.alice.autocompletes("general", "pause", "agent", "sp", json!({})).choices().await;
+}
+
+async fn has_done(field: &Field, job: &str) {
+    let wanted = format!("done {job}");
+    let told = |state: &State| done(state, "spark").any(|line| line == wanted);
+    field.sim.until_within(PATIENCE, &wanted, told).await;
+}
+
+/// In a channel that herder knows, in one where nobody had spoken to it before, in a new thread and in private.
+#[test]
+fn what_is_said_while_herder_can_take_in_no_more_is_done_wherever_it_was_said() {
+    let name =
+        "discord_kill::flood::what_is_said_while_herder_can_take_in_no_more_is_done_wherever_it_was_said";
+    apart(name, "true", |_| async move {
+        let field = Field::new().await;
+        let lobby = field.sim.makes_channel("lobby");
+        let herder = field.start();
+        let spark = field.sim.channel("#spark").await.id;
+        field.sim.command("pause").await;
+        field.alice.says("spark", "one.");
+        has_done(&field, "one.").await;
+
+        let hanging = Hanging::writer_of(herder.pid());
+        floods(&field).await;
+        field.alice.says("spark", "two.");
+        field.alice.says("lobby", "@spark three.");
+        field.sim.makes_thread("aside", lobby);
+        field.alice.says("aside", "@spark four.");
+        field.sim.makes_thread("beside", spark);
+        field.alice.says("beside", "five.");
+        field.alice.whispers("@spark six.");
+        everything_has_arrived(&field).await;
+        drop(hanging);
+        for job in ["two.", "three.", "four.", "five.", "six."] {
+            has_done(&field, job).await;
+        }
+        // Whoever speaks afterwards is heard at once, and nothing comes twice.
+        field.alice.says("lobby", "@spark seven.");
+        has_done(&field, "seven.").await;
+        let mut told: Vec<String> = field.sim.look(|state| done(state, "spark").map(str::to_owned).collect());
+        told.sort();
+        let mut jobs =
+            ["one", "two", "three", "four", "five", "six", "seven"].map(|job| format!("done {job}."));
+        jobs.sort();
+        assert_eq!(told, jobs);
+        signal(&herder, Signal::TERM);
+        assert!(reap(herder).await.success(), "{}", field.log());
+    });
+}

@@ -1,0 +1,65 @@
+//! herder is killed after a slash command is decided and on disk, and before Discord has its answer.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::Field;
+use crate::kill::{Running, reap, signal};
+use crate::simulated_discord::{Effect, Fault, Gate, State};
+use crate::stage::PATIENCE;
+
+const CALLBACK: &str = "POST /interactions/{interaction_id}/{interaction_token}/callback";
+
+/// herder is asked for something, and killed before its answer reaches anybody. Answers the next one.
+async fn is_killed_over(
+    herder: Running,
+    field: &Field,
+    channel: &str,
+    command: &str,
+    given: Value,
+) -> Running {
+    field.sim.ready().await;
+    field.sim.command(command.split(' ').next().unwrap_or_default()).await;
+    let gate = Gate::default();
+    let held = field.sim.inject(Fault::dropped(Effect::Before).on(CALLBACK).until(&gate).always());
+    let asked = |state: &State| state.requests.iter().filter(|it| it.route == CALLBACK).count();
+    let before = field.sim.look(asked);
+    field.alice.slash(channel, command, given);
+    field.sim.until_within(PATIENCE, "an answer on its way", |state| asked(state) > before).await;
+    signal(&herder, Signal::KILL);
+    reap(herder).await;
+    held.lift();
+    gate.opens();
+    field.sim.gateway().silent().await;
+    field.start()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_command_came_to_is_said_by_the_next_herder_where_nobody_was_told() {
+    let field = Field::new().await;
+    field.sim.expects_violation("was never acknowledged");
+    let herder = field.start();
+    field.sim.channel("calm").await;
+    field.calms(1).await;
+    // In the agent's own channel the answer is all that would be seen there.
+    let herder = is_killed_over(herder, &field, "calm", "resume", json!({})).await;
+    field.sim.message_in("calm", |post| post.content.replace("**", "").contains("calm resumes")).await;
+    // Elsewhere it is for whoever reads there.
+    let task = json!({ "agent": "spark", "text": "spark-1." });
+    let herder = is_killed_over(herder, &field, "general", "task add", task).await;
+    let answer = field.sim.message_in("general", |post| post.content.contains("takes up task")).await;
+    assert!(answer.content.starts_with("alice: "), "{}", answer.content);
+    // And what is for one person alone is told to them.
+    let whisper = json!({ "agent": "spark", "text": "mind the budget" });
+    let herder = is_killed_over(herder, &field, "general", "whisper", whisper).await;
+    let told = |state: &State| {
+        let to_alice = |id| state.channels.get(&id).is_some_and(|it| it.recipient == Some(field.alice.id));
+        state.messages.values().any(|post| post.author == state.bot.id && to_alice(post.channel))
+    };
+    field.sim.until_within(PATIENCE, "an answer in private", told).await;
+    for channel in ["general", "spark", "herder"] {
+        assert!(field.sim.posts(channel).iter().all(|post| !post.contains("nobody else")), "{channel}");
+    }
+    signal(&herder, Signal::TERM);
+    assert!(reap(herder).await.success(), "{}", field.log());
+}

@@ -1,0 +1,101 @@
+//! Supervisors that break over what they are told: now and then over one thing, and some over everything from then on, so that
+//! they are given up until herder is started again.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use herder::clock;
+use herder::core::id::AgentName;
+use herder::core::input::Input;
+use herder::core::time::Timestamp;
+
+use super::world::Sim;
+
+/// A supervisor is given up with its sixth panic in a minute.
+const GIVEN_UP_AT: u32 = 6;
+
+/// One that has panicked so often of late may be given up at any panic: it breaks over everything.
+const OFTEN: usize = 3;
+
+/// What counts as late: a hanging process that is ended between two of the panics takes a while.
+const LATELY: Duration = Duration::from_secs(180);
+
+/// How long it may take until one that breaks over everything is given up: no longer than until its process is ended.
+const SOON: Duration = Duration::from_secs(300);
+
+/// One that breaks over everything.
+#[derive(Debug)]
+struct Lost {
+    since: Timestamp,
+    panics: u32,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Breaks {
+    /// When supervisors have panicked of late.
+    panics: BTreeMap<AgentName, VecDeque<Timestamp>>,
+    lost: BTreeMap<AgentName, Lost>,
+}
+
+impl Breaks {
+    /// herder is gone, and with it whatever was wrong.
+    pub(crate) fn herder_is_gone(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whoever breaks over everything does not try that for ever.
+    pub(crate) fn whoever_breaks_over_everything_is_given_up(
+        &self,
+        now: Timestamp,
+        is_given_up: impl Fn(&AgentName) -> bool,
+    ) -> Result<(), String> {
+        let mut lost = self.lost.iter().filter(|(_, lost)| lost.since.after(SOON) < now);
+        match lost.find(|(agent, _)| !is_given_up(agent)) {
+            Some((agent, lost)) => Err(format!("{agent} is not given up: {lost:?}")),
+            None => Ok(()),
+        }
+    }
+
+    fn are_too_many(&mut self, agent: &AgentName, now: Timestamp) -> bool {
+        let panics = self.panics.entry(agent.clone()).or_default();
+        panics.retain(|at| at.after(LATELY) >= now);
+        panics.push_back(now);
+        panics.len() >= OFTEN
+    }
+}
+
+impl Sim {
+    /// Whether the supervisor of an agent panics instead of deciding something.
+    pub(crate) fn breaks(&self, agent: &AgentName, input: &Input) -> bool {
+        let mut world = self.world();
+        if let Some(lost) = world.breaks.lost.get_mut(agent) {
+            lost.panics += 1;
+            let lives_on = lost.panics > GIVEN_UP_AT;
+            drop(world);
+            if lives_on {
+                // If it panicked now as well, that might never come to an end.
+                self.step(|_| Err(format!("{agent} decides something after it was to be given up")));
+            }
+            return !lives_on;
+        }
+        let one_in = match input {
+            // What two must agree on.
+            Input::HandedOver { .. } => 60,
+            // More happens in a large fleet.
+            _ if world.plan.rarer > 1 => 8_000,
+            _ => 800,
+        };
+        if world.calm || !world.random.is(1, one_in) {
+            return false;
+        }
+        let now = clock::now();
+        world.tally.panics += 1;
+        if world.breaks.are_too_many(agent, now) || world.random.is(1, 4) {
+            world.tally.given_up += 1;
+            world.breaks.lost.insert(agent.clone(), Lost { since: now, panics: 1 });
+            world.books.breaks_over_everything(agent);
+        }
+        true
+    }
+}

@@ -1,0 +1,254 @@
+//! How tasks end, and what machines read of that: each end is one line in the work channel of every network, no line comes
+//! without an end, and what an agent has said of its task by its tools is how it ends.
+//!
+//! An end and its lines are one transaction, and the outbox says each line once: whoever reads a work channel knows in the end
+//! of every task what the journal knows, wherever herder was killed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use herder::core::agent::{Agent, Phase};
+use herder::core::board::BoardEvent;
+use herder::core::event::{Event, StopReason};
+use herder::core::id::{AgentName, NetworkName, PostId, SessionId, WorkId};
+use herder::core::notice::Notice;
+use herder::core::outcome::Category;
+use herder::core::work::TaskEnd;
+use herder::journal::{Batch, Entry, FleetEvent, Receipt, Settled};
+use herder::outbox::{Body, Line, Post, Target};
+
+use super::life::NETWORKS;
+
+/// What a line in the work channel says of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    /// It is over.
+    Over(WorkId, TaskEnd),
+    /// It waits to be done, for the first time or once more.
+    Waits(WorkId),
+    /// Something else that machines are told.
+    Else,
+}
+
+impl Says {
+    /// Reads a line as its documentation has it.
+    fn of(line: &str) -> Result<Self, String> {
+        let unreadable = || format!("no machine can read {line:?}");
+        let words: Vec<&str> = line.split(' ').collect();
+        let (task, end) = match words[..] {
+            ["DONE", task] => (task, TaskEnd::Done),
+            ["FAIL", task, "reported"] => (task, TaskEnd::Failed),
+            ["BLOCKED", task, "reported"] => (task, TaskEnd::Blocked),
+            ["TASK", task, "cancelled"] => (task, TaskEnd::Cancelled),
+            ["TASK", task, "queued"] => {
+                return task.parse().map(|task| Self::Waits(WorkId(task))).map_err(|_| unreadable());
+            }
+            ["TASK", _, "assigned", _]
+            | ["TASK", _, "split", _, _, ..]
+            | ["FAIL", _, "timeout" | "context-overflow"]
+            | ["BLOCKED", _, "sandbox-denied" | "part-failed"]
+            | ["QUOTA-EXHAUSTED", _] => return Ok(Self::Else),
+            _ => return Err(unreadable()),
+        };
+        task.parse().map(|task| Self::Over(WorkId(task), end)).map_err(|_| unreadable())
+    }
+
+    fn task(self) -> Option<WorkId> {
+        match self {
+            Self::Over(task, _) | Self::Waits(task) => Some(task),
+            Self::Else => None,
+        }
+    }
+}
+
+/// What a machine knows that reads the work channel of a network.
+#[derive(Debug, Default)]
+struct Reader {
+    /// Tasks that are over.
+    over: BTreeMap<WorkId, TaskEnd>,
+    /// Tasks of which it was not told everything: its network was away for so long that lines were left out.
+    missed: BTreeSet<WorkId>,
+}
+
+/// What an agent has said of its task by its tools.
+#[derive(Debug, Clone, Copy)]
+struct Word {
+    session: SessionId,
+    work: WorkId,
+    end: TaskEnd,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    /// Tasks that are over, and how.
+    over: BTreeMap<WorkId, TaskEnd>,
+    /// What is owed to work channels, by post.
+    owed: HashMap<PostId, Says>,
+    readers: BTreeMap<NetworkName, Reader>,
+    /// What agents have said in their last sessions.
+    said: HashMap<AgentName, Word>,
+    /// Who has just ended a session, and what it had said there.
+    due: Option<(AgentName, Word)>,
+}
+
+/// What a post says to machines, if it is for them.
+fn work_line(post: &Post) -> Option<&str> {
+    match &post.body {
+        Body::Notice(Notice::WorkLine { line }) if post.to == Target::Work => Some(line),
+        _ => None,
+    }
+}
+
+impl Ends {
+    /// A batch is on disk.
+    pub(crate) fn committed(&mut self, batch: &Batch, receipt: &Receipt) -> Result<(), String> {
+        let mut ends = Vec::new();
+        for entry in batch.writes.iter().flat_map(|write| &write.entries) {
+            match entry {
+                Entry::Agent(Event::TaskEnded { work: task, end, .. })
+                | Entry::Fleet(FleetEvent::Board { event: BoardEvent::Ended { task, end, .. } }) => {
+                    if let Some(before) = self.over.insert(*task, *end) {
+                        return Err(format!("task {task} is {end:?}, and was {before:?} already"));
+                    }
+                    ends.push((*task, *end));
+                }
+                // Somebody is to try it once more, if it was over.
+                Entry::Agent(Event::TaskHandedBack { work: task, .. })
+                | Entry::Fleet(FleetEvent::Board { event: BoardEvent::Reopened { task, .. } }) => {
+                    self.over.remove(task);
+                }
+                _ => {}
+            }
+        }
+        for network in NETWORKS {
+            self.each_end_is_one_line(&ends, receipt, network)?;
+        }
+        Ok(())
+    }
+
+    fn each_end_is_one_line(
+        &mut self,
+        ends: &[(WorkId, TaskEnd)],
+        receipt: &Receipt,
+        network: &str,
+    ) -> Result<(), String> {
+        let mut lines = Vec::new();
+        for post in receipt.posts.iter().filter(|post| post.network.as_str() == network) {
+            let Some(line) = work_line(post) else { continue };
+            let says = Says::of(line)?;
+            if let Says::Over(task, end) = says {
+                lines.push((task, end));
+            }
+            self.owed.insert(post.id, says);
+        }
+        if *ends == lines {
+            Ok(())
+        } else {
+            Err(format!("{ends:?} have ended, and the lines for {network} say {lines:?}"))
+        }
+    }
+
+    /// A network has these lines.
+    pub(crate) fn arrived(&mut self, network: &NetworkName, lines: &[Line]) -> Result<(), String> {
+        for line in lines.iter().filter(|line| work_line(&line.source).is_some()) {
+            let says = Says::of(&line.text)?;
+            // What is said again may be settled by now.
+            if self.owed.get(&line.post).is_some_and(|owed| *owed != says) {
+                return Err(format!("post {} reads {:?} on {network}", line.post, line.text));
+            }
+            let reader = self.readers.entry(network.clone()).or_default();
+            match says {
+                Says::Over(task, end) => drop(reader.over.insert(task, end)),
+                Says::Waits(task) => drop(reader.over.remove(&task)),
+                Says::Else => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// It is on disk what became of posts.
+    pub(crate) fn settled(&mut self, settled: &[Settled]) {
+        for settled in settled {
+            match settled {
+                Settled::Delivered(delivered) if delivered.lines.is_none() => {
+                    self.owed.remove(&delivered.post);
+                }
+                Settled::Delivered(_) => {}
+                Settled::Collapsed(collapsed) => {
+                    let reader = self.readers.entry(collapsed.line.network.clone()).or_default();
+                    for post in collapsed.left_out.iter().chain([&collapsed.line.id]) {
+                        reader.missed.extend(self.owed.remove(post).and_then(Says::task));
+                    }
+                }
+            }
+        }
+    }
+
+    /// An agent's event; `agent`: as it was before.
+    pub(crate) fn heard(&mut self, name: &AgentName, event: &Event, agent: &Agent) -> Result<(), String> {
+        match event {
+            Event::TaskReported { session, work, report } => {
+                let word = Word { session: *session, work: *work, end: report.end };
+                self.said.insert(name.clone(), word);
+            }
+            Event::SessionEnded { session, outcome, .. } => {
+                let word = self.said.get(name).filter(|word| word.session == *session);
+                // A person's word goes before, and what its sandbox denies it somebody else may be able to do.
+                let given_up = matches!(
+                    agent.phase,
+                    Phase::Stopping { reason: StopReason::Abort | StopReason::Cancel, .. }
+                );
+                let denied = |word: &&Word| {
+                    word.end == TaskEnd::Blocked && outcome.category == Category::SandboxDenial
+                };
+                let has = |word: &&Word| agent.current.as_ref().is_some_and(|work| work.id == word.work);
+                let counts = word.filter(|word| !given_up && !denied(word) && has(word));
+                self.due = counts.map(|word| (name.clone(), *word));
+            }
+            Event::TaskEnded { work, end, .. } => {
+                if let Some((_, word)) = self.due.take_if(|(of, word)| *of == *name && word.work == *work)
+                    && word.end != *end
+                {
+                    let said = word.end;
+                    return Err(format!("task {work} is {end:?}, and {name} has said {said:?}"));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// After a batch: a task of which its agent has said how it ends is over with its session.
+    pub(crate) fn what_was_said_is_how_it_ends(&mut self) -> Result<(), String> {
+        match self.due.take() {
+            Some((name, word)) => Err(format!("{name} has said {word:?}, and its session is over without")),
+            None => Ok(()),
+        }
+    }
+
+    /// What an agent is told to be noted is noted.
+    pub(crate) fn its_word_is_on_disk(&self, name: &AgentName, session: SessionId) -> Result<(), String> {
+        // It may have said something in its next session by now.
+        if self.said.get(name).is_some_and(|word| word.session >= session) {
+            Ok(())
+        } else {
+            Err(format!("{name} has said in {session} how its task stands, and that is not on disk"))
+        }
+    }
+
+    /// Whoever reads a work channel knows of every task whether it is over, and how.
+    pub(crate) fn machines_know_how_every_task_ended(&self) -> Result<(), String> {
+        let nothing = Reader::default();
+        for network in NETWORKS {
+            let reader = self.readers.get(&NetworkName::from(network)).unwrap_or(&nothing);
+            let tasks: BTreeSet<WorkId> = self.over.keys().chain(reader.over.keys()).copied().collect();
+            for task in tasks.difference(&reader.missed) {
+                let (is, known) = (self.over.get(task), reader.over.get(task));
+                if is != known {
+                    return Err(format!("task {task} is {is:?}, and who reads {network} thinks {known:?}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
