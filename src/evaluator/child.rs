@@ -69,10 +69,15 @@ pub(super) async fn run(job: Job<'_>, trees: &ProcessTrees, stop: &CancellationT
     let begin = spawn::begin(trees, job.folder, job.marker, job.time, move |trees, folder| {
         Ok((spawn::spawn(trees, &invocation, folder, &marker)?, ()))
     });
+    tokio::pin!(begin);
     let begun = tokio::select! {
-        begun = begin => begun,
+        begun = &mut begin => begun,
         () = stop.cancelled() => {
-            return Ok(Ran { end: End::Cancelled, output: Vec::new(), complaint: String::new() });
+            // What has begun is ended here. What hangs is not waited for: whoever starts it ends it.
+            let Ok(Ok(begun)) = timeout(spawn::STOPPED_START, begin).await else {
+                return Ok(Ran { end: End::Cancelled, output: Vec::new(), complaint: String::new() });
+            };
+            Ok(begun)
         }
     };
     let (mut owned, ()) = begun.map_err(|missing| missing.to_string())?;

@@ -33,10 +33,6 @@ use crate::core::outcome::{Category, Exit, Outcome};
 /// its event loop.
 const INTERRUPT_WAIT: Duration = Duration::from_secs(2);
 
-/// How long a start that is to be stopped is waited for: one that comes to something is ended like any other session. It takes
-/// milliseconds, unless it hangs.
-const STOPPED_START: Duration = Duration::from_secs(2);
-
 /// A process that would not leave after its result has had its grace: SIGTERM is a formality.
 const LINGER_GRACE: Duration = Duration::from_secs(1);
 
@@ -141,7 +137,7 @@ async fn start(
             }
             order = orders.recv(), if stopped.is_none() => {
                 if matches!(order, Some(Order::Stop) | None) {
-                    stopped = Some(Instant::now() + STOPPED_START);
+                    stopped = Some(Instant::now() + spawn::STOPPED_START);
                 }
                 early.extend(order);
             }

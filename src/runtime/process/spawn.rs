@@ -20,6 +20,10 @@ use crate::runtime::protocol::Invocation;
 /// Looked through when the child has no `PATH`.
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 
+/// How long a start that is to be stopped is waited for, so that whoever stops it knows what has become of it. It takes
+/// milliseconds, unless it hangs.
+pub(crate) const STOPPED_START: Duration = Duration::from_secs(2);
+
 /// Starts that were given up and hang still, in one folder: whoever tries again adds no more.
 const HANGING_MAX: usize = 4;
 

@@ -115,9 +115,8 @@ async fn a_thread_that_herder_was_not_told_of_is_asked_for() {
     let spark = rig.sim.channel("#spark").await.id;
     // The event that tells of it is lost; and at first it is not told when it is asked for.
     let asked = rig.sim.inject(Fault::refused(403, 0, "Access denied").on(CHANNEL).times(1));
-    rig.sim.gateway().zombie(true);
+    rig.sim.gateway().loses("THREAD_CREATE", 1);
     rig.sim.makes_thread("aside", spark);
-    rig.sim.gateway().zombie(false);
     rig.alice.says("#aside", "one");
     asked.spent().await;
     assert_eq!(rig.has_done(1).await, ["one"]);

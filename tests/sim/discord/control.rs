@@ -449,6 +449,11 @@ impl GatewayControl {
         self.shared.with(|state| state.gateway.reorder = (event.to_owned(), count));
     }
 
+    /// The next events of this name are told to nobody.
+    pub(crate) fn loses(&self, event: &str, count: u32) {
+        self.shared.with(|state| state.gateway.lose = (event.to_owned(), count));
+    }
+
     /// So many events of this name are of a form that no client can read.
     pub(crate) fn garbles(&self, event: &str, count: u32) {
         self.shared.with(|state| state.gateway.garble = (event.to_owned(), count));

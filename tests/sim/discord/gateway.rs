@@ -64,6 +64,8 @@ pub(crate) struct Gateway {
     pub(crate) duplicate: (String, u32),
     /// So many events of this name are overtaken by the one that follows.
     pub(crate) reorder: (String, u32),
+    /// So many events of this name nobody is told.
+    pub(crate) lose: (String, u32),
     /// So many events of this name are of a form that no client can read.
     pub(crate) garble: (String, u32),
     next_session: u64,
@@ -89,6 +91,7 @@ impl Default for Gateway {
             swallowed: 0,
             duplicate: (String::new(), 0),
             reorder: (String::new(), 0),
+            lose: (String::new(), 0),
             garble: (String::new(), 0),
             next_session: 1,
         }
@@ -184,6 +187,9 @@ impl State {
 
     /// Numbers an event, keeps it for a resume and sends it if there is a connection.
     fn deliver(&mut self, session: &mut Session, event: &str, data: &Value) -> bool {
+        if Gateway::is_hit(&mut self.gateway.lose, event) {
+            return false;
+        }
         session.sequence += 1;
         let mut data = data.clone();
         if Gateway::is_hit(&mut self.gateway.garble, event) {
