@@ -211,7 +211,8 @@ pub(super) fn last_of(
 }
 
 /// Gives the archived entries of a stream before revision `before`, newest first, until `take` has enough or `files` have
-/// been read; `None`: one that cannot be read.
+/// been read; `None`: one that cannot be read. Of a file that is damaged what can be read is given; what is missing is known by
+/// the revisions.
 pub(super) fn back(
     dir: &Path,
     stream: &Stream,
@@ -222,10 +223,18 @@ pub(super) fn back(
     let mut end = before;
     let archives = list(dir)?;
     let older = archives.len() > files;
+    let mut lost = false;
     for archive in archives.into_iter().rev().take(files) {
         loop {
-            let Tail { entries, whole } = tail(&archive.path, stream, end)?;
+            let Tail { entries, whole, damaged } = tail(&archive.path, stream, end)?;
+            lost |= damaged;
             for (rev, recorded) in entries.into_iter().rev() {
+                for _ in rev + 1..end {
+                    lost = false;
+                    if take(None).is_break() {
+                        return Ok(Reached::Enough);
+                    }
+                }
                 end = rev;
                 let enough = take(recorded).is_break();
                 if end <= 1 {
@@ -240,7 +249,10 @@ pub(super) fn back(
             }
         }
     }
-    Ok(if older { Reached::Revision(end) } else { Reached::Beginning })
+    if lost && take(None).is_break() {
+        return Ok(Reached::Enough);
+    }
+    Ok(if older || lost { Reached::Revision(end) } else { Reached::Beginning })
 }
 
 /// The last entries of a stream in one file.
@@ -249,12 +261,14 @@ struct Tail {
     entries: VecDeque<(u64, Option<Recorded>)>,
     /// The file has no earlier ones.
     whole: bool,
+    /// The file cannot be read to its end.
+    damaged: bool,
 }
 
 /// Those before revision `before`, as many as are held in memory.
 fn tail(file: &Path, stream: &Stream, before: u64) -> Result<Tail, ReadError> {
     let (mut entries, mut whole, mut size) = (VecDeque::new(), true, 0);
-    each_line(file, |seq, text| {
+    let read = each_line(file, |seq, text| {
         let Some(head) = head_of(stream, text) else { return Ok(ControlFlow::Continue(())) };
         if head.rev >= before {
             return Ok(ControlFlow::Break(()));
@@ -271,6 +285,10 @@ fn tail(file: &Path, stream: &Stream, before: u64) -> Result<Tail, ReadError> {
             whole = false;
         }
         Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(Tail { entries: entries.into_iter().map(|(entry, _)| entry).collect(), whole })
+    });
+    if let Err(reason) = &read {
+        tracing::warn!(%reason, "what is left of an archive is read");
+    }
+    let entries = entries.into_iter().map(|(entry, _)| entry).collect();
+    Ok(Tail { entries, whole, damaged: read.is_err() })
 }

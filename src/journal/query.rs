@@ -159,6 +159,12 @@ impl Reader {
         Ok(())
     }
 
+    /// Whether an event that is not there, and whose place is known, was moved by retention between the two reads: then the
+    /// archives have it and all before. Else it is lost.
+    fn was_moved(&self, seq: u64) -> Result<bool, ReadError> {
+        Ok(self.first_seq()?.is_none_or(|first| first > seq))
+    }
+
     /// Gives the database's entries of a stream, newest first, until `take` has enough; `None`: one that cannot be read.
     /// Before the revision that it says archives have more.
     pub(super) fn back(
@@ -173,10 +179,9 @@ impl Reader {
             let (key, seq) = item?;
             let Some(seq) = number(&seq).filter(|seq| *seq <= durable) else { continue };
             let recorded = match readable(self.event(seq))? {
-                // Retention may have moved it between the two reads; then the archives have it and all before.
-                Some(None) => break,
+                Some(None) if self.was_moved(seq)? => break,
+                Some(None) | None => None,
                 Some(recorded) => recorded,
-                None => None,
             };
             end = rev_of(&key).unwrap_or(end);
             if take(recorded).is_break() {
@@ -194,7 +199,7 @@ impl Reader {
         before: Option<u64>,
     ) -> Result<Vec<Recorded>, ReadError> {
         let text = stream_text(stream);
-        let mut end = before.unwrap_or(u64::MAX);
+        let mut end = (self.head(stream)?.rev + 1).min(before.unwrap_or(u64::MAX));
         let durable = self.durable();
         let mut newest_first: Vec<Recorded> = Vec::new();
         for item in self.trees.get(Tree::Index).range(index_key(&text, 0)..index_key(&text, end)).rev() {
@@ -204,10 +209,9 @@ impl Reader {
             let (key, seq) = item?;
             let Some(seq) = number(&seq).filter(|seq| *seq <= durable) else { continue };
             match readable(self.event(seq))? {
-                // Retention may have moved it between the two reads; then the archives have it and all before.
-                Some(None) => break,
+                Some(None) if self.was_moved(seq)? => break,
+                Some(None) | None => {}
                 Some(Some(recorded)) => newest_first.push(recorded),
-                None => {}
             }
             end = rev_of(&key).unwrap_or(end);
         }
