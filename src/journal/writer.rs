@@ -191,10 +191,11 @@ impl Writer {
         let (mut answers, mut jobs) = (Vec::new(), group.into_iter());
         let staged = jobs.by_ref().try_for_each(|job| {
             answers.extend(stage_job(&mut stage, job)?);
-            Ok::<(), String>(())
+            Ok::<(), Broken>(())
         });
-        if let Err(reason) = staged {
+        if let Err(Broken { reason, answer }) = staged {
             self.fail(&reason, answers);
+            answer(CommitError::Failed(reason.clone()));
             for job in jobs {
                 refuse(job, &CommitError::Failed(reason.clone()));
             }
@@ -345,7 +346,7 @@ fn size(job: &Job) -> Option<usize> {
 ///
 /// # Errors
 /// sled panicked over what people wait for: the whole group is lost. The job itself is answered.
-fn stage_job(stage: &mut Stage<'_>, job: Job) -> Result<Option<Answer>, String> {
+fn stage_job(stage: &mut Stage<'_>, job: Job) -> Result<Option<Answer>, Broken> {
     match job {
         Job::Commit(prepared, done) => match unless_panicked(|| stage.batch(prepared)) {
             Ok((receipt, posts)) => Ok(Some(Answer::Commit(done, receipt, posts))),
@@ -371,6 +372,12 @@ fn stage_job(stage: &mut Stage<'_>, job: Job) -> Result<Option<Answer>, String> 
     }
 }
 
+/// sled panicked over a job, which is answered once the journal counts as failed.
+struct Broken {
+    reason: String,
+    answer: Box<dyn FnOnce(CommitError)>,
+}
+
 /// Why a job is not part of its group.
 enum Refused {
     /// It does not fit, and leaves nothing in the group.
@@ -380,15 +387,14 @@ enum Refused {
 }
 
 impl Refused {
-    fn answer<T>(self, done: Done<T>) -> Result<Option<Answer>, String> {
+    fn answer<T: 'static>(self, done: Done<T>) -> Result<Option<Answer>, Broken> {
         match self {
             Self::Alone(error) => {
                 let _ = done.send(Err(error));
                 Ok(None)
             }
             Self::Panicked(reason) => {
-                let _ = done.send(Err(CommitError::Failed(reason.clone())));
-                Err(reason)
+                Err(Broken { reason, answer: Box::new(move |error| drop(done.send(Err(error)))) })
             }
         }
     }

@@ -312,7 +312,8 @@ async fn looking_back_goes_past_what_is_lost_and_counts_it() {
     drop(journal);
 
     // An archive that ends too early, and one of which nothing is left.
-    let archive = fs::read_dir(dir.path().join("archive")).expect("lists").next().expect("one").expect("a name");
+    let archive =
+        fs::read_dir(dir.path().join("archive")).expect("lists").next().expect("one").expect("a name");
     let whole = fs::read(archive.path()).expect("reads");
     fs::write(archive.path(), &whole[..whole.len() / 2]).expect("writes");
     let (journal, looked) = look().await;
