@@ -5,8 +5,12 @@
 //! that it is read as commands, too, as a whole and line by line, and what has one is read once more as if it had none:
 //! where `<<` means something else, nothing hides behind it.
 
+mod open;
+mod quotes;
+
 use super::groups::Groups;
 use super::simple::{PRINTED, PRINTED_FILE, Simple, Word, printed};
+use open::{Document, Open, Redirect};
 
 /// Commands of one reading that are kept; nobody writes so many in good faith.
 const COMMANDS_MAX: usize = 2000;
@@ -42,106 +46,6 @@ struct Parser {
     inside: Vec<Simple>,
     /// The bodies, and the number of the command that each is for.
     bodies: Vec<(usize, String)>,
-}
-
-/// A here-document.
-struct Document {
-    /// The line that ends it.
-    delimiter: String,
-    /// Nothing in it is resolved.
-    quoted: bool,
-    /// Tabs before its lines do not count.
-    indented: bool,
-    /// The number of the command that it is for.
-    command: usize,
-}
-
-/// A command that is being read.
-#[derive(Default)]
-struct Open {
-    simple: Simple,
-    word: Word,
-    /// Whether a word has begun, which an empty one has by its quotes.
-    begun: bool,
-    /// What the next word is for.
-    redirect: Option<Redirect>,
-    /// Its here-documents.
-    documents: Vec<Document>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Redirect {
-    /// `<<<`: its text is the standard input.
-    HereString,
-    /// `<<` and `<<-`, whose tabs do not count: the line that ends a here-document.
-    Document { indented: bool },
-    /// `<`.
-    Input,
-    /// `>` and the rest.
-    Other,
-}
-
-impl Open {
-    fn piped(piped: bool) -> Self {
-        Self { simple: Simple { piped, ..Simple::default() }, ..Self::default() }
-    }
-
-    /// Nothing of a command was read yet.
-    fn is_empty(&self) -> bool {
-        let simple = self.simple.words.is_empty() && self.documents.is_empty();
-        simple && !self.begun && self.redirect.is_none()
-    }
-
-    /// Whether it is, as far as it was read, a `case` whose pattern stands here.
-    fn begins_case(&self) -> bool {
-        let leads = |word: &Word| ["{", "if", "while", "until"].iter().any(|opens| word.is_own(opens));
-        let first = self.simple.words.iter().find(|word| !leads(word) && !Groups::is_between(word));
-        first.is_some_and(|word| word.is_own("case"))
-    }
-
-    /// Whether the last word of it closes a `case`.
-    fn ends_case(&self) -> bool {
-        let last = if self.begun { Some(&self.word) } else { self.simple.words.last() };
-        last.is_some_and(|word| word.is_own("esac"))
-    }
-
-    fn push(&mut self, c: char) {
-        self.word.text.push(c);
-        self.begun = true;
-    }
-
-    /// A quote begins a word, or goes on with it.
-    fn begin_quoted(&mut self) {
-        self.begun = true;
-        self.word.quoted = true;
-    }
-
-    /// A part of the word that is only known when it runs.
-    fn substitute(&mut self, text: &str) {
-        self.word.dynamic = true;
-        text.chars().for_each(|c| self.push(c));
-    }
-
-    fn end_word(&mut self) {
-        if !std::mem::take(&mut self.begun) {
-            return;
-        }
-        let word = std::mem::take(&mut self.word);
-        match self.redirect.take() {
-            Some(Redirect::HereString) => {
-                self.simple.piped |= word.is_printed() || (word.dynamic && word.text.starts_with('$'));
-                self.simple.input.push_str(&word.text);
-                self.simple.input.push('\n');
-            }
-            Some(Redirect::Document { indented }) => {
-                let Word { text: delimiter, quoted, .. } = word;
-                self.documents.push(Document { delimiter, quoted, indented, command: 0 });
-            }
-            Some(Redirect::Input) => self.simple.piped |= word.text == PRINTED_FILE,
-            Some(Redirect::Other) => {}
-            None => self.simple.words.extend(word.braces()),
-        }
-    }
 }
 
 impl Parser {
@@ -393,100 +297,6 @@ impl Parser {
             self.at += 1;
         }
         false
-    }
-
-    fn single(&mut self, open: &mut Open) {
-        open.begin_quoted();
-        while let Some(c) = self.peek(0) {
-            self.at += 1;
-            if c == '\'' {
-                return;
-            }
-            open.push(c);
-        }
-    }
-
-    fn double(&mut self, open: &mut Open, depth: usize) -> Option<()> {
-        open.begin_quoted();
-        self.text(open, Some('"'), depth)
-    }
-
-    /// Text up to `close`, and past it, in which only variables and substitutions are resolved.
-    fn text(&mut self, open: &mut Open, close: Option<char>, depth: usize) -> Option<()> {
-        while let Some(c) = self.peek(0) {
-            self.at += 1;
-            match c {
-                c if Some(c) == close => break,
-                '\\' => match self.peek(0) {
-                    Some(escaped @ ('"' | '\\' | '$' | '`')) => {
-                        self.at += 1;
-                        open.push(escaped);
-                    }
-                    Some(_) | None => open.push('\\'),
-                },
-                '$' => self.dollar(open, depth)?,
-                '`' => self.substitution(open, '`', depth)?,
-                c => open.push(c),
-            }
-        }
-        Some(())
-    }
-
-    /// After a `$`: a substitution, a quote of its own kind, or a variable.
-    fn dollar(&mut self, open: &mut Open, depth: usize) -> Option<()> {
-        match self.peek(0) {
-            Some('(') => {
-                self.at += 1;
-                self.substitution(open, ')', depth)?;
-            }
-            Some('\'') => {
-                self.at += 1;
-                self.ansi(open);
-            }
-            Some(_) | None => {
-                open.word.dynamic = true;
-                open.push('$');
-            }
-        }
-        Some(())
-    }
-
-    /// `$'…'`, whose escapes can write any letter.
-    fn ansi(&mut self, open: &mut Open) {
-        open.begin_quoted();
-        while let Some(c) = self.peek(0) {
-            self.at += 1;
-            match c {
-                '\'' => return,
-                '\\' => {
-                    let Some(escaped) = self.peek(0) else { return };
-                    self.at += 1;
-                    let digits = |most, radix| {
-                        let rest = self.chars.iter().skip(self.at);
-                        rest.take(most).take_while(|c| c.is_digit(radix)).collect::<String>()
-                    };
-                    let (code, radix) = match escaped {
-                        'x' => (digits(2, 16), 16),
-                        'u' => (digits(4, 16), 16),
-                        'U' => (digits(8, 16), 16),
-                        '0'..='7' => {
-                            self.at -= 1;
-                            let rest = self.chars.iter().skip(self.at);
-                            (rest.take(3).take_while(|c| c.is_digit(8)).collect(), 8)
-                        }
-                        'n' | 't' | 'r' => (String::new(), 0),
-                        other => {
-                            open.push(other);
-                            continue;
-                        }
-                    };
-                    self.at += code.len();
-                    let letter = if radix == 0 { None } else { u32::from_str_radix(&code, radix).ok() };
-                    open.push(letter.and_then(char::from_u32).unwrap_or(' '));
-                }
-                c => open.push(c),
-            }
-        }
     }
 
     fn redirection(&mut self, c: char, open: &mut Open) {

@@ -1,0 +1,104 @@
+//! A command while it is being read.
+
+use super::super::groups::Groups;
+use super::super::simple::{PRINTED_FILE, Simple, Word};
+
+/// A here-document.
+pub(super) struct Document {
+    /// The line that ends it.
+    pub(super) delimiter: String,
+    /// Nothing in it is resolved.
+    pub(super) quoted: bool,
+    /// Tabs before its lines do not count.
+    pub(super) indented: bool,
+    /// The number of the command that it is for.
+    pub(super) command: usize,
+}
+
+/// A command that is being read.
+#[derive(Default)]
+pub(super) struct Open {
+    pub(super) simple: Simple,
+    pub(super) word: Word,
+    /// Whether a word has begun, which an empty one has by its quotes.
+    pub(super) begun: bool,
+    /// What the next word is for.
+    pub(super) redirect: Option<Redirect>,
+    /// Its here-documents.
+    pub(super) documents: Vec<Document>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Redirect {
+    /// `<<<`: its text is the standard input.
+    HereString,
+    /// `<<` and `<<-`, whose tabs do not count: the line that ends a here-document.
+    Document { indented: bool },
+    /// `<`.
+    Input,
+    /// `>` and the rest.
+    Other,
+}
+
+impl Open {
+    pub(super) fn piped(piped: bool) -> Self {
+        Self { simple: Simple { piped, ..Simple::default() }, ..Self::default() }
+    }
+
+    /// Nothing of a command was read yet.
+    pub(super) fn is_empty(&self) -> bool {
+        let simple = self.simple.words.is_empty() && self.documents.is_empty();
+        simple && !self.begun && self.redirect.is_none()
+    }
+
+    /// Whether it is, as far as it was read, a `case` whose pattern stands here.
+    pub(super) fn begins_case(&self) -> bool {
+        let leads = |word: &Word| ["{", "if", "while", "until"].iter().any(|opens| word.is_own(opens));
+        let first = self.simple.words.iter().find(|word| !leads(word) && !Groups::is_between(word));
+        first.is_some_and(|word| word.is_own("case"))
+    }
+
+    /// Whether the last word of it closes a `case`.
+    pub(super) fn ends_case(&self) -> bool {
+        let last = if self.begun { Some(&self.word) } else { self.simple.words.last() };
+        last.is_some_and(|word| word.is_own("esac"))
+    }
+
+    pub(super) fn push(&mut self, c: char) {
+        self.word.text.push(c);
+        self.begun = true;
+    }
+
+    /// A quote begins a word, or goes on with it.
+    pub(super) fn begin_quoted(&mut self) {
+        self.begun = true;
+        self.word.quoted = true;
+    }
+
+    /// A part of the word that is only known when it runs.
+    pub(super) fn substitute(&mut self, text: &str) {
+        self.word.dynamic = true;
+        text.chars().for_each(|c| self.push(c));
+    }
+
+    pub(super) fn end_word(&mut self) {
+        if !std::mem::take(&mut self.begun) {
+            return;
+        }
+        let word = std::mem::take(&mut self.word);
+        match self.redirect.take() {
+            Some(Redirect::HereString) => {
+                self.simple.piped |= word.is_printed() || (word.dynamic && word.text.starts_with('$'));
+                self.simple.input.push_str(&word.text);
+                self.simple.input.push('\n');
+            }
+            Some(Redirect::Document { indented }) => {
+                let Word { text: delimiter, quoted, .. } = word;
+                self.documents.push(Document { delimiter, quoted, indented, command: 0 });
+            }
+            Some(Redirect::Input) => self.simple.piped |= word.text == PRINTED_FILE,
+            Some(Redirect::Other) => {}
+            None => self.simple.words.extend(word.braces()),
+        }
+    }
+}
