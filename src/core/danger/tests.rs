@@ -136,6 +136,8 @@ fn what_is_always_asked_is_found_in_every_disguise() {
                 "ssh host echo x \\; git push",
                 "docker exec c sh -c 'git push; /bin/echo x'",
                 "bash -c \"$(echo git push)\"",
+                "git commit -m \"Match '^v[0-9]+$' tags\" && git push",
+                "cat <<EOF\n'^v$' $(git push)\nEOF",
             ],
         ),
         (
@@ -189,6 +191,7 @@ fn what_is_always_asked_is_found_in_every_disguise() {
                 "timeout 60 ssh host 'rm -rf x'",
                 "for d in a b; do rm -r \"$d\"; done",
                 "$(which rm) -r x",
+                "rg \"'.*$'\" src; rm -rf out",
             ],
         ),
         (
@@ -221,6 +224,7 @@ fn what_is_always_asked_is_found_in_every_disguise() {
                 "command sudo ls",
                 "find . -name x -exec sudo chown a {} +",
                 "xargs -n1 sudo systemctl restart < units",
+                "psql -c \"select 1 where n ~ '^tmp$'\"; sudo systemctl restart x",
             ],
         ),
         (

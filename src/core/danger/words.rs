@@ -126,6 +126,11 @@ impl Parser {
                 }
                 '\'' => self.single(&mut open),
                 '"' => self.double(&mut open, depth)?,
+                // In double quotes it begins nothing.
+                '$' if self.peek(0) == Some('\'') => {
+                    self.at += 1;
+                    self.ansi(&mut open);
+                }
                 '$' => self.dollar(&mut open, depth)?,
                 '`' => self.substitution(&mut open, '`', depth)?,
                 '<' | '>' if self.peek(0) == Some('(') => {

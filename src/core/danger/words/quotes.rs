@@ -41,16 +41,12 @@ impl Parser {
         Some(())
     }
 
-    /// After a `$`: a substitution, a quote of its own kind, or a variable.
+    /// After a `$`: a substitution or a variable.
     pub(super) fn dollar(&mut self, open: &mut Open, depth: usize) -> Option<()> {
         match self.peek(0) {
             Some('(') => {
                 self.at += 1;
                 self.substitution(open, ')', depth)?;
-            }
-            Some('\'') => {
-                self.at += 1;
-                self.ansi(open);
             }
             Some(_) | None => {
                 open.word.dynamic = true;
