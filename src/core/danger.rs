@@ -175,7 +175,7 @@ impl Reading {
         }
         let reads = has(command, |name| is_shell(name) || self.reads_scripts(name));
         let found = if reads { self.script(text, false) } else { None };
-        found.or_else(|| sql(text))
+        found.or_else(|| sql(&[text]))
     }
 
     /// A command, with each value that its variables may have.
@@ -214,7 +214,7 @@ impl Reading {
         if command.piped && place {
             return Some(PIPE);
         }
-        let found = self.declared(&words).or_else(|| sql(&without_searches(&words).join(" ")));
+        let found = self.declared(&words).or_else(|| sql(&without_searches(&words)));
         found.or_else(|| self.program(&words, command.piped))
     }
 

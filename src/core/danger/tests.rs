@@ -322,6 +322,9 @@ fn what_is_always_asked_is_found_in_every_disguise() {
                 "export Q='drop table users'",
                 "docker compose exec -T db psql -c 'drop table users'",
                 "find . -exec grep -q x {} \\; -exec psql -c 'drop table x' \\;",
+                "sqlite3 data/*.db 'drop table x'",
+                "sqlite3 data/*.db 'drop table x' b/*/x",
+                "for f in data/*.db; do sqlite3 \"$f\" 'DROP TABLE x'; done",
             ],
         ),
         (
@@ -358,6 +361,7 @@ fn what_only_names_such_a_thing_is_left_alone() {
         "grep -rn sudo docs",
         "rg 'rm -rf'",
         "rg 'drop table' migrations",
+        "psql -c 'select 1 /* drop table x */'",
         "echo git push",
         "echo 'run sudo make install'",
         "rm x y",

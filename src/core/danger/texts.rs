@@ -2,9 +2,11 @@
 
 use super::{DROP, PUSH, REMOVE, SUDO, TRUNCATE};
 
-/// SQL that removes a table, or all that is in one.
-pub(super) fn sql(text: &str) -> Option<&'static str> {
-    let text = without_comments(text).to_ascii_lowercase();
+/// SQL that removes a table, or all that is in one, in the words of a command or in a text that it is given. What begins a
+/// comment in one word ends none in another: it may be the pattern of files.
+pub(super) fn sql(words: &[&str]) -> Option<&'static str> {
+    let words: Vec<String> = words.iter().map(|word| without_comments(word)).collect();
+    let text = words.join(" ").to_ascii_lowercase();
     let mut verb = None;
     let mut rest = text.as_str();
     while let Some((token, after)) = next_token(rest, "_") {
@@ -20,14 +22,15 @@ pub(super) fn sql(text: &str) -> Option<&'static str> {
     None
 }
 
-/// SQL's comments stand for a blank.
+/// SQL's comments stand for a blank. What nothing closes is none.
 fn without_comments(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, comment)) = rest.split_once("/*") {
+        let Some((_, after)) = comment.split_once("*/") else { break };
         shown.push_str(before);
         shown.push(' ');
-        rest = comment.split_once("*/").map_or("", |(_, after)| after);
+        rest = after;
     }
     shown.push_str(rest);
     shown
