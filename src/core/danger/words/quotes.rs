@@ -79,14 +79,19 @@ impl Parser {
                             let rest = self.chars.iter().skip(self.at);
                             (rest.take(3).take_while(|c| c.is_digit(8)).collect(), 8)
                         }
-                        'n' | 't' | 'r' => (String::new(), 0),
                         other => {
-                            open.push(other);
+                            // A script in it has lines.
+                            open.push(match other {
+                                'n' => '\n',
+                                't' => '\t',
+                                'r' => '\r',
+                                other => other,
+                            });
                             continue;
                         }
                     };
                     self.at += code.len();
-                    let letter = if radix == 0 { None } else { u32::from_str_radix(&code, radix).ok() };
+                    let letter = u32::from_str_radix(&code, radix).ok();
                     open.push(letter.and_then(char::from_u32).unwrap_or(' '));
                 }
                 c => open.push(c),
