@@ -9,7 +9,9 @@ pub(super) fn apart(text: &str) -> (String, Vec<String>) {
     let mut left = text;
     while !left.is_empty() {
         let line = left.find('\n').map_or(left.len(), |end| end + 1);
-        let taken = if left.trim_start().starts_with(['{', '[']) { json(left, &mut arguments) } else { None };
+        // What a line begins with is looked for in it alone: a text may be nothing but blank lines.
+        let begins = left[..line].trim_start().starts_with(['{', '[']);
+        let taken = if begins { json(left, &mut arguments) } else { None };
         if taken.is_none() {
             rest.push_str(&left[..line]);
         }
@@ -48,5 +50,23 @@ fn gather(value: Value, arguments: &mut Vec<String>) {
         }
         Value::Object(fields) => fields.into_iter().for_each(|(_, field)| gather(field, arguments)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::apart;
+
+    #[test]
+    fn no_line_is_looked_at_for_another() {
+        let apart = |text| {
+            let (rest, arguments) = apart(text);
+            (rest, arguments.join("|"))
+        };
+        let found = |rest: &str, argument: &str| (rest.to_owned(), argument.to_owned());
+        // Were the blank lines taken as a beginning of the JSON, each of them would be all of a long text's.
+        assert_eq!(apart("\n \n {\"a\":\"x\"}\n\n{\"a\":\"y\"}"), found("\n \n\n", "x|y"));
+        assert_eq!(apart("Title\n\n{\"a\":\n\"x\"}\nend"), found("Title\n\nend", "x"));
+        assert_eq!(apart("\n\n"), found("\n\n", ""));
     }
 }
