@@ -111,7 +111,8 @@ impl Parser {
             }
             // Behind a pattern of a `case` the bracket closes nothing.
             let pattern = c == ')' && !open.ends_case() && (groups.end_with_case() || open.begins_case());
-            if Some(c) == close && !pattern {
+            let letter = open.is_test() && matches!(c, '(' | ')' | '|' | '#' | '<' | '>');
+            if Some(c) == close && !pattern && !letter {
                 self.at += 1;
                 break;
             }
@@ -131,13 +132,20 @@ impl Parser {
                     self.at += 1;
                     self.ansi(&mut open);
                 }
-                '$' => self.dollar(&mut open, depth)?,
+                '$' => self.dollar(&mut open, false, depth)?,
                 '`' => self.substitution(&mut open, '`', depth)?,
                 '<' | '>' if self.peek(0) == Some('(') => {
                     self.at += 1;
                     self.nested(')', depth, c == '>')?;
                     open.substitute(PRINTED_FILE);
                 }
+                // `[[ a || b ]]` goes on.
+                '|' | '&' if open.is_test() && self.peek(0) == Some(c) => {
+                    self.at += 1;
+                    self.end(&mut open, &mut groups, piped);
+                    open.test = true;
+                }
+                c if letter => open.push(c),
                 '<' | '>' => self.redirection(c, &mut open),
                 '#' if !open.begun => {
                     if self.comment() {

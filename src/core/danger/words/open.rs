@@ -1,6 +1,6 @@
 //! A command while it is being read.
 
-use super::super::groups::Groups;
+use super::super::programs::RESERVED;
 use super::super::simple::{PRINTED_FILE, Simple, Word};
 
 /// A here-document.
@@ -26,6 +26,10 @@ pub(super) struct Open {
     pub(super) redirect: Option<Redirect>,
     /// Its here-documents.
     pub(super) documents: Vec<Document>,
+    /// Words of it that stand before its program.
+    leading: usize,
+    /// Whether a `[[` is open in it.
+    pub(super) test: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,9 +57,12 @@ impl Open {
 
     /// Whether it is, as far as it was read, a `case` whose pattern stands here.
     pub(super) fn begins_case(&self) -> bool {
-        let leads = |word: &Word| ["{", "if", "while", "until"].iter().any(|opens| word.is_own(opens));
-        let first = self.simple.words.iter().find(|word| !leads(word) && !Groups::is_between(word));
-        first.is_some_and(|word| word.is_own("case"))
+        self.simple.words.get(self.leading).is_some_and(|word| word.is_own("case"))
+    }
+
+    /// Whether it is between `[[` and `]]`, where brackets, bars and the like are letters.
+    pub(super) fn is_test(&self) -> bool {
+        self.test && !(self.begun && self.word.is_own("]]"))
     }
 
     /// Whether the last word of it closes a `case`.
@@ -98,7 +105,20 @@ impl Open {
             }
             Some(Redirect::Input) => self.simple.piped |= word.text == PRINTED_FILE,
             Some(Redirect::Other) => {}
-            None => self.simple.words.extend(word.braces()),
+            None => self.take(word),
         }
+    }
+
+    fn take(&mut self, word: Word) {
+        let words = &mut self.simple.words;
+        let leads = self.leading == words.len();
+        // The name of what is defined is none of a program.
+        let names = words.last().is_some_and(|before| before.is_own("function"));
+        let own = if word.quoted { "" } else { word.text.as_str() };
+        if leads && (names || matches!(own, "function" | "time") || RESERVED.contains(&own)) {
+            self.leading += 1;
+        }
+        self.test = (self.test || (leads && own == "[[")) && own != "]]";
+        words.extend(word.braces());
     }
 }

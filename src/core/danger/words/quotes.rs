@@ -1,5 +1,6 @@
 //! Quotes, and what a dollar sign begins.
 
+use super::super::simple::PRINTED_FILE;
 use super::Parser;
 use super::open::Open;
 
@@ -33,7 +34,7 @@ impl Parser {
                     }
                     Some(_) | None => open.push('\\'),
                 },
-                '$' => self.dollar(open, depth)?,
+                '$' => self.dollar(open, true, depth)?,
                 '`' => self.substitution(open, '`', depth)?,
                 c => open.push(c),
             }
@@ -41,12 +42,21 @@ impl Parser {
         Some(())
     }
 
-    /// After a `$`: a substitution or a variable.
-    pub(super) fn dollar(&mut self, open: &mut Open, depth: usize) -> Option<()> {
+    /// After a `$`: a substitution or a variable. `quoted` says that it stands in double quotes.
+    pub(super) fn dollar(&mut self, open: &mut Open, quoted: bool, depth: usize) -> Option<()> {
         match self.peek(0) {
             Some('(') => {
                 self.at += 1;
                 self.substitution(open, ')', depth)?;
+            }
+            // `${ command; }` is a substitution, too.
+            Some('{') if self.peek(1).is_some_and(|c| c == '|' || c.is_whitespace()) => {
+                self.at += 2;
+                self.substitution(open, '}', depth)?;
+            }
+            Some('{') => {
+                self.at += 1;
+                self.braced(open, quoted, depth)?;
             }
             Some(_) | None => {
                 open.word.dynamic = true;
@@ -54,6 +64,54 @@ impl Parser {
             }
         }
         Some(())
+    }
+
+    /// After `${`: what stands before the `}` is of one word, blanks and `#` are letters in it.
+    fn braced(&mut self, open: &mut Open, quoted: bool, depth: usize) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        let apostrophes = quoted && self.is_stood_in_for();
+        open.word.dynamic = true;
+        open.push('$');
+        open.push('{');
+        while let Some(c) = self.peek(0) {
+            self.at += 1;
+            match c {
+                '}' => {
+                    open.push('}');
+                    break;
+                }
+                '\\' => {
+                    if let Some(escaped) = self.peek(0) {
+                        self.at += 1;
+                        open.word.quoted = true;
+                        open.push(escaped);
+                    }
+                }
+                '\'' if !apostrophes => self.single(open),
+                '"' => self.double(open, depth)?,
+                '$' if !apostrophes && self.peek(0) == Some('\'') => {
+                    self.at += 1;
+                    self.ansi(open);
+                }
+                '$' => self.dollar(open, quoted, depth)?,
+                '`' => self.substitution(open, '`', depth)?,
+                '<' | '>' if !quoted && self.peek(0) == Some('(') => {
+                    self.at += 1;
+                    self.nested(')', depth, c == '>')?;
+                    open.substitute(PRINTED_FILE);
+                }
+                c => open.push(c),
+            }
+        }
+        Some(())
+    }
+
+    /// Whether what follows `${` is a variable with a text that stands in for it, as in `${x:-it's}`: in double quotes an
+    /// apostrophe is a letter there, and begins a quote in a pattern, as in `${x#'it'}`.
+    fn is_stood_in_for(&self) -> bool {
+        // The first may be a name of its own: `${#x}`, `${?}`.
+        let mut rest = self.chars.iter().skip(self.at + 1);
+        rest.find(|c| "-=+?#%/^,}".contains(**c)).is_some_and(|c| "-=+?".contains(*c))
     }
 
     /// `$'…'`, whose escapes can write any letter.
