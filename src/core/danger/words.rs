@@ -110,7 +110,8 @@ impl Parser {
                 return None;
             }
             // Behind a pattern of a `case` the bracket closes nothing.
-            let pattern = c == ')' && !open.ends_case() && (groups.end_with_case() || open.begins_case());
+            let in_case = || !open.ends_case() && (groups.end_with_case() || open.begins_case());
+            let pattern = c == ')' && (open.is_pattern() || in_case());
             let letter = open.is_test() && matches!(c, '(' | ')' | '|' | '#' | '<' | '>');
             if Some(c) == close && !pattern && !letter {
                 self.at += 1;
@@ -146,6 +147,7 @@ impl Parser {
                     open.test = true;
                 }
                 c if letter => open.push(c),
+                '(' | '|' if open.is_pattern() => open.end_word(),
                 '<' | '>' => self.redirection(c, &mut open),
                 '#' if !open.begun => {
                     if self.comment() {
@@ -160,7 +162,10 @@ impl Parser {
                     self.end(&mut open, &mut groups, piped);
                     self.list(Some(')'), depth, into)?;
                 }
-                ')' if pattern => self.end(&mut open, &mut groups, piped),
+                ')' if pattern => {
+                    open.end_pattern();
+                    self.end(&mut open, &mut groups, piped);
+                }
                 ')' if close.is_none() => {
                     self.at -= 1;
                     break;
@@ -183,10 +188,20 @@ impl Parser {
                 // The command that a pipe leads into may stand on a later line.
                 '\n' if open.is_empty() => self.bodies(depth)?,
                 '\n' => {
+                    open.end_word();
+                    let pattern = open.awaits_pattern();
                     self.end(&mut open, &mut groups, piped);
+                    open.pattern = pattern.then_some(0);
                     self.bodies(depth)?;
                 }
-                ';' | '&' => self.end(&mut open, &mut groups, piped),
+                ';' | '&' => {
+                    self.end(&mut open, &mut groups, piped);
+                    // `;;`, `;&` and `;;&`
+                    if c == ';' && groups.end_with_case() && matches!(self.peek(0), Some(';' | '&')) {
+                        open.pattern = Some(0);
+                        self.at += if self.peek(1) == Some('&') { 2 } else { 1 };
+                    }
+                }
                 c if c.is_whitespace() => open.end_word(),
                 c => open.push(c),
             }

@@ -30,6 +30,8 @@ pub(super) struct Open {
     leading: usize,
     /// Whether a `[[` is open in it.
     pub(super) test: bool,
+    /// The words of it before a pattern of a `case`, if one may stand behind them.
+    pub(super) pattern: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,6 +65,27 @@ impl Open {
     /// Whether it is between `[[` and `]]`, where brackets, bars and the like are letters.
     pub(super) fn is_test(&self) -> bool {
         self.test && !(self.begun && self.word.is_own("]]"))
+    }
+
+    /// Whether a pattern of a `case` stands here, or may: bars and brackets are part of it.
+    pub(super) fn is_pattern(&self) -> bool {
+        self.pattern.is_some_and(|before| {
+            let first = self.simple.words.get(before).or(self.begun.then_some(&self.word));
+            !first.is_some_and(|word| word.is_own("esac"))
+        })
+    }
+
+    /// Whether one may stand here, and has not begun.
+    pub(super) fn awaits_pattern(&self) -> bool {
+        self.pattern == Some(self.simple.words.len())
+    }
+
+    /// A pattern is over: its words are no command's.
+    pub(super) fn end_pattern(&mut self) {
+        self.end_word();
+        if let Some(before) = self.pattern.take() {
+            self.simple.words.truncate(before);
+        }
     }
 
     /// Whether the last word of it closes a `case`.
@@ -120,5 +143,9 @@ impl Open {
         }
         self.test = (self.test || (leads && own == "[[")) && own != "]]";
         words.extend(word.braces());
+        let case = |at: usize, own: &str| words.get(self.leading + at).is_some_and(|word| word.is_own(own));
+        if words.len() == self.leading + 3 && case(0, "case") && case(2, "in") {
+            self.pattern = Some(words.len());
+        }
     }
 }
