@@ -20,7 +20,7 @@ use regex::{Regex, RegexBuilder};
 use super::ask::hides;
 use names::Names;
 use programs::{
-    DECLARING, PLACES, RESERVED, ShellCall, assignment, basename, has, interprets_pipe, is_foreign,
+    DECLARING, FILLING, PLACES, RESERVED, ShellCall, assignment, basename, has, interprets_pipe, is_foreign,
     is_from_pipe, is_interpreter, is_read, is_script_reader, is_shell, is_wrapper, may_run, only_names,
     without_searches,
 };
@@ -93,7 +93,7 @@ fn configured(text: &str, patterns: &[AskPattern]) -> Option<String> {
 }
 
 fn built_in(text: &str) -> Option<&'static str> {
-    let mut reading = Reading { depth: 0, left: STEPS_MAX, names: Names::new(), resolving: false };
+    let mut reading = Reading { depth: 0, left: STEPS_MAX, names: Names::new(), resolving: false, filled: false };
     // Arguments of a tool, alone or below its title: each of them may be a command.
     let (rest, arguments) = arguments::apart(text);
     let found = arguments.iter().find_map(|argument| reading.text(argument)).or_else(|| reading.text(&rest));
@@ -110,6 +110,8 @@ struct Reading {
     names: Names,
     /// Whether the value of a variable is being looked up in the value of another.
     resolving: bool,
+    /// Whether it is what a program is given that puts in it what it reads: `xargs`.
+    filled: bool,
 }
 
 impl Reading {
@@ -209,9 +211,8 @@ impl Reading {
             first += 1;
         }
         words.drain(..first.min(words.len()));
-        // `xargs` puts a line that it reads where this stands.
         let place = words.first().is_some_and(|word| PLACES.contains(&word.text.as_str()));
-        if command.piped && place {
+        if self.filled && command.piped && place {
             return Some(PIPE);
         }
         let found = self.declared(&words).or_else(|| sql(&without_searches(&words)));
@@ -321,7 +322,12 @@ impl Reading {
         };
         let scripts = words.iter().position(reads).and_then(|at| words.get(at + 1..)).unwrap_or_default();
         let arguments = words.get(1..).unwrap_or_default();
-        self.given(scripts, piped).or_else(|| self.suffixes(arguments, piped))
+        let fills = words.iter().any(|word| FILLING.contains(&basename(&word.text).as_str()));
+        let around = self.filled;
+        self.filled |= fills;
+        let found = self.given(scripts, piped).or_else(|| self.suffixes(arguments, piped));
+        self.filled = around;
+        found
     }
 
     /// A program that is only known when it runs.

@@ -131,7 +131,10 @@ pub(super) const RESERVED: &[&str] =
 /// Words of a shell's own that what follows them is assigned by.
 pub(super) const DECLARING: &[&str] = &["export", "local", "readonly", "declare", "typeset"];
 
-/// What `xargs` is commonly told to replace by what it reads.
+/// Wrappers that put what they read into what they run.
+pub(super) const FILLING: &[&str] = &["xargs", "parallel"];
+
+/// What they are commonly told to replace by it.
 pub(super) const PLACES: &[&str] = &["{}", "%", "@"];
 
 pub(super) fn is_wrapper(name: &str) -> bool {
