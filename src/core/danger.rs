@@ -12,6 +12,7 @@ mod groups;
 mod names;
 mod programs;
 mod simple;
+mod targets;
 mod texts;
 mod words;
 
@@ -21,7 +22,7 @@ use super::ask::hides;
 use names::Names;
 use programs::{
     DECLARING, FILLING, PLACES, RESERVED, ShellCall, assignment, basename, has, interprets_pipe, is_foreign,
-    is_from_pipe, is_interpreter, is_read, is_script_reader, is_shell, is_wrapper, may_run, only_names,
+    is_from_pipe, is_interpreter, is_read, is_script_reader, is_shell, is_wrapper, may_run, only_named,
     without_searches,
 };
 use simple::{Simple, Word};
@@ -93,7 +94,8 @@ fn configured(text: &str, patterns: &[AskPattern]) -> Option<String> {
 }
 
 fn built_in(text: &str) -> Option<&'static str> {
-    let mut reading = Reading { depth: 0, left: STEPS_MAX, names: Names::new(), resolving: false, filled: false };
+    let mut reading =
+        Reading { depth: 0, left: STEPS_MAX, names: Names::new(), resolving: false, filled: false };
     // Arguments of a tool, alone or below its title: each of them may be a command.
     let (rest, arguments) = arguments::apart(text);
     let found = arguments.iter().find_map(|argument| reading.text(argument)).or_else(|| reading.text(&rest));
@@ -294,7 +296,7 @@ impl Reading {
                 if call.is_piped(piped) {
                     return Some(PIPE);
                 }
-                self.given(arguments, piped && call.script)
+                self.given(arguments, 0, piped && call.script)
             }
             other if is_interpreter(other) => {
                 if interprets_pipe(other, arguments, piped) {
@@ -320,12 +322,11 @@ impl Reading {
             let splits = word.text.starts_with("-S") || word.text.starts_with("--split-string");
             splits || self.reads_scripts(&basename(&word.text))
         };
-        let scripts = words.iter().position(reads).and_then(|at| words.get(at + 1..)).unwrap_or_default();
-        let arguments = words.get(1..).unwrap_or_default();
+        let scripts = words.iter().position(reads).map_or(words.len(), |at| at + 1);
         let fills = words.iter().any(|word| FILLING.contains(&basename(&word.text).as_str()));
         let around = self.filled;
         self.filled |= fills;
-        let found = self.given(scripts, piped).or_else(|| self.suffixes(arguments, piped));
+        let found = self.given(words, scripts, piped).or_else(|| self.suffixes(words, 1, piped));
         self.filled = around;
         found
     }
@@ -350,7 +351,7 @@ impl Reading {
         }
         // A word that only has a variable in it names no program.
         if program.is_printed() || program.text.starts_with('$') {
-            self.given(arguments, piped)
+            self.given(arguments, 0, piped)
         } else {
             None
         }
@@ -395,11 +396,10 @@ impl Reading {
         found
     }
 
-    /// Arguments that are scripts themselves: the one after `-c`, and whatever has blanks in it.
-    fn given(&mut self, arguments: &[Word], piped: bool) -> Option<&'static str> {
-        let (mut after_c, mut named) = (false, false);
-        for word in arguments {
-            named = only_names(named, word);
+    /// Words that are scripts themselves, of those from the given one on: the one after `-c`, and whatever has blanks in it.
+    fn given(&mut self, words: &[Word], from: usize, piped: bool) -> Option<&'static str> {
+        let mut after_c = false;
+        for (word, named) in only_named(words, from) {
             let value = word.text.strip_prefix("--").and_then(|option| option.split_once('='));
             let text = value.map_or(word.text.as_str(), |(_, value)| value);
             let script = after_c || text.contains(char::is_whitespace);
@@ -414,18 +414,16 @@ impl Reading {
         None
     }
 
-    /// A wrapper's command may begin at any of its arguments.
-    fn suffixes(&mut self, arguments: &[Word], piped: bool) -> Option<&'static str> {
+    /// A wrapper's command may begin at any of its words from the given one on.
+    fn suffixes(&mut self, words: &[Word], from: usize, piped: bool) -> Option<&'static str> {
         if self.depth >= DEPTH_MAX {
             return Some(UNREADABLE);
         }
         self.depth += 1;
-        let mut named = false;
-        let found = arguments.iter().enumerate().find_map(|(at, word)| {
-            named = only_names(named, word);
+        let found = only_named(words, from).zip(from..).find_map(|((word, named), at)| {
             // A wrapper in a wrapper looks at what follows it itself, and so does every later one.
             let passed = named || self.is_wrapper(&basename(&word.text));
-            if passed { None } else { self.program(arguments.get(at..)?, piped) }
+            if passed { None } else { self.program(words.get(at..)?, piped) }
         });
         self.depth -= 1;
         found
@@ -463,7 +461,7 @@ impl Reading {
             _ if dynamic || is_push(command) => Some(PUSH),
             "subtree" | "lfs" => after.first().is_some_and(|word| is_push(&word.text)).then_some(PUSH),
             "submodule" | "rebase" | "bisect" | "filter-branch" => {
-                self.given(after, false).or_else(|| self.suffixes(after, false))
+                self.given(after, 0, false).or_else(|| self.suffixes(after, 0, false))
             }
             "config" => {
                 let mut is_alias = false;

@@ -1,6 +1,7 @@
 //! Programs by what they do with their arguments and with their standard input.
 
 use super::simple::{Simple, Word};
+use super::targets;
 
 /// Programs that run what is given to them as arguments.
 const WRAPPERS: &[&str] = &[
@@ -118,7 +119,7 @@ const SEARCHES: &[&str] = &["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"
 const SAYS: &[&str] = &["echo", "printf", "which"];
 
 /// Words that end a command which is given as words, to `find` or to a shell that reads it later.
-const ENDS: &[&str] = &[";", "+", "&&", "||", "|"];
+pub(super) const ENDS: &[&str] = &[";", "+", "&&", "||", "|"];
 
 /// Other programs whose arguments are looked at.
 const LOOKED_INTO: &[&str] =
@@ -164,40 +165,52 @@ pub(super) fn has(command: &Simple, is_such: impl Fn(&str) -> bool) -> bool {
     command.words.iter().any(|word| is_such(&basename(&word.text)))
 }
 
-/// Whether what follows a word of a wrapper's is only named, by a program that looks for it or says it; `before` is the
-/// answer for the word before.
-pub(super) fn only_names(before: bool, word: &Word) -> bool {
-    !ENDS.contains(&word.text.as_str()) && (before || is_search(word) || is_one_of(SAYS, word))
+/// Each of a wrapper's words from the given one on, and whether it and what follows it is only named, by a program that
+/// looks for it or says it.
+pub(super) fn only_named(words: &[Word], from: usize) -> impl Iterator<Item = (&Word, bool)> {
+    named_by(words, from, |word| is_search(word) || is_one_of(SAYS, word))
+}
+
+fn named_by(
+    words: &[Word],
+    from: usize,
+    names: impl Fn(&Word) -> bool,
+) -> impl Iterator<Item = (&Word, bool)> {
+    let mut named = false;
+    words.iter().zip(targets::taken(words)).skip(from).map(move |(word, taken)| {
+        named = !ENDS.contains(&word.text.as_str()) && (named || (!taken && names(word)));
+        (word, named)
+    })
 }
 
 fn is_search(word: &Word) -> bool {
     is_one_of(SEARCHES, word)
 }
 
-/// Whether a word names one of these programs. A script that ends with a path does not.
+/// Whether a word names one of these programs. A script that ends with a path does not, nor does a path that is no
+/// program's.
 fn is_one_of(programs: &[&str], word: &Word) -> bool {
-    !word.text.contains(char::is_whitespace) && programs.contains(&basename(&word.text).as_str())
+    let folder = word.text.rsplit('/').nth(1).unwrap_or("bin");
+    let program = matches!(folder, "bin" | ".bin") && !word.text.contains(char::is_whitespace);
+    program && programs.contains(&basename(&word.text).as_str())
 }
 
 /// The words of a command without those that it only looks for. What git is told is mostly a message, or looked for.
 pub(super) fn without_searches(words: &[Word]) -> Vec<&str> {
     let Some(first) = words.first() else { return Vec::new() };
-    let program = words.iter().find(|word| {
+    let program = words.iter().zip(targets::taken(words)).find(|(word, taken)| {
         let text = word.text.as_str();
         let before = is_wrapper(&basename(text)) || assignment(text).is_some() || PLACES.contains(&text);
-        !before && !text.starts_with(|c: char| c == '-' || c.is_ascii_digit())
+        !taken && !before && !text.starts_with(|c: char| c == '-' || c.is_ascii_digit())
     });
-    if program.is_some_and(|word| basename(&word.text) == "git" || is_search(word)) {
+    if program.is_some_and(|(word, _)| basename(&word.text) == "git" || is_search(word)) {
         return Vec::new();
     }
-    let wraps = is_wrapper(&basename(&first.text));
-    let mut looking = false;
-    let acts = |word: &&Word| {
-        let ends = ENDS.contains(&word.text.as_str());
-        looking = wraps && !ends && (looking || is_search(word));
-        !looking
-    };
-    words.iter().filter(acts).map(|word| word.text.as_str()).collect()
+    if !is_wrapper(&basename(&first.text)) {
+        return words.iter().map(|word| word.text.as_str()).collect();
+    }
+    let acts = named_by(words, 0, is_search).filter(|(_, looking)| !looking);
+    acts.map(|(word, _)| word.text.as_str()).collect()
 }
 
 /// Whether a program that such an operand names is what another command prints; `piped` says that its standard input is.
