@@ -21,9 +21,9 @@ use regex::{Regex, RegexBuilder};
 use super::ask::hides;
 use names::Names;
 use programs::{
-    DECLARING, FILLING, PLACES, RESERVED, ShellCall, assignment, basename, has, interprets_pipe, is_foreign,
-    is_from_pipe, is_interpreter, is_read, is_script_reader, is_shell, is_wrapper, may_run, only_named,
-    without_searches,
+    Assignment, DECLARING, FILLING, PLACES, RESERVED, ShellCall, assignment, basename, has, interprets_pipe,
+    is_foreign, is_from_pipe, is_interpreter, is_read, is_script_reader, is_shell, is_wrapper, may_run,
+    only_named, without_searches,
 };
 use simple::{Simple, Word};
 use texts::{loose, sql};
@@ -108,7 +108,7 @@ struct Reading {
     depth: usize,
     /// Steps that may still be made.
     left: usize,
-    /// What a script assigns is known further down in it.
+    /// What a script assigns is known in all of it, and further down.
     names: Names,
     /// Whether the value of a variable is being looked up in the value of another.
     resolving: bool,
@@ -142,14 +142,52 @@ impl Reading {
             return Some(found);
         }
         let Some(commands) = words::commands(text, DEPTH_MAX, piped) else { return Some(UNREADABLE) };
-        self.names.define(&commands);
+        while self.names.define(&commands) {
+            let steps = commands.iter().map(|command| cost(&command.words)).sum();
+            if let Some(found) = self.step(steps) {
+                return Some(found);
+            }
+        }
         self.depth += 1;
         let interpreted = commands.iter().any(|command| has(command, is_interpreter));
-        let found = commands
-            .iter()
-            .find_map(|command| self.simple(command).or_else(|| self.input(command, interpreted)));
+        let mut known = Vec::with_capacity(commands.len());
+        let found = commands.iter().find_map(|command| {
+            known.push(self.names.values());
+            self.command(command, interpreted).or_else(|| self.values(command))
+        });
+        // A function may run long after it is defined, with values that are given below it.
+        let all = self.names.values();
+        let mut later =
+            commands.iter().zip(known).filter(|(command, known)| *known < all && command.varies());
+        let found = found.or_else(|| later.find_map(|(command, _)| self.command(command, interpreted)));
         self.depth -= 1;
         found
+    }
+
+    /// What a command does, by itself and with what it is given.
+    fn command(&mut self, command: &Simple, interpreted: bool) -> Option<&'static str> {
+        self.simple(command).or_else(|| self.input(command, interpreted))
+    }
+
+    /// Takes in the variables that a command gives values to.
+    fn values(&mut self, command: &Simple) -> Option<&'static str> {
+        let (before, rest) = command.words.split_at(before_program(&command.words));
+        let gives = |word: &Word| {
+            let text = word.text.as_str();
+            DECLARING.contains(&text) || matches!(text, "for" | "select")
+        };
+        if !rest.first().is_some_and(gives) && !before.iter().any(|word| assignment(&word.text).is_some()) {
+            return None;
+        }
+        (0..self.rounds(command)).find_map(|round| {
+            let words = match self.words(command, round) {
+                Ok(words) => words,
+                Err(found) => return Some(found),
+            };
+            let (before, rest) = words.split_at(before_program(&words));
+            let mut assigned = before.iter().filter_map(|word| assignment(&word.text));
+            assigned.find_map(|assigned| self.assign(assigned)).or_else(|| self.declared(rest))
+        })
     }
 
     /// What a command is given in a here-document or a here-string. The commands in a here-document are read where it
@@ -184,64 +222,64 @@ impl Reading {
 
     /// A command, with each value that its variables may have.
     fn simple(&mut self, command: &Simple) -> Option<&'static str> {
-        let rounds = command.words.iter().map(|word| self.names.count(word)).max().unwrap_or_default();
-        (0..rounds.max(1)).find_map(|round| self.round(command, round))
+        (0..self.rounds(command)).find_map(|round| self.round(command, round))
     }
 
-    fn round(&mut self, command: &Simple, round: usize) -> Option<&'static str> {
+    /// How often a command is looked at.
+    fn rounds(&self, command: &Simple) -> usize {
+        command.words.iter().map(|word| self.names.count(word)).max().unwrap_or_default().max(1)
+    }
+
+    /// A command's words, each variable with one of its values.
+    fn words(&mut self, command: &Simple, round: usize) -> Result<Vec<Word>, &'static str> {
         let mut words: Vec<Word> = Vec::new();
         for word in &command.words {
             let word = self.names.expanded(word, round);
             let letters: usize = word.iter().map(|word| word.text.len()).sum();
             if let Some(found) = self.step(word.len().max(1) + letters / STEP_LETTERS) {
-                return Some(found);
+                return Err(found);
             }
             words.extend(word);
         }
-        let mut first = 0;
-        while let Some(word) = words.get(first) {
-            if let Some((name, value)) = assignment(&word.text) {
-                if let Some(found) = self.assign(name, value) {
-                    return Some(found);
-                }
-            } else if word.text == "function" {
-                // The name of what is defined.
-                first += 1;
-            } else if !RESERVED.contains(&word.text.as_str()) {
-                break;
-            }
-            first += 1;
-        }
-        words.drain(..first.min(words.len()));
+        Ok(words)
+    }
+
+    fn round(&mut self, command: &Simple, round: usize) -> Option<&'static str> {
+        let words = match self.words(command, round) {
+            Ok(words) => words,
+            Err(found) => return Some(found),
+        };
+        let words = &words[before_program(&words)..];
         let place = words.first().is_some_and(|word| PLACES.contains(&word.text.as_str()));
         if self.filled && command.piped && place {
             return Some(PIPE);
         }
-        let found = self.declared(&words).or_else(|| sql(&without_searches(&words)));
-        found.or_else(|| self.program(&words, command.piped))
+        sql(&without_searches(words)).or_else(|| self.program(words, command.piped))
     }
 
     /// Takes in the variables that a word of the shell's own gives values to.
     fn declared(&mut self, words: &[Word]) -> Option<&'static str> {
         let (first, rest) = words.split_first()?;
         match (first.text.as_str(), rest) {
-            (declaring, assigned) if DECLARING.contains(&declaring) => assigned.iter().find_map(|word| {
-                let (name, value) = assignment(&word.text)?;
-                self.assign(name, value)
-            }),
+            (declaring, assigned) if DECLARING.contains(&declaring) => {
+                assigned.iter().find_map(|word| self.assign(assignment(&word.text)?))
+            }
             ("for" | "select", [name, is_in, values @ ..]) if is_in.text == "in" => {
-                values.iter().find_map(|value| self.assign(&name.text, &value.text))
+                let value = |word| Assignment { name: &name.text, value: word, adds: false };
+                values.iter().find_map(|word| self.assign(value(&word.text)))
             }
             _ => None,
         }
     }
 
-    fn assign(&mut self, name: &str, value: &str) -> Option<&'static str> {
+    fn assign(&mut self, Assignment { name, value, adds }: Assignment<'_>) -> Option<&'static str> {
+        // What is added to all values each time would double them.
+        let before = if adds { self.names.newest(name).to_owned() } else { String::new() };
         // A variable that is given to another hands on all of its values.
         let word = Word::of_value(value, true);
         let rounds = self.names.count(&word).max(1);
         (0..rounds).find_map(|round| {
-            let text = self.names.expanded(&word, round).pop()?.text;
+            let text = before.clone() + &self.names.expanded(&word, round).pop()?.text;
             let values = self.names.assign(name, &text);
             self.step((values + text.len()) / STEP_LETTERS)
         })
@@ -262,8 +300,7 @@ impl Reading {
         let name = basename(&first.text);
         // Most programs' arguments are none of herder's business.
         let looks = first.dynamic || is_read(&name) || self.names.is_runner(&name);
-        let cost = |word: &Word| 1 + word.text.len() / STEP_LETTERS;
-        let looked_at = if looks { arguments.iter().map(cost).sum() } else { 0 };
+        let looked_at = if looks { cost(arguments) } else { 0 };
         if let Some(found) = self.step(1 + looked_at) {
             return Some(found);
         }
@@ -486,6 +523,26 @@ impl Reading {
             None => self.script(&format!("git {command}"), false),
         }
     }
+}
+
+/// The number of words that stand before a command's program.
+fn before_program(words: &[Word]) -> usize {
+    let mut first = 0;
+    while let Some(word) = words.get(first) {
+        if word.text == "function" {
+            // The name of what is defined.
+            first += 1;
+        } else if assignment(&word.text).is_none() && !RESERVED.contains(&word.text.as_str()) {
+            break;
+        }
+        first += 1;
+    }
+    first.min(words.len())
+}
+
+/// Steps that looking at each of these words takes.
+fn cost(words: &[Word]) -> usize {
+    words.iter().map(|word| 1 + word.text.len() / STEP_LETTERS).sum()
 }
 
 fn is_push(command: &str) -> bool {

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::programs::{DECLARING, RESERVED, assignment, basename, is_script_reader, is_shell, is_wrapper};
+use super::programs::{
+    Assignment, DECLARING, RESERVED, assignment, basename, is_script_reader, is_shell, is_wrapper,
+};
 use super::simple::{Simple, Word};
 
 /// Variables that name a program wherever nothing else is said.
@@ -13,6 +15,8 @@ const KNOWN: [(&str, &str); 3] = [("SHELL", "sh"), ("BASH", "bash"), ("PYTHON", 
 #[derive(Debug, Default)]
 pub(super) struct Names {
     variables: BTreeMap<String, Vec<String>>,
+    /// How many values were taken in.
+    values: usize,
     /// Functions that run their arguments, and whether one may read a script where it is given one word.
     runners: BTreeMap<String, bool>,
 }
@@ -21,16 +25,30 @@ impl Names {
     /// What is known before a text is read.
     pub(super) fn new() -> Self {
         let known = KNOWN.map(|(name, program)| (name.to_owned(), vec![program.to_owned()]));
-        Self { variables: known.into(), runners: BTreeMap::new() }
+        Self { variables: known.into(), ..Self::default() }
     }
 
-    /// Takes in one value more of a variable; the number of its values so far.
+    /// Takes in one value more of a variable, its newest; the number of its values so far.
     pub(super) fn assign(&mut self, name: &str, value: &str) -> usize {
         let values = self.variables.entry(name.to_owned()).or_default();
-        if !values.iter().any(|known| known == value) {
-            values.push(value.to_owned());
+        match values.iter().position(|known| known == value) {
+            Some(at) => values[at..].rotate_left(1),
+            None => {
+                values.push(value.to_owned());
+                self.values += 1;
+            }
         }
         values.len()
+    }
+
+    /// The number of values that were taken in, of whatever variable.
+    pub(super) fn values(&self) -> usize {
+        self.values
+    }
+
+    /// The newest value of a variable; nothing if it has none.
+    pub(super) fn newest(&self, name: &str) -> &str {
+        self.variables.get(name).and_then(|values| values.last()).map_or("", String::as_str)
     }
 
     /// The number of values that a word may stand for.
@@ -65,8 +83,10 @@ impl Names {
         self.runners.get(name).is_some_and(|reads| *reads)
     }
 
-    /// Takes in the functions of a script that run what they are given, wherever in it they stand.
-    pub(super) fn define(&mut self, commands: &[Simple]) {
+    /// Takes in the functions of a script that run what they are given, wherever in it they stand; whether one was new.
+    /// What stands above a new one may run it.
+    pub(super) fn define(&mut self, commands: &[Simple]) -> bool {
+        let mut new = false;
         let mut function = None;
         // Variables that have what a function is given.
         let mut carriers = BTreeSet::new();
@@ -77,23 +97,28 @@ impl Names {
                 if word.text == "function" {
                     function = rest.first().map(|name| basename(&name.text));
                     words = rest.get(1..).unwrap_or_default();
-                } else if let Some((name, value)) = assignment(&word.text) {
-                    carry(name, value, &mut carriers);
+                } else if let Some(assigned) = assignment(&word.text) {
+                    carry(assigned, &mut carriers);
                 } else if DECLARING.contains(&word.text.as_str()) {
                     let assigned = rest.iter().filter_map(|word| assignment(&word.text));
-                    assigned.for_each(|(name, value)| carry(name, value, &mut carriers));
+                    assigned.for_each(|assigned| carry(assigned, &mut carriers));
                     words = &[];
                 } else if command.defines {
                     function = Some(basename(&word.text));
                 } else if !RESERVED.contains(&word.text.as_str()) {
                     let reads = self.reads_scripts(word, rest, &carriers);
                     if let (Some(function), Some(reads)) = (&function, reads) {
-                        *self.runners.entry(function.clone()).or_default() |= reads;
+                        let known = self.runners.get(function).copied();
+                        if known.is_none_or(|known| reads && !known) {
+                            self.runners.insert(function.clone(), reads);
+                            new = true;
+                        }
                     }
                     break;
                 }
             }
         }
+        new
     }
 
     /// Whether a command that runs what a function is given reads scripts there; `None` if it runs nothing of it.
@@ -116,9 +141,9 @@ fn is_word_by_word(word: &Word) -> bool {
 }
 
 /// Notes a variable that has what a function is given.
-fn carry<'a>(name: &'a str, value: &str, carriers: &mut BTreeSet<&'a str>) {
-    if variables(value).any(|given| is_positional(given) || carriers.contains(given)) {
-        carriers.insert(name);
+fn carry<'a>(assigned: Assignment<'a>, carriers: &mut BTreeSet<&'a str>) {
+    if variables(assigned.value).any(|given| is_positional(given) || carriers.contains(given)) {
+        carriers.insert(assigned.name);
     }
 }
 

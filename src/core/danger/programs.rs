@@ -327,11 +327,21 @@ fn is_version_of(name: &str, known: &str) -> bool {
     name.strip_prefix(known).is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit() || c == b'.'))
 }
 
-/// The name and the value of a word that assigns one.
-pub(super) fn assignment(word: &str) -> Option<(&str, &str)> {
+/// What a word assigns.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Assignment<'a> {
+    pub(super) name: &'a str,
+    pub(super) value: &'a str,
+    /// The value is added to the one that there is.
+    pub(super) adds: bool,
+}
+
+/// What a word assigns, if it does.
+pub(super) fn assignment(word: &str) -> Option<Assignment<'_>> {
     let (name, value) = word.split_once('=')?;
+    let (name, adds) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
     let first = name.bytes().next()?;
     let named = (first.is_ascii_alphabetic() || first == b'_')
         && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
-    named.then_some((name, value))
+    named.then_some(Assignment { name, value, adds })
 }

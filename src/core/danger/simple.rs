@@ -72,6 +72,11 @@ pub(super) fn printed<'a>(commands: impl Iterator<Item = &'a Simple>) -> Option<
 }
 
 impl Simple {
+    /// Whether the value of a variable may change what it does.
+    pub(super) fn varies(&self) -> bool {
+        self.input.contains('$') || self.words.iter().any(|word| word.text.contains('$'))
+    }
+
     /// What it prints, which may be nothing; `None` if it cannot be known.
     fn prints(&self) -> Option<String> {
         let is_reserved = |word: &&Word| !word.quoted && RESERVED.contains(&word.text.as_str());

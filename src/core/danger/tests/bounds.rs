@@ -26,6 +26,9 @@ fn what_takes_too_long_to_read_is_asked_about() {
             vec![format!("\"{} {} x\"", many("git submodule", 3), many("rm", 40)); 90].join(",")
         ),
         format!("{}ls", "{;".repeat(4000)),
+        format!("x=a;{}", "x+=$x;".repeat(40)),
+        (0..600).map(|n| format!("f{n}() {{ f{} \"$@\"; }};", n + 1)).collect::<String>()
+            + "f600() { \"$@\"; }",
     ] {
         assert_eq!(of_command(&command, &[]).as_deref(), Some(UNREADABLE), "{command:.60}");
     }
@@ -42,6 +45,9 @@ fn what_is_only_long_is_read_to_its_end() {
             long("Some words about what's in it, as long as a line.\n", 600)
         ),
         long("echo \"a line\" >> log\n", 1500),
+        long("x+=a;", 40),
+        long("x+='; ls'\n", 200),
+        long("x=\"$x y\"; x+=\" $x\"\n", 100),
     ] {
         assert_eq!(of_command(&command, &[]), None, "{command:.60}");
         let then = format!("{command}\ngit push");
