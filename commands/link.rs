@@ -127,16 +127,9 @@ async fn redeem(desk: &Desk<'_>, code: &str) -> Done {
     };
     let Some(Pending { user, name, .. }) = pending else { return Err(failed(desk, "cmd-link-wrong")) };
     let tie = Tie { user, network: desk.author.network.clone(), account: account.to_owned() };
-    let variables = [
-        ("name", name.clone().into()),
-        ("user", tie.user.clone().into()),
-        ("account", bounded(account, 40).into()),
-        ("network", tie.network.as_str().to_owned().into()),
-    ];
-    let line = desk.voice().text("cmd-link-done", &variables);
     let data = json!(tie);
-    desk.fleet.link(tie, name, desk.asked.clone()).await?;
-    Ok(Answer::lines(vec![line]).with(data))
+    let notice = desk.fleet.link(tie, name, desk.asked.clone()).await?;
+    Ok(desk.accepted(&notice).with(data))
 }
 
 async fn remove(desk: &Desk<'_>) -> Done {
@@ -151,9 +144,7 @@ async fn remove(desk: &Desk<'_>) -> Done {
     if theirs.is_empty() {
         return Err(failed(desk, "cmd-link-none"));
     }
-    for tie in &theirs {
-        desk.fleet.unlink(tie.clone(), desk.asked.clone()).await?;
-    }
-    let line = desk.voice().text("cmd-link-removed", &[("count", theirs.len().into())]);
-    Ok(Answer::lines(vec![line]).with(json!(theirs)))
+    let data = json!(theirs);
+    let notice = desk.fleet.unlink(theirs, desk.asked.clone()).await?;
+    Ok(desk.accepted(&notice).with(data))
 }

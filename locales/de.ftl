@@ -486,6 +486,12 @@ notice-not-reloaded = 🚫 Die Konfiguration wurde nicht übernommen, und nichts
     [0] {""}
    *[other] {" "}· { $more } weitere; das Log und `herder check` haben alle
 }
+notice-linked = Verbunden: der Discord-Nutzer { $name } ({ $user }) und das Konto { $account } in { $network } sind ein Mensch, mit den Rollen beider. Bist du das nicht, sag jetzt `!link remove`.
+notice-unlinked = { $count ->
+    [one] { $count } Verbindung
+   *[other] { $count } Verbindungen
+} aufgehoben.
+notice-answer-too-long = Erledigt. Die ganze Antwort war zu lang, um aufbewahrt zu werden, während herder weg war.
 notice-stopped-all = ⏸️ { $agents ->
     [one] { $agents } Agent
    *[other] { $agents } Agenten
@@ -1188,9 +1194,4 @@ cmd-link-private = Hier würden andere den Code lesen. Gib `/link` als Befehl od
 cmd-link-elsewhere = Dieser Code wird im IRC gesagt, als `!link` und der Code.
 cmd-link-no-account = Nichts verbunden: du bist hier nicht bei den Diensten angemeldet. Der Code ist verbraucht; melde dich an und hol mit `/link` einen neuen.
 cmd-link-wrong = Nichts verbunden: dieser Code gilt nicht oder nicht mehr. `/link` auf Discord gibt einen neuen.
-cmd-link-done = Verbunden: der Discord-Nutzer { $name } ({ $user }) und das Konto { $account } in { $network } sind ein Mensch, mit den Rollen beider. Bist du das nicht, sag jetzt `!link remove`.
 cmd-link-none = Du bist mit niemandem verbunden.
-cmd-link-removed = { $count ->
-    [one] { $count } Verbindung
-   *[other] { $count } Verbindungen
-} aufgehoben.

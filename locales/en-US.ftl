@@ -529,6 +529,13 @@ notice-not-reloaded = 🚫 The configuration was not taken in, and nothing has c
     [0] {""}
    *[other] {" "}· { $more } more; the log and `herder check` have all
 }
+# $name, $user: on Discord. $account, $network: here.
+notice-linked = Tied: the Discord user { $name } ({ $user }) and the account { $account } on { $network } are one person, with the roles of both. If that is not you, say `!link remove` now.
+notice-unlinked = { $count ->
+    [one] { $count } tie
+   *[other] { $count } ties
+} undone.
+notice-answer-too-long = Done. The whole answer was too long to be kept while herder was away.
 notice-stopped-all = ⏸️ { $agents ->
     [one] { $agents } agent
    *[other] { $agents } agents
@@ -1268,10 +1275,4 @@ cmd-link-private = Others would read the code here. Give `/link` as a command, o
 cmd-link-elsewhere = This code is to be said on IRC, as `!link` and the code.
 cmd-link-no-account = Nothing tied: you are not logged in to services here. The code is used up; log in, then get a new one with `/link`.
 cmd-link-wrong = Nothing tied: that code is not good, or not any more. `/link` on Discord gives a new one.
-# $name, $user: on Discord. $account, $network: here.
-cmd-link-done = Tied: the Discord user { $name } ({ $user }) and the account { $account } on { $network } are one person, with the roles of both. If that is not you, say `!link remove` now.
 cmd-link-none = You are tied to nobody.
-cmd-link-removed = { $count ->
-    [one] { $count } tie
-   *[other] { $count } ties
-} undone.

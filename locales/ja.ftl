@@ -431,6 +431,9 @@ notice-not-reloaded = 🚫 設定は反映されず、何も変わっていま�
     [0] {""}
    *[other] {" "}· ほか{ $more }件。すべてはログと `herder check` に
 }
+notice-linked = 結びました：Discord のユーザー { $name }（{ $user }）と { $network } のアカウント { $account } は一人として、両方の権限を持ちます。あなたでなければ、今すぐ `!link remove`。
+notice-unlinked = { $count } 件を取り消しました。
+notice-answer-too-long = 完了しました。回答の全文は長すぎて、herder が不在の間は保存できませんでした。
 notice-stopped-all = ⏸️ エージェント{ $agents }体を停止しました。残りのプロセス: { $processes }
 
 ## herder 自身
@@ -1082,6 +1085,4 @@ cmd-link-private = ここではコードが他の人にも読まれます。コ�
 cmd-link-elsewhere = このコードは IRC で `!link` に続けて言ってください。
 cmd-link-no-account = 結んでいません：ここでサービスにログインしていません。コードは使い切りました。ログインしてから `/link` で新しいものを。
 cmd-link-wrong = 結んでいません：そのコードは無効か、期限切れです。Discord の `/link` で新しいものが出ます。
-cmd-link-done = 結びました：Discord のユーザー { $name }（{ $user }）と { $network } のアカウント { $account } は一人として、両方の権限を持ちます。あなたでなければ、今すぐ `!link remove`。
 cmd-link-none = 誰とも結ばれていません。
-cmd-link-removed = { $count } 件を取り消しました。

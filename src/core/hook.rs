@@ -151,6 +151,9 @@ impl HookEvent {
             | N::AccountTried { .. }
             | N::AccountWorks { .. }
             | N::StoppedAll { .. }
+            | N::Linked { .. }
+            | N::Unlinked { .. }
+            | N::AnswerTooLong
             | N::Away { .. }
             | N::Collapsed { .. }
             | N::NetworkDown { .. }

@@ -284,6 +284,12 @@ pub enum Notice {
     },
     /// Everything stopped: how many processes are left.
     StoppedAll { agents: u32, processes: u32 },
+    /// A Discord user and the owner of an account are one person from now on.
+    Linked { name: String, user: String, account: String, network: NetworkName },
+    /// So many such ties are undone.
+    Unlinked { count: u32 },
+    /// In place of an answer that is too long to outlast herder: what was asked was done.
+    AnswerTooLong,
 
     // ── herder itself ──
     /// herder is back after being away.

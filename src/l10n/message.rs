@@ -234,6 +234,13 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let id = if *question { "notice-question-expired" } else { "notice-permission-expired" };
             say(id, [of(agent), ("ask", ask.to_string().into())])
         }
+        N::Linked { name, user, account, network } => {
+            let (name, user) = (("name", bare_name(name).into()), ("user", user.as_str().into()));
+            let (account, network) = (bare_name(account).into(), network.as_str().into());
+            say("notice-linked", [name, user, ("account", account), ("network", network)])
+        }
+        N::Unlinked { count } => say("notice-unlinked", [("count", (*count).into())]),
+        N::AnswerTooLong => say("notice-answer-too-long", []),
         N::RuleRemoved { agent, rule, command } => {
             let command = ("command", one_line(command, WORK_MAX).into());
             say("notice-rule-removed", [of(agent), ("rule", rule.to_string().into()), command])

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 use tokio::sync::oneshot;
 
 use super::root::{Root, ToRoot, account_of};
-use super::{Asked, Fleet, owing, posting};
+use super::{Asked, Fleet, owing};
 use crate::clock;
 use crate::core::agent::{Agent, Phase};
 use crate::core::board::{Board, BoardEvent, Door, Place, Wish};
@@ -179,9 +179,7 @@ impl Root {
         };
         let said = asked.audit.text.clone();
         let mut posts = self.shared.posting.mirrored(&asked, said, &Target::Control, Some(&reply), now);
-        if let Some(answer) = asked.answer.as_ref().filter(|answer| answer.posted) {
-            posts.push(posting::answer(answer, asked.message.clone(), reply.clone(), now));
-        }
+        let owed = owing::answered(&asked, &reply, &mut posts, now);
         // What a line became is known by it from now on. When it is changed that stays as it is: the line is still one for whom
         // it was given to.
         let heard = match &wish {
@@ -189,7 +187,6 @@ impl Root {
             Wish::Add { id, .. } => asked.heard(None, Some(*id)),
             _ => asked.heard(None, None),
         };
-        let owed = asked.answer.as_ref().and_then(|answer| owing::memo(answer, &reply, &posts, now));
         let memos = heard.into_iter().chain(owed).collect();
         let audit =
             Write { stream: Stream::Audit, expected_rev: None, entries: vec![Entry::Audit(asked.audit)] };

@@ -278,23 +278,26 @@ impl Fleet {
     ///
     /// # Errors
     /// If it cannot be recorded.
-    pub async fn link(&self, tie: Tie, name: String, asked: Asked) -> Result<(), Refusal> {
+    pub async fn link(&self, tie: Tie, name: String, asked: Asked) -> Result<Notice, Refusal> {
+        let Tie { user, network, account } = tie.clone();
+        let reply = Notice::Linked { name: name.clone(), user, account, network };
         let by = asked.audit.by.clone();
-        self.tie(FleetEvent::Linked { tie, name, by }, asked).await
+        self.tie(vec![FleetEvent::Linked { tie, name, by }], reply, asked).await
     }
 
-    /// Undoes it.
+    /// Undoes it, for all of these.
     ///
     /// # Errors
     /// If it cannot be recorded.
-    pub async fn unlink(&self, tie: Tie, asked: Asked) -> Result<(), Refusal> {
-        let by = asked.audit.by.clone();
-        self.tie(FleetEvent::Unlinked { tie, by }, asked).await
+    pub async fn unlink(&self, ties: Vec<Tie>, asked: Asked) -> Result<Notice, Refusal> {
+        let reply = Notice::Unlinked { count: u32::try_from(ties.len()).unwrap_or(u32::MAX) };
+        let undone = |tie| FleetEvent::Unlinked { tie, by: asked.audit.by.clone() };
+        self.tie(ties.into_iter().map(undone).collect(), reply, asked.clone()).await
     }
 
-    async fn tie(&self, event: FleetEvent, asked: Asked) -> Result<(), Refusal> {
+    async fn tie(&self, events: Vec<FleetEvent>, reply: Notice, asked: Asked) -> Result<Notice, Refusal> {
         let (ticket, done) = oneshot::channel();
-        self.shared.tell_root(ToRoot::Tie { event, asked, ticket });
+        self.shared.tell_root(ToRoot::Tie { events, reply: Box::new(reply), asked, ticket });
         done.await.map_err(|_| Refusal::NotRecorded { said: CommitError::Closed.to_string() })
     }
 
@@ -326,9 +329,7 @@ impl Fleet {
     pub(super) fn answer_posts(&self, asked: &Asked, to: &Target, reply: &Notice) -> (Vec<Post>, Vec<Memo>) {
         let (said, now) = (posting::summary(asked), clock::now());
         let mut posts = self.shared.posting.mirrored(asked, said, to, Some(reply), now);
-        let answer = asked.answer.as_ref().filter(|answer| answer.posted);
-        posts.extend(answer.map(|answer| posting::answer(answer, asked.message.clone(), reply.clone(), now)));
-        let memo = asked.answer.as_ref().and_then(|answer| owing::memo(answer, reply, &posts, now));
+        let memo = owing::answered(asked, reply, &mut posts, now);
         (posts, memo.into_iter().collect())
     }
 

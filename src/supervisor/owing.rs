@@ -8,7 +8,7 @@
 use tracing::{info, warn};
 
 use super::fleet::storage_refusal;
-use super::{AnswerTo, Fleet, posting};
+use super::{AnswerTo, Asked, Fleet, posting};
 use crate::clock;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
@@ -17,6 +17,15 @@ use crate::outbox::{Body, Post};
 
 /// Answers that were not given yet, under this key and the one of whoever gives them.
 const PREFIX: &str = "answer/";
+
+/// Adds the answer to what was decided to its posts, where it is posted. Otherwise answers what is noted of it.
+pub(super) fn answered(asked: &Asked, reply: &Notice, posts: &mut Vec<Post>, at: Timestamp) -> Option<Memo> {
+    let answer = asked.answer.as_ref()?;
+    if answer.posted {
+        posts.push(posting::answer(answer, asked.message.clone(), reply.clone(), at));
+    }
+    memo(answer, reply, posts, at)
+}
 
 /// What is noted of an answer that nobody posts; nothing if one of `posts` says it in that place.
 pub(super) fn memo(answer: &AnswerTo, reply: &Notice, posts: &[Post], at: Timestamp) -> Option<Memo> {
@@ -28,10 +37,20 @@ pub(super) fn memo(answer: &AnswerTo, reply: &Notice, posts: &[Post], at: Timest
     if posts.iter().any(says) {
         return None;
     }
-    let post = posting::answer(answer, None, reply.clone(), at);
-    match serde_json::to_string(&post) {
-        Ok(value) if value.len() <= MEMO_MAX => Some(Memo { key: noted_as(key), value: Some(value) }),
-        Ok(_) => None,
+    let noted = |reply: Notice| serde_json::to_string(&posting::answer(answer, None, reply, at));
+    let mut value = noted(reply.clone());
+    if let Ok(long) = value.as_ref().map(String::len)
+        && long > MEMO_MAX
+    {
+        warn!(
+            key,
+            bytes = long,
+            "an answer is too long to be owed: if herder ends first it is said that it was done"
+        );
+        value = noted(Notice::AnswerTooLong);
+    }
+    match value {
+        Ok(value) => Some(Memo { key: noted_as(key), value: Some(value) }),
         Err(reason) => {
             warn!(%reason, "what is owed to somebody cannot be noted");
             None

@@ -48,8 +48,8 @@ pub(super) enum ToRoot {
     Exhausted { agent: AgentName, account: AccountName, resets_at: Option<Timestamp>, probed: bool },
     /// A session has shown that its account works.
     Proved { agent: AgentName, account: AccountName },
-    /// A person is somebody elsewhere too, or is no more.
-    Tie { event: FleetEvent, asked: Asked, ticket: oneshot::Sender<()> },
+    /// A person is somebody elsewhere too, or is no more; and what they are answered.
+    Tie { events: Vec<FleetEvent>, reply: Box<Notice>, asked: Asked, ticket: oneshot::Sender<Notice> },
     /// A person asks something of the task board.
     Wish(Box<Wished>),
     /// What the board goes by of an agent has changed.
@@ -182,13 +182,16 @@ impl Root {
                 self.exhausted(agent, account, resets_at, probed).await
             }
             ToRoot::Proved { agent, account } => self.proved(agent, account).await,
-            ToRoot::Tie { event, asked, ticket } => {
+            ToRoot::Tie { events, reply, asked, ticket } => {
+                let mut posts = Vec::new();
+                let owed = owing::answered(&asked, &reply, &mut posts, clock::now());
+                let memos = asked.heard(None, None).into_iter().chain(owed).collect();
                 let entries = vec![Entry::Audit(asked.audit)];
                 let audit = Write { stream: Stream::Audit, expected_rev: None, entries };
-                self.commit(vec![event], vec![audit], Vec::new()).await?;
+                self.commit_with(events, vec![audit], posts, memos).await?;
                 self.shared.ties.set(self.fleet.ties.clone());
                 // Whoever asked may be gone; the tie stands.
-                let _ = ticket.send(());
+                let _ = ticket.send(*reply);
                 Ok(())
             }
             ToRoot::Rebuilt { agent } => {
@@ -228,7 +231,7 @@ impl Root {
             ToRoot::Create { spec, ticket } => {
                 let free = self.shared.handle(&spec.name).is_none();
                 let created = match free {
-                    true => self.create((*spec, true), bot_toml(), Vec::new(), Vec::new(), None).await,
+                    true => self.create((*spec, true), bot_toml(), Vec::new(), Vec::new(), Vec::new()).await,
                     false => Ok(()),
                 };
                 let _ = ticket.send(free && created.is_ok());
@@ -301,16 +304,7 @@ impl Root {
         events: Vec<FleetEvent>,
         posts: Vec<Post>,
     ) -> Result<(), CommitError> {
-        self.commit(events, Vec::new(), posts).await
-    }
-
-    async fn commit(
-        &mut self,
-        events: Vec<FleetEvent>,
-        writes: Vec<Write>,
-        posts: Vec<Post>,
-    ) -> Result<(), CommitError> {
-        self.commit_with(events, writes, posts, Vec::new()).await
+        self.commit_with(events, Vec::new(), posts, Vec::new()).await
     }
 
     pub(super) async fn commit_with(
@@ -380,14 +374,12 @@ impl Root {
         let reply = Notice::AgentAdded { agent: name.clone(), runtime: spec.runtime };
         let (said, now) = (posting::summary(&asked), clock::now());
         let mut posts = self.shared.posting.mirrored(&asked, said, &Target::Control, Some(&reply), now);
-        if let Some(answer) = asked.answer.as_ref().filter(|answer| answer.posted) {
-            posts.push(posting::answer(answer, asked.message.clone(), reply.clone(), now));
-        }
-        let owed = asked.answer.as_ref().and_then(|answer| owing::memo(answer, &reply, &posts, now));
+        let owed = owing::answered(&asked, &reply, &mut posts, now);
+        let memos = asked.heard(Some(name), None).into_iter().chain(owed).collect();
         let by = asked.audit.by.clone();
         let audit =
             Write { stream: Stream::Audit, expected_rev: None, entries: vec![Entry::Audit(asked.audit)] };
-        self.create((spec, false), by, vec![audit], posts, owed).await?;
+        self.create((spec, false), by, vec![audit], posts, memos).await?;
         drop(ticket.send(Ok(reply)));
         Ok(())
     }
@@ -399,7 +391,7 @@ impl Root {
         by: Actor,
         mut writes: Vec<Write>,
         posts: Vec<Post>,
-        owed: Option<Memo>,
+        memos: Vec<Memo>,
     ) -> Result<(), CommitError> {
         let name = spec.name.clone();
         let stream = Stream::Agent(name.clone());
@@ -422,7 +414,7 @@ impl Root {
         let added = Event::Added { spec, by };
         crate::core::apply(Arc::make_mut(&mut agent), &added, clock::now());
         writes.push(Write { stream, expected_rev: Some(rev), entries: vec![Entry::Agent(added)] });
-        self.commit_with(events, writes, posts, owed.into_iter().collect()).await?;
+        self.commit_with(events, writes, posts, memos).await?;
         let blocked = self.blocked(&account_of(&agent));
         let remains = Remains { ended: 0, survivors: survivors.clone() };
         self.start(name.clone(), (agent, rev + 1), remains, Vec::new());

@@ -223,7 +223,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     root.reconcile_accounts().await?;
     for spec in added {
         let agent = spec.name.clone();
-        match root.create((spec, true), bot_toml(), Vec::new(), Vec::new(), None).await {
+        match root.create((spec, true), bot_toml(), Vec::new(), Vec::new(), Vec::new()).await {
             Ok(()) => configured.add(agent),
             // It cannot go on in its old stream, which keeps none of the others.
             Err(CommitError::Invalid(reason)) => {

@@ -1,6 +1,7 @@
 //! Supervisors with a real journal and real child processes: isolation, restarts, stop-all, what survives.
 
 mod accounts;
+mod asked;
 mod board;
 mod hung;
 mod links;

@@ -54,8 +54,8 @@ async fn a_code_that_is_said_ties_both_and_both_have_the_roles_of_both() {
     assert!(pause(&rig, ANN).await.refused);
     let now = clock::now();
     let code = code_at(&rig, ANN, now).await;
-    let done = rig.say_at("olga", "private", &format!("!link {code}"), now).await;
-    insta::assert_snapshot!(done.join("\n"), @"Tied: the Discord user Ann (112233445566778899) and the account olga on net are one person, with the roles of both. If that is not you, say `!link remove` now.");
+    let done = rig.do_("olga", "private", &format!("!link {code}")).await;
+    insta::assert_snapshot!(done, @r#"Person("olga!olga@olga.example.org"): Tied: the Discord user Ann (112233445566778899) and the account olga on net are one person, with the roles of both. If that is not you, say `!link remove` now."#);
     assert!(!pause(&rig, ANN).await.refused, "an operator now");
 
     let last = rig.audit().pop().expect("recorded");
@@ -68,7 +68,10 @@ async fn a_code_that_is_said_ties_both_and_both_have_the_roles_of_both() {
     // Once, and never again.
     let again = rig.say_at("vera", "private", &format!("!link {code}"), now).await;
     assert!(again[0].contains("not good"), "{again:?}");
-    assert_eq!(rig.say("olga", "private", "!link remove").await, ["1 tie undone."]);
+    assert_eq!(
+        rig.do_("olga", "private", "!link remove").await,
+        "Person(\"olga!olga@olga.example.org\"): 1 tie undone."
+    );
     assert!(pause(&rig, ANN).await.refused, "nobody again");
     assert_eq!(rig.say("olga", "private", "!link remove").await, ["You are tied to nobody."]);
     rig.close().await;

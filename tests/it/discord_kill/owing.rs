@@ -1,5 +1,9 @@
 //! herder is killed after a slash command is decided and on disk, and before Discord has its answer.
 
+use herder::config::History;
+use herder::core::id::NetworkName;
+use herder::core::work::Actor;
+use herder::journal::{self, Batch, Entry, FleetEvent, Journal, Stream, Tie, Write};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -34,10 +38,27 @@ async fn is_killed_over(
     field.start()
 }
 
+/// She is the owner of an account on IRC, too.
+async fn is_tied(field: &Field) {
+    let settings = journal::Settings {
+        ballast: 0,
+        ..journal::Settings::new(field.dir.path().join("data"), History::default())
+    };
+    let (journal, _) = tokio::task::spawn_blocking(move || Journal::open(&settings)).await.unwrap().unwrap();
+    let (user, network) = (field.alice.id.to_string(), NetworkName::from("libera"));
+    let by = Actor { network: network.clone(), name: "alice".to_owned(), identity: None };
+    let tie = Tie { user, network, account: "alice".to_owned() };
+    let linked = Entry::Fleet(FleetEvent::Linked { tie, name: "alice".to_owned(), by });
+    let writes = vec![Write { stream: Stream::Fleet, expected_rev: None, entries: vec![linked] }];
+    journal.commit(Batch { at: herder::clock::now(), writes, ..Batch::default() }).await.unwrap();
+    journal.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_command_came_to_is_said_by_the_next_herder_where_nobody_was_told() {
     let field = Field::new().await;
     field.sim.expects_violation("was never acknowledged");
+    is_tied(&field).await;
     let herder = field.start();
     field.sim.channel("calm").await;
     field.calms(1).await;
@@ -57,6 +78,13 @@ async fn what_a_command_came_to_is_said_by_the_next_herder_where_nobody_was_told
         state.messages.values().any(|post| post.author == state.bot.id && to_alice(post.channel))
     };
     field.sim.until_within(PATIENCE, "an answer in private", told).await;
+    // What the root decides as well.
+    let herder = is_killed_over(herder, &field, "general", "link", json!({ "code": "remove" })).await;
+    let told = |state: &State| {
+        let to_alice = |id| state.channels.get(&id).is_some_and(|it| it.recipient == Some(field.alice.id));
+        state.messages.values().any(|post| to_alice(post.channel) && post.content.contains("1 tie undone"))
+    };
+    field.sim.until_within(PATIENCE, "that the tie is undone", told).await;
     for channel in ["general", "spark", "herder"] {
         assert!(field.sim.posts(channel).iter().all(|post| !post.contains("nobody else")), "{channel}");
     }
