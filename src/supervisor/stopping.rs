@@ -293,7 +293,8 @@ impl Fleet {
 
     /// Processes that are left once those that are on their way out have had their time: evaluations of the agents that were
     /// stopped are ended, and nobody says when their last process is gone. What is there even then is killed from here: a driver
-    /// that hangs does not do it. Agents that a person has let on since are left alone and not counted.
+    /// that hangs does not do it, nor does anybody for an agent that is removed. Agents that a person has let on since are left
+    /// alone and not counted.
     async fn processes_left(&self, agents: &[AgentName]) -> usize {
         for _ in 0..LEAVING.as_millis() / LOOK.as_millis() {
             if self.left_of_stopped().await == 0 {
@@ -301,8 +302,11 @@ impl Fleet {
             }
             tokio::time::sleep(LOOK).await;
         }
-        let names: BTreeSet<AgentName> =
+        let mut names: BTreeSet<AgentName> =
             self.agents().into_iter().map(|view| view.name).chain(agents.iter().cloned()).collect();
+        let ours = format!("{}/", self.shared.journal.id());
+        let whose = |marker: String| AgentName::new(marker.strip_prefix(&ours)?.split('/').next()?).ok();
+        names.extend(self.shared.trees.markers(&ours).await.into_iter().filter_map(whose));
         futures_util::future::join_all(names.iter().map(|agent| self.kill_what_is_left(agent))).await;
         self.left_of_stopped().await
     }

@@ -82,6 +82,12 @@ impl ProcessTrees {
         table.members(&HashSet::new(), counts).len()
     }
 
+    /// The markers that begin with `prefix` of whatever lives.
+    pub async fn markers(&self, prefix: &str) -> BTreeSet<String> {
+        let table = self.table().await;
+        table.markers().filter(|marker| marker.starts_with(prefix)).map(str::to_owned).collect()
+    }
+
     /// Ends what is meant, the processes in `seen`, and all descendants of both. Returns what was found alive and what could
     /// not be ended.
     pub(in crate::runtime) async fn end_all(

@@ -178,6 +178,11 @@ impl Table {
         living.map(|entry| entry.identity).collect()
     }
 
+    /// The markers that there are.
+    pub(super) fn markers(&self) -> impl Iterator<Item = &str> {
+        self.markers.values().map(String::as_str)
+    }
+
     /// CPU time of some processes, in clock ticks.
     #[must_use]
     pub fn ticks(&self, members: &[Identity]) -> u64 {

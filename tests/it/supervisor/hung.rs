@@ -106,6 +106,19 @@ async fn what_hung_drivers_leave_is_killed_although_somebody_else_is_let_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_an_agent_that_is_gone_has_left_is_killed_as_well() {
+    let dir = tempfile::tempdir().unwrap();
+    let house = house(dir.path(), FaultInjection::default().simulating(hung(|_| ()))).await;
+    let mut left = Command::new("sh");
+    left.args(["-c", "sleep 300 &"]).env("HERDER_SESSION", format!("{}/gone/1", house.journal.id()));
+    let left = left.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert!(left.unwrap().success());
+    let told = house.fleet.stop_all(asked("stop-all")).await.unwrap().done().await;
+    assert_eq!(told, Ok(Notice::StoppedAll { agents: 1, processes: 0 }));
+    house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_supervisor_that_is_given_up_has_left_is_killed_like_everything_else() {
     let dir = tempfile::tempdir().unwrap();
     let left = Arc::new(Mutex::new(None));
