@@ -32,8 +32,14 @@ use crate::journal::{Batch, Entry, Journal, Memo, ReadError, Stream, Write};
 use crate::outbox::Target;
 
 /// Orders that are not carried out yet, under this key and a number that nobody else draws. Behind those, a slash and the name
-/// of an agent: it has decided its stop.
+/// of an agent: whether it has decided its stop ([`STOPPED`]), or could not be asked ([`LEFT`]).
 const PREFIX: &str = "stop-all/";
+
+/// What is noted of an agent that has its own stop on record.
+const STOPPED: &str = "true";
+
+/// What is noted of one for whom nobody takes anything in before the next start. One note each: there may be many.
+const LEFT: &str = "false";
 
 /// How long processes that are being ended may be left before they are counted, and how often that is looked at.
 const LEAVING: Duration = Duration::from_secs(3);
@@ -66,11 +72,8 @@ struct Order {
     asked: Asked,
     /// How many agents there were.
     agents: u32,
-    /// Every agent has its own stop on record.
+    /// Every agent has its own stop on record, but those that are noted as left.
     decided: bool,
-    /// Every one but these, for whom nobody takes anything in before the next start.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    left: BTreeSet<AgentName>,
     /// Whoever asked has the answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     answered: bool,
@@ -79,7 +82,7 @@ struct Order {
 impl Order {
     fn new(asked: Asked, agents: usize) -> Self {
         let agents = u32::try_from(agents).unwrap_or(u32::MAX);
-        Self { asked, agents, decided: false, left: BTreeSet::new(), answered: false }
+        Self { asked, agents, decided: false, answered: false }
     }
 }
 
@@ -92,18 +95,21 @@ pub(super) struct Unfinished {
     belated: bool,
     /// Those who have decided their stop.
     stopped: BTreeSet<AgentName>,
+    /// Those who could not be asked.
+    left: BTreeSet<AgentName>,
     /// Those who were asked ahead of everything else, and the way back from them.
     ahead: BTreeMap<AgentName, oneshot::Receiver<Answer>>,
 }
 
 impl Unfinished {
     fn new(key: String, order: Order) -> Self {
-        Self { key, order, belated: false, stopped: BTreeSet::new(), ahead: BTreeMap::new() }
+        let (stopped, left) = (BTreeSet::new(), BTreeSet::new());
+        Self { key, order, belated: false, stopped, left, ahead: BTreeMap::new() }
     }
 
     /// Whether an agent's stop may not be on record.
     fn concerns(&self, agent: &AgentName) -> bool {
-        (!self.order.decided || self.order.left.contains(agent)) && !self.stopped.contains(agent)
+        (!self.order.decided || self.left.contains(agent)) && !self.stopped.contains(agent)
     }
 
     /// What an agent is asked ahead of everything else, if its stop may not be on record.
@@ -125,7 +131,8 @@ pub(super) fn unfinished(journal: &Journal) -> Result<Vec<Unfinished>, ReadError
         if let Some((of, agent)) = key.rsplit_once('/')
             && let Some(order) = all.last_mut().filter(|order| order.key == of)
         {
-            order.stopped.extend(AgentName::new(agent));
+            let noted = if value == LEFT { &mut order.left } else { &mut order.stopped };
+            noted.extend(AgentName::new(agent));
             continue;
         }
         match serde_json::from_str(&value) {
@@ -140,13 +147,13 @@ pub(super) fn unfinished(journal: &Journal) -> Result<Vec<Unfinished>, ReadError
 fn stop(key: &str, agent: &AgentName, asked: &Asked) -> (Request, oneshot::Receiver<Answer>) {
     let asked = Asked { audit: asked.audit.clone(), answer: None, message: None };
     let (ticket, decided) = oneshot::channel();
-    let noted = Memo { key: of_agent(key, agent), value: Some("true".to_owned()) };
+    let noted = of_agent(key, agent, Some(STOPPED));
     (Request { control: Control::Stop, asked, audited: false, noted: Some(noted), ticket }, decided)
 }
 
-/// Under what it is noted that an agent has decided its stop.
-fn of_agent(key: &str, agent: &AgentName) -> String {
-    format!("{key}/{agent}")
+/// What is noted of an agent.
+fn of_agent(key: &str, agent: &AgentName, value: Option<&str>) -> Memo {
+    Memo { key: format!("{key}/{agent}"), value: value.map(str::to_owned) }
 }
 
 fn memo(key: &str, order: Option<&Order>) -> Result<Memo, Refusal> {
@@ -210,10 +217,9 @@ impl Fleet {
     }
 
     async fn stop(&self, mut unfinished: Unfinished, agents: &[AgentName]) -> Result<Notice, Refusal> {
-        if !unfinished.order.decided || !unfinished.order.left.is_empty() {
-            self.all_decide(&mut unfinished, agents).await?;
-        }
-        let Unfinished { key, mut order, belated, .. } = unfinished;
+        // Also where all have decided: what is noted of them may still be there.
+        self.all_decide(&mut unfinished, agents).await?;
+        let Unfinished { key, mut order, belated, left: unasked, .. } = unfinished;
         if order.answered {
             return Ok(Notice::StoppedAll { agents: order.agents, processes: 0 });
         }
@@ -234,7 +240,7 @@ impl Fleet {
             self.answer_posts(&order.asked, &Target::Control, &reply)
         };
         order.answered = true;
-        memos.push(memo(&key, Some(&order).filter(|order| !order.left.is_empty()))?);
+        memos.push(memo(&key, Some(&order).filter(|_| !unasked.is_empty()))?);
         let batch = Batch { at: clock::now(), posts, memos, ..Batch::default() };
         self.shared.journal.commit(batch).await.map_err(storage_refusal)?;
         Ok(reply)
@@ -253,14 +259,15 @@ impl Fleet {
         if !left.is_empty() && self.is_draining() {
             return Err(Refusal::GoingDown);
         }
-        let of_agents = agents.iter().chain(stopped).collect::<BTreeSet<_>>();
-        let of_agents = of_agents.into_iter().map(|agent| Memo { key: of_agent(key, agent), value: None });
-        let order = Order { decided: true, left, ..order.clone() };
-        let over = order.answered && order.left.is_empty();
+        let of_agents = agents.iter().chain(stopped).chain(&unfinished.left).collect::<BTreeSet<_>>();
+        let still = |agent: &AgentName| left.contains(agent).then_some(LEFT);
+        let of_agents = of_agents.into_iter().map(|agent| of_agent(key, agent, still(agent)));
+        let order = Order { decided: true, ..order.clone() };
+        let over = order.answered && left.is_empty();
         let mut noted = vec![memo(key, Some(&order).filter(|_| !over))?];
         noted.extend(of_agents);
         self.shared.journal.remember(noted).await.map_err(storage_refusal)?;
-        unfinished.order = order;
+        (unfinished.order, unfinished.left) = (order, left);
         Ok(())
     }
 

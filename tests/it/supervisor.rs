@@ -76,6 +76,13 @@ impl House {
         self.journal.close().await;
     }
 
+    /// Leaves something in the journal.
+    async fn close_with(self, batch: Batch) {
+        assert_eq!(self.fleet.drain(PATIENCE).await, 0, "processes are left");
+        self.journal.commit(batch).await.unwrap();
+        self.journal.close().await;
+    }
+
     async fn until(&self, agent: &str, condition: impl FnMut(&View) -> bool) -> View {
         let name = name(agent);
         let waiting = self.fleet.wait_for(&name, condition);

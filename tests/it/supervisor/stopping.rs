@@ -229,3 +229,38 @@ async fn what_the_shell_asked_of_a_herder_that_was_killed_is_answered_in_the_con
         house.close().await;
     }
 }
+
+/// More agents that nobody can ask than one note has room for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_stands_and_is_answered_however_many_agents_cannot_be_asked() {
+    const LOST: usize = 400;
+    let dir = tempfile::tempdir().unwrap();
+    let house = House::open(dir.path(), Vec::new(), FaultInjection::default()).await;
+    let lost: Vec<AgentName> = (0..LOST).map(|n| name(&format!("agent-{n:024}"))).collect();
+    let by = asked("test").audit.by;
+    let write = |stream, entries| Write { stream, expected_rev: None, entries };
+    let roster = lost.iter().map(|agent| Entry::Fleet(FleetEvent::AgentAdded { agent: agent.clone() }));
+    let mut writes = vec![write(Stream::Fleet, roster.collect())];
+    writes.extend(lost.iter().map(|agent| {
+        let spec = Box::new(shell(agent.as_str(), dir.path(), "cat"));
+        write(Stream::Agent(agent.clone()), vec![Entry::Agent(Event::Added { spec, by: by.clone() })])
+    }));
+    house.close_with(Batch { at: herder::clock::now(), writes, ..Batch::default() }).await;
+    super::unreadable::damage_all(dir.path(), &lost);
+
+    let agents = || vec![shell("flint", dir.path(), "cat")];
+    let house = House::open(dir.path(), agents(), FaultInjection::default()).await;
+    assert_eq!(house.fleet.unreadable().len(), LOST);
+    let told = house.fleet.stop_all(ordered()).await.unwrap().done().await;
+    assert_eq!(told, Ok(Notice::StoppedAll { agents: 1, processes: 0 }));
+    let orders = house.journal.memos("stop-all/").unwrap();
+    assert_eq!(orders.len(), LOST + 1, "each of them is still to stop");
+    house.control("flint", Control::Resume).await.unwrap();
+    house.close().await;
+
+    let house = House::open(dir.path(), agents(), FaultInjection::default()).await;
+    house.give("flint", "hello").await.unwrap();
+    house.until("flint", |view| idle(view) && view.agent.totals.successes == 1).await;
+    assert_eq!(house.journal.memos("stop-all/").unwrap(), orders);
+    house.close().await;
+}

@@ -19,6 +19,18 @@ pub(crate) fn damage(dir: &Path, agent: &str, revision: Option<u64>) {
     db.flush().unwrap();
 }
 
+/// The same for the first entry of each of many.
+pub(super) fn damage_all(dir: &Path, agents: &[AgentName]) {
+    let db = sled::open(dir.join("data/sled")).unwrap();
+    let (index, events) = (db.open_tree("index").unwrap(), db.open_tree("events").unwrap());
+    for agent in agents {
+        let prefix = format!("{}\0", Stream::Agent(agent.clone()));
+        let seq = index.get([prefix.as_bytes(), &1_u64.to_be_bytes()].concat()).unwrap().unwrap();
+        events.insert(seq, b"no entry").unwrap();
+    }
+    db.flush().unwrap();
+}
+
 /// Where it is said that an agent stands still.
 fn given_up(house: &House, agent: &str) -> Vec<Target> {
     let is = |(_, body): &(Target, Body)| matches!(body, Body::Notice(Notice::SupervisorGaveUp { agent: lost, .. }) if lost.as_str() == agent);
