@@ -15,6 +15,7 @@ use super::posting::{Listener, Posting};
 use super::root::{Root, ToRoot};
 use super::shared::Shared;
 use super::stopping::{self, Unfinished};
+use super::task;
 use super::timers::Timers;
 use super::turns::Turns;
 use super::{FaultInjection, Fleet};
@@ -280,17 +281,24 @@ fn recall(journal: &Journal) -> Result<Recalled, ReadError> {
 }
 
 /// Agents whose last entries the disk has lost go on without them, and people are told. From now on they begin behind those:
-/// the next start does not miss them again.
+/// the next start does not miss them again, also of those that are removed and may be added again.
 async fn bury_losses(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     known: &BTreeMap<AgentName, (Arc<Agent>, u64)>,
 ) -> Result<(), CommitError> {
     for lost in shared.journal.missing() {
-        if let Stream::Agent(name) = &lost.stream
-            && let Some((agent, rev)) = known.get(name)
-        {
-            shared.snapshot(lost.stream.clone(), *rev, &**agent).await?;
-        }
+        let Stream::Agent(name) = &lost.stream else { continue };
+        let (agent, rev) = match known.get(name) {
+            Some(known) => known.clone(),
+            None => match task::reload(name, shared).await {
+                Ok(removed) => removed,
+                Err(reason) => {
+                    warn!(agent = %name, reason, "what is left of an agent that has lost entries cannot be read");
+                    continue;
+                }
+            },
+        };
+        shared.snapshot(lost.stream.clone(), rev, &*agent).await?;
     }
     Ok(())
 }

@@ -133,3 +133,28 @@ async fn an_agent_whose_last_entry_is_said_to_be_missing_goes_on_and_is_not_stop
         house.close().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_removed_agent_whose_last_entry_is_lost_can_be_added_again_and_read_ever_after() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = |agents: &[&str]| {
+        let agents = agents.iter().map(|name| shell(name, dir.path(), "cat")).collect();
+        House::open(dir.path(), agents, FaultInjection::default())
+    };
+    open(&["flint", "newt"]).await.close().await;
+    let house = open(&["flint"]).await;
+    let newt = name("newt");
+    let gone = house.fleet.wait_for(&newt, |_| false);
+    assert!(tokio::time::timeout(PATIENCE, gone).await.unwrap().is_none());
+    house.close().await;
+    damage(dir.path(), "newt", None);
+    let house = open(&["flint"]).await;
+    assert_eq!(house.journal.missing().len(), 1, "it is said");
+    house.fleet.add(shell("newt", dir.path(), "cat"), asked("agent add")).await.unwrap();
+    house.close().await;
+    let house = open(&["flint"]).await;
+    assert_eq!(house.fleet.unreadable(), []);
+    house.give("newt", "hello").await.unwrap();
+    house.until("newt", |view| idle(view) && view.agent.totals.successes == 1).await;
+    house.close().await;
+}
