@@ -1,18 +1,64 @@
 //! Accounts that are closed for all their agents (billing, login, budget), which the root alone closes and opens. What a usage
 //! limit closes is [`super::gates`].
 
+//!
+//! What a person's `resume` opens is noted with that decision, and stays noted until the root has done it: a kill or a panic
+//! in between loses nothing of what they were answered.
+
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tracing::error;
 
 use super::root::{Root, account_of};
 use crate::clock;
 use crate::core::agent::{Agent, Phase};
+use crate::core::effect::Effect;
 use crate::core::event::{PauseReason, StopReason};
 use crate::core::id::{AccountName, AgentName};
 use crate::core::input::Input;
 use crate::core::notice::Notice;
 use crate::core::outcome::Category;
 use crate::core::work::Actor;
-use crate::journal::{CommitError, FleetEvent};
+use crate::journal::{CommitError, FleetEvent, MEMO_MAX, Memo};
+
+/// What is to be opened, under this key, the agent and a number for the account, whose name may be longer than a key.
+const PREFIX: &str = "open/";
+
+/// As it is on disk.
+#[derive(Debug, Serialize, Deserialize)]
+struct Opens {
+    agent: AgentName,
+    account: AccountName,
+    by: Actor,
+}
+
+/// What is noted of an effect with the decision that it follows from: the account that it opens, if it opens one.
+pub(super) fn noted(agent: &AgentName, effect: &Effect) -> Option<Memo> {
+    let Effect::OpenAccount { account, by } = effect else { return None };
+    let opens = Opens { agent: agent.clone(), account: account.clone(), by: by.clone() };
+    match serde_json::to_string(&opens) {
+        Ok(value) if value.len() <= MEMO_MAX => {
+            Some(Memo { key: noted_as(agent, account), value: Some(value) })
+        }
+        Ok(value) => {
+            error!(%agent, bytes = value.len(), "an account that is to be opened has too long a name to be noted");
+            None
+        }
+        Err(reason) => {
+            error!(%agent, %reason, "that an account is to be opened cannot be noted");
+            None
+        }
+    }
+}
+
+fn noted_as(agent: &AgentName, account: &AccountName) -> String {
+    format!("{}{:08x}", noted_for(agent), crc32fast::hash(account.as_str().as_bytes()))
+}
+
+fn noted_for(agent: &AgentName) -> String {
+    format!("{PREFIX}{agent}/")
+}
 
 impl Root {
     /// Closes an account for all its agents, with one alert.
@@ -58,13 +104,47 @@ impl Root {
         account: AccountName,
         by: Actor,
     ) -> Result<(), CommitError> {
-        let state = self.shared.handle(agent).map(|handle| Arc::clone(&handle.view.borrow().agent));
-        let left = state.is_some_and(|state| account_of(&state) != account);
-        if left && self.blocked(&account).is_none() {
+        let key = noted_as(agent, &account);
+        self.open_for(agent, &account, &by).await?;
+        // A herder that is killed before this does it all again, and finds it done.
+        self.shared.journal.remember(vec![Memo { key, value: None }]).await
+    }
+
+    /// Opens what was noted and not opened; of one agent, or of all.
+    pub(super) async fn open_noted(&mut self, agent: Option<&AgentName>) -> Result<(), CommitError> {
+        let prefix = agent.map_or_else(|| PREFIX.to_owned(), noted_for);
+        let noted = match self.shared.journal.reading(move |journal| journal.memos(&prefix)).await {
+            Ok(Ok(noted)) => noted,
+            Ok(Err(reason)) => {
+                error!(%reason, "which accounts were to be opened cannot be read");
+                return Ok(());
+            }
+            Err(reason) => {
+                error!(%reason, "reading which accounts were to be opened was cut short");
+                return Ok(());
+            }
+        };
+        for (key, value) in noted {
+            match serde_json::from_str(&value) {
+                Ok(Opens { agent, account, by }) => self.open(&agent, account, by).await?,
+                Err(reason) => error!(key, %reason, "which account was to be opened cannot be read"),
+            }
+        }
+        Ok(())
+    }
+
+    async fn open_for(
+        &mut self,
+        agent: &AgentName,
+        account: &AccountName,
+        by: &Actor,
+    ) -> Result<(), CommitError> {
+        let left = self.state_of(agent).is_some_and(|state| account_of(&state) != *account);
+        if left && self.blocked(account).is_none() {
             // Somebody has seen to it meanwhile, and named who goes first.
             return Ok(());
         }
-        if let Some(category) = self.blocked(&account) {
+        if let Some(category) = self.blocked(account) {
             let notice = Notice::AccountOpened { account: account.clone(), by: by.name.clone() };
             let posts = self.shared.posting.alert(notice, clock::now(), None);
             let opened = FleetEvent::AccountOpened { account: account.clone(), by: by.clone() };
@@ -72,14 +152,14 @@ impl Root {
             let (account, agent, by) = (account.clone(), agent.clone(), by.clone());
             let tried = FleetEvent::AccountTried { account, category, agent, by };
             self.record(vec![opened, tried], posts).await?;
-        } else if let Some(category) = self.fleet.gates.get(&account).map(|gate| gate.category) {
-            self.try_account(agent, &account, category, &by).await?;
+        } else if let Some(category) = self.fleet.gates.get(account).map(|gate| gate.category) {
+            self.try_account(agent, account, category, by).await?;
         }
-        self.go_on(&account, &by).await?;
+        self.go_on(account, by).await?;
         for view in self.shared.published() {
             let own = account_of(&view.agent);
             // Also whoever has left the account with a failure that is over now, unless its new one is closed.
-            let waits = own == account || waits_for(&view.agent).as_ref() == Some(&account);
+            let waits = own == *account || waits_for(&view.agent).as_ref() == Some(account);
             if waits && view.name != *agent && self.blocked(&own).is_none() {
                 self.shared.input(&view.name, Input::AccountOpened { by: by.clone() });
             }
@@ -87,10 +167,14 @@ impl Root {
         Ok(())
     }
 
+    /// An agent as it was published.
+    fn state_of(&self, agent: &AgentName) -> Option<Arc<Agent>> {
+        self.shared.handle(agent).map(|handle| Arc::clone(&handle.view.borrow().agent))
+    }
+
     /// What a supervisor may not have taken in before it panicked.
     pub(super) fn tell_again(&self, agent: &AgentName) {
-        if let Some(handle) = self.shared.handle(agent) {
-            let state = Arc::clone(&handle.view.borrow().agent);
+        if let Some(state) = self.state_of(agent) {
             self.tell_of_account(agent, &state);
             self.run_errands(agent, &state);
         }
@@ -133,10 +217,7 @@ impl Root {
 
     /// Closes the account of an agent that is paused by its failure, where nobody has, nor has opened it since.
     pub(super) async fn close_for(&mut self, agent: &AgentName) -> Result<(), CommitError> {
-        let Some(state) = self.shared.handle(agent).map(|handle| Arc::clone(&handle.view.borrow().agent))
-        else {
-            return Ok(());
-        };
+        let Some(state) = self.state_of(agent) else { return Ok(()) };
         let account = state.session_account();
         match state.phase {
             Phase::Paused { reason: PauseReason::Failure(category) }

@@ -195,6 +195,7 @@ impl Root {
                 Ok(())
             }
             ToRoot::Rebuilt { agent } => {
+                self.open_noted(Some(&agent)).await?;
                 self.tell_again(&agent);
                 self.close_for(&agent).await?;
                 let state = self.shared.handle(&agent).map(|handle| Arc::clone(&handle.view.borrow().agent));
@@ -253,6 +254,7 @@ impl Root {
     async fn gave_up(&mut self, agent: AgentName, reason: String) -> Result<(), CommitError> {
         error!(%agent, reason, "a supervisor is given up; restart herder once the cause is found");
         self.shared.desert(&agent);
+        self.open_noted(Some(&agent)).await?;
         let notice = Notice::SupervisorGaveUp { agent: agent.clone(), reason };
         let owed = [Audience::Agent, Audience::Alerts]
             .map(|audience| Owed { audience, body: OwedBody::Notice(notice.clone()) });

@@ -221,6 +221,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         stopped.push(name.clone());
         root.start(name, (agent, rev), left, ahead);
     }
+    root.open_noted(None).await?;
     root.reconcile_accounts().await?;
     for spec in added {
         let agent = spec.name.clone();

@@ -17,7 +17,7 @@ use crate::core::time::Timestamp;
 use crate::core::{self, Context};
 use crate::outbox::Target;
 use crate::supervisor::root::account_of;
-use crate::supervisor::{owing, posting};
+use crate::supervisor::{accounts, owing, posting};
 
 impl Supervisor<'_> {
     /// Decides what a person asks; they are answered when it is on disk.
@@ -155,7 +155,9 @@ impl Supervisor<'_> {
                 let work = self.agent.current.as_ref().or(before.as_ref()).or(self.agent.queue.front());
                 pending.posts.extend(self.shared.posting.owed(self.name, work, owed, now));
             }
-            pending.effects.extend(core::react(&self.agent, &event));
+            let effects = core::react(&self.agent, &event);
+            pending.memos.extend(effects.iter().filter_map(|effect| accounts::noted(self.name, effect)));
+            pending.effects.extend(effects);
             pending.events.push(event);
         }
     }

@@ -11,21 +11,21 @@ use super::*;
 const BILLED: &str = "[ -e refused ] && { echo no such key >&2; exit 1; }; cat";
 
 /// Two agents of one account: spark meets its refusal, flint is at work.
-fn agents(dir: &Path) -> Vec<AgentSpec> {
+pub(super) fn agents(dir: &Path) -> Vec<AgentSpec> {
     std::fs::write(dir.join("refused"), "").unwrap();
     let patterns = vec![Pattern { matches: "no such key".to_owned(), category: Category::Auth }];
     vec![AgentSpec { patterns, ..shell("spark", dir, BILLED) }, shell("flint", dir, "sleep 300")]
 }
 
 /// Gives both something to do, and waits until both are paused for their account, which is said once.
-async fn closes(house: &House) {
+pub(super) async fn closes(house: &House) {
     house.give("flint", "run").await.unwrap();
     house.until("flint", |view| view.agent.process.is_some()).await;
     house.give("spark", "count the beans").await.unwrap();
     both_are_paused(house).await;
 }
 
-async fn both_are_paused(house: &House) {
+pub(super) async fn both_are_paused(house: &House) {
     let (met, told) = (PauseReason::Failure(Category::Auth), PauseReason::Account(Category::Auth));
     let [met, told] = [met, told].map(|reason| Phase::Paused { reason });
     house.until("spark", |view| view.agent.phase == met).await;
@@ -35,7 +35,7 @@ async fn both_are_paused(house: &House) {
 }
 
 /// Where people were told that an account is closed, as often as they were.
-fn closed(house: &House) -> Vec<Target> {
+pub(super) fn closed(house: &House) -> Vec<Target> {
     let alerts = house.owed("test").into_iter().filter(|(_, body)| {
         matches!(body, Body::Notice(Notice::AccountBlocked { category: Category::Auth, .. }))
     });
@@ -54,9 +54,36 @@ fn panicking(agent: &'static str, news: fn(&Input) -> bool) -> (FaultInjection, 
 }
 
 /// A journal of its own: processes are marked with its name, and other tests have some too.
-fn own_journal(dir: &Path, onlooker: Arc<Onlooker>) -> Journal {
+pub(super) fn own_journal(dir: &Path, onlooker: Arc<Onlooker>) -> Journal {
+    journal_on(&Memory::default(), dir, onlooker)
+}
+
+/// The same on what an earlier herder has left.
+pub(super) fn journal_on(memory: &Memory, dir: &Path, onlooker: Arc<Onlooker>) -> Journal {
     let own = dir.file_name().unwrap().to_str().unwrap();
-    Journal::in_memory(&Memory::default(), own, History::default(), onlooker).unwrap()
+    Journal::in_memory(memory, own, History::default(), onlooker).unwrap()
+}
+
+/// Whether somebody's `resume` is stored with this step.
+fn is_resumed(step: Step<'_>) -> bool {
+    let Step::Committed(batch, _) = step else { return false };
+    let mut entries = batch.writes.iter().flat_map(|write| &write.entries);
+    entries.any(|entry| matches!(entry, Entry::Agent(Event::Resumed { .. })))
+}
+
+/// The same agents, where flint is done as soon as the account works.
+fn ready_agents(dir: &Path) -> Vec<AgentSpec> {
+    let mut agents = agents(dir);
+    agents[1].command = ["sh", "-c", "[ -e refused ] && sleep 300; cat"].map(str::to_owned).to_vec();
+    agents
+}
+
+/// The account works again, and nobody waits for it any more.
+async fn both_go_on(house: &House) {
+    for agent in ["spark", "flint"] {
+        house.until(agent, |view| idle(view) && view.agent.totals.successes == 1).await;
+    }
+    assert_eq!(house.journal.memos("open/").unwrap(), [], "it is done");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -211,5 +238,56 @@ async fn the_others_are_paused_also_when_the_supervisor_that_met_the_failure_pan
     assert!(!armed.load(Ordering::SeqCst), "the fault was never reached");
     let panicked = |event: &Event| matches!(event, Event::SupervisorPanicked { .. });
     assert!(house.events("spark").iter().any(panicked));
+    house.close().await;
+}
+
+/// herder is killed when it is on disk that spark resumes, and before its account is open.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_resume_that_was_on_disk_before_a_kill_opens_the_account_after_the_next_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let (memory, killed) = (Memory::default(), Arc::new(AtomicBool::new(false)));
+    let (kills, mut over) = tokio::sync::mpsc::unbounded_channel();
+    let onlooker = move |step: Step<'_>| {
+        if is_resumed(step) && !killed.swap(true, Ordering::SeqCst) {
+            kills.send(()).unwrap();
+        }
+        !killed.load(Ordering::SeqCst)
+    };
+    let journal = journal_on(&memory, dir.path(), Arc::new(onlooker));
+    let agents = ready_agents(dir.path());
+    let house = House::on(journal, agents.clone(), FaultInjection::default()).await;
+    closes(&house).await;
+    std::fs::remove_file(dir.path().join("refused")).unwrap();
+    tokio::select! {
+        answer = house.control("spark", Control::Resume) => panic!("nobody answers any more: {answer:?}"),
+        killed = over.recv() => killed.unwrap(),
+    }
+
+    let journal = journal_on(&memory, dir.path(), Arc::new(|_| true));
+    let house = House::on(journal, agents, FaultInjection::default()).await;
+    both_go_on(&house).await;
+    assert_eq!(closed(&house), [Target::Alerts], "once");
+    house.close().await;
+}
+
+/// It is on disk that spark resumes, and its supervisor panics before it passes that on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_resume_opens_the_account_also_when_the_supervisor_panics_before_it_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let armed = Arc::new(AtomicBool::new(true));
+    let trigger = Arc::clone(&armed);
+    let onlooker = move |step: Step<'_>| {
+        assert!(!(is_resumed(step) && trigger.swap(false, Ordering::SeqCst)), "a fault");
+        true
+    };
+    let journal = own_journal(dir.path(), Arc::new(onlooker));
+    let house = House::on(journal, ready_agents(dir.path()), FaultInjection::default()).await;
+    closes(&house).await;
+    std::fs::remove_file(dir.path().join("refused")).unwrap();
+    let lost = house.control("spark", Control::Resume).await;
+    assert_eq!(lost, Err(Refusal::Fault { agent: name("spark") }));
+    assert!(!armed.load(Ordering::SeqCst), "the fault was never reached");
+    both_go_on(&house).await;
+    assert_eq!(closed(&house), [Target::Alerts], "once");
     house.close().await;
 }
