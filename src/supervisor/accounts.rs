@@ -140,8 +140,9 @@ impl Root {
         by: &Actor,
     ) -> Result<(), CommitError> {
         let left = self.state_of(agent).is_some_and(|state| account_of(&state) != *account);
-        if left && self.blocked(account).is_none() {
-            // Somebody has seen to it meanwhile, and named who goes first.
+        let closed_by = self.fleet.blocked.get(account).map(|blocked| &blocked.agent);
+        if left && closed_by != Some(agent) {
+            // Somebody has seen to it meanwhile, and named who goes first; or it is closed for somebody else's failure.
             return Ok(());
         }
         if let Some(category) = self.blocked(account) {

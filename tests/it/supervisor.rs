@@ -4,6 +4,7 @@ mod accounts;
 mod asked;
 mod board;
 mod hung;
+mod left_account;
 mod links;
 mod stopping;
 pub(crate) mod unreadable;
