@@ -157,15 +157,20 @@ impl Root {
             self.try_account(agent, account, category, by).await?;
         }
         self.go_on(account, by).await?;
+        self.tell_of_opening(account, by, Some(agent));
+        Ok(())
+    }
+
+    /// Tells everybody but one that an account is open who may wait for that: also whoever has left it with a failure that is
+    /// over now, unless its new one is closed.
+    pub(super) fn tell_of_opening(&self, account: &AccountName, by: &Actor, but: Option<&AgentName>) {
         for view in self.shared.published() {
             let own = account_of(&view.agent);
-            // Also whoever has left the account with a failure that is over now, unless its new one is closed.
             let waits = own == *account || waits_for(&view.agent).as_ref() == Some(account);
-            if waits && view.name != *agent && self.blocked(&own).is_none() {
+            if waits && Some(&view.name) != but && self.blocked(&own).is_none() {
                 self.shared.input(&view.name, Input::AccountOpened { by: by.clone() });
             }
         }
-        Ok(())
     }
 
     /// An agent as it was published.

@@ -8,7 +8,6 @@ use super::root::{Root, account_of};
 use super::shared::Shared;
 use crate::clock;
 use crate::core::id::{AccountName, AgentName};
-use crate::core::input::Input;
 use crate::core::ledger::{Scope, Shared as Together, Tallies, Used, caps_of};
 use crate::core::notice::Notice;
 use crate::core::outcome::Category;
@@ -181,11 +180,7 @@ impl Root {
             }
             let opened = FleetEvent::AccountOpened { account: account.clone(), by: by.clone() };
             self.record(vec![opened], Vec::new()).await?;
-            for view in self.shared.published() {
-                if account_of(&view.agent) == account {
-                    self.shared.input(&view.name, Input::AccountOpened { by: by.clone() });
-                }
-            }
+            self.tell_of_opening(&account, by, None);
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ use herder::core::input::{Control, Input, Signal};
 use herder::core::notice::{Notice, Refusal};
 use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Runtime};
+use herder::core::usage::SharedCaps;
 use herder::core::work::{Actor, Work, WorkKind};
 use herder::journal::{self, AuditEntry, Batch, Entry, FleetEvent, Journal, Stream, Write};
 use herder::outbox::{Body, Target};
@@ -53,10 +54,19 @@ impl House {
     }
 
     async fn on(journal: Journal, agents: Vec<AgentSpec>, fault: FaultInjection) -> Self {
+        Self::limited(journal, agents, SharedCaps::default(), fault).await
+    }
+
+    async fn limited(
+        journal: Journal,
+        agents: Vec<AgentSpec>,
+        caps: SharedCaps,
+        fault: FaultInjection,
+    ) -> Self {
         let fleet = supervisor::start(Settings {
             redactor: herder::outbox::redact::Redactor::new(&[]),
             journal: journal.clone(),
-            policy: Policy { stop_grace: Duration::from_secs(1), ..Policy::default() },
+            policy: Policy { stop_grace: Duration::from_secs(1), caps, ..Policy::default() },
             networks: vec![NetworkName::from("test")],
             listeners: vec![Listener { name: HOOK.into(), events: [HookEvent::Error].into() }],
             trees: ProcessTrees::new().unwrap(),

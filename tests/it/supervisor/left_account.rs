@@ -2,7 +2,8 @@
 
 use herder::core::event::PauseReason;
 use herder::core::id::AccountName;
-use herder::core::outcome::Category;
+use herder::core::outcome::{Category, Outcome, Usage};
+use herder::core::usage::{Cap, Caps, Unit, Warned, Window, day};
 use herder::journal::FleetState;
 
 use super::accounts::{agents, closed, own_journal};
@@ -62,5 +63,62 @@ async fn an_account_that_somebody_elses_failure_has_closed_is_opened_by_nobody_w
     let fleet = fleet(&house.journal);
     let by: Vec<&str> = fleet.blocked.values().map(|blocked| blocked.agent.as_str()).collect();
     assert_eq!(by, ["flint"]);
+    house.close().await;
+}
+
+/// Ten dollars a day for all agents together.
+fn caps() -> SharedCaps {
+    SharedCaps { fleet: Caps { usd_per_day: 10.0, ..Caps::default() }, ..SharedCaps::default() }
+}
+
+/// A fleet that has used them up, and more: what spark's session on the account `old` came to, and how spark stands since.
+async fn used_up(journal: &Journal, dir: &Path, category: Category, reason: PauseReason) {
+    let now = herder::clock::now();
+    let by = asked("test").audit.by;
+    let write = |stream, entries| Write { stream, expected_rev: None, entries };
+    let spec = |agent: &str, of: &str| AgentSpec { account: account(of), ..shell(agent, dir, "cat") };
+    let usage = Usage { cost_usd: 12.0, ..Usage::default() };
+    let outcome = Box::new(Outcome { usage, ..Outcome::new(category, "") });
+    let session = SessionId(1);
+    let (text, at) = ("count".to_owned(), now);
+    let work =
+        Work { id: WorkId(1), kind: WorkKind::Message, text, by: by.clone(), at, attempts: 0, card: None };
+    let spark = vec![
+        Event::Added { spec: Box::new(spec("spark", "old")), by: by.clone() },
+        Event::SessionStarted { session, work: work.clone(), trial: false },
+        Event::SessionEnded { session, outcome, survivors: Vec::new() },
+        Event::Requeued { work: work.id },
+        Event::Paused { reason },
+    ];
+    let flint = vec![
+        Event::Added { spec: Box::new(spec("flint", "third")), by },
+        Event::Paused { reason: PauseReason::Account(Category::Budget) },
+    ];
+    let limit =
+        Warned { cap: Cap { window: Window::Day, unit: Unit::Usd }, at: day(now), limit: 10.0, percent: 100 };
+    let blocked = |of: &str| FleetEvent::AccountBlocked {
+        account: account(of),
+        category: Category::Budget,
+        agent: name("spark"),
+    };
+    let mut fleet = ["spark", "flint"].map(|agent| FleetEvent::AgentAdded { agent: name(agent) }).to_vec();
+    fleet.extend([blocked("old"), blocked("third"), FleetEvent::CapNear { account: None, warned: limit }]);
+    let writes = vec![
+        write(Stream::Agent(name("spark")), spark.into_iter().map(Entry::Agent).collect()),
+        write(Stream::Agent(name("flint")), flint.into_iter().map(Entry::Agent).collect()),
+        write(Stream::Fleet, fleet.into_iter().map(Entry::Fleet).collect()),
+    ];
+    journal.commit(Batch { at: now, writes, ..Batch::default() }).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_has_left_an_account_goes_on_when_that_is_open_with_all_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = own_journal(dir.path(), Arc::new(|_| true));
+    used_up(&journal, dir.path(), Category::Budget, PauseReason::Failure(Category::Budget)).await;
+    let house = House::limited(journal, Vec::new(), caps(), FaultInjection::default()).await;
+    moves(&house, "spark", "new").await;
+    house.control("flint", Control::Resume).await.unwrap();
+    house.until("spark", |view| idle(view) && view.agent.totals.successes == 1).await;
     house.close().await;
 }
