@@ -100,6 +100,8 @@ pub enum Effect {
         /// Who resumed it.
         by: Actor,
     },
+    /// The agent was changed while it waits for its account: the root looks whether the one that it has now keeps it.
+    LookAtAccount,
     /// Something was used: the root looks at what the agents of the account used together.
     Spent {
         /// Which.

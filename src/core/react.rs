@@ -4,7 +4,7 @@ use super::agent::{Agent, Phase};
 use super::ask::{AskEnd, Asker};
 use super::context::context;
 use super::effect::Effect;
-use super::event::{Event, PauseReason};
+use super::event::{Event, PauseReason, StopReason};
 use super::id::{AccountName, AskId};
 use super::outcome::{Category, Outcome, Usage};
 use super::recap::recap;
@@ -46,6 +46,9 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         Event::Paused { reason: PauseReason::Failure(category) } if category.is_of_account() => {
             vec![Effect::BlockAccount { account: agent.session_account(), category: *category }]
         }
+        Event::Edited { .. } => {
+            waits_for_account(agent).then_some(Effect::LookAtAccount).into_iter().collect()
+        }
         Event::PermissionDecided { session, key, allowed, .. } => {
             vec![Effect::Answer { session: *session, key: *key, allow: *allowed }]
         }
@@ -74,7 +77,6 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         Event::ProcessStarted { .. }
         | Event::Paused { .. }
         | Event::Added { .. }
-        | Event::Edited { .. }
         | Event::TaskTaken { .. }
         | Event::TaskHandedBack { .. }
         | Event::BoardHeard { .. }
@@ -120,6 +122,15 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::Degraded { .. }
         | Event::SupervisorPanicked { .. } => Vec::new(),
     }
+}
+
+/// Whether it goes on as soon as its account is open.
+fn waits_for_account(agent: &Agent) -> bool {
+    matches!(
+        agent.phase,
+        Phase::Paused { reason: PauseReason::Account(_) }
+            | Phase::Stopping { reason: StopReason::Account(_), .. }
+    )
 }
 
 /// The account that the last session has failed on, where the agent is of another one by now: people were told to see to it

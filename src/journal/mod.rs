@@ -357,7 +357,7 @@ pub enum FleetEvent {
         /// What it used.
         books: Box<Books>,
     },
-    /// A part of what agents may use together is used.
+    /// A part of what agents may use together is used, or all of it.
     CapNear {
         /// The agents of which account; none: all.
         account: Option<AccountName>,

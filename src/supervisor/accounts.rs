@@ -173,6 +173,15 @@ impl Root {
         }
     }
 
+    /// An agent that waits for its account was changed: it may be of another one now, which does not keep it.
+    pub(super) async fn look_at_account(&mut self, agent: &AgentName) -> Result<(), CommitError> {
+        let Some(state) = self.state_of(agent) else { return Ok(()) };
+        // Nobody gets past a cap of all agents by that.
+        self.spent(agent, &account_of(&state)).await?;
+        self.tell_of_account(agent, &state);
+        Ok(())
+    }
+
     /// An agent as it was published.
     fn state_of(&self, agent: &AgentName) -> Option<Arc<Agent>> {
         self.shared.handle(agent).map(|handle| Arc::clone(&handle.view.borrow().agent))
@@ -216,6 +225,9 @@ impl Root {
     pub(super) async fn reconcile_accounts(&mut self) -> Result<(), CommitError> {
         for view in self.shared.published() {
             self.close_for(&view.name).await?;
+        }
+        // By how all of them stand then.
+        for view in self.shared.published() {
             self.tell_of_account(&view.name, &view.agent);
         }
         Ok(())

@@ -44,6 +44,8 @@ pub(super) enum ToRoot {
     AccountBlocked { agent: AgentName, account: AccountName, category: Category },
     /// A person resumed an agent of the account.
     AccountOpened { agent: AgentName, account: AccountName, by: Actor },
+    /// An agent that waits for its account was changed.
+    Moved { agent: AgentName },
     /// An agent has met the usage limit of its account; `probed`: it was to show whether the account works.
     Exhausted { agent: AgentName, account: AccountName, resets_at: Option<Timestamp>, probed: bool },
     /// A session has shown that its account works.
@@ -182,6 +184,7 @@ impl Root {
                 self.exhausted(agent, account, resets_at, probed).await
             }
             ToRoot::Proved { agent, account } => self.proved(agent, account).await,
+            ToRoot::Moved { agent } => self.look_at_account(&agent).await,
             ToRoot::Tie { events, reply, asked, ticket } => {
                 let mut posts = Vec::new();
                 let owed = owing::answered(&asked, &reply, &mut posts, clock::now());

@@ -12,9 +12,12 @@ use crate::core::ledger::{Scope, Shared as Together, Tallies, Used, caps_of};
 use crate::core::notice::Notice;
 use crate::core::outcome::Category;
 use crate::core::time::Timestamp;
-use crate::core::usage::Standing;
+use crate::core::usage::{Standing, Warned, window};
 use crate::core::work::Actor;
 use crate::journal::{CommitError, FleetEvent};
+
+/// Percent of a cap that is reached.
+const ALL: u8 = 100;
 
 impl Shared {
     /// What was used in a scope.
@@ -83,7 +86,7 @@ impl Root {
         Ok(())
     }
 
-    /// After a start: caps that were reached while nobody could record it any more, or that are lower now.
+    /// At a start: caps that were reached while nobody could record it any more, or that are lower now.
     pub(super) async fn look_at_the_books(&mut self) -> Result<(), CommitError> {
         let mut looked_at = BTreeSet::new();
         for it in self.shared.published() {
@@ -124,7 +127,7 @@ impl Root {
             None => self.shared.accounts(),
         };
         let category = Category::Budget;
-        let events: Vec<FleetEvent> = accounts
+        let mut events: Vec<FleetEvent> = accounts
             .iter()
             .filter(|account| self.blocked(account).is_none())
             .map(|account| FleetEvent::AccountBlocked {
@@ -134,9 +137,16 @@ impl Root {
             })
             .collect();
         if !events.is_empty() {
-            let Standing { cap, limit, used } = standing;
-            let notice = Notice::SharedCapReached { account: scope.clone(), cap, limit, used };
-            let posts = self.shared.posting.alert(notice, clock::now(), None);
+            let (Standing { cap, limit, used }, now) = (standing, clock::now());
+            let reached = Warned { cap, at: window(cap.window, now, 0), limit, percent: ALL };
+            // An account that somebody comes to later is closed as the others are, which people know.
+            let others = self.fleet.blocked.values().any(|blocked| blocked.category == category);
+            let mut posts = Vec::new();
+            if !(others && self.fleet.ledger.knows(scope, reached)) {
+                let notice = Notice::SharedCapReached { account: scope.clone(), cap, limit, used };
+                posts = self.shared.posting.alert(notice, now, None);
+                events.push(FleetEvent::CapNear { account: scope.clone(), warned: reached });
+            }
             self.record(events, posts).await?;
         }
         for view in self.shared.published() {

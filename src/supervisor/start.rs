@@ -222,6 +222,8 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         root.start(name, (agent, rev), left, ahead);
     }
     root.open_noted(None).await?;
+    // Nobody goes on past a cap that was reached.
+    root.look_at_the_books().await?;
     root.reconcile_accounts().await?;
     for spec in added {
         let agent = spec.name.clone();
@@ -245,6 +247,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     read.push(FleetEvent::Started { version: env!("CARGO_PKG_VERSION").to_owned() });
     configured.settle(under_way, &mut read).await;
     root.record(read, Vec::new()).await?;
+    // With what the configuration says.
     root.look_at_the_books().await?;
     root.look_at_the_board(unread).await?;
 

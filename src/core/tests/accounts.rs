@@ -263,3 +263,22 @@ fn an_agent_that_waits_for_its_account_is_resumed_and_its_work_given_up() {
     assert_eq!(desk.ask(Control::Abort).told(), "Discarded(1 by alice)");
     assert_eq!(desk.queue(), [2]);
 }
+
+#[test]
+fn whoever_waits_for_an_account_and_is_changed_has_it_looked_at() {
+    let edit = |desk: &mut Desk| {
+        let spec = AgentSpec { account: "other".into(), ..desk.agent.spec.clone().expect("there") };
+        desk.ask(Control::Edit { spec: Box::new(spec), base: None })
+    };
+    let looks = |step: &Step| step.effects.contains(&Effect::LookAtAccount);
+    let mut desk = Desk::new();
+    assert!(!looks(&edit(&mut desk)), "it waits for nothing");
+    desk.tell(&Input::AccountBlocked { category: Category::Auth });
+    assert!(looks(&edit(&mut desk)));
+    let mut desk = Desk::busy();
+    desk.tell(&Input::AccountBlocked { category: Category::Auth });
+    assert!(looks(&edit(&mut desk)), "it is being stopped for that");
+    let mut desk = Desk::busy();
+    desk.fails(Category::Auth);
+    assert!(!looks(&edit(&mut desk)), "its own failure was another account's");
+}

@@ -171,6 +171,9 @@ impl Supervisor<'_> {
             Effect::OpenAccount { account, by } => {
                 self.shared.tell_root(ToRoot::AccountOpened { agent: self.name.clone(), account, by });
             }
+            Effect::LookAtAccount => {
+                self.shared.tell_root(ToRoot::Moved { agent: self.name.clone() });
+            }
             Effect::Spent { account } => {
                 self.shared.tell_root(ToRoot::Spent { agent: self.name.clone(), account });
             }

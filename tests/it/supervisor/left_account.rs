@@ -4,9 +4,9 @@ use herder::core::event::PauseReason;
 use herder::core::id::AccountName;
 use herder::core::outcome::{Category, Outcome, Usage};
 use herder::core::usage::{Cap, Caps, Unit, Warned, Window, day};
-use herder::journal::FleetState;
+use herder::journal::{FleetState, Memory};
 
-use super::accounts::{agents, closed, own_journal};
+use super::accounts::{agents, closed, closes, journal_on, own_journal};
 use super::*;
 
 fn account(name: &str) -> AccountName {
@@ -38,6 +38,23 @@ async fn resumes(house: &House, agent: &str) {
 
 fn fleet(journal: &Journal) -> FleetState {
     journal.load::<FleetState>(&Stream::Fleet).unwrap().state
+}
+
+fn sessions(journal: &Journal, agent: &str) -> usize {
+    let history = journal.history(&Stream::Agent(name(agent)), 10_000, None).unwrap();
+    let starts = |entry: &Entry| matches!(entry, Entry::Agent(Event::SessionStarted { .. }));
+    history.iter().filter(|recorded| starts(&recorded.entry)).count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_waits_for_its_account_goes_on_with_another_one_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = own_journal(dir.path(), Arc::new(|_| true));
+    let house = House::on(journal, agents(dir.path()), FaultInjection::default()).await;
+    closes(&house).await;
+    moves(&house, "flint", "other").await;
+    house.until("flint", |view| view.agent.process.is_some()).await;
+    house.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -109,6 +126,37 @@ async fn used_up(journal: &Journal, dir: &Path, category: Category, reason: Paus
         write(Stream::Fleet, fleet.into_iter().map(Entry::Fleet).collect()),
     ];
     journal.commit(Batch { at: now, writes, ..Batch::default() }).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_gets_past_a_cap_of_all_agents_with_another_account_now_or_after_a_restart() {
+    for restarted in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let memory = Memory::default();
+        let journal = journal_on(&memory, dir.path(), Arc::new(|_| true));
+        used_up(&journal, dir.path(), Category::Interrupted, PauseReason::Account(Category::Budget)).await;
+        if restarted {
+            // It was given the other account, and herder was killed right then.
+            let spec = AgentSpec { account: account("new"), ..shell("spark", dir.path(), "cat") };
+            let edited = Event::Edited { spec: Box::new(spec), by: asked("test").audit.by };
+            let entries = vec![Entry::Agent(edited)];
+            let write = Write { stream: Stream::Agent(name("spark")), expected_rev: None, entries };
+            let batch = Batch { at: herder::clock::now(), writes: vec![write], ..Batch::default() };
+            journal.commit(batch).await.unwrap();
+        }
+        let house = House::limited(journal.clone(), Vec::new(), caps(), FaultInjection::default()).await;
+        if !restarted {
+            moves(&house, "spark", "new").await;
+        }
+        let new = account("new");
+        comes("that it is closed as well", || fleet(&journal).blocked.contains_key(&new)).await;
+        let owed = house.owed("test");
+        // Whatever it was told it has taken in when its supervisor has ended.
+        house.close().await;
+        assert_eq!(sessions(&journal, "spark"), 1, "restarted: {restarted}");
+        let is_told = |body: &Body| matches!(body, Body::Notice(Notice::SharedCapReached { .. }));
+        assert!(!owed.iter().any(|(_, body)| is_told(body)), "people know: {owed:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -260,6 +260,9 @@ impl Reads {
             Event::Edited { .. } | Event::Added { .. } | Event::Removed { .. } => {
                 self.by_people.insert(name.clone());
             }
+            // The account that it began on is closed, and not its own any more.
+            Event::StopRequested { reason: StopReason::Configured, by: None, .. }
+                if agent.session_account() != agent.account() => {}
             Event::StopRequested { reason: StopReason::Configured, .. } if !self.outdated.remove(name) => {
                 return Err(format!("{name} is cut, and what it runs as has not changed"));
             }
