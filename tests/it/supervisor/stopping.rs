@@ -1,5 +1,8 @@
 //! `stop-all` that does not get to its end in one life of herder.
 
+use herder::journal::{Memory, Step};
+
+use super::accounts::journal_on;
 use super::*;
 
 /// Somebody who asks where an answer can be posted.
@@ -262,5 +265,52 @@ async fn an_order_stands_and_is_answered_however_many_agents_cannot_be_asked() {
     house.give("flint", "hello").await.unwrap();
     house.until("flint", |view| idle(view) && view.agent.totals.successes == 1).await;
     assert_eq!(house.journal.memos("stop-all/").unwrap(), orders);
+    house.close().await;
+}
+
+/// Whoever was left has decided its stop, which herder is killed over: the one after that has nothing to do but to forget it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_an_order_that_is_over_nothing_stays_noted_after_a_kill() {
+    let dir = tempfile::tempdir().unwrap();
+    let memory = Memory::default();
+    let fault = FaultInjection::new(|agent, input| {
+        let stop = matches!(input, Input::Control { control: Control::Stop, .. });
+        let again = matches!(input, Input::Panicked { .. });
+        assert!(!(agent.as_str() == "fragile" && (stop || again)), "a fault");
+    });
+    let journal = journal_on(&memory, dir.path(), Arc::new(|_| true));
+    let house = House::on(journal, pair(dir.path()), fault).await;
+    stop_both(&house).await;
+    house.close().await;
+
+    let killed = Arc::new(AtomicBool::new(false));
+    let (kills, mut over) = tokio::sync::mpsc::unbounded_channel();
+    let onlooker = move |step: Step<'_>| {
+        if let Step::Committed(batch, _) = step
+            && batch.memos.iter().any(|memo| memo.key.ends_with("/fragile") && memo.value.is_some())
+            && !killed.swap(true, Ordering::SeqCst)
+        {
+            kills.send(()).unwrap();
+        }
+        !killed.load(Ordering::SeqCst)
+    };
+    let journal = journal_on(&memory, dir.path(), Arc::new(onlooker));
+    let starting = House::on(journal, pair(dir.path()), FaultInjection::default());
+    let killed = async { tokio::time::timeout(PATIENCE, over.recv()).await.expect("it decides") };
+    // It may be killed while it is starting.
+    tokio::select! {
+        killed = killed => killed.unwrap(),
+        () = async { drop(starting.await); std::future::pending().await } => {}
+    }
+
+    let journal = journal_on(&memory, dir.path(), Arc::new(|_| true));
+    let house = House::on(journal, pair(dir.path()), FaultInjection::default()).await;
+    let forgotten = async {
+        while !house.journal.memos("stop-all/").unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, forgotten).await.expect("it is over");
+    assert!(paused(&house.fleet.view(&name("fragile")).unwrap()));
     house.close().await;
 }
