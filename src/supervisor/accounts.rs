@@ -1,6 +1,5 @@
 //! Accounts that are closed for all their agents (billing, login, budget), which the root alone closes and opens. What a usage
 //! limit closes is [`super::gates`].
-
 //!
 //! What a person's `resume` opens is noted with that decision, and stays noted until the root has done it: a kill or a panic
 //! in between loses nothing of what they were answered.
