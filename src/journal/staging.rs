@@ -236,6 +236,10 @@ impl<'a> Stage<'a> {
         self.last.post += 1;
         post.id = PostId(self.last.post);
         self.changes.post(&post.network, post.id, text);
+        // The beginning of what is said may be there already, said in another way.
+        if post.confirmed_lines > 0 {
+            self.changes.lines(&post.network, post.id, post.confirmed_lines);
+        }
         post
     }
 

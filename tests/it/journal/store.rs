@@ -54,6 +54,26 @@ async fn what_was_committed_is_there_after_reopening() {
 }
 
 #[tokio::test]
+async fn a_post_whose_beginning_was_said_otherwise_is_not_said_from_its_beginning_after_reopening() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let settings = settings(dir.path());
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    let rest = Body::Kept(vec!["one".to_owned(), "two".to_owned()]);
+    let posts = vec![Post { body: rest, confirmed_lines: 1, ..post("libera", "") }, post("libera", "whole")];
+    journal.commit(Batch { posts, ..batch(Vec::new()) }).await.expect("commits");
+    drop(journal);
+
+    let (journal, _) = Journal::open(&settings).expect("opens");
+    let owed = journal.undelivered(&NetworkName::from("libera")).expect("reads");
+    assert_eq!(owed.iter().map(|post| post.confirmed_lines).collect::<Vec<_>>(), [1, 0]);
+    // What arrives of it later counts on.
+    let lines = Confirmed { network: NetworkName::from("libera"), post: PostId(1), lines: None };
+    journal.confirm(vec![lines]).await.expect("confirms");
+    let owed = journal.undelivered(&NetworkName::from("libera")).expect("reads");
+    assert_eq!(owed.iter().map(|post| post.id).collect::<Vec<_>>(), [PostId(2)]);
+}
+
+#[tokio::test]
 async fn nothing_goes_into_files_that_sled_never_syncs() {
     let dir = tempfile::tempdir().expect("a folder");
     let (journal, _) = Journal::open(&settings(dir.path())).expect("opens");
