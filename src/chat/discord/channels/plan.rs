@@ -104,8 +104,8 @@ pub(super) struct Plan {
     unread: bool,
     /// What may be read may have changed since it was last asked for.
     allowed: bool,
-    /// A step is under way.
-    busy: bool,
+    /// The step that is under way.
+    under_way: Option<Step>,
     /// Channels of nobody's that were deleted meanwhile: the one that is being made may be among them, since the gateway can
     /// be ahead of the answer.
     gone_early: BTreeSet<ChannelId>,
@@ -145,7 +145,7 @@ impl Plan {
             losses: BTreeMap::new(),
             unread: false,
             allowed: false,
-            busy: false,
+            under_way: None,
             gone_early: BTreeSet::new(),
             hold: None,
             failures: 0,
@@ -240,7 +240,7 @@ impl Plan {
             let losses = self.losses.entry(purpose).or_default();
             losses.retain(|at| *at + LOSSES_WINDOW > now);
             losses.push(now);
-        } else if self.busy {
+        } else if self.under_way.is_some() {
             self.gone_early.insert(id);
         }
     }
@@ -346,7 +346,9 @@ impl Plan {
     /// The next change to the server, if there is one and it is its time. [`Plan::done`] says what became of it.
     pub(super) fn next(&mut self, now: Instant) -> Option<Step> {
         let unseen = self.there.is_none();
-        if self.busy || unseen && !self.unread || self.hold.is_some_and(|hold| hold > now) {
+        // What is there is found whatever is under way, refused or waited for, also by a bot that can make nothing.
+        self.find_all(now);
+        if self.under_way.is_some() || unseen && !self.unread || self.hold.is_some_and(|hold| hold > now) {
             return None;
         }
         let step = if self.look && self.looked.is_none_or(|at| at + LOOK_EVERY <= now) {
@@ -357,17 +359,15 @@ impl Plan {
         } else if self.may(Permissions::MANAGE_CHANNELS, None) {
             self.missing(now).or_else(|| self.misplaced(now))
         } else {
-            // Known channels are found also by a bot that can make none.
-            self.find_all(now);
             None
         };
-        self.busy = step.is_some();
+        self.under_way.clone_from(&step);
         step
     }
 
     /// When [`Plan::next`] may have something that it does not have now.
     pub(super) fn deadline(&self, now: Instant) -> Option<Instant> {
-        if self.busy {
+        if self.under_way.is_some() {
             return None;
         }
         let look = self.look.then(|| self.looked.map_or(now, |at| at + LOOK_EVERY));
@@ -387,7 +387,7 @@ impl Plan {
         result: Result<Option<(ChannelId, There)>, Failure>,
         now: Instant,
     ) {
-        self.busy = false;
+        self.under_way = None;
         let gone_early = std::mem::take(&mut self.gone_early);
         match (step, result) {
             (Step::Look, Ok(_)) => self.failures = 0,

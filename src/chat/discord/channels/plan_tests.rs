@@ -441,3 +441,38 @@ fn a_channel_whose_answer_was_lost_is_not_made_twice() {
     assert_eq!(world.there.len(), 5);
     assert_eq!(world.plan.lacking(), 0);
 }
+
+#[test]
+fn what_is_there_is_found_whatever_is_being_made_or_was_refused_before_it() {
+    let there = [(10, category("Agents")), (11, text("spark", Some(10)))];
+    let mut world = World::new(&there, &[], &["nova", "spark"]);
+    let now = world.now;
+    let is_nova = |(purpose, _): &(Purpose, Option<ChannelId>)| *purpose == Purpose::Agent(agent("nova"));
+    let spark = (Purpose::Agent(agent("spark")), Some(ChannelId::new(11)));
+    let step = world.ready().plan.next(now).expect("#alerts is made first");
+    assert!(matches!(&step, Step::Create { purpose: Purpose::Alerts, .. }), "{step:?}");
+    assert!(world.plan.changes().contains(&spark));
+    // What people make meanwhile is found as well, but for what herder makes itself.
+    for (id, name) in [(12, "nova"), (13, "alerts")] {
+        world.plan.saw_channel(ChannelId::new(id), text(name, Some(10)), now);
+    }
+    assert_eq!(world.plan.next(now), None, "something is under way");
+    let changes = world.plan.changes();
+    assert!(changes.iter().all(is_nova) && changes.len() == 1, "{changes:?}");
+    // It was not made, as is known by now.
+    world.plan.done(&step, Err(Failure::Denied), now);
+    assert_eq!(world.plan.next(now), None, "it is not tried again at once");
+    assert_eq!(world.plan.changes(), [(Purpose::Alerts, Some(ChannelId::new(13)))]);
+}
+
+#[test]
+fn channels_are_found_in_every_category_before_any_is_made() {
+    let mut there = vec![(10, category("Agents")), (11, category("Agents-2"))];
+    there.extend([(12, text("alerts", Some(11))), (13, text("spark", Some(11)))]);
+    there.extend((0..50).map(|number| (1000 + number, text(&format!("a{number}"), Some(10)))));
+    let mut world = World::new(&there, &[], &["spark"]);
+    insta::assert_snapshot!(world.ready().work().log(), @r"
+    make work in Agents-2
+    make herder in Agents-2
+    ");
+}

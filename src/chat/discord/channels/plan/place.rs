@@ -32,22 +32,17 @@ impl Plan {
         Some(*last + *wait)
     }
 
-    /// A channel that is wanted and not there.
+    /// A channel that is wanted and not there, after [`Plan::find_all`].
     pub(super) fn missing(&mut self, now: Instant) -> Option<Step> {
         let lacking: Vec<Purpose> =
             self.wishes().filter(|purpose| !self.known.contains_key(purpose)).collect();
         for purpose in lacking {
-            // The first category is found before what may be in it.
             match self.category(Purpose::Category(0), now) {
                 Category::There(_) => {}
                 Category::ToMake(step) => return Some(step),
                 Category::Later => return None,
             }
             let name = self.name_of(&purpose);
-            if let Some(id) = self.find(&purpose, &name) {
-                self.take(purpose, id, now);
-                continue;
-            }
             if !self.may_make(&purpose, now) {
                 continue;
             }
@@ -69,20 +64,31 @@ impl Plan {
         None
     }
 
-    /// Takes what is there by name, without making anything.
+    /// Takes what is there by name, without making anything. What is being made is left to the answer to that.
     pub(super) fn find_all(&mut self, now: Instant) {
-        if !self.known.contains_key(&Purpose::Category(0))
-            && let Some(id) = self.find_category(&self.name_of(&Purpose::Category(0)))
-        {
-            self.take(Purpose::Category(0), id, now);
+        let is_sought = |purpose: &Purpose| !self.known.contains_key(purpose) && !self.is_being_made(purpose);
+        let lacking: Vec<Purpose> = self.wishes().filter(is_sought).collect();
+        if lacking.is_empty() {
+            return;
         }
-        let lacking: Vec<Purpose> =
-            self.wishes().filter(|purpose| !self.known.contains_key(purpose)).collect();
+        // The categories are found before what may be in them.
+        for category in (0..=u16::MAX).map(Purpose::Category) {
+            if self.known.contains_key(&category) {
+                continue;
+            }
+            let found = self.find_category(&self.name_of(&category));
+            let Some(id) = found.filter(|_| !self.is_being_made(&category)) else { break };
+            self.take(category, id, now);
+        }
         for purpose in lacking {
             if let Some(id) = self.find(&purpose, &self.name_of(&purpose)) {
                 self.take(purpose, id, now);
             }
         }
+    }
+
+    fn is_being_made(&self, purpose: &Purpose) -> bool {
+        matches!(&self.under_way, Some(Step::Create { purpose: made, .. }) if made == purpose)
     }
 
     /// A channel that is in the wrong category: of an agent that was removed, or was added again; or whose category was

@@ -82,7 +82,7 @@ impl Plan {
         match self.lacking() {
             0 => Outlook::Settled,
             _ if self.there.is_none() => Outlook::Unseen,
-            _ if self.busy || self.look => Outlook::Making,
+            _ if self.under_way.is_some() || self.look => Outlook::Making,
             _ => Outlook::Settled,
         }
     }
