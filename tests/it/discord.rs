@@ -6,6 +6,7 @@ mod messages;
 mod missed;
 mod storm;
 mod threads;
+mod unsure;
 
 use std::path::Path;
 use std::time::Duration;

@@ -64,7 +64,7 @@ pub(super) async fn keep(
             requests.push(set_topic(bot.rest.within(TOPIC_PATIENCE), edit));
         }
         remember(&bot, &mut plan).await;
-        bot.directory.is_as_sure(plan.outlook());
+        bot.directory.is_as_sure(plan.outlook(now));
         if let Some(readable) = plan.readable() {
             bot.readable.send_if_modified(|known| {
                 *known != readable && {

@@ -18,6 +18,7 @@
 //! - [`work`]: one message, from its line to its answer
 //! - [`roles`]: what roles somebody has, where a message does not tell
 //! - [`revision`]: messages that are changed or deleted
+//! - [`unsure`]: channels that may turn out to be herder's own
 
 mod attached;
 mod intake;
@@ -28,6 +29,7 @@ mod revision;
 mod roles;
 mod said;
 mod threads;
+mod unsure;
 mod work;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -46,8 +48,7 @@ use super::Bot;
 use super::directory::Outlook;
 use super::reactions::{self, Marks};
 use super::rest::{ArchivedThreads, Page, RestError};
-use crate::core::time::Timestamp;
-use crate::{clock, journal};
+use crate::journal;
 use intake::{Id, Intake};
 pub(super) use intake::{id_at, millis_of};
 pub(super) use lost::Lost;
@@ -67,8 +68,6 @@ pub(super) const EVENTS_CAPACITY: usize = 1024;
 const UNDER_WAY: usize = 64;
 /// How long the guild is waited for after READY; it says which channels have anything new.
 const GUILD_WITHIN: Duration = Duration::from_secs(5);
-/// A channel that is older is none that was just made.
-const YOUNG: Duration = Duration::from_secs(300);
 /// Changes that are remembered of messages that were not heard themselves yet.
 const EARLY_MAX: usize = 256;
 /// Between two tries to change work with its message, where a file could not be read.
@@ -264,7 +263,11 @@ impl Reader {
                     let now = readable.borrow_and_update().clone();
                     self.may_read(now);
                 }
-                _ = notes.tick() => self.note(false).await,
+                _ = notes.tick() => {
+                    // A channel that was young may not be so any more.
+                    self.sure_of_channels();
+                    self.note(false).await;
+                }
                 () = until(guild_by) => {
                     debug!("the guild did not come; all channels are fetched");
                     self.fetch_all(&HashMap::new());
@@ -347,50 +350,6 @@ impl Reader {
         let newest =
             newest.map(|channel| (channel.id.get(), channel.last_message_id.map_or(0, MessageId::get)));
         self.fetch_all(&newest.collect());
-    }
-
-    /// Whether a channel that nobody knows may turn out to be one of herder's: while the server was not seen any, after that
-    /// one that was just made.
-    fn may_be_ours(&self, channel: ChannelId) -> bool {
-        let directory = &self.bot.directory;
-        directory.may_be_ours(channel) && (directory.outlook() == Outlook::Unseen || is_young(channel.get()))
-    }
-
-    /// What is said in a channel that may be one of herder's is not worked on before that is known.
-    fn wait_for_its_purpose(&mut self, channel: Id, first: Id) {
-        if self.unsure.insert(channel) {
-            if is_young(channel) {
-                self.intake.follow(channel, channel, 0);
-            } else {
-                self.intake.meet(channel, first);
-            }
-            self.intake.hold(channel);
-        }
-    }
-
-    /// Channels were learnt, or none is looked for or being made any more.
-    fn sure_of_channels(&mut self) {
-        let directory = &self.bot.directory;
-        let sure = self.unsure.extract_if(|channel| !directory.may_be_ours(ChannelId::new(*channel)));
-        for channel in Vec::from_iter(sure) {
-            self.intake.let_go(channel);
-        }
-        if self.bot.directory.outlook() != Outlook::Unseen
-            && let Some(guild) = self.unread.take()
-        {
-            self.guild(&guild);
-        }
-    }
-
-    /// Channels that were made or found are followed from then on.
-    fn follow_new(&mut self) {
-        for (_, channel) in self.bot.directory.all() {
-            let channel = channel.get();
-            if !self.intake.follows(channel) {
-                let floor = self.memory.first_seen(channel);
-                self.intake.follow(channel, channel, floor);
-            }
-        }
     }
 
     /// Begins whatever can be begun.
@@ -584,12 +543,6 @@ impl Reader {
             warn!(%reason, "how far channels are done could not be noted");
         }
     }
-}
-
-/// Whether a channel was made only now, by Discord's clock, which need not be ours.
-fn is_young(channel: Id) -> bool {
-    let age = clock::now().since(Timestamp::from_millis(millis_of(channel)));
-    age < YOUNG
 }
 
 async fn until(time: Option<Instant>) {

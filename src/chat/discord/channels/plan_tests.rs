@@ -8,7 +8,7 @@ use serenity::all::{
 };
 use tokio::time::Instant;
 
-use super::super::directory::Purpose;
+use super::super::directory::{Outlook, Purpose};
 use super::super::permission::{self, Standing};
 use super::plan::{Failure, Plan, Step, Trouble};
 use super::seen::{Kind, Snapshot, There};
@@ -475,4 +475,28 @@ fn channels_are_found_in_every_category_before_any_is_made() {
     make work in Agents-2
     make herder in Agents-2
     ");
+}
+
+#[test]
+fn a_new_channel_may_be_ours_while_one_is_made_and_not_while_that_is_refused() {
+    let mut world = World::new(&[(10, category("Agents"))], &[], &["spark"]);
+    let now = world.now;
+    assert_eq!(world.plan.outlook(now), Outlook::Unseen);
+    let step = world.ready().plan.next(now).expect("#alerts is made");
+    assert_eq!(world.plan.outlook(now), Outlook::Making);
+    // Perhaps it was made.
+    world.plan.done(&step, Err(Failure::Unsure), now);
+    assert_eq!(world.plan.outlook(now), Outlook::Making);
+    let look = world.plan.next(now).expect("a look");
+    let result = world.carry_out(&look);
+    world.plan.done(&look, result, now);
+    let step = world.plan.next(now).expect("#alerts is made again");
+    world.plan.done(&step, Err(Failure::Denied), now);
+    assert_eq!(world.plan.outlook(now), Outlook::Settled);
+    // Until it is tried again.
+    world.now = world.plan.deadline(now).expect("it is tried again");
+    let now = world.now;
+    assert_eq!(world.plan.outlook(now), Outlook::Making);
+    world.work();
+    assert_eq!(world.plan.outlook(now), Outlook::Settled);
 }

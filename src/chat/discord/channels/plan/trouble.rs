@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serenity::all::{ChannelId, Permissions};
+use tokio::time::Instant;
 
 use super::super::super::directory::{Outlook, Purpose};
 use super::super::super::permission::{self, Needed};
@@ -78,11 +79,13 @@ impl Plan {
     }
 
     /// Whether a channel that nobody knows may be one that is wanted: not found yet, or made and not answered yet.
-    pub(in super::super) fn outlook(&self) -> Outlook {
+    pub(in super::super) fn outlook(&self, now: Instant) -> Outlook {
+        // What was refused is not being made, and the look that follows is for what herder may do.
+        let is_refused = self.denied.is_some() && self.hold.is_some_and(|hold| hold > now);
         match self.lacking() {
             0 => Outlook::Settled,
             _ if self.there.is_none() => Outlook::Unseen,
-            _ if self.under_way.is_some() || self.look => Outlook::Making,
+            _ if self.under_way.is_some() || (self.look && !is_refused) => Outlook::Making,
             _ => Outlook::Settled,
         }
     }
