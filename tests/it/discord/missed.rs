@@ -26,7 +26,7 @@ fn is_paused(phase: &Phase) -> bool {
 }
 
 /// The link is cut off without a word, this happens, and a new session begins.
-async fn cut_off(rig: &Rig, meanwhile: impl FnOnce()) {
+pub(super) async fn cut_off(rig: &Rig, meanwhile: impl FnOnce()) {
     let before = rig.sim.gateway().identifies();
     rig.sim.gateway().zombie(true);
     meanwhile();

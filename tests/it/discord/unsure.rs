@@ -2,14 +2,30 @@
 
 use std::time::Duration;
 
+use herder::core::id::{AgentName, NetworkName};
+use herder::core::work::Actor;
+use herder::journal::AuditEntry;
 use herder::run::Options;
+use herder::supervisor::Asked;
 
-use super::Rig;
+use super::missed::cut_off;
+use super::{Rig, WRITES_DOWN};
 use crate::simulated_discord::{Discord, Effect, Fault, State};
 use crate::stage::{self, Stage};
 
 const MAKE: &str = "POST /guilds/{guild_id}/channels";
 const LOOK: &str = "GET /guilds/{guild_id}/channels";
+
+/// Somebody asks, from nowhere that could be answered.
+fn asked() -> Asked {
+    let by = Actor { network: NetworkName::from("test"), name: "alice".to_owned(), identity: None };
+    let (place, verb) = ("test".to_owned(), "test".to_owned());
+    Asked {
+        audit: AuditEntry { by, place, agent: None, verb, text: String::new() },
+        answer: None,
+        message: None,
+    }
+}
 
 /// However long it takes to make the channels of agents.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -29,5 +45,34 @@ async fn what_is_said_where_people_are_at_home_is_heard_once_their_channel_is_no
     rig.sim.makes_channel("project");
     rig.alice.says("#project", "@herder status");
     rig.sim.message_in("#project", |post| post.content.contains("2 agents")).await;
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_where_an_agent_was_added_meanwhile_is_for_the_agent() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "zero");
+    rig.has_done(1).await;
+    rig.stop().await;
+    rig.sim.makes_category("agents", &["build".to_owned()]);
+    rig.alice.says("#build", "is anybody here");
+    let mut rig = rig.started().await;
+    rig.alice.says("#spark", "one");
+    rig.has_done(2).await;
+    let build = stage::shell("build", rig.dir.path(), WRITES_DOWN);
+    rig.stage().herder.fleet().add(build, asked()).await.expect("it can be added");
+    rig.sim
+        .until("herder to be at home there", |state| {
+            state.channel("#build").is_some_and(|channel| channel.topic.is_some())
+        })
+        .await;
+    cut_off(&rig, || {
+        rig.alice.says("#build", "fix it");
+    })
+    .await;
+    let name = AgentName::new("build").expect("a good name");
+    let done = rig.stage().herder.fleet().wait_for(&name, |view| view.agent.totals.successes == 1);
+    tokio::time::timeout(stage::PATIENCE, done).await.expect("it is heard").expect("the agent is there");
+    assert_eq!(rig.done(), ["zero", "one", "fix it"]);
     rig.stop().await;
 }

@@ -44,6 +44,9 @@ impl Reader {
         for channel in sure {
             self.intake.let_go(channel);
         }
+        // What is said where herder is at home needs no call, also if it was not always at home there.
+        let bot = &self.bot;
+        self.strange.retain(|channel| bot.purpose_around(ChannelId::new((*channel).max(1))).is_none());
         if self.bot.directory.outlook() != Outlook::Unseen
             && let Some(guild) = self.unread.take()
         {
