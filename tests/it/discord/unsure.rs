@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use herder::config::History;
 use herder::core::id::{AgentName, NetworkName};
+use herder::core::time::Timestamp;
 use herder::core::work::Actor;
-use herder::journal::AuditEntry;
+use herder::journal::{self, AuditEntry, Journal, Memo};
 use herder::run::Options;
 use herder::supervisor::Asked;
 
@@ -74,5 +76,35 @@ async fn what_is_said_where_an_agent_was_added_meanwhile_is_for_the_agent() {
     let done = rig.stage().herder.fleet().wait_for(&name, |view| view.agent.totals.successes == 1);
     tokio::time::timeout(stage::PATIENCE, done).await.expect("it is heard").expect("the agent is there");
     assert_eq!(rig.done(), ["zero", "one", "fix it"]);
+    rig.stop().await;
+}
+
+/// As if herder had heard everything up to then when it was last there.
+async fn heard_up_to(rig: &Rig, at: Timestamp) {
+    let settings = journal::Settings::new(rig.dir.path().join("data"), History::default());
+    let opened = tokio::task::spawn_blocking(move || Journal::open(&settings)).await;
+    let (journal, _) = opened.expect("it does not panic").expect("the journal opens");
+    // Discord's ids are times.
+    let id = (at.as_millis() - 1_420_070_400_000) << 22;
+    let memo = Memo { key: "discord/heard-up-to".to_owned(), value: Some(id.to_string()) };
+    journal.remember(vec![memo]).await.expect("a memo is kept");
+    journal.close().await;
+}
+
+/// Also if it is followed before all that was missed is fetched.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_said_while_herder_was_away_in_a_channel_that_it_has_only_found_now_is_heard() {
+    // It was said a while ago.
+    let sim = Discord::builder().clock_behind(Duration::from_secs(120)).start().await;
+    let mut rig = Rig::prepare(sim).await;
+    heard_up_to(&rig, herder::clock::now().before(Duration::from_secs(600))).await;
+    rig.sim.makes_category("agents", &["quick".to_owned()]);
+    let said = rig.alice.says("#quick", "early");
+    rig.sim.gateway().garbles("GUILD_CREATE", 1);
+    let mut config = rig.config();
+    config.agents.push(stage::shell("quick", rig.dir.path(), "cat"));
+    rig.stage = Some(Stage::open(config, Options::default()).await);
+    let mut rig = rig.sees_ready().await;
+    rig.sim.reaction(said, "✅").await;
     rig.stop().await;
 }

@@ -161,10 +161,10 @@ impl Memory {
         self.seen.contains_key(&channel)
     }
 
-    /// From where a channel is fetched that was never seen before.
-    pub(super) fn first_seen(&mut self, channel: Id) -> Id {
+    /// From where a channel is fetched that was never seen before. `unheard`: what is newer was heard nowhere.
+    pub(super) fn first_seen(&mut self, channel: Id, unheard: Option<Id>) -> Id {
         let before = i64::try_from(BEFORE_FIRST.as_millis()).unwrap_or(i64::MAX);
-        let floor = id_at(clock::now().as_millis().saturating_sub(before));
+        let floor = id_at(clock::now().as_millis().saturating_sub(before)).min(unheard.unwrap_or(Id::MAX));
         self.new.insert(channel, floor);
         floor
     }

@@ -54,12 +54,12 @@ impl Reader {
         }
     }
 
-    /// Channels that were made or found are followed from then on.
+    /// Channels that were made or found are followed from then on; and from where nobody heard, while that is not made up for.
     pub(super) fn follow_new(&mut self) {
         for (_, channel) in self.bot.directory.all() {
             let channel = channel.get();
             if !self.intake.follows(channel) {
-                let floor = self.memory.first_seen(channel);
+                let floor = self.memory.first_seen(channel, self.missed_since);
                 self.intake.follow(channel, channel, floor);
             }
         }
