@@ -336,11 +336,16 @@ impl LaneQueue {
         }
     }
 
-    /// Takes out everything for a target; what is to be recorded for it.
-    pub(super) fn forget(&mut self, target: &Target) -> Vec<Part> {
-        let items = self.targets.remove(target).unwrap_or_default();
-        self.drop_target(target);
-        items.into_iter().flat_map(Item::whole).collect()
+    /// Takes out what is given up of what is for a target; what is to be recorded for it.
+    pub(super) fn forget(&mut self, target: &Target, is_given_up: &dyn Fn(&Post) -> bool) -> Vec<Part> {
+        let Some(items) = self.targets.get_mut(target) else { return Vec::new() };
+        let (given_up, left): (VecDeque<Item>, VecDeque<Item>) =
+            std::mem::take(items).into_iter().partition(|item| is_given_up(&item.post));
+        *items = left;
+        if items.is_empty() {
+            self.drop_target(target);
+        }
+        given_up.into_iter().flat_map(Item::whole).collect()
     }
 
     /// Shortens the backlog of a target, if it is long; what is to be recorded of that.

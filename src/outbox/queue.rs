@@ -37,6 +37,7 @@ use super::render::Renderer;
 use super::shelf::Shelf;
 use super::{Lane, Post, Target};
 use crate::core::id::{NetworkName, PostId};
+use crate::core::time::Timestamp;
 use crate::journal::{Confirmed, Settled};
 
 pub use super::shelf::ALERTS_MAX;
@@ -221,7 +222,7 @@ impl NetworkQueue {
         }
         while let Some(person) = state.urgent.surplus_person(PERSONS_MAX) {
             tracing::warn!(network = %self.network, "too many people wait for answers; the oldest are let go");
-            let parts = state.urgent.forget(&person);
+            let parts = state.urgent.forget(&person, &|_| true);
             state.delivered(&self.network, parts);
         }
         let unsettled = !state.unrecorded.is_empty();
@@ -412,10 +413,19 @@ impl NetworkQueue {
     /// A target is gone for good (a person who left, a channel that nobody needs any more): what is owed to it counts as
     /// delivered, on disk when this returns.
     pub async fn forget(&self, target: &Target) {
+        self.give_up(target, &|_| true).await;
+    }
+
+    /// The same for what was owed at `upto` already; what is younger waits on.
+    pub async fn forget_upto(&self, target: &Target, upto: Timestamp) {
+        self.give_up(target, &|post| post.at <= upto).await;
+    }
+
+    async fn give_up(&self, target: &Target, is_given_up: &(dyn Fn(&Post) -> bool + Sync)) {
         let emptied = {
             let mut state = self.state();
             for urgent in [true, false] {
-                let parts = state.lane(urgent).forget(target);
+                let parts = state.lane(urgent).forget(target, is_given_up);
                 state.delivered(&self.network, parts);
             }
             state.is_empty()

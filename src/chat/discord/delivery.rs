@@ -455,17 +455,22 @@ impl Sender {
             && let Err(error) = self.bot.ask_what_is(&self.rest(), channel).await
         {
             info!(%channel, %error, "what a channel is where herder may not speak cannot be asked");
+            // It may be a thread, and its channel takes what is owed.
+            if error.is_worth_another_try() {
+                return self.again(Reason::Later);
+            }
         }
         if self.bot.threads.close(channel) {
             info!(thread = %channel, "herder may not speak in a thread; it speaks in its channel");
         }
         let is_moved = self.bot.threads.spoken_in(channel) != channel;
-        if is_moved || self.line.source.at.after(DENIED_FOR) > clock::now() {
+        let given_up = clock::now().before(DENIED_FOR);
+        if is_moved || self.line.source.at > given_up {
             return self.again(Reason::Denied);
         }
-        warn!(%channel, "herder may not speak in a channel; what it owes there is given up");
+        warn!(%channel, "herder may not speak in a channel; what it has owed there for long is given up");
         let queue = &self.bot.ports.queue;
-        queue.forget(&self.line.target).await;
+        queue.forget_upto(&self.line.target, given_up).await;
         let told = self.bot.ports.locale.text("discord-given-up", &[("channel", channel.to_string().into())]);
         queue.push(Post {
             id: PostId::default(),

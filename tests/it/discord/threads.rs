@@ -254,6 +254,46 @@ async fn what_is_owed_to_a_thread_that_was_locked_before_herder_was_there_comes_
     rig.stop().await;
 }
 
+/// herder owes these answers to a channel, each since then.
+async fn owes(rig: &Rig, channel: Id, answers: &[(Timestamp, &str)]) {
+    let owed = |(at, text): &(Timestamp, &str)| Post {
+        id: PostId::default(),
+        network: NetworkName::from("discord"),
+        to: Target::Channel(channel.to_string()),
+        lane: Lane::Urgent,
+        at: *at,
+        body: Body::Kept(vec![(*text).to_owned()]),
+        answers: Some("alice".to_owned()),
+        quotes: None,
+        confirmed_lines: 0,
+    };
+    let posts = answers.iter().map(owed).collect();
+    let batch = Batch { at: herder::clock::now(), posts, ..Batch::default() };
+    rig.stage().herder.fleet().journal().commit(batch).await.expect("it is recorded");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_owed_to_a_locked_thread_is_not_given_up_because_discord_does_not_tell_what_it_is() {
+    let (mut rig, thread) = with_thread().await;
+    let spark = rig.sim.channel("#spark").await.id;
+    rig.sim.archives(thread);
+    rig.sim.locks(thread);
+    // Nobody looks at what was archived before.
+    for text in ["one", "two"] {
+        let said = rig.alice.says("#spark", text);
+        is_noted(&rig, spark, said).await;
+    }
+    rig.stop().await;
+    let mut rig = rig.started().await;
+    let asked = rig.sim.inject(Fault::refused(403, 0, "Access denied").on(CHANNEL).times(1));
+    let long_ago = herder::clock::now().before(Duration::from_secs(2 * 3600));
+    owes(&rig, thread, &[(long_ago, "of old")]).await;
+    asked.spent().await;
+    rig.sim.message_in("#spark", |post| post.content.contains("of old")).await;
+    assert!(rig.sim.posts("#herder").iter().all(|post| !post.contains("given up")));
+    rig.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_owed_where_herder_may_not_speak_any_more_is_given_up_and_that_is_said() {
     let mut rig = Rig::open(Discord::start().await).await;
@@ -261,21 +301,8 @@ async fn what_is_owed_where_herder_may_not_speak_any_more_is_given_up_and_that_i
     let role = rig.sim.look(|state| state.bot.role);
     rig.sim.expects_violation("Missing Permissions");
     rig.sim.overwrites("lobby", role, 0, permission::SEND_MESSAGES);
-    let owed = |at: Timestamp, text: &str| Post {
-        id: PostId::default(),
-        network: NetworkName::from("discord"),
-        to: Target::Channel(lobby.to_string()),
-        lane: Lane::Urgent,
-        at,
-        body: Body::Kept(vec![text.to_owned()]),
-        answers: Some("alice".to_owned()),
-        quotes: None,
-        confirmed_lines: 0,
-    };
     let now = herder::clock::now();
-    let posts = vec![owed(now.before(Duration::from_secs(2 * 3600)), "of old")];
-    let journal = rig.stage().herder.fleet().journal();
-    journal.commit(Batch { at: now, posts, ..Batch::default() }).await.expect("it is recorded");
+    owes(&rig, lobby, &[(now.before(Duration::from_secs(2 * 3600)), "of old"), (now, "of now")]).await;
     let told = rig.sim.message_in("#herder", |post| post.content.contains("given up")).await;
     assert!(told.content.contains(&lobby.to_string()), "{}", told.content);
     // It does not come later either, and what is owed for less long does.
@@ -287,6 +314,7 @@ async fn what_is_owed_where_herder_may_not_speak_any_more_is_given_up_and_that_i
     };
     rig.sim.until("another refusal", denied).await;
     rig.sim.overwrites("lobby", role, permission::SEND_MESSAGES, 0);
+    rig.sim.message_in("#lobby", |post| post.content.contains("of now")).await;
     rig.sim.message_in("#lobby", |post| post.content.contains("1 agent")).await;
     assert!(rig.sim.posts("#lobby").iter().all(|post| !post.contains("of old")));
     rig.stop().await;
