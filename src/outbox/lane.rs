@@ -1,7 +1,10 @@
 //! One lane of a network's queue: a queue per target, taken from in turn.
 
 use std::collections::{HashMap, VecDeque};
+use std::convert::Infallible;
 use std::sync::Arc;
+
+use tokio::sync::oneshot;
 
 use super::backlog::{self, Away};
 use super::render::{self, Renderer};
@@ -11,6 +14,9 @@ use crate::journal::Confirmed;
 
 /// With less room than this a line would be unreadable; the target waits as if it were not joined.
 const ROOM_USABLE: usize = 32;
+
+/// Is dropped when a post is owed no more, whatever became of it; nothing is ever sent.
+pub(super) type Owed = oneshot::Sender<Infallible>;
 
 /// A part of a post that is done: its lines, or `None` for all of it.
 pub(super) type Part = (PostId, Option<u32>);
@@ -82,12 +88,14 @@ pub(super) struct Item {
     recorded: u32,
     /// How many of them because they were left out of a long backlog.
     trimmed: u32,
+    /// For whoever waits for its end, which is that of this.
+    _owed: Option<Owed>,
 }
 
 impl Item {
     pub(super) fn new(key: u64, post: Post) -> Self {
         let recorded = post.confirmed_lines;
-        Self { key, post: Arc::new(post), units: None, recorded, trimmed: 0 }
+        Self { key, post: Arc::new(post), units: None, recorded, trimmed: 0, _owed: None }
     }
 
     /// Tells it from all others of this run.
@@ -232,14 +240,14 @@ impl LaneQueue {
         self.turns.iter().cloned().collect()
     }
 
-    /// Adds a post and says how many its target has now.
-    pub(super) fn push(&mut self, key: u64, post: Post) -> usize {
+    /// Adds a post, with what is dropped at its end, and says how many its target has now.
+    pub(super) fn push(&mut self, key: u64, post: Post, owed: Option<Owed>) -> usize {
         let target = post.to.clone();
         let items = self.targets.entry(target.clone()).or_default();
         if items.is_empty() {
             self.turns.push_back(target);
         }
-        items.push_back(Item::new(key, post));
+        items.push_back(Item { _owed: owed, ..Item::new(key, post) });
         items.len()
     }
 

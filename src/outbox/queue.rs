@@ -28,11 +28,11 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
 use super::backlog::{Away, BACKLOG_LINES};
 use super::discord::Attachment;
-use super::lane::{LaneQueue, Line};
+use super::lane::{LaneQueue, Line, Owed};
 use super::render::Renderer;
 use super::shelf::Shelf;
 use super::{Lane, Post, Target};
@@ -199,6 +199,20 @@ impl NetworkQueue {
     /// Adds a post at the end of its target's queue. Never waits: the journal's writer calls it. A stored post that is
     /// already here is ignored; one with id 0 is not stored and is gone with this process.
     pub fn push(&self, post: Post) {
+        self.take_in(post, None);
+    }
+
+    /// The same. What it gives resolves when that post is owed no more: the network has it, or it was given up.
+    pub fn push_until_gone(&self, post: Post) -> impl Future<Output = ()> + Send + use<> {
+        let (owed, gone) = oneshot::channel();
+        self.take_in(post, Some(owed));
+        async move {
+            // Nothing is ever sent; it ends with the post.
+            let _ = gone.await;
+        }
+    }
+
+    fn take_in(&self, post: Post, owed: Option<Owed>) {
         let mut state = self.state();
         if post.id != PostId(0) {
             if state.ids.contains(&post.id) {
@@ -212,7 +226,7 @@ impl NetworkQueue {
         }
         state.next_key += 1;
         let (key, urgent, target) = (state.next_key, post.lane == Lane::Urgent, post.to.clone());
-        let waiting = state.lane(urgent).push(key, post);
+        let waiting = state.lane(urgent).push(key, post, owed);
         let most = if urgent { ANSWERS_MAX } else { BACKLOG_POSTS_MAX };
         if waiting > most && target != Target::Alerts {
             let keys = state.keys();
@@ -297,7 +311,7 @@ impl NetworkQueue {
             }
             state.next_key += 1;
             let key = state.next_key;
-            state.urgent.push(key, post);
+            state.urgent.push(key, post, None);
         }
         let keys = state.keys();
         let (alerts, longest) = (Target::Alerts, self.backlog);

@@ -1,5 +1,6 @@
 //! herder on a simulated Discord: the link and its faults, messages and what becomes of them.
 
+mod late;
 mod link;
 mod load;
 mod messages;

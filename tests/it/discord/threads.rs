@@ -174,7 +174,7 @@ async fn what_was_asked_in_a_thread_is_on_record_as_such() {
 }
 
 /// Waits until it is on disk that a channel is done up to a message.
-async fn is_noted(rig: &Rig, channel: Id, message: Id) {
+pub(super) async fn is_noted(rig: &Rig, channel: Id, message: Id) {
     let journal = rig.stage().herder.fleet().journal().clone();
     let key = format!("discord/seen/{channel}");
     let noted = || {

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Done messages of a channel that are remembered, so that one that comes late is told from one that comes twice.
 const RECENT_MAX: usize = 256;
-/// Messages of a channel that are remembered while those before them may not be read; with more of them those are given up.
+/// Messages of a channel that are remembered while those before them may not be read, or one before them is late; with more of
+/// them those are given up.
 const BEYOND_MAX: usize = 1024;
 
 /// A message's place in time: Discord's ids grow.
@@ -93,9 +94,16 @@ impl<M> Channel<M> {
         if self.unreadable && self.open.len() > BEYOND_MAX {
             (self.fetched, self.unreadable) = (None, false);
         }
-        while let Some(first) = self.open.first_entry() {
+        loop {
+            let too_many = self.open.len() > BEYOND_MAX;
+            let Some(first) = self.open.first_entry() else { break };
             let heard = self.fetched.is_none_or(|fetched| *first.key() <= fetched);
-            if !heard || !matches!(first.get(), Open::Done) {
+            let is_over = match first.get() {
+                Open::Done => true,
+                Open::Late => too_many,
+                Open::Waiting(_) | Open::UnderWay => false,
+            };
+            if !heard || !is_over {
                 break;
             }
             let (id, _) = first.remove_entry();
@@ -249,10 +257,11 @@ impl<M> Intake<M> {
 
     /// A message was worked on.
     pub(super) fn done(&mut self, channel: Id, id: Id) {
-        if let Some(state) = self.channels.get_mut(&channel) {
-            let before = state.open.get_mut(&id).map(|open| std::mem::replace(open, Open::Done));
-            // What is late holds up nothing that it could let go on.
-            state.busy &= matches!(before, Some(Open::Late));
+        if let Some(state) = self.channels.get_mut(&channel)
+            && let Some(open) = state.open.get_mut(&id)
+        {
+            // What is late holds up nothing that it could let go on, nor does what was given up meanwhile.
+            state.busy &= matches!(std::mem::replace(open, Open::Done), Open::Late);
         }
         self.settle(channel);
     }

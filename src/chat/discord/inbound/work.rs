@@ -66,9 +66,9 @@ pub(super) async fn carry_out(
         Handled::Lines(lines) => Worked::Over(Some(answered(&bot, inbound, &id, lines).await)),
         // The next herder would have to say something else: it reads the message again, unless this is said by then.
         Handled::Fleeting(lines) => {
-            say(&bot, inbound, lines);
+            let gone = say_until_gone(&bot, inbound, lines);
             Worked::Late(Box::pin(async move {
-                bot.ports.queue.drained().await;
+                gone.await;
                 None
             }))
         }
@@ -277,6 +277,15 @@ async fn decided(bot: &Bot, id: &str) -> Option<Heard> {
 /// Says something about a message; nothing of it is stored.
 pub(super) fn say(bot: &Bot, inbound: &Inbound, lines: Vec<String>) {
     bot.ports.queue.push(answer(bot, inbound, Body::Lines(lines)));
+}
+
+/// The same. What it gives resolves when that is said, or given up.
+fn say_until_gone(
+    bot: &Bot,
+    inbound: &Inbound,
+    lines: Vec<String>,
+) -> impl Future<Output = ()> + Send + use<> {
+    bot.ports.queue.push_until_gone(answer(bot, inbound, Body::Lines(lines)))
 }
 
 /// An answer to a message, where it was said.

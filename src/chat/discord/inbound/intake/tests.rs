@@ -87,6 +87,28 @@ fn what_is_late_holds_up_the_watermark_alone() {
     assert_eq!(intake.moved(), [(CHANNEL, 14)]);
 }
 
+/// What hangs for days must not be all that is remembered of them.
+#[test]
+fn what_is_late_for_very_long_is_given_up_and_disturbs_nothing_when_it_is_over() {
+    let mut intake = Intake::default();
+    intake.follow(CHANNEL, 10, 0);
+    intake.heard(CHANNEL, 11, 11);
+    assert_eq!(intake.next(), Some((CHANNEL, 11, 11)));
+    intake.late(CHANNEL, 11);
+    let last = 20 + BEYOND_MAX as Id;
+    for id in 20..last {
+        assert_eq!(intake.seen(CHANNEL), Some(10));
+        intake.passed(CHANNEL, id);
+    }
+    assert_eq!((intake.seen(CHANNEL), intake.first_open()), (Some(last - 1), None));
+    for id in [last, last + 1] {
+        intake.heard(CHANNEL, id, id);
+    }
+    assert_eq!(intake.next(), Some((CHANNEL, last, last)));
+    intake.done(CHANNEL, 11);
+    assert_eq!(intake.next(), None, "the one before it is under way");
+}
+
 #[test]
 fn a_channel_is_left_when_nothing_of_it_is_left_to_do() {
     let mut intake = Intake::default();

@@ -1,0 +1,57 @@
+//! Lines whose end is waited for after what was said behind them is answered.
+
+use herder::core::id::{AgentName, NetworkName, PostId};
+use herder::journal::Batch;
+use herder::outbox::{Body, Lane, Post, Target};
+use herder::run::Options;
+
+use super::Rig;
+use super::threads::is_noted;
+use crate::simulated_discord::state::Id;
+use crate::simulated_discord::{Discord, Fault, State};
+use crate::stage::{self, Stage};
+
+const CHANNELS: &str = "POST /guilds/{guild_id}/channels";
+
+/// The code in what is said.
+fn code(text: &str) -> Option<String> {
+    text.split('`').find(|part| part.starts_with("!link ")).map(str::to_owned)
+}
+
+/// What herder has said in private, with its channels.
+fn in_private(state: &State) -> impl Iterator<Item = (Id, &str)> {
+    let is_private = |id: &Id| state.channels.get(id).is_some_and(|channel| channel.recipient.is_some());
+    let said = state.messages.values().filter(move |it| it.author == state.bot.id && is_private(&it.channel));
+    said.map(|it| (it.channel, it.content.as_str()))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_code_that_was_given_is_noted_whatever_else_is_owed() {
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    let mut config = rig.config();
+    config.agents.push(stage::shell("quick", rig.dir.path(), "cat"));
+    rig.sim.expects_violation("Missing Permissions");
+    rig.sim.inject(Fault::refused(403, 50013, "Missing Permissions").on(CHANNELS).always());
+    rig.stage = Some(Stage::open(config, Options::default()).await);
+    let mut rig = rig.sees_ready().await;
+    let now = herder::clock::now();
+    let owed = Post {
+        id: PostId::default(),
+        network: NetworkName::from("discord"),
+        to: Target::Agent(AgentName::new("quick").expect("a good name")),
+        lane: Lane::Normal,
+        at: now,
+        body: Body::Kept(vec!["for a channel that cannot be made".to_owned()]),
+        answers: None,
+        quotes: None,
+        confirmed_lines: 0,
+    };
+    let batch = Batch { at: now, posts: vec![owed], ..Batch::default() };
+    rig.stage().herder.fleet().journal().commit(batch).await.expect("it is recorded");
+    let asked = rig.alice.whispers("link");
+    let channel = rig.sim.find("a code", |state| {
+        in_private(state).find(|(_, text)| code(text).is_some()).map(|(channel, _)| channel)
+    });
+    is_noted(&rig, channel.await, asked).await;
+    rig.stop().await;
+}
