@@ -40,8 +40,8 @@ use crate::outbox::clean::clean;
 use crate::outbox::{Redactor, Target};
 use crate::reload::Reloader;
 use crate::supervisor::{AnswerTo, Asked, Fleet};
-pub use late::Handled;
-use late::{Handling, LATE_MAX};
+pub use late::{Handled, Over};
+use late::{Handling, InHand, LATE_MAX};
 
 /// The most of somebody's words in the record.
 const AUDIT_MAX: usize = 400;
@@ -110,6 +110,8 @@ pub(super) struct Inner {
     late: Arc<Semaphore>,
     /// Those lines.
     tasks: TaskTracker,
+    /// The same, and the last ones that are over.
+    in_hand: Mutex<InHand>,
 }
 
 /// What is remembered between lines. Across a restart only removals that wait to be confirmed are, in the journal: the
@@ -177,6 +179,7 @@ impl Dispatcher {
                 patience: setup.patience,
                 late: Arc::new(Semaphore::new(LATE_MAX)),
                 tasks: TaskTracker::new(),
+                in_hand: Mutex::default(),
             }),
         }
     }
@@ -204,6 +207,9 @@ impl Dispatcher {
     /// Whoever says something that takes long is told so and answered later: one line that hangs, on a folder or on a
     /// supervisor that is ending what will not end, must not keep a whole place from being heard.
     async fn handled_at(&self, inbound: Inbound, now: Timestamp) -> Handled {
+        if let Some(in_hand) = self.in_hand(&inbound) {
+            return in_hand;
+        }
         let (this, line) = (self.clone(), inbound.clone());
         let mut handling: Handling = Box::pin(async move { this.work_on(line, now).await });
         match timeout(self.inner.patience, &mut handling).await {

@@ -1,17 +1,21 @@
 //! `link`: one person on Discord and on IRC, and everybody who would like to be taken for them.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use herder::access::Access;
-use herder::chat::{Author, Origin, Place};
+use herder::chat::{Author, Inbound, Origin, Place};
 use herder::clock;
+use herder::commands::dispatch::Handled;
 use herder::commands::interact::{Answered, Structured};
 use herder::commands::options::Given;
-use herder::core::id::NetworkName;
+use herder::core::id::{NetworkName, PostId};
 use herder::core::time::Timestamp;
-use herder::journal::{Entry, FleetEvent, Stream};
+use herder::journal::{Batch, Entry, FleetEvent, Heard, PostSink, Stream};
+use herder::outbox::{Body, Lane, Post, Target};
+use herder::supervisor::FaultInjection;
 
-use super::rig::{Rig, inbound};
+use super::rig::{Rig, account, inbound};
 
 const ANN: &str = "112233445566778899";
 
@@ -135,5 +139,58 @@ async fn nobody_becomes_somebody_else() {
     let told = rig.dispatcher.handle_at(said, later(80)).await.unwrap_or_default();
     assert!(told[0].contains("Others would read"), "{told:?}");
     assert!(rig.fleet.ties().all().is_empty());
+    rig.close().await;
+}
+
+/// Holds the journal up with the first post, until it is let go.
+struct Slow {
+    reached: tokio::sync::mpsc::UnboundedSender<()>,
+    let_go: Mutex<std::sync::mpsc::Receiver<()>>,
+}
+
+impl PostSink for Slow {
+    fn accept(&self, _: Vec<Post>) {
+        let _ = self.reached.send(());
+        let _ = self.let_go.lock().expect("not poisoned").recv();
+    }
+}
+
+/// The next herder does not know it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_code_that_took_long_to_draw_is_given_to_whoever_says_it_and_never_kept() {
+    let patience = Duration::from_millis(1);
+    let rig = Rig::faulty(vec![account("vera")], patience, FaultInjection::default()).await;
+    let discord = NetworkName::from("discord");
+    let (message, at) = (Some("7".to_owned()), clock::now());
+    let mut said = Inbound { message, at, ..inbound("ann", Some(ANN), "private", "!link") };
+    said.author.network = discord.clone();
+    let (reached, mut is_reached) = tokio::sync::mpsc::unbounded_channel();
+    let (release, let_go) = std::sync::mpsc::channel();
+    rig.journal.deliver_to(Arc::new(Slow { reached, let_go: Mutex::new(let_go) }));
+    let post = Post {
+        id: PostId::default(),
+        network: NetworkName::from("net"),
+        to: Target::Control,
+        lane: Lane::Normal,
+        at,
+        body: Body::Lines(vec!["slow".to_owned()]),
+        answers: None,
+        quotes: None,
+        confirmed_lines: 0,
+    };
+    let (journal, batch) = (rig.journal.clone(), Batch { at, posts: vec![post], ..Batch::default() });
+    let slow = tokio::spawn(async move { journal.commit(batch).await });
+    is_reached.recv().await.expect("the journal is held up");
+    let handled = rig.dispatcher.handled(said.clone()).await;
+    let Handled::Late { told: Some(_), over } = handled else { panic!("{handled:?}") };
+    let handled = rig.dispatcher.handled(said).await;
+    let Handled::Late { told: None, over: again } = handled else { panic!("it is in hand: {handled:?}") };
+    drop(release);
+    slow.await.expect("it does not panic").expect("it is recorded");
+    let code = over.await.expect("it is over");
+    assert!(code.iter().any(|line| line.contains("`!link ")), "{code:?}");
+    assert_eq!(again.await.expect("it is over"), code);
+    assert_eq!(rig.journal.undelivered(&discord).expect("it can be read"), []);
+    assert_eq!(rig.journal.memos(&Heard::prefix(&discord)).expect("it can be read"), []);
     rig.close().await;
 }

@@ -1,9 +1,15 @@
 //! Lines whose end is waited for after what was said behind them is answered.
 
+use std::sync::Mutex;
+use std::time::Duration;
+
+use herder::core::agent::Phase;
 use herder::core::id::{AgentName, NetworkName, PostId};
+use herder::core::input::{Control, Input};
 use herder::journal::Batch;
 use herder::outbox::{Body, Lane, Post, Target};
 use herder::run::Options;
+use herder::supervisor::FaultInjection;
 
 use super::Rig;
 use super::threads::is_noted;
@@ -23,6 +29,48 @@ fn in_private(state: &State) -> impl Iterator<Item = (Id, &str)> {
     let is_private = |id: &Id| state.channels.get(id).is_some_and(|channel| channel.recipient.is_some());
     let said = state.messages.values().filter(move |it| it.author == state.bot.id && is_private(&it.channel));
     said.map(|it| (it.channel, it.content.as_str()))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_takes_long_is_done_once_when_the_adapter_is_started_anew_meanwhile() {
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    let fault = FaultInjection::new(move |_, input| {
+        if matches!(input, Input::Control { control: Control::Give { .. }, .. }) {
+            held.lock().expect("it is there").recv().ok();
+        }
+    });
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    let mut config = rig.config();
+    config.networks.attempts = 1;
+    let mut options =
+        Options { line_patience: Some(Duration::from_millis(300)), fault, ..Options::default() };
+    options.patience.anew = Duration::from_millis(10);
+    rig.stage = Some(Stage::open(config, options).await);
+    let mut rig = rig.sees_ready().await;
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| matches!(view.agent.phase, Phase::Paused { .. })).await;
+    let said = rig.alice.says("#spark", "fix the build");
+    rig.sim.message_in("#spark", |post| post.content.contains("Still working on it")).await;
+    let sessions = rig.sim.gateway().identifies();
+    rig.sim.gateway().refuses(2);
+    rig.sim.gateway().drops_rst();
+    // An adapter that is started anew does not go on with the session of the last one.
+    rig.sim.gateway().identified(sessions + 1).await;
+    // It is looked at after what was said before it.
+    rig.alice.says("#spark", "help");
+    rig.sim.message_in("#spark", |post| post.content.contains("stop-all")).await;
+    drop(release);
+    rig.alice.says("#spark", "go home");
+    let view = rig.agent("both works", |view| view.agent.queue.iter().any(|work| work.text == "go home"));
+    let view = view.await;
+    let queued: Vec<&str> = view.agent.queue.iter().map(|work| work.text.as_str()).collect();
+    assert_eq!(queued, ["fix the build", "go home"]);
+    let told = rig.sim.posts("#spark").iter().filter(|post| post.contains("Still working")).count();
+    assert_eq!(told, 1, "it is told once");
+    // It is followed like any other.
+    rig.sim.reaction(said, "👀").await;
+    rig.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

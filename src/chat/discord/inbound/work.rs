@@ -73,10 +73,15 @@ pub(super) async fn carry_out(
             }))
         }
         Handled::Late { told, over } => {
-            say(&bot, inbound, vec![told]);
+            if let Some(told) = told {
+                say(&bot, inbound, vec![told]);
+            }
             Worked::Late(Box::pin(async move {
                 // Whoever had it in hand is gone, or done; either way what became of it is on disk, or nothing is.
-                let _ = over.await;
+                let fleeting = over.await.unwrap_or_default();
+                if !fleeting.is_empty() {
+                    say_until_gone(&bot, &line.inbound, fleeting).await;
+                }
                 became(&bot, &said, &line).await
             }))
         }
