@@ -191,8 +191,15 @@ impl Root {
                 let memos = asked.heard(None, None).into_iter().chain(owed).collect();
                 let entries = vec![Entry::Audit(asked.audit)];
                 let audit = Write { stream: Stream::Audit, expected_rev: None, entries };
-                self.commit_with(events, vec![audit], posts, memos).await?;
+                // Whoever reads the answer may act on it at once, and it leaves as soon as it is on disk.
+                let mut tied = FleetState { ties: self.fleet.ties.clone(), ..FleetState::default() };
+                for event in &events {
+                    tied.apply_entry(&Entry::Fleet(event.clone()), clock::now());
+                }
+                self.shared.ties.set(tied.ties);
+                let stored = self.commit_with(events, vec![audit], posts, memos).await;
                 self.shared.ties.set(self.fleet.ties.clone());
+                stored?;
                 // Whoever asked may be gone; the tie stands.
                 let _ = ticket.send(*reply);
                 Ok(())

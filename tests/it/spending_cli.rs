@@ -12,13 +12,18 @@ use crate::matrix::{Feature, says};
 use crate::stage::{PATIENCE, Scene};
 use crate::{claude_cli, codex_cli};
 
+/// What an agent does that would go on for ever. The last call takes longer than any stop, so that how much is asked until then
+/// does not depend on the machine.
+const ENDLESS: [&str; 8] =
+    ["echo 1", "echo 2", "echo 3", "echo 4", "echo 5", "echo 6", "echo 7", "sleep 1000"];
+
 fn alone<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
     crate::agent_rig::alone("spending_cli", name, test);
 }
 
 /// An agent that would go on for ever is stopped at its cap, before another turn is over, and keeps its work.
 async fn is_stopped_at_its_cap(make: fn(&ModelApi, &Path) -> AgentSpec, cap: fn(&mut AgentSpec)) {
-    let api = ModelApi::start(Scenario::EndlessTools).await;
+    let api = ModelApi::start(Scenario::Wanders { commands: &ENDLESS }).await;
     let mut scene = Scene::open("alice", &["#spark"], |dir| {
         let mut spec = make(&api, dir);
         // So that the shell is used without a question.
@@ -36,7 +41,7 @@ async fn is_stopped_at_its_cap(make: fn(&ModelApi, &Path) -> AgentSpec, cap: fn(
     let paused = fleet.wait_for(&spark, |view| matches!(view.agent.phase, Phase::Paused { .. }));
     let view = tokio::time::timeout(PATIENCE, paused).await.expect("it is paused").expect("spark is there");
     let asked = api.messages();
-    assert!((3..20).contains(&asked), "{asked} requests until it was stopped");
+    assert!((3..=8).contains(&asked), "{asked} requests until it was stopped");
     assert_eq!(view.agent.queue.len(), 1, "its work is kept");
     let survivors = scene.close().await;
     assert_eq!(api.messages(), asked, "nothing was asked after that: {survivors:?}");
