@@ -5,14 +5,12 @@ use std::path::Path;
 use std::process::Stdio;
 
 use herder::config::{Config, DISCORD_NETWORK, Discord as Settings, Reach, Subject};
-use herder::core::id::{AgentName, NetworkName};
+use herder::core::id::AgentName;
 use herder::core::input::Control;
 use herder::core::spec::AgentSpec;
-use herder::core::work::Actor;
-use herder::journal::AuditEntry;
 use herder::run::Options;
-use herder::supervisor::Asked;
 
+use crate::from_within::asked;
 use crate::simulated_discord::{Discord, Effect, Fault, Gate, permission};
 use crate::stage::{self, ALICE, Person, Stage};
 
@@ -44,17 +42,6 @@ fn spark(dir: &Path) -> AgentSpec {
 
 fn name() -> AgentName {
     AgentName::new("spark").expect("a good name")
-}
-
-/// Somebody asks, from nowhere that could be answered.
-fn asked() -> Asked {
-    let by = Actor { network: NetworkName::from("test"), name: "alice".to_owned(), identity: None };
-    let (place, verb) = ("test".to_owned(), "test".to_owned());
-    Asked {
-        audit: AuditEntry { by, place, agent: None, verb, text: String::new() },
-        answer: None,
-        message: None,
-    }
 }
 
 async fn open(dir: &Path, sim: &Discord) -> Stage {

@@ -37,6 +37,7 @@ mod escalation;
 mod evaluator;
 mod evaluator_cli;
 mod fleet_sim;
+mod from_within;
 mod going_down;
 mod irc;
 mod irc_rig;

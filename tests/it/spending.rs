@@ -13,10 +13,12 @@ use herder::core::outcome::Category;
 use herder::core::policy::Policy;
 use herder::core::spec::{AgentSpec, Runtime};
 use herder::core::usage::{Caps, Price};
-use herder::core::work::{Actor, WorkKind};
-use herder::journal::{self, AuditEntry, Entry, FleetEvent, Journal, Stream};
+use herder::core::work::WorkKind;
+use herder::journal::{self, Entry, FleetEvent, Journal, Stream};
 use herder::runtime::ProcessTrees;
-use herder::supervisor::{self, Asked, FaultInjection, Fleet, Settings, View};
+use herder::supervisor::{self, FaultInjection, Fleet, Settings, View};
+
+use crate::from_within::asked;
 
 /// Long enough for a loaded machine; reached only when the test has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -34,18 +36,6 @@ fn name(text: &str) -> AgentName {
 
 fn team() -> AccountName {
     AccountName::from("team")
-}
-
-fn asked() -> Asked {
-    let by = Actor { network: NetworkName::from("test"), name: "alice".to_owned(), identity: None };
-    let audit = AuditEntry {
-        by,
-        place: "test".to_owned(),
-        agent: None,
-        verb: "test".to_owned(),
-        text: String::new(),
-    };
-    Asked { audit, answer: None, message: None }
 }
 
 fn agents(dir: &Path) -> Vec<AgentSpec> {

@@ -1,18 +1,16 @@
 //! Lines whose end is waited for after what was said behind them is answered.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use herder::core::agent::Phase;
 use herder::core::id::{AgentName, NetworkName, PostId};
-use herder::core::input::{Control, Input};
 use herder::journal::Batch;
 use herder::outbox::{Body, Lane, Post, Target};
 use herder::run::Options;
-use herder::supervisor::FaultInjection;
 
 use super::Rig;
 use super::threads::is_noted;
+use crate::from_within::giving_is_held;
 use crate::simulated_discord::state::Id;
 use crate::simulated_discord::{Discord, Fault, State};
 use crate::stage::{self, Stage};
@@ -33,13 +31,7 @@ fn in_private(state: &State) -> impl Iterator<Item = (Id, &str)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_takes_long_is_done_once_when_the_adapter_is_started_anew_meanwhile() {
-    let (release, held) = std::sync::mpsc::channel::<()>();
-    let held = Mutex::new(held);
-    let fault = FaultInjection::new(move |_, input| {
-        if matches!(input, Input::Control { control: Control::Give { .. }, .. }) {
-            held.lock().expect("it is there").recv().ok();
-        }
-    });
+    let (release, fault) = giving_is_held();
     let mut rig = Rig::prepare(Discord::start().await).await;
     let mut config = rig.config();
     config.networks.attempts = 1;

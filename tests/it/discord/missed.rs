@@ -1,17 +1,15 @@
 //! What is made up for after the link was cut off or herder was away.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use herder::config::{History, Subject};
 use herder::core::agent::Phase;
-use herder::core::input::{Control, Input};
 use herder::journal::{self, Journal};
 use herder::run::Options;
-use herder::supervisor::FaultInjection;
 use serde_json::json;
 
 use super::Rig;
+use crate::from_within::giving_is_held;
 use crate::simulated_discord::{Discord, Effect, Fault, Gate, State, permission};
 use crate::slow_archive::SlowArchive;
 use crate::slow_lines::archived;
@@ -114,13 +112,7 @@ async fn what_takes_too_long_is_worked_on_by_the_next_herder() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_becomes_work_late_is_followed_like_any_other() {
-    let (release, held) = std::sync::mpsc::channel::<()>();
-    let held = Mutex::new(held);
-    let fault = FaultInjection::new(move |_, input| {
-        if matches!(input, Input::Control { control: Control::Give { .. }, .. }) {
-            held.lock().expect("it is there").recv().ok();
-        }
-    });
+    let (release, fault) = giving_is_held();
     let mut rig = Rig::prepare(Discord::start().await).await;
     let options = Options { line_patience: Some(Duration::from_millis(300)), fault, ..Options::default() };
     rig.stage = Some(Stage::open(rig.config(), options).await);

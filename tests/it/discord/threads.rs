@@ -10,9 +10,9 @@ use herder::outbox::{Body, Lane, Post, Target};
 use serde_json::json;
 
 use super::Rig;
+use crate::from_within::until_noted;
 use crate::simulated_discord::state::Id;
 use crate::simulated_discord::{Discord, Effect, Fault, State, permission};
-use crate::stage::PATIENCE;
 
 const CHANNEL: &str = "GET /channels/{channel_id}";
 const MESSAGES: &str = "GET /channels/{channel_id}/messages";
@@ -175,20 +175,13 @@ async fn what_was_asked_in_a_thread_is_on_record_as_such() {
 
 /// Waits until it is on disk that a channel is done up to a message.
 pub(super) async fn is_noted(rig: &Rig, channel: Id, message: Id) {
-    let journal = rig.stage().herder.fleet().journal().clone();
     let key = format!("discord/seen/{channel}");
-    let noted = || {
-        let memos = journal.memos(&key).expect("it can be read");
+    let seen = |memos: Vec<(String, String)>| {
         let value = memos.into_iter().find(|(found, _)| *found == key)?.1;
         serde_json::from_str::<serde_json::Value>(&value).ok()?["id"].as_u64()
     };
-    let looks = async {
-        while noted().is_none_or(|seen| seen < message) {
-            // The journal tells nobody what is noted; nothing else is waited for here.
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, looks).await.expect("it is noted how far a channel is done");
+    let is_done = |memos| seen(memos).is_some_and(|seen| seen >= message);
+    until_noted(rig.stage().herder.fleet().journal(), &key, is_done).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

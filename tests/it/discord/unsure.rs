@@ -3,31 +3,19 @@
 use std::time::Duration;
 
 use herder::config::History;
-use herder::core::id::{AgentName, NetworkName};
+use herder::core::id::AgentName;
 use herder::core::time::Timestamp;
-use herder::core::work::Actor;
-use herder::journal::{self, AuditEntry, Journal, Memo};
+use herder::journal::{self, Journal, Memo};
 use herder::run::Options;
-use herder::supervisor::Asked;
 
 use super::missed::cut_off;
 use super::{Rig, WRITES_DOWN};
+use crate::from_within::asked;
 use crate::simulated_discord::{Discord, Effect, Fault, State};
 use crate::stage::{self, Stage};
 
 const MAKE: &str = "POST /guilds/{guild_id}/channels";
 const LOOK: &str = "GET /guilds/{guild_id}/channels";
-
-/// Somebody asks, from nowhere that could be answered.
-fn asked() -> Asked {
-    let by = Actor { network: NetworkName::from("test"), name: "alice".to_owned(), identity: None };
-    let (place, verb) = ("test".to_owned(), "test".to_owned());
-    Asked {
-        audit: AuditEntry { by, place, agent: None, verb, text: String::new() },
-        answer: None,
-        message: None,
-    }
-}
 
 /// However long it takes to make the channels of agents.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

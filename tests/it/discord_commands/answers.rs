@@ -1,10 +1,9 @@
 //! Answers that do not get through as they should.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::{Rig, manager, plain};
+use crate::from_within::until_noted;
 use crate::simulated_discord::state::Message;
 use crate::simulated_discord::{Effect, Fault, Gate, State, User};
 
@@ -61,10 +60,7 @@ async fn what_was_answered_is_not_answered_again() {
     assert_eq!(owed(&rig), 1, "nobody knows yet whether Discord has it");
     gate.opens();
     assert!(plain(&asked.answer().await).contains("spark is paused"));
-    // The journal tells nobody what is noted; nothing else is waited for here.
-    while owed(&rig) > 0 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until_noted(rig.herder().fleet().journal(), "answer/", |owed| owed.is_empty()).await;
     // What can be given no more is said instead, and owed by the outbox.
     rig.sim.expects_violation("was never acknowledged");
     rig.sim.inject(Fault::refused(404, 10062, "Unknown interaction").on(CALLBACK));
