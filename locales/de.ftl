@@ -153,6 +153,7 @@ own-turn-interrupted = die Runde wurde unterbrochen
 own-turn-cancelled = die Runde wurde abgebrochen
 own-answer-too-long = die Antwort war länger, als das Modell antworten darf
 own-answer-broken-off = die Antwort des Modells brach ab
+own-nothing-said = der Agent hat nichts gesagt und nichts getan; sein Aufruf des Modells ist wohl gescheitert
 own-model-refused = das Modell hat abgelehnt
 # $status: ein Wort aus dem Protokoll des Agenten.
 own-turn-ended-as = die Runde endete als „{ $status }“

@@ -170,6 +170,7 @@ own-turn-interrupted = the turn was interrupted
 own-turn-cancelled = the turn was cancelled
 own-answer-too-long = the answer was longer than the model may answer
 own-answer-broken-off = the model's answer broke off
+own-nothing-said = the agent said and did nothing; its call of the model may have failed
 own-model-refused = the model refused
 # $status: a word of the runtime's protocol.
 own-turn-ended-as = the turn ended as "{ $status }"

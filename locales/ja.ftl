@@ -138,6 +138,7 @@ own-turn-interrupted = ターンが中断されました
 own-turn-cancelled = ターンが取り消されました
 own-answer-too-long = 回答がモデルの上限を超えました
 own-answer-broken-off = モデルの回答が途中で切れました
+own-nothing-said = エージェントは何も言わず、何もしませんでした。モデルの呼び出しに失敗した可能性があります
 own-model-refused = モデルが拒否しました
 # $status: ランタイムのプロトコルの語。
 own-turn-ended-as = ターンは「{ $status }」で終わりました

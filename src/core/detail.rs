@@ -222,6 +222,8 @@ pub enum Own {
     AnswerTooLong,
     /// The model's answer ended before it was over, and the agent took it for an answer.
     AnswerBrokenOff,
+    /// The turn ended well by the agent's word, and it said and did nothing.
+    NothingSaid,
     /// The model refused.
     ModelRefused,
     /// The turn has an end that is not known.
@@ -336,6 +338,7 @@ impl Own {
             | Self::TurnCancelled
             | Self::AnswerTooLong
             | Self::AnswerBrokenOff
+            | Self::NothingSaid
             | Self::ModelRefused
             | Self::NoConversation
             | Self::OtherProtocol { .. } => Vec::new(),
@@ -433,6 +436,9 @@ impl fmt::Display for Own {
             Self::TurnCancelled => f.write_str("the turn was cancelled"),
             Self::AnswerTooLong => f.write_str("the answer was longer than the model may answer"),
             Self::AnswerBrokenOff => f.write_str("the model's answer broke off"),
+            Self::NothingSaid => {
+                f.write_str("the agent said and did nothing; its call of the model may have failed")
+            }
             Self::ModelRefused => f.write_str("the model refused"),
             Self::TurnEndedAs { status } => write!(f, "the turn ended as \"{status}\""),
             Self::NoConversation => f.write_str(

@@ -85,6 +85,7 @@ fn own_reason(own: &Own) -> Message<'_> {
         O::TurnCancelled => say("own-turn-cancelled", []),
         O::AnswerTooLong => say("own-answer-too-long", []),
         O::AnswerBrokenOff => say("own-answer-broken-off", []),
+        O::NothingSaid => say("own-nothing-said", []),
         O::ModelRefused => say("own-model-refused", []),
         O::TurnEndedAs { status } => say("own-turn-ended-as", [text("status", status)]),
         O::NoConversation => say("own-no-conversation", []),

@@ -29,9 +29,9 @@ pub const fn is_limit(category: Category) -> bool {
     matches!(category, Category::RateLimit | Category::Quota | Category::Billing)
 }
 
-/// The last line of standard error whose class is known.
-pub fn last_known(stderr: &Tail, category: impl Fn(&str) -> Option<Category>) -> Option<Outcome> {
-    last_of(stderr.iter(), category)
+/// The last line whose class is known, of standard error, else of the plain words on standard output.
+pub fn last_known(tail: &Tail, category: impl Fn(&str) -> Option<Category>) -> Option<Outcome> {
+    last_of(tail.iter(), &category).or_else(|| last_of(tail.printed(), &category))
 }
 
 /// The last of these lines whose class is known.
@@ -47,7 +47,7 @@ pub fn last_of<'a>(
 pub fn left(exit: Option<Exit>, known: Option<Outcome>, stderr: &Tail) -> Outcome {
     match (known, exit) {
         (Some(outcome), _) => outcome,
-        (None, Some(Exit::Code(0))) => Outcome::new(Category::Crash, Own::NoResult),
+        (None, Some(Exit::Code(0))) => Outcome::new(Category::Crash, Own::NoResult.with(stderr.reason())),
         (None, exit) => died(exit, stderr),
     }
 }

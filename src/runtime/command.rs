@@ -16,7 +16,7 @@ use regex::{Regex, RegexBuilder};
 use super::Launch;
 use super::classify::{is_limit, last_known, last_of, left};
 use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
-use super::text::{HeadTail, LINE_MAX, Tail, one_line};
+use super::text::{HeadTail, LINE_MAX, Tail};
 use crate::core::cut::both_ends;
 use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
@@ -182,11 +182,15 @@ impl Protocol for Command {
     }
 
     fn outcome(&mut self, exit: Option<Exit>, stderr: &Tail) -> Outcome {
-        let mut outcome = self.told().unwrap_or_else(|| self.left(exit, stderr));
+        let text = self.text.text().filter(|_| self.format.is_none());
+        let mut tail = stderr.clone();
+        // Many a program says on standard output why it leaves.
+        text.iter().flat_map(|text| text.lines()).for_each(|line| tail.print(line.as_bytes()));
+        let mut outcome = self.told().unwrap_or_else(|| self.left(exit, &tail));
         (outcome.turns, outcome.usage) = match &self.format {
             Some(format) => format.used(),
             None => {
-                outcome.text = self.text.text();
+                outcome.text = text;
                 (1, Usage::default())
             }
         };
@@ -219,7 +223,7 @@ pub fn died(exit: Option<Exit>, stderr: &Tail) -> Outcome {
         Some(Exit::Signal(signal)) => Own::Signal { signal },
         None => Own::NotWaitedFor,
     };
-    let detail = how.with(stderr.last().map(|line| one_line(line, LINE_MAX)).unwrap_or_default());
+    let detail = how.with(stderr.reason());
     let category = match exit {
         Some(Exit::Code(EXIT_DO_NOT_RESTART)) => Category::DoNotRestart,
         Some(Exit::Code(_) | Exit::Signal(_)) | None => Category::Crash,

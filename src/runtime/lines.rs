@@ -7,6 +7,9 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 /// The longest line that is looked at. Longer ones are read and dropped: no runtime writes one on purpose.
 pub const LINE_LIMIT: usize = 8 * 1024 * 1024;
 
+/// The mark of UTF-8 that some programs write before their first line.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// What is read at first: most agents say little, and there may be a thousand of them.
 const CHUNK_MIN: usize = 8 * 1024;
 
@@ -35,6 +38,8 @@ pub struct Lines<R> {
     limit: usize,
     skipping: bool,
     ended: bool,
+    /// No line was given yet.
+    first: bool,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
@@ -54,6 +59,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             limit,
             skipping: false,
             ended: false,
+            first: true,
         }
     }
 
@@ -102,7 +108,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         if std::mem::take(&mut self.skipping) || to - from > self.limit {
             return Some(Line::TooLong);
         }
-        let line = &self.buffer[from..to];
+        let mut line = &self.buffer[from..to];
+        if std::mem::take(&mut self.first) {
+            line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        }
         Some(Line::Whole(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 
@@ -189,6 +198,13 @@ mod tests {
         assert_eq!(lines, [Some(b"ab".to_vec()), None, Some(b"cd".to_vec()), Some(b"last".to_vec())]);
         assert_eq!(read_all(vec![vec![b'x'; 40]], 10), [None]);
         assert_eq!(read_all(vec![b"\n\n".to_vec()], 10), [Some(vec![]), Some(vec![])]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_before_the_first_line_is_left_out() {
+        let chunks = [b"\xef\xbb".to_vec(), b"\xbfab\n\xef\xbb\xbfcd\n".to_vec()];
+        let lines = read_all(chunks.to_vec(), 10);
+        assert_eq!(lines, [Some(b"ab".to_vec()), Some(b"\xef\xbb\xbfcd".to_vec())]);
     }
 
     proptest! {

@@ -34,6 +34,7 @@ pub mod orphans;
 mod outgoing;
 pub mod process;
 pub mod protocol;
+pub mod reason;
 pub mod rpc;
 mod session;
 pub mod text;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::reason::reason;
 use crate::core::cut::{Cut, both_ends, stands_for};
 
 pub use crate::core::cut::{bounded, one_line};
@@ -20,27 +21,27 @@ pub fn grow(text: &mut String, piece: &str, max: usize) {
     }
 }
 
-/// The last lines of standard error.
-#[derive(Debug, Default)]
+/// The last lines of standard error, and those of standard output that are none of the protocol's.
+#[derive(Debug, Clone, Default)]
 pub struct Tail {
     lines: VecDeque<String>,
+    /// Plain words on standard output, where the protocol was due.
+    printed: VecDeque<String>,
     /// How many of them are newer than anything on standard output that was said of its own accord.
     newer: usize,
 }
 
 impl Tail {
-    /// Keeps `line`, and forgets the oldest one if there are too many.
+    /// Keeps a line of standard error, and forgets the oldest one if there are too many.
     pub fn push(&mut self, line: &[u8]) {
-        let text = String::from_utf8_lossy(line);
-        let line = one_line(&text, LINE_MAX);
-        if line.is_empty() {
-            return;
+        if keep(&mut self.lines, line) {
+            self.newer = (self.newer + 1).min(TAIL_LINES);
         }
-        if self.lines.len() == TAIL_LINES {
-            self.lines.pop_front();
-        }
-        self.lines.push_back(line);
-        self.newer = (self.newer + 1).min(TAIL_LINES);
+    }
+
+    /// Keeps a line of standard output that is none of the protocol's.
+    pub fn print(&mut self, line: &[u8]) {
+        keep(&mut self.printed, line);
     }
 
     /// Something came on standard output.
@@ -63,6 +64,31 @@ impl Tail {
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.lines.iter().map(String::as_str)
     }
+
+    /// The plain words on standard output, oldest first.
+    pub fn printed(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.printed.iter().map(String::as_str)
+    }
+
+    /// The line that says why the process left, on standard error, else on standard output; empty where none does.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let said = reason(self.iter()).or_else(|| reason(self.printed()));
+        said.map(|said| one_line(&said, LINE_MAX)).unwrap_or_default()
+    }
+}
+
+/// Keeps a line that says anything, among the last ones.
+fn keep(lines: &mut VecDeque<String>, line: &[u8]) -> bool {
+    let line = one_line(&String::from_utf8_lossy(line), LINE_MAX);
+    if line.is_empty() {
+        return false;
+    }
+    if lines.len() == TAIL_LINES {
+        lines.pop_front();
+    }
+    lines.push_back(line);
+    true
 }
 
 /// A long text of which the beginning and the end are kept.

@@ -56,6 +56,7 @@ pub(crate) fn every() -> Vec<Own> {
         Own::TurnCancelled,
         Own::AnswerTooLong,
         Own::AnswerBrokenOff,
+        Own::NothingSaid,
         Own::ModelRefused,
         Own::TurnEndedAs { status: "failed".to_owned() },
         Own::NoConversation,

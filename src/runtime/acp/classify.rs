@@ -89,11 +89,57 @@ pub const TABLE: &[Row<Field>] = {
         (Field::Text, "is not found for api version", Permanent),
         (Field::Text, "does not exist or you do not have access", Permanent),
         (Field::Text, "issue with the selected model", Permanent),
+        (Field::Text, "region, or territory not supported", Auth),
+        (Field::Text, "forbidden", Auth),
+        // What passes opencode tries again by itself, for ever.
+        (Field::Kind, "APIError", Permanent),
         (Field::Code, "400", Permanent),
         (Field::Code, "404", Permanent),
+        (Field::Code, "413", Permanent),
+        (Field::Code, "422", Permanent),
+        (Field::Code, "408", Transient),
         (Field::Code, "500", Transient),
+        (Field::Code, "502", Transient),
+        (Field::Code, "504", Transient),
+        (Field::Code, "529", Transient),
     ]
 };
+
+/// Words before an HTTP status: "(HTTP 401)", "status=401", "status code 401", "Error 401".
+const BEFORE_STATUS: [&str; 5] = ["http", "status", "statuscode", "code", "error"];
+
+/// Words after one: "403 Forbidden".
+const AFTER_STATUS: [&str; 5] = ["unauthorized", "forbidden", "payment", "too", "bad"];
+
+/// The HTTP status of a failed call that a text in small letters names.
+fn status_in(small: &str) -> Option<&str> {
+    let words: Vec<&str> =
+        small.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    words.iter().enumerate().find_map(|(at, word)| {
+        let failed = word.len() == 3
+            && word.starts_with(['4', '5'])
+            && word.bytes().all(|byte| byte.is_ascii_digit());
+        let beside = |at: Option<usize>, known: &[&str]| {
+            at.and_then(|at| words.get(at)).is_some_and(|word| known.contains(word))
+        };
+        let named = beside(at.checked_sub(1), &BEFORE_STATUS) || beside(Some(at + 1), &AFTER_STATUS);
+        (failed && named).then_some(*word)
+    })
+}
+
+/// The most of a text in which an error begins: marks and a name come before it.
+const HEAD_MAX: usize = 200;
+
+/// Whether an agent's words begin as an error does, and not as an answer. `surely`: an answer may speak of errors, so that
+/// only words count that call themselves one ("Error: …", "APIError: …").
+#[must_use]
+pub fn is_error(words: &str, surely: bool) -> bool {
+    let head = bounded(words.trim_start_matches(|c: char| !c.is_alphanumeric()), HEAD_MAX).to_lowercase();
+    let name = head.split_once(':').map_or("", |(name, _)| name.trim_end_matches('*'));
+    let named = name.ends_with("error") || name.ends_with("exception") || name == "fatal";
+    let begins = ["error", "api error", "request failed", "failed to", "unauthorized", "authentication"];
+    named || !surely && (begins.iter().any(|begin| head.starts_with(begin)) || status_in(&head).is_some())
+}
 
 impl Failure {
     /// What the error says.
@@ -145,6 +191,10 @@ impl Failure {
     #[must_use]
     pub fn category(&self) -> Option<Category> {
         let small = classify::small(&self.text);
-        classify::category(TABLE, |field, value| self.holds(field, value, &small))
+        let known = classify::category(TABLE, |field, value| self.holds(field, value, &small));
+        known.or_else(|| {
+            let status = status_in(&small)?;
+            classify::category(TABLE, |field, value| field == Field::Code && value == status)
+        })
     }
 }

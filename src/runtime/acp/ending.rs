@@ -2,12 +2,13 @@
 
 use serde_json::json;
 
-use super::classify::Failure;
+use super::classify::{self, Failure};
 use super::{Acp, Asked, DETAIL_MAX, wire};
 use crate::core::detail::{Detail, Own};
 use crate::core::outcome::{Category, Outcome, Usage};
+use crate::runtime::classify::last_known;
 use crate::runtime::protocol::Happening;
-use crate::runtime::text::{LINE_MAX, one_line};
+use crate::runtime::text::{LINE_MAX, Tail, one_line};
 
 impl Acp {
     /// The turn is over.
@@ -41,6 +42,12 @@ impl Acp {
         if self.result.is_some() {
             return;
         }
+        if self.last_words.is_none()
+            && let Some(plan) = self.plan.take()
+        {
+            self.words = plan;
+            self.flush(happened);
+        }
         let reason = answer.stop_reason.text_or_empty();
         // Some call a cancelled turn an ordinary end: whether it was done is for the next turn to say.
         if self.telling.was_cut() && !self.cancelled && matches!(reason, "cancelled" | "end_turn") {
@@ -56,16 +63,50 @@ impl Acp {
             "end_turn" if nothing && self.quirks.uncounted_as_success && !self.cancelled => {
                 Outcome::new(Category::Transient, Own::AnswerBrokenOff)
             }
-            "end_turn" if !cancelled => {
-                Outcome { text: self.last_words.clone(), ..Outcome::new(Category::Success, "") }
-            }
+            "end_turn" if !cancelled => match self.failed_in_words(tokens.is_some()) {
+                Some(failed) if !self.cancelled => failed,
+                Some(_) | None => {
+                    Outcome { text: self.last_words.clone(), ..Outcome::new(Category::Success, "") }
+                }
+            },
             "end_turn" | "cancelled" => Outcome::new(Category::Transient, Own::TurnCancelled),
             "max_tokens" => Outcome::new(Category::Transient, Own::AnswerTooLong),
             "max_turn_requests" => Outcome::new(Category::MaxTurns, Own::AgentsTurnLimit),
-            "refusal" => Outcome::new(Category::Permanent, Own::ModelRefused),
+            "refusal" => self.refusal(),
             other => Outcome::failed(None, Own::TurnEndedAs { status: one_line(other, 100) }),
         };
         self.end(outcome, happened);
+    }
+
+    /// The failure that the agent calls an ordinary end: it said and did nothing, or said an error in place of an answer.
+    /// `counted`: it says how many tokens were used.
+    fn failed_in_words(&self, counted: bool) -> Option<Outcome> {
+        let Some(words) = self.last_words.as_deref().filter(|_| !self.acted) else {
+            let idle = self.last_words.is_none() && !self.acted;
+            return idle.then(|| Outcome::new(Category::Transient, Own::NothingSaid));
+        };
+        // A model that answered has used tokens for it, and may speak of errors.
+        if self.usage.output_tokens > 0 || !classify::is_error(words, !counted) {
+            return None;
+        }
+        let outcome = outcome_of(&Failure::said(words));
+        (counted || !outcome.unknown).then_some(outcome)
+    }
+
+    /// The class of a refusal whose words tell of an API's error, else the model's own.
+    fn refusal(&self) -> Outcome {
+        let words = self.last_words.as_deref().unwrap_or_default();
+        let known = Some(Failure::said(words)).filter(|_| classify::is_error(words, false));
+        let known = known.map(|failure| outcome_of(&failure)).filter(|outcome| !outcome.unknown);
+        known.unwrap_or_else(|| {
+            Outcome::new(Category::Permanent, Own::ModelRefused.with(one_line(words, DETAIL_MAX)))
+        })
+    }
+
+    /// What the process wrote beside a turn without a word may say why.
+    pub(super) fn explained(&self, silent: Outcome, tail: &Tail) -> Outcome {
+        last_known(tail, |line| Failure::said(line).category())
+            .unwrap_or_else(|| Outcome { detail: Own::NothingSaid.with(tail.reason()), ..silent })
     }
 
     /// The turn was cut short: the next one begins with what it was cut short for.

@@ -14,6 +14,7 @@
 mod asking;
 mod calls;
 pub mod classify;
+mod content;
 mod ending;
 pub mod quirks;
 mod telling;
@@ -78,6 +79,10 @@ pub struct Acp {
     words: String,
     message: String,
     last_words: Option<String>,
+    /// The last plan that it told of.
+    plan: Option<String>,
+    /// It made a call, or asked whether it may.
+    acted: bool,
     /// Messages since anything was done.
     in_a_row: u32,
     /// The agent's own state says that the turn failed.
@@ -139,6 +144,8 @@ impl Acp {
             words: String::new(),
             message: String::new(),
             last_words: None,
+            plan: None,
+            acted: false,
             in_a_row: 0,
             broken: false,
             spent_before: 0.0,
@@ -312,6 +319,7 @@ impl Acp {
                 }
                 self.calls.news(update, happened);
             }
+            "plan" if self.prompted => self.plan = content::plan(&update.entries.0),
             "usage_update" => self.spent(update, happened),
             "session_info_update" => {
                 let codex = update.meta.0.as_ref().and_then(|meta| meta.codex.0.as_ref());
@@ -333,8 +341,8 @@ impl Acp {
             self.flush(happened);
             self.message = bounded(message, LINE_MAX).to_owned();
         }
-        let piece = update.content.0.first().map(|content| content.text.text_or_empty()).unwrap_or_default();
-        grow(&mut self.words, piece, TEXT_MAX);
+        let piece = update.content.0.first().map(content::text).unwrap_or_default();
+        grow(&mut self.words, &piece, TEXT_MAX);
     }
 
     /// What was said so far is a message.
@@ -355,6 +363,7 @@ impl Acp {
     fn acts(&mut self, call: &wire::Update<'_>, happened: &mut Vec<Happening>) {
         self.flush(happened);
         self.in_a_row = 0;
+        self.acted = true;
         self.calls.told(call, happened);
     }
 
@@ -475,6 +484,9 @@ impl Protocol for Acp {
             };
             left(exit, known, stderr)
         });
+        if outcome.detail.is(&Own::NothingSaid) {
+            outcome = self.explained(outcome, stderr);
+        }
         outcome.turns = self.turns;
         outcome.usage = self.usage;
         outcome

@@ -139,6 +139,9 @@ pub struct Update<'a> {
     /// `tool_call`: the files it is about.
     #[serde(borrow)]
     pub locations: Many<Location<'a>>,
+    /// `plan`: its steps.
+    #[serde(borrow)]
+    pub entries: Many<Step<'a>>,
     /// `usage_update`: money so far.
     #[serde(borrow)]
     pub cost: Loose<Cost<'a>>,
@@ -147,10 +150,43 @@ pub struct Update<'a> {
     pub meta: Loose<Meta<'a>>,
 }
 
+/// A step of a plan.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Step<'a> {
+    /// What is to be done.
+    #[serde(borrow)]
+    pub content: Scalar<'a>,
+    /// `pending`, `in_progress`, `completed`.
+    #[serde(borrow)]
+    pub status: Scalar<'a>,
+}
+
 /// A piece of content.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Piece<'a> {
+    /// `text`, `image`, `audio`, `resource_link`, `resource`.
+    #[serde(borrow, rename = "type")]
+    pub kind: Scalar<'a>,
+    /// `image`, `audio`: the data in base64.
+    #[serde(borrow)]
+    pub data: Scalar<'a>,
+    /// The kind of data.
+    #[serde(borrow, rename = "mimeType")]
+    pub mime_type: Scalar<'a>,
+    /// `resource_link`, `image`: the place.
+    #[serde(borrow)]
+    pub uri: Scalar<'a>,
+    /// `resource_link`: the name.
+    #[serde(borrow)]
+    pub name: Scalar<'a>,
+    /// `resource_link`: the name for people.
+    #[serde(borrow)]
+    pub title: Scalar<'a>,
+    /// `resource`: a file that is part of the answer.
+    #[serde(borrow)]
+    pub resource: Loose<Resource<'a>>,
     /// Words.
     #[serde(borrow)]
     pub text: Scalar<'a>,
@@ -166,6 +202,21 @@ pub struct Piece<'a> {
     /// A file as it is to be, with tool calls that change one.
     #[serde(borrow, rename = "newText")]
     pub new_text: Scalar<'a>,
+}
+
+/// A file that is part of an answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Resource<'a> {
+    /// The place.
+    #[serde(borrow)]
+    pub uri: Scalar<'a>,
+    /// The kind of data.
+    #[serde(borrow, rename = "mimeType")]
+    pub mime_type: Scalar<'a>,
+    /// The whole text, where it is one.
+    #[serde(borrow)]
+    pub text: Scalar<'a>,
 }
 
 /// Words in a piece of what a tool call said.

@@ -10,6 +10,7 @@ use super::codex::Codex;
 use super::gemini::Gemini;
 use super::opencode::Opencode;
 use crate::core::cut::both_ends;
+use crate::core::detail::Own;
 use crate::core::outcome::{Category, Outcome, Usage};
 use crate::core::spec::Output;
 use crate::core::turn::End;
@@ -85,6 +86,8 @@ pub(super) struct Told {
     words: String,
     last_words: Option<String>,
     calls: BTreeSet<String>,
+    /// It made a call.
+    acted: bool,
     /// The model, as far as it is known.
     pub(super) model: String,
     /// Turns, as the CLI counts them.
@@ -131,6 +134,7 @@ impl Told {
     /// A call begins; one that has begun already does not.
     pub(super) fn begins(&mut self, id: &str, name: &str, call: Call, happened: &mut Vec<Happening>) {
         let id = one_line(id, LINE_MAX);
+        self.acted = true;
         if self.calls.len() < OPEN_MAX && self.calls.insert(id.clone()) {
             let name = one_line(name, 100);
             happened.push(Happening::ToolStarted { id, name, call: Box::new(call) });
@@ -164,8 +168,11 @@ impl Told {
         self.result = Some(outcome);
     }
 
-    /// It went well.
+    /// It went well, by its own word: without a word and without a call it did not.
     pub(super) fn succeeded(&mut self) {
+        if self.last_words.is_none() && !self.acted {
+            return self.goes(Outcome::new(Category::Transient, Own::NothingSaid));
+        }
         self.result = Some(Outcome { text: self.last_words.clone(), ..Outcome::new(Category::Success, "") });
     }
 

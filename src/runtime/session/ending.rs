@@ -107,7 +107,9 @@ impl Session {
                     let hung = *clock != Clock::Task;
                     outcome.category = if hung { Category::Hung } else { Category::TaskTimeout };
                     outcome.unknown = false;
-                    outcome.detail = evidence.clone().into();
+                    // Whoever waits for a login says so at the start, and in plain words.
+                    let said = if *clock == Clock::Startup { self.tail.reason() } else { String::new() };
+                    outcome.detail = evidence.clone().with(said);
                     outcome.resets_at = None;
                 }
             },

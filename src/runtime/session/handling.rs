@@ -20,6 +20,10 @@ use crate::runtime::lines::Line;
 use crate::runtime::observing::Moment;
 use crate::runtime::process::stop::Gone;
 use crate::runtime::protocol::{Happening, Protocol, Steering};
+use crate::runtime::text::bounded;
+
+/// The most of a line that could not be understood in herder's own log, in bytes.
+const LOGGED_MAX: usize = 200;
 
 fn moment(now: Instant) -> Moment {
     Moment { at: clock::now(), now }
@@ -151,13 +155,20 @@ impl Session {
         while let Some(line) = stdout.next_line() {
             lines += 1;
             match line {
-                Line::Whole(line) => self.protocol.line(line, &mut happened),
+                Line::Whole(line) => {
+                    let before = happened.len();
+                    self.protocol.line(line, &mut happened);
+                    if happened[before..].contains(&Happening::Malformed) {
+                        self.tail.print(line);
+                    }
+                }
                 Line::TooLong => bad += 1,
             }
         }
         bad += happened.iter().filter(|happening| **happening == Happening::Malformed).count() as u64;
         if bad > 0 && self.malformed == 0 {
-            tracing::warn!(agent = %self.launch.agent, "a line of the agent could not be understood and is left out");
+            let line = self.tail.printed().next_back().map(|line| bounded(line, LOGGED_MAX)).unwrap_or_default();
+            tracing::warn!(agent = %self.launch.agent, line, "a line of the agent could not be understood and is left out");
         }
         self.malformed += bad;
         if lines > bad {

@@ -133,6 +133,17 @@ fn context_overflow() {
     });
 }
 
+/// A region that the API does not serve.
+#[test]
+fn forbidden() {
+    alone("forbidden", || async {
+        let message = "Country, region, or territory not supported";
+        let went =
+            session_against(refuses(403, "unsupported_country_region_territory", message), agent).await;
+        went.assert_category(Category::Auth);
+    });
+}
+
 #[test]
 fn server_error() {
     alone("server_error", || async {

@@ -44,6 +44,19 @@ async fn acp_succeeds() {
     assert!(signals.contains(&Signal::Ready { conversation: Some("c-1".to_owned()) }));
 }
 
+/// Some programs write a mark of UTF-8 before their first line, which is no part of it.
+#[tokio::test]
+async fn a_byte_order_mark_costs_no_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = acp("x", "words('hello'); end(); read()", folder.path());
+    edit(&mut what, |spec| {
+        let script = spec.command.last_mut().expect("a script");
+        *script = format!("import sys; sys.stdout.buffer.write(b'\\xef\\xbb\\xbf'); sys.stdout.flush()\n{script}");
+    });
+    let (outcome, ..) = run(what).await;
+    assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("hello")));
+}
+
 #[tokio::test]
 async fn a_conversation_goes_on_or_is_begun_anew_by_the_same_process() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -79,7 +92,7 @@ async fn what_a_conversation_cost_before_is_not_charged_again() {
         (Some("c-0"), &[], &[2.5, 3.0], 3.0),
         (None, &[], &[0.5, 1.0], 1.0),
     ] {
-        let body = format!("{}end(usage=dict(inputTokens=7, outputTokens=3)); read()", told(amounts));
+        let body = format!("{}words('done'); end(usage=dict(inputTokens=7, outputTokens=3)); read()", told(amounts));
         let mut what = acp("OpenCode", &body, folder.path());
         edit(&mut what, |spec| {
             let script = spec.command.last_mut().expect("a script");
@@ -214,7 +227,7 @@ async fn where_it_was_not_seen_to_go_on_the_turn_is_left_alone() {
     let name = "@agentclientprotocol/codex-acp";
     let body = "news('tool_call', toolCallId='t', title='sleep', status='pending')\n\
                 while not os.path.exists('ordered'): time.sleep(0.01)\n\
-                end('end_turn')";
+                words('done'); end('end_turn')";
     let mut running = Running::start(acp(name, body, folder.path()));
     running.spawned().await;
     running.order(Order::Go).await;
@@ -265,6 +278,27 @@ async fn failures_are_what_they_say() {
         // The same words of an agent that is not known to fail so are its words.
         ("x", broken, Category::Success),
         ("x", "end('max_turn_requests')", Category::MaxTurns),
+        // An ordinary end without a word and without a call, as Kimi Code's and gemini's for an answer that was blocked.
+        ("x", "end()", Category::Transient),
+        ("x", "end(_meta=dict(quota=dict(token_count=dict(input_tokens=9, output_tokens=0))))", Category::Transient),
+        ("x", "sys.stderr.write('402 Payment Required\\n'); end()", Category::Billing),
+        ("x", "news('agent_thought_chunk', content=dict(type='text', text='hm')); end()", Category::Transient),
+        ("x", "news('tool_call', toolCallId='t', title='ls', status='completed'); end()", Category::Success),
+        // An error that is said as if it were the answer, as Copilot CLI does.
+        ("x", "words('Error: Authentication failed with provider \"x\" (HTTP 401)'); end(usage=dict(inputTokens=0, outputTokens=0))", Category::Auth),
+        ("x", "words('Error: Authentication failed with provider \"x\" (HTTP 403)'); end()", Category::Auth),
+        ("x", "words('**Error:** model y: status code 404'); end(usage=dict(inputTokens=0, outputTokens=0))", Category::Permanent),
+        ("x", "words('Error: it broke'); end(usage=dict(inputTokens=0, outputTokens=0))", Category::Transient),
+        ("x", "words('Error: it broke'); end()", Category::Success),
+        // A model that has answered may speak of errors, and so may one that has done something.
+        ("x", "words('HTTP 429 means too many requests.'); end()", Category::Success),
+        ("x", "words('Error: HTTP 401 is what it says.'); end(usage=dict(inputTokens=9, outputTokens=9))", Category::Success),
+        ("x", "news('tool_call', toolCallId='t', title='ls', status='completed'); words('Error: HTTP 401 is in the log.'); end()", Category::Success),
+        // As fast-agent says it.
+        ("x", "words('Error: unauthorized, status=401'); end('refusal')", Category::Auth),
+        ("x", "words('Error code: 429 - slow down'); end('refusal')", Category::RateLimit),
+        ("x", "words('I cannot help with that.'); end('refusal')", Category::Permanent),
+        ("x", "fail(-32603, 'Forbidden: Country, region, or territory not supported (status 403)')", Category::Auth),
         ("x", "sys.exit(2)", Category::DoNotRestart),
         ("x", "sys.exit(0)", Category::Crash),
         ("x", "sys.stderr.write('Invalid API key\\n'); sys.exit(1)", Category::Auth),
@@ -273,6 +307,27 @@ async fn failures_are_what_they_say() {
     for (name, body, category) in table {
         let (outcome, ..) = run(acp(name, body, folder.path())).await;
         assert_eq!(outcome.category, category, "{body}: {outcome:?}");
+    }
+}
+
+/// Whatever stands where an answer is due is shown as text.
+#[tokio::test]
+async fn pictures_links_files_and_plans_are_answers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let piece = |piece: &str| format!("news('agent_message_chunk', content=dict({piece})); end(); read()");
+    let plan = "news('plan', entries=[dict(content='read', status='completed'), dict(content='write', status='pending')]); end(); read()";
+    let table = [
+        (piece("type='image', mimeType='image/png', data='AAAA'"), "[image/png: 1 kB]"),
+        (piece("type='image', mimeType='image/png', uri='file:///x.png', data=''"), "[image/png: file:///x.png]"),
+        (piece("type='resource_link', name='report', uri='https://example.org/r'"), "report https://example.org/r"),
+        (piece("type='resource', resource=dict(uri='file:///a', text='all of it')"), "file:///a\nall of it"),
+        (piece("type='resource', resource=dict(uri='file:///a', blob='AAAA')"), "[file: file:///a]"),
+        (plan.to_owned(), "✓ read\n· write"),
+    ];
+    for (body, shown) in table {
+        let (outcome, ..) = run(acp("x", &body, folder.path())).await;
+        assert_eq!(outcome.category, Category::Success, "{body}: {outcome:?}");
+        assert_eq!(outcome.text.as_deref().map(str::trim), Some(shown), "{body}");
     }
 }
 
@@ -298,7 +353,7 @@ async fn a_limit_is_why_it_was_silent_although_it_answers_that_its_turn_is_cance
 #[tokio::test]
 async fn an_agent_that_stays_when_its_input_ends_is_ended() {
     let folder = tempfile::tempdir().expect("a folder");
-    let body = "end()\nwhile True: time.sleep(1)";
+    let body = "words('done'); end()\nwhile True: time.sleep(1)";
     let mut what = acp("gemini-cli", body, folder.path());
     // Known not to leave: nobody waits for the whole grace.
     what.clocks.grace = PATIENCE;

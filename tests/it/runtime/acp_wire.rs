@@ -343,6 +343,15 @@ const UNSEEN: &[(Field, &str)] = &[
     (Field::Text, "payment required"),
     (Field::Text, "rate limit"),
     (Field::Code, "404"),
+    (Field::Text, "region, or territory not supported"),
+    (Field::Text, "forbidden"),
+    (Field::Kind, "APIError"),
+    (Field::Code, "408"),
+    (Field::Code, "413"),
+    (Field::Code, "422"),
+    (Field::Code, "502"),
+    (Field::Code, "504"),
+    (Field::Code, "529"),
 ];
 
 /// gemini, on standard error.
@@ -375,7 +384,8 @@ fn no_row_of_the_table_is_hidden_by_one_above_it() {
 
 #[test]
 fn what_nobody_knows_is_transient_and_shown_whole() {
-    let opened = format!("{INITIALIZED}\n< {{\"id\":2,\"result\":{{\"sessionId\":\"c\"}}}}");
+    let words = r#"{"method":"session/update","params":{"sessionId":"c","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"}}}}"#;
+    let opened = format!("{INITIALIZED}\n< {{\"id\":2,\"result\":{{\"sessionId\":\"c\"}}}}\n< {words}");
     let ended = |answer: &str| replay(&format!("{opened}\n< {{\"id\":3,{answer}}}"), |_, _| ()).outcome;
     let outcome =
         ended(r#""error":{"code":-7,"message":"The flux is\nlow","data":{"details":"see page 9"}}"#);

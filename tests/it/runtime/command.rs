@@ -27,6 +27,38 @@ async fn a_command_that_fails_is_a_crash_with_its_last_words() {
     assert_eq!(shell("exit 2").await.category, Category::DoNotRestart);
 }
 
+/// Plain words on standard output are no line of a protocol, and may be all there is.
+#[tokio::test]
+async fn whatever_the_runtime_the_reason_for_leaving_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let node = "printf '%s\\n' 'throw err' '^' '' 'Error: no key' '    at f (/x.js:1:2)' '' 'Node.js v20.20.2' >&2; exit 1";
+    for runtime in [Runtime::Claude, Runtime::Codex, Runtime::Acp, Runtime::Command] {
+        for (script, expected) in [
+            ("echo x-cli is no longer maintained; exit 0", "the process left without a result: x-cli is no longer maintained"),
+            ("echo log in first; exit 3", "exit code 3: log in first"),
+            ("echo log in first; echo no key >&2; exit 3", "exit code 3: no key"),
+            (node, "exit code 1: Error: no key"),
+        ] {
+            let script = if runtime == Runtime::Command { script.replace("exit 0", "exit 1") } else { script.to_owned() };
+            let expected = if runtime == Runtime::Command { expected.replace("the process left without a result", "exit code 1") } else { expected.to_owned() };
+            let (outcome, ..) = run(session(runtime, &["sh", "-c", &script], folder.path())).await;
+            assert_eq!((outcome.category, outcome.detail.to_string()), (Category::Crash, expected), "{runtime:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_program_says_that_never_comes_up_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "echo Open https://example.org/login to log in; exec sleep 600";
+    let mut what = session(Runtime::Acp, &["sh", "-c", script], folder.path());
+    what.clocks.startup = Duration::from_secs(1);
+    let (outcome, ..) = run(what).await;
+    assert_eq!(outcome.category, Category::Hung);
+    let said = outcome.detail.to_string();
+    assert!(said.ends_with(": Open https://example.org/login to log in"), "{said}");
+}
+
 #[tokio::test]
 async fn what_is_missing_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -130,7 +162,7 @@ async fn no_pattern_outvotes_a_program_that_asks_not_to_be_restarted_or_a_signal
 #[tokio::test]
 async fn a_program_that_leaves_well_because_it_was_told_to_has_not_finished() {
     let leaves = "touch begun; while :; do sleep 0.1; done";
-    let says = "trap 'echo \"{\\\"type\\\":\\\"turn.completed\\\"}\"; exit 0' TERM";
+    let says = "trap 'echo \"{\\\"type\\\":\\\"item.completed\\\",\\\"item\\\":{\\\"type\\\":\\\"agent_message\\\",\\\"text\\\":\\\"done\\\"}}\"; echo \"{\\\"type\\\":\\\"turn.completed\\\"}\"; exit 0' TERM";
     for (trap, output, go, category) in [
         ("trap 'exit 0' TERM", Output::Text, true, Category::Interrupted),
         ("trap 'exit 0' TERM", Output::Text, false, Category::Interrupted),

@@ -7,6 +7,7 @@ mod sessions;
 
 use std::path::{Path, PathBuf};
 
+use herder::core::detail::Own;
 use herder::core::outcome::Usage;
 use herder::core::spec::Output;
 use herder::core::time::Timestamp;
@@ -234,7 +235,14 @@ fn errors_that_look_like_success_are_errors() {
         ("content-filter", Category::Permanent),
         ("unknown", Category::Transient),
     ] {
-        assert_eq!(read(Output::Opencode, &step(reason)).outcome.category, category, "{reason}");
+        let words = r#"{"type":"text","sessionID":"s","part":{"type":"text","text":"Done."}}"#;
+        let said = format!("{words}\n{}", step(reason));
+        assert_eq!(read(Output::Opencode, &said).outcome.category, category, "{reason}");
+    }
+    // Without a word and without a call nothing was done.
+    for (output, silent) in [(Output::Opencode, step("stop")), (Output::Gemini, format!("{init}\n{done}"))] {
+        let outcome = read(output, &silent).outcome;
+        assert_eq!((outcome.category, outcome.detail), (Category::Transient, Own::NothingSaid.into()), "{output:?}");
     }
     // It may stay when it is done, and an end that another step follows was none.
     let went_on =

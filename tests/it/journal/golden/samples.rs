@@ -77,7 +77,7 @@ variants!(ABOUTS, about_name, About: Permission Question);
 variants!(ANSWERS, answer_name, AskAnswer: Allow Deny Text);
 variants!(ASK_ENDS, ask_end_name, AskEnd: Answered Expired Dropped);
 variants!(DECIDERS, decider_name, DecidedBy: Autonomy Rule TooMany);
-variants!(OWN, own_name, Own: ExitCode Signal NotWaitedFor NoResult WorkspaceMissing WorkspaceNoFolder WorkspaceLocked WorkspaceSilent StartSilent NoCommand EmptyCommand ProgramMissing NotInstalled ArgumentsTooLong NotStarted StateFolder CredentialMissing VariableUnreadable Silent NothingYet ToolOpen TakesLong TakesLongWithTool NoHeartbeat NoSignOfLife DriverGone DriverFailed DriverOverdue NotEnded Restarted SupervisorPanicked TimeLimit SplitByNobody SplitTooDeep SplitNoList SplitTimedOut SplitFailed NobodyBroader By TurnLimit AgentsTurnLimit TurnInterrupted TurnCancelled AnswerTooLong AnswerBrokenOff ModelRefused TurnEndedAs NoConversation OtherProtocol ModelNotSet Link Discord);
+variants!(OWN, own_name, Own: ExitCode Signal NotWaitedFor NoResult WorkspaceMissing WorkspaceNoFolder WorkspaceLocked WorkspaceSilent StartSilent NoCommand EmptyCommand ProgramMissing NotInstalled ArgumentsTooLong NotStarted StateFolder CredentialMissing VariableUnreadable Silent NothingYet ToolOpen TakesLong TakesLongWithTool NoHeartbeat NoSignOfLife DriverGone DriverFailed DriverOverdue NotEnded Restarted SupervisorPanicked TimeLimit SplitByNobody SplitTooDeep SplitNoList SplitTimedOut SplitFailed NobodyBroader By TurnLimit AgentsTurnLimit TurnInterrupted TurnCancelled AnswerTooLong AnswerBrokenOff NothingSaid ModelRefused TurnEndedAs NoConversation OtherProtocol ModelNotSet Link Discord);
 variants!(EXITS, exit_name, Exit: Code Signal);
 
 pub(super) fn abouts() -> [About; 2] {

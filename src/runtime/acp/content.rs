@@ -1,0 +1,54 @@
+//! Content of an answer that is no words, as a line that people can read: pictures, sounds, files, links, a plan.
+
+use super::wire::{Piece, Step};
+use crate::runtime::text::{LINE_MAX, one_line};
+
+/// Steps of a plan that are shown: the longest ones that agents make have a dozen.
+const STEPS_MAX: usize = 50;
+
+/// A piece of an answer as text: words as they are, of anything else a line of its own.
+pub(super) fn text(piece: &Piece<'_>) -> String {
+    let size = |data: &str| format!("{} kB", (data.len() / 4 * 3).div_ceil(1000));
+    let named = |names: [&str; 2], uri: &str| {
+        let name = names.into_iter().find(|name| !name.trim().is_empty() && *name != uri);
+        [name, Some(uri)].into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    let uri = piece.uri.text_or_empty();
+    let line = match piece.kind.text_or_empty() {
+        kind @ ("image" | "audio") => {
+            let mime = piece.mime_type.text().unwrap_or(kind);
+            let data = piece.data.text_or_empty();
+            let place = if uri.is_empty() { size(data) } else { uri.to_owned() };
+            format!("[{mime}: {place}]")
+        }
+        "resource_link" => named([piece.title.text_or_empty(), piece.name.text_or_empty()], uri),
+        "resource" => {
+            let Some(resource) = &piece.resource.0 else { return String::new() };
+            match resource.text.text() {
+                Some(text) => return format!("\n{}\n{text}\n", one_line(resource.uri.text_or_empty(), LINE_MAX)),
+                None => format!(
+                    "[{}: {}]",
+                    resource.mime_type.text().unwrap_or("file"),
+                    named(["", ""], resource.uri.text_or_empty())
+                ),
+            }
+        }
+        _ => return piece.text.text_or_empty().to_owned(),
+    };
+    let line = one_line(&line, LINE_MAX);
+    if line.is_empty() { line } else { format!("\n{line}\n") }
+}
+
+/// A plan as a list, a line for each step. `None`: it has none.
+pub(super) fn plan(steps: &[Step<'_>]) -> Option<String> {
+    let line = |step: &Step<'_>| {
+        let mark = match step.status.text_or_empty() {
+            "completed" => "✓",
+            "in_progress" => "▸",
+            _ => "·",
+        };
+        format!("{mark} {}", one_line(step.content.text_or_empty(), LINE_MAX))
+    };
+    let lines: Vec<String> = steps.iter().take(STEPS_MAX).map(line).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
