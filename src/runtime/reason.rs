@@ -35,7 +35,8 @@ pub fn reason<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> Option<Str
     }
     // A Go panic is followed by the stacks of every goroutine.
     let go = lines.iter().rposition(|line| line.starts_with("panic: "));
-    if let Some(panic) = go.filter(|panic| lines[*panic..].iter().any(|line| line.starts_with("goroutine "))) {
+    if let Some(panic) = go.filter(|panic| lines[*panic..].iter().any(|line| line.starts_with("goroutine ")))
+    {
         return Some(lines[panic].to_owned());
     }
     Some(lines[last].to_owned())
@@ -76,11 +77,15 @@ fn is_noise(line: &str) -> bool {
     // Members of a printed error: `code: 'ENOENT',`.
     let member = line.split_once(": ").is_some_and(|(name, value)| {
         let known = ["code", "errno", "syscall", "path", "requireStack", "address", "port", "hostname"];
-        known.contains(&name) && (value.starts_with('\'') || value.starts_with(['-', '[']) || is_number(value.trim_end_matches(',')))
+        known.contains(&name)
+            && (value.starts_with('\'')
+                || value.starts_with(['-', '['])
+                || is_number(value.trim_end_matches(',')))
     });
     // Frames: `at f (/x.js:1:2)`, `at /x.js:1:2`, `12: core::panicking::panic`.
     let frame = line.strip_prefix("at ").is_some_and(|place| place.contains(':') || place.contains('<'));
-    let numbered = line.split_once(": ").is_some_and(|(number, symbol)| is_number(number) && symbol.contains("::"));
+    let numbered =
+        line.split_once(": ").is_some_and(|(number, symbol)| is_number(number) && symbol.contains("::"));
     member || frame || numbered || is_runtime_version(line)
 }
 
@@ -132,10 +137,19 @@ mod tests {
                 "thread 'main' panicked at 'no key', src/main.rs:2:5\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
                 "thread 'main' panicked at 'no key', src/main.rs:2:5",
             ),
-            ("Error: cannot start\n\nCaused by:\n    0: reading /x\n    1: no such file", "Error: cannot start: no such file"),
-            ("panic: no key\n\ngoroutine 1 [running]:\nmain.main()\n\t/tmp/x.go:3 +0x2c\nexit status 2", "panic: no key"),
+            (
+                "Error: cannot start\n\nCaused by:\n    0: reading /x\n    1: no such file",
+                "Error: cannot start: no such file",
+            ),
+            (
+                "panic: no key\n\ngoroutine 1 [running]:\nmain.main()\n\t/tmp/x.go:3 +0x2c\nexit status 2",
+                "panic: no key",
+            ),
             ("first\nout of cheese", "out of cheese"),
-            ("not logged in\n(node:12) ExperimentalWarning: SQLite\n(Use `node --trace-warnings ...` to show where the warning was created)", "not logged in"),
+            (
+                "not logged in\n(node:12) ExperimentalWarning: SQLite\n(Use `node --trace-warnings ...` to show where the warning was created)",
+                "not logged in",
+            ),
         ];
         for (text, expected) in table {
             assert_eq!(of(text).as_deref(), Some(expected), "{text}");

@@ -116,9 +116,8 @@ fn status_in(small: &str) -> Option<&str> {
     let words: Vec<&str> =
         small.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
     words.iter().enumerate().find_map(|(at, word)| {
-        let failed = word.len() == 3
-            && word.starts_with(['4', '5'])
-            && word.bytes().all(|byte| byte.is_ascii_digit());
+        let failed =
+            word.len() == 3 && word.starts_with(['4', '5']) && word.bytes().all(|byte| byte.is_ascii_digit());
         let beside = |at: Option<usize>, known: &[&str]| {
             at.and_then(|at| words.get(at)).is_some_and(|word| known.contains(word))
         };

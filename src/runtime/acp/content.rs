@@ -25,7 +25,9 @@ pub(super) fn text(piece: &Piece<'_>) -> String {
         "resource" => {
             let Some(resource) = &piece.resource.0 else { return String::new() };
             match resource.text.text() {
-                Some(text) => return format!("\n{}\n{text}\n", one_line(resource.uri.text_or_empty(), LINE_MAX)),
+                Some(text) => {
+                    return format!("\n{}\n{text}\n", one_line(resource.uri.text_or_empty(), LINE_MAX));
+                }
                 None => format!(
                     "[{}: {}]",
                     resource.mime_type.text().unwrap_or("file"),

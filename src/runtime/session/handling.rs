@@ -167,7 +167,8 @@ impl Session {
         }
         bad += happened.iter().filter(|happening| **happening == Happening::Malformed).count() as u64;
         if bad > 0 && self.malformed == 0 {
-            let line = self.tail.printed().next_back().map(|line| bounded(line, LOGGED_MAX)).unwrap_or_default();
+            let line =
+                self.tail.printed().next_back().map(|line| bounded(line, LOGGED_MAX)).unwrap_or_default();
             tracing::warn!(agent = %self.launch.agent, line, "a line of the agent could not be understood and is left out");
         }
         self.malformed += bad;

@@ -51,7 +51,8 @@ async fn a_byte_order_mark_costs_no_line() {
     let mut what = acp("x", "words('hello'); end(); read()", folder.path());
     edit(&mut what, |spec| {
         let script = spec.command.last_mut().expect("a script");
-        *script = format!("import sys; sys.stdout.buffer.write(b'\\xef\\xbb\\xbf'); sys.stdout.flush()\n{script}");
+        *script =
+            format!("import sys; sys.stdout.buffer.write(b'\\xef\\xbb\\xbf'); sys.stdout.flush()\n{script}");
     });
     let (outcome, ..) = run(what).await;
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("hello")));
@@ -92,7 +93,8 @@ async fn what_a_conversation_cost_before_is_not_charged_again() {
         (Some("c-0"), &[], &[2.5, 3.0], 3.0),
         (None, &[], &[0.5, 1.0], 1.0),
     ] {
-        let body = format!("{}words('done'); end(usage=dict(inputTokens=7, outputTokens=3)); read()", told(amounts));
+        let body =
+            format!("{}words('done'); end(usage=dict(inputTokens=7, outputTokens=3)); read()", told(amounts));
         let mut what = acp("OpenCode", &body, folder.path());
         edit(&mut what, |spec| {
             let script = spec.command.last_mut().expect("a script");
@@ -280,25 +282,57 @@ async fn failures_are_what_they_say() {
         ("x", "end('max_turn_requests')", Category::MaxTurns),
         // An ordinary end without a word and without a call, as Kimi Code's and gemini's for an answer that was blocked.
         ("x", "end()", Category::Transient),
-        ("x", "end(_meta=dict(quota=dict(token_count=dict(input_tokens=9, output_tokens=0))))", Category::Transient),
+        (
+            "x",
+            "end(_meta=dict(quota=dict(token_count=dict(input_tokens=9, output_tokens=0))))",
+            Category::Transient,
+        ),
         ("x", "sys.stderr.write('402 Payment Required\\n'); end()", Category::Billing),
-        ("x", "news('agent_thought_chunk', content=dict(type='text', text='hm')); end()", Category::Transient),
+        (
+            "x",
+            "news('agent_thought_chunk', content=dict(type='text', text='hm')); end()",
+            Category::Transient,
+        ),
         ("x", "news('tool_call', toolCallId='t', title='ls', status='completed'); end()", Category::Success),
         // An error that is said as if it were the answer, as Copilot CLI does.
-        ("x", "words('Error: Authentication failed with provider \"x\" (HTTP 401)'); end(usage=dict(inputTokens=0, outputTokens=0))", Category::Auth),
+        (
+            "x",
+            "words('Error: Authentication failed with provider \"x\" (HTTP 401)'); end(usage=dict(inputTokens=0, outputTokens=0))",
+            Category::Auth,
+        ),
         ("x", "words('Error: Authentication failed with provider \"x\" (HTTP 403)'); end()", Category::Auth),
-        ("x", "words('**Error:** model y: status code 404'); end(usage=dict(inputTokens=0, outputTokens=0))", Category::Permanent),
-        ("x", "words('Error: it broke'); end(usage=dict(inputTokens=0, outputTokens=0))", Category::Transient),
+        (
+            "x",
+            "words('**Error:** model y: status code 404'); end(usage=dict(inputTokens=0, outputTokens=0))",
+            Category::Permanent,
+        ),
+        (
+            "x",
+            "words('Error: it broke'); end(usage=dict(inputTokens=0, outputTokens=0))",
+            Category::Transient,
+        ),
         ("x", "words('Error: it broke'); end()", Category::Success),
         // A model that has answered may speak of errors, and so may one that has done something.
         ("x", "words('HTTP 429 means too many requests.'); end()", Category::Success),
-        ("x", "words('Error: HTTP 401 is what it says.'); end(usage=dict(inputTokens=9, outputTokens=9))", Category::Success),
-        ("x", "news('tool_call', toolCallId='t', title='ls', status='completed'); words('Error: HTTP 401 is in the log.'); end()", Category::Success),
+        (
+            "x",
+            "words('Error: HTTP 401 is what it says.'); end(usage=dict(inputTokens=9, outputTokens=9))",
+            Category::Success,
+        ),
+        (
+            "x",
+            "news('tool_call', toolCallId='t', title='ls', status='completed'); words('Error: HTTP 401 is in the log.'); end()",
+            Category::Success,
+        ),
         // As fast-agent says it.
         ("x", "words('Error: unauthorized, status=401'); end('refusal')", Category::Auth),
         ("x", "words('Error code: 429 - slow down'); end('refusal')", Category::RateLimit),
         ("x", "words('I cannot help with that.'); end('refusal')", Category::Permanent),
-        ("x", "fail(-32603, 'Forbidden: Country, region, or territory not supported (status 403)')", Category::Auth),
+        (
+            "x",
+            "fail(-32603, 'Forbidden: Country, region, or territory not supported (status 403)')",
+            Category::Auth,
+        ),
         ("x", "sys.exit(2)", Category::DoNotRestart),
         ("x", "sys.exit(0)", Category::Crash),
         ("x", "sys.stderr.write('Invalid API key\\n'); sys.exit(1)", Category::Auth),
@@ -318,8 +352,14 @@ async fn pictures_links_files_and_plans_are_answers() {
     let plan = "news('plan', entries=[dict(content='read', status='completed'), dict(content='write', status='pending')]); end(); read()";
     let table = [
         (piece("type='image', mimeType='image/png', data='AAAA'"), "[image/png: 1 kB]"),
-        (piece("type='image', mimeType='image/png', uri='file:///x.png', data=''"), "[image/png: file:///x.png]"),
-        (piece("type='resource_link', name='report', uri='https://example.org/r'"), "report https://example.org/r"),
+        (
+            piece("type='image', mimeType='image/png', uri='file:///x.png', data=''"),
+            "[image/png: file:///x.png]",
+        ),
+        (
+            piece("type='resource_link', name='report', uri='https://example.org/r'"),
+            "report https://example.org/r",
+        ),
         (piece("type='resource', resource=dict(uri='file:///a', text='all of it')"), "file:///a\nall of it"),
         (piece("type='resource', resource=dict(uri='file:///a', blob='AAAA')"), "[file: file:///a]"),
         (plan.to_owned(), "✓ read\n· write"),

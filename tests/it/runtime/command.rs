@@ -34,15 +34,30 @@ async fn whatever_the_runtime_the_reason_for_leaving_is_told() {
     let node = "printf '%s\\n' 'throw err' '^' '' 'Error: no key' '    at f (/x.js:1:2)' '' 'Node.js v20.20.2' >&2; exit 1";
     for runtime in [Runtime::Claude, Runtime::Codex, Runtime::Acp, Runtime::Command] {
         for (script, expected) in [
-            ("echo x-cli is no longer maintained; exit 0", "the process left without a result: x-cli is no longer maintained"),
+            (
+                "echo x-cli is no longer maintained; exit 0",
+                "the process left without a result: x-cli is no longer maintained",
+            ),
             ("echo log in first; exit 3", "exit code 3: log in first"),
             ("echo log in first; echo no key >&2; exit 3", "exit code 3: no key"),
             (node, "exit code 1: Error: no key"),
         ] {
-            let script = if runtime == Runtime::Command { script.replace("exit 0", "exit 1") } else { script.to_owned() };
-            let expected = if runtime == Runtime::Command { expected.replace("the process left without a result", "exit code 1") } else { expected.to_owned() };
+            let script = if runtime == Runtime::Command {
+                script.replace("exit 0", "exit 1")
+            } else {
+                script.to_owned()
+            };
+            let expected = if runtime == Runtime::Command {
+                expected.replace("the process left without a result", "exit code 1")
+            } else {
+                expected.to_owned()
+            };
             let (outcome, ..) = run(session(runtime, &["sh", "-c", &script], folder.path())).await;
-            assert_eq!((outcome.category, outcome.detail.to_string()), (Category::Crash, expected), "{runtime:?}");
+            assert_eq!(
+                (outcome.category, outcome.detail.to_string()),
+                (Category::Crash, expected),
+                "{runtime:?}"
+            );
         }
     }
 }

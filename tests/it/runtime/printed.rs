@@ -242,7 +242,11 @@ fn errors_that_look_like_success_are_errors() {
     // Without a word and without a call nothing was done.
     for (output, silent) in [(Output::Opencode, step("stop")), (Output::Gemini, format!("{init}\n{done}"))] {
         let outcome = read(output, &silent).outcome;
-        assert_eq!((outcome.category, outcome.detail), (Category::Transient, Own::NothingSaid.into()), "{output:?}");
+        assert_eq!(
+            (outcome.category, outcome.detail),
+            (Category::Transient, Own::NothingSaid.into()),
+            "{output:?}"
+        );
     }
     // It may stay when it is done, and an end that another step follows was none.
     let went_on =
