@@ -15,6 +15,7 @@ use crate::core::time::Timestamp;
 use crate::outbox::{Body, Post, Target};
 
 use super::layout::VALUE_MAX;
+use super::log_line::{self, LogLine};
 use super::memory::{Here, Step};
 use super::query::Reader;
 use super::replay;
@@ -204,9 +205,15 @@ impl Journal {
     }
 
     async fn store(&self, batch: Batch) -> Result<Receipt, CommitError> {
+        let logged = log_lines(&batch);
         let prepared = prepare(batch)?;
         self.0.work.fetch_max(prepared.work, Ordering::Relaxed);
-        self.ask(|done| Job::Commit(prepared, done)).await?
+        let receipt = self.ask(|done| Job::Commit(prepared, done)).await??;
+        for (write, stream, back, line) in logged {
+            let last = receipt.revs.get(write).copied().unwrap_or_default();
+            line.write(&stream, last.saturating_sub(back));
+        }
+        Ok(receipt)
     }
 
     /// Takes posts that arrived out of the outbox, or notes how many of their lines did; resolves when that is on the
@@ -454,6 +461,24 @@ impl Journal {
 pub(super) fn guarded<T>(read: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|panic| Err(ReadError::Damaged(store::panic_text(&*panic))))
+}
+
+/// The lines of the process log for a batch: the index of its write, its stream, how many entries stand behind its own, and
+/// the line. Empty where nobody reads them.
+fn log_lines(batch: &Batch) -> Vec<(usize, Stream, u64, LogLine)> {
+    if !log_line::is_read() {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    for (index, write) in batch.writes.iter().enumerate() {
+        for (back, entry) in
+            (0..).zip(write.entries.iter().rev()).collect::<Vec<(u64, _)>>().into_iter().rev()
+        {
+            let line = log_line::line(entry);
+            lines.extend(line.map(|line| (index, write.stream.clone(), back, line)));
+        }
+    }
+    lines
 }
 
 /// Makes a batch's JSON, on the caller's thread.

@@ -41,6 +41,7 @@ mod handle;
 mod import;
 mod layout;
 mod lines;
+mod log_line;
 mod look_back;
 mod memory;
 mod query;

@@ -489,6 +489,10 @@ impl Root {
                 self.down.entry(network.clone()).or_insert(now);
                 first.then(|| Notice::NetworkDown { network: network.clone(), attempts: *attempts, reason })
             }
+            LinkState::Connecting { attempts: 1, reason: Some(reason) } => {
+                warn!(%network, %reason, "a network is lost; herder connects again");
+                None
+            }
             LinkState::Connecting { .. } => None,
             LinkState::Up { unidentified, .. } => {
                 info!(%network, "a network is up");

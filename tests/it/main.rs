@@ -52,6 +52,7 @@ mod missing;
 mod networks;
 mod on;
 mod outbox;
+mod process_log;
 mod reasons;
 mod recovery;
 mod reload;

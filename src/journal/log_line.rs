@@ -1,0 +1,396 @@
+//! The process log of what the journal records: one line for each event that somebody would look for later.
+//!
+//! Lines are made from the entries themselves, after they are on disk, so that the log and the journal cannot disagree.
+//! The words are English and say what happened; names and numbers are fields (`agent`, `session`, `task`, `account`,
+//! `outcome`, `by`, `revision`), which JSON logs keep apart. Prompts, answers and whispers never appear.
+
+use serde::Serialize;
+use tracing::{info, warn};
+
+use super::{Entry, FleetEvent, Stream};
+use crate::core::ask::{About, AskAnswer};
+use crate::core::event::{Event, PauseReason, StopReason, WaitReason};
+use crate::core::id::{AccountName, SessionId, WorkId};
+use crate::core::outcome::{Category, Outcome};
+use crate::core::time::Timestamp;
+use crate::core::usage::Cap;
+use crate::core::watch::Why;
+use crate::core::work::{Actor, Work};
+
+/// One line of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LogLine {
+    /// Whether a person may have to act (`warn`); `info` otherwise.
+    is_warning: bool,
+    /// What happened.
+    message: String,
+    session: Option<u64>,
+    task: Option<u64>,
+    account: Option<String>,
+    /// The class of an outcome, as the journal spells it.
+    outcome: Option<String>,
+    by: Option<String>,
+}
+
+impl LogLine {
+    fn new(message: impl Into<String>) -> Self {
+        Self {
+            is_warning: false,
+            message: message.into(),
+            session: None,
+            task: None,
+            account: None,
+            outcome: None,
+            by: None,
+        }
+    }
+
+    fn warning(message: impl Into<String>) -> Self {
+        Self { is_warning: true, ..Self::new(message) }
+    }
+
+    fn session(mut self, session: SessionId) -> Self {
+        self.session = Some(session.0);
+        self
+    }
+
+    fn task(mut self, work: WorkId) -> Self {
+        self.task = Some(work.0);
+        self
+    }
+
+    fn account(mut self, account: &AccountName) -> Self {
+        self.account = Some(account.to_string());
+        self
+    }
+
+    fn outcome(mut self, category: Category) -> Self {
+        self.outcome = Some(word(&category));
+        self
+    }
+
+    fn by(mut self, actor: &Actor) -> Self {
+        let name = quoted(&actor.name);
+        // herder itself and the local socket are no networks with people on them.
+        let is_alone = actor.is_herder() || actor.network.as_str() == name;
+        self.by = Some(if is_alone { name } else { format!("{name} on {}", actor.network) });
+        self
+    }
+
+    /// Writes the line. `revision` is the entry's place in its stream, counted from 1.
+    pub(super) fn write(&self, stream: &Stream, revision: u64) {
+        let agent = match stream {
+            Stream::Agent(name) => Some(name.as_str()),
+            Stream::Fleet | Stream::Audit => None,
+        };
+        let Self { is_warning, message, session, task, account, outcome, by } = self;
+        let (account, outcome, by) = (account.as_deref(), outcome.as_deref(), by.as_deref());
+        // A macro's level is fixed where it stands.
+        if *is_warning {
+            warn!(target: TARGET, agent, session, task, account, outcome, by, revision, "{message}");
+        } else {
+            info!(target: TARGET, agent, session, task, account, outcome, by, revision, "{message}");
+        }
+    }
+}
+
+/// The lines' target: `HERDER_LOG=info,herder::journal=off` silences them.
+const TARGET: &str = "herder::journal";
+
+/// Whether anybody reads such lines.
+pub(super) fn is_read() -> bool {
+    tracing::enabled!(target: TARGET, tracing::Level::INFO)
+}
+
+/// The line for an entry, if it has one. Entries without a line are steps within a session, bookkeeping between agent and
+/// board, and the audit trail of commands, whose effects have lines of their own.
+pub(super) fn line(entry: &Entry) -> Option<LogLine> {
+    match entry {
+        Entry::Agent(event) => agent_line(event),
+        Entry::Fleet(event) => fleet_line(event),
+        Entry::Audit(_) => None,
+    }
+}
+
+fn agent_line(event: &Event) -> Option<LogLine> {
+    let line = match event {
+        Event::Added { by, .. } => LogLine::new("agent added").by(by),
+        Event::Edited { by, .. } => LogLine::new("agent changed").by(by),
+        Event::Removed { by } => LogLine::new("agent removed").by(by),
+        Event::Queued { work } => queued(work),
+        Event::Cleared { works, by } => {
+            LogLine::new(format!("queue cleared, {} messages dropped", works.len())).by(by)
+        }
+        Event::Withdrawn { work, by } => LogLine::new("queued work taken back").task(*work).by(by),
+        Event::Discarded { work, by } => LogLine::new("work given up").task(*work).by(by),
+        Event::TaskEnded { work, end, note } => {
+            LogLine::new(told(&format!("task {}", word(end)), &note.to_string())).task(*work)
+        }
+        Event::SessionStarted { session, work, trial } => {
+            let message = if *trial { "session started, the breaker's trial" } else { "session started" };
+            LogLine::new(message).session(*session).task(work.id)
+        }
+        Event::ConversationLost { session } => {
+            LogLine::new("conversation lost, the next session begins a new one").session(*session)
+        }
+        Event::ClockRanOut { session, clock, evidence } => {
+            let message = format!("{} timeout ran out", word(clock));
+            LogLine::warning(told(&message, &evidence.to_string())).session(*session)
+        }
+        Event::StopRequested { session, reason, by } => {
+            let line = LogLine::new(format!("session is being stopped: {}", stop(reason))).session(*session);
+            by.as_ref().map_or(line.clone(), |by| line.by(by))
+        }
+        Event::SessionEnded { session, outcome, survivors } => ended(outcome, survivors).session(*session),
+        Event::Waiting { until, reason } => {
+            LogLine::new(format!("waits until {}: {}", moment(*until), wait(reason)))
+        }
+        Event::PausePending { by } => LogLine::new("pauses after this session").by(by),
+        Event::Paused { reason } => paused(reason),
+        Event::Resumed { by } => LogLine::new("resumed").by(by),
+        Event::AccountOpened { by } => LogLine::new("goes on, its account is open again").by(by),
+        Event::Reset { by } => LogLine::new("counters reset, a clean session follows").by(by),
+        Event::BreakerOpened { failures, .. } => {
+            LogLine::warning(format!("halted, needs a person: {failures} failures in a row"))
+        }
+        Event::BreakerClosed => LogLine::new("the breaker's trial succeeded"),
+        Event::Degraded { crashes } => {
+            LogLine::warning(format!("halted, needs a person: {crashes} crashes of its process"))
+        }
+        Event::SupervisorPanicked { message } => {
+            LogLine::warning(told("its supervisor panicked and was rebuilt", message))
+        }
+        Event::Escalated { escalation } => {
+            let line = LogLine::warning(told("a person is called", &why(&escalation.why)));
+            escalation.work.map_or(line.clone(), |work| line.task(work))
+        }
+        Event::EscalationReminded { .. } => LogLine::warning("a person is called again, nobody has answered"),
+        Event::EscalationAcked { by, .. } => LogLine::new("a person has seen the call").by(by),
+        Event::EscalationAnswered { answer, by, .. } => {
+            LogLine::new(format!("call answered: {}", word(answer))).by(by)
+        }
+        Event::Asked { ask } => {
+            LogLine::new(format!("question {} is open: {}", ask.id, about(&ask.about))).task(ask.work)
+        }
+        Event::Answered { ask, answer, by } => {
+            LogLine::new(format!("question {ask} answered: {}", answered(answer))).by(by)
+        }
+        Event::AskExpired { ask } => LogLine::new(format!("question {ask} expired, nobody answered")),
+        Event::RuleAdded { rule } => {
+            LogLine::new(told(&format!("always allowed from now on, rule {}", rule.id), &rule.command))
+                .by(&rule.by)
+        }
+        Event::RuleRemoved { rule, by } => LogLine::new(format!("rule {rule} removed")).by(by),
+        Event::CapNear { cap, percent, .. } => {
+            LogLine::warning(format!("{percent}% of its {} used", cap_name(cap)))
+        }
+        Event::CapWaived { cap, by, .. } => LogLine::new(format!("may go past its {}", cap_name(cap))).by(by),
+        Event::Spiked { .. } => LogLine::warning("uses far more in this hour than it usually does"),
+        Event::PriceUnknown { model, .. } => LogLine::warning(told("the price of a model is unknown", model)),
+        Event::TaskTaken { .. }
+        | Event::TaskHandedBack { .. }
+        | Event::SplitBegun { .. }
+        | Event::SplitEnded { .. }
+        | Event::BoardHeard { .. }
+        | Event::Reworded { .. }
+        | Event::Steered { .. }
+        | Event::TaskReported { .. }
+        | Event::TurnObserved { .. }
+        | Event::EvaluationBegun { .. }
+        | Event::Evaluated { .. }
+        | Event::DetectorStoodIn { .. }
+        | Event::WhisperMarked { .. }
+        | Event::Whispered { .. }
+        | Event::WhispersDelivered { .. }
+        | Event::WhispersDropped { .. }
+        | Event::WorkspaceSeen { .. }
+        | Event::ProcessStarted { .. }
+        | Event::Ready { .. }
+        | Event::ConversationNamed { .. }
+        | Event::TurnEnded { .. }
+        | Event::PermissionDenied { .. }
+        | Event::UsageRecorded { .. }
+        | Event::AskedAgain { .. }
+        | Event::AskDropped { .. }
+        | Event::PermissionDecided { .. }
+        | Event::Requeued { .. }
+        | Event::WaitOver => return None,
+    };
+    Some(line)
+}
+
+fn fleet_line(event: &FleetEvent) -> Option<LogLine> {
+    let line = match event {
+        FleetEvent::AccountBlocked { account, category, agent } => {
+            LogLine::warning(format!("account closed, its agents are paused; {agent} failed"))
+                .account(account)
+                .outcome(*category)
+        }
+        FleetEvent::AccountOpened { account, by } => LogLine::new("account opened").account(account).by(by),
+        FleetEvent::AccountExhausted { account, agent, resets_at, .. } => {
+            let until = resets_at.map_or_else(String::new, |at| format!(" until {}", moment(at)));
+            LogLine::warning(format!("usage limit of the account reached{until}; {agent} met it"))
+                .account(account)
+        }
+        FleetEvent::AccountTried { account, category, agent, by } => {
+            LogLine::new(format!("{agent} tries whether the account works"))
+                .account(account)
+                .outcome(*category)
+                .by(by)
+        }
+        FleetEvent::AccountProved { account, agent } => {
+            LogLine::new(format!("{agent} has shown that the account works")).account(account)
+        }
+        FleetEvent::CapNear { account, warned } => {
+            let line =
+                LogLine::warning(format!("{}% of the shared {} used", warned.percent, cap_name(&warned.cap)));
+            account.as_ref().map_or(line.clone(), |account| line.account(account))
+        }
+        FleetEvent::CapWaived { account, .. } => {
+            let line = LogLine::new("a shared cap may be passed");
+            account.as_ref().map_or(line.clone(), |account| line.account(account))
+        }
+        FleetEvent::Linked { name, by, .. } => LogLine::new(told("two identities linked", name)).by(by),
+        FleetEvent::Unlinked { by, .. } => LogLine::new("two identities separated").by(by),
+        FleetEvent::Started { version } => LogLine::new(format!("herder {version} started")),
+        FleetEvent::Stopped => LogLine::new("herder stopped"),
+        // An agent's own stream tells of these, or the board's tasks do.
+        FleetEvent::AgentAdded { .. }
+        | FleetEvent::AgentRemoved { .. }
+        | FleetEvent::Configured { .. }
+        | FleetEvent::LeftOut { .. }
+        | FleetEvent::BooksKept { .. }
+        | FleetEvent::AccountAsked { .. }
+        | FleetEvent::Board { .. }
+        | FleetEvent::SupervisorPanicked { .. } => return None,
+    };
+    Some(line)
+}
+
+fn queued(work: &Work) -> LogLine {
+    LogLine::new(format!("{} queued", word(&work.kind))).task(work.id).by(&work.by)
+}
+
+fn ended(outcome: &Outcome, survivors: &[u32]) -> LogLine {
+    let detail = outcome.detail.to_string();
+    let after = jiff::SignedDuration::try_from(outcome.duration).unwrap_or_default();
+    let mut message = told(&format!("session ended after {after:#}"), &detail);
+    if !survivors.is_empty() {
+        message.push_str(&format!("; processes could not be ended: {survivors:?}"));
+    }
+    let line = match outcome.category {
+        Category::Success | Category::MaxTurns | Category::Interrupted if survivors.is_empty() => {
+            LogLine::new(message)
+        }
+        Category::Success
+        | Category::MaxTurns
+        | Category::Interrupted
+        | Category::Transient
+        | Category::RateLimit
+        | Category::Permanent
+        | Category::Billing
+        | Category::Auth
+        | Category::Budget
+        | Category::Quota
+        | Category::ContextOverflow
+        | Category::TaskTimeout
+        | Category::SandboxDenial
+        | Category::Hung
+        | Category::Crash
+        | Category::DoNotRestart => LogLine::warning(message),
+    };
+    line.outcome(outcome.category)
+}
+
+fn paused(reason: &PauseReason) -> LogLine {
+    match reason {
+        PauseReason::Person(by) => LogLine::new("paused").by(by),
+        PauseReason::Failure(category) => LogLine::warning("paused, its session failed").outcome(*category),
+        PauseReason::Account(category) => {
+            LogLine::warning("paused, its account is closed").outcome(*category)
+        }
+        PauseReason::Survivors => {
+            LogLine::warning("paused, processes of its last session could not be ended")
+        }
+        PauseReason::Cap(cap) => LogLine::warning(format!("paused, its {} is reached", cap_name(cap))),
+        PauseReason::Escalation => LogLine::warning("paused, a person was called"),
+    }
+}
+
+fn stop(reason: &StopReason) -> String {
+    match reason {
+        StopReason::Account(category) => format!("account, {}", word(category)),
+        StopReason::Cap(cap) => format!("{} reached", cap_name(cap)),
+        StopReason::Pause
+        | StopReason::Abort
+        | StopReason::Restart
+        | StopReason::StopAll
+        | StopReason::Cancel
+        | StopReason::Remove
+        | StopReason::Hung
+        | StopReason::Escalation
+        | StopReason::Configured => word(reason),
+    }
+}
+
+fn wait(reason: &WaitReason) -> String {
+    match reason {
+        WaitReason::Backoff(category) => format!("restart after {}", word(category)),
+        WaitReason::RateLimit | WaitReason::Rest | WaitReason::Split => word(reason),
+    }
+}
+
+fn why(why: &Why) -> String {
+    match why {
+        Why::Found(_) => "the detector has found it going round in circles".to_owned(),
+        Why::Said(said) => said.clone(),
+        Why::Ended { category, detail } => format!("{}: {detail}", word(category)),
+    }
+}
+
+fn about(about: &About) -> String {
+    match about {
+        About::Permission { tool, command, .. } => told(&format!("permission for {}", quoted(tool)), command),
+        About::Question { .. } => "in the agent's own words".to_owned(),
+    }
+}
+
+fn answered(answer: &AskAnswer) -> &'static str {
+    match answer {
+        AskAnswer::Allow { always: true } => "allowed, and always from now on",
+        AskAnswer::Allow { always: false } => "allowed",
+        AskAnswer::Deny => "denied",
+        AskAnswer::Text { .. } => "in words",
+    }
+}
+
+/// A moment in UTC, to the second.
+fn moment(at: Timestamp) -> String {
+    let seconds = at.as_millis().div_euclid(1000);
+    jiff::Timestamp::from_second(seconds).map_or_else(|_| "an unknown time".to_owned(), |at| at.to_string())
+}
+
+fn cap_name(cap: &Cap) -> String {
+    format!("cap of {} for its {}", word(&cap.unit), word(&cap.window))
+}
+
+/// A message with somebody else's words behind it, if there are any.
+fn told(message: &str, said: &str) -> String {
+    let said = quoted(said);
+    if said.is_empty() { message.to_owned() } else { format!("{message}: {said}") }
+}
+
+/// Words from outside on one line without control characters. They are not cut here: the log's redactor must see them whole.
+fn quoted(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().filter(|c| !crate::core::ask::is_hidden(*c)).collect()
+}
+
+/// The name of an enum's variant as the journal spells it.
+fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        Ok(serde_json::Value::Object(fields)) => fields.keys().next().cloned().unwrap_or_default(),
+        Ok(_) | Err(_) => String::new(),
+    }
+}

@@ -1,0 +1,140 @@
+//! The process log tells an agent's life: what `journalctl` shows to somebody who reads nothing else.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use serde_json::Value;
+
+const CONFIG: &str = r#"
+[access]
+admins = ["irc:embedded:ann"]
+
+[supervisor]
+process_backoff = { base = "1s", cap = "1s" }
+degraded = { restarts = 1, window = "30m" }
+
+[[agent]]
+name = "spark"
+runtime = "command"
+command = ["sh", "-c", "cat > /dev/null; echo 'no such table: users' >&2; exit 3"]
+workspace = "WORKSPACE"
+"#;
+
+fn herder(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_herder"));
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("RUST_LOG")
+        .env_remove("HERDER_LOG")
+        .env("USER", "ann")
+        .stdin(Stdio::null());
+    command
+}
+
+fn start(folder: &Path, format: &str) -> (Child, BufReader<ChildStderr>) {
+    let mut command = herder(folder, &["run", "--log-format", format]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    let log = BufReader::new(child.stderr.take().expect("it is piped"));
+    (child, log)
+}
+
+/// Reads the log up to the line that contains `end`.
+fn read_until(log: &mut BufReader<ChildStderr>, end: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        assert_ne!(
+            log.read_line(&mut line).expect("the log is readable"),
+            0,
+            "{end:?} never came: {lines:#?}"
+        );
+        let last = line.contains(end);
+        lines.push(line);
+        if last {
+            return lines;
+        }
+    }
+}
+
+fn stop(mut child: Child) {
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it is there");
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(0), "{status}");
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let workspace = folder.path().join("work");
+    fs::create_dir(&workspace).expect("the workspace is made");
+    let config = CONFIG.replace("WORKSPACE", &workspace.display().to_string());
+    fs::write(folder.path().join("bot.toml"), config).expect("the configuration is written");
+    folder
+}
+
+fn say(folder: &Path, arguments: &[&str]) {
+    let output = herder(folder, arguments).output().expect("the binary starts");
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+}
+
+/// What a line says, without what differs from run to run.
+fn told(line: &str) -> Option<String> {
+    let line: Value = serde_json::from_str(line).expect("each line is JSON");
+    if line["target"] != "herder::journal" {
+        return None;
+    }
+    let message = line["message"].as_str().expect("each line has a message");
+    let message = message.split_once(" after ").filter(|(before, _)| *before == "session ended").map_or_else(
+        || {
+            message.split_once(" until ").map_or(message.to_owned(), |(before, rest)| {
+                format!("{before} until …{}", rest.get(20..).unwrap_or_default())
+            })
+        },
+        |(before, rest)| format!("{before} after …{}", rest.split_once(':').map_or("", |(_, why)| why)),
+    );
+    let mut told = format!("{} {message}", line["level"].as_str().unwrap_or_default());
+    for field in ["agent", "session", "task", "account", "outcome", "by"] {
+        if let Some(value) = line.get(field) {
+            told.push_str(&format!(" {field}={value}"));
+        }
+    }
+    assert!(line["revision"].as_u64().is_some_and(|revision| revision > 0), "{line}");
+    Some(told)
+}
+
+#[test]
+fn a_crash_loop_and_who_ended_it_are_read_in_the_log() {
+    let folder = folder();
+    let (child, mut log) = start(folder.path(), "json");
+    let mut lines = read_until(&mut log, "agent added");
+    say(folder.path(), &["task", "add", "spark", "make the report"]);
+    lines.extend(read_until(&mut log, "halted"));
+    say(folder.path(), &["resume", "spark"]);
+    lines.extend(read_until(&mut log, "resumed"));
+    let told: Vec<String> = lines.iter().filter_map(|line| told(line)).collect();
+    insta::assert_snapshot!(told.join("\n"));
+    stop(child);
+}
+
+/// Each line of the text log stands on its own, whatever an agent prints.
+#[test]
+fn what_agents_print_makes_no_lines_of_its_own() {
+    let folder = folder();
+    let config = fs::read_to_string(folder.path().join("bot.toml")).expect("it is there");
+    let config =
+        config.replace("no such table: users", "one\\\\n2026-01-01T00:00:00Z ERROR forged\\\\033[2J");
+    fs::write(folder.path().join("bot.toml"), config.replace("echo ", "printf ")).expect("it is written");
+    let (child, mut log) = start(folder.path(), "text");
+    read_until(&mut log, "agent added");
+    say(folder.path(), &["task", "add", "spark", "make the report"]);
+    let lines = read_until(&mut log, "halted");
+    assert!(lines.iter().any(|line| line.contains("session ended") && line.contains("forged")), "{lines:#?}");
+    assert!(
+        lines.iter().all(|line| !line.starts_with("2026-01-01") && !line.contains('\u{1b}')),
+        "{lines:#?}"
+    );
+    stop(child);
+}
