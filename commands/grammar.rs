@@ -438,14 +438,14 @@ pub(super) fn numbered(word: &str, name: &str) -> Result<u32, Misfit> {
 pub(super) fn task_of(word: &str) -> Result<WorkId, Misfit> {
     let folded = fold_end(word);
     let id = folded.strip_prefix('#').unwrap_or(&folded).parse::<u64>();
-    id.map(WorkId).map_err(|_| Misfit::Wrong { word: word.to_owned(), wanted: "task = #12".to_owned() })
+    id.map(WorkId).map_err(|_| Misfit::Wrong { word: word.to_owned(), wanted: "#12".to_owned() })
 }
 
 /// The number of a question or rule, with or without `#`.
 pub(super) fn ask_of(word: &str) -> Result<AskId, Misfit> {
     let folded = fold_end(word);
     let id = folded.strip_prefix('#').unwrap_or(&folded).parse::<u64>();
-    id.map(AskId).map_err(|_| Misfit::Wrong { word: word.to_owned(), wanted: "id = 3".to_owned() })
+    id.map(AskId).map_err(|_| Misfit::Wrong { word: word.to_owned(), wanted: "3".to_owned() })
 }
 
 /// The name of a command or a group, with or without the `!` it is shown with.

@@ -24,6 +24,9 @@ pub const SOUNDS_LIKE: [(&str, &[&str]); 10] = [
     ("reboot", &["restart"]),
 ];
 
+/// The word that stops an agent at once in its channel, and all agents in the control channel.
+const STOP: &str = "stop";
+
 /// Where a line was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Room {
@@ -194,6 +197,9 @@ pub fn request(name: &str, args: &[String], roster: &dyn Roster) -> Heard {
 
 /// `!…`: always a command attempt.
 fn prefixed(rest: &str, scene: Scene<'_>) -> Heard {
+    if let Some(call) = plain_request(rest, None, scene) {
+        return Heard::Command(call);
+    }
     let begins = |text: &str| text.starts_with(|c: char| c.is_alphanumeric() || c == '@' || !c.is_ascii());
     if !begins(rest) {
         // `!!!` and `! ` are no attempt at a command among people, but in an agent's channel saying nothing would leave it
@@ -312,8 +318,35 @@ fn named(text: &str, scene: Scene<'_>) -> Heard {
     }
 }
 
+/// A request in plain words: `stop`, which stops what the channel is about, or a command with polite words around it.
+fn plain_request(text: &str, addressed: Option<&AgentName>, scene: Scene<'_>) -> Option<Call> {
+    let bare = words::without_courtesy(text);
+    let line = Words::of_line(bare.as_deref().unwrap_or(text));
+    if line.len() == 1 && line.get(0).map(fold_end).as_deref() == Some(STOP) {
+        let stop = match (addressed, scene.room) {
+            (Some(_), _) | (None, Room::Agent(_)) => "pause now",
+            (None, Room::Control) => "stop-all",
+            (None, Room::Other | Room::Private) => return None,
+        };
+        return whole_command(&Words::of_line(stop), addressed, scene);
+    }
+    bare.and_then(|_| whole_command(&line, addressed, scene))
+}
+
+/// The command that a whole line is, where all of it is the command's own words. Free text is none of them: "please whisper
+/// …" is a sentence.
+fn whole_command(line: &Words, addressed: Option<&AgentName>, scene: Scene<'_>) -> Option<Call> {
+    let found = grammar::find(line)?;
+    let here = if addressed.is_some() { None } else { scene.here() };
+    let call = grammar::fit(found, line, addressed, here, scene.roster).ok()?;
+    call.text.is_empty().then_some(call)
+}
+
 /// In the control channel a whole line that fits is a command; people also talk there.
 fn in_control(text: &str, scene: Scene<'_>) -> Heard {
+    if let Some(call) = plain_request(text, None, scene) {
+        return Heard::Command(call);
+    }
     let line = Words::of_line(text);
     match grammar::find(&line) {
         Some(found) => {
@@ -363,6 +396,9 @@ fn addressed(agent: AgentName, said: &str, scene: Scene<'_>) -> Heard {
 
 /// Text that is work unless it is a command: rules 2 to 6. `addressed`: the agent was named, not just its channel.
 fn spoken(agent: AgentName, text: &str, addressed: Option<&AgentName>, scene: Scene<'_>) -> Heard {
+    if let Some(call) = plain_request(text, addressed, scene) {
+        return Heard::Command(call);
+    }
     let line = Words::of_line(text);
     let here = if addressed.is_some() { None } else { Some(&agent) };
     if let Some(found) = grammar::find(&line) {

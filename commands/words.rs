@@ -174,6 +174,34 @@ pub fn fold_end(word: &str) -> String {
     word
 }
 
+/// Phrases that make a request polite at its beginning, the longest first.
+const POLITE_BEFORE: [&str; 7] =
+    ["can you please", "could you please", "can you", "could you", "would you", "please", "pls"];
+
+/// Words that make a request polite at its end.
+const POLITE_AFTER: [&str; 4] = ["please", "pls", "thanks", "thx"];
+
+/// A line without polite words around it: `please pause`, `can you pause?` and `pause now please` are `pause` and
+/// `pause now`. `None` where it has none, or nothing else.
+#[must_use]
+pub fn without_courtesy(line: &str) -> Option<String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let folded: Vec<String> = words.iter().map(|word| fold_end(word.trim_end_matches([',', '，']))).collect();
+    let before = POLITE_BEFORE.iter().find_map(|phrase| {
+        let phrase: Vec<&str> = phrase.split(' ').collect();
+        let begins =
+            folded.len() > phrase.len() && folded.iter().zip(&phrase).all(|(word, polite)| word == polite);
+        begins.then_some(phrase.len())
+    });
+    let start = before.unwrap_or(0);
+    let mut end = words.len();
+    while end > start + 1 && POLITE_AFTER.contains(&folded[end - 1].as_str()) {
+        end -= 1;
+    }
+    let is_shorter = start > 0 || end < words.len();
+    is_shorter.then(|| words[start..end].join(" ").trim_end_matches([',', '，']).to_owned())
+}
+
 /// A line as it is read: without unseen characters in front, its first character narrowed.
 #[must_use]
 pub fn head(text: &str) -> (Option<char>, &str) {

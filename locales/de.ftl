@@ -745,7 +745,7 @@ cmd-not-for-here = Auch **{ $agent }** wurde nichts gegeben.
 cmd-usage = { $reason } So geht es: `!{ $usage }`
 cmd-misfit-missing = „{ $what }“ fehlt.
 cmd-misfit-extra = „{ $word }“ gehört dort nicht hin.
-cmd-misfit-wrong = „{ $word }“ passt nicht: { $wanted }.
+cmd-misfit-wrong = „{ $word }“ passt hier nicht; schreibe zum Beispiel { $wanted }.
 cmd-misfit-unclosed = Ein Anführungszeichen ({ $quote }) wird nicht geschlossen.
 cmd-misfit-whole-fleet = `!{ $command }` gilt allen Agenten; einer allein hält mit `pause now`.
 cmd-or-work = Falls es Arbeit ist: `!task add { $agent } …`
@@ -849,6 +849,7 @@ cmd-status-lapses = { $count } { $kind ->
 }
 cmd-status-judged-ok = alles in Ordnung
 cmd-status-judged = { $count ->
+    [0] ein Befund
     [one] ein Befund
    *[other] ein Befund, { $count } in Folge
 }

@@ -799,7 +799,7 @@ cmd-not-for-here = Nothing was given to **{ $agent }** either.
 cmd-usage = { $reason } Usage: `!{ $usage }`
 cmd-misfit-missing = “{ $what }” is missing.
 cmd-misfit-extra = “{ $word }” has no place there.
-cmd-misfit-wrong = “{ $word }” does not fit: { $wanted }.
+cmd-misfit-wrong = “{ $word }” does not fit here; write for example { $wanted }.
 cmd-misfit-unclosed = A quote ({ $quote }) is not closed.
 cmd-misfit-whole-fleet = `!{ $command }` is for all agents; one alone stops with `pause now`.
 cmd-or-work = If it is work: `!task add { $agent } …`
@@ -908,6 +908,7 @@ cmd-status-lapses = { $count } { $kind ->
 }
 cmd-status-judged-ok = all is well
 cmd-status-judged = { $count ->
+    [0] a finding
     [one] a finding
    *[other] a finding, { $count } in a row
 }

@@ -657,7 +657,7 @@ cmd-not-for-here = **{ $agent }** にも渡していない。
 cmd-usage = { $reason } 書き方：`!{ $usage }`
 cmd-misfit-missing = 「{ $what }」がない。
 cmd-misfit-extra = 「{ $word }」はそこに置けない。
-cmd-misfit-wrong = 「{ $word }」は合わない：{ $wanted }。
+cmd-misfit-wrong = 「{ $word }」はここに合わない。例えば { $wanted } と書く。
 cmd-misfit-unclosed = 引用符（{ $quote }）が閉じていない。
 cmd-misfit-whole-fleet = `!{ $command }` は全員に効く。一つだけ止めるには `pause now`。
 cmd-or-work = 作業なら：`!task add { $agent } …`
@@ -749,6 +749,7 @@ cmd-status-lapses = { $kind ->
 } { $count } 件
 cmd-status-judged-ok = 問題なし
 cmd-status-judged = { $count ->
+    [0] 指摘あり
     [one] 指摘あり
    *[other] 指摘あり、{ $count } 回連続
 }

@@ -277,18 +277,14 @@ fn what_sounds_like_a_command_is_asked_back_or_answered_with_its_usage() {
             ("halp", "asked halp: help"),
             ("раuse", "asked раuse: pause"),
             ("@spark resum", "asked resum: resume"),
-            ("stop", "asked stop: pause now | abort | stop-all"),
-            ("Stop!", "asked Stop!: pause now | abort | stop-all"),
             ("stop now", "asked stop: pause now | abort | stop-all"),
             ("stop it", "asked stop: pause now | abort | stop-all"),
-            ("@spark stop", "asked stop: pause now | abort | stop-all"),
             ("kill", "asked kill: abort | restart"),
             ("cancel", "asked cancel: abort | task cancel"),
             ("unpause", "asked unpause: resume"),
             ("approve it", "usage approve: wrong it"),
             ("deny", "usage deny: no id"),
             ("whisper do it", "do whisper @spark: do it"),
-            ("pause please", "usage pause: extra please"),
             ("pause the music player", "usage pause: extra the"),
             ("@spark restart the web server", "usage restart: extra the"),
             ("resume work on the parser", "usage resume: extra work"),
@@ -326,6 +322,47 @@ fn what_sounds_like_a_command_is_asked_back_or_answered_with_its_usage() {
 }
 
 #[test]
+fn one_word_stops_what_the_channel_is_about() {
+    for stop in ["stop", "Stop!", "STOP", "stop please", "please stop", "!stop"] {
+        table("#spark", &[(stop, "do pause @spark now")]);
+        table("#herder", &[(stop, "do stop-all")]);
+    }
+    for place in ["#spark", "#other", "#herder", "#work", "private"] {
+        table(
+            place,
+            &[("@spark stop", "do pause @spark now"), ("spark: stop please", "do pause @spark now")],
+        );
+    }
+    // Where it is not clear what is to be stopped, it is asked back, or is talk.
+    table("private", &[("stop", "asked stop: pause now | abort | stop-all")]);
+    table("#work", &[("!stop", "asked stop: pause now | abort | stop-all"), ("stop", "nothing")]);
+}
+
+#[test]
+fn a_polite_command_is_that_command() {
+    table(
+        "#spark",
+        &[
+            ("please pause", "do pause @spark"),
+            ("Please, pause now", "do pause @spark now"),
+            ("can you pause?", "do pause @spark"),
+            ("could you please resume", "do resume @spark"),
+            ("pause now please", "do pause @spark now"),
+            ("pause please", "do pause @spark"),
+            ("status please!", "do status @spark"),
+            ("@spark can you restart, please?", "do restart @spark"),
+            ("please stop-all", "do stop-all"),
+            ("please fix the tests", "work spark: please fix the tests"),
+            ("can you pause the music player?", "work spark: can you pause the music player?"),
+            ("please log the errors in main", "work spark: please log the errors in main"),
+            ("please whisper less", "work spark: please whisper less"),
+            ("please", "work spark: please"),
+        ],
+    );
+    table("#herder", &[("please pause spark", "do pause @spark"), ("status please", "do status")]);
+}
+
+#[test]
 fn what_begins_with_a_mark_is_never_work() {
     table(
         "#spark",
@@ -334,7 +371,6 @@ fn what_begins_with_a_mark_is_never_work() {
             ("!foo bar baz", "unknown foo"),
             ("!resum", "unknown resum, resume?"),
             ("!puase now", "unknown puase, pause?"),
-            ("!stop", "asked stop: pause now | abort | stop-all"),
             ("!stop other", "asked stop: pause now | abort | stop-all"),
             ("!", "unknown !"),
             ("!!!", "unknown !!!"),
