@@ -77,7 +77,7 @@ pub trait Request {
 pub enum Cover {
     /// Whatever the command: it is a tool of herder's own.
     Always,
-    /// Unless the command is one that is always asked about.
+    /// Unless the command is one that is always asked about, or it is not known what exactly would be done.
     Usually,
     /// No: a person is asked.
     No,
@@ -111,7 +111,7 @@ impl<T: Request> Requests<T> {
     ) -> Option<bool> {
         let allow = match cover {
             Cover::Always => Some(true),
-            Cover::Usually if !wish.is_dangerous(&self.always_ask) => Some(true),
+            Cover::Usually if !wish.vague && !wish.is_dangerous(&self.always_ask) => Some(true),
             Cover::Usually | Cover::No if self.waiting.len() < WAITING_MAX => None,
             Cover::Usually | Cover::No | Cover::Never => Some(false),
         };
@@ -315,10 +315,14 @@ mod tests {
             (long.as_str(), Cover::Usually, &None),
             ("ls", Cover::No, &None),
             ("ls", Cover::Never, &no),
+            ("vague", Cover::Always, &yes),
+            ("vague", Cover::Usually, &None),
+            ("vague", Cover::No, &None),
         ] {
             let mut requests = Requests::new(Vec::new());
             let mut happened = Vec::new();
-            requests.decide(Numbered(0), wish(command), cover, &mut happened);
+            let wish = Wish { vague: command == "vague", ..wish(command) };
+            requests.decide(Numbered(0), wish, cover, &mut happened);
             let said = happened.pop();
             match reply {
                 Some(_) => assert_eq!(&said, reply, "{command}, {cover:?}"),

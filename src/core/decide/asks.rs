@@ -91,7 +91,7 @@ fn waits_for_nobody(ask: &Ask, asker: Asker) -> bool {
 
 /// What needs no person: what a person allowed for good, and what the agent's autonomy settles.
 fn decided(draft: &Draft<'_>, about: &About) -> Option<(bool, DecidedBy)> {
-    let About::Permission { tool, command, cut, danger, .. } = about else { return None };
+    let About::Permission { tool, command, cut, vague, danger } = about else { return None };
     let agent = draft.agent();
     let exact = about.is_exact();
     let rule = agent.rules.iter().find(|rule| exact && rule.tool == *tool && rule.command == *command);
@@ -99,8 +99,8 @@ fn decided(draft: &Draft<'_>, about: &About) -> Option<(bool, DecidedBy)> {
         return Some((true, DecidedBy::Rule { rule: rule.id }));
     }
     let autonomy = agent.spec.as_ref().map_or(Autonomy::Human, |spec| spec.autonomy);
-    // What nobody has seen whole may hold anything.
-    let always = danger.is_some() || *cut;
+    // What nobody has seen whole may hold anything, and so may what is known by a name alone.
+    let always = danger.is_some() || *cut || *vague;
     match autonomy {
         Autonomy::Full if !always => Some((true, DecidedBy::Autonomy)),
         Autonomy::Strict if !always => Some((false, DecidedBy::Autonomy)),

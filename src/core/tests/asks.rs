@@ -31,6 +31,20 @@ fn what_is_known_by_a_name_alone_is_allowed_once_and_by_no_rule() {
 }
 
 #[test]
+fn no_autonomy_answers_what_is_known_by_a_name_alone() {
+    for autonomy in [Autonomy::Human, Autonomy::Full, Autonomy::Strict] {
+        let mut desk = Desk::busy();
+        if let Some(spec) = &mut desk.agent.spec {
+            spec.autonomy = autonomy;
+        }
+        let session = desk.session();
+        let (tool, command) = ("execute".to_owned(), "a tool".to_owned());
+        let signal = Signal::Asked { key: AskKey(1), tool, command, shell: true, vague: true };
+        assert_eq!(desk.tell(&Input::Driver { session, signal }).told(), "Asked", "{autonomy:?}");
+    }
+}
+
+#[test]
 fn what_has_characters_that_nobody_sees_is_always_asked_and_allowed_by_no_rule() {
     let mut desk = Desk::busy();
     if let Some(spec) = &mut desk.agent.spec {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::calls::id_of;
-use super::wire::{Choice, Params, Piece, Update};
+use super::known::Known;
+use super::wire::{Choice, Params};
 use crate::core::ask::AskKey;
 use crate::core::spec::{AgentSpec, Permissions};
 use crate::runtime::Launch;
@@ -58,22 +58,22 @@ impl Asking {
         Self { spec: Arc::clone(&launch.spec), requests: Requests::new(launch.always_ask.clone()) }
     }
 
-    /// Takes in `session/request_permission`. The call that is not to be made, if that is decided at once.
+    /// Takes in `session/request_permission` for the call of this name, of which `call` is known. The call that is not to be
+    /// made, if that is decided at once.
     pub(super) fn request(
         &mut self,
         id: &Id,
         params: &Params<'_>,
+        (name, call): (String, &Known),
         happened: &mut Vec<Happening>,
     ) -> Option<String> {
-        let nothing = Update::default();
-        let call = params.tool_call.0.as_ref().unwrap_or(&nothing);
         let wish = wish(call);
         let choose = |kinds: [&str; 2]| {
             kinds.into_iter().find_map(|kind| option(&params.options.0, kind)).map(str::to_owned)
         };
         let request = Request {
             id: id.clone(),
-            call: id_of(call),
+            call: name,
             // What is allowed for good is remembered here, where it can be seen and taken back.
             yes: choose(["allow_once", "allow_always"]),
             no: choose(["reject_once", "reject_always"]),
@@ -114,67 +114,46 @@ const COMMAND_EXPLAINED: &str = "[current working directory ";
 
 /// What is asked for: the command itself where the agent gives it, else its title and whatever it gives with it: arguments,
 /// and what is to be changed.
-fn wish(call: &Update<'_>) -> Wish {
-    let kind = call.kind.text_or_empty();
-    let title = call.title.text().filter(|title| !title.trim().is_empty()).unwrap_or("a tool");
+fn wish(call: &Known) -> Wish {
+    let kind = call.kind.as_str();
+    let title = if call.title.is_empty() { "a tool" } else { &call.title };
     let tool = if kind.is_empty() { "tool".to_owned() } else { one_line(kind, 100) };
     let shell = !FILE_KINDS.contains(&kind);
-    let given = serde_json::from_str::<Value>(call.raw_input.json()).unwrap_or_default();
-    let command = match &given["command"] {
-        Value::String(command) => Some(command.clone()),
-        // Words beside each other would be another command: what `bash -c` is given is one of them.
-        Value::Array(words) => Some(quoted(words)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
-    };
-    if let Some(command) = command {
+    if let Some(command) = command(&call.input) {
         return Wish { tool, command, shell, vague: false };
     }
-    let mut pieces: Vec<String> = call.content.0.iter().filter_map(piece).collect();
+    let mut pieces = call.pieces.clone();
     if kind == "execute" && pieces.iter().any(|piece| piece.starts_with(COMMAND_EXPLAINED)) {
         return Wish { tool, command: title.to_owned(), shell, vague: false };
     }
-    // Some write down no arguments where there are some.
-    let told = !matches!(given, Value::Null) && given != json!({});
-    if told {
-        pieces.insert(0, call.raw_input.json().to_owned());
+    if !call.input.is_null() {
+        pieces.insert(0, call.written.clone());
     }
     let vague = pieces.is_empty();
     pieces.insert(0, title.to_owned());
     Wish { tool, command: pieces.join("\n"), shell, vague }
 }
 
-/// What a piece of content says of a call: words, or how a file is changed.
-fn piece(piece: &Piece<'_>) -> Option<String> {
-    if piece.path.text().is_some() || piece.new_text.text().is_some() {
-        let (old, new) = (piece.old_text.text_or_empty(), piece.new_text.text_or_empty());
-        return Some(difference(piece.path.text_or_empty(), old, new));
-    }
-    let within = piece.content.0.as_ref().and_then(|words| words.text.text());
-    let words = piece.text.text().or(within)?;
-    (!words.trim().is_empty()).then(|| words.to_owned())
-}
-
-/// The lines of a file that are other ones, from the first to the last.
-fn difference(path: &str, old: &str, new: &str) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let (old, new) = (old.get(same..).unwrap_or_default(), new.get(same..).unwrap_or_default());
-    let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
-    let mut text = path.to_owned();
-    for (sign, lines) in [('-', old), ('+', new)] {
-        for line in lines.iter().take(lines.len() - tail) {
-            text.push('\n');
-            text.push(sign);
-            text.push_str(line);
-        }
-    }
-    text
+/// The command that arguments give, in one text or as a program and its arguments.
+fn command(input: &Value) -> Option<String> {
+    let first = |names: &[&str]| {
+        names.iter().find_map(|name| match &input[*name] {
+            Value::String(text) => Some(text.clone()),
+            // Words beside each other would be another command: what `bash -c` is given is one of them.
+            Value::Array(words) => Some(quoted(words)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+        })
+    };
+    let program = first(&["command", "program"])?;
+    Some(match first(&["args", "arguments", "argv"]) {
+        Some(arguments) if !arguments.is_empty() => format!("{program} {arguments}"),
+        Some(_) | None => program,
+    })
 }
 
 /// Whether it is a tool of herder's own, which are offered to be used. Titles are the agents' own, each in its way; a kind that
 /// runs or changes something has a title that the model writes.
-fn is_herders(call: &Update<'_>) -> bool {
-    let title = call.title.text_or_empty();
+fn is_herders(call: &Known) -> bool {
     let named = |tool: Tool| {
         let name = tool.name();
         [
@@ -182,27 +161,21 @@ fn is_herders(call: &Update<'_>) -> bool {
             format!("mcp__{SERVER}__{name}"),
             format!("{SERVER}_{name}"),
         ]
-        .iter()
-        .any(|known| known == title)
+        .contains(&call.title)
     };
-    let runs = call.raw_input.member(&["command"]).is_some();
-    matches!(call.kind.text_or_empty(), "other" | "") && !runs && ALL.into_iter().any(named)
+    matches!(call.kind.as_str(), "other" | "") && command(&call.input).is_none() && ALL.into_iter().any(named)
 }
 
 /// Whether that much may be done without asking.
-fn covers(permissions: Permissions, workspace: &Path, call: &Update<'_>) -> bool {
+fn covers(permissions: Permissions, workspace: &Path, call: &Known) -> bool {
     let inside = || {
-        let changed = call.content.0.iter().filter(|piece| piece.new_text.text().is_some());
-        let located = call.locations.0.iter().map(|location| location.path.text());
-        let mut paths = located.chain(changed.map(|piece| piece.path.text())).peekable();
+        let mut paths = call.located.iter().chain(&call.changed).peekable();
         paths.peek().is_some()
-            && paths.all(|path| path.is_some_and(|path| is_plain_file_below(path, workspace)))
+            && paths.all(|path| path.as_ref().is_some_and(|path| is_plain_file_below(path, workspace)))
     };
     match permissions {
         Permissions::Full => true,
-        Permissions::WorkspaceWrite => {
-            matches!(call.kind.text_or_empty(), "edit" | "move" | "delete") && inside()
-        }
+        Permissions::WorkspaceWrite => matches!(call.kind.as_str(), "edit" | "move" | "delete") && inside(),
         Permissions::ReadOnly => false,
     }
 }

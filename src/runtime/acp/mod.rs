@@ -16,6 +16,7 @@ mod calls;
 pub mod classify;
 mod content;
 mod ending;
+mod known;
 pub mod quirks;
 mod telling;
 pub mod wire;
@@ -44,6 +45,7 @@ use asking::Asking;
 use calls::Calls;
 use classify::Failure;
 use ending::outcome_of;
+use known::Announced;
 use quirks::Quirks;
 use telling::Telling;
 
@@ -64,6 +66,7 @@ pub struct Acp {
     tool_server: Option<Value>,
     asking: Asking,
     calls: Calls,
+    announced: Announced,
     conversation: Option<String>,
     quirks: Quirks,
     prompt: String,
@@ -132,6 +135,7 @@ impl Acp {
             tool_server: launch.tools.as_ref().map(|access| tool_server(access, &launch.marker)),
             asking: Asking::of(launch),
             calls: Calls::default(),
+            announced: Announced::default(),
             conversation: launch.conversation.clone(),
             quirks,
             prompt: String::new(),
@@ -311,12 +315,14 @@ impl Acp {
             "tool_call" if self.prompted => {
                 self.telling.begins(happened);
                 self.acts(update, happened);
+                self.announced.news(update);
                 self.calls.news(update, happened);
             }
             "tool_call_update" if self.prompted => {
                 if !update.raw_input.json().is_empty() {
                     self.calls.told(update, happened);
                 }
+                self.announced.news(update);
                 self.calls.news(update, happened);
             }
             "plan" if self.prompted => self.plan = content::plan(&update.entries.0),
@@ -459,10 +465,13 @@ impl Protocol for Acp {
                 happened.push(Happening::Reply(asking::cancelled(&id)));
             }
             (Some("session/request_permission"), Some(id)) => {
-                if let Some(call) = params.tool_call.0.as_ref().filter(|_| self.prompted) {
+                let nothing = wire::Update::default();
+                let call = params.tool_call.0.as_ref().unwrap_or(&nothing);
+                if self.prompted && params.tool_call.0.is_some() {
                     self.acts(call, happened);
                 }
-                if let Some(call) = self.asking.request(&id, params, happened) {
+                let known = (calls::id_of(call), &self.announced.joined(call));
+                if let Some(call) = self.asking.request(&id, params, known, happened) {
                     self.calls.refused(call);
                 }
             }

@@ -247,7 +247,8 @@ async fn a_question_waits_for_its_answer_unless_it_is_covered_and_harmless() {
     let folder = tempfile::tempdir().expect("a folder");
     let body = |command: &str| {
         format!(
-            "say(id=5, method='session/request_permission', params=dict(sessionId='c-1', toolCall=dict(title='{command}', kind='execute'), \
+            "news('tool_call', toolCallId='t', title='bash', kind='execute', rawInput=dict(command='{command}'))\n\
+             say(id=5, method='session/request_permission', params=dict(sessionId='c-1', toolCall=dict(toolCallId='t'), \
              options=[dict(optionId='y', kind='allow_once'), dict(optionId='n', kind='reject_once')]))\n\
              words(read()['result']['outcome']['optionId']); end()"
         )

@@ -47,13 +47,13 @@ fn what_the_permissions_cover_is_allowed_and_the_rest_is_asked() {
     let at = |path: &str| place.path().join(path).display().to_string();
     let edit = |path: &str| {
         let path = if path.starts_with("work") { at(path) } else { path.to_owned() };
-        json!({ "title": "edit", "kind": "edit", "locations": [{ "path": path }] })
+        json!({ "title": "edit", "kind": "edit", "locations": [{ "path": path }], "rawInput": { "new": "b" } })
     };
     let diff = |path: &str| {
         let content = json!([{ "type": "diff", "path": path, "oldText": "a", "newText": "b" }]);
         json!({ "title": "edit", "kind": "edit", "locations": [{ "path": at("work/a") }], "content": content })
     };
-    let execute = json!({ "title": "cargo test", "kind": "execute" });
+    let execute = json!({ "title": "x", "kind": "execute", "rawInput": { "command": "cargo test" } });
     let table = [
         (Permissions::WorkspaceWrite, edit("work/src/a.rs"), "y"),
         (Permissions::WorkspaceWrite, edit("work/../../etc/passwd"), "n"),
@@ -71,7 +71,30 @@ fn what_the_permissions_cover_is_allowed_and_the_rest_is_asked() {
         (Permissions::WorkspaceWrite, execute.clone(), "n"),
         (Permissions::ReadOnly, edit("work/src/a.rs"), "n"),
         (Permissions::Full, execute, "y"),
-        (Permissions::Full, json!({ "title": "git push", "kind": "execute" }), "n"),
+        // Known by a name alone.
+        (Permissions::Full, json!({ "title": "cargo test", "kind": "execute" }), "n"),
+        (Permissions::Full, json!({ "title": "x", "kind": "execute", "rawInput": {} }), "n"),
+        (
+            Permissions::WorkspaceWrite,
+            json!({ "title": "edit", "kind": "edit", "locations": [{ "path": at("work/a") }] }),
+            "n",
+        ),
+        // A program and its arguments are one command.
+        (
+            Permissions::Full,
+            json!({ "kind": "execute", "rawInput": { "command": "git", "args": ["push"] } }),
+            "n",
+        ),
+        (
+            Permissions::Full,
+            json!({ "kind": "execute", "rawInput": { "program": "git", "arguments": "push origin" } }),
+            "n",
+        ),
+        (
+            Permissions::Full,
+            json!({ "kind": "execute", "rawInput": { "program": "git", "arguments": ["status"] } }),
+            "y",
+        ),
         (
             Permissions::Full,
             json!({ "title": "x", "kind": "execute", "rawInput": { "command": "sudo x" } }),
@@ -163,5 +186,71 @@ fn what_is_asked_for_is_shown_with_all_that_is_known_of_it() {
         let happened = replay(&format!("< {line}"), |_, _| ()).happened;
         let said = (asked_of(&happened), asked_vaguely(&happened));
         assert_eq!(said, (Some(shown.to_owned()), Some(vague)), "{call}");
+    }
+}
+
+/// Asks by the name of a call alone, after the agent has said `news` of calls.
+fn asked_by_name(news: &[Value], permissions: Permissions) -> (Option<String>, Option<bool>, Value) {
+    let mut lines = vec![r#"> {"id":1,"method":"session/new"}"#.to_owned()];
+    lines.push(r#"< {"id":1,"result":{"sessionId":"c"}}"#.to_owned());
+    let updates = news.iter().map(
+        |update| json!({ "method": "session/update", "params": { "sessionId": "c", "update": update } }),
+    );
+    lines.extend(updates.map(|line| format!("< {line}")));
+    let question = json!({ "id": "q", "method": "session/request_permission", "params": {
+        "sessionId": "c", "toolCall": { "toolCallId": "effect-1" },
+        "options": [{ "optionId": "y", "kind": "allow_once" }, { "optionId": "n", "kind": "reject_once" }],
+    } });
+    lines.push(format!("< {question}"));
+    let opening = r#"> {"id":0,"method":"initialize"}
+< {"id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}"#;
+    let replayed = replay(&format!("{opening}\n{}", lines.join("\n")), |_, spec| {
+        (spec.permissions, spec.workspace) = (permissions, "/srv/agent/work".into());
+    });
+    let answer = replayed.written.iter().find(|line| line["id"] == "q").expect("it is answered");
+    let chosen = answer["result"]["outcome"]["optionId"].clone();
+    (asked_of(&replayed.happened), asked_vaguely(&replayed.happened), chosen)
+}
+
+#[test]
+fn a_question_that_names_its_call_alone_is_about_what_was_announced() {
+    let call = |kind: &str, more: &Value| {
+        let mut call = json!({ "sessionUpdate": kind, "toolCallId": "effect-1" });
+        for (name, value) in more.as_object().expect("an object") {
+            call[name] = value.clone();
+        }
+        call
+    };
+    let push =
+        json!({ "title": "bash", "kind": "execute", "rawInput": { "command": "git push origin main" } });
+    let within = json!({ "title": "bash", "kind": "execute", "rawInput": "{\"command\":\"git push\"}" });
+    let status = json!({ "title": "bash", "kind": "execute", "rawInput": { "command": "git status" } });
+    let other =
+        json!({ "sessionUpdate": "tool_call", "toolCallId": "effect-2", "rawInput": { "command": "ls" } });
+    let over = json!({ "status": "completed" });
+    let nothing = json!({ "title": "", "kind": "execute", "rawInput": {}, "content": [], "locations": [] });
+    let (told, news) = ("tool_call", "tool_call_update");
+    for (said, permissions, expected) in [
+        (vec![call(told, &push)], Permissions::Full, (Some("git push origin main"), Some(false), "n")),
+        (vec![call(told, &push)], Permissions::ReadOnly, (Some("git push origin main"), Some(false), "n")),
+        (vec![call(told, &within)], Permissions::Full, (Some("git push"), Some(false), "n")),
+        (vec![call(told, &status)], Permissions::Full, (None, None, "y")),
+        // The last word counts, and what says nothing changes nothing.
+        (
+            vec![call(told, &status), call(news, &push)],
+            Permissions::Full,
+            (Some("git push origin main"), Some(false), "n"),
+        ),
+        (
+            vec![call(told, &push), call(news, &nothing)],
+            Permissions::Full,
+            (Some("git push origin main"), Some(false), "n"),
+        ),
+        // Nothing is known of it.
+        (vec![other.clone()], Permissions::Full, (Some("a tool"), Some(true), "n")),
+        (vec![call(told, &status), call(news, &over)], Permissions::Full, (Some("a tool"), Some(true), "n")),
+    ] {
+        let (shown, vague, chosen) = asked_by_name(&said, permissions);
+        assert_eq!((shown.as_deref(), vague, chosen.as_str().expect("an option")), expected, "{said:?}");
     }
 }

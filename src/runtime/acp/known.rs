@@ -1,0 +1,144 @@
+//! The content of a tool call, joined from all that the agent has said of it: a question may name the call alone, and leave
+//! the rest to the announcement before it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::calls::id_of;
+use super::wire::{Piece, Update};
+use crate::runtime::text::LINE_MAX;
+
+/// The most that is kept of the open calls of one session, in bytes. A call beyond it stays as vague as its question.
+const KEPT_MAX: usize = 4 * 1024 * 1024;
+
+/// The most calls of which the content is kept.
+const CALLS_MAX: usize = 256;
+
+/// The content of one call.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(super) struct Known {
+    pub(super) title: String,
+    pub(super) kind: String,
+    /// The arguments: null where none are given, and unpacked where they are JSON within a text.
+    pub(super) input: Value,
+    /// The arguments as they were written.
+    pub(super) written: String,
+    /// Words, and the lines of files that change.
+    pub(super) pieces: Vec<String>,
+    /// The files that change; `None` where one has no name.
+    pub(super) changed: Vec<Option<String>>,
+    /// The files that it is about.
+    pub(super) located: Vec<Option<String>>,
+}
+
+impl Known {
+    /// Takes in what an update says; a field that says nothing changes nothing.
+    fn join(&mut self, update: &Update<'_>) {
+        let path = |text: Option<&str>| text.map(str::to_owned);
+        for (kept, new) in [(&mut self.title, &update.title), (&mut self.kind, &update.kind)] {
+            if let Some(text) = new.text().filter(|text| !text.trim().is_empty()) {
+                text.clone_into(kept);
+            }
+        }
+        let (input, written) = unpacked(update.raw_input.json());
+        // Some write down no arguments where there are some.
+        if !input.is_null() && input != json!({}) {
+            (self.input, self.written) = (input, written);
+        }
+        if !update.content.0.is_empty() {
+            self.pieces = update.content.0.iter().filter_map(piece).collect();
+            let changed = update.content.0.iter().filter(|piece| piece.new_text.text().is_some());
+            self.changed = changed.map(|piece| path(piece.path.text())).collect();
+        }
+        if !update.locations.0.is_empty() {
+            self.located = update.locations.0.iter().map(|location| path(location.path.text())).collect();
+        }
+    }
+
+    fn size(&self) -> usize {
+        let paths = self.changed.iter().chain(&self.located).flatten();
+        let texts = self.pieces.iter().chain(paths).map(String::len).sum::<usize>();
+        // The arguments are kept twice, and read they take more room than written.
+        self.title.len() + self.kind.len() + 4 * self.written.len() + texts
+    }
+}
+
+/// The arguments, as they are meant and as they are to be shown.
+fn unpacked(written: &str) -> (Value, String) {
+    match serde_json::from_str::<Value>(written).unwrap_or_default() {
+        Value::String(text) => match serde_json::from_str::<Value>(&text) {
+            Ok(within @ (Value::Object(_) | Value::Array(_))) => (within, text),
+            Ok(_) | Err(_) if text.trim().is_empty() => (Value::Null, String::new()),
+            Ok(_) | Err(_) => (Value::String(text.clone()), text),
+        },
+        given => (given, written.to_owned()),
+    }
+}
+
+/// The calls of a session that are announced and not over.
+#[derive(Debug, Default)]
+pub(super) struct Announced {
+    calls: BTreeMap<String, Known>,
+    kept: usize,
+}
+
+impl Announced {
+    /// Takes in what the agent says of a call, and gives all that is known of it.
+    pub(super) fn joined(&mut self, update: &Update<'_>) -> Known {
+        let id = update.tool_call_id.text_or_empty();
+        // A name that is cut could be another call's.
+        let is_named = !id.is_empty() && id.len() <= LINE_MAX;
+        let mut known = is_named.then(|| self.forget(id)).flatten().unwrap_or_default();
+        known.join(update);
+        let size = known.size();
+        if is_named && self.calls.len() < CALLS_MAX && self.kept + size <= KEPT_MAX {
+            self.kept += size;
+            self.calls.insert(id.to_owned(), known.clone());
+        }
+        known
+    }
+
+    /// Takes in news of a call that a question may follow; one that is over is forgotten.
+    pub(super) fn news(&mut self, update: &Update<'_>) {
+        if matches!(update.status.text_or_empty(), "completed" | "failed") {
+            self.forget(&id_of(update));
+        } else {
+            self.joined(update);
+        }
+    }
+
+    fn forget(&mut self, id: &str) -> Option<Known> {
+        let known = self.calls.remove(id)?;
+        self.kept -= known.size();
+        Some(known)
+    }
+}
+
+/// What a piece of content says of a call: words, or how a file is changed.
+fn piece(piece: &Piece<'_>) -> Option<String> {
+    if piece.path.text().is_some() || piece.new_text.text().is_some() {
+        let (old, new) = (piece.old_text.text_or_empty(), piece.new_text.text_or_empty());
+        return Some(difference(piece.path.text_or_empty(), old, new));
+    }
+    let within = piece.content.0.as_ref().and_then(|words| words.text.text());
+    let words = piece.text.text().or(within)?;
+    (!words.trim().is_empty()).then(|| words.to_owned())
+}
+
+/// The lines of a file that are other ones, from the first to the last.
+fn difference(path: &str, old: &str, new: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let (old, new) = (old.get(same..).unwrap_or_default(), new.get(same..).unwrap_or_default());
+    let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
+    let mut text = path.to_owned();
+    for (sign, lines) in [('-', old), ('+', new)] {
+        for line in lines.iter().take(lines.len() - tail) {
+            text.push('\n');
+            text.push(sign);
+            text.push_str(line);
+        }
+    }
+    text
+}
