@@ -10,7 +10,7 @@ fn acp(name: &str, body: &str, workspace: &Path) -> Launch {
         r#"
 import json, sys, os, select, time, subprocess
 def say(**line): print(json.dumps(dict(jsonrpc="2.0", **line)), flush=True)
-def news(kind, **more): say(method="session/update", params=dict(sessionId="c-1", update=dict(sessionUpdate=kind, **more)))
+def news(update, **more): say(method="session/update", params=dict(sessionId="c-1", update=dict(sessionUpdate=update, **more)))
 def words(text): news("agent_message_chunk", content=dict(type="text", text=text))
 def read():
     line = sys.stdin.readline()
