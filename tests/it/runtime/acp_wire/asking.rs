@@ -247,7 +247,7 @@ fn a_question_that_names_its_call_alone_is_about_what_was_announced() {
             (Some("git push origin main"), Some(false), "n"),
         ),
         // Nothing is known of it.
-        (vec![other.clone()], Permissions::Full, (Some("a tool"), Some(true), "n")),
+        (vec![other], Permissions::Full, (Some("a tool"), Some(true), "n")),
         (vec![call(told, &status), call(news, &over)], Permissions::Full, (Some("a tool"), Some(true), "n")),
     ] {
         let (shown, vague, chosen) = asked_by_name(&said, permissions);
