@@ -1,6 +1,7 @@
 //! The IRC network against real servers: ngircd, InspIRCd with Anope, agentirc.
 
 mod netsplit;
+mod prompt;
 mod services;
 
 use std::sync::Arc;

@@ -14,6 +14,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
+use super::prompt::PromptStream;
 use super::tls;
 use crate::config::{IrcNetwork, Tls};
 use crate::core::detail::{Detail, LinkReason};
@@ -87,8 +88,7 @@ async fn open(network: &IrcNetwork, attempt: u32) -> Result<Box<dyn Stream>, Det
     let stream = TcpStream::connect(address).await.map_err(|error| {
         LinkReason::NotConnected { server: format!("{} ({address})", place(network)) }.with(error.to_string())
     })?;
-    // Answers are short lines; each should leave at once.
-    stream.set_nodelay(true).map_err(|error| LinkReason::Broke.with(error.to_string()))?;
+    let stream = PromptStream::new(stream).map_err(|error| LinkReason::Broke.with(error.to_string()))?;
     if network.tls == Tls::Off {
         return Ok(Box::new(stream));
     }

@@ -39,6 +39,7 @@ mod patience;
 mod persons;
 mod ping;
 mod probe;
+mod prompt;
 mod registration;
 mod replay;
 mod session;
