@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde_json::{Value as Data, json};
 use tracing::error;
 
-use super::Effect;
 use super::Verb;
 use super::answers::{Found, Last, WholeSession};
 use super::dispatch::{Inner, Removal};
@@ -100,13 +99,14 @@ pub(super) struct Desk<'a> {
 
 impl<'a> Desk<'a> {
     pub(super) async fn carry_out(&self, heard: Heard) -> Done {
+        let only_looks = heard.only_looks();
         match heard {
             Heard::Nothing => Ok(Answer::lines(Vec::new())),
             Heard::Problem(problem) => Err(Failure::Lines(super::answers::problem(self.voice(), &problem))),
             Heard::Work { agent, text } => self.give(&agent, WorkKind::Message, text).await,
             Heard::Command(call) => {
-                if call.command.effect == Effect::Looks {
-                    self.fleet.record(&self.asked).await?;
+                if only_looks {
+                    self.fleet.record_soon(&self.asked).await?;
                 }
                 self.call(&call).await
             }

@@ -1,7 +1,7 @@
 //! The one way in: whoever speaks, from wherever, is checked, recorded and answered here.
 //!
-//! A line becomes a [`Heard`] ([`super::parse`]), its author a role ([`crate::access`]). What only looks is recorded before
-//! it is answered; what changes something carries its record into the decision ([`Asked`]), so that both are one
+//! A line becomes a [`Heard`] ([`super::parse`]), its author a role ([`crate::access`]). What only looks
+//! is answered at once and recorded soon after; what changes something carries its record into the decision ([`Asked`]), so that both are one
 //! transaction. An answer to a change is in the outbox by then; every other answer is given back to the caller.
 
 mod late;
@@ -253,11 +253,13 @@ impl Dispatcher {
             private: matches!(inbound.place, Place::Direct(_)),
             under: None,
         };
+        let only_looks = heard.only_looks();
         let done = desk.carry_out(heard).await;
         let is_fleeting = done.as_ref().is_ok_and(|answer| answer.is_fleeting);
         match inner.lines(voice, done).0 {
             lines if lines.is_empty() => Handled::Silently,
             lines if is_fleeting => Handled::Fleeting(lines),
+            lines if only_looks => Handled::Looked(lines),
             lines => Handled::Lines(lines),
         }
     }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use super::Verb;
 use super::dispatch::Dispatcher;
 use super::parse::Heard;
 use super::say::Voice;
 use super::words::repeat;
-use super::{Effect, Verb};
 use crate::access::Role;
 use crate::chat::Inbound;
 use crate::clock;
@@ -25,8 +25,7 @@ pub(super) fn still(voice: Voice<'_>, inbound: &Inbound, heard: &Heard) -> Optio
     // A line without an id is heard when it is said, or never.
     inbound.message.as_ref()?;
     let age = voice.now.since(inbound.at);
-    let Heard::Command(call) = heard else { return None };
-    if age <= LATE || call.command.effect == Effect::Looks {
+    if age <= LATE || heard.only_looks() || matches!(heard, Heard::Work { .. }) {
         return None;
     }
     let line = ("line", repeat(inbound.spelled_out(inbound.text.trim()).as_str()).into());

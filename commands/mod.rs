@@ -139,7 +139,7 @@ pub enum Strictness {
 /// Whether a command changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It only looks: its answer is not stored.
+    /// It only looks: it is answered from state at once, its record follows within 50 ms, its answer is not stored.
     Looks,
     /// It changes something: its record, its decision and its answer are one transaction.
     Changes,

@@ -5,7 +5,7 @@
 
 use super::grammar::{self, Call, Misfit, Roster};
 use super::words::{self, Words, fold, fold_end};
-use super::{COMMANDS, Command, GROUPS, Strictness, Verb, command, first_words};
+use super::{COMMANDS, Command, Effect, GROUPS, Strictness, Verb, command, first_words};
 use crate::chat::Mention;
 use crate::core::id::{AGENT_NAME_MAX, AgentName};
 
@@ -118,6 +118,16 @@ pub enum Problem {
 }
 
 impl Heard {
+    /// Whether it changes nothing: it is answered from state, and whoever asked a herder that was killed asks again.
+    #[must_use]
+    pub fn only_looks(&self) -> bool {
+        match self {
+            Self::Nothing | Self::Problem(_) => true,
+            Self::Command(call) => call.command.effect == Effect::Looks,
+            Self::Work { .. } => false,
+        }
+    }
+
     /// With what was attached to it, if it is work.
     #[must_use]
     pub fn with(self, attached: &str) -> Self {

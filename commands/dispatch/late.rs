@@ -35,6 +35,8 @@ pub enum Handled {
     Silently,
     /// This is to be said where the line was.
     Lines(Vec<String>),
+    /// The same, of a line that only looked: whoever does not get it asks again.
+    Looked(Vec<String>),
     /// The same, and it is worth nothing once this herder is gone: it is not to be kept for the next one.
     Fleeting(Vec<String>),
     /// It takes longer.
@@ -52,7 +54,7 @@ impl Handled {
     pub fn said(self) -> Option<Vec<String>> {
         match self {
             Self::Silently => None,
-            Self::Lines(lines) | Self::Fleeting(lines) => Some(lines),
+            Self::Lines(lines) | Self::Looked(lines) | Self::Fleeting(lines) => Some(lines),
             Self::Late { told, over: _ } => told.map(|told| vec![told]),
         }
     }
@@ -132,7 +134,7 @@ impl Inner {
         let body = match handled {
             Handled::Fleeting(lines) if notes_lines_with_answers(&inbound.author.network) => return lines,
             Handled::Fleeting(lines) => Body::Lines(lines),
-            Handled::Lines(lines) => Body::Kept(lines),
+            Handled::Lines(lines) | Handled::Looked(lines) => Body::Kept(lines),
             Handled::Silently | Handled::Late { .. } => return Vec::new(),
         };
         let (place, to) = answer_goes_to(inbound, &self.room(inbound));

@@ -19,6 +19,7 @@ use super::log_line::{self, LogLine};
 use super::memory::{Here, Step};
 use super::query::Reader;
 use super::replay;
+use super::soon::Waiting;
 use super::store::{self, Lock, Paths};
 use super::writer::{Disk, Job, Prepared, PreparedWrite, QUEUE, Shown, Writer};
 use super::{
@@ -47,6 +48,7 @@ struct Inner {
     way: Way,
     thread: Option<Thread>,
     reader: Reader,
+    waiting: Arc<Waiting>,
     shown: Arc<Shown>,
     work: AtomicU64,
     id: String,
@@ -80,6 +82,7 @@ pub(super) struct Parts {
     pub(super) way: Way,
     pub(super) thread: Option<Thread>,
     pub(super) reader: Reader,
+    pub(super) waiting: Arc<Waiting>,
     pub(super) shown: Arc<Shown>,
     pub(super) work: u64,
     pub(super) id: String,
@@ -133,7 +136,9 @@ impl Journal {
         });
         let work = store.last.work;
         let reader = Reader::new(store.trees.clone(), paths.archives(), durable);
+        let waiting = Arc::new(Waiting::default());
         let writer = Writer {
+            waiting: Arc::clone(&waiting),
             disk: Some(Disk { db: store.db, log: store.log, acked: store.acked }),
             trees: store.trees,
             dir: paths.dir.clone(),
@@ -160,6 +165,7 @@ impl Journal {
             way: Way::Thread(sender),
             thread: Some(Thread { thread, over: Mutex::new(over) }),
             reader,
+            waiting,
             shown,
             work,
             id: store.id,
@@ -172,11 +178,12 @@ impl Journal {
     }
 
     pub(super) fn of(parts: Parts) -> Self {
-        let Parts { way, thread, reader, shown, work, id, missing, paths, settings, lock } = parts;
+        let Parts { way, thread, reader, waiting, shown, work, id, missing, paths, settings, lock } = parts;
         Self(Arc::new(Inner {
             way,
             thread,
             reader,
+            waiting,
             shown,
             work: AtomicU64::new(work),
             id,
@@ -421,6 +428,18 @@ impl Journal {
         &self.0.reader
     }
 
+    pub(super) fn waiting(&self) -> &Waiting {
+        &self.0.waiting
+    }
+
+    /// The way to the writer's thread, if it has one.
+    pub(super) fn jobs(&self) -> Option<&mpsc::Sender<Job>> {
+        match &self.0.way {
+            Way::Thread(jobs) => Some(jobs),
+            Way::Here(_) | Way::Gone => None,
+        }
+    }
+
     /// The data folder.
     #[must_use]
     pub fn data_dir(&self) -> &std::path::Path {
@@ -482,7 +501,7 @@ fn log_lines(batch: &Batch) -> Vec<(usize, Stream, u64, LogLine)> {
 }
 
 /// Makes a batch's JSON, on the caller's thread.
-fn prepare(batch: Batch) -> Result<Prepared, CommitError> {
+pub(super) fn prepare(batch: Batch) -> Result<Prepared, CommitError> {
     let at = batch.at;
     let mut bytes = 0;
     let mut work = 0;
@@ -530,8 +549,8 @@ fn bounded(bytes: usize, what: &str) -> Result<(), CommitError> {
 
 fn post_text(post: &Post) -> Result<Option<Vec<u8>>, CommitError> {
     match &post.body {
-        // Answers to read-only commands are worth nothing after a restart.
-        Body::Lines(_) => Ok(None),
+        // These are worth nothing after a restart.
+        Body::Lines(_) | Body::Looked(_) => Ok(None),
         Body::Notice(_)
         | Body::Refusal(_)
         | Body::Agent { .. }

@@ -54,6 +54,10 @@ impl Journal {
         gathered: G,
         take: impl FnMut(&mut G, Recorded) -> ControlFlow<()> + Send + 'static,
     ) -> Result<Looked<G>, ReadError> {
+        if stream == Stream::Audit {
+            // What only looks is recorded a little later. A journal that cannot be written can still be read.
+            let _ = self.store_waiting().await;
+        }
         let reader = self.reader().clone();
         let looking = Looking { gathered, take, unreadable: 0 };
         let (looking, stream, reached) = blocking(move || {

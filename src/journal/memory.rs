@@ -83,7 +83,9 @@ impl Journal {
             disk_low: watch::Sender::new(None),
             durable: Arc::clone(&durable),
         });
+        let waiting = Arc::default();
         let writer = Writer {
+            waiting: Arc::clone(&waiting),
             disk: None,
             trees: trees.clone(),
             dir: PathBuf::new(),
@@ -98,6 +100,7 @@ impl Journal {
             way: Way::Here(Box::new(here)),
             thread: None,
             reader: Reader::new(trees, paths.archives(), durable),
+            waiting,
             shown,
             work: last.work,
             id: id.to_owned(),

@@ -48,6 +48,7 @@ mod query;
 mod replay;
 mod retention;
 mod room;
+mod soon;
 mod staging;
 mod store;
 mod table;
@@ -137,7 +138,8 @@ pub struct Batch {
     pub at: Timestamp,
     /// Entries, by stream.
     pub writes: Vec<Write>,
-    /// Posts that are owed; their ids are drawn here. [`crate::outbox::Body::Lines`] are passed on but not stored.
+    /// Posts that are owed; their ids are drawn here. [`crate::outbox::Body::Lines`] and
+    /// [`crate::outbox::Body::Looked`] are passed on but not stored.
     pub posts: Vec<Post>,
     /// States to start from next time.
     pub snapshots: Vec<Snapshot>,

@@ -16,6 +16,7 @@ use crate::outbox::Post;
 use super::acked::Acked;
 use super::handle::{PostSink, guarded};
 use super::layout::{Head, Last, Trees};
+use super::soon::Waiting;
 use super::staging::{Changes, Stage};
 use super::{CommitError, Memo, ReadError, Receipt, Settled, Snapshot, Stream, disk};
 
@@ -96,6 +97,8 @@ impl Shown {
 }
 
 pub(super) struct Writer {
+    /// What is stored before anything else.
+    pub(super) waiting: Arc<Waiting>,
     /// Where it is written to; none: it stays in memory.
     pub(super) disk: Option<Disk>,
     pub(super) trees: Trees,
@@ -136,7 +139,7 @@ impl Writer {
     pub(super) fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
         let mut carried = None;
         while let Some(first) = carried.take().or_else(|| jobs.blocking_recv()) {
-            let (group, next) = gather(first, &mut jobs);
+            let (group, next) = gather(self.unasked(), first, &mut jobs);
             carried = next;
             if !group.is_empty() {
                 self.commit(group);
@@ -148,11 +151,26 @@ impl Writer {
                 while let Ok(job) = jobs.try_recv() {
                     refuse(job, &CommitError::Closed);
                 }
+                self.last_words();
                 drop(self);
                 // The caller may be gone, which changes nothing.
                 let _ = closed.send(());
                 return;
             }
+        }
+        self.last_words();
+    }
+
+    /// What nobody waits for, as jobs.
+    fn unasked(&self) -> Vec<Job> {
+        self.waiting.take().into_iter().map(|prepared| Job::Commit(prepared, oneshot::channel().0)).collect()
+    }
+
+    /// Stores what still waits for a commit when none follows.
+    fn last_words(&mut self) {
+        let group = self.unasked();
+        if !group.is_empty() {
+            self.commit(group);
         }
     }
 
@@ -315,9 +333,8 @@ impl Writer {
     }
 }
 
-/// Takes what waits, up to the first job that stands alone.
-fn gather(first: Job, jobs: &mut mpsc::Receiver<Job>) -> (Vec<Job>, Option<Job>) {
-    let mut group = Vec::new();
+/// Adds what waits to a group, up to the first job that stands alone.
+fn gather(mut group: Vec<Job>, first: Job, jobs: &mut mpsc::Receiver<Job>) -> (Vec<Job>, Option<Job>) {
     let mut bytes = 0;
     let mut next = Some(first);
     while let Some(job) = next {

@@ -249,6 +249,7 @@ fn away_with(item: &Item) -> u32 {
         | Body::Refusal(_)
         | Body::Hook(_)
         | Body::Lines(_)
+        | Body::Looked(_)
         | Body::Kept(_) => item.lines(),
     }
 }

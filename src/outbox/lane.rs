@@ -48,6 +48,12 @@ impl Line {
     pub fn number(&self) -> u64 {
         self.key
     }
+
+    /// Whether it answers somebody who only looked, and asks again if it is lost.
+    #[must_use]
+    pub fn is_look(&self) -> bool {
+        matches!(self.source.body, Body::Looked(_))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,6 +159,7 @@ impl Item {
             | Body::Refusal(_)
             | Body::Hook(_)
             | Body::Lines(_)
+            | Body::Looked(_)
             | Body::Kept(_) => out,
         }
     }

@@ -91,9 +91,11 @@ pub enum Body {
     },
     /// What a program is told: one line, whatever its length. See [`crate::webhook`].
     Hook(Box<Hook>),
-    /// Lines that are already in the reader's language (read-only commands' answers); never stored.
+    /// Lines that are already in the reader's language; never stored.
     Lines(Vec<String>),
-    /// The same, where it is on disk that what they answer was answered: stored, so that it is given after a restart as well.
+    /// The same, in answer to what only looks: on IRC the server is not asked whether it has them.
+    Looked(Vec<String>),
+    /// Such lines, where it is on disk that what they answer was answered: stored, so that it is given after a restart as well.
     Kept(Vec<String>),
 }
 

@@ -84,7 +84,9 @@ impl Renderer {
             Body::Notice(notice) => self.sentences(&self.locale.notice(notice), post),
             Body::Hook(hook) => self.told(&hook.notice),
             Body::Refusal(refusal) => self.sentences(&self.locale.refusal(refusal), post),
-            Body::Lines(lines) | Body::Kept(lines) => self.sentences(&lines.join("\n"), post),
+            Body::Lines(lines) | Body::Looked(lines) | Body::Kept(lines) => {
+                self.sentences(&lines.join("\n"), post)
+            }
             Body::Said { agent, text } => {
                 let text = clean(text);
                 let text = self.redactor.redact(&text);
@@ -263,7 +265,9 @@ fn cut(line: &str, bar: &str) -> Vec<String> {
 pub(super) fn estimate(post: &Post) -> u32 {
     let count = match &post.body {
         Body::Notice(_) | Body::Refusal(_) | Body::Hook(_) => 1,
-        Body::Lines(texts) | Body::Kept(texts) => texts.iter().map(|text| whole(text)).sum(),
+        Body::Lines(texts) | Body::Looked(texts) | Body::Kept(texts) => {
+            texts.iter().map(|text| whole(text)).sum()
+        }
         Body::Agent { text, .. } | Body::Said { text, .. } => whole(text).min(WORDS_LINES_MAX + 1),
     };
     u32::try_from(count).unwrap_or(u32::MAX).max(1)

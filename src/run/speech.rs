@@ -15,7 +15,7 @@ use crate::chat::irc::Marks;
 use crate::chat::{Author, Inbound, Place};
 use crate::clock;
 use crate::commands::Dispatcher;
-use crate::commands::dispatch::FAULT;
+use crate::commands::dispatch::{FAULT, Handled as Answered};
 use crate::core::id::{NetworkName, PostId};
 use crate::outbox::{Body, Lane, NetworkQueue, Post, Target};
 use crate::supervisor::FaultInjection;
@@ -28,7 +28,7 @@ struct Handled {
     network: NetworkName,
     to: Target,
     nick: String,
-    lines: Option<Vec<String>>,
+    answer: Option<Body>,
     /// The channel and the id, where lines have ids.
     message: Option<(String, String)>,
 }
@@ -93,31 +93,34 @@ impl Speech {
             };
             let handling = async {
                 fault.before_line(&inbound);
-                dispatcher.handle(inbound).await
+                match dispatcher.handled(inbound).await {
+                    Answered::Looked(lines) => Some(Body::Looked(lines)),
+                    answered => answered.said().map(Body::Lines),
+                }
             };
             let handled = AssertUnwindSafe(handling).catch_unwind().await;
             // One line that herder cannot take must not make it deaf.
-            let lines = handled.unwrap_or_else(|_| {
+            let answer = handled.unwrap_or_else(|_| {
                 error!(%network, nick, "a line made the dispatcher panic");
-                Some(vec![FAULT.to_owned()])
+                Some(Body::Lines(vec![FAULT.to_owned()]))
             });
-            (turn, Handled { network, to, nick, lines, message })
+            (turn, Handled { network, to, nick, answer, message })
         }
     }
 
     fn answer(&self, handled: Handled) {
-        let Handled { network, to, nick, lines, message } = handled;
+        let Handled { network, to, nick, answer, message } = handled;
         if let (Some((channel, id)), Some(marks)) = (message, self.marks.get(&network)) {
             marks.done(&channel, &id);
         }
-        let (Some(lines), Some(queue)) = (lines, self.queues.get(&network)) else { return };
+        let (Some(body), Some(queue)) = (answer, self.queues.get(&network)) else { return };
         queue.push(Post {
             id: PostId::default(),
             network,
             to,
             lane: Lane::Urgent,
             at: clock::now(),
-            body: Body::Lines(lines),
+            body,
             answers: Some(nick),
             quotes: None,
             confirmed_lines: 0,

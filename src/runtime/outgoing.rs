@@ -18,7 +18,10 @@ use crate::core::usage::Reading;
 /// Signals that may wait before the driver stops reading: a supervisor that is this far behind has a slow disk.
 const WAITING_MAX: usize = 64;
 
-/// How long words are gathered: people read no faster, and each report is a commit.
+/// How long words are gathered that follow a silence: the other lines of one print, and nothing anybody notices.
+const FIRST_WORDS: Duration = Duration::from_millis(100);
+
+/// Between two reports of words, and the longest that words are gathered: people read no faster, and each report is a commit.
 const WORDS_PACE: Duration = Duration::from_secs(1);
 
 /// Words that one report holds.
@@ -42,6 +45,8 @@ pub(super) struct Outgoing {
     queue: VecDeque<Report>,
     beat: bool,
     words: Option<Gathered>,
+    /// When the next report of words may go, after the last one.
+    words_again: Option<Instant>,
     turn: Option<Gathered>,
     used: Option<(Reading, Instant)>,
 }
@@ -67,7 +72,9 @@ impl Outgoing {
 
     /// Words for the agent's channel.
     pub(super) fn words(&mut self, text: &str, now: Instant) {
-        self.words.get_or_insert_with(|| Gathered::new(WORDS_MAX, now + WORDS_PACE)).text.push(text);
+        let soon = now + FIRST_WORDS;
+        let due = self.words_again.map_or(soon, |again| again.clamp(soon, now + WORDS_PACE));
+        self.words.get_or_insert_with(|| Gathered::new(WORDS_MAX, due)).text.push(text);
     }
 
     /// Text for the log.
@@ -114,9 +121,9 @@ impl Outgoing {
             let text = turn.text.text().unwrap_or_default();
             self.queue.push_back(Report::Signal(Signal::Turn { text, tools: turn.tools }));
         }
-        if let Some(text) = self.words.take().and_then(|words| words.text.text()) {
-            self.queue.push_back(Report::Words(text));
-        }
+        let Some(words) = self.words.take() else { return };
+        self.words_again = Some(words.due + WORDS_PACE);
+        self.queue.extend(words.text.text().map(Report::Words));
     }
 
     /// When [`Outgoing::flush`] is due.
@@ -156,13 +163,32 @@ mod tests {
             outgoing.words(&format!("line {n}"), now);
         }
         assert!(outgoing.is_empty());
-        assert_eq!(outgoing.due(), Some(now + WORDS_PACE));
+        assert_eq!(outgoing.due(), Some(now + FIRST_WORDS));
         outgoing.signal(Signal::Ready { conversation: None });
         let Some(Report::Words(text)) = outgoing.pop() else { panic!("the words go before the signal") };
         assert!(text.len() < WORDS_MAX + 100);
         assert!(text.contains("lines left out"));
         assert_eq!(outgoing.pop(), Some(Report::Signal(Signal::Ready { conversation: None })));
         assert_eq!(outgoing.pop(), None);
+    }
+
+    #[test]
+    fn the_first_words_after_a_silence_go_soon_and_those_that_follow_once_a_second() {
+        let begin = Instant::now();
+        let after = |millis| begin + Duration::from_millis(millis);
+        let mut outgoing = Outgoing::default();
+        let mut due_of_words_at = |millis| {
+            outgoing.words("line", after(millis));
+            let due = outgoing.due().expect("they wait");
+            outgoing.flush();
+            due
+        };
+        assert_eq!(due_of_words_at(0), after(100));
+        assert_eq!(due_of_words_at(150), after(1_100));
+        assert_eq!(due_of_words_at(1_200), after(2_100));
+        // Sent before they were due, with a signal: nobody waits longer than a second for what follows.
+        assert_eq!(due_of_words_at(1_300), after(2_300));
+        assert_eq!(due_of_words_at(60_000), after(60_100), "after a pause");
     }
 
     #[test]

@@ -333,18 +333,20 @@ impl Fleet {
         (posts, memo.into_iter().collect())
     }
 
-    /// Records an accepted read-only command; resolves when it is on disk.
+    /// Records an accepted command; resolves when it is on disk.
     ///
     /// # Errors
     /// A refusal if the journal cannot be written.
     pub async fn record(&self, asked: &Asked) -> Result<(), Refusal> {
-        let entries = vec![Entry::Audit(asked.audit.clone())];
-        let writes = vec![Write { stream: Stream::Audit, expected_rev: None, entries }];
-        let later = asked.is_noted_with_its_answer();
-        let memos = if later { None } else { asked.heard(asked.audit.agent.clone(), None) };
-        let batch =
-            Batch { at: clock::now(), writes, memos: memos.into_iter().collect(), ..Batch::default() };
-        self.shared.journal.commit(batch).await.map(drop).map_err(storage_refusal)
+        self.shared.journal.commit(record(asked)).await.map(drop).map_err(storage_refusal)
+    }
+
+    /// Records an accepted command that only looks: on disk with the next commit, within 50 ms.
+    ///
+    /// # Errors
+    /// A refusal if the journal cannot be written.
+    pub async fn record_soon(&self, asked: &Asked) -> Result<(), Refusal> {
+        self.shared.journal.commit_soon(record(asked)).await.map_err(storage_refusal)
     }
 
     /// The agent whose name is nearest to `text`, if one is near enough to be meant.
@@ -403,6 +405,15 @@ impl Fleet {
         }
         self.shared.trees.count_marked(&format!("{}/", self.shared.journal.id())).await
     }
+}
+
+/// The record of an accepted command, and what is remembered of its line.
+fn record(asked: &Asked) -> Batch {
+    let entries = vec![Entry::Audit(asked.audit.clone())];
+    let writes = vec![Write { stream: Stream::Audit, expected_rev: None, entries }];
+    let later = asked.is_noted_with_its_answer();
+    let memos = if later { None } else { asked.heard(asked.audit.agent.clone(), None) };
+    Batch { at: clock::now(), writes, memos: memos.into_iter().collect(), ..Batch::default() }
 }
 
 pub(super) fn storage_refusal(reason: CommitError) -> Refusal {

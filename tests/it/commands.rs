@@ -7,6 +7,7 @@ mod late;
 mod lines;
 mod link;
 mod log;
+mod looks;
 mod reading;
 mod rig;
 mod socket;

@@ -2,6 +2,7 @@
 
 mod authority;
 mod delivery;
+mod looks;
 mod past;
 mod registration;
 pub(crate) mod script;

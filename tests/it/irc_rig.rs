@@ -134,6 +134,21 @@ impl Rig {
         });
     }
 
+    /// Answers somebody who only looked.
+    pub(crate) fn answer(&self, to: &Target, text: &str) {
+        self.queue.push(Post {
+            id: PostId(0),
+            network: self.queue.network().clone(),
+            to: to.clone(),
+            lane: Lane::Urgent,
+            at: clock::now(),
+            body: Body::Looked(vec![text.to_owned()]),
+            answers: None,
+            quotes: None,
+            confirmed_lines: 0,
+        });
+    }
+
     pub(crate) async fn report(&mut self) -> LinkState {
         let report = tokio::time::timeout(PATIENCE, self.reports.recv()).await;
         report.expect("a report in time").expect("the task is there").state

@@ -6,6 +6,7 @@ mod full;
 mod golden;
 mod kill;
 mod model;
+mod soon;
 mod store;
 
 use std::path::Path;

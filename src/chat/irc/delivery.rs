@@ -4,6 +4,8 @@
 //! handled the window too, and an error for a target that came before it says which lines it did not take. The server's
 //! own flood brake delays the PONG, and so paces us without a setting per network. Where the server also echoes and
 //! labels, every line is proven by itself, and less is repeated when the link breaks in the middle.
+//!
+//! Answers to those who only looked go without, a few at a time: who misses one asks again.
 
 use tokio::time::Instant;
 
@@ -92,6 +94,11 @@ impl Flight {
     /// A window is about to be sent, with the fence of this number behind it, to be answered until `deadline`.
     pub(crate) fn new(fence: u64, labelled: bool, deadline: Instant) -> Self {
         Self { fence, lines: Vec::new(), labelled, deadline }
+    }
+
+    /// Of lines that nobody is asked about.
+    pub(crate) fn sent_only() -> Self {
+        Self::new(0, false, Instant::now())
     }
 
     /// A line was sent, in as many pieces as there are labels.

@@ -117,6 +117,20 @@ impl Persons {
         matches!(self.find(nick_of(person), server), Some(Standing::Asked { .. }))
     }
 
+    /// Whether it is known to be them who bear the nick: [`Verdict::Send`].
+    pub(crate) fn is_seen(&self, person: &str, server: &ISupport, now: Instant) -> bool {
+        let Some((nick, (user, host))) =
+            person.split_once('!').and_then(|(nick, rest)| Some((nick, rest.split_once('@')?)))
+        else {
+            return false;
+        };
+        matches!(
+            self.find(nick, server),
+            Some(Standing::Known { user: known, host: at, until })
+                if now < *until && known == user && at.eq_ignore_ascii_case(host)
+        )
+    }
+
     /// What is to be done with words for `person`. With [`Verdict::Ask`] the question counts as under way, with `fence`
     /// behind it.
     pub(crate) fn verdict<'a>(

@@ -213,7 +213,7 @@ async fn roles_are_checked_and_named() {
         at = minutes(at, 5);
         assert_eq!(rig.say_at(who, "#spark", text, at).await, [needed], "{who}: {text}");
     }
-    assert!(rig.audit().is_empty(), "what was refused is not recorded as accepted");
+    assert!(rig.audit().await.is_empty(), "what was refused is not recorded as accepted");
     assert_eq!(rig.fleet.view(&name("spark")).unwrap().agent.queue.len(), 0);
     // A nick proves nothing.
     let spoofed = rig.dispatcher.handle_at(inbound("alice", None, "#spark", "pause"), minutes(at, 5)).await;
@@ -275,7 +275,7 @@ async fn every_accepted_command_is_recorded_with_who_where_and_what() {
     rig.do_("olga", "private", &format!("task add spark use {SECRET} {}", "x".repeat(2000))).await;
     rig.say("olga", "#spark", "resum").await;
     rig.say("olga", "#spark", "resume").await;
-    let audit = rig.audit();
+    let audit = rig.audit().await;
     let short: Vec<String> = audit
         .iter()
         .map(|entry| {
@@ -306,10 +306,11 @@ async fn a_question_is_noted_with_its_answer_where_the_network_does_so() {
     (question.message, question.at) = (Some("70".to_owned()), clock::now());
     question.author.network = "discord".into();
     has(&rig.dispatcher.handle(question.clone()).await.unwrap_or_default(), "2 agents");
-    assert_eq!(rig.audit().len(), 1);
+    assert_eq!(rig.audit().await.len(), 1);
     assert_eq!(noted(), [] as [String; 0]);
     question.author.network = "net".into();
     has(&rig.dispatcher.handle(question).await.unwrap_or_default(), "2 agents");
+    assert_eq!(rig.audit().await.len(), 2);
     assert_eq!(noted(), ["heard/net/70"]);
     rig.close().await;
 }
@@ -328,7 +329,7 @@ async fn no_piece_of_a_secret_shows_where_a_text_is_cut_or_coloured() {
     for text in ["queue", "status", "task list", "history 20"] {
         shown.extend(rig.say("olga", "#spark", text).await);
     }
-    shown.extend(rig.audit().into_iter().map(|entry| entry.text));
+    shown.extend(rig.audit().await.into_iter().map(|entry| entry.text));
     let leaks: Vec<_> = shown.iter().filter(|line| line.contains(&SECRET[..5])).collect();
     assert!(leaks.is_empty(), "{leaks:#?}");
     rig.close().await;

@@ -52,7 +52,7 @@ async fn a_structured_command_does_what_the_line_does_and_gives_its_answer_back(
         "{posts:?}"
     );
 
-    let audit = rig.audit();
+    let audit = rig.audit().await;
     let said: Vec<(&str, &str, &str)> =
         audit.iter().map(|entry| (entry.verb.as_str(), entry.text.as_str(), entry.place.as_str())).collect();
     assert_eq!(
@@ -83,7 +83,7 @@ async fn in_the_agents_own_channel_the_same_is_not_said_twice_unless_it_calls_fo
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals_name_the_role_in_the_readers_language() {
     let rig = Rig::open().await;
-    let before = rig.audit();
+    let before = rig.audit().await;
     let mut refused = Vec::new();
     for (who, language) in [("mallory", "en-GB"), ("vera", "de"), ("vera", "ja"), ("vera", "fr")] {
         let pause = structured(who, "#work", "pause", &[("agent", "spark")]);
@@ -105,7 +105,7 @@ async fn refusals_name_the_role_in_the_readers_language() {
     // A stranger does not learn which agents there are.
     let strange = ask(&rig, &structured("mallory", "#work", "pause", &[("agent", "sprak")])).await;
     assert_eq!(strange.lines, ["`pause` needs the role operator."]);
-    assert_eq!(rig.audit(), before, "what was refused is not recorded");
+    assert_eq!(rig.audit().await, before, "what was refused is not recorded");
     rig.close().await;
 }
 
@@ -126,7 +126,7 @@ async fn a_form_is_offered_to_whom_it_is_for() {
     assert!(
         may("olga", "task add", &[("agent", "sprak")]).unwrap_err()[0].contains("Did you mean **spark**?")
     );
-    assert_eq!(rig.audit(), [], "asking for a form does nothing");
+    assert_eq!(rig.audit().await, [], "asking for a form does nothing");
     rig.close().await;
 }
 

@@ -62,7 +62,7 @@ async fn a_code_that_is_said_ties_both_and_both_have_the_roles_of_both() {
     insta::assert_snapshot!(done, @r#"Person("olga!olga@olga.example.org"): Tied: the Discord user Ann (112233445566778899) and the account olga on net are one person, with the roles of both. If that is not you, say `!link remove` now."#);
     assert!(!pause(&rig, ANN).await.refused, "an operator now");
 
-    let last = rig.audit().pop().expect("recorded");
+    let last = rig.audit().await.pop().expect("recorded");
     assert_eq!(last.by.identity.as_deref(), Some("discord:112233445566778899 = net:olga"));
     let events = rig.journal.history(&Stream::Fleet, 1, None).unwrap();
     let Entry::Fleet(FleetEvent::Linked { tie, name, by }) = &events[0].entry else { panic!("{events:?}") };

@@ -154,8 +154,8 @@ impl Rig {
     }
 
     /// Who commanded what, as it was recorded.
-    pub(crate) fn audit(&self) -> Vec<AuditEntry> {
-        let recorded = self.journal.history(&Stream::Audit, 10_000, None).unwrap();
+    pub(crate) async fn audit(&self) -> Vec<AuditEntry> {
+        let recorded = self.journal.latest(Stream::Audit, 10_000).await.unwrap();
         recorded
             .into_iter()
             .map(|recorded| match recorded.entry {

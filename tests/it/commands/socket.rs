@@ -74,7 +74,7 @@ async fn the_shell_has_the_same_commands_and_data_for_programs() {
     let answer = open.ask("pause", &[]).await;
     assert!(!answer.ok && answer.lines[0].contains("“agent” is missing"), "{answer:?}");
 
-    let audit = open.rig.audit();
+    let audit = open.rig.audit().await;
     assert!(
         audit.iter().all(|entry| entry.place == "local" && entry.by.identity.as_deref() == Some("local"))
     );
@@ -154,7 +154,7 @@ async fn an_agent_may_not_command_its_own_herder() {
     let told = String::from_utf8_lossy(&asked.stdout) + String::from_utf8_lossy(&asked.stderr);
     assert_eq!(asked.status.code(), Some(1), "{told}");
     assert!(told.contains("an agent may not command the herder it runs under"), "{told}");
-    assert_eq!(open.rig.audit(), Vec::new());
+    assert_eq!(open.rig.audit().await, Vec::new());
 
     // A person at the shell is none the worse.
     assert!(open.ask("pause", &["quick"]).await.ok);

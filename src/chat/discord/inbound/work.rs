@@ -63,7 +63,10 @@ pub(super) async fn carry_out(
     let bot = Arc::clone(bot);
     Ok(match handled {
         Handled::Silently => Worked::Over(became(&bot, &said, &line).await),
-        Handled::Lines(lines) => Worked::Over(Some(answered(&bot, inbound, &id, lines).await)),
+        // Discord tells a message again whose answer is not noted, so that an answer to a look is noted as well.
+        Handled::Lines(lines) | Handled::Looked(lines) => {
+            Worked::Over(Some(answered(&bot, inbound, &id, lines).await))
+        }
         // The next herder would have to say something else: it reads the message again, unless this is said by then.
         Handled::Fleeting(lines) => {
             let gone = say_until_gone(&bot, inbound, lines);

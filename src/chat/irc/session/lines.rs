@@ -111,7 +111,7 @@ impl Session<'_> {
             }
             366 => self.channels.named(word(1), &self.server),
             401 if word(1).eq_ignore_ascii_case("NickServ") => self.identify_later(now),
-            401 => self.not_taken(code, word(1), reason, line),
+            401 => self.not_taken(code, word(1), reason, line, now),
             403
             | 404
             | 405
@@ -136,7 +136,7 @@ impl Session<'_> {
             900 => self.known(),
             464 => self.password_refused(reason),
             // Servers have numbers of their own for what they do not take, so that any error about where a line went counts.
-            400..600 => self.not_taken(code, word(1), reason, line),
+            400..600 => self.not_taken(code, word(1), reason, line, now),
             _ => {}
         }
     }
@@ -162,15 +162,16 @@ impl Session<'_> {
             return;
         }
         let trouble = self.channels.refused(code, target, reason, &self.server, now.mono);
-        self.not_taken(code, target, reason, line);
+        self.not_taken(code, target, reason, line, now);
         self.tell(trouble, now);
     }
 
     /// An error that names no line: it is about whatever was on its way to `target`.
-    fn not_taken(&mut self, code: u16, target: &str, reason: &str, line: &Received) {
+    fn not_taken(&mut self, code: u16, target: &str, reason: &str, line: &Received, now: Now) {
         if self.is_answer(line) {
             return;
         }
+        self.unproven_refused(code, target, reason, now);
         if let Some(flight) = &mut self.flight {
             flight.refused(target, &Refusal { code, reason: reason.to_owned() }, &self.server);
         }

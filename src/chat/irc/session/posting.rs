@@ -1,6 +1,6 @@
 //! What we say: how much fits into a line, where it goes, and what became of it.
 
-use super::super::delivery::{Flight, Landed, Refusal, RefusedBy};
+use super::super::delivery::{Flight, Landed, Refusal, RefusedBy, WINDOW};
 use super::super::persons::Verdict;
 use super::super::text;
 use super::super::wire::{LINE_MAX, Outgoing, Received, Said};
@@ -51,6 +51,14 @@ impl Setback {
     }
 }
 
+/// Where lines went without a fence behind them since the last one that was: answers to those who only looked. The server's
+/// word is not waited for with each, and yet nobody is sent more than a server takes at once.
+#[derive(Debug, Default)]
+pub(super) struct Unproven(Vec<String>);
+
+/// Lines without a fence between two that have one: with the window behind them eight, which no server minds.
+const UNPROVEN_MAX: usize = WINDOW;
+
 /// Why the server did not take a line of ours, if that is what this answer to it means.
 fn refusal(said: &Said) -> Option<Refusal> {
     match said {
@@ -90,8 +98,12 @@ impl Session<'_> {
         }
     }
 
-    /// Sends a window, with its fence.
+    /// Sends a window, with its fence if it needs one.
     pub(crate) fn send_window(&mut self, window: Window, now: Now) {
+        if self.goes_unproven(&window, now) {
+            return self.send_unproven(window);
+        }
+        self.unproven.0.clear();
         let labels = self.caps.has("echo-message") && self.caps.has("labeled-response");
         let fence = self.lasting.number();
         let mut flight = Flight::new(fence, labels, now.mono + self.settings.patience.flight);
@@ -102,6 +114,37 @@ impl Session<'_> {
         }
         self.flight = Some(flight);
         self.fence(fence, now);
+    }
+
+    /// Whether all of a window may go without a fence.
+    fn goes_unproven(&self, window: &Window, now: Now) -> bool {
+        let fits = |line: &Line| match &line.target {
+            Target::Person(person) => self.persons.is_seen(person, &self.server, now.mono),
+            Target::Agent(_) | Target::Alerts | Target::Work | Target::Control | Target::Channel(_) => true,
+        };
+        self.unproven.0.len() + window.lines.len() <= UNPROVEN_MAX
+            && window.lines.iter().all(|line| line.is_look() && !line.resent && fits(line))
+    }
+
+    /// Sends a window that is done with as soon as it is sent.
+    fn send_unproven(&mut self, window: Window) {
+        let mut sent = Flight::sent_only();
+        for line in window.lines {
+            self.send_line(&mut sent, line, false);
+        }
+        let landed = sent.land(&self.server);
+        self.unproven.0.extend(landed.accepted_by.iter().cloned());
+        self.give_back(landed);
+    }
+
+    /// Something was refused for `target` that no fence stands behind: whoever looked asks again, and is answered with one.
+    pub(super) fn unproven_refused(&mut self, code: u16, target: &str, reason: &str, now: Now) {
+        if self.flight.is_some() || !self.unproven.0.iter().any(|to| self.server.case.same(to, target)) {
+            return;
+        }
+        self.unproven.0.resize(UNPROVEN_MAX, target.to_owned());
+        let trouble = self.channels.denied(code, target, reason, &self.server, now.mono);
+        self.tell(trouble, now);
     }
 
     /// Hands the line back if it may go: words in private go to nobody but the one who asked.
