@@ -433,7 +433,7 @@ impl Journal {
     }
 
     /// The way to the writer's thread, if it has one.
-    pub(super) fn jobs(&self) -> Option<&mpsc::Sender<Job>> {
+    pub(super) fn writer(&self) -> Option<&mpsc::Sender<Job>> {
         match &self.0.way {
             Way::Thread(jobs) => Some(jobs),
             Way::Here(_) | Way::Gone => None,

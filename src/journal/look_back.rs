@@ -56,7 +56,7 @@ impl Journal {
     ) -> Result<Looked<G>, ReadError> {
         if stream == Stream::Audit {
             // What only looks is recorded a little later. A journal that cannot be written can still be read.
-            let _ = self.store_waiting().await;
+            let _ = self.waiting_is_stored().await;
         }
         let reader = self.reader().clone();
         let looking = Looking { gathered, take, unreadable: 0 };

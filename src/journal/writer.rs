@@ -139,7 +139,7 @@ impl Writer {
     pub(super) fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
         let mut carried = None;
         while let Some(first) = carried.take().or_else(|| jobs.blocking_recv()) {
-            let (group, next) = gather(self.unasked(), first, &mut jobs);
+            let (group, next) = gather(self.waiting.take(), first, &mut jobs);
             carried = next;
             if !group.is_empty() {
                 self.commit(group);
@@ -161,14 +161,9 @@ impl Writer {
         self.last_words();
     }
 
-    /// What nobody waits for, as jobs.
-    fn unasked(&self) -> Vec<Job> {
-        self.waiting.take().into_iter().map(|prepared| Job::Commit(prepared, oneshot::channel().0)).collect()
-    }
-
     /// Stores what still waits for a commit when none follows.
     fn last_words(&mut self) {
-        let group = self.unasked();
+        let group = self.waiting.take();
         if !group.is_empty() {
             self.commit(group);
         }

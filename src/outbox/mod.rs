@@ -199,6 +199,14 @@ impl Ledger for Journal {
         Box::pin(async move { self.settle(settled).await.map_err(|error| error.to_string()) })
     }
 
+    fn record_soon(&self, settled: Vec<Settled>) -> Noted<'_> {
+        Box::pin(async move { self.settle_soon(settled).await.map_err(|error| error.to_string()) })
+    }
+
+    fn hurry(&self) {
+        self.store_waiting();
+    }
+
     fn alerts(&self, network: &NetworkName, after: PostId, most: usize) -> Noted<'_, Vec<Post>> {
         let network = network.clone();
         Box::pin(async move {

@@ -62,6 +62,14 @@ pub trait Ledger: Send + Sync + 'static {
     /// Records `settled`; durable when it resolves.
     fn record(&self, settled: Vec<Settled>) -> Noted<'_>;
 
+    /// The same, with whatever is recorded next, or a moment later; [`Ledger::hurry`] ends the wait.
+    fn record_soon(&self, settled: Vec<Settled>) -> Noted<'_> {
+        self.record(settled)
+    }
+
+    /// What is to be recorded soon is waited for.
+    fn hurry(&self) {}
+
     /// The first `most` of the alerts behind `after` that are owed to a network.
     fn alerts(&self, network: &NetworkName, after: PostId, most: usize) -> Noted<'_, Vec<Post>>;
 }
@@ -84,6 +92,8 @@ pub struct NetworkQueue {
     state: Mutex<State>,
     /// Something can be sent that could not be before.
     changed: Notify,
+    /// Something was pushed.
+    pushed: Notify,
     /// Something is to be recorded that no delivery waits for.
     unsettled: Notify,
     /// Nothing is owed any more.
@@ -158,6 +168,7 @@ impl NetworkQueue {
             ledger,
             state: Mutex::default(),
             changed: Notify::new(),
+            pushed: Notify::new(),
             unsettled: Notify::new(),
             emptied: Notify::new(),
             recording: tokio::sync::Mutex::new(()),
@@ -242,6 +253,7 @@ impl NetworkQueue {
         let unsettled = !state.unrecorded.is_empty();
         drop(state);
         self.changed.notify_one();
+        self.pushed.notify_waiters();
         if unsettled {
             self.unsettled.notify_one();
         }
@@ -358,11 +370,16 @@ impl NetworkQueue {
         (line.index == 0).then(|| self.renderer.attachment(&line.source)).flatten()
     }
 
-    /// The network has these lines. They are recorded on disk when this returns; until then a kill sends them again.
+    /// The network has these lines. They are recorded on disk when this returns; until then a kill sends them again. Where
+    /// nothing else is owed, that is recorded with the commit that owes the next post, or soon: so that what is sent next
+    /// waits for one commit, not for two.
     ///
     /// A journal that cannot be written is not the network's business: the failure is logged, the lines count as delivered
     /// for this run, and herder, which is about to end for that reason, may repeat them when it is back.
     pub async fn confirm(&self, window: Window) {
+        let pushed = self.pushed.notified();
+        tokio::pin!(pushed);
+        pushed.as_mut().enable();
         let emptied = {
             let mut state = self.state();
             for line in &window.lines {
@@ -371,9 +388,20 @@ impl NetworkQueue {
             }
             state.is_empty()
         };
-        self.record().await;
         if emptied {
+            let recording = self.record_as(Ledger::record_soon);
+            tokio::pin!(recording);
+            tokio::select! {
+                biased;
+                () = &mut recording => {}
+                () = pushed => {
+                    self.ledger.hurry();
+                    recording.await;
+                }
+            }
             self.emptied.notify_waiters();
+        } else {
+            self.record().await;
         }
         if self.state().shelf.len() > 0 {
             // There may be room for what is on the disk alone.
@@ -383,13 +411,17 @@ impl NetworkQueue {
 
     /// Records what is delivered and not yet recorded. What is cut short stays for the next call.
     async fn record(&self) {
+        self.record_as(Ledger::record).await;
+    }
+
+    async fn record_as(&self, record: impl for<'a> Fn(&'a dyn Ledger, Vec<Settled>) -> Noted<'a>) {
         let _one = self.recording.lock().await;
         let batch = self.state().unrecorded.clone();
         if batch.is_empty() {
             return;
         }
         let taken = batch.len();
-        if let Err(reason) = self.ledger.record(batch).await {
+        if let Err(reason) = record(&*self.ledger, batch).await {
             tracing::error!(network = %self.network, reason, "deliveries could not be recorded");
         }
         self.state().unrecorded.drain(..taken);
