@@ -207,6 +207,8 @@ discord-link-thread = der Thread der Verbindung lässt sich nicht starten
 discord-link-thread-died = der Thread der Verbindung ist gestorben
 # $request: method and path. $code: Discord's own.
 discord-link-refused = Discord hat { $request } abgelehnt (Status { $status }, Code { $code })
+discord-link-foreign = { $request } hat nicht Discord beantwortet, sondern etwas dazwischen (Status { $status }), etwa ein Proxy; herder fragt wieder
+discord-link-stopped = { $refused } Anfragen wurden in zehn Minuten abgelehnt, deshalb fragt herder Discord nur noch ab und zu, bis wieder eine Antwort kommt; was abgelehnt wurde, steht im Log
 discord-link-not-answered = { $request } wurde nicht rechtzeitig beantwortet
 discord-link-unreadable = die Antwort auf { $request } ist nicht lesbar
 discord-link-unaskable = { $request } lässt sich nicht fragen

@@ -224,6 +224,8 @@ discord-link-thread = the link's thread cannot be started
 discord-link-thread-died = the link's thread died
 # $request: method and path. $code: Discord's own.
 discord-link-refused = Discord refused { $request } (status { $status }, code { $code })
+discord-link-foreign = { $request } was answered by something between herder and Discord (status { $status }), such as a proxy; herder asks again
+discord-link-stopped = { $refused } requests were refused within ten minutes, so herder asks Discord only now and then until it is answered again; the log names what was refused
 discord-link-not-answered = { $request } was not answered in time
 discord-link-unreadable = the answer to { $request } cannot be read
 discord-link-unaskable = { $request } cannot be asked

@@ -192,6 +192,8 @@ discord-link-thread = 接続のスレッドを開始できません
 discord-link-thread-died = 接続のスレッドが異常終了しました
 # $request: method and path. $code: Discord's own.
 discord-link-refused = Discord が { $request } を拒否しました（ステータス { $status }、コード { $code }）
+discord-link-foreign = { $request } に答えたのは Discord ではなく、途中にあるプロキシなどでした（ステータス { $status }）。herder は後でもう一度送ります
+discord-link-stopped = 10 分間に { $refused } 件の要求が拒否されたため、応答が戻るまで herder は Discord にときどきしか問い合わせません。拒否されたものはログにあります
 discord-link-not-answered = { $request } に時間内の応答がありませんでした
 discord-link-unreadable = { $request } への応答を読み取れません
 discord-link-unaskable = { $request } を送れません

@@ -121,6 +121,8 @@ fn discord() -> Vec<DiscordReason> {
         DiscordReason::Thread,
         DiscordReason::ThreadDied,
         DiscordReason::Refused { request: request(), status: 403, code: 50001 },
+        DiscordReason::Foreign { request: request(), status: 403 },
+        DiscordReason::Stopped { refused: 120 },
         DiscordReason::NotAnswered { request: request() },
         DiscordReason::Unreadable { request: request() },
         DiscordReason::Unaskable { request: request() },

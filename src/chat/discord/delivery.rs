@@ -337,7 +337,9 @@ impl Sender {
             }
             // What is no list of messages is from whatever stands between herder and Discord, and does not say that it is not
             // there.
-            Err(RestError::Unanswered { .. } | RestError::Unreadable { .. }) => Err(Verdict::Later),
+            Err(RestError::Unanswered { .. } | RestError::Unreadable { .. } | RestError::Foreign { .. }) => {
+                Err(Verdict::Later)
+            }
             Err(error) => {
                 info!(%channel, %error, "whether a message is there already cannot be seen");
                 Ok(None)

@@ -54,7 +54,7 @@ pub async fn examine(settings: &config::Discord) -> Vec<Finding> {
 }
 
 fn of_token(error: &RestError) -> String {
-    if error.status() == Some(401) {
+    if error.is_unknown_token() {
         return "discord: Discord does not know the token; in the Developer Portal open the application, Bot, Reset \
                 Token, and put what it shows where `token` of [discord] points"
             .to_owned();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use serenity::all::{ChannelId, MessageId};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tracing::{debug, warn};
 
 use super::Bot;
@@ -23,8 +23,10 @@ use crate::supervisor::{Fleet, Holder, View};
 
 /// Marks follow the agents at most so often: work that is done at once needs one mark, not three.
 const EVERY: Duration = Duration::from_millis(400);
-/// After a mark that could not be put, unless something changes before.
+/// After a mark that could not be put, whatever changes meanwhile. It doubles with every failure in a channel.
 const AGAIN: Duration = Duration::from_secs(15);
+/// The longest wait for that.
+const AGAIN_MAX: Duration = Duration::from_secs(600);
 /// Entries of an agent that are read at once when it is looked for what became of work.
 const PAGE: usize = 500;
 /// How far back it is looked for that: more than an agent does in a long session.
@@ -84,6 +86,8 @@ struct Followed {
 pub(super) struct Marks {
     followed: Mutex<BTreeMap<u64, Followed>>,
     finished: Mutex<Vec<u64>>,
+    /// One more need not be followed any more.
+    ended: Notify,
     /// How many were added: whoever keeps the marks of a channel looks again.
     added: watch::Sender<u64>,
 }
@@ -123,6 +127,11 @@ impl Marks {
         std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Returns when a message need not be followed any more.
+    pub(super) async fn ended(&self) {
+        self.ended.notified().await;
+    }
+
     fn followed(&self) -> MutexGuard<'_, BTreeMap<u64, Followed>> {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -142,6 +151,7 @@ impl Marks {
         if mark.is_last() {
             followed.remove(&message);
             self.finished.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+            self.ended.notify_one();
         } else if let Some(followed) = followed.get_mut(&message) {
             followed.shown = Shown::This(mark);
         }
@@ -174,6 +184,7 @@ pub(super) async fn keep(bot: &Bot, marks: &Marks) {
 /// Keeps the marks of a channel as long as something in it is followed, and gives it back then.
 async fn keep_channel(bot: &Bot, marks: &Marks, channel: u64) -> u64 {
     let (mut changes, mut added) = (bot.ports.fleet.changes(), marks.added.subscribe());
+    let mut again = AGAIN;
     loop {
         let followed = marks.in_channel(channel);
         if followed.is_empty() {
@@ -187,9 +198,17 @@ async fn keep_channel(bot: &Bot, marks: &Marks, channel: u64) -> u64 {
             }
             if show(bot, message, &followed, mark).await {
                 marks.shows(message, mark);
+                again = AGAIN;
             } else {
+                // What is in the way of one mark is in the way of the next: a channel, or all of Discord.
                 failed = true;
+                break;
             }
+        }
+        if failed {
+            tokio::time::sleep(again).await;
+            again = (again * 2).min(AGAIN_MAX);
+            continue;
         }
         tokio::select! {
             changed = changes.changed() => if changed.is_err() {
@@ -198,7 +217,6 @@ async fn keep_channel(bot: &Bot, marks: &Marks, channel: u64) -> u64 {
             added = added.changed() => if added.is_err() {
                 return std::future::pending().await;
             },
-            () = tokio::time::sleep(AGAIN), if failed => {}
         }
         tokio::time::sleep(EVERY).await;
     }

@@ -36,6 +36,7 @@ mod endpoints;
 mod error;
 mod limits;
 mod reach;
+mod refusals;
 mod retry;
 mod route;
 
@@ -46,7 +47,7 @@ use reqwest::StatusCode;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
@@ -88,6 +89,8 @@ struct Shared {
     limits: Mutex<Limits>,
     /// A request was answered: whoever waits for that may look again.
     answered: Notify,
+    /// How many requests were refused lately, while the others wait for it.
+    stopped: watch::Sender<Option<u32>>,
 }
 
 impl Shared {
@@ -113,8 +116,20 @@ struct UnderWay<'a> {
 impl UnderWay<'_> {
     fn answered(mut self, route: &Route, told: &Told) {
         if let Some(permit) = self.permit.take() {
-            self.shared.limits().answered(&permit, route, told, Instant::now());
+            let stopped = {
+                let (mut limits, now) = (self.shared.limits(), Instant::now());
+                limits.answered(&permit, route, told, now);
+                limits.stopped(now)
+            };
             self.shared.answered.notify_waiters();
+            self.shared.stopped.send_if_modified(|before| match (*before, stopped) {
+                (Some(told), Some(now)) if now < told.saturating_mul(2) => false,
+                (before_it, now) if before_it == now => false,
+                (_, now) => {
+                    *before = now;
+                    true
+                }
+            });
         }
     }
 }
@@ -146,13 +161,24 @@ impl Rest {
         Self { patience, ..self.clone() }
     }
 
+    /// How many requests were refused within ten minutes, while the others wait for it.
+    pub(super) fn stopped(&self) -> watch::Receiver<Option<u32>> {
+        self.shared.stopped.subscribe()
+    }
+
     async fn json<T: DeserializeOwned>(&self, route: Route, body: Body<'_>) -> Result<T, RestError> {
         let answer = self.request(&route, body).await?;
         serde_json::from_slice(&answer).map_err(|error| RestError::unreadable(route.name(), &error))
     }
 
     async fn done(&self, route: Route, body: Body<'_>) -> Result<(), RestError> {
-        self.request(&route, body).await.map(drop)
+        let answer = self.request(&route, body).await?;
+        // Discord says nothing, or says it in JSON.
+        if answer.is_empty() {
+            return Ok(());
+        }
+        let read: Result<serde::de::IgnoredAny, _> = serde_json::from_slice(&answer);
+        read.map(drop).map_err(|error| RestError::unreadable(route.name(), &error))
     }
 
     async fn request(&self, route: &Route, body: Body<'_>) -> Result<Vec<u8>, RestError> {
@@ -174,7 +200,17 @@ impl Rest {
             };
             let failure = match self.attempt(route, &body, under_way, deadline).await {
                 Tried::Done(answer) => return Ok(answer),
-                Tried::Refused { status, body } => return Err(refused(route, status, &body)),
+                Tried::Refused { status, body } => {
+                    let error = refused(route, status, &body);
+                    let RestError::Foreign { .. } = error else { return Err(error) };
+                    let wait = retry.failed(Failure::Foreign, route.repeatable, jitter());
+                    match wait.filter(|wait| Instant::now() + *wait < deadline) {
+                        Some(wait) => tokio::time::sleep(wait).await,
+                        None => return Err(error),
+                    }
+                    reason = error.to_string();
+                    continue;
+                }
                 Tried::Failed(failure, because) => {
                     reason = because;
                     failure

@@ -56,6 +56,10 @@ pub enum DiscordReason {
     // ── requests ──
     /// It says no.
     Refused { request: String, status: u16, code: u32 },
+    /// Something between herder and Discord says no.
+    Foreign { request: String, status: u16 },
+    /// It refused so many requests within ten minutes that herder asks only now and then.
+    Stopped { refused: u32 },
     /// It says nothing in time.
     NotAnswered { request: String },
     /// What it says cannot be read.
@@ -75,6 +79,7 @@ impl DiscordReason {
     pub(super) fn texts(&mut self) -> Vec<&mut String> {
         match self {
             Self::Refused { request, .. }
+            | Self::Foreign { request, .. }
             | Self::NotAnswered { request }
             | Self::Unreadable { request }
             | Self::Unaskable { request } => vec![request],
@@ -87,6 +92,7 @@ impl DiscordReason {
             | Self::Client
             | Self::NoContent
             | Self::Logins { .. }
+            | Self::Stopped { .. }
             | Self::Outside
             | Self::Stuck
             | Self::NotAgain
@@ -153,6 +159,16 @@ impl fmt::Display for DiscordReason {
             Self::Refused { request, status, code } => {
                 write!(f, "Discord refused {request} (status {status}, code {code})")
             }
+            Self::Foreign { request, status } => write!(
+                f,
+                "{request} was answered by something between herder and Discord (status {status}), such as a proxy; herder \
+                 asks again"
+            ),
+            Self::Stopped { refused } => write!(
+                f,
+                "{refused} requests were refused within ten minutes, so herder asks Discord only now and then until it is \
+                 answered again; the log names what was refused"
+            ),
             Self::NotAnswered { request } => write!(f, "{request} was not answered in time"),
             Self::Unreadable { request } => write!(f, "the answer to {request} cannot be read"),
             Self::Unaskable { request } => write!(f, "{request} cannot be asked"),

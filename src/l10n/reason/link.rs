@@ -69,6 +69,10 @@ pub(super) fn discord(reason: &DiscordReason) -> Message<'_> {
                 ("code", code.to_string().into()),
             ],
         ),
+        D::Foreign { request, status } => {
+            say("discord-link-foreign", [text("request", request), ("status", status.to_string().into())])
+        }
+        D::Stopped { refused } => say("discord-link-stopped", [("refused", refused.to_string().into())]),
         D::NotAnswered { request } => say("discord-link-not-answered", [text("request", request)]),
         D::Unreadable { request } => say("discord-link-unreadable", [text("request", request)]),
         D::Unaskable { request } => say("discord-link-unaskable", [text("request", request)]),

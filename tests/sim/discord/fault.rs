@@ -17,11 +17,19 @@ pub(crate) enum Effect {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
-    RateLimited { retry_after: f64, is_global: bool },
-    Status { status: u16, effect: Effect },
+    RateLimited {
+        retry_after: f64,
+        is_global: bool,
+    },
+    Status {
+        status: u16,
+        effect: Effect,
+    },
     Slow(Duration),
     Dropped(Effect),
     Refused(Refusal),
+    /// Whoever stands before Discord answers, in HTML.
+    Foreign(u16),
 }
 
 /// A fault: what goes wrong, where, and how often. Nothing happens until [`super::Discord::inject`].
@@ -108,6 +116,11 @@ impl Fault {
     /// Any other refusal of Discord's.
     pub(crate) fn refused(status: u16, code: u64, message: &str) -> Self {
         Self::new(Kind::Refused(Refusal::circumstance(status, code, message)))
+    }
+
+    /// A proxy or a guard answers in Discord's place, with a page that says so.
+    pub(crate) fn foreign(status: u16) -> Self {
+        Self::new(Kind::Foreign(status))
     }
 
     /// Only requests of this route: `POST /channels/{channel_id}/messages`.

@@ -320,7 +320,7 @@ async fn settle(
             shared.with(|state| state.limits.refused += 1);
             None
         }
-        Kind::Status { .. } | Kind::Dropped(_) | Kind::Refused(_) => None,
+        Kind::Status { .. } | Kind::Dropped(_) | Kind::Refused(_) | Kind::Foreign(_) => None,
     };
     blow.allowed().await;
     match blow.kind {
@@ -334,7 +334,16 @@ async fn settle(
         }
         Kind::Dropped(_) => Err(Dropped),
         Kind::Refused(refusal) => Ok(answer(refusal.status, &refusal.body())),
+        Kind::Foreign(status) => Ok(page(status)),
     }
+}
+
+/// A page of a proxy.
+fn page(status: u16) -> Answer {
+    let words = format!("<html><head><title>{status}</title></head><body>A proxy says no.</body></html>");
+    let mut response = with_header(Response::new(Full::from(words)), "content-type", "text/html");
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+    response
 }
 
 fn rate_limited(retry_after: Duration, is_global: bool, scope: &str) -> Answer {

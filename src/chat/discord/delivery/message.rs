@@ -85,6 +85,8 @@ pub(super) fn verdict(error: &RestError, form: Form, private: bool, odd: u32) ->
         RestError::Unreadable { foreign: true, .. } => Verdict::Later,
         RestError::Unreadable { foreign: false, .. } => Verdict::Sent,
         RestError::Unaskable { .. } => Verdict::Simpler,
+        // Without its file it may be small enough, whoever finds it too large.
+        RestError::Foreign { status: 413, .. } if form == Form::Whole => Verdict::Simpler,
         RestError::Refused { status: 401, .. } => Verdict::Later,
         RestError::Refused { code: code::CANNOT_MESSAGE_USER | UNKNOWN_USER, .. } => Verdict::Closed,
         RestError::Refused { code: code::UNKNOWN_CHANNEL, .. } if private => Verdict::Closed,
@@ -99,10 +101,8 @@ pub(super) fn verdict(error: &RestError, form: Form, private: bool, odd: u32) ->
         }
         RestError::Refused { code: code::THREAD_ARCHIVED | code::THREAD_LOCKED, .. } => Verdict::Denied,
         RestError::Refused { code, .. } if OF_THE_MESSAGE.contains(code) => Verdict::Simpler,
-        // Without its file it may be small enough, whoever finds it too large.
-        RestError::Refused { status: 413, .. } if form == Form::Whole => Verdict::Simpler,
         // The other forms are tried, but for a reason that nobody knows nothing is given up.
-        RestError::Refused { .. } => match form {
+        RestError::Refused { .. } | RestError::Foreign { .. } => match form {
             Form::Whole | Form::Bare if odd >= ODD_MAX => Verdict::Simpler,
             Form::Whole | Form::Bare | Form::Shortened | Form::Told => Verdict::Odd,
         },
@@ -185,6 +185,10 @@ fn shortened(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn foreign(status: u16) -> RestError {
+        RestError::Foreign { request: "POST".to_owned(), status }
+    }
+
     fn refused(status: u16, code: u32) -> RestError {
         RestError::Refused { request: "POST".to_owned(), status, code, message: "no".to_owned() }
     }
@@ -215,12 +219,13 @@ mod tests {
             (refused(400, 50035), Form::Shortened, true, Verdict::Simpler),
             (refused(400, 200_000), Form::Told, true, Verdict::Simpler),
             (refused(413, 40005), Form::Whole, false, Verdict::Simpler),
-            (refused(413, 0), Form::Whole, false, Verdict::Simpler),
+            (foreign(413), Form::Whole, false, Verdict::Simpler),
             // From Cloudflare or a proxy, or something that is switched off for a while: nothing about the message.
-            (refused(403, 0), Form::Whole, false, Verdict::Odd),
-            (refused(404, 0), Form::Whole, true, Verdict::Odd),
+            (foreign(403), Form::Whole, false, Verdict::Odd),
+            (foreign(404), Form::Whole, true, Verdict::Odd),
+            (foreign(400), Form::Bare, false, Verdict::Odd),
+            (foreign(413), Form::Bare, false, Verdict::Odd),
             (refused(400, 0), Form::Bare, false, Verdict::Odd),
-            (refused(413, 0), Form::Bare, false, Verdict::Odd),
             (refused(403, 40_004), Form::Whole, false, Verdict::Odd),
             (refused(403, 40_333), Form::Whole, false, Verdict::Odd),
         ];
@@ -231,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_is_refused_for_no_reason_that_is_known_is_tried_in_every_form_and_never_given_up() {
-        let guard = refused(403, 0);
+        let guard = foreign(403);
         let verdicts = |odd| {
             [Form::Whole, Form::Bare, Form::Shortened, Form::Told]
                 .map(|form| verdict(&guard, form, false, odd))

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use serenity::all::{ChannelId, ChannelType, Guild, GuildChannel, Message, MessageId};
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use super::intake::Id;
 use super::revision::Revision;
@@ -30,6 +30,41 @@ impl Reader {
         self.follow_new();
         for channel in self.intake.channels() {
             self.intake.missed(channel, None);
+        }
+    }
+
+    /// Discord left out events: the channels that have news since are looked at.
+    pub(super) fn skipped(&mut self) {
+        self.hold_all();
+        if let Some(again) = &mut self.skipped {
+            *again = true;
+            return;
+        }
+        self.skipped = Some(false);
+        self.ask_for_news(Duration::ZERO);
+    }
+
+    fn ask_for_news(&mut self, wait: Duration) {
+        let (rest, guild) = (self.bot.rest.clone(), self.bot.guild());
+        self.under_way.push(Box::pin(async move {
+            tokio::time::sleep(wait).await;
+            let last = |channel: &GuildChannel| (channel.id.get(), last_message(channel));
+            Done::News(rest.channels(guild).await.map(|channels| channels.iter().map(last).collect()))
+        }));
+    }
+
+    /// The last messages of channels are these.
+    pub(super) fn news(&mut self, newest: Result<HashMap<Id, Id>, RestError>) {
+        let more = self.skipped.take() == Some(true);
+        match newest {
+            Ok(newest) => self.fetch_all(&newest),
+            Err(error) => {
+                warn!(%error, "it is not told where there is news; all channels are looked at");
+                self.fetch_all(&HashMap::new());
+            }
+        }
+        if more {
+            self.skipped();
         }
     }
 
@@ -164,12 +199,12 @@ impl Reader {
                     return self.to_fetch.push_back((channel, upto));
                 }
             }
-            Err(error) if error.status() == Some(403) => {
-                debug!(channel, %error, "what was missed in a channel may not be fetched now");
+            Err(error) if error.is_denied() => {
+                info!(channel, %error, "what was missed in a channel may not be fetched now");
                 self.intake.unreadable(channel);
             }
-            Err(error) if error.status() == Some(404) => {
-                debug!(channel, %error, "what was missed in a channel cannot be fetched");
+            Err(error) if error.is_channel_gone() => {
+                info!(channel, %error, "what was missed in a channel cannot be fetched");
                 self.bot.threads.saw_gone(ChannelId::new(channel.max(1)));
                 self.intake.unfetchable(channel);
             }
@@ -238,7 +273,7 @@ impl Reader {
                 }
             }
             Ok(Some(_)) => {}
-            Err(error) if matches!(error.status(), Some(403 | 404)) => {
+            Err(error) if error.is_channel_gone() || error.is_denied() => {
                 debug!(channel, id, %error, "a message whose work waits cannot be looked at");
             }
             Err(error) => {

@@ -16,6 +16,8 @@ use crate::outbox::clean::clean;
 const ANSWER_MAX: usize = 8 * 1024 * 1024;
 /// The most of Discord's own words that an error repeats.
 const WORDS_MAX: usize = 300;
+/// Discord's codes begin here, but for zero.
+const FIRST_CODE: u32 = 10_000;
 /// How long to wait if Discord refuses for the number of requests and does not say.
 const UNTOLD: Duration = Duration::from_secs(5);
 
@@ -58,33 +60,50 @@ pub(super) fn told(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Told
         remaining: number("x-ratelimit-remaining"),
         reset_after: text("x-ratelimit-reset-after").and_then(|text| seconds(text.trim().parse().ok()?)),
         limited,
-        unauthorised: status == StatusCode::UNAUTHORIZED,
+        unauthorised: status == StatusCode::UNAUTHORIZED && code(body).is_some(),
+        refused: is_counted(status) || (status.is_client_error() && code(body).is_none()),
     }
+}
+
+/// Whether Discord counts an answer of this status towards a ban of the address.
+fn is_counted(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS)
+}
+
+/// The code with which Discord itself refuses; `None`: whoever wrote that was not Discord, whose codes have five digits or
+/// more, or are zero.
+fn code(body: &[u8]) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct Words {
+        code: u32,
+        message: String,
+    }
+    let Words { code, message } = serde_json::from_slice(body).ok()?;
+    (!message.is_empty() && (code == 0 || code >= FIRST_CODE)).then_some(code)
 }
 
 fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Discord says no.
+/// Discord says no, or something in its place does.
 pub(super) fn refused(route: &Route, status: StatusCode, body: &[u8]) -> RestError {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Words {
-        code: u32,
         message: String,
         errors: Value,
     }
+    let Some(code) = code(body) else {
+        return RestError::Foreign { request: route.name(), status: status.as_u16() };
+    };
     let words = serde_json::from_slice::<Words>(body).unwrap_or_default();
     let mut message = clean(&words.message).replace('\n', " ");
-    if message.is_empty() {
-        message = status.canonical_reason().unwrap_or("no reason").to_owned();
-    }
     if !words.errors.is_null() {
         message = format!("{message}: {}", clean(&words.errors.to_string()));
     }
     message = message.chars().take(WORDS_MAX).collect();
-    RestError::Refused { request: route.name(), status: status.as_u16(), code: words.code, message }
+    RestError::Refused { request: route.name(), status: status.as_u16(), code, message }
 }
 
 #[cfg(test)]
@@ -119,6 +138,7 @@ mod tests {
             reset_after: Some(Duration::from_millis(1470)),
             limited: None,
             unauthorised: false,
+            refused: false,
         };
         assert_eq!(ok, expected);
         let nonsense = headers(&[
@@ -162,9 +182,37 @@ mod tests {
         let route = Route::post("/channels/{channel.id}/messages", "/channels/7/messages".to_owned(), 7);
         let body = br#"{"code": 50035, "message": "Invalid Form Body", "errors": {"content": {"_errors": [{"code": "BASE_TYPE_MAX_LENGTH"}]}}}"#;
         let error = refused(&route, StatusCode::BAD_REQUEST, body);
-        assert_eq!((error.code(), error.status(), error.maybe_done()), (Some(50035), Some(400), false));
+        assert_eq!((error.code(), error.maybe_done()), (Some(50035), false));
         insta::assert_snapshot!(error, @r#"Discord refused POST /channels/{channel.id}/messages: Invalid Form Body: {"content":{"_errors":[{"code":"BASE_TYPE_MAX_LENGTH"}]}} (status 400, code 50035)"#);
-        let error = refused(&route, StatusCode::NOT_FOUND, "<html>".repeat(1000).as_bytes());
-        insta::assert_snapshot!(error, @"Discord refused POST /channels/{channel.id}/messages: Not Found (status 404, code 0)");
+    }
+
+    #[test]
+    fn what_has_no_code_of_discords_is_not_from_discord() {
+        let route = Route::get("/channels/{channel.id}", "/channels/7".to_owned(), 7);
+        let unknown = r#"{"message": "401: Unauthorized", "code": 0}"#;
+        let table = [
+            (404, r#"{"message": "Unknown Channel", "code": 10003}"#, Some(10003), false),
+            (403, r#"{"message": "internal network error", "code": 40333}"#, Some(40333), true),
+            (401, unknown, Some(0), true),
+            (404, "<html><body>404 Not Found</body></html>", None, true),
+            (403, "error code: 1010", None, true),
+            (403, "", None, true),
+            (404, r#"{"code": 404, "message": "no such backend"}"#, None, true),
+            (404, r#"{"error": "not found", "code": "10003"}"#, None, true),
+            (302, "<html>log in to the network</html>", None, true),
+        ];
+        for (status, body, code, may_come) in table {
+            let status = StatusCode::from_u16(status).expect("a status");
+            let error = refused(&route, status, body.as_bytes());
+            assert_eq!((error.code(), error.is_worth_another_try()), (code, may_come), "{status} {body}");
+            let is_counted = status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN;
+            let is_foreign = code.is_none() && status.is_client_error();
+            let told = told(status, &HeaderMap::new(), body.as_bytes());
+            assert_eq!(told.refused, is_counted || is_foreign, "{status} {body}");
+        }
+        let status = StatusCode::UNAUTHORIZED;
+        assert!(refused(&route, status, unknown.as_bytes()).is_unknown_token());
+        assert!(!refused(&route, status, b"<html>proxy authentication</html>").is_unknown_token());
+        assert!(!told(status, &HeaderMap::new(), b"<html>").unauthorised);
     }
 }

@@ -17,6 +17,15 @@ pub(in super::super) enum RestError {
         /// Its words, and for a form what was wrong where.
         message: String,
     },
+    /// Something between herder and Discord answered in its place: a proxy, a guard, a captive portal. It says nothing of
+    /// what was asked for.
+    #[error("{request} was answered by something other than Discord (status {status})")]
+    Foreign {
+        /// What was asked.
+        request: String,
+        /// The status of HTTP.
+        status: u16,
+    },
     /// There was no answer within the time that the request had.
     #[error("{request} was not answered in time: {reason}")]
     Unanswered {
@@ -54,6 +63,7 @@ impl From<RestError> for Detail {
             RestError::Refused { request, status, code, message } => {
                 DiscordReason::Refused { request, status, code }.with(message)
             }
+            RestError::Foreign { request, status } => DiscordReason::Foreign { request, status }.into(),
             RestError::Unanswered { request, reason, maybe_done: _ } => {
                 DiscordReason::NotAnswered { request }.with(reason)
             }
@@ -87,6 +97,9 @@ pub(in super::super) mod code {
     pub(in super::super::super) const THREAD_ARCHIVED: u32 = 50083;
     /// A thread that is locked.
     pub(in super::super::super) const THREAD_LOCKED: u32 = 160_005;
+    /// Refusals that pass by themselves: none that is named, limits of other kinds than requests, messages that are switched
+    /// off for a while, Discord's guard, an overload.
+    pub(super) const PASSING: [u32; 8] = [0, 20_016, 20_022, 20_028, 20_029, 40_004, 40_333, 130_000];
 }
 
 impl RestError {
@@ -95,38 +108,49 @@ impl RestError {
         Self::Unreadable { request, reason: error.to_string(), foreign: !error.is_data() }
     }
 
-    /// Discord's code, if it refused.
+    /// Discord's code, if it refused. It alone decides what a refusal means; the status of HTTP may be anybody's.
     pub(in super::super) fn code(&self) -> Option<u32> {
         match self {
             Self::Refused { code, .. } => Some(*code),
-            Self::Unanswered { .. } | Self::Unreadable { .. } | Self::Unaskable { .. } => None,
+            Self::Foreign { .. }
+            | Self::Unanswered { .. }
+            | Self::Unreadable { .. }
+            | Self::Unaskable { .. } => None,
         }
     }
 
-    /// The status of HTTP, if Discord refused.
-    pub(in super::super) fn status(&self) -> Option<u16> {
-        match self {
-            Self::Refused { status, .. } => Some(*status),
-            Self::Unanswered { .. } | Self::Unreadable { .. } | Self::Unaskable { .. } => None,
-        }
+    /// Whether Discord itself does not know the bot's token.
+    pub(in super::super) fn is_unknown_token(&self) -> bool {
+        matches!(self, Self::Refused { status: 401, code: 0, .. })
+    }
+
+    /// Whether the channel that was asked about is gone, as Discord itself says.
+    pub(in super::super) fn is_channel_gone(&self) -> bool {
+        self.code() == Some(code::UNKNOWN_CHANNEL)
+    }
+
+    /// Whether Discord itself says that the bot's roles do not allow it.
+    pub(in super::super) fn is_denied(&self) -> bool {
+        matches!(self.code(), Some(code::MISSING_ACCESS | code::MISSING_PERMISSIONS))
     }
 
     /// Whether Discord itself has refused it for something that does not change by itself: not for a token or a permission
     /// that may come back, and not in the words of whatever stands between it and herder.
     pub(in super::super) fn is_final(&self) -> bool {
         match self {
-            Self::Refused { code: 0 | code::MISSING_ACCESS | code::MISSING_PERMISSIONS, .. }
-            | Self::Refused { status: 401, .. }
+            Self::Refused { status: 401, .. }
+            | Self::Foreign { .. }
             | Self::Unanswered { .. }
             | Self::Unreadable { .. } => false,
-            Self::Refused { .. } | Self::Unaskable { .. } => true,
+            Self::Refused { code, .. } => !self.is_denied() && !code::PASSING.contains(code),
+            Self::Unaskable { .. } => true,
         }
     }
 
     /// Whether it may be taken later. A permission that is missing is said elsewhere; asking on for it would count towards a
     /// ban.
     pub(in super::super) fn is_worth_another_try(&self) -> bool {
-        !self.is_final() && !matches!(self.code(), Some(code::MISSING_ACCESS | code::MISSING_PERMISSIONS))
+        !self.is_final() && !self.is_denied()
     }
 
     /// Whether it may have been done although it failed.
@@ -134,7 +158,7 @@ impl RestError {
         match self {
             Self::Unanswered { maybe_done, .. } => *maybe_done,
             Self::Unreadable { .. } => true,
-            Self::Refused { .. } | Self::Unaskable { .. } => false,
+            Self::Refused { .. } | Self::Foreign { .. } | Self::Unaskable { .. } => false,
         }
     }
 }

@@ -4,7 +4,8 @@
 //! are not known yet is asked one request at a time. Everything counts against one global limit as well; of that, requests
 //! that are not urgent leave a part to alerts, answers and status posts of people who wait. Requests that are refused for
 //! their number (429) count towards a ban of the whole address, so the aim is to have none: where one comes all the same,
-//! what it is about waits, and after a global one everything does.
+//! what it is about waits, and after a global one everything does. So it does where many are refused, whatever for
+//! ([`super::refusals`]).
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use reqwest::Method;
 use tokio::time::Instant;
 
+use super::refusals::{Refusals, Stop};
 use super::route::Route;
 
 /// Requests in [`SECOND`] that Discord allows a bot are 50; a few are left for what the gateway library asks by itself.
@@ -54,6 +56,8 @@ pub(super) struct Told {
     pub(super) limited: Option<Limited>,
     /// The bot's token is not known.
     pub(super) unauthorised: bool,
+    /// Refused, by Discord so that it counts towards a ban, or by something in its place.
+    pub(super) refused: bool,
 }
 
 /// A refusal for the number of requests.
@@ -78,6 +82,7 @@ pub(super) struct Limits {
     names: HashMap<Kind, String>,
     buckets: HashMap<Key, Bucket>,
     global: Global,
+    refusals: Refusals,
     unauthorised_until: Option<Instant>,
 }
 
@@ -103,11 +108,17 @@ struct Global {
 impl Limits {
     pub(super) fn new() -> Self {
         let global = Global { blocked_until: None, window: None, pace: GLOBAL_NORMAL };
-        Self { names: HashMap::new(), buckets: HashMap::new(), global, unauthorised_until: None }
+        let refusals = Refusals::default();
+        Self { names: HashMap::new(), buckets: HashMap::new(), global, refusals, unauthorised_until: None }
     }
 
     /// Whether a request for `route` can go now.
     pub(super) fn ask(&mut self, route: &Route, urgent: bool, now: Instant) -> Verdict {
+        match self.refusals.ask(!route.authorised, urgent, now) {
+            Some(Stop::Until(at)) => return Verdict::At(at),
+            Some(Stop::Answer) => return Verdict::AfterAnswer,
+            None => {}
+        }
         let key = self.key(route);
         let bucket = self.buckets.entry(key.clone()).or_default();
         if let Some(wait) = bucket.ask(now) {
@@ -121,6 +132,7 @@ impl Limits {
             return Verdict::At(at);
         }
         bucket.take();
+        self.refusals.goes();
         if route.authorised {
             self.global.take(now);
         }
@@ -130,6 +142,7 @@ impl Limits {
     /// An answer came.
     pub(super) fn answered(&mut self, permit: &Permit, route: &Route, told: &Told, now: Instant) {
         self.abandoned(permit);
+        self.refusals.answered(told.refused, now);
         if let Some(name) = told.bucket.as_ref().filter(|name| name.len() <= NAME_MAX) {
             self.names.insert(route.kind(), name.clone());
         }
@@ -154,9 +167,15 @@ impl Limits {
 
     /// No answer came, or nobody waits for it any more.
     pub(super) fn abandoned(&mut self, permit: &Permit) {
+        self.refusals.is_over();
         if let Some(bucket) = self.buckets.get_mut(&permit.0) {
             bucket.in_flight = bucket.in_flight.saturating_sub(1);
         }
+    }
+
+    /// How many requests were refused within ten minutes, if the others wait for it.
+    pub(super) fn stopped(&mut self, now: Instant) -> Option<u32> {
+        self.refusals.stopped(now)
     }
 
     fn key(&self, route: &Route) -> Key {
@@ -261,6 +280,7 @@ mod tests {
             reset_after: Some(Duration::from_millis(reset_ms)),
             limited: None,
             unauthorised: false,
+            refused: false,
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 use serenity::all::{CreateAllowedMentions, Http, HttpBuilder};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::limits::Limits;
 use super::{PATIENCE, Rest, Shared};
@@ -63,6 +63,7 @@ impl Rest {
             reach: settings.reach.clone(),
             limits: Mutex::new(Limits::new()),
             answered: Notify::new(),
+            stopped: watch::Sender::default(),
         };
         Ok(Self { shared: Arc::new(shared), urgent: false, patience: PATIENCE })
     }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// The longest wait between two tries.
 const WAIT_MAX: Duration = Duration::from_secs(10);
+/// Tries after one that something other than Discord answered: what goes on for longer is a matter of whoever asked.
+const FOREIGN_MAX: u32 = 2;
 /// The wait after the first failure.
 const WAIT_FIRST: Duration = Duration::from_millis(200);
 
@@ -14,6 +16,8 @@ pub(super) enum Failure {
     Limited,
     /// Discord is not well: 500, 502, 503, 504 and the like. It may have done what it was asked for.
     Server(u16),
+    /// Something other than Discord answered, and refused.
+    Foreign,
     /// Nothing was sent: no connection.
     Unreached,
     /// The answer was lost: it took too long, or the connection broke. It may have been done.
@@ -25,7 +29,7 @@ impl Failure {
     pub(super) fn maybe_done(self) -> bool {
         match self {
             Self::Server(_) | Self::Lost => true,
-            Self::Limited | Self::Unreached => false,
+            Self::Limited | Self::Foreign | Self::Unreached => false,
         }
     }
 }
@@ -34,6 +38,7 @@ impl Failure {
 #[derive(Debug, Default)]
 pub(super) struct Retry {
     failures: u32,
+    foreign: u32,
     maybe_done: bool,
 }
 
@@ -48,6 +53,12 @@ impl Retry {
         if failure == Failure::Limited {
             // The limits say when; that is no failure of Discord's.
             return Some(Duration::ZERO);
+        }
+        if failure == Failure::Foreign {
+            self.foreign += 1;
+            if self.foreign > FOREIGN_MAX {
+                return None;
+            }
         }
         let wait =
             WAIT_FIRST.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX)).min(WAIT_MAX);
@@ -84,6 +95,7 @@ mod tests {
         let table = [
             (Failure::Limited, true, true, false),
             (Failure::Limited, false, true, false),
+            (Failure::Foreign, false, true, false),
             (Failure::Unreached, false, true, false),
             (Failure::Server(500), true, true, true),
             (Failure::Server(500), false, false, true),
@@ -99,5 +111,12 @@ mod tests {
         let mut retry = Retry::default();
         assert!(retry.failed(Failure::Lost, true, 0.5).is_some());
         assert_eq!(retry.failed(Failure::Limited, false, 0.5), None);
+    }
+
+    #[test]
+    fn what_is_not_from_discord_is_asked_for_a_few_times() {
+        let mut retry = Retry::default();
+        let again: Vec<bool> = (0..4).map(|_| retry.failed(Failure::Foreign, true, 0.5).is_some()).collect();
+        assert_eq!(again, [true, true, false, false]);
     }
 }

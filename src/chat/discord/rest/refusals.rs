@@ -1,0 +1,185 @@
+//! One stop for all requests together when many of them are refused. Pure.
+//!
+//! Discord bans an address for an hour or more after 10,000 requests within ten minutes that it refused with 401, 403 or 429,
+//! whatever they were about. So they are counted together, those of a proxy or a guard as well. Few are nobody's concern: a
+//! permission is missing in a channel, somebody is not there any more. Beyond [`FREE`] each further one makes all requests
+//! wait, longer with every few, and then one goes at a time until one is taken.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The time in which refusals are counted.
+const WINDOW: Duration = Duration::from_secs(600);
+/// Refusals in [`WINDOW`] that stop nothing: a hundredth of what Discord bans for.
+const FREE: usize = 100;
+/// The same for what interactions allow: people make them, and wait no longer than three seconds.
+const FREE_OF_INTERACTIONS: usize = 1000;
+/// The wait after the first refusal beyond [`FREE`].
+const WAIT_FIRST: Duration = Duration::from_millis(250);
+/// After so many more refusals the wait is twice as long. Where everything is refused, this comes to about 160 in a window.
+const DOUBLES_AFTER: usize = 16;
+/// The longest wait.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+/// Urgent requests go before others that waited for the same moment.
+const BEHIND: Duration = Duration::from_millis(100);
+/// The most that go at once while refusals are many; it doubles with every request that is taken.
+const ROOM_MAX: u32 = 64;
+/// Refusals that are remembered.
+const KEPT_MAX: usize = 2 * FREE_OF_INTERACTIONS;
+
+/// What a request has to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// This moment.
+    Until(Instant),
+    /// The answer to another request.
+    Answer,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    at: VecDeque<Instant>,
+    until: Option<Instant>,
+    room: u32,
+    under_way: u32,
+}
+
+impl Refusals {
+    /// What a request has to wait for; `None`: nothing.
+    pub(super) fn ask(&mut self, by_interaction: bool, urgent: bool, now: Instant) -> Option<Stop> {
+        let free = if by_interaction { FREE_OF_INTERACTIONS } else { FREE };
+        if self.count(now) <= free {
+            return None;
+        }
+        let behind = if urgent { Duration::ZERO } else { BEHIND };
+        if let Some(until) = self.until.map(|until| until + behind).filter(|until| *until > now) {
+            return Some(Stop::Until(until));
+        }
+        (self.under_way >= self.room.max(1)).then_some(Stop::Answer)
+    }
+
+    /// A request goes.
+    pub(super) fn goes(&mut self) {
+        self.under_way += 1;
+    }
+
+    /// A request is over, answered or not.
+    pub(super) fn is_over(&mut self) {
+        self.under_way = self.under_way.saturating_sub(1);
+    }
+
+    /// A request was answered.
+    pub(super) fn answered(&mut self, refused: bool, now: Instant) {
+        if !refused {
+            self.room = self.room.saturating_mul(2).clamp(1, ROOM_MAX);
+            return;
+        }
+        if self.at.len() >= KEPT_MAX {
+            self.at.pop_front();
+        }
+        self.at.push_back(now);
+        self.room = 1;
+        let beyond = self.count(now).saturating_sub(FREE);
+        if let Some(more) = beyond.checked_sub(1) {
+            let doubled = u32::try_from(more / DOUBLES_AFTER).unwrap_or(u32::MAX);
+            let factor = 1_u32.checked_shl(doubled).unwrap_or(u32::MAX);
+            self.until = Some(now + WAIT_FIRST.saturating_mul(factor).min(WAIT_MAX));
+        }
+    }
+
+    /// How many were refused in [`WINDOW`], if requests wait for it and the last one was refused.
+    pub(super) fn stopped(&mut self, now: Instant) -> Option<u32> {
+        let count = self.count(now);
+        (count > FREE && self.room <= 1).then(|| u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
+    fn count(&mut self, now: Instant) -> usize {
+        while self.at.front().is_some_and(|at| *at + WINDOW <= now) {
+            self.at.pop_front();
+        }
+        self.at.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many requests at once, for so long, all of them refused after a moment. Answers how many were sent.
+    fn storm(refusals: &mut Refusals, wanted: u32, lasts: Duration) -> u32 {
+        let (start, moment) = (Instant::now(), Duration::from_millis(20));
+        let (mut now, mut sent) = (start, 0);
+        while now < start + lasts {
+            let going = (0..wanted).take_while(|_| {
+                let goes = refusals.ask(false, false, now).is_none();
+                if goes {
+                    refusals.goes();
+                }
+                goes
+            });
+            let going = u32::try_from(going.count()).expect("few");
+            now += moment;
+            for _ in 0..going {
+                refusals.is_over();
+                refusals.answered(true, now);
+            }
+            sent += going;
+        }
+        sent
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whatever_asks_and_is_refused_stays_far_below_a_ban() {
+        let mut refusals = Refusals::default();
+        let sent = storm(&mut refusals, 60, WINDOW);
+        assert!((100..400).contains(&sent), "{sent} of 10,000");
+        let now = Instant::now() + WINDOW;
+        assert!(refusals.stopped(now).is_some_and(|count| count > 100));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_few_refusals_hold_up_nothing() {
+        let (mut refusals, now) = (Refusals::default(), Instant::now());
+        for _ in 0..FREE {
+            assert_eq!(refusals.ask(false, false, now), None);
+            refusals.goes();
+            refusals.is_over();
+            refusals.answered(true, now);
+        }
+        assert_eq!((refusals.ask(false, false, now), refusals.stopped(now)), (None, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_the_wait_one_goes_and_when_it_is_taken_more_do() {
+        let (mut refusals, now) = (Refusals::default(), Instant::now());
+        for _ in 0..=FREE {
+            refusals.goes();
+            refusals.is_over();
+            refusals.answered(true, now);
+        }
+        let until = now + WAIT_FIRST;
+        assert_eq!(refusals.ask(false, true, now), Some(Stop::Until(until)));
+        assert_eq!(
+            refusals.ask(false, false, until),
+            Some(Stop::Until(until + BEHIND)),
+            "urgent ones go first"
+        );
+        assert_eq!(refusals.ask(true, true, now), None, "somebody waits for it");
+        assert_eq!(refusals.ask(false, true, until), None);
+        refusals.goes();
+        assert_eq!(refusals.ask(false, true, until), Some(Stop::Answer));
+        refusals.is_over();
+        refusals.answered(false, until);
+        assert_eq!(refusals.stopped(until), None);
+        for _ in 0..2 {
+            assert_eq!(refusals.ask(false, true, until), None);
+            refusals.goes();
+        }
+        assert_eq!(refusals.ask(false, true, until), Some(Stop::Answer));
+        let later = now + WINDOW;
+        assert_eq!(refusals.ask(false, false, later), None, "they are forgotten after ten minutes");
+    }
+}
