@@ -102,6 +102,31 @@ async fn channels_are_made_once_and_found_again_after_a_restart_and_a_rename() {
     stage.close().await;
 }
 
+/// A session that is resumed from its start tells what the server was like before herder made its channels.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_old_word_of_the_server_makes_no_channel_a_second_time() {
+    let (sim, dir) = (Discord::start().await, tempfile::tempdir().unwrap());
+    let alice = sim.user("alice");
+    let stage = open(dir.path(), &sim).await;
+    rooms_stand(&sim).await;
+    let (before, work) = (count(&sim), sim.channel("#work").await.id);
+    let resumes = sim.gateway().resumes();
+    sim.gateway().tells_all_again();
+    sim.gateway().resumed(resumes + 1).await;
+    // What comes after it was heard after it.
+    alice.deletes_channel("#work");
+    sim.until("the channel to be made again", |state| state.channel("work").is_some_and(|it| it.id != work))
+        .await;
+    rooms_stand(&sim).await;
+    assert_eq!(
+        count(&sim),
+        before,
+        "{:?}",
+        sim.look(|state| state.channels.values().map(|it| it.name.clone()).collect::<Vec<_>>())
+    );
+    stage.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_deleted_is_made_again_in_its_place() {
     let (sim, dir) = (Discord::start().await, tempfile::tempdir().unwrap());

@@ -144,7 +144,7 @@ fn heard(plan: &mut Plan, event: &Event, bot: &Bot) {
                 roles: seen.roles.values().map(|role| (role.id, role.permissions)).collect(),
                 own: me.roles.clone(),
             });
-            plan.saw(Snapshot { channels, standing }, now);
+            plan.told(Snapshot { channels, standing }, now);
         }
         Event::ChannelCreate(created) if created.channel.guild_id == guild => {
             plan.saw_channel(created.channel.id, There::from(&created.channel), now);

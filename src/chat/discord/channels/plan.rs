@@ -172,7 +172,17 @@ impl Plan {
 
     // ── what the server tells ──
 
-    /// The server is this now.
+    /// The gateway tells what the server is like. That may be long ago: what a session was told is told again when it is
+    /// resumed from its start. Where a channel of herder's is missing in it, the server is asked.
+    pub(super) fn told(&mut self, snapshot: Snapshot, now: Instant) {
+        if self.known.values().all(|id| snapshot.channels.contains_key(id)) {
+            self.saw(snapshot, now);
+        } else {
+            self.saw_nothing();
+        }
+    }
+
+    /// The server is this now, as it said itself when it was asked.
     pub(super) fn saw(&mut self, snapshot: Snapshot, now: Instant) {
         let gone: Vec<ChannelId> =
             self.known.values().copied().filter(|id| !snapshot.channels.contains_key(id)).collect();
