@@ -1,5 +1,7 @@
 //! herder on a simulated Discord: the link and its faults, messages and what becomes of them.
 
+mod foreign;
+mod idle;
 mod late;
 mod link;
 mod load;

@@ -8,9 +8,11 @@
 
 mod events;
 mod memory;
+mod overheard;
 mod pace;
 mod refusal;
 mod session;
+mod turnstile;
 mod watch;
 
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use secrecy::ExposeSecret as _;
 use serenity::all::{ApplicationFlags, ApplicationId, BotGateway, GatewayIntents, UserId};
 use tokio::sync::watch::Receiver;
 use tokio::sync::{Mutex, mpsc};
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
@@ -38,14 +40,14 @@ use crate::outbox::{Body, Lane, Post, Target};
 use events::{Fanout, Up};
 use memory::Borrowed;
 pub use memory::Memory;
-use pace::Turnstile;
-use session::Session;
+use session::{Ended, Session};
+use turnstile::Turnstile;
 use watch::Watch;
 
-/// How often it is looked whether serenity waits to connect.
-const TURN_EVERY: Duration = Duration::from_millis(50);
-/// How often it is looked whether serenity's thread does anything.
+/// How often it is looked whether serenity's thread does anything, while the link is not what it should be.
 const ASK_EVERY: Duration = Duration::from_secs(2);
+/// The same while all is well.
+const ASK_SELDOM: Duration = Duration::from_secs(20);
 /// How long Discord gets to say who we are.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 /// Tries that led nowhere after which Discord is asked what it has against us: one may be chance.
@@ -83,7 +85,7 @@ pub(super) async fn introduce(
         };
         let reason = match asked {
             Ok(introduced) => return Some(introduced),
-            Err(error) if error.status() == Some(401) => {
+            Err(error) if error.is_unknown_token() => {
                 let reason = Detail::from(DiscordReason::Token);
                 error!(%reason, "Discord is given up for good");
                 report(reports, LinkState::Refused { reason }).await;
@@ -125,6 +127,20 @@ enum End {
     Stuck,
 }
 
+impl End {
+    fn of(ended: Ended) -> Self {
+        match ended {
+            Ended::GaveUp(None) => Self::Lost(DiscordReason::ThreadDied.into()),
+            Ended::GaveUp(Some(error)) => match refusal::code(&error) {
+                Some(code) => Self::Refused(code),
+                None => Self::Lost(error.to_string().into()),
+            },
+            Ended::Hangs(code) if refusal::reason(code).is_some() => Self::Refused(code),
+            Ended::Hangs(_) => Self::Lost(DiscordReason::Broke.into()),
+        }
+    }
+}
+
 /// Keeps the link until `shutdown`, or until Discord refuses us for good.
 pub(super) async fn keep(
     bot: Arc<Bot>,
@@ -155,7 +171,13 @@ pub(super) async fn keep(
             () = shutdown.cancelled() => return,
         };
         let Some(reason) = judged else { return };
-        let wait = keeper.memory.pace.failed(Instant::now(), jitter());
+        let now = Instant::now();
+        let wait = keeper.memory.pace.failed(now, jitter());
+        // The next session logs in, and whoever tried last may have done so just now.
+        let wait = wait.max(
+            keeper.memory.tried.map_or(wait, |tried| (tried + LOGIN_EVERY).saturating_duration_since(now)),
+        );
+        keeper.memory.pace.hold(now + wait);
         warn!(%reason, ?wait, "not connected to Discord");
         keeper.connecting(reason).await;
         if !pause(wait, &shutdown).await || !keeper.ask_anew(&shutdown).await {
@@ -210,6 +232,11 @@ impl Keeper {
         (self.gateway, self.told, self.tries) = (gateway, Instant::now(), 0);
     }
 
+    /// When Discord is asked again for logins, while it allows none.
+    fn asks_for_logins_at(&self, is_up: bool) -> Instant {
+        self.told + if is_up { LOGINS_EVERY * 4 } else { LOGINS_EVERY }
+    }
+
     /// Whether serenity may log in once more. Who logs in when Discord allows no more loses the token, and serenity does not
     /// look: each of its tries may be a login. Discord is asked when those that it told of are used up.
     ///
@@ -219,8 +246,7 @@ impl Keeper {
         if is_left(self) {
             return true;
         }
-        let every = if is_up { LOGINS_EVERY * 4 } else { LOGINS_EVERY };
-        if self.tries > 0 || self.told.elapsed() >= every {
+        if self.tries > 0 || self.asks_for_logins_at(is_up) <= Instant::now() {
             let was_left = self.gateway.session_start_limit.remaining > 0;
             match self.bot.rest.within(ANSWER_WITHIN).gateway_bot().await {
                 Ok(gateway) => self.learn(gateway),
@@ -301,9 +327,10 @@ impl Keeper {
     async fn session(&mut self, shutdown: &CancellationToken) -> End {
         let address = Arc::new(Mutex::new(self.gateway.url.clone()));
         // Closed before serenity comes, and until it is gone.
-        let mut turnstile = Turnstile::new(Arc::clone(&address));
+        let turnstile = Turnstile::new(Arc::clone(&address));
         let (intents, fanout) = (self.intents(), Arc::clone(&self.fanout));
-        let started = Session::start(&self.bot.rest, self.shards(), address, intents, fanout);
+        let way = (address, turnstile.clone());
+        let started = Session::start(&self.bot.rest, self.shards(), way, intents, fanout);
         let mut session = match started.await {
             Ok(session) => session,
             Err(reason) => return End::Lost(DiscordReason::Thread.with(reason.to_string())),
@@ -311,7 +338,7 @@ impl Keeper {
         let shards = self.shards();
         self.memory.pace.begin(shards);
         while self.ups.try_recv().is_ok() {}
-        let end = self.watch(&mut session, &mut turnstile, shutdown).await;
+        let end = self.watch(&mut session, &turnstile, shutdown).await;
         if end != End::Shutdown {
             session.unstick().await;
         }
@@ -322,24 +349,18 @@ impl Keeper {
     async fn watch(
         &mut self,
         session: &mut Session,
-        turnstile: &mut Turnstile,
+        turnstile: &Turnstile,
         shutdown: &CancellationToken,
     ) -> End {
         let mut watch = Watch::new(self.shards(), Instant::now());
-        let mut turns = tokio::time::interval(TURN_EVERY);
-        let mut asks = tokio::time::interval(ASK_EVERY);
-        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        asks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // When the turnstile may open, and when serenity's thread is looked at.
+        let (mut opens, mut asks) = (Instant::now(), Instant::now() + ASK_EVERY);
+        let mut stopped = self.bot.rest.stopped();
         loop {
             tokio::select! {
                 biased;
                 () = shutdown.cancelled() => return End::Shutdown,
-                ended = session.ended() => {
-                    let code = ended.as_ref().and_then(refusal::code);
-                    let died = || DiscordReason::ThreadDied.into();
-                    let reason = ended.map_or_else(died, |error| error.to_string().into());
-                    return code.map_or(End::Lost(reason), End::Refused);
-                }
+                ended = session.ended() => return End::of(ended),
                 up = self.ups.recv() => {
                     if let Some(up) = up && watch.up(up.shard, Instant::now()) {
                         self.memory.pace.up(Instant::now());
@@ -352,13 +373,29 @@ impl Keeper {
                         self.up().await;
                     }
                 }
-                _ = turns.tick() => {
+                Ok(()) = stopped.changed() => {
+                    let refused = *stopped.borrow_and_update();
+                    self.stopped(refused, watch.is_up()).await;
+                }
+                () = turnstile.passed() => {
+                    let now = Instant::now();
+                    watch.tried(now);
+                    self.tries += 1;
+                    self.memory.tried = Some(now);
+                    if self.memory.pace.tried(now, jitter()) {
+                        self.connecting(DiscordReason::Broke.into()).await;
+                    }
+                    opens = self.memory.pace.opens().unwrap_or(now);
+                    asks = asks.min(now + ASK_EVERY);
+                }
+                () = tokio::time::sleep_until(opens), if !turnstile.is_open() => {
                     let may_log_in = tokio::select! {
                         may = self.may_log_in(watch.is_up()) => may,
                         () = shutdown.cancelled() => return End::Shutdown,
                     };
-                    let is_open = may_log_in && self.memory.pace.is_open(Instant::now());
-                    if is_open && watch.may_ask(self.memory.pace.fruitless() >= ASK_WHY_AFTER) {
+                    if !may_log_in {
+                        opens = self.asks_for_logins_at(watch.is_up());
+                    } else if watch.may_ask(self.memory.pace.fruitless() >= ASK_WHY_AFTER) {
                         let code = tokio::select! {
                             code = self.ask_why() => code,
                             () = shutdown.cancelled() => return End::Shutdown,
@@ -366,16 +403,12 @@ impl Keeper {
                         if let Some(code) = code.filter(|code| refusal::reason(*code).is_some()) {
                             return End::Refused(code);
                         }
-                    } else if turnstile.turn(is_open) {
-                        let now = Instant::now();
-                        watch.tried(now);
-                        self.tries += 1;
-                        if self.memory.pace.tried(now, jitter()) {
-                            self.connecting(DiscordReason::Broke.into()).await;
-                        }
+                        opens = self.memory.pace.opens().unwrap_or(opens);
+                    } else {
+                        turnstile.open();
                     }
                 }
-                _ = asks.tick() => {
+                () = tokio::time::sleep_until(asks) => {
                     if !session.answers().await {
                         return End::Stuck;
                     }
@@ -383,8 +416,22 @@ impl Keeper {
                     if let Some(reason) = watch.look(self.fanout.seen(), pulse, self.memory.pace.is_open(now), now) {
                         return End::Lost(reason.into());
                     }
+                    asks = now + if watch.is_well() { ASK_SELDOM } else { ASK_EVERY };
                 }
             }
+        }
+    }
+
+    /// Requests wait because many were refused (`Some`), or do so no more.
+    async fn stopped(&mut self, refused: Option<u32>, is_up: bool) {
+        match refused {
+            Some(refused) => {
+                let reason = Detail::from(DiscordReason::Stopped { refused });
+                warn!(%reason, "requests to Discord are refused");
+                self.bot.report(LinkState::Connecting { attempts: 0, reason: Some(reason) }).await;
+            }
+            None if is_up => self.up().await,
+            None => {}
         }
     }
 

@@ -41,7 +41,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use serenity::all::{ChannelId, Guild, GuildChannel, Message, MessageId, MessageUpdateEvent};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use super::Bot;
@@ -72,7 +72,7 @@ const GUILD_WITHIN: Duration = Duration::from_secs(5);
 const EARLY_MAX: usize = 256;
 /// Between two tries to change work with its message, where a file could not be read.
 const REVISE_AGAIN: Duration = Duration::from_secs(5);
-/// How often it is noted how far channels are done.
+/// After something happened: when it is noted how far channels are done.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
 
 /// What the gateway tells of messages.
@@ -89,6 +89,8 @@ pub(super) enum Heard {
     Guild(Box<Guild>),
     /// Threads of channels that can be seen again.
     Threads(Vec<GuildChannel>),
+    /// Discord left out events: nobody knows which.
+    Skipped,
     /// Events were lost on the way here.
     Missed(Box<Lost>),
     /// Something was said or changed in a channel, and nobody can read what.
@@ -139,6 +141,8 @@ enum Done {
     },
     /// A change of a message that became work was carried out, or is to be tried again.
     Revised(Id, Option<(Id, Revision)>),
+    /// The server's channels, and the last message of each.
+    News(Result<HashMap<Id, Id>, RestError>),
     /// Archived threads of a channel.
     Listed(Listing, Result<ArchivedThreads, RestError>),
 }
@@ -201,6 +205,8 @@ struct Reader {
     /// Channels whose archived threads are asked for, and how far back.
     to_list: VecDeque<Listing>,
     listing: usize,
+    /// Events were left out, and it is asked where there is news: whether more were left out since.
+    skipped: Option<bool>,
 }
 
 impl Reader {
@@ -240,16 +246,18 @@ impl Reader {
             guild_seen: false,
             to_list: VecDeque::new(),
             listing: 0,
+            skipped: None,
         }
     }
 
     async fn run(&mut self, mut heard: mpsc::Receiver<Heard>, hearing: &tokio_util::sync::CancellationToken) {
-        let mut notes = tokio::time::interval(NOTE_EVERY);
-        notes.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // There is nothing to note while nothing happens.
+        let mut notes = Some(Instant::now());
         let (mut channels, mut readable) = (self.bot.directory.changes(), self.bot.readable.subscribe());
         loop {
             self.begin();
             let guild_by = self.guild_by;
+            let marks = Arc::clone(&self.marks);
             tokio::select! {
                 biased;
                 () = hearing.cancelled() => break,
@@ -263,16 +271,20 @@ impl Reader {
                     let now = readable.borrow_and_update().clone();
                     self.may_read(now);
                 }
-                _ = notes.tick() => {
+                () = marks.ended() => {}
+                () = until(notes) => {
                     // A channel that was young may not be so any more.
                     self.sure_of_channels();
                     self.note(false).await;
+                    notes = (!self.unsure.is_empty()).then(|| Instant::now() + NOTE_EVERY);
+                    continue;
                 }
                 () = until(guild_by) => {
                     debug!("the guild did not come; all channels are fetched");
                     self.fetch_all(&HashMap::new());
                 }
             }
+            notes.get_or_insert_with(|| Instant::now() + NOTE_EVERY);
         }
         // What was begun is finished, and nothing else is; the rest is fetched after the next start.
         while self.working > 0 {
@@ -310,6 +322,7 @@ impl Reader {
             }
             Heard::Guild(guild) => self.guild(&guild),
             Heard::Threads(threads) => self.follow_again(&threads),
+            Heard::Skipped => self.skipped(),
             Heard::Missed(lost) => self.missed(*lost),
             Heard::Unreadable { channel, created, direct } => {
                 if let Some(id) = created {
@@ -433,6 +446,7 @@ impl Reader {
                 (None, Some((channel, revision))) => self.carry_out(channel, id, revision, REVISE_AGAIN),
                 (None, None) => {}
             },
+            Done::News(newest) => self.news(newest),
             Done::Listed(listing, archived) => {
                 self.listing -= 1;
                 self.listed(listing, archived);

@@ -31,7 +31,7 @@ use crate::outbox::markup::{self, Markup};
 use crate::supervisor::View;
 use board::{Board, Message, Seen, Step, Stepped};
 
-/// How often it is looked whether something changed.
+/// How often it is looked whether something changed, while a session runs or is shown.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long a request is tried for; the next change is a better one.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -49,6 +49,7 @@ pub(super) async fn run(bot: Arc<Bot>) {
     let mut under_way: FuturesUnordered<Stepping> = FuturesUnordered::new();
     let mut tick = tokio::time::interval(LOOK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let (mut changes, mut is_busy) = (bot.ports.fleet.changes(), true);
     loop {
         tokio::select! {
             // Sessions that end with herder go on with the next one, in the same message.
@@ -60,7 +61,9 @@ pub(super) async fn run(bot: Arc<Bot>) {
                 }
                 board.stepped(&agent, stepped, clock::now());
             }
-            _ = tick.tick() => {
+            Ok(()) = changes.changed(), if !is_busy => is_busy = true,
+            _ = tick.tick(), if is_busy => {
+                changes.mark_unchanged();
                 let (now, views) = (clock::now(), bot.ports.fleet.agents());
                 let seen: Vec<Seen> = views.iter().map(|view| seen(&bot, view)).collect();
                 let views: BTreeMap<&AgentName, &View> = views.iter().map(|view| (&view.name, view)).collect();
@@ -73,6 +76,7 @@ pub(super) async fn run(bot: Arc<Bot>) {
                     shown.insert(agent.clone(), text.clone());
                     under_way.push(Box::pin(carry_out(Arc::clone(&bot), agent, step, text)));
                 }
+                is_busy = board.is_shown() || seen.iter().any(|seen| seen.session.is_some());
             }
         }
     }

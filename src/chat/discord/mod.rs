@@ -39,9 +39,11 @@
 //! | without more said, `@everyone` and previews in posts count | `rest`: every message that goes out pings nobody and fetches nothing |
 //! | if `GET /gateway` fails, the address is a wrong one for good; `max_concurrency` and the session start limit are not looked at | `gateway`: asked until it is answered, before every session; no try when no login is left |
 //! | new sessions (4009, op 9, a link that is dead, a resume that fails) lose events | `inbound`: what was missed is fetched on every READY, each message once |
-//! | 4007 and resumes repeat events; events come in another order | `inbound::intake`, `interactions::Seen`: by id |
-//! | resumes without any wait; refusals every five seconds without end | `gateway::pace`: a turnstile before every try |
-//! | after 4003, 4010 and 4011 it spins; a thread of its own would take all of herder with it | `gateway::session`: a thread that can be given up; `gateway::refusal` hears the code |
+//! | 4007 and resumes repeat events; events come in another order | `inbound::intake`, `interactions::Seen`: by id; `channels`: the server is asked before a channel is made again |
+//! | events that Discord leaves out are noted in a log line | `gateway::overheard`: channels with news are looked at |
+//! | resumes without any wait; refusals every five seconds without end | `gateway::pace`, `gateway::turnstile`: a turnstile before every try |
+//! | after 4003, 4010 and 4011 it spins; a thread of its own would take all of herder with it | `gateway::session`: a thread that can be given up; `gateway::overheard` hears the code |
+//! | refused requests have no measure, and 10,000 in ten minutes are a ban | `rest`: one stop for all of them |
 //! | 4004, 4013 and 4014 end the client | `gateway::refusal`: explained and given up, or gone on with without the intent |
 //! | nobody notices a link that is dead or never comes up | `gateway::watch` |
 //! | events that do not fit the model are dropped in silence | `gateway::events`: what they are about is fetched, whoever asks is told |

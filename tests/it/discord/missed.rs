@@ -461,3 +461,18 @@ async fn where_no_agent_hears_whoever_gives_work_is_told_once() {
     assert_eq!((told("#spark"), told("#aside")), (1, 1));
     rig.stop().await;
 }
+
+/// A number in the sequence is left out: what it was about is found, and at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_discord_left_out_is_fetched_when_the_next_event_shows_it() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    rig.alice.says("#spark", "zero");
+    rig.has_done(1).await;
+    let logins = rig.sim.gateway().links();
+    rig.sim.gateway().skips("MESSAGE_CREATE", 1);
+    rig.alice.says("#spark", "one");
+    rig.alice.says("#spark", "two");
+    assert_eq!(rig.has_done(3).await, ["zero", "one", "two"]);
+    assert_eq!(rig.sim.gateway().links(), logins, "on the same link");
+    rig.stop().await;
+}

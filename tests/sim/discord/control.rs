@@ -454,6 +454,22 @@ impl GatewayControl {
         self.shared.with(|state| state.gateway.lose = (event.to_owned(), count));
     }
 
+    /// The next events of this name are numbered and told to nobody, so that a gap is left.
+    pub(crate) fn skips(&self, event: &str, count: u32) {
+        self.shared.with(|state| state.gateway.skip = (event.to_owned(), count));
+    }
+
+    /// Every connection is closed because of a wrong number (4007), and who resumes hears everything of the session again.
+    pub(crate) fn tells_all_again(&self) {
+        self.shared.with(|state| state.gateway.keeps_sessions = true);
+        self.closes(4007);
+    }
+
+    /// How many heartbeats were heard so far.
+    pub(crate) fn heartbeats(&self) -> u32 {
+        self.shared.look(|state| state.gateway.heartbeats)
+    }
+
     /// So many events of this name are of a form that no client can read.
     pub(crate) fn garbles(&self, event: &str, count: u32) {
         self.shared.with(|state| state.gateway.garble = (event.to_owned(), count));

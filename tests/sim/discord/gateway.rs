@@ -66,6 +66,10 @@ pub(crate) struct Gateway {
     pub(crate) reorder: (String, u32),
     /// So many events of this name nobody is told.
     pub(crate) lose: (String, u32),
+    /// So many events of this name are numbered, and nobody is told.
+    pub(crate) skip: (String, u32),
+    /// No code ends a session: it can be resumed from whatever was heard.
+    pub(crate) keeps_sessions: bool,
     /// So many events of this name are of a form that no client can read.
     pub(crate) garble: (String, u32),
     next_session: u64,
@@ -93,6 +97,8 @@ impl Default for Gateway {
             reorder: (String::new(), 0),
             lose: (String::new(), 0),
             garble: (String::new(), 0),
+            skip: (String::new(), 0),
+            keeps_sessions: false,
             next_session: 1,
         }
     }
@@ -191,6 +197,9 @@ impl State {
             return false;
         }
         session.sequence += 1;
+        if Gateway::is_hit(&mut self.gateway.skip, event) {
+            return false;
+        }
         let mut data = data.clone();
         if Gateway::is_hit(&mut self.gateway.garble, event) {
             // Of a message, an interaction and a server.

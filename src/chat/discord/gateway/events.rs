@@ -52,6 +52,12 @@ impl Fanout {
         self.seen.load(Ordering::Relaxed)
     }
 
+    /// Events were left out: what was said meanwhile is looked for.
+    pub(super) fn skipped(&self) {
+        warn!("Discord left out events; channels with news are looked at");
+        self.hear(Heard::Skipped);
+    }
+
     fn hear(&self, heard: Heard) {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(lost) = &mut *lost {

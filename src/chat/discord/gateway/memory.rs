@@ -4,6 +4,8 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio::time::Instant;
+
 use super::pace::Pace;
 use crate::core::time::Timestamp;
 
@@ -16,6 +18,8 @@ pub struct Memory(Arc<Mutex<Lasting>>);
 #[derive(Debug, Default)]
 pub(super) struct Lasting {
     pub(super) pace: Pace,
+    /// When serenity last tried to connect: it may have logged in.
+    pub(super) tried: Option<Instant>,
     /// The link was up since herder was started.
     pub(super) was_up: bool,
     /// Since when we are not in our server.
@@ -60,8 +64,6 @@ impl Drop for Borrowed {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
-
-    use tokio::time::Instant;
 
     use super::*;
     use crate::chat::reconnect::MOST;

@@ -1,24 +1,15 @@
-//! How often serenity may connect.
+//! How often serenity may connect. Pure.
 //!
-//! serenity resumes at once and without end: forty times in a fifth of a second, if the other side keeps closing. Before
-//! each try it reads the gateway's address from behind a lock. That lock is held here and given away when the next try is
-//! due: a turnstile.
+//! serenity resumes at once and without end: forty times in a fifth of a second, if the other side keeps closing. Each try
+//! passes a [`turnstile`](super::turnstile), which opens when the next one is due.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
-use std::task::{Context, Wake, Waker};
-use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use tokio::sync::{Mutex, OwnedMutexGuard};
-use tokio::task::unconstrained;
 use tokio::time::Instant;
 
 use crate::chat::reconnect::{Backoff, FIRST, MOST};
 
-/// When the next try is due. Pure.
+/// When the next try is due.
 #[derive(Debug)]
 pub(super) struct Pace {
     backoff: Backoff,
@@ -108,59 +99,6 @@ impl Pace {
     }
 }
 
-/// Holds the gateway's address until serenity, on a thread of its own, may have it.
-pub(super) struct Turnstile {
-    address: Arc<Mutex<String>>,
-    held: Option<OwnedMutexGuard<String>>,
-    /// The place behind whoever went through, while nothing is held.
-    next: Option<Pin<Box<dyn Future<Output = OwnedMutexGuard<String>> + Send>>>,
-}
-
-impl Turnstile {
-    /// Closed from the start, if nobody has the address yet.
-    pub(super) fn new(address: Arc<Mutex<String>>) -> Self {
-        let held = Arc::clone(&address).try_lock_owned().ok();
-        Self { address, held, next: None }
-    }
-
-    /// Lets one through if one waits and `open` says so. Answers whether one went.
-    pub(super) fn turn(&mut self, open: bool) -> bool {
-        if let Some(next) = &mut self.next {
-            // Whoever went through still reads; the lock comes back at once.
-            let Some(held) = next.now_or_never() else { return false };
-            (self.held, self.next) = (Some(held), None);
-        }
-        if !open {
-            return false;
-        }
-        // The lock is fair. Who takes a place before giving it away is passed by those alone who waited before.
-        let mut next = Box::pin(unconstrained(Arc::clone(&self.address).lock_owned()));
-        let handover = Arc::new(Handover::default());
-        let early = next.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(&handover))));
-        debug_assert!(early.is_pending(), "the lock is held here");
-        drop(self.held.take());
-        self.next = Some(next);
-        !handover.was_here()
-    }
-}
-
-/// Who handed the lock on: this thread, because nobody waited, or whoever went through. That the lock is back says nothing
-/// of it: serenity's thread may be faster than this one.
-#[derive(Default)]
-struct Handover(OnceLock<ThreadId>);
-
-impl Handover {
-    fn was_here(&self) -> bool {
-        self.0.get() == Some(&thread::current().id())
-    }
-}
-
-impl Wake for Handover {
-    fn wake(self: Arc<Self>) {
-        self.0.get_or_init(|| thread::current().id());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,58 +158,5 @@ mod tests {
         assert_eq!([pace.tried(now, 0.5), pace.tried(now, 0.5), pace.tried(now, 0.5)], [false; 3]);
         assert!(pace.is_open(now));
         assert!(pace.tried(now, 0.5));
-    }
-
-    #[tokio::test]
-    async fn nobody_passes_while_it_is_closed_and_an_open_one_without_anybody_counts_nobody() {
-        let address = Arc::new(Mutex::new("wss://gateway".to_owned()));
-        let mut turnstile = Turnstile::new(Arc::clone(&address));
-        assert_eq!([turnstile.turn(true), turnstile.turn(true)], [false, false], "nobody waits");
-        let mut waiting = Box::pin(address.lock());
-        assert!(futures_util::poll!(&mut waiting).is_pending(), "it is closed between two turns");
-        assert!(!turnstile.turn(false));
-        assert!(futures_util::poll!(&mut waiting).is_pending(), "it is closed");
-    }
-
-    #[tokio::test]
-    async fn one_goes_through_a_turn() {
-        let address = Arc::new(Mutex::new("wss://gateway".to_owned()));
-        let mut turnstile = Turnstile::new(Arc::clone(&address));
-        for _ in 0..3 {
-            let mut waiting = Box::pin(address.lock());
-            assert!(futures_util::poll!(&mut waiting).is_pending());
-            assert!(turnstile.turn(true));
-            let mut next = Box::pin(address.lock());
-            assert!(futures_util::poll!(&mut next).is_pending());
-            drop(waiting.await);
-            assert!(futures_util::poll!(&mut next).is_pending(), "nobody follows on the heels of another");
-        }
-    }
-
-    type Waiting = Pin<Box<dyn Future<Output = OwnedMutexGuard<String>> + Send>>;
-
-    /// Somebody on another thread who has come and gone before this one takes another step.
-    struct Swift(std::sync::Mutex<Option<Waiting>>);
-
-    impl Wake for Swift {
-        fn wake(self: Arc<Self>) {
-            let waiting = self.0.lock().expect("nobody panics with it").take();
-            let passes = move || drop(waiting.and_then(futures_util::FutureExt::now_or_never));
-            thread::spawn(passes).join().expect("it does not panic");
-        }
-    }
-
-    #[tokio::test]
-    async fn who_is_through_before_anybody_looks_is_counted() {
-        let address = Arc::new(Mutex::new("wss://gateway".to_owned()));
-        let mut turnstile = Turnstile::new(Arc::clone(&address));
-        let swift = Arc::new(Swift(std::sync::Mutex::new(Some(Box::pin(Arc::clone(&address).lock_owned())))));
-        let waker = Waker::from(Arc::clone(&swift));
-        let waits = |waiting: &mut Option<Waiting>| {
-            waiting.as_mut().expect("it waits").as_mut().poll(&mut Context::from_waker(&waker)).is_pending()
-        };
-        assert!(waits(&mut swift.0.lock().expect("nobody panics with it")));
-        assert!(turnstile.turn(true), "it went through");
-        assert!(!turnstile.turn(true), "and is gone");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! When that thread ends, all tasks of serenity end with it, whatever they wait for. After some closing codes serenity
 //! polls a link that is gone without ever yielding: then nothing else runs on that thread, which [`Session::answers`]
-//! notices, and only a message to the shard itself ([`Session::unstick`]) ends it.
+//! notices and [`Session::ended`] tells at once, and only a message to the shard itself ([`Session::unstick`]) ends it.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -15,17 +15,28 @@ use serenity::all::{
 };
 use serenity::cache::Settings as CacheSettings;
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex, RwLock, oneshot};
+use tokio::sync::{Mutex, RwLock, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::super::rest::Rest;
 use super::events::Fanout;
+use super::overheard::{self, Overheard};
+use super::turnstile::Turnstile;
 
 /// How long Discord gets to take our leave.
 const FAREWELL: Duration = Duration::from_millis(700);
 /// How long the thread may be busy with one thing: READY of the largest guild takes a fraction of it.
 const ANSWER: Duration = Duration::from_secs(5);
+
+/// How serenity's part in a session ended.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// With this reason; `None`: its thread died.
+    GaveUp(Option<GatewayError>),
+    /// Discord ended the link with this code, and serenity does not see that it is gone.
+    Hangs(u16),
+}
 
 /// A running link.
 pub(super) struct Session {
@@ -34,46 +45,65 @@ pub(super) struct Session {
     stop: CancellationToken,
     /// `None` once it said so.
     ended: Option<oneshot::Receiver<Option<GatewayError>>>,
+    /// Codes over which serenity hangs: few, since each ends the session.
+    code: mpsc::UnboundedReceiver<u16>,
 }
 
 impl Session {
-    /// Starts so many shards. Each takes the gateway's address from behind its lock before it connects.
+    /// Starts so many shards. Each takes the gateway's address from behind its lock before it connects; `turnstile` has it.
     pub(super) async fn start(
         rest: &Rest,
         shards: u32,
-        address: Arc<Mutex<String>>,
+        (address, turnstile): (Arc<Mutex<String>>, Turnstile),
         intents: GatewayIntents,
         fanout: Arc<Fanout>,
     ) -> io::Result<Self> {
         let stop = CancellationToken::new();
+        let listener = Arc::clone(&fanout);
         let options = options(rest.serenity(), address, intents, fanout);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        // Whoever waits for the address cannot go on, so that its thread comes by here.
+        let runtime = runtime.enable_all().on_thread_park(move || turnstile.look()).build()?;
         let ((told, ended), (made, making)) = (oneshot::channel(), oneshot::channel());
+        let (codes, code) = mpsc::unbounded_channel();
         let stopped = stop.clone();
         std::thread::Builder::new().name("discord-gateway".to_owned()).spawn(move || {
-            let end = runtime.block_on(async {
+            let link = async {
                 let (manager, ended) = ShardManager::new(options);
                 // Whoever asked may be gone; then so is this thread at once.
                 if made.send((Arc::clone(&manager), Handle::current())).is_err() {
                     return None;
                 }
                 run(&manager, ended, shards, stopped).await
-            });
+            };
+            let tell = move |overheard| match overheard {
+                Overheard::Gap => listener.skipped(),
+                // Whoever kept this session may have left it.
+                Overheard::Ended(code) => drop(codes.send(code)),
+            };
+            let end = overheard::listening(tell, || runtime.block_on(link));
             runtime.shutdown_background();
             let _ = told.send(end);
         })?;
         let (manager, runtime) = making.await.map_err(io::Error::other)?;
-        Ok(Self { manager, runtime, stop, ended: Some(ended) })
+        Ok(Self { manager, runtime, stop, ended: Some(ended), code })
     }
 
-    /// Resolves when serenity gave up, with its reason.
-    pub(super) async fn ended(&mut self) -> Option<GatewayError> {
-        let ended = match &mut self.ended {
-            Some(ended) => ended.await.ok().flatten(),
-            None => std::future::pending().await,
+    /// Resolves when serenity gave up, or hangs over the end of a link.
+    pub(super) async fn ended(&mut self) -> Ended {
+        let ended = async {
+            match &mut self.ended {
+                Some(ended) => ended.await.ok().flatten(),
+                None => std::future::pending().await,
+            }
         };
-        self.ended = None;
-        ended
+        tokio::select! {
+            Some(code) = self.code.recv() => Ended::Hangs(code),
+            ended = ended => {
+                self.ended = None;
+                Ended::GaveUp(ended)
+            }
+        }
     }
 
     /// Whether the thread does anything but one thing.

@@ -64,6 +64,11 @@ impl Watch {
         self.trying.is_none()
     }
 
+    /// Whether all shards are connected and serenity has all of them.
+    pub(super) fn is_well(&self) -> bool {
+        self.is_up() && self.gone.is_none()
+    }
+
     /// Whether Discord is to be asked why it does not let us in: once, if there is reason to.
     pub(super) fn may_ask(&mut self, is_in_vain: bool) -> bool {
         is_in_vain && self.trying.is_some() && !std::mem::replace(&mut self.asked, true)

@@ -83,6 +83,8 @@ impl Lost {
                 let room = CHANNELS_MAX.saturating_sub(self.threads.len());
                 self.threads.extend(threads.into_iter().take(room));
             }
+            // Everything that is followed is fetched.
+            Heard::Skipped => self.more = true,
             // That is how this itself is handed over, and nothing else is said in that way.
             Heard::Missed(_) => {}
         }

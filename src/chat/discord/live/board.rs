@@ -127,6 +127,11 @@ impl Board {
         steps
     }
 
+    /// Whether anything is shown, or is about to be.
+    pub(super) fn is_shown(&self) -> bool {
+        !self.under_way.is_empty() || self.entries.values().any(|entry| entry.message.is_some())
+    }
+
     /// Agents that are not there any more: their messages are closed too.
     fn of_removed(&self, agents: &[Seen], now: Timestamp) -> Vec<(AgentName, Step)> {
         let known: BTreeSet<&AgentName> = agents.iter().map(|seen| &seen.agent).collect();

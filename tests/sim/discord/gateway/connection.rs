@@ -84,7 +84,8 @@ impl Connection {
                     }
                     Some(Push::Close(code)) => {
                         // Before the client hears of it: it may be back at once.
-                        self.leaves(matches!(code, Some(4004 | 4007 | 4009..=4014)));
+                        let keeps = self.shared.with(|state| state.gateway.keeps_sessions);
+                        self.leaves(matches!(code, Some(4004 | 4007 | 4009..=4014)) && !keeps);
                         return close(socket, code).await;
                     }
                     Some(Push::Rst) => return socket.get_mut().reset_on_drop(),
