@@ -566,6 +566,12 @@ notice-disk-low = 🚨 Auf dem Datenträger mit den Daten von herder sind nur no
 notice-upkeep-left-out = 🚨 Archive oder der tägliche Export entfallen: auf dem Datenträger mit den Daten von herder sind { $free } frei, es fehlen { $missing }. Bitte Platz schaffen; geschrieben wird, sobald er reicht.
 notice-upkeep-failed = 🚨 herder kann alte Einträge nicht archivieren oder den täglichen Export nicht schreiben: { $detail } Bitte nach dem sehen, was da genannt ist; es wird alle zehn Minuten wieder versucht.
 notice-revisions-missing = 🚨 Das Journal von { $stream } endet bei Revision { $found }, bestätigt war aber { $expected }. Was fehlt, ging auf dem Datenträger verloren; bitte mit dem letzten täglichen Export vergleichen.
+notice-archives-aside = 🚨 Die Datenbank endet bei Ereignis { $ends }, und Archive mit den Ereignissen { $first } bis { $last } gehören nicht zu ihr: eine ältere oder eine andere Datenbank wurde zurückgespielt. Was nur diese Archive wussten, ist hier vergessen; sie liegen in { $folder }. Ist ein täglicher Export neuer als die Datenbank, bitte ihn mit herder import wiederherstellen.
+notice-events-missing = 🚨 Die Ereignisse { $events } des Journals stehen in keinem lesbaren Archiv: eines fehlt oder ist beschädigt. Bitte aus einer Sicherung zurückholen; bis dahin fehlen sie in Exporten. Kein vollständiger täglicher Export weicht einem, dem etwas fehlt.
+notice-entries-unreadable = 🚨 { $newer ->
+    [0] Ein neuerer herder
+   *[other] herder { $version }
+} hat geschrieben, was dieser nicht lesen kann (Einträge der Flotte: { $events }, Nachrichten: { $posts }). Es bleibt erhalten und wird ausgelassen; bitte den neueren herder wieder starten.
 notice-shutting-down = herder wird beendet. Was wartet, bleibt erhalten.
 
 ## Der Evaluator

@@ -610,6 +610,12 @@ notice-disk-low = 🚨 Only { $free } are left on the disk with herder's data. M
 notice-upkeep-left-out = 🚨 Archives or the daily export are left out: the disk with herder's data has { $free } left, and { $missing } more would have to be free. Make room; they are written when there is enough.
 notice-upkeep-failed = 🚨 herder cannot archive old entries or write the daily export: { $detail } Look after what is named there; it is tried again every ten minutes.
 notice-revisions-missing = 🚨 The journal of { $stream } ends at revision { $found }, but { $expected } had been acknowledged. What is missing was lost on the disk; compare with the last daily export.
+notice-archives-aside = 🚨 The database ends at event { $ends }, and archives with events { $first } to { $last } do not belong to it: an older or another database was put back. What only those archives knew is forgotten here; they are kept in { $folder }. If a daily export is newer than the database, restore that one with herder import.
+notice-events-missing = 🚨 Events { $events } of the journal are in no archive that can be read: one is gone or damaged. Put it back from a backup; until then exports lack them. No whole daily export is removed for one that lacks something.
+notice-entries-unreadable = 🚨 { $newer ->
+    [0] A newer herder
+   *[other] herder { $version }
+} wrote what this one cannot read (entries of the fleet: { $events }, posts: { $posts }). It is kept and left out; start the newer herder again to have it.
 notice-shutting-down = herder is going down. What is queued is kept.
 
 ## The evaluator

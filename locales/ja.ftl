@@ -481,6 +481,12 @@ notice-disk-low = 🚨 herder のデータがあるディスクの空きは残�
 notice-upkeep-left-out = 🚨 アーカイブまたは日次エクスポートを見送りました。herder のデータがあるディスクの空きは { $free } で、あと { $missing } 足りません。空きを増やしてください。足りれば書き出します。
 notice-upkeep-failed = 🚨 herder は古い記録のアーカイブか日次エクスポートの書き出しに失敗しました: { $detail } 示された対象を確認してください。10 分ごとに再試行します。
 notice-revisions-missing = 🚨 { $stream } のジャーナルはリビジョン { $found } で終わっていますが、{ $expected } まで確認済みでした。不足分はディスク上で失われています。最新の日次エクスポートと見比べてください。
+notice-archives-aside = 🚨 データベースはイベント { $ends } で終わっていますが、イベント { $first } から { $last } のアーカイブはこのデータベースのものではありません。古い、または別のデータベースが戻されています。そのアーカイブにしかない内容はここでは失われています。アーカイブは { $folder } に残してあります。日次エクスポートのほうが新しければ、herder import で復元してください。
+notice-events-missing = 🚨 ジャーナルのイベント { $events } は、読めるアーカイブのどれにもありません。アーカイブがないか壊れています。バックアップから戻してください。それまでエクスポートには含まれません。欠けのあるエクスポートのために、完全な日次エクスポートが消されることはありません。
+notice-entries-unreadable = 🚨 { $newer ->
+    [0] 新しい herder
+   *[other] herder { $version }
+} が書いた内容をこの herder は読めません (フリートの記録 { $events } 件、投稿 { $posts } 件)。残したまま飛ばします。新しい herder を起動し直してください。
 notice-shutting-down = herder を終了します。待っているものは残ります。
 
 ## 評価器

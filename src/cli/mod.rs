@@ -32,6 +32,9 @@ use crate::telemetry::{self, LogFormat};
 /// It did not work.
 const FAILED: u8 = 1;
 
+/// It was done, and something is lacking in what came of it.
+const LACKING: u8 = 3;
+
 /// herder is not running (`EX_UNAVAILABLE`).
 const NOT_RUNNING: u8 = 69;
 
@@ -59,7 +62,7 @@ struct Cli {
 
 const AFTER_HELP: &str = "The commands from agent on are the ones of the chat; they ask the herder that runs on the same data.\n\
     To see it at work: herder demo\n\
-    Exit codes: 0 done, 1 it did not work, 2 wrong usage, 69 herder is not running, 78 the configuration is wrong.";
+    Exit codes: 0 done, 1 it did not work, 2 wrong usage, 3 done but something is lacking, 69 herder is not running, 78 the configuration is wrong.";
 
 #[derive(Debug, Args)]
 struct Global {

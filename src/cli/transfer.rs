@@ -4,10 +4,10 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::{complain, failed};
+use super::{LACKING, complain, failed};
 use crate::clock;
 use crate::config::History;
-use crate::journal::{self, Journal, OpenError, Settings};
+use crate::journal::{self, Aside, Journal, OpenError, Settings, Span, listed};
 
 /// Where the database of a journal is in its folder.
 const DATABASE: &str = "sled";
@@ -46,13 +46,36 @@ pub(super) fn export(data_dir: &Path, output: Option<&Path>) -> ExitCode {
             "herder: {stream} was once at {expected} and is at {found}: the export lacks what is lost"
         ));
     }
+    if let Some(Aside { folder, events, ends }) = &opening.aside {
+        complain(format_args!(
+            "herder: the database ends at event {ends}, and the archives with events {events} do not belong to it: an older \
+             or another database was put back; they are in {folder} now, and the export lacks what only they have"
+        ));
+    }
     match write(&journal, output) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(lacks) if lacks.is_empty() && opening.missing.is_empty() && opening.aside.is_none() => {
+            ExitCode::SUCCESS
+        }
+        Ok(lacks) => {
+            lacking(&lacks);
+            ExitCode::from(LACKING)
+        }
         Err(error) => failed(error),
     }
 }
 
-fn write(journal: &Journal, output: Option<&Path>) -> Result<(), Box<dyn std::error::Error>> {
+/// Says what is in no archive, if anything.
+fn lacking(lacks: &[Span]) {
+    if !lacks.is_empty() {
+        complain(format_args!(
+            "herder: the export lacks events {}: no archive has them, or none that can be read; everything else is in it",
+            listed(lacks)
+        ));
+    }
+}
+
+/// Gives the events that are lacking in what it has written.
+fn write(journal: &Journal, output: Option<&Path>) -> Result<Vec<Span>, Box<dyn std::error::Error>> {
     let runtime = super::runtime()?;
     let exported = runtime.block_on(async {
         let at = clock::now();
@@ -70,7 +93,7 @@ fn write(journal: &Journal, output: Option<&Path>) -> Result<(), Box<dyn std::er
         let (events, posts) = (exported.events, exported.posts);
         complain(format_args!("{}: {events} events and {posts} posts that are still owed", file.display()));
     }
-    Ok(())
+    Ok(exported.lacks)
 }
 
 /// Makes a journal in `data_dir` out of an export.
@@ -83,7 +106,13 @@ pub(super) fn import(file: &Path, data_dir: &Path) -> ExitCode {
             if imported.unreadable > 0 {
                 let unreadable = imported.unreadable;
                 complain(format_args!(
-                    "herder: {unreadable} of the events cannot be read by this herder; they are kept as they are"
+                    "herder: {unreadable} of them cannot be read by this herder; they are kept as they are"
+                ));
+            }
+            if !imported.lacks.is_empty() {
+                complain(format_args!(
+                    "herder: the export lacks events {}; the new journal goes on without them",
+                    listed(&imported.lacks)
                 ));
             }
             ExitCode::SUCCESS

@@ -289,6 +289,8 @@ pub struct History {
     pub keep_events: u64,
     /// Whether a logical export is written every day.
     pub daily_export: bool,
+    /// A second place for it.
+    pub export_copy: Option<PathBuf>,
     /// Warn when less is free on the disk, in bytes.
     pub warn_free: u64,
 }
@@ -352,6 +354,7 @@ impl Default for History {
             keep: Duration::from_secs(30 * 24 * 3600),
             keep_events: 500_000,
             daily_export: true,
+            export_copy: None,
             warn_free: 1_000_000_000,
         }
     }

@@ -310,6 +310,7 @@ fn history(section: Section<'_>) -> History {
             .number("keep_events", KEEP_EVENTS_MIN..=100_000_000)
             .unwrap_or(default.keep_events),
         daily_export: daily.unwrap_or(default.daily_export),
+        export_copy: section.filled("export_copy").map(|dir| section.path(&dir.value)),
         warn_free: section.size("warn_free").unwrap_or(default.warn_free),
     };
     section.finish();

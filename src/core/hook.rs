@@ -175,6 +175,9 @@ impl HookEvent {
             | N::UpkeepLeftOut { .. }
             | N::UpkeepFailed { .. }
             | N::RevisionsMissing { .. }
+            | N::ArchivesAside { .. }
+            | N::EventsMissing { .. }
+            | N::EntriesUnreadable { .. }
             | N::ShuttingDown => None,
         }
     }

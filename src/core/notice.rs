@@ -335,6 +335,13 @@ pub enum Notice {
     UpkeepFailed { reason: String },
     /// Acknowledged revisions are missing from the journal.
     RevisionsMissing { stream: String, expected: u64, found: u64 },
+    /// 🚨 Archives with these events are not of the database, which ends at event `ends`: an older or another one was put back. They are
+    /// kept in a folder of their own.
+    ArchivesAside { folder: String, first: u64, last: u64, ends: u64 },
+    /// 🚨 Events are in no archive any more, or in none that can be read.
+    EventsMissing { events: String },
+    /// 🚨 Entries of the fleet and posts that are owed cannot be read by this version of herder; they are kept for one that can.
+    EntriesUnreadable { events: u64, posts: u64, version: Option<String> },
     /// 🚫 The configuration was to be read again and has mistakes: the first of so many. Nothing changed.
     NotReloaded { problems: Vec<String>, count: u32 },
     /// herder is going down on purpose.

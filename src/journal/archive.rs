@@ -1,21 +1,25 @@
 //! Archives: events that left the database, as gzip JSON lines, `archive/<first seq>-<last seq>.jsonl.gz`.
 //!
 //! A file is complete or not there: it is written under another name, synced, read back, renamed. Only then are its
-//! events taken out of the database, so that for a while both may have them; readers let the database win.
+//! events taken out of the database, so that for a while both may have them; readers let the database win. Its gzip header
+//! carries whose it is ([`Origin`]), which those that read lines pass over.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
-use flate2::read::MultiGzDecoder;
+use flate2::read::{GzDecoder, MultiGzDecoder};
 use flate2::write::GzEncoder;
+use flate2::{Compression, GzBuilder};
+use serde::{Deserialize, Serialize};
 
 use super::encoding::{self, EventHead};
 use super::layout::VALUE_MAX;
 use super::look_back::Reached;
+use super::notes::Span;
 use super::{ReadError, Recorded, Stream, disk, lines, query};
 
 const SUFFIX: &str = ".jsonl.gz";
@@ -61,6 +65,30 @@ fn unreadable(file: &Path, why: &dyn std::fmt::Display) -> ReadError {
     ReadError::Archive { file: file.to_owned(), why: why.to_string() }
 }
 
+/// Whose events a file has. Files of earlier versions do not say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Origin {
+    /// The journal's id.
+    pub(super) journal: String,
+    /// The version of the herder that wrote it.
+    pub(super) version: String,
+}
+
+impl Origin {
+    /// Reads the header of a file; none: it does not say, or cannot be read.
+    pub(super) fn of(file: &Path) -> Option<Self> {
+        let gz = GzDecoder::new(BufReader::new(File::open(file).ok()?));
+        serde_json::from_slice(gz.header()?.comment()?).ok()
+    }
+
+    fn builder(&self) -> GzBuilder {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        // A gzip comment ends at a NUL, which JSON has none of, and is Latin-1.
+        let fits = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        if fits { GzBuilder::new().comment(text) } else { GzBuilder::new() }
+    }
+}
+
 /// A new file while it is written.
 pub(super) struct Writing {
     dir: PathBuf,
@@ -71,7 +99,7 @@ pub(super) struct Writing {
 }
 
 impl Writing {
-    pub(super) fn new(dir: &Path, first: u64) -> io::Result<Self> {
+    pub(super) fn new(dir: &Path, first: u64, origin: &Origin) -> io::Result<Self> {
         if !dir.exists() {
             disk::private_dir(dir)?;
             if let Some(parent) = dir.parent() {
@@ -79,7 +107,7 @@ impl Writing {
             }
         }
         let tmp = dir.join("writing.tmp");
-        let gz = GzEncoder::new(File::create(&tmp)?, Compression::default());
+        let gz = origin.builder().write(File::create(&tmp)?, Compression::default());
         Ok(Self { dir: dir.to_owned(), tmp, gz, first, last: first.saturating_sub(1) })
     }
 
@@ -113,52 +141,92 @@ impl Writing {
     }
 }
 
+/// A line by its number and text, or why it cannot be read.
+type Scanned<'a> = Result<(u64, &'a str), ReadError>;
+
+/// Gives every line of a file. A file that cannot be unpacked any further ends
+/// there.
+fn scan(file: &Path, take: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+    let open = match File::open(file) {
+        Ok(open) => open,
+        Err(error) => return take(Err(unreadable(file, &error))),
+    };
+    let mut reader = BufReader::new(MultiGzDecoder::new(BufReader::new(open)));
+    let mut bytes = Vec::new();
+    for n in 1_u64.. {
+        bytes.clear();
+        let at = |why: &dyn std::fmt::Display| unreadable(file, &format!("line {n}: {why}"));
+        match io::Read::take(&mut reader, LINE_MAX).read_until(b'\n', &mut bytes) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) => return take(Err(at(&error))),
+        }
+        let text = std::str::from_utf8(&bytes).map_err(|_| "it is no text".to_owned());
+        let line = text.and_then(|text| lines::parse(text.trim_end_matches('\n')));
+        take(line.map(|line| (line.number, line.text)).map_err(|why| at(&why)))?;
+    }
+    ControlFlow::Continue(())
+}
+
 /// Gives the seq and the stored text of every event in a file.
 pub(super) fn each_line(
     file: &Path,
     mut take: impl FnMut(u64, &str) -> Result<ControlFlow<()>, String>,
 ) -> Result<(), ReadError> {
-    let open = File::open(file).map_err(|error| unreadable(file, &error))?;
-    let mut reader = BufReader::new(MultiGzDecoder::new(BufReader::new(open)));
-    let mut text = String::new();
-    for n in 1_u64.. {
-        text.clear();
-        let at = |why: &dyn std::fmt::Display| unreadable(file, &format!("line {n}: {why}"));
-        let read = io::Read::take(&mut reader, LINE_MAX).read_line(&mut text).map_err(|error| at(&error))?;
-        if read == 0 {
-            break;
-        }
-        let line = lines::parse(text.trim_end_matches('\n')).map_err(|why| at(&why))?;
-        if take(line.number, line.text).map_err(|why| at(&why))?.is_break() {
+    let mut failed = None;
+    let mut n = 0_u64;
+    let _ = scan(file, &mut |line| {
+        n += 1;
+        let taken = line.and_then(|(seq, text)| {
+            take(seq, text).map_err(|why| unreadable(file, &format!("line {n}: {why}")))
+        });
+        taken.unwrap_or_else(|error| {
+            failed = Some(error);
+            ControlFlow::Break(())
+        })
+    });
+    failed.map_or(Ok(()), Err)
+}
+
+/// Gives every archived event up to and with seq `upto`, oldest first, each once. What cannot be read is given to `lost`, which
+/// says whether that ends it.
+pub(super) fn each_text(
+    dir: &Path,
+    upto: u64,
+    take: &mut dyn FnMut(u64, &str) -> ControlFlow<()>,
+    lost: &mut dyn FnMut(ReadError) -> ControlFlow<()>,
+) -> Result<(), ReadError> {
+    let mut next = 0;
+    for archive in list(dir)? {
+        let flow = scan(&archive.path, &mut |line| match line {
+            Ok((seq, _)) if seq < next => ControlFlow::Continue(()),
+            Ok((seq, _)) if seq > upto => ControlFlow::Break(()),
+            Ok((seq, text)) => {
+                next = seq + 1;
+                take(seq, text)
+            }
+            Err(error) => lost(error),
+        });
+        if flow.is_break() {
             break;
         }
     }
     Ok(())
 }
 
-/// Gives every archived event up to and with seq `upto`, oldest first, each once.
-pub(super) fn each_text(
-    dir: &Path,
-    upto: u64,
-    take: &mut dyn FnMut(u64, &str) -> ControlFlow<()>,
-) -> Result<(), ReadError> {
-    let mut next = 0;
+/// The events before `hot` that no archive has by its name, as ranges.
+pub(super) fn gaps(dir: &Path, hot: u64) -> Result<Vec<Span>, ReadError> {
+    let (mut gaps, mut next) = (Vec::new(), 1);
     for archive in list(dir)? {
-        let mut stopped = false;
-        each_line(&archive.path, |seq, text| {
-            if seq < next {
-                return Ok(ControlFlow::Continue(()));
-            }
-            next = seq + 1;
-            let flow = if seq > upto { ControlFlow::Break(()) } else { take(seq, text) };
-            stopped = flow.is_break();
-            Ok(flow)
-        })?;
-        if stopped {
-            break;
+        if archive.first > next && next < hot {
+            gaps.push(Span { first: next, last: (archive.first - 1).min(hot - 1) });
         }
+        next = next.max(archive.last.saturating_add(1));
     }
-    Ok(())
+    if next < hot {
+        gaps.push(Span { first: next, last: hot - 1 });
+    }
+    Ok(gaps)
 }
 
 /// The head of an archived event, if it is one of `stream`. What has lost even its head is nobody's: whoever counts revisions
@@ -167,30 +235,35 @@ fn head_of(stream: &Stream, text: &str) -> Option<EventHead> {
     encoding::event_head(text.as_bytes()).ok().filter(|head| head.stream == *stream)
 }
 
-/// Gives the archived entries of a stream whose revisions are among `revs`, oldest first, each once.
+/// Gives the archived entries of a stream whose revisions are among `revs`, oldest first, each once; or why one of the events
+/// cannot be read, whosever it is.
 pub(super) fn each(
     dir: &Path,
     stream: &Stream,
     revs: Range<u64>,
-    take: &mut dyn FnMut(Recorded),
+    take: &mut dyn FnMut(u64, Result<Recorded, ReadError>) -> Result<(), ReadError>,
 ) -> Result<(), ReadError> {
-    let mut failed = None;
-    each_text(dir, u64::MAX, &mut |seq, text| {
-        if head_of(stream, text).is_none_or(|head| !revs.contains(&head.rev)) {
-            return ControlFlow::Continue(());
+    let failed = RefCell::new(None);
+    let go_on = |taken: Result<(), ReadError>| match taken {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            *failed.borrow_mut() = Some(error);
+            ControlFlow::Break(())
         }
-        match query::decode_event(seq, text.as_bytes()) {
-            Ok(recorded) => {
-                take(recorded);
-                ControlFlow::Continue(())
+    };
+    let take = RefCell::new(take);
+    each_text(
+        dir,
+        u64::MAX,
+        &mut |seq, text| {
+            if head_of(stream, text).is_none_or(|head| !revs.contains(&head.rev)) {
+                return ControlFlow::Continue(());
             }
-            Err(error) => {
-                failed = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    })?;
-    failed.map_or(Ok(()), Err)
+            go_on((take.borrow_mut())(seq, query::decode_event(seq, text.as_bytes())))
+        },
+        &mut |error| go_on((take.borrow_mut())(0, Err(error))),
+    )?;
+    failed.into_inner().map_or(Ok(()), Err)
 }
 
 /// The last `limit` archived entries of a stream before revision `before`, oldest first. Those that cannot be read are left

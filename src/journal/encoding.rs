@@ -32,6 +32,12 @@ pub enum DecodeError {
         /// Its version.
         found: u32,
     },
+    /// A later herder wrote it, in the encoding that is known.
+    #[error("it is of a kind that this herder does not know ({kind}); start the newer herder again")]
+    Unknown {
+        /// What it calls itself.
+        kind: String,
+    },
     /// It is not what was written.
     #[error("{0}")]
     Malformed(String),
@@ -39,7 +45,13 @@ pub enum DecodeError {
 
 impl DecodeError {
     fn json(error: &serde_json::Error) -> Self {
-        Self::Malformed(error.to_string())
+        let text = error.to_string();
+        // serde names every kind there is; what helps is the one that is not known.
+        let unknown = text.strip_prefix("unknown variant `").and_then(|rest| rest.split_once('`'));
+        match unknown {
+            Some((kind, _)) => Self::Unknown { kind: kind.chars().take(60).collect() },
+            None => Self::Malformed(text),
+        }
     }
 }
 

@@ -169,6 +169,14 @@ pub enum ExportError {
     /// The journal has failed or is closed.
     #[error(transparent)]
     Commit(#[from] CommitError),
+    /// What was written cannot be read back. It is removed.
+    #[error("{} was written and cannot be read back: {why}", file.display())]
+    ReadBack {
+        /// Which.
+        file: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// It would have filled the disk.
     #[error("there is no room: {} bytes would have to be free, {} are", .0.needed, .0.free)]
     NoRoom(NoRoom),

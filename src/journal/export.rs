@@ -7,8 +7,12 @@
 //! | `head` | revision | [`HeadLine`] |
 //! | `snapshot` | revision | [`SnapshotLine`] |
 //! | `post` | id | as in the database, with its confirmed lines |
+//! | `kept-post` | id | [`KeptPost`]: one that the herder that exported could not read |
 //! | `memo` | 0 | [`MemoLine`] |
-//! | `end` | how many lines came before | `{}` |
+//! | `end` | how many lines came before | [`EndLine`] |
+//!
+//! An archive that is gone or damaged keeps back its own events alone: everything else is written, and what is lacking is said.
+//! A file is read back to its end before it takes its name.
 //!
 //! The writer is asked once for everything but the events, which takes as long as a group; events are only ever added,
 //! and archived under a lock that an export holds, so they are read while the journal goes on.
@@ -25,20 +29,19 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::core::id::NetworkName;
 use crate::core::time::Timestamp;
 
 use super::handle::Journal;
 use super::layout::{Head, Last, Trees};
+use super::notes::Gaps;
 use super::query::Reader;
 use super::retention::blocking;
-use super::store::Paths;
 use super::writer::{Captured, Job};
-use super::{ExportError, ReadError, Snapshot, Stream, archive, disk, encoding, lines, query, replay, room};
-
-const SUFFIX: &str = ".jsonl.gz";
-
-/// How many daily exports are kept.
-const KEEP: usize = 7;
+use super::{
+    ExportError, ReadError, Snapshot, Span, Stream, archive, disk, encoding, import, lines, notes, query,
+    replay,
+};
 
 /// The shape of exports.
 pub(super) const VERSION: u64 = 1;
@@ -52,6 +55,8 @@ pub struct Exported {
     pub events: u64,
     /// Posts in it that are still owed.
     pub posts: u64,
+    /// Events that it lacks, because no archive has them any more, or none that can be read.
+    pub lacks: Vec<Span>,
 }
 
 /// The first line.
@@ -84,37 +89,31 @@ pub(super) struct SnapshotLine {
     pub(super) state: Box<RawValue>,
 }
 
+/// A post as it is stored, with what else has to be known of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct KeptPost {
+    pub(super) network: NetworkName,
+    #[serde(default)]
+    pub(super) lines: u32,
+    pub(super) text: String,
+}
+
+/// The last line: what the export lacks.
+#[derive(Debug, Serialize)]
+struct EndLine<'a> {
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    lacks: &'a [Span],
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct MemoLine {
     pub(super) key: String,
     pub(super) value: String,
 }
 
-/// The newest daily export in a folder. Their names are dates, so that the greatest is the newest.
-pub(super) fn newest(dir: &Path) -> Option<PathBuf> {
-    files(dir, is_daily).pop()
-}
-
-/// What people put beside the daily exports is theirs: neither the newest of them, nor to be removed.
-fn is_daily(name: &str) -> bool {
-    let date = name.strip_suffix(SUFFIX);
-    date.is_some_and(|text| text.parse::<jiff::civil::Date>().is_ok_and(|date| date.to_string() == text))
-}
-
 /// Under which name a file is written before it is whole.
-fn unfinished(name: &str) -> String {
+pub(super) fn unfinished(name: &str) -> String {
     format!(".{name}.tmp")
-}
-
-/// The files of a folder with such names, in the order of these.
-fn files(dir: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(&wanted))
-        .collect();
-    paths.sort();
-    paths
 }
 
 /// A consistent look at everything but the events: taken by the writer, between two groups.
@@ -131,8 +130,9 @@ pub(super) fn capture(
             snapshots.push(Snapshot { stream: stream.clone(), rev, state });
         }
     }
-    let memos = query::memos(trees, "")?;
-    Ok(Captured { last, heads, posts: query::all_posts(trees)?, snapshots, memos })
+    let mut memos = query::memos(trees, "")?;
+    memos.retain(|(key, _)| key != notes::ASIDE);
+    Ok(Captured { last, heads, posts: query::all_owed(trees)?, snapshots, memos })
 }
 
 /// Writes everything the journal holds, archives included, to a file that is complete or not there. A name that ends
@@ -191,50 +191,6 @@ async fn written(
     blocking(move || write(&reader, header, &captured)).await
 }
 
-/// Writes today's export unless it is there. The oldest ones go first.
-pub(super) async fn daily(journal: &Journal, at: Timestamp) -> Result<Option<Exported>, ExportError> {
-    let date = jiff::Timestamp::from_millisecond(at.as_millis())
-        .map(|at| at.strftime("%Y-%m-%d").to_string())
-        .unwrap_or_default();
-    let file = journal.paths().exports().join(format!("{date}{SUFFIX}"));
-    let (paths, today) = (journal.paths().clone(), file.clone());
-    let keep_free = journal.settings().history.warn_free;
-    if !blocking(move || make_room(&paths, &today, keep_free)).await? {
-        return Ok(None);
-    }
-    unlocked(journal, &file, at).await.map(Some)
-}
-
-/// Whether today's export is to be written; then there is room for it.
-fn make_room(paths: &Paths, today: &Path, keep_free: u64) -> Result<bool, ExportError> {
-    let dir = paths.exports();
-    let io = |file: &Path| {
-        let file = file.to_owned();
-        move |source| ExportError::Io { file, source }
-    };
-    disk::private_dir(&dir).and_then(|()| disk::sync_dir(&paths.dir)).map_err(io(&dir))?;
-    if today.exists() {
-        return Ok(false);
-    }
-    // What a herder that was killed has left of one.
-    let part = |name: &str| {
-        let whole = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
-        whole.is_some_and(|whole| is_daily(whole) && unfinished(whole) == name)
-    };
-    for part in files(&dir, part) {
-        fs::remove_file(&part).map_err(io(&part))?;
-    }
-    let dailies = files(&dir, is_daily);
-    let sizes: Vec<u64> =
-        dailies.iter().map(|daily| daily.metadata().map_or(0, |metadata| metadata.len())).collect();
-    let needed = room::of_export(paths, sizes.last().copied());
-    let gone = room::to_go(&sizes, KEEP, needed, room::free(&dir), keep_free).map_err(ExportError::NoRoom)?;
-    for old in &dailies[..gone] {
-        fs::remove_file(old).map_err(io(old))?;
-    }
-    Ok(true)
-}
-
 fn write_file(
     reader: &Reader,
     header: Header,
@@ -261,10 +217,10 @@ fn write_file(
             (plain, exported)
         };
         let open = buffered.into_inner().map_err(|error| io(error.into_error()))?;
-        open.sync_all()
-            .and_then(|()| fs::rename(&tmp, file))
-            .and_then(|()| disk::sync_dir(dir))
-            .map_err(io)?;
+        open.sync_all().map_err(io)?;
+        import::check(&tmp)
+            .map_err(|error| ExportError::ReadBack { file: file.to_owned(), why: error.to_string() })?;
+        fs::rename(&tmp, file).and_then(|()| disk::sync_dir(dir)).map_err(io)?;
         Ok(exported)
     })();
     if result.is_err() {
@@ -275,7 +231,7 @@ fn write_file(
 }
 
 /// A file that nobody else reads: it holds prompts and the agents' words.
-fn private_file(path: &Path) -> io::Result<File> {
+pub(super) fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
@@ -312,10 +268,11 @@ fn write_lines(
     header.hot = reader.first_seq()?.unwrap_or(upto + 1);
     let mut lines = Lines { out, file, count: 0 };
     lines.json("herder", VERSION, &header)?;
-    let mut events = 0;
+    let (mut events, mut gaps) = (0, Gaps::default());
     let mut failed = None;
     let mut put = |seq, text: &str| match lines.line("event", seq, text) {
         Ok(()) => {
+            gaps.at(seq);
             events += 1;
             ControlFlow::Continue(())
         }
@@ -324,11 +281,19 @@ fn write_lines(
             ControlFlow::Break(())
         }
     };
-    archive::each_text(reader.archives(), header.hot - 1, &mut put)?;
+    let mut damaged = None;
+    archive::each_text(reader.archives(), header.hot - 1, &mut put, &mut |reason| {
+        // One of many lines of one file is enough to know it by.
+        damaged.get_or_insert_with(|| tracing::error!(%reason, "an export lacks what cannot be read"));
+        ControlFlow::Continue(())
+    })?;
     reader.each_text(header.hot, upto, &mut put)?;
     if let Some(error) = failed {
         return Err(error);
     }
+    gaps.end(upto);
+    let skipped: Vec<Span> = notes::read(reader.trees(), notes::SKIPPED).map_err(ReadError::from)?;
+    let lacks = notes::without(gaps.found, &skipped);
     for (stream, head) in &captured.heads {
         lines.json("head", head.rev, &HeadLine { stream: stream.clone(), seq: head.seq })?;
     }
@@ -339,15 +304,21 @@ fn write_lines(
             lines.json("snapshot", *rev, &SnapshotLineRef { stream, state })?;
         }
     }
-    for post in &captured.posts {
-        let text = encoding::encode_post(post)
-            .map_err(|source| ReadError::Decode { what: format!("post {}", post.id), source })?;
-        lines.line("post", post.id.0, &String::from_utf8_lossy(&text))?;
+    for owed in &captured.posts {
+        let id = owed.id.0;
+        match owed.post().map(|post| encoding::encode_post(&post)) {
+            Some(Ok(text)) => lines.line("post", id, &String::from_utf8_lossy(&text))?,
+            Some(Err(_)) | None => {
+                let text = String::from_utf8_lossy(&owed.text).into_owned();
+                let kept = KeptPost { network: owed.network.clone(), lines: owed.lines, text };
+                lines.json("kept-post", id, &kept)?;
+            }
+        }
     }
     for (key, value) in &captured.memos {
         lines.json("memo", 0, &MemoLine { key: key.clone(), value: value.clone() })?;
     }
     let before = lines.count;
-    lines.line("end", before, "{}")?;
-    Ok(Exported { file: file.to_owned(), events, posts: captured.posts.len() as u64 })
+    lines.json("end", before, &EndLine { lacks: &lacks })?;
+    Ok(Exported { file: file.to_owned(), events, posts: captured.posts.len() as u64, lacks })
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -17,14 +17,15 @@ use crate::outbox::{Body, Post, Target};
 use super::layout::VALUE_MAX;
 use super::log_line::{self, LogLine};
 use super::memory::{Here, Step};
+use super::notes::{self, Versions};
 use super::query::Reader;
 use super::replay;
 use super::soon::Waiting;
 use super::store::{self, Lock, Paths};
 use super::writer::{Disk, Job, Prepared, PreparedWrite, QUEUE, Shown, Writer};
 use super::{
-    Aggregate, Batch, CommitError, Confirmed, Loaded, MEMO_KEY_MAX, MEMO_MAX, Memo, Missing, OpenError,
-    Opening, ReadError, Receipt, Recorded, Settings, Settled, Stream, Write, encoding,
+    Aggregate, Batch, CommitError, Confirmed, FleetState, Loaded, MEMO_KEY_MAX, MEMO_MAX, Memo, Missing,
+    OpenError, Opening, ReadError, Receipt, Recorded, Settings, Settled, Stream, Unreadable, Write, encoding,
 };
 
 /// Where posts go once they are on the disk.
@@ -57,6 +58,7 @@ struct Inner {
     settings: Settings,
     maintaining: tokio::sync::Mutex<()>,
     archive_readers: Arc<Semaphore>,
+    unreadable: Mutex<Unreadable>,
     _lock: Option<Lock>,
 }
 
@@ -192,6 +194,7 @@ impl Journal {
             settings,
             maintaining: tokio::sync::Mutex::new(()),
             archive_readers: Arc::new(Semaphore::new(super::look_back::READERS)),
+            unreadable: Mutex::default(),
             _lock: lock,
         }))
     }
@@ -211,7 +214,11 @@ impl Journal {
         self.store(batch).await
     }
 
-    async fn store(&self, batch: Batch) -> Result<Receipt, CommitError> {
+    async fn store(&self, mut batch: Batch) -> Result<Receipt, CommitError> {
+        // A herder that can read those entries builds the state anew with them; it is not to begin behind them.
+        if !self.unread().events.is_empty() {
+            batch.snapshots.retain(|snapshot| snapshot.stream != Stream::Fleet);
+        }
         let logged = log_lines(&batch);
         let prepared = prepare(batch)?;
         self.0.work.fetch_max(prepared.work, Ordering::Relaxed);
@@ -279,6 +286,43 @@ impl Journal {
         Err(ReadError::Incomplete { stream: stream.clone(), missing, after })
     }
 
+    /// The fleet's state, without the entries that this herder cannot read: see [`Journal::unreadable`]. Blocks.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn load_fleet(&self) -> Result<Loaded<FleetState>, ReadError> {
+        let (loaded, unreadable) = guarded(|| replay::load_readable(&self.0.reader, &Stream::Fleet))?;
+        if let Some(seq) = unreadable.last() {
+            let version = guarded(|| Ok(Versions::read(self.0.reader.trees())?))?;
+            self.note(version.of_event(*seq), |found| found.events.extend(&unreadable));
+        }
+        Ok(loaded)
+    }
+
+    /// What could not be read so far of the fleet's entries and of the posts that are owed.
+    #[must_use]
+    pub fn unreadable(&self) -> Unreadable {
+        self.unread().clone()
+    }
+
+    fn unread(&self) -> MutexGuard<'_, Unreadable> {
+        self.0.unreadable.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, version: Option<&str>, what: impl FnOnce(&mut Unreadable)) {
+        let mut unreadable = self.unread();
+        what(&mut unreadable);
+        if let Some(version) = version {
+            unreadable.version = Some(version.to_owned());
+        }
+    }
+
+    /// A batch's memo that people are told of the archives that were set aside.
+    #[must_use]
+    pub fn told_aside() -> Memo {
+        Memo { key: notes::ASIDE.to_owned(), value: None }
+    }
+
     /// What was found to be missing when the journal was opened.
     #[must_use]
     pub fn missing(&self) -> &[Missing] {
@@ -331,9 +375,23 @@ impl Journal {
     /// everything later comes through [`Journal::deliver_to`].
     ///
     /// # Errors
-    /// The database cannot be read.
+    /// The database cannot be read. A post that cannot be read stays, see [`Journal::unreadable`].
     pub fn undelivered(&self, network: &NetworkName) -> Result<Vec<Post>, ReadError> {
-        guarded(|| self.0.reader.undelivered(network))
+        let (posts, unreadable) = guarded(|| self.0.reader.undelivered(network))?;
+        if let Some(post) = unreadable.last() {
+            let version = guarded(|| Ok(Versions::read(self.0.reader.trees())?))?;
+            self.note(version.of_post(post.0), |found| found.posts.extend(&unreadable));
+        }
+        Ok(posts)
+    }
+
+    /// The ids of all posts that are still owed to a network, also of those that cannot be read. Blocks.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn owed_ids(&self, network: &NetworkName) -> Result<Vec<PostId>, ReadError> {
+        let (posts, unreadable) = guarded(|| self.0.reader.undelivered(network))?;
+        Ok(posts.into_iter().map(|post| post.id).chain(unreadable).collect())
     }
 
     /// The first `most` of the posts behind `after` that are still owed to a place on a network. Blocks.

@@ -9,23 +9,25 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use serde::Deserialize;
 
-use crate::core::id::PostId;
+use crate::core::id::{NetworkName, PostId};
 
-use super::archive::{LINE_MAX, Writing};
-use super::export::{self, HeadLine, Header, MemoLine, SnapshotLine};
+use super::archive::{LINE_MAX, Origin, Writing};
+use super::export::{self, HeadLine, Header, KeptPost, MemoLine, SnapshotLine};
 use super::layout::{FORMAT, Head, Tree, Trees, VALUE_MAX, stream_text};
 use super::lines::{self, Line};
+use super::notes::Gaps;
 use super::staging::Changes;
 use super::store::{self, Identity, Paths};
-use super::{ImportError, Memo, Settings, Snapshot, Stream, disk, encoding};
+use super::{ImportError, Memo, Settings, Snapshot, Span, Stream, disk, encoding, notes};
 
 /// Events of one transaction and of one archive file.
 const BATCH: usize = 500;
 const FILE_EVENTS: u64 = 50_000;
 
 /// What was restored.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Events, archived ones included.
     pub events: u64,
@@ -33,8 +35,18 @@ pub struct Imported {
     pub streams: u64,
     /// Posts that are still owed.
     pub posts: u64,
-    /// Of the events, those that this herder cannot read. They are kept as they are.
+    /// Of the events and posts, those that this herder cannot read. They are kept as they are.
     pub unreadable: u64,
+    /// Events that the export lacks. The new journal does not look for them any more.
+    pub lacks: Vec<Span>,
+}
+
+/// What an export was found to be.
+#[derive(Debug)]
+pub(super) struct Checked {
+    unreadable: u64,
+    lacks: Vec<Span>,
+    skipped: Vec<Span>,
 }
 
 /// Makes a journal in a folder without one, out of an export. Blocks.
@@ -42,7 +54,7 @@ pub struct Imported {
 /// # Errors
 /// A sentence that names the damaged line, or what is in the way. Nothing is imported then.
 pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError> {
-    let unreadable = check(file)?;
+    let checked = check(file)?;
     let paths = Paths::new(&settings.dir);
     let _lock = store::lock(&paths)?;
     let io = |what| {
@@ -61,8 +73,8 @@ pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError>
     }
     let site = Paths::new(&paths.importing());
     disk::private_dir(&site.dir).map_err(io("cannot write"))?;
-    let imported = match build(file, &site) {
-        Ok(imported) => Imported { unreadable, ..imported },
+    let imported = match build(file, &site, &checked) {
+        Ok(imported) => Imported { unreadable: checked.unreadable, lacks: checked.lacks, ..imported },
         Err(error) => {
             // The first error is the one that says something.
             let _ = fs::remove_dir_all(&site.dir);
@@ -79,11 +91,12 @@ pub fn import(settings: &Settings, file: &Path) -> Result<Imported, ImportError>
     Ok(imported)
 }
 
-/// Reads the whole file for its damage alone, and counts the events that were unreadable before they were exported: one of
-/// them is no reason to lose all others.
-fn check(file: &Path) -> Result<u64, ImportError> {
-    let (mut seq, mut unreadable) = (0, 0);
-    each_line(file, |line| {
+/// Reads the whole file for its damage alone, and counts the events and posts that this herder cannot read: one of them is no
+/// reason to lose all others.
+pub(super) fn check(file: &Path) -> Result<Checked, ImportError> {
+    let (mut seq, mut unreadable, mut gaps) = (0, 0, Gaps::default());
+    let mut skipped: Vec<Span> = Vec::new();
+    let header = each_line(file, |line| {
         if line.text.len() > VALUE_MAX {
             return Err("it is longer than anything herder writes".to_owned());
         }
@@ -94,18 +107,31 @@ fn check(file: &Path) -> Result<u64, ImportError> {
                     return Err(format!("event {} after event {seq}", line.number));
                 }
                 seq = line.number;
+                gaps.at(seq);
             }
             "head" => drop(json::<HeadLine>(line.text)?),
             "snapshot" => {
                 drop(json::<SnapshotLine>(line.text)?);
             }
-            "post" => drop(encoding::decode_post(line.text.as_bytes()).map_err(|error| error.to_string())?),
-            "memo" => drop(json::<MemoLine>(line.text)?),
+            "post" => unreadable += u64::from(encoding::decode_post(line.text.as_bytes()).is_err()),
+            "kept-post" => {
+                let kept: KeptPost = json(line.text)?;
+                unreadable += u64::from(encoding::decode_post(kept.text.as_bytes()).is_err());
+            }
+            "memo" => {
+                let MemoLine { key, value } = json(line.text)?;
+                if key == notes::SKIPPED {
+                    // One that says nothing is as good as none.
+                    skipped = serde_json::from_str(&value).unwrap_or_default();
+                }
+            }
             other => return Err(format!("a line of an unknown kind, \"{other}\"")),
         }
         Ok(())
     })?;
-    Ok(unreadable)
+    gaps.end(header.last.seq);
+    let lacks = notes::without(gaps.found, &skipped);
+    Ok(Checked { unreadable, lacks, skipped })
 }
 
 fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
@@ -172,6 +198,14 @@ fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(if compressed { Box::new(BufReader::new(MultiGzDecoder::new(reader))) } else { Box::new(reader) })
 }
 
+/// What of a post is the same in every version.
+#[derive(Debug, Deserialize)]
+struct PostHead {
+    network: NetworkName,
+    #[serde(default)]
+    confirmed_lines: u32,
+}
+
 /// The new journal while it is put together.
 struct Site<'a> {
     paths: &'a Paths,
@@ -180,16 +214,19 @@ struct Site<'a> {
     waiting: usize,
     hot: u64,
     archive: Option<(u64, Writing)>,
+    archived: u64,
+    origin: Origin,
     heads: HashMap<Stream, Head>,
     imported: Imported,
 }
 
-fn build(file: &Path, paths: &Paths) -> Result<Imported, ImportError> {
+fn build(file: &Path, paths: &Paths, checked: &Checked) -> Result<Imported, ImportError> {
     let store = |error: sled::Error| ImportError::Store(error.to_string());
     let header = each_line(file, |_| Ok(()))?;
-    let db = sled::Config::new().path(paths.sled()).flush_every_ms(None).open().map_err(store)?;
+    let config = sled::Config::new().path(paths.sled()).cache_capacity(store::CACHE).flush_every_ms(None);
+    let db = config.open().map_err(store)?;
     let kept = db.clone();
-    let imported = write(file, paths, header, db);
+    let imported = write(file, paths, (header, checked), db);
     if imported.is_err() {
         // sled that failed may wait for ever for its log when its last handle is dropped. This one never is.
         std::mem::forget(kept);
@@ -197,7 +234,12 @@ fn build(file: &Path, paths: &Paths) -> Result<Imported, ImportError> {
     imported
 }
 
-fn write(file: &Path, paths: &Paths, header: Header, db: sled::Db) -> Result<Imported, ImportError> {
+fn write(
+    file: &Path,
+    paths: &Paths,
+    (header, checked): (Header, &Checked),
+    db: sled::Db,
+) -> Result<Imported, ImportError> {
     let store = |error: sled::Error| ImportError::Store(error.to_string());
     let io = |source| ImportError::Io { what: "cannot write", path: paths.dir.clone(), source };
     let trees = Trees::open(&db).map_err(store)?;
@@ -208,6 +250,8 @@ fn write(file: &Path, paths: &Paths, header: Header, db: sled::Db) -> Result<Imp
         waiting: 0,
         hot: header.hot,
         archive: None,
+        archived: 0,
+        origin: Origin { journal: header.journal.clone(), version: header.version },
         heads: HashMap::new(),
         imported: Imported::default(),
     };
@@ -225,6 +269,11 @@ fn write(file: &Path, paths: &Paths, header: Header, db: sled::Db) -> Result<Imp
     read?;
     let identity = Identity { id: header.journal, format: FORMAT };
     store::write_identity(&site.trees, &identity).map_err(store)?;
+    if !checked.lacks.is_empty() {
+        let mut skipped = [&*checked.skipped, &*checked.lacks].concat();
+        skipped.sort_unstable();
+        site.changes.memo(notes::memo(notes::SKIPPED, &skipped));
+    }
     let imported = site.finish(header.last)?;
     db.flush().map_err(store)?;
     File::open(paths.log()).and_then(|log| log.sync_all()).map_err(io)?;
@@ -256,6 +305,10 @@ impl Site<'_> {
                 let MemoLine { key, value } = json(line.text).map_err(bad)?;
                 self.changes.memo(Memo { key, value: Some(value) });
             }
+            "kept-post" => {
+                let KeptPost { network, lines, text } = json(line.text).map_err(bad)?;
+                self.kept_post(&network, PostId(line.number), lines, text.into_bytes());
+            }
             // `check` knows that it is a post.
             _ => self.post(line)?,
         }
@@ -269,12 +322,15 @@ impl Site<'_> {
     fn archived(&mut self, seq: u64, text: &str) -> Result<(), ImportError> {
         let dir = self.paths.archives();
         let io = |source| ImportError::Io { what: "cannot write", path: dir.clone(), source };
-        if self.archive.as_ref().is_some_and(|(first, _)| seq >= first + FILE_EVENTS) {
+        // No archive reaches over events that are lacking.
+        let full = self.archive.as_ref().is_some_and(|(first, _)| seq >= first + FILE_EVENTS);
+        if full || seq != self.archived + 1 {
             self.close_archive()?;
         }
+        self.archived = seq;
         let (_, file) = match &mut self.archive {
             Some(open) => open,
-            none @ None => none.insert((seq, Writing::new(&dir, seq).map_err(io)?)),
+            none @ None => none.insert((seq, Writing::new(&dir, seq, &self.origin).map_err(io)?)),
         };
         self.imported.events += 1;
         file.add(seq, text).map_err(io)
@@ -296,7 +352,12 @@ impl Site<'_> {
 
     fn post(&mut self, line: Line<'_>) -> Result<(), ImportError> {
         let bad = |error: encoding::DecodeError| ImportError::Store(error.to_string());
-        let mut post = encoding::decode_post(line.text.as_bytes()).map_err(bad)?;
+        let Ok(mut post) = encoding::decode_post(line.text.as_bytes()) else {
+            // A later version wrote it: what has to be known to keep it is the same in all of them.
+            let Ok(PostHead { network, confirmed_lines }) = json(line.text) else { return Ok(()) };
+            self.kept_post(&network, PostId(line.number), confirmed_lines, line.text.into());
+            return Ok(());
+        };
         post.id = PostId(line.number);
         let lines = std::mem::take(&mut post.confirmed_lines);
         self.changes.post(&post.network, post.id, encoding::encode_post(&post).map_err(bad)?);
@@ -305,6 +366,14 @@ impl Site<'_> {
         }
         self.imported.posts += 1;
         Ok(())
+    }
+
+    fn kept_post(&mut self, network: &NetworkName, id: PostId, lines: u32, text: Vec<u8>) {
+        self.changes.post(network, id, text);
+        if lines > 0 {
+            self.changes.lines(network, id, lines);
+        }
+        self.imported.posts += 1;
     }
 
     fn store(&mut self) -> Result<(), ImportError> {

@@ -14,6 +14,10 @@
 //! to a file of its own that sled never syncs: a power loss would take what was acknowledged. So no value is longer
 //! than [`CHUNK`], of which the largest leaf can hold as many as it may have.
 
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
 use sled::IVec;
 
 use crate::core::id::{NetworkName, PostId};
@@ -62,6 +66,13 @@ impl Trees {
 
     pub(super) fn get(&self, tree: Tree) -> &Table {
         &self.0[tree as usize]
+    }
+
+    /// Puts what was changed on the disk; `log` is sled's file.
+    pub(super) fn sync(&self, log: &Path) -> io::Result<()> {
+        let Table::Sled(tree) = self.get(Tree::Meta) else { return Ok(()) };
+        tree.flush()?;
+        File::open(log)?.sync_all()
     }
 }
 

@@ -22,7 +22,9 @@
 //! - `store`: opening, the lock and its holder, repair; `acked`: what was acknowledged, kept outside sled, because
 //!   sled loses a torn tail without a word
 //! - `replay`: states from snapshots and tails; `query`: history and the outbox
-//! - `archive`, `retention`: old events move to compressed JSON lines; `export`, `import`: everything as JSON lines
+//! - `archive`, `retention`: old events move to compressed JSON lines; `export`, `import`: everything as JSON lines; `daily`: an
+//!   export every day
+//! - `fit`: archives that belong to another history than the database; `notes`: what the journal notes of itself
 //! - `disk`: ballast and free space; `memory`: a journal without a disk, for simulations
 //!
 //! Folder of a journal: `sled/` (the database), `lock` (who holds it), `acked`, `ballast`, `archive/`, `exports/`.
@@ -31,12 +33,14 @@
 
 mod acked;
 mod archive;
+mod daily;
 #[cfg(test)]
 mod damaged_tests;
 mod disk;
 pub mod encoding;
 mod error;
 mod export;
+mod fit;
 mod handle;
 mod import;
 mod layout;
@@ -44,6 +48,7 @@ mod lines;
 mod log_line;
 mod look_back;
 mod memory;
+mod notes;
 mod query;
 mod replay;
 mod retention;
@@ -54,6 +59,7 @@ mod store;
 mod table;
 mod writer;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -73,10 +79,12 @@ use crate::outbox::Post;
 
 pub use error::{CommitError, ExportError, ImportError, MaintainError, OpenError, ReadError};
 pub use export::{Exported, export, export_to};
+pub use fit::Aside;
 pub use handle::{Journal, PostSink};
 pub use import::{Imported, import};
 pub use look_back::Looked;
 pub use memory::{Memory, Onlooker, Step};
+pub use notes::{Span, listed};
 pub use replay::{Aggregate, Blocked, FleetState, Loaded, Opened};
 pub use retention::Maintained;
 pub use room::NoRoom;
@@ -116,6 +124,8 @@ pub struct Opening {
     pub ballast_released: bool,
     /// Revisions that were acknowledged once and are not in the database.
     pub missing: Vec<Missing>,
+    /// Archives that do not belong to the database were set aside. Said by every start until [`Journal::told_aside`] is committed.
+    pub aside: Option<Aside>,
     /// The last sign of life: when the last batch was decided, [`Journal::live`] included.
     pub last_commit: Option<Timestamp>,
 }
@@ -167,6 +177,17 @@ pub struct Snapshot {
     pub rev: u64,
     /// The state as JSON, see [`Aggregate`].
     pub state: Vec<u8>,
+}
+
+/// What of a journal this herder cannot read, though nothing is wrong with it: a later version wrote it. It is kept as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Entries of the fleet, by seq.
+    pub events: BTreeSet<u64>,
+    /// Posts that are owed.
+    pub posts: BTreeSet<PostId>,
+    /// The version that wrote the last of them, where that is known.
+    pub version: Option<String>,
 }
 
 /// Something a network has to know after a restart that is no event: the id of a channel it made, a line that was worked

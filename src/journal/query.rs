@@ -15,7 +15,7 @@ use super::layout::{
     CHUNK, Head, LINES, Tree, Trees, event_key, index_key, number, outbox_key, outbox_prefix, stream_text,
 };
 use super::look_back::Reached;
-use super::{ReadError, Recorded, Stream, archive, encoding};
+use super::{ReadError, Recorded, Stream, archive, encoding, notes};
 
 /// Reads the trees and the archives.
 #[derive(Debug, Clone)]
@@ -134,12 +134,13 @@ impl Reader {
         Ok(first.and_then(|(key, _)| rev_of(&key)))
     }
 
-    /// Gives every entry of a stream from revision `from` on, out of the archives first if they have it.
+    /// Gives every entry of a stream from revision `from` on with its seq, out of the archives first if they have it; or why an
+    /// entry or a part of an archive cannot be read. An error that is given back ends it.
     pub(super) fn each(
         &self,
         stream: &Stream,
         from: u64,
-        mut take: impl FnMut(Recorded),
+        take: &mut dyn FnMut(u64, Result<Recorded, ReadError>) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         if self.head(stream)?.rev < from {
             return Ok(());
@@ -147,13 +148,17 @@ impl Reader {
         let text = stream_text(stream);
         let hot = self.first_rev(&text)?.unwrap_or(u64::MAX);
         if hot > from {
-            archive::each(&self.archives, stream, from..hot, &mut take)?;
+            archive::each(&self.archives, stream, from..hot, take)?;
         }
         let range = index_key(&text, from)..=index_key(&text, u64::MAX);
         for item in self.trees.get(Tree::Index).range(range) {
             let (_, seq) = item?;
-            if let Some(recorded) = number(&seq).map(|seq| self.event(seq)).transpose()?.flatten() {
-                take(recorded);
+            let Some(seq) = number(&seq) else { continue };
+            match self.event(seq) {
+                Ok(Some(recorded)) => take(seq, Ok(recorded))?,
+                Ok(None) => {}
+                Err(error @ ReadError::Decode { .. }) => take(seq, Err(error))?,
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -227,7 +232,9 @@ impl Reader {
 
     /// What networks remember under keys that begin with `prefix`.
     pub(super) fn memos(&self, prefix: &str) -> Result<Vec<(String, String)>, ReadError> {
-        memos(&self.trees, prefix)
+        let mut memos = memos(&self.trees, prefix)?;
+        memos.retain(|(key, _)| !key.starts_with(notes::PREFIX));
+        Ok(memos)
     }
 
     /// The networks that are still owed something.
@@ -239,11 +246,19 @@ impl Reader {
         Ok(network_prefixes(&self.trees)?.into_iter().map(name).collect())
     }
 
-    /// What is still owed to a network, in the order of commits.
-    pub(super) fn undelivered(&self, network: &NetworkName) -> Result<Vec<Post>, ReadError> {
+    /// What is still owed to a network, in the order of commits; and the ids of posts that cannot be read.
+    pub(super) fn undelivered(&self, network: &NetworkName) -> Result<(Vec<Post>, Vec<PostId>), ReadError> {
         let prefix = outbox_prefix(network);
         let items = self.trees.get(Tree::Outbox).scan_prefix(&prefix);
-        posts(items, prefix.len())
+        let (mut posts, mut unreadable) = (Vec::new(), Vec::new());
+        each_owed(items, &prefix, &mut |owed| {
+            match owed.post() {
+                Some(post) => posts.push(post),
+                None => unreadable.push(owed.id),
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok((posts, unreadable))
     }
 
     /// The first `most` of the posts behind `after` that are still owed to a place on a network.
@@ -260,8 +275,8 @@ impl Reader {
         };
         let items = self.trees.get(Tree::Outbox).range(outbox_key(network, from)..).take_while(of_network);
         let mut found = Vec::new();
-        each_post(items, prefix.len(), &mut |post| {
-            found.extend(Some(post).filter(|post| post.to == *to));
+        each_owed(items, &prefix, &mut |owed| {
+            found.extend(owed.post().filter(|post| post.to == *to));
             if found.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         Ok(found)
@@ -294,12 +309,37 @@ fn network_prefixes(trees: &Trees) -> Result<Vec<Vec<u8>>, ReadError> {
     Ok(prefixes)
 }
 
+/// A post as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Owed {
+    pub(super) network: NetworkName,
+    pub(super) id: PostId,
+    pub(super) lines: u32,
+    pub(super) text: Vec<u8>,
+}
+
+impl Owed {
+    /// Reads it; none: this herder cannot, which is no reason to keep back the others.
+    pub(super) fn post(&self) -> Option<Post> {
+        match encoding::decode_post(&self.text) {
+            Ok(post) => Some(Post { id: self.id, confirmed_lines: self.lines, ..post }),
+            Err(reason) => {
+                tracing::warn!(post = %self.id, network = %self.network, %reason, "a post that is owed cannot be read and stays");
+                None
+            }
+        }
+    }
+}
+
 /// Everything that is still owed, by network.
-pub(super) fn all_posts(trees: &Trees) -> Result<Vec<Post>, ReadError> {
+pub(super) fn all_owed(trees: &Trees) -> Result<Vec<Owed>, ReadError> {
     let mut all = Vec::new();
     let tree = trees.get(Tree::Outbox);
     for prefix in network_prefixes(trees)? {
-        all.extend(posts(tree.scan_prefix(&prefix), prefix.len())?);
+        each_owed(tree.scan_prefix(&prefix), &prefix, &mut |owed| {
+            all.push(owed);
+            ControlFlow::Continue(())
+        })?;
     }
     Ok(all)
 }
@@ -309,54 +349,38 @@ fn network_prefix(key: &[u8]) -> Option<Vec<u8>> {
     Some(key[..=end].to_vec())
 }
 
-/// Joins the chunks and the confirmed lines of posts. `id_at`: where in the keys the post's id is.
-pub(super) fn posts(
+/// Joins the chunks and the confirmed lines of posts whose keys begin with `prefix`, and gives them to `take`, one after the other,
+/// until it has enough.
+fn each_owed(
     items: impl Iterator<Item = sled::Result<(IVec, IVec)>>,
-    id_at: usize,
-) -> Result<Vec<Post>, ReadError> {
-    let mut posts = Vec::new();
-    each_post(items, id_at, &mut |post| {
-        posts.push(post);
-        ControlFlow::Continue(())
-    })?;
-    Ok(posts)
-}
-
-/// Gives the same to `take`, one after the other, until it has enough.
-fn each_post(
-    items: impl Iterator<Item = sled::Result<(IVec, IVec)>>,
-    id_at: usize,
-    take: &mut dyn FnMut(Post) -> ControlFlow<()>,
+    prefix: &[u8],
+    take: &mut dyn FnMut(Owed) -> ControlFlow<()>,
 ) -> Result<(), ReadError> {
-    let mut open: Option<(u64, Vec<u8>, u32)> = None;
-    let mut close = |open: Option<(u64, Vec<u8>, u32)>| -> Result<ControlFlow<()>, ReadError> {
-        // Lines of a post that is gone are nothing.
-        let Some((id, text, lines)) = open.filter(|(_, text, _)| !text.is_empty()) else {
-            return Ok(ControlFlow::Continue(()));
-        };
-        let mut post = encoding::decode_post(&text)
-            .map_err(|source| ReadError::Decode { what: format!("post {id}"), source })?;
-        post.id = PostId(id);
-        post.confirmed_lines = lines;
-        Ok(take(post))
-    };
+    let network = NetworkName::from(&*String::from_utf8_lossy(prefix.strip_suffix(&[0]).unwrap_or(prefix)));
+    let mut open: Option<Owed> = None;
     for item in items {
         let (key, value) = item?;
-        let Some(id) = number(key.get(id_at..).unwrap_or_default()) else { continue };
-        if open.as_ref().is_none_or(|(of, ..)| *of != id) {
-            if close(open.take())?.is_break() {
+        let Some(id) = number(key.get(prefix.len()..).unwrap_or_default()).map(PostId) else { continue };
+        if open.as_ref().is_none_or(|owed| owed.id != id) {
+            // Lines of a post that is gone are nothing.
+            if let Some(owed) = open.take().filter(|owed| !owed.text.is_empty())
+                && take(owed).is_break()
+            {
                 return Ok(());
             }
-            open = Some((id, Vec::new(), 0));
+            open = Some(Owed { network: network.clone(), id, lines: 0, text: Vec::new() });
         }
-        let Some((_, text, lines)) = open.as_mut() else { continue };
-        if key.get(id_at + 8..) == Some(&LINES.to_be_bytes()) {
-            *lines = value.as_ref().try_into().map(u32::from_be_bytes).unwrap_or(0);
+        let Some(owed) = open.as_mut() else { continue };
+        if key.get(prefix.len() + 8..) == Some(&LINES.to_be_bytes()) {
+            owed.lines = value.as_ref().try_into().map(u32::from_be_bytes).unwrap_or(0);
         } else {
-            text.extend_from_slice(&value);
+            owed.text.extend_from_slice(&value);
         }
     }
-    close(open).map(drop)
+    if let Some(owed) = open.filter(|owed| !owed.text.is_empty()) {
+        let _ = take(owed);
+    }
+    Ok(())
 }
 
 /// What was read, for whoever goes past an entry that is there and says nothing: `None`.

@@ -232,25 +232,70 @@ pub(super) fn snapshot(trees: &Trees, stream: &Stream) -> Result<Option<(u64, Ve
 }
 
 /// Builds a stream's state.
+///
+/// # Errors
+/// One of its entries, or an archive on the way, cannot be read.
 pub(super) fn load<S: Aggregate>(reader: &Reader, stream: &Stream) -> Result<Loaded<S>, ReadError> {
+    build(reader, stream, &mut |_, error| Err(error)).map(|(loaded, _)| loaded)
+}
+
+/// The same out of the entries that can be read, with the seqs of those that are there and cannot.
+///
+/// # Errors
+/// The database cannot be read.
+pub(super) fn load_readable<S: Aggregate>(
+    reader: &Reader,
+    stream: &Stream,
+) -> Result<(Loaded<S>, Vec<u64>), ReadError> {
+    build(reader, stream, &mut |seq, reason| match reason {
+        ReadError::Decode { .. } => {
+            tracing::error!(%stream, %reason, "an entry is left out of the state and kept as it is");
+            Ok(Some(seq))
+        }
+        ReadError::Archive { .. } => {
+            tracing::error!(%stream, %reason, "a part of an archive is left out of the state");
+            Ok(None)
+        }
+        reason => Err(reason),
+    })
+}
+
+/// Builds a state; `unread` says whether what cannot be read ends it, is an entry of the stream, or is nothing that is known.
+fn build<S: Aggregate>(
+    reader: &Reader,
+    stream: &Stream,
+    unread: &mut dyn FnMut(u64, ReadError) -> Result<Option<u64>, ReadError>,
+) -> Result<(Loaded<S>, Vec<u64>), ReadError> {
     let head = reader.head(stream)?;
     let (mut state, from) = start::<S>(reader, stream, head)?;
     let mut taken = from;
     let (mut missing, mut whole) = (0, from);
-    reader.each(stream, from + 1, |recorded| {
-        missing += recorded.rev.saturating_sub(taken + 1);
-        taken = recorded.rev;
+    let (mut unreadable, mut before) = (Vec::new(), 0);
+    reader.each(stream, from + 1, &mut |seq, recorded| {
+        let recorded = match recorded {
+            Ok(recorded) => recorded,
+            Err(error) => {
+                if let Some(seq) = unread(seq, error)? {
+                    unreadable.push(seq);
+                    before += 1;
+                }
+                return Ok(());
+            }
+        };
+        missing += recorded.rev.saturating_sub(taken + 1 + before);
+        (taken, before) = (recorded.rev, 0);
         if missing == 0 {
             whole = taken;
         }
         state.apply_entry(&recorded.entry, recorded.at);
+        Ok(())
     })?;
     let rev = head.rev.max(taken);
-    missing += rev - taken;
+    missing += (rev - taken).saturating_sub(before);
     if missing > 0 {
         tracing::error!(%stream, missing, "entries are missing; the state is built from the others");
     }
-    Ok(Loaded { state, rev, missing, whole })
+    Ok((Loaded { state, rev, missing, whole }, unreadable))
 }
 
 fn start<S: Aggregate>(reader: &Reader, stream: &Stream, head: Head) -> Result<(S, u64), ReadError> {

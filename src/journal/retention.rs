@@ -11,12 +11,14 @@ use std::ops::ControlFlow;
 use crate::core::agent::Agent;
 use crate::core::time::Timestamp;
 
+use super::archive::Origin;
+use super::fit::Held;
 use super::handle::Journal;
 use super::query::Reader;
 use super::writer::{ForgetError, Job};
 use super::{
     Aggregate, Batch, ExportError, Exported, FleetState, Loaded, MaintainError, NoRoom, ReadError, Snapshot,
-    Stream, archive, encoding, export, room, store,
+    Span, Stream, archive, daily, encoding, fit, notes, room, store,
 };
 
 /// Events of one archive file: some tens of megabytes of JSON, so that history reads no more than it must.
@@ -38,6 +40,8 @@ pub struct Maintained {
     pub exported: Option<Exported>,
     /// Archives or the export were left out for this.
     pub no_room: Option<NoRoom>,
+    /// Events that no archive has any more, or none that can be read.
+    pub lacks: Vec<Span>,
 }
 
 impl Journal {
@@ -51,6 +55,7 @@ impl Journal {
         self.ask(Job::LookAtDisk).await?;
         let mut done = Maintained::default();
         let archived = self.archive(now, &mut done).await;
+        let looked = self.look_for_gaps(&mut done).await;
         let exported = self.export_daily(now, &mut done).await;
         let (settings, paths) = (self.settings().clone(), self.paths().clone());
         let laid = blocking(move || {
@@ -63,16 +68,38 @@ impl Journal {
         if let (Err(_), Err(second)) = (&archived, &exported) {
             tracing::error!(%second, "the daily export failed as well");
         }
-        archived.and(exported).map(|()| done)
+        archived.and(looked).and(exported).map(|()| done)
+    }
+
+    /// Archives that are gone are missed by their names alone; what is in the others is read by the daily export.
+    async fn look_for_gaps(&self, done: &mut Maintained) -> Result<(), MaintainError> {
+        let reader = self.reader().clone();
+        done.lacks = blocking(move || {
+            let hot = reader.first_seq()?.unwrap_or(reader.durable() + 1);
+            let skipped: Vec<Span> = notes::read(reader.trees(), notes::SKIPPED)?;
+            Ok::<_, ReadError>(notes::without(archive::gaps(reader.archives(), hot)?, &skipped))
+        })
+        .await?;
+        Ok(())
     }
 
     async fn export_daily(&self, now: Timestamp, done: &mut Maintained) -> Result<(), MaintainError> {
         if self.settings().history.daily_export {
-            match export::daily(self, now).await {
-                Ok(exported) => done.exported = exported,
+            match daily::write(self, now).await {
+                Ok(Some(exported)) => {
+                    if !exported.lacks.is_empty() {
+                        done.lacks.clone_from(&exported.lacks);
+                    }
+                    done.exported = Some(exported);
+                }
+                Ok(None) => {}
                 Err(ExportError::NoRoom(short)) => done.no_room = Some(short),
                 Err(error) => return Err(error.into()),
             }
+        }
+        if let Some(place) = self.settings().history.export_copy.clone() {
+            let paths = self.paths().clone();
+            blocking(move || daily::copy(&paths, &place)).await?;
         }
         Ok(())
     }
@@ -104,32 +131,54 @@ impl Journal {
         let needed = blocking(move || oldest_needed(&reader, &beyond)).await?;
         cut = needed.map_or(cut, |seq| cut.min(seq - 1));
         while let Some(first) = self.first_seq().await?.filter(|first| *first <= cut) {
-            let last = cut.min(first + FILE_EVENTS - 1);
+            let reader = self.reader().clone();
+            let skipped =
+                blocking(move || Ok::<Vec<Span>, ReadError>(notes::read(reader.trees(), notes::SKIPPED)?));
+            // No archive reaches over numbers that are nobody's: one that had them would be of another history.
+            let end =
+                skipped.await?.iter().filter(|span| span.first > first).map(|span| span.first - 1).min();
+            let last = cut.min(first + FILE_EVENTS - 1).min(end.unwrap_or(u64::MAX));
             let (paths, keep_free) = (self.paths().clone(), self.settings().history.warn_free);
             let room = move || {
                 let free = room::free(&paths.dir);
-                Ok::<_, ReadError>(room::to_go(&[], 1, room::of_archive(&paths), free, keep_free))
+                Ok::<_, ReadError>(room::to_go(&[], room::of_archive(&paths), free, keep_free))
             };
             if let Err(short) = blocking(room).await? {
                 done.no_room = Some(short);
                 break;
             }
             let reader = self.reader().clone();
-            let written = blocking(move || write_archive(&reader, first, last)).await?;
+            let origin = Origin { journal: self.id().to_owned(), version: self.settings().version.clone() };
+            let written = blocking(move || write_archive(&reader, first, last, &origin)).await?;
             done.archived += written.last - written.first + 1;
             self.forget(written.last).await?;
         }
         Ok(())
     }
 
-    /// An archive that was finished just before herder was killed: its events are still in the database.
+    /// An archive that was finished just before herder was killed: its events are still in the database. What is taken out was
+    /// read back from the archive just now, word for word.
     async fn finish_forgetting(&self) -> Result<(), MaintainError> {
-        let dir = self.reader().archives().clone();
-        let archives = blocking(move || archive::list(&dir)).await?;
-        match archives.into_iter().map(|archive| archive.last).max() {
-            Some(last) => self.forget(last).await,
-            None => Ok(()),
+        while let Some(first) = self.first_seq().await? {
+            let reader = self.reader().clone();
+            let held = blocking(move || {
+                let archives = archive::list(reader.archives())?;
+                let Some(it) = archives.into_iter().find(|it| it.first <= first && first <= it.last) else {
+                    return Ok(None);
+                };
+                match fit::held(&reader, &it, first)? {
+                    Held::All => Ok(Some(it.last)),
+                    Held::Unknown(reason) => Err(reason),
+                    Held::Others => {
+                        let why = "it is of another history than the database; the next start sets it aside";
+                        Err(ReadError::Archive { file: it.path, why: why.to_owned() })
+                    }
+                }
+            });
+            let Some(last) = held.await? else { return Ok(()) };
+            self.forget(last).await?;
         }
+        Ok(())
     }
 
     async fn first_seq(&self) -> Result<Option<u64>, ReadError> {
@@ -236,10 +285,15 @@ fn state<S: Aggregate>(stream: &Stream, loaded: &Loaded<S>) -> Result<Snapshot, 
     Ok(Snapshot { stream: stream.clone(), rev: loaded.rev, state })
 }
 
-fn write_archive(reader: &Reader, first: u64, last: u64) -> Result<archive::Archive, ReadError> {
+fn write_archive(
+    reader: &Reader,
+    first: u64,
+    last: u64,
+    origin: &Origin,
+) -> Result<archive::Archive, ReadError> {
     let failed =
         |why: std::io::Error| ReadError::Archive { file: reader.archives().clone(), why: why.to_string() };
-    let mut file = archive::Writing::new(reader.archives(), first).map_err(failed)?;
+    let mut file = archive::Writing::new(reader.archives(), first, origin).map_err(failed)?;
     let mut error = None;
     reader.each_text(first, last, &mut |seq, text| match file.add(seq, text) {
         Ok(()) => ControlFlow::Continue(()),

@@ -15,11 +15,13 @@ use crate::core::time::Timestamp;
 
 use super::acked::{self, Acked};
 use super::layout::{FORMAT, Head, Last, META_JOURNAL, META_LAST, Tree, Trees, event_key, index_key, number};
-use super::{Missing, OpenError, Opening, Settings, Stream, disk, encoding};
+use super::notes::Versions;
+use super::staging::Changes;
+use super::{Missing, OpenError, Opening, ReadError, Settings, Stream, disk, encoding};
 
 /// sled's page cache. It is a wish, not a limit: under load sled takes several times that. With 64 MiB it writes no faster,
 /// with 8 MiB at two thirds of the speed (`cargo bench --bench journal -- writes`).
-const CACHE: u64 = 16 << 20;
+pub(super) const CACHE: u64 = 16 << 20;
 
 /// How often sled's own thread looks for space to reuse. Durability does not hang on it (the writer flushes), and each
 /// look is a wakeup and an fsync, so it is rare.
@@ -227,8 +229,15 @@ fn read(
     db.flush().map_err(damaged)?;
     log.sync_all().map_err(paths.io("writing the database"))?;
     disk::sync_dir(&paths.sled()).map_err(paths.io("writing its folder"))?;
-    let (mut heads, last) = ends(paths, &trees)?;
+    let (mut heads, mut last) = ends(paths, &trees)?;
     let mut missing = lost_tails(&trees, &mut heads).map_err(damaged)?;
+    let unfit = |error: ReadError| self::damaged(paths, &error);
+    opening.aside = super::fit::check(paths, &trees, &identity.id, &mut last).map_err(unfit)?;
+    if let Some(begins) = Versions::read(&trees).map_err(damaged)?.begins(&settings.version, last) {
+        let mut changes = Changes::default();
+        changes.memo(begins);
+        changes.store(&trees).map_err(|cause| self::damaged(paths, &cause))?;
+    }
     let signed = Acked::exists(&paths.acked());
     let (acked, revs) = Acked::open(&paths.acked()).map_err(paths.io("opening what was acknowledged"))?;
     for it in acked::missing(&revs, |stream| heads.get(stream).map_or(0, |head| head.rev)) {
@@ -385,7 +394,7 @@ fn advice(paths: &Paths) -> String {
     let aside = (1..).map(|n| paths.dir.join(format!("damaged-{n}"))).find(|dir| !dir.exists());
     let aside = aside.expect("there is always another number");
     let away = quoted(&aside.to_string_lossy());
-    let newest = super::export::newest(&paths.exports());
+    let newest = super::daily::newest(&paths.exports());
     let newest = newest.as_deref().and_then(Path::file_name);
     let moved = format!("mkdir {away} && mv {} {away}", there.join(" "));
     match newest {
@@ -430,7 +439,7 @@ fn read_identity(paths: &Paths, text: &[u8]) -> Result<Identity, OpenError> {
         Ok(identity) if identity.format > FORMAT => Err(newer(identity.format)),
         Ok(identity) => Ok(identity),
         Err(encoding::DecodeError::Newer { found }) => Err(newer(found)),
-        Err(error @ encoding::DecodeError::Malformed(_)) => Err(damaged(paths, &error)),
+        Err(error) => Err(damaged(paths, &error)),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::outbox::Post;
 use super::acked::Acked;
 use super::handle::{PostSink, guarded};
 use super::layout::{Head, Last, Trees};
+use super::query::Owed;
 use super::soon::Waiting;
 use super::staging::{Changes, Stage};
 use super::{CommitError, Memo, ReadError, Receipt, Settled, Snapshot, Stream, disk};
@@ -30,8 +31,9 @@ const GROUP_JOBS: usize = 512;
 /// The most bytes of one group: some tens of milliseconds of writing, which whoever comes next waits for.
 const GROUP_BYTES: usize = 4 << 20;
 
-/// How often the free space is looked at while there is work; an idle journal fills no disk and wakes nobody.
-const DISK_EVERY: Duration = Duration::from_secs(30);
+/// How often the free space is looked at while there is work: one call of a microsecond. An idle journal fills no disk and
+/// wakes nobody.
+const DISK_EVERY: Duration = Duration::from_secs(1);
 
 /// A batch whose JSON is made already, on the caller's thread.
 #[derive(Debug)]
@@ -72,7 +74,7 @@ pub(super) enum Job {
 pub(super) struct Captured {
     pub(super) last: Last,
     pub(super) heads: Vec<(Stream, Head)>,
-    pub(super) posts: Vec<Post>,
+    pub(super) posts: Vec<Owed>,
     pub(super) snapshots: Vec<Snapshot>,
     pub(super) memos: Vec<(String, String)>,
 }

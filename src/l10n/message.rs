@@ -457,6 +457,19 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let expected = ("expected", (*expected).into());
             say("notice-revisions-missing", [("stream", stream.into()), expected, ("found", (*found).into())])
         }
+        N::ArchivesAside { folder, first, last, ends } => {
+            let events = [("first", (*first).into()), ("last", (*last).into()), ("ends", (*ends).into())];
+            let [first, last, ends] = events;
+            say("notice-archives-aside", [("folder", one_line(folder, TEXT_MAX).into()), first, last, ends])
+        }
+        N::EventsMissing { events } => say("notice-events-missing", [("events", events.into())]),
+        N::EntriesUnreadable { events, posts, version } => {
+            let newer = ("newer", u64::from(version.is_some()).into());
+            let version = ("version", version.as_deref().unwrap_or_default().into());
+            let counts = [("events", (*events).into()), ("posts", (*posts).into())];
+            let [events, posts] = counts;
+            say("notice-entries-unreadable", [events, posts, newer, version])
+        }
         N::ShuttingDown => say("notice-shutting-down", []),
     }
 }

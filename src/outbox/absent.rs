@@ -78,10 +78,9 @@ fn key(network: &NetworkName) -> String {
 
 async fn drop_all(journal: &Journal, network: &NetworkName) -> Result<usize, LetGoError> {
     let (reading, of) = (journal.clone(), network.clone());
-    let posts = tokio::task::spawn_blocking(move || reading.undelivered(&of)).await??;
+    let posts = tokio::task::spawn_blocking(move || reading.owed_ids(&of)).await??;
     let count = posts.len();
-    let confirmed =
-        |post: crate::outbox::Post| Confirmed { network: post.network, post: post.id, lines: None };
+    let confirmed = |post| Confirmed { network: network.clone(), post, lines: None };
     journal.confirm(posts.into_iter().map(confirmed).collect()).await?;
     warn!(%network, posts = count, "has not been configured for long; what was owed to it is dropped");
     Ok(count)

@@ -5,7 +5,7 @@ use tracing::error;
 use crate::clock;
 use crate::core::id::{NetworkName, PostId};
 use crate::core::notice::Notice;
-use crate::journal::{Batch, Journal, Opening};
+use crate::journal::{Aside, Batch, Journal, Opening};
 use crate::outbox::{Body, Lane, Markup, Post, Target};
 
 /// A notice that goes ahead of others and is worth nothing after a restart, unless it is put on disk.
@@ -23,7 +23,7 @@ pub(super) fn urgent(network: &NetworkName, to: &Target, notice: &Notice) -> Pos
     }
 }
 
-/// Alerts every network of acknowledged revisions that are not there. That is owed by the first transaction of all, because
+/// Alerts every network of acknowledged revisions that are not there, and of archives that are not of the database. That is owed by the first transaction of all, because
 /// whatever is written notes that from now on they are missed by nobody.
 pub(super) async fn owe_missing(journal: &Journal, networks: &[(NetworkName, Markup)], opening: &Opening) {
     let mut posts = Vec::new();
@@ -36,10 +36,17 @@ pub(super) async fn owe_missing(journal: &Journal, networks: &[(NetworkName, Mar
         };
         posts.extend(networks.iter().map(|(network, _)| urgent(network, &Target::Alerts, &notice)));
     }
+    let mut memos = Vec::new();
+    if let Some(Aside { folder, events, ends }) = &opening.aside {
+        let (folder, ends) = (folder.clone(), *ends);
+        let notice = Notice::ArchivesAside { folder, first: events.first, last: events.last, ends };
+        posts.extend(networks.iter().map(|(network, _)| urgent(network, &Target::Alerts, &notice)));
+        memos.push(Journal::told_aside());
+    }
     if posts.is_empty() {
         return;
     }
-    if let Err(reason) = journal.commit(Batch { at: clock::now(), posts, ..Batch::default() }).await {
+    if let Err(reason) = journal.commit(Batch { at: clock::now(), posts, memos, ..Batch::default() }).await {
         error!(%reason, "the alert of revisions that are missing could not be recorded");
     }
 }

@@ -39,7 +39,7 @@ use crate::config::{Config, DISCORD_NETWORK};
 use crate::core::id::NetworkName;
 use crate::core::notice::Notice;
 use crate::evaluator::{self, Evaluator};
-use crate::journal::{self, Journal, OpenError, Opening, ReadError};
+use crate::journal::{self, Journal, OpenError, Opening, ReadError, Unreadable};
 use crate::l10n::{Locale, UnknownLocale};
 use crate::local::{BindError, Bound};
 use crate::outbox::{Markup, NetworkQueue, Outbox, Redactor, Renderer, Target, absent};
@@ -431,6 +431,15 @@ impl Herder {
         if Access::new(&config.access).nobody() {
             // The log has it from the configuration already.
             notices.push((Target::Control, Notice::NobodyConfigured));
+        }
+        let Unreadable { events, posts, version } = self.journal.unreadable();
+        if !events.is_empty() || !posts.is_empty() {
+            let (events, posts) = (events.len() as u64, posts.len() as u64);
+            error!(
+                events,
+                posts, version, "a newer herder wrote what this one cannot read; it is kept and left out"
+            );
+            notices.push((Target::Alerts, Notice::EntriesUnreadable { events, posts, version }));
         }
         for (to, notice) in notices {
             self.say(&to, &notice);

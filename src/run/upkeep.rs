@@ -10,7 +10,7 @@ use tracing::{debug, error, warn};
 
 use crate::clock;
 use crate::core::notice::Notice;
-use crate::journal::{ExportError, Journal, MaintainError, Maintained, NoRoom};
+use crate::journal::{ExportError, Journal, MaintainError, Maintained, NoRoom, Span, listed};
 use crate::supervisor::Fleet;
 
 /// How often the journal is given a sign of life, so that a start after a kill can say since when herder was away.
@@ -24,6 +24,7 @@ const EVERY: Duration = Duration::from_secs(10 * 60);
 struct Troubles {
     left_out: bool,
     failed: bool,
+    lacks: Vec<Span>,
 }
 
 impl Troubles {
@@ -33,6 +34,9 @@ impl Troubles {
             Ok(done) => {
                 debug!(?done, "the journal was looked after");
                 self.failed = false;
+                if let Some(notice) = self.lacking(&done.lacks) {
+                    return Some(notice);
+                }
                 let told = std::mem::replace(&mut self.left_out, done.no_room.is_some());
                 let NoRoom { needed, free } = done.no_room.filter(|_| !told)?;
                 warn!(needed, free, "archives or the daily export are left out");
@@ -50,6 +54,17 @@ impl Troubles {
                 }
             }
         }
+    }
+
+    /// Events that are missed: told of those that were not told of yet.
+    fn lacking(&mut self, lacks: &[Span]) -> Option<Notice> {
+        if lacks.iter().all(|span| self.lacks.contains(span)) {
+            return None;
+        }
+        self.lacks = lacks.to_vec();
+        let events = listed(lacks);
+        error!(events, "events of the journal are in no archive that can be read");
+        Some(Notice::EventsMissing { events })
     }
 }
 
@@ -100,6 +115,25 @@ pub(super) async fn run(journal: Journal, fleet: Fleet) {
 mod tests {
     use super::*;
     use crate::journal::{CommitError, ReadError};
+
+    #[test]
+    fn events_that_are_missed_are_told_once_and_further_ones_with_them() {
+        let lacks = |spans: &[(u64, u64)]| {
+            let lacks = spans.iter().map(|(first, last)| Span { first: *first, last: *last }).collect();
+            Ok(Maintained { lacks, ..Maintained::default() })
+        };
+        let mut troubles = Troubles::default();
+        let mut told = |spans: &[(u64, u64)]| match troubles.after(&lacks(spans)) {
+            Some(Notice::EventsMissing { events }) => Some(events),
+            Some(other) => panic!("{other:?}"),
+            None => None,
+        };
+        assert_eq!(told(&[]), None);
+        assert_eq!(told(&[(1, 9)]).as_deref(), Some("1-9"));
+        assert_eq!(told(&[(1, 9)]), None);
+        assert_eq!(told(&[(1, 9), (20, 20)]).as_deref(), Some("1-9, 20"));
+        assert_eq!(told(&[]), None);
+    }
 
     #[test]
     fn a_trouble_is_told_once_until_it_is_over() {

@@ -265,7 +265,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
 }
 
 fn recall(journal: &Journal) -> Result<Recalled, ReadError> {
-    let loaded = journal.load::<FleetState>(&Stream::Fleet)?;
+    let loaded = journal.load_fleet()?;
     let (mut agents, mut unreadable) = (BTreeMap::new(), BTreeMap::new());
     for name in &loaded.state.roster {
         match journal.load_whole::<Agent>(&Stream::Agent(name.clone())) {

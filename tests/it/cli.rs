@@ -506,8 +506,8 @@ fn help_names_everything() {
 
     The commands from agent on are the ones of the chat; they ask the herder that runs on the same data.
     To see it at work: herder demo
-    Exit codes: 0 done, 1 it did not work, 2 wrong usage, 69 herder is not running, 78 the configuration
-    is wrong.
+    Exit codes: 0 done, 1 it did not work, 2 wrong usage, 3 done but something is lacking, 69 herder is
+    not running, 78 the configuration is wrong.
     ");
 }
 

@@ -5,6 +5,7 @@ mod files;
 mod full;
 mod golden;
 mod kill;
+mod losses;
 mod model;
 mod soon;
 mod store;

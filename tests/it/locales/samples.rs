@@ -296,6 +296,15 @@ fn own_notices() -> Vec<Notice> {
                     .to_owned(),
         },
         N::RevisionsMissing { stream: "agent spark".to_owned(), expected: 12, found: 9 },
+        N::ArchivesAside {
+            folder: "/data/archive/aside-1".to_owned(),
+            first: 48_001,
+            last: 52_000,
+            ends: 50_123,
+        },
+        N::EventsMissing { events: "1-5000, 7001-8000".to_owned() },
+        N::EntriesUnreadable { events: 1, posts: 2, version: Some("0.2.0".to_owned()) },
+        N::EntriesUnreadable { events: 0, posts: 1, version: None },
         N::ShuttingDown,
     ]
 }

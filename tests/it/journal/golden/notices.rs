@@ -208,6 +208,9 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::UpkeepLeftOut { needed_bytes: 1_999_999_999, free_bytes: 999_999_999 },
         Notice::UpkeepFailed { reason: "the archive /data/archive/1-9.jsonl.gz cannot be read".into() },
         Notice::RevisionsMissing { stream: "agent:spark".into(), expected: 9, found: 7 },
+        Notice::ArchivesAside { folder: "/data/archive/aside-1".into(), first: 1, last: 9, ends: 7 },
+        Notice::EventsMissing { events: "1-9, 12".into() },
+        Notice::EntriesUnreadable { events: 1, posts: 2, version: Some("0.2.0".into()) },
         Notice::ShuttingDown,
     ]);
     notices.push(Notice::NickservRefused {
