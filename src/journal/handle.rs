@@ -17,15 +17,14 @@ use crate::outbox::{Body, Post, Target};
 use super::layout::VALUE_MAX;
 use super::log_line::{self, LogLine};
 use super::memory::{Here, Step};
-use super::notes::{self, Versions};
 use super::query::Reader;
 use super::replay;
 use super::soon::Waiting;
 use super::store::{self, Lock, Paths};
 use super::writer::{Disk, Job, Prepared, PreparedWrite, QUEUE, Shown, Writer};
 use super::{
-    Aggregate, Batch, CommitError, Confirmed, FleetState, Loaded, MEMO_KEY_MAX, MEMO_MAX, Memo, Missing,
-    OpenError, Opening, ReadError, Receipt, Recorded, Settings, Settled, Stream, Unreadable, Write, encoding,
+    Aggregate, Batch, CommitError, Confirmed, Loaded, MEMO_KEY_MAX, MEMO_MAX, Memo, Missing, OpenError,
+    Opening, ReadError, Receipt, Recorded, Settings, Settled, Stream, Unreadable, Write, encoding,
 };
 
 /// Where posts go once they are on the disk.
@@ -286,41 +285,8 @@ impl Journal {
         Err(ReadError::Incomplete { stream: stream.clone(), missing, after })
     }
 
-    /// The fleet's state, without the entries that this herder cannot read: see [`Journal::unreadable`]. Blocks.
-    ///
-    /// # Errors
-    /// The database cannot be read.
-    pub fn load_fleet(&self) -> Result<Loaded<FleetState>, ReadError> {
-        let (loaded, unreadable) = guarded(|| replay::load_readable(&self.0.reader, &Stream::Fleet))?;
-        if let Some(seq) = unreadable.last() {
-            let version = guarded(|| Ok(Versions::read(self.0.reader.trees())?))?;
-            self.note(version.of_event(*seq), |found| found.events.extend(&unreadable));
-        }
-        Ok(loaded)
-    }
-
-    /// What could not be read so far of the fleet's entries and of the posts that are owed.
-    #[must_use]
-    pub fn unreadable(&self) -> Unreadable {
-        self.unread().clone()
-    }
-
-    fn unread(&self) -> MutexGuard<'_, Unreadable> {
+    pub(super) fn unread(&self) -> MutexGuard<'_, Unreadable> {
         self.0.unreadable.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn note(&self, version: Option<&str>, what: impl FnOnce(&mut Unreadable)) {
-        let mut unreadable = self.unread();
-        what(&mut unreadable);
-        if let Some(version) = version {
-            unreadable.version = Some(version.to_owned());
-        }
-    }
-
-    /// A batch's memo that people are told of the archives that were set aside.
-    #[must_use]
-    pub fn told_aside() -> Memo {
-        Memo { key: notes::ASIDE.to_owned(), value: None }
     }
 
     /// What was found to be missing when the journal was opened.
@@ -369,29 +335,6 @@ impl Journal {
     /// The journal has failed or is closed.
     pub async fn live(&self, at: Timestamp) -> Result<(), CommitError> {
         self.commit(Batch { at, ..Batch::default() }).await.map(drop)
-    }
-
-    /// What is still owed to a network, in the order of commits. Blocks. Ask before the first commit after the start;
-    /// everything later comes through [`Journal::deliver_to`].
-    ///
-    /// # Errors
-    /// The database cannot be read. A post that cannot be read stays, see [`Journal::unreadable`].
-    pub fn undelivered(&self, network: &NetworkName) -> Result<Vec<Post>, ReadError> {
-        let (posts, unreadable) = guarded(|| self.0.reader.undelivered(network))?;
-        if let Some(post) = unreadable.last() {
-            let version = guarded(|| Ok(Versions::read(self.0.reader.trees())?))?;
-            self.note(version.of_post(post.0), |found| found.posts.extend(&unreadable));
-        }
-        Ok(posts)
-    }
-
-    /// The ids of all posts that are still owed to a network, also of those that cannot be read. Blocks.
-    ///
-    /// # Errors
-    /// The database cannot be read.
-    pub fn owed_ids(&self, network: &NetworkName) -> Result<Vec<PostId>, ReadError> {
-        let (posts, unreadable) = guarded(|| self.0.reader.undelivered(network))?;
-        Ok(posts.into_iter().map(|post| post.id).chain(unreadable).collect())
     }
 
     /// The first `most` of the posts behind `after` that are still owed to a place on a network. Blocks.

@@ -24,7 +24,8 @@
 //! - `replay`: states from snapshots and tails; `query`: history and the outbox
 //! - `archive`, `retention`: old events move to compressed JSON lines; `export`, `import`: everything as JSON lines; `daily`: an
 //!   export every day
-//! - `fit`: archives that belong to another history than the database; `notes`: what the journal notes of itself
+//! - `fit`: archives that belong to another history than the database; `notes`: what the journal notes of itself; `unread`: what a
+//!   later version wrote
 //! - `disk`: ballast and free space; `memory`: a journal without a disk, for simulations
 //!
 //! Folder of a journal: `sled/` (the database), `lock` (who holds it), `acked`, `ballast`, `archive/`, `exports/`.
@@ -57,6 +58,7 @@ mod soon;
 mod staging;
 mod store;
 mod table;
+mod unread;
 mod writer;
 
 use std::collections::BTreeSet;
