@@ -18,6 +18,7 @@ mod config;
 mod conversation;
 mod conversation_servers;
 mod core_sim;
+mod danger;
 mod dead_mount;
 mod demo;
 mod detector;

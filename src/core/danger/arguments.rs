@@ -1,6 +1,8 @@
 //! The arguments of tools as they are shown: JSON, alone or on lines of its own below a title.
 
-use serde_json::{Deserializer, Value};
+use serde_json::{Deserializer, Map, Value};
+
+use super::acts::quoted;
 
 /// A text without the JSON in it, and each argument that the JSON names. A list of words is also the command that they make
 /// together.
@@ -38,19 +40,39 @@ fn gather(value: Value, arguments: &mut Vec<String>) {
     match value {
         Value::String(text) => arguments.push(text),
         Value::Array(items) => {
-            let words: Vec<String> = items
-                .iter()
-                .filter_map(Value::as_str)
-                .map(|word| format!("'{}'", word.replace('\'', r"'\''")))
-                .collect();
+            let words: Vec<String> = items.iter().filter_map(Value::as_str).map(quoted).collect();
             if words.len() > 1 {
                 arguments.push(words.join(" "));
             }
             items.into_iter().for_each(|item| gather(item, arguments));
         }
-        Value::Object(fields) => fields.into_iter().for_each(|(_, field)| gather(field, arguments)),
+        Value::Object(fields) => {
+            arguments.extend(call(&fields));
+            fields.into_iter().for_each(|(_, field)| gather(field, arguments));
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// The command of a program and its arguments that stand apart from each other.
+fn call(fields: &Map<String, Value>) -> Option<String> {
+    let field = |names: &[&str]| {
+        fields
+            .iter()
+            .find(|(name, _)| names.contains(&name.to_ascii_lowercase().as_str()))
+            .map(|(_, value)| value)
+    };
+    let program = field(&["command", "cmd", "program", "executable", "binary", "file", "path", "tool"])?;
+    let arguments = field(&["args", "arguments", "argv", "params", "parameters"])?;
+    let words = |value: &Value| -> Option<Vec<String>> {
+        match value {
+            Value::String(text) => Some(vec![text.clone()]),
+            Value::Array(items) => Some(items.iter().filter_map(Value::as_str).map(quoted).collect()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+        }
+    };
+    let words = words(program)?.into_iter().chain(words(arguments)?);
+    Some(words.collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]

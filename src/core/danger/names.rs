@@ -1,186 +1,151 @@
-//! What a script gives names to: its variables with every value that they are given, whichever branch gives it, and the
-//! functions that run what they are given.
+//! The variables of a script, with each value that it gives them, whichever branch gives it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::programs::{
-    Assignment, DECLARING, RESERVED, assignment, basename, is_script_reader, is_shell, is_wrapper,
-};
-use super::simple::{Simple, Word};
+use super::words::{ARGUMENT, BOUNDARY, HOLE, PLACE};
+
+/// Values of one variable that are told apart; one that has more is only known when it runs.
+const VALUES_MAX: usize = 12;
+
+/// The longest value that is kept, in bytes.
+const VALUE_MAX: usize = 16 * 1024;
 
 /// Variables that name a program wherever nothing else is said.
-const KNOWN: [(&str, &str); 3] = [("SHELL", "sh"), ("BASH", "bash"), ("PYTHON", "python")];
+const KNOWN: [(&str, &str); 4] = [("SHELL", "sh"), ("BASH", "bash"), ("PYTHON", "python"), ("0", "bash")];
 
-/// The names in one text.
+/// The name under which the arguments of a function or script are kept.
+pub(super) const ARGUMENTS: &str = "@";
+
+/// The elements of an array; those of a plain variable are one.
+pub(super) type Value = Vec<String>;
+
+/// The variables of one text.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    variables: BTreeMap<String, Vec<String>>,
-    /// How many values were taken in.
-    values: usize,
-    /// Functions that run their arguments, and whether one may read a script where it is given one word.
-    runners: BTreeMap<String, bool>,
+    values: BTreeMap<String, Vec<Value>>,
+    /// The number of the value that each variable has just now.
+    choice: BTreeMap<String, usize>,
 }
 
 impl Names {
-    /// What is known before a text is read.
     pub(super) fn new() -> Self {
-        let known = KNOWN.map(|(name, program)| (name.to_owned(), vec![program.to_owned()]));
-        Self { variables: known.into(), ..Self::default() }
+        let known = KNOWN.map(|(name, program)| (name.to_owned(), vec![vec![program.to_owned()]]));
+        Self { values: known.into(), ..Self::default() }
     }
 
-    /// Takes in one value more of a variable, its newest; the number of its values so far.
-    pub(super) fn assign(&mut self, name: &str, value: &str) -> usize {
-        let values = self.variables.entry(name.to_owned()).or_default();
-        match values.iter().position(|known| known == value) {
-            Some(at) => values[at..].rotate_left(1),
-            None => {
-                values.push(value.to_owned());
-                self.values += 1;
+    /// Takes in one value more of a variable.
+    pub(super) fn assign(&mut self, name: &str, value: Value) {
+        let values = self.values.entry(name.to_owned()).or_default();
+        let long = value.iter().map(String::len).sum::<usize>() > VALUE_MAX || value.len() > VALUE_MAX / 16;
+        if long || values.len() >= VALUES_MAX {
+            *values = vec![vec![HOLE.to_string()]; VALUES_MAX];
+        } else {
+            values.retain(|known| *known != value);
+            values.push(value);
+        }
+    }
+
+    /// Adds to each value of a variable. The newest one is kept beside it: a branch may not be taken.
+    pub(super) fn append(&mut self, name: &str, added: &Value, elements: bool) {
+        let values = self.values.get(name).cloned().unwrap_or_default();
+        if values.len() >= VALUES_MAX {
+            return;
+        }
+        let newest = values.last().cloned();
+        self.values.insert(name.to_owned(), newest.into_iter().collect());
+        let values = if values.is_empty() { vec![Value::new()] } else { values };
+        for mut value in values {
+            match value.first_mut() {
+                Some(first) if !elements => first.push_str(&added.concat()),
+                Some(_) | None => value.extend(added.iter().cloned()),
             }
-        }
-        values.len()
-    }
-
-    /// The number of values that were taken in, of whatever variable.
-    pub(super) fn values(&self) -> usize {
-        self.values
-    }
-
-    /// The newest value of a variable; nothing if it has none.
-    pub(super) fn newest(&self, name: &str) -> &str {
-        self.variables.get(name).and_then(|values| values.last()).map_or("", String::as_str)
-    }
-
-    /// The number of values that a word may stand for.
-    pub(super) fn count(&self, word: &Word) -> usize {
-        let Some((name, default)) = variable(word) else { return 0 };
-        self.variables.get(name).map_or(0, Vec::len) + usize::from(default.is_some())
-    }
-
-    /// The words that a word stands for with one of its values.
-    pub(super) fn expanded(&self, word: &Word, value: usize) -> Vec<Word> {
-        match self.value(word, value) {
-            None => vec![word.clone()],
-            Some(value) if word.quoted => vec![Word::of_value(value, true)],
-            Some(value) => value.split_whitespace().map(|text| Word::of_value(text, false)).collect(),
+            self.assign(name, value);
         }
     }
 
-    fn value<'a>(&'a self, word: &'a Word, at: usize) -> Option<&'a str> {
-        let last = self.count(word).checked_sub(1)?;
-        let (name, default) = variable(word)?;
-        let known = self.variables.get(name).and_then(|values| values.get(at.min(last)));
-        known.map(String::as_str).or(default)
-    }
-
-    /// Whether it is a function that runs its arguments.
-    pub(super) fn is_runner(&self, name: &str) -> bool {
-        self.runners.contains_key(name)
-    }
-
-    /// Whether it is one that may read a script where it is given one word.
-    pub(super) fn is_script_runner(&self, name: &str) -> bool {
-        self.runners.get(name).is_some_and(|reads| *reads)
-    }
-
-    /// Takes in the functions of a script that run what they are given, wherever in it they stand; whether one was new.
-    /// What stands above a new one may run it.
-    pub(super) fn define(&mut self, commands: &[Simple]) -> bool {
-        let mut new = false;
-        let mut function = None;
-        // Variables that have what a function is given.
-        let mut carriers = BTreeSet::new();
-        for command in commands {
-            let mut words = command.words.as_slice();
-            while let Some((word, rest)) = words.split_first() {
-                words = rest;
-                if word.text == "function" {
-                    function = rest.first().map(|name| basename(&name.text));
-                    words = rest.get(1..).unwrap_or_default();
-                } else if let Some(assigned) = assignment(&word.text) {
-                    carry(assigned, &mut carriers);
-                } else if DECLARING.contains(&word.text.as_str()) {
-                    let assigned = rest.iter().filter_map(|word| assignment(&word.text));
-                    assigned.for_each(|assigned| carry(assigned, &mut carriers));
-                    words = &[];
-                } else if command.defines {
-                    function = Some(basename(&word.text));
-                } else if !RESERVED.contains(&word.text.as_str()) {
-                    let reads = self.reads_scripts(word, rest, &carriers);
-                    if let (Some(function), Some(reads)) = (&function, reads) {
-                        let known = self.runners.get(function).copied();
-                        if known.is_none_or(|known| reads && !known) {
-                            self.runners.insert(function.clone(), reads);
-                            new = true;
-                        }
-                    }
-                    break;
-                }
-            }
+    /// Takes the values of a variable, to be put back later.
+    pub(super) fn replace(&mut self, name: &str, values: Option<Vec<Value>>) -> Option<Vec<Value>> {
+        match values {
+            Some(values) => self.values.insert(name.to_owned(), values),
+            None => self.values.remove(name),
         }
-        new
     }
 
-    /// Whether a command that runs what a function is given reads scripts there; `None` if it runs nothing of it.
-    fn reads_scripts(&self, program: &Word, arguments: &[Word], carriers: &BTreeSet<&str>) -> Option<bool> {
-        if is_given(program, carriers) {
-            return Some(!is_word_by_word(program));
+    pub(super) fn values(&self, name: &str) -> &[Value] {
+        self.values.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The number of values that are told apart.
+    pub(super) fn count(&self, name: &str) -> usize {
+        let values = self.values(name);
+        if values.len() >= VALUES_MAX { 1 } else { values.len() }
+    }
+
+    /// Has each of these variables the value of that number; one without a value of that number has its default.
+    pub(super) fn choose(&mut self, choice: BTreeMap<String, usize>) -> BTreeMap<String, usize> {
+        std::mem::replace(&mut self.choice, choice)
+    }
+
+    /// Whether a variable has its default just now.
+    pub(super) fn is_spare(&self, name: &str) -> bool {
+        let positional = name.bytes().all(|c| c.is_ascii_digit()) && name != "0";
+        let key = if positional { ARGUMENTS } else { name };
+        self.choice.get(key).is_some_and(|at| *at >= self.values(key).len())
+    }
+
+    /// The value that a variable has just now; `None` where the text gives it none.
+    fn value(&self, name: &str) -> Option<&Value> {
+        let values = self.values(name);
+        match self.choice.get(name) {
+            Some(at) => values.get(*at).or(values.last()),
+            None => values.last(),
         }
-        let given: Vec<&Word> = arguments.iter().filter(|word| is_given(word, carriers)).collect();
-        let name = basename(&program.text);
-        let reads =
-            is_shell(&name) || name == "eval" || is_script_reader(&name) || self.is_script_runner(&name);
-        let runs = reads || is_wrapper(&name) || self.is_runner(&name);
-        (runs && !given.is_empty()).then(|| reads || !given.iter().all(|word| is_word_by_word(word)))
     }
-}
 
-/// Whether what a function is given stays one word in it.
-fn is_word_by_word(word: &Word) -> bool {
-    (word.quoted && !word.text.contains('*')) || word.text == "$@"
-}
-
-/// Notes a variable that has what a function is given.
-fn carry<'a>(assigned: Assignment<'a>, carriers: &mut BTreeSet<&'a str>) {
-    if variables(assigned.value).any(|given| is_positional(given) || carriers.contains(given)) {
-        carriers.insert(assigned.name);
-    }
-}
-
-/// Whether a word has something in it that a function is given.
-fn is_given(word: &Word, carriers: &BTreeSet<&str>) -> bool {
-    word.dynamic && variables(&word.text).any(|name| is_positional(name) || carriers.contains(name))
-}
-
-fn is_positional(name: &str) -> bool {
-    name.starts_with(|c: char| matches!(c, '@' | '*' | '1'..='9'))
-}
-
-/// The names of the variables in a text.
-fn variables(text: &str) -> impl Iterator<Item = &str> {
-    text.split('$').skip(1).map(|rest| {
-        let rest = rest.strip_prefix('{').unwrap_or(rest);
-        match name_length(rest) {
-            0 if rest.starts_with(['@', '*']) => &rest[..1],
-            length => &rest[..length],
+    /// The text that stands for a variable, its words apart from each other; `None` where the text gives it no value.
+    pub(super) fn text(&self, name: &str, index: Option<&str>, quoted: bool) -> Option<String> {
+        let fixed = match name {
+            "#" | "?" | "$" | "!" | "-" => Some('0'),
+            "_" => Some(HOLE),
+            "IFS" if self.values(name).is_empty() => Some(' '),
+            _ => None,
+        };
+        if let Some(fixed) = fixed {
+            return Some(fixed.to_string());
         }
-    })
-}
+        if let Some(element) = index.and_then(|index| self.value(&format!("{name}[{index}]"))) {
+            return Some(element.concat());
+        }
+        let positional = name.parse::<usize>().ok().filter(|n| *n > 0);
+        let all = matches!(name, "@" | "*") || matches!(index, Some("@" | "*"));
+        let key = if positional.is_some() || name == "*" { ARGUMENTS } else { name };
+        let value = self.value(key)?;
+        if value.first().is_some_and(|first| first.contains(ARGUMENT)) {
+            return Some(ARGUMENT.to_string());
+        }
+        if all {
+            let spaced = quoted && (name == "*" || index == Some("*"));
+            let boundary = if spaced { " ".to_owned() } else { BOUNDARY.to_string() };
+            return Some(value.join(&boundary));
+        }
+        let at = match (positional, index) {
+            (Some(n), _) => Some(n - 1),
+            (None, None) => Some(0),
+            (None, Some(index)) => index.parse().ok(),
+        };
+        match at {
+            Some(at) => Some(value.get(at).cloned().unwrap_or_default()),
+            None => Some(HOLE.to_string()),
+        }
+    }
 
-fn name_length(text: &str) -> usize {
-    text.bytes().take_while(|c| c.is_ascii_alphanumeric() || *c == b'_').count()
-}
-
-/// The variable that a word is, and the value that it has unless it is given one, or if it is: `$x`, `${x}`, `${x:-value}`.
-fn variable(word: &Word) -> Option<(&str, Option<&str>)> {
-    let name = word.text.strip_prefix('$').filter(|_| word.dynamic)?;
-    let inner = name.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    let (name, rest) = inner.unwrap_or(name).split_at(name_length(inner.unwrap_or(name)));
-    let rest = rest.strip_prefix(':').unwrap_or(rest);
-    match (name, rest, inner) {
-        ("", ..) => None,
-        (name, "", _) => Some((name, None)),
-        (name, rest, Some(_)) => Some((name, Some(rest.strip_prefix(['-', '=', '+'])?))),
-        (_, _, None) => None,
+    /// The text that stands for a part or another form of a variable.
+    pub(super) fn changed(&self, name: &str, index: Option<&str>) -> char {
+        match self.text(name, index, false) {
+            None => PLACE,
+            Some(text) if text.starts_with(PLACE) => PLACE,
+            Some(text) if text.starts_with(ARGUMENT) => ARGUMENT,
+            Some(_) => HOLE,
+        }
     }
 }

@@ -1,116 +1,25 @@
 //! Programs by what they do with their arguments and with their standard input.
 
-use super::simple::{Simple, Word};
 use super::targets;
+use super::words::Word;
 
 /// Programs that run what is given to them as arguments.
-const WRAPPERS: &[&str] = &[
-    "env",
-    "nice",
-    "nohup",
-    "time",
-    "timeout",
-    "gtimeout",
-    "xargs",
-    "command",
-    "exec",
-    "builtin",
-    "busybox",
-    "toybox",
-    "stdbuf",
-    "setsid",
-    "ionice",
-    "chrt",
-    "taskset",
-    "unshare",
-    "nsenter",
-    "chroot",
-    "flock",
-    "watch",
-    "watchexec",
-    "parallel",
-    "script",
-    "strace",
-    "ltrace",
-    "perf",
-    "valgrind",
-    "hyperfine",
-    "ssh",
-    "sshpass",
-    "mosh",
-    "adb",
-    "docker",
-    "docker-compose",
-    "podman",
-    "podman-compose",
-    "nerdctl",
-    "kubectl",
-    "oc",
-    "lxc",
-    "incus",
-    "vagrant",
-    "tmux",
-    "screen",
-    "systemd-run",
-    "gosu",
-    "su-exec",
-    "proot",
-    "fakeroot",
-    "firejail",
-    "bwrap",
-    "xvfb-run",
-    "caffeinate",
-    "entr",
-    "direnv",
-    "mise",
-    "poetry",
-    "pipenv",
-    "uv",
-    "conda",
-    "bundle",
-    "npx",
-    "bunx",
-    "pnpm",
-    "yarn",
-    "nix-shell",
-    "nix",
-    "trap",
-    "coproc",
-    "torsocks",
-    "proxychains",
-    "expect",
-    "spawn",
-    "unbuffer",
-    "at",
-    "batch",
-];
+const WRAPPERS: &str = "env nice nohup time timeout gtimeout xargs command exec builtin busybox toybox stdbuf setsid ionice \
+    chrt taskset setpriv prlimit setarch linux64 linux32 choom numactl cpulimit eatmydata faketime \
+    start-stop-daemon runcon unshare nsenter chroot flock watch watchexec parallel script strace ltrace \
+    perf valgrind hyperfine ssh sshpass mosh adb docker docker-compose podman podman-compose nerdctl \
+    kubectl oc lxc incus vagrant tmux screen systemd-run gosu su-exec proot fakeroot firejail bwrap \
+    xvfb-run caffeinate entr direnv mise poetry pipenv uv conda bundle npx bunx pnpm yarn nix-shell nix \
+    trap coproc torsocks proxychains expect spawn unbuffer at batch";
 
 /// Wrappers that hand on a command word by word: what is one word to them is no script.
-const WORD_BY_WORD: &[&str] = &[
-    "env", "nice", "nohup", "time", "timeout", "gtimeout", "xargs", "command", "exec", "builtin", "busybox",
-    "toybox", "stdbuf", "setsid", "ionice", "chrt", "taskset",
-];
+const WORD_BY_WORD: &str = "env nice nohup time timeout gtimeout xargs command exec builtin busybox toybox stdbuf setsid ionice \
+    chrt taskset";
 
-const SHELLS: &[&str] =
-    &["sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "pwsh", "nu"];
+const SHELLS: &str = "sh bash zsh dash ksh mksh ash fish csh tcsh rbash pwsh nu";
 
 /// Programs that read a program of their own from standard input or an argument.
-const INTERPRETERS: &[&str] = &[
-    "python",
-    "perl",
-    "ruby",
-    "node",
-    "nodejs",
-    "php",
-    "lua",
-    "deno",
-    "bun",
-    "osascript",
-    "tclsh",
-    "awk",
-    "gawk",
-    "mawk",
-];
+const INTERPRETERS: &str = "python perl ruby node nodejs php lua deno bun osascript tclsh awk gawk mawk";
 
 /// Programs that look for a text in files or in what they are given: naming a thing is not doing it.
 const SEARCHES: &[&str] = &["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"];
@@ -122,47 +31,44 @@ const SAYS: &[&str] = &["echo", "printf", "which"];
 pub(super) const ENDS: &[&str] = &[";", "+", "&&", "||", "|"];
 
 /// Other programs whose arguments are looked at.
-const LOOKED_INTO: &[&str] =
-    &["rm", "grm", "git", "jj", "find", "gfind", "fd", "fdfind", "eval", "source", ".", "alias"];
+const LOOKED_INTO: &str = "rm grm git jj find gfind fd fdfind eval source . alias";
 
-/// Words before a command that are none. `time` and `coproc` have words of their own before it, and are wrappers.
-pub(super) const RESERVED: &[&str] =
-    &["do", "then", "else", "elif", "if", "while", "until", "!", "{", "}", "fi", "done", "esac"];
+/// Programs that print what a shell is to be set up with.
+pub(super) const PRINTS_NOTHING: &str = "ssh-agent brew direnv pyenv rbenv nodenv fnm conda opam dircolors minikube luarocks mise starship \
+    zoxide resize keychain cd set export";
 
-/// Words of a shell's own that what follows them is assigned by.
-pub(super) const DECLARING: &[&str] = &["export", "local", "readonly", "declare", "typeset"];
-
-/// Wrappers that put what they read into what they run.
-pub(super) const FILLING: &[&str] = &["xargs", "parallel"];
+/// Programs that print where something is, or a name of it.
+pub(super) const PRINTS_PLACES: &str =
+    "pwd dirname basename mktemp realpath readlink nproc uname whoami hostname id date tty arch seq wc";
 
 /// What they are commonly told to replace by it.
 pub(super) const PLACES: &[&str] = &["{}", "%", "@"];
 
+/// Whether a list of programs has this one.
+pub(super) fn names(list: &str, name: &str) -> bool {
+    list.split(' ').any(|known| known == name)
+}
+
 pub(super) fn is_wrapper(name: &str) -> bool {
-    WRAPPERS.contains(&name)
+    names(WRAPPERS, name)
 }
 
 /// Whether a wrapper may read a script where it is given one word.
 pub(super) fn is_script_reader(name: &str) -> bool {
-    is_wrapper(name) && !WORD_BY_WORD.contains(&name)
+    is_wrapper(name) && !names(WORD_BY_WORD, name)
 }
 
 pub(super) fn is_shell(name: &str) -> bool {
-    SHELLS.contains(&name)
+    names(SHELLS, name)
 }
 
 pub(super) fn is_interpreter(name: &str) -> bool {
-    INTERPRETERS.iter().any(|known| is_version_of(name, known))
+    INTERPRETERS.split(' ').any(|known| is_version_of(name, known))
 }
 
 /// Whether a program's arguments are looked at.
 pub(super) fn is_read(name: &str) -> bool {
-    LOOKED_INTO.contains(&name) || is_wrapper(name) || is_shell(name) || is_interpreter(name)
-}
-
-/// Whether a command names such a program, itself or for a wrapper.
-pub(super) fn has(command: &Simple, is_such: impl Fn(&str) -> bool) -> bool {
-    command.words.iter().any(|word| is_such(&basename(&word.text)))
+    names(LOOKED_INTO, name) || is_wrapper(name) || is_shell(name) || is_interpreter(name)
 }
 
 /// Each of a wrapper's words from the given one on, and whether it and what follows it is only named, by a program that
@@ -213,6 +119,11 @@ pub(super) fn without_searches(words: &[Word]) -> Vec<&str> {
     acts.map(|(word, _)| word.text.as_str()).collect()
 }
 
+/// Whether a wrapper hands on a command word by word.
+pub(super) fn is_word_by_word(name: &str) -> bool {
+    names(WORD_BY_WORD, name)
+}
+
 /// Whether a program that such an operand names is what another command prints; `piped` says that its standard input is.
 pub(super) fn is_from_pipe(operand: Option<&Word>, piped: bool) -> bool {
     match operand.map_or("-", |word| word.text.as_str()) {
@@ -221,66 +132,47 @@ pub(super) fn is_from_pipe(operand: Option<&Word>, piped: bool) -> bool {
     }
 }
 
-/// Whether a script is what another command prints: in place, or line by line in a loop.
-pub(super) fn is_foreign(script: &Word, piped: bool) -> bool {
-    script.is_printed() || (piped && script.dynamic && script.text.starts_with('$'))
-}
-
-/// What a shell is asked to run.
-pub(super) struct ShellCall<'a> {
-    /// Its operand is a script, not a file.
-    pub(super) script: bool,
-    /// Its operands are for what it reads from its standard input.
-    input: bool,
-    operand: Option<&'a Word>,
-}
-
-impl<'a> ShellCall<'a> {
-    pub(super) fn read(shell: &str, arguments: &'a [Word]) -> Self {
-        let mut call = Self { script: false, input: false, operand: None };
-        // In some shells the word that closes a group needs nothing before it.
-        let mut words = arguments.iter().filter(|word| !word.is_own("}"));
-        while let Some(word) = words.next() {
-            let text = word.text.as_str();
-            if text == "--" {
-                call.operand = words.next();
-                break;
-            }
-            if let Some(option) = text.strip_prefix("--") {
-                call.script |= option.starts_with("command");
-                if matches!(option, "rcfile" | "init-file") {
-                    words.next();
-                }
-                continue;
-            }
-            match text.strip_prefix(['-', '+']) {
-                None | Some("") => {
-                    call.operand = Some(word);
-                    break;
-                }
-                Some(option) if shell == "pwsh" => {
-                    call.script |= matches!(option.to_ascii_lowercase().as_str(), "c" | "command");
-                }
-                Some(letters) => {
-                    call.script |= letters.contains('c');
-                    call.input |= letters.contains('s');
-                    if letters.ends_with(['o', 'O']) {
-                        words.next();
-                    }
-                }
-            }
-        }
-        call
+/// The file that a program fetches something into.
+pub(super) fn own_program(name: &str, arguments: &[Word]) -> Option<String> {
+    let after = |option: &str| {
+        let at = arguments.iter().position(|word| word.text == option)?;
+        arguments.get(at + 1).map(|word| word.text.clone())
+    };
+    let address =
+        arguments.iter().rev().find(|word| word.text.contains("://")).map(|word| word.text.as_str());
+    let last = address.and_then(|address| address.rsplit('/').next()).map(str::to_owned);
+    let short = |letter: char| {
+        let at = arguments.iter().position(|word| {
+            word.text.starts_with('-') && !word.text.starts_with("--") && word.text.ends_with(letter)
+        })?;
+        arguments.get(at + 1).map(|word| word.text.clone())
+    };
+    match name {
+        "curl" => short('o').or_else(|| after("--output")).or(last),
+        "wget" => short('O').or_else(|| after("--output-document")).or(last),
+        _ => None,
     }
+}
 
-    /// Whether it runs what another command prints; `piped` says that its standard input is that.
-    pub(super) fn is_piped(&self, piped: bool) -> bool {
-        match self.operand {
-            Some(script) if self.script => is_foreign(script, piped),
-            // `xargs` adds one.
-            None if self.script => piped,
-            operand => (self.input && piped) || is_from_pipe(operand, piped),
+/// The command that an argument has an editor or a similar program run.
+pub(super) fn editor_commands<'a>(name: &str, argument: &'a str) -> Option<&'a str> {
+    let after =
+        |marks: &[&str]| marks.iter().find_map(|mark| argument.split_once(mark).map(|(_, command)| command));
+    match name {
+        "sed" | "gsed" => {
+            let (script, end) = (argument.trim(), argument.trim_end().rsplit('/').next().unwrap_or_default());
+            if script.starts_with("s") && end.contains('e') && end.len() < 4 && argument.contains('/') {
+                return Some("$\u{fdd0}");
+            }
+            script.trim_start_matches(|c: char| c.is_ascii_digit() || "$,! ".contains(c)).strip_prefix("e ")
         }
+        "ed" | "ex" | "vi" | "vim" | "nvim" | "view" => after(&["!", "system("]),
+        "gdb" | "lldb" => after(&["shell ", "!", "system("]),
+        "tar" | "gtar" | "bsdtar" => {
+            after(&["--checkpoint-action=exec=", "--to-command=", "--use-compress-program="])
+        }
+        "rsync" => after(&["--rsh="]),
+        _ => None,
     }
 }
 
@@ -332,16 +224,14 @@ fn is_version_of(name: &str, known: &str) -> bool {
 pub(super) struct Assignment<'a> {
     pub(super) name: &'a str,
     pub(super) value: &'a str,
-    /// The value is added to the one that there is.
-    pub(super) adds: bool,
 }
 
 /// What a word assigns, if it does.
 pub(super) fn assignment(word: &str) -> Option<Assignment<'_>> {
     let (name, value) = word.split_once('=')?;
-    let (name, adds) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
+    let name = name.strip_suffix('+').unwrap_or(name);
     let first = name.bytes().next()?;
     let named = (first.is_ascii_alphabetic() || first == b'_')
         && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
-    named.then_some(Assignment { name, value, adds })
+    named.then_some(Assignment { name, value })
 }

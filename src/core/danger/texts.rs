@@ -46,19 +46,38 @@ fn next_token<'a>(text: &'a str, inside: &str) -> Option<(&'a str, &'a str)> {
 /// Calls that remove folders in other languages.
 const REMOVERS: [&str; 5] = ["rmtree", "rmSync", "rm_rf", "rm_r", "remove_dir_all"];
 
-/// A program in another language: whatever looks like one of the commands.
-pub(super) fn loose(text: &str) -> Option<&'static str> {
+/// Calls that run a command in other languages.
+const RUNS: [&str; 13] = [
+    "system",
+    "exec",
+    "spawn",
+    "open",
+    "subprocess",
+    "run",
+    "call",
+    "check_",
+    "Command",
+    "sh",
+    "`",
+    "qx",
+    "%x",
+];
+
+/// A program in another language: whatever looks like one of the commands, where it runs any. A `broken` one is of a shell.
+pub(super) fn loose(text: &str, broken: bool) -> Option<&'static str> {
+    let runs = broken || RUNS.iter().any(|call| text.contains(call));
     let mut before = "";
     let mut rest = text;
     while let Some((token, after)) = next_token(rest, "_-") {
         rest = after;
-        if token == "sudo" {
+        if token == "sudo" && runs {
             return Some(SUDO);
         }
         if REMOVERS.contains(&token) {
             return Some(REMOVE);
         }
         match before {
+            _ if !runs => {}
             "git" if token == "push" => return Some(PUSH),
             "git" if matches!(token, "-C" | "-c") => rest = after_argument(rest),
             "rm" if token.starts_with("--r") || (token.starts_with('-') && token.contains(['r', 'R'])) => {

@@ -1,359 +1,168 @@
-//! A script as the simple commands in it, each as its words: what a shell makes of quotes, backslashes, substitutions, pipes
-//! and braces, as far as it can be known without running it.
-//!
-//! The body of a here-document is text: no quote in it reaches what follows it. What is done with it is not known here, so
-//! that it is read as commands, too, as a whole and line by line, and what has one is read once more as if it had none:
-//! where `<<` means something else, nothing hides behind it.
+//! The words of a command, and the parts of them that are only known when it runs. These are noncharacters of Unicode, that
+//! no text has.
 
-mod open;
-mod quotes;
+/// A part that another command, a file or a person gives.
+pub(super) const HOLE: char = '\u{fdd0}';
 
-use super::groups::Groups;
-use super::simple::{PRINTED, PRINTED_FILE, Simple, Word, printed};
-use open::{Document, Open, Redirect};
+/// A part that the environment gives: a folder, a name of a file, a number.
+pub(super) const PLACE: char = '\u{fdd1}';
 
-/// Commands of one reading that are kept; nobody writes so many in good faith.
-const COMMANDS_MAX: usize = 2000;
+/// An argument of a function that nothing calls.
+pub(super) const ARGUMENT: char = '\u{fdd2}';
 
-/// The commands of a script, whose standard input may be what another command prints; `None` if they are nested deeper than
-/// that, or too many.
-pub(super) fn commands(script: &str, depth: usize, piped: bool) -> Option<Vec<Simple>> {
-    let mut parser = Parser::new(script, true);
-    parser.script(depth, piped)?;
-    let has_documents = !parser.bodies.is_empty();
-    let mut done = parser.finished();
-    if has_documents {
-        let mut parser = Parser::new(script, false);
-        parser.script(depth, piped)?;
-        done.extend(parser.done);
-    }
-    Some(done)
+/// The boundary of two words in a value.
+pub(super) const BOUNDARY: char = '\u{fdd3}';
+
+/// The mark of a here-document or here-string.
+pub(super) const DOCUMENT: char = '\u{fdd4}';
+
+/// A file that has what another command prints, as a shell names it.
+pub(super) const PRINTED_FILE: &str = "/dev/fd/63";
+
+/// Whether a text has one of these characters itself.
+pub(super) fn has_marks(text: &str) -> bool {
+    text.contains([HOLE, PLACE, ARGUMENT, BOUNDARY, DOCUMENT])
 }
 
-struct Parser {
-    chars: Vec<char>,
-    at: usize,
-    /// Substitutions that are open.
-    level: usize,
-    /// Where a line was continued: the characters that the next line follows.
-    joints: Vec<usize>,
-    /// Whether `<<` begins a here-document.
-    documents: bool,
-    /// Here-documents whose bodies begin after the line.
-    pending: Vec<Document>,
-    done: Vec<Simple>,
-    /// The commands in the bodies of here-documents.
-    inside: Vec<Simple>,
-    /// The bodies, and the number of the command that each is for.
-    bodies: Vec<(usize, String)>,
+/// One word of a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Word {
+    /// The word, quotes resolved.
+    pub(super) text: String,
+    /// Some of it is quoted.
+    pub(super) quoted: bool,
+    /// It is a pattern of files.
+    pub(super) glob: bool,
 }
 
-impl Parser {
-    fn new(script: &str, documents: bool) -> Self {
-        let (mut chars, mut joints) = (Vec::new(), Vec::new());
-        let shown = script.replace("\\\r\n", "\\\n").replace("${IFS}", " ").replace("$IFS", " ");
-        let mut lines = shown.split("\\\n").peekable();
-        while let Some(line) = lines.next() {
-            chars.extend(line.chars());
-            let escaped = line.bytes().rev().take_while(|c| *c == b'\\').count() % 2 == 1;
-            match lines.peek() {
-                Some(_) if escaped => chars.extend(['\\', '\n']),
-                Some(_) => joints.push(chars.len()),
-                None => {}
+impl Word {
+    pub(super) fn plain(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+
+    /// Whether what it says is only known when it runs.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.glob || self.text.contains([HOLE, PLACE])
+    }
+}
+
+/// One character of a word, before it is split.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Letter {
+    pub(super) c: char,
+    pub(super) kind: Kind,
+}
+
+/// The way a character came into a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// As it is written.
+    Plain,
+    Quoted,
+    /// From a value, so that the shell splits it.
+    Value,
+}
+
+/// Words that `{a,b}` makes of one, at most.
+const BRACES_MAX: usize = 64;
+
+/// The words that a shell makes of these characters. `separators` are what splits a value.
+pub(super) fn split(letters: &[Letter], quoted: bool, separators: &str) -> Vec<Word> {
+    let mut done = Vec::new();
+    let mut open = vec![letters.to_vec()];
+    while let Some(letters) = open.pop() {
+        match braces(&letters) {
+            Some(more) if open.len() + done.len() + more.len() <= BRACES_MAX => {
+                open.extend(more.into_iter().rev());
             }
-        }
-        Self {
-            chars,
-            joints,
-            documents,
-            at: 0,
-            level: 0,
-            pending: Vec::new(),
-            done: Vec::new(),
-            inside: Vec::new(),
-            bodies: Vec::new(),
+            Some(_) => done.push(Word { text: HOLE.to_string(), quoted: false, glob: false }),
+            None => fields(&letters, quoted, separators, &mut done),
         }
     }
+    done
+}
 
-    /// Reads all of it.
-    fn script(&mut self, depth: usize, piped: bool) -> Option<()> {
-        while self.at < self.chars.len() {
-            self.list(None, depth, piped)?;
-            // A closing bracket that closes nothing.
-            self.at += 1;
-        }
-        Some(())
-    }
-
-    /// The commands that were read, with what they are given.
-    fn finished(mut self) -> Vec<Simple> {
-        for (command, body) in self.bodies {
-            if let Some(simple) = self.done.get_mut(command) {
-                simple.input.push_str(&body);
+fn fields(letters: &[Letter], quoted: bool, separators: &str, done: &mut Vec<Word>) {
+    let mut word = Word::default();
+    let mut begun = quoted && letters.is_empty();
+    for &Letter { c, kind } in letters {
+        if c == BOUNDARY || (kind == Kind::Value && (c.is_whitespace() || separators.contains(c))) {
+            if std::mem::take(&mut begun) {
+                done.push(std::mem::take(&mut word));
             }
+            continue;
         }
-        self.done.append(&mut self.inside);
-        self.done
+        begun = true;
+        word.text.push(c);
+        word.quoted |= kind == Kind::Quoted;
+        word.glob |= kind != Kind::Quoted && matches!(c, '*' | '?' | '[');
     }
-
-    fn peek(&self, ahead: usize) -> Option<char> {
-        self.chars.get(self.at + ahead).copied()
+    if begun {
+        // These are programs.
+        word.glob &= !matches!(word.text.as_str(), "[" | "[[");
+        done.push(word);
     }
+}
 
-    /// Reads commands up to `close`, and past it; `piped` is what they have for standard input.
-    fn list(&mut self, close: Option<char>, depth: usize, piped: bool) -> Option<()> {
-        let depth = depth.checked_sub(1)?;
-        let mut open = Open::piped(piped);
-        let mut groups = Groups::default();
-        while let Some(c) = self.peek(0) {
-            if self.done.len() > COMMANDS_MAX {
-                return None;
+/// The words that the first list in braces makes; `None` where there is none.
+fn braces(letters: &[Letter]) -> Option<Vec<Vec<Letter>>> {
+    let plain = |letter: &Letter, c| letter.kind == Kind::Plain && letter.c == c;
+    let mut begins: Vec<(usize, Vec<usize>)> = Vec::new();
+    for (at, letter) in letters.iter().enumerate() {
+        if plain(letter, '{') {
+            begins.push((at, Vec::new()));
+        } else if plain(letter, ',') {
+            if let Some((_, commas)) = begins.last_mut() {
+                commas.push(at);
             }
-            // Behind a pattern of a `case` the bracket closes nothing.
-            let in_case = || !open.ends_case() && (groups.end_with_case() || open.begins_case());
-            let pattern = c == ')' && (open.is_pattern() || in_case());
-            let letter = open.is_test() && matches!(c, '(' | ')' | '|' | '#' | '<' | '>');
-            if Some(c) == close && !pattern && !letter {
-                self.at += 1;
-                break;
+        } else if plain(letter, '}')
+            && let Some((begin, commas)) = begins.pop()
+            && !commas.is_empty()
+        {
+            let mut parts = Vec::new();
+            let mut from = begin + 1;
+            for to in commas.into_iter().chain([at]) {
+                let whole = [&letters[..begin], &letters[from..to], &letters[at + 1..]].concat();
+                parts.push(whole);
+                from = to + 1;
             }
-            self.at += 1;
-            match c {
-                '\\' => {
-                    if let Some(escaped) = self.peek(0) {
-                        self.at += 1;
-                        open.word.quoted = true;
-                        open.push(escaped);
-                    }
-                }
-                '\'' => self.single(&mut open),
-                '"' => self.double(&mut open, depth)?,
-                // In double quotes it begins nothing.
-                '$' if self.peek(0) == Some('\'') => {
-                    self.at += 1;
-                    self.ansi(&mut open);
-                }
-                '$' => self.dollar(&mut open, false, depth)?,
-                '`' => self.substitution(&mut open, '`', depth)?,
-                '<' | '>' if self.peek(0) == Some('(') => {
-                    self.at += 1;
-                    self.nested(')', depth, c == '>')?;
-                    open.substitute(PRINTED_FILE);
-                }
-                // `[[ a || b ]]` goes on.
-                '|' | '&' if open.is_test() && self.peek(0) == Some(c) => {
-                    self.at += 1;
-                    self.end(&mut open, &mut groups, piped);
-                    open.test = true;
-                }
-                c if letter => open.push(c),
-                '(' | '|' if open.is_pattern() => open.end_word(),
-                '<' | '>' => self.redirection(c, &mut open),
-                '#' if !open.begun => {
-                    if self.comment() {
-                        self.end(&mut open, &mut groups, piped);
-                        self.bodies(depth)?;
-                    }
-                }
-                '(' => {
-                    open.end_word();
-                    open.simple.defines = !open.simple.words.is_empty() && self.closes_at_once();
-                    let into = piped || groups.are_piped() || open.simple.piped;
-                    self.end(&mut open, &mut groups, piped);
-                    self.list(Some(')'), depth, into)?;
-                }
-                ')' if pattern => {
-                    open.end_pattern();
-                    self.end(&mut open, &mut groups, piped);
-                }
-                ')' if close.is_none() => {
-                    self.at -= 1;
-                    break;
-                }
-                '|' if self.peek(0) == Some('|') => {
-                    self.at += 1;
-                    self.end(&mut open, &mut groups, piped);
-                }
-                '|' => {
-                    if self.peek(0) == Some('&') {
-                        self.at += 1;
-                    }
-                    self.end(&mut open, &mut groups, true);
-                }
-                '&' if self.peek(0) == Some('>') => {
-                    open.end_word();
-                    self.at += 1;
-                    self.redirection('>', &mut open);
-                }
-                // The command that a pipe leads into may stand on a later line.
-                '\n' if open.is_empty() => self.bodies(depth)?,
-                '\n' => {
-                    open.end_word();
-                    let pattern = open.awaits_pattern();
-                    self.end(&mut open, &mut groups, piped);
-                    open.pattern = pattern.then_some(0);
-                    self.bodies(depth)?;
-                }
-                ';' | '&' => {
-                    self.end(&mut open, &mut groups, piped);
-                    // `;;`, `;&` and `;;&`
-                    if c == ';' && groups.end_with_case() && matches!(self.peek(0), Some(';' | '&')) {
-                        open.pattern = Some(0);
-                        self.at += if self.peek(1) == Some('&') { 2 } else { 1 };
-                    }
-                }
-                c if c.is_whitespace() => open.end_word(),
-                c => open.push(c),
+            return Some(parts);
+        }
+    }
+    None
+}
+
+/// A text that a shell writes as `$'…'`.
+pub(super) fn ansi(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        shown.push_str(before);
+        let Some(escaped) = after.chars().next() else { break };
+        let (skipped, most, radix) = match escaped {
+            'x' => (1, 2, 16),
+            'u' => (1, 4, 16),
+            'U' => (1, 8, 16),
+            '0'..='7' => (0, 3, 8),
+            'c' => (1, 0, 8),
+            other => {
+                shown.push(match other {
+                    'n' => '\n',
+                    't' => '\t',
+                    'r' => '\r',
+                    'v' | 'f' => ' ',
+                    other => other,
+                });
+                rest = &after[escaped.len_utf8()..];
+                continue;
             }
-        }
-        self.end(&mut open, &mut groups, false);
-        Some(())
+        };
+        let code = &after[skipped..];
+        let digits = code.chars().take(most).take_while(|c| c.is_digit(radix)).count();
+        let letter = u32::from_str_radix(&code[..digits], radix).ok().and_then(char::from_u32);
+        shown.push(letter.filter(|c| *c != '\0').unwrap_or(' '));
+        rest = &code[digits..];
     }
-
-    /// A command is over; `piped` is what the next one has for standard input, unless the group it is in has one.
-    fn end(&mut self, open: &mut Open, groups: &mut Groups, piped: bool) {
-        open.end_word();
-        let Open { simple: done, documents, .. } = std::mem::take(open);
-        groups.take(&done);
-        *open = Open::piped(piped || groups.are_piped());
-        let command = self.done.len();
-        let given = !documents.is_empty();
-        self.pending.extend(documents.into_iter().map(|document| Document { command, ..document }));
-        // A redirection alone is a command, too: what follows `done` or `}` is given to all of the group.
-        if given || !done.words.is_empty() {
-            self.done.push(Simple { level: self.level, ..done });
-        }
-    }
-
-    /// Whether there is nothing in the brackets that were opened.
-    fn closes_at_once(&self) -> bool {
-        self.chars.iter().skip(self.at).find(|c| !matches!(c, ' ' | '\t')) == Some(&')')
-    }
-
-    /// What commands up to `close` print takes part in a word.
-    fn substitution(&mut self, open: &mut Open, close: char, depth: usize) -> Option<()> {
-        let before = self.done.len();
-        self.nested(close, depth, false)?;
-        let inside = self.done.iter().skip(before);
-        let own = inside.filter(|simple| simple.level == self.level + 1);
-        open.substitute(printed(own).as_deref().unwrap_or(PRINTED));
-        Some(())
-    }
-
-    /// Commands up to `close`, and past it. The here-documents of the line around them begin after that line.
-    fn nested(&mut self, close: char, depth: usize, piped: bool) -> Option<()> {
-        let around = std::mem::take(&mut self.pending);
-        self.level += 1;
-        self.list(Some(close), depth, piped)?;
-        self.level -= 1;
-        self.pending.splice(0..0, around);
-        Some(())
-    }
-
-    /// At the beginning of a line: the bodies of the here-documents of the line before it.
-    fn bodies(&mut self, depth: usize) -> Option<()> {
-        for document in std::mem::take(&mut self.pending) {
-            let body = self.body(&document);
-            let mut whole = Self::new(&body, true);
-            whole.script(depth, false)?;
-            self.inside.append(&mut whole.finished());
-            for line in body.lines() {
-                let mut parser = Self::new(line, false);
-                parser.script(depth, false)?;
-                self.inside.append(&mut parser.done);
-            }
-            let text = if document.quoted {
-                body
-            } else {
-                // Quotes are letters in it, and substitutions run.
-                let mut open = Open::default();
-                let mut parser = Self::new(&body, false);
-                parser.text(&mut open, None, depth)?;
-                self.inside.append(&mut parser.done);
-                open.word.text
-            };
-            self.bodies.push((document.command, text));
-        }
-        Some(())
-    }
-
-    /// The lines of a here-document, and past the one that ends it.
-    fn body(&mut self, document: &Document) -> String {
-        let mut body = String::new();
-        while self.at < self.chars.len() {
-            let line = self.line(document.quoted);
-            let line = if document.indented { line.trim_start_matches('\t') } else { &line };
-            if line.strip_suffix('\r').unwrap_or(line) == document.delimiter {
-                break;
-            }
-            body.push_str(line);
-            body.push('\n');
-        }
-        body
-    }
-
-    /// One line, and past its end; `raw` is one that a backslash does not continue.
-    fn line(&mut self, raw: bool) -> String {
-        let mut line = String::new();
-        while let Some(c) = self.peek(0) {
-            if raw && self.is_joint() {
-                let at = self.at;
-                self.joints.retain(|joint| *joint != at);
-                line.push('\\');
-                break;
-            }
-            self.at += 1;
-            if c == '\n' {
-                break;
-            }
-            line.push(c);
-        }
-        line
-    }
-
-    /// Whether a line was continued right here.
-    fn is_joint(&self) -> bool {
-        self.joints.binary_search(&self.at).is_ok()
-    }
-
-    /// Whether the line is over with it though its end was taken away: a backslash continues no comment.
-    fn comment(&mut self) -> bool {
-        while self.peek(0).is_some_and(|c| c != '\n') {
-            if self.is_joint() {
-                return true;
-            }
-            self.at += 1;
-        }
-        false
-    }
-
-    fn redirection(&mut self, c: char, open: &mut Open) {
-        // `2>`: the number is part of the redirection.
-        if open.begun && open.word.text.bytes().all(|c| c.is_ascii_digit()) {
-            open.word = Word::default();
-            open.begun = false;
-        }
-        open.end_word();
-        let mut length = 1;
-        while self.peek(0) == Some(c) && length < 3 {
-            self.at += 1;
-            length += 1;
-        }
-        let document = self.documents && c == '<' && length == 2;
-        if document && self.peek(0) == Some('-') {
-            self.at += 1;
-            open.redirect = Some(Redirect::Document { indented: true });
-            return;
-        }
-        // `2>&1`, `>|`.
-        if matches!(self.peek(0), Some('&' | '|')) {
-            self.at += 1;
-        }
-        open.redirect = Some(match (c, length) {
-            ('<', 3) => Redirect::HereString,
-            ('<', 1) => Redirect::Input,
-            _ if document => Redirect::Document { indented: false },
-            _ => Redirect::Other,
-        });
-    }
+    shown.push_str(rest);
+    shown
 }

@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn what_is_nested_too_deep_is_asked_about() {
-    let deep = format!("{}true{}", "$(".repeat(50), ")".repeat(50));
+    let deep = format!("{}true{}", "$(".repeat(500), ")".repeat(500));
     assert_eq!(of_command(&deep, &[]).as_deref(), Some(UNREADABLE));
 }
 
@@ -19,14 +19,15 @@ fn what_takes_too_long_to_read_is_asked_about() {
         format!("{} {}", many("git submodule python3", 11), "x ".repeat(8000)),
         format!("env {} '{}'", many("python3", 1000), "x ".repeat(8000)),
         format!("f() {{ eval \"$@\"; }}; f {} '{}'", many("$y", 1000), "x ".repeat(8000)),
-        format!("{} echo {}", (0..1500).map(|n| format!("x={n};")).collect::<String>(), many("$x", 100)),
         format!("x='{}'; {}", many("x", 4000), many("$x", 4000)),
         format!(
             "{{\"a\":[{}]}}",
             vec![format!("\"{} {} x\"", many("git submodule", 3), many("rm", 40)); 90].join(",")
         ),
         format!("{}ls", "{;".repeat(4000)),
-        format!("x=a;{}", "x+=$x;".repeat(40)),
+        "a|".repeat(16_000),
+        "while a;do ".repeat(40) + "b;" + &"done;".repeat(40),
+        "x ".repeat(70_000),
         (0..600).map(|n| format!("f{n}() {{ f{} \"$@\"; }};", n + 1)).collect::<String>()
             + "f600() { \"$@\"; }",
     ] {
@@ -46,6 +47,8 @@ fn what_is_only_long_is_read_to_its_end() {
         ),
         long("echo \"a line\" >> log\n", 1500),
         long("x+=a;", 40),
+        format!("x=a;{}", "x+=$x;".repeat(40)),
+        format!("{} echo {}", (0..1500).map(|n| format!("x={n};")).collect::<String>(), many("$x", 100)),
         long("x+='; ls'\n", 200),
         long("x=\"$x y\"; x+=\" $x\"\n", 100),
     ] {
