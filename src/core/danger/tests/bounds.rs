@@ -48,7 +48,7 @@ fn what_is_only_long_is_read_to_its_end() {
         long("echo \"a line\" >> log\n", 1500),
         long("x+=a;", 40),
         format!("x=a;{}", "x+=$x;".repeat(40)),
-        format!("{} echo {}", (0..1500).map(|n| format!("x={n};")).collect::<String>(), many("$x", 100)),
+        format!("{} echo {}", (0..1500).map(|n| format!("x={n};")).collect::<String>(), "$x ".repeat(100)),
         long("x+='; ls'\n", 200),
         long("x=\"$x y\"; x+=\" $x\"\n", 100),
     ] {
