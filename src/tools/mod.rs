@@ -18,6 +18,7 @@
 pub mod catalogue;
 pub mod grants;
 pub mod host;
+mod long;
 pub mod places;
 pub mod rate;
 pub mod rooms;

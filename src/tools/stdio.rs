@@ -24,6 +24,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::UnixStream;
 
 use super::catalogue::{ALL, INSTRUCTIONS, Tool};
+use super::long;
 use super::wire::{ANSWER_MAX, Answer, CALL_MAX, Call, Got, Key};
 use crate::runtime::environment::MARKER;
 use crate::runtime::text::{bounded, one_line};
@@ -33,6 +34,9 @@ const KEPT: [&str; 4] = [super::VARIABLE, MARKER, "LANG", "RUST_BACKTRACE"];
 
 /// The longest line of MCP: a call with its escapes and what clients put around it.
 const LINE_MAX: usize = 1024 * 1024;
+
+/// What of the input waits to be read at once, in bytes.
+const PIPE: usize = 64 * 1024;
 
 /// How long a herder that is being restarted is waited for.
 const RETURNS_WITHIN: Duration = Duration::from_secs(10);
@@ -87,8 +91,12 @@ pub fn main() -> Result<(), Error> {
 }
 
 async fn serve(key: PathBuf) -> Result<(), Error> {
-    let transport = AsyncRwTransport::<RoleServer, _, _>::new(tokio::io::stdin(), tokio::io::stdout())
-        .with_max_line_length(LINE_MAX);
+    let (lines, passed) = tokio::io::duplex(PIPE);
+    // It ends with its input, or with the server that reads what it passes on.
+    #[expect(clippy::disallowed_methods, reason = "the runtime ends it with the server")]
+    tokio::spawn(long::shortened(tokio::io::stdin(), passed, LINE_MAX));
+    let transport = AsyncRwTransport::<RoleServer, _, _>::new(lines, tokio::io::stdout())
+        .with_max_line_length(LINE_MAX + 1);
     let client = |error: &dyn std::fmt::Display| Error::Client(error.to_string());
     let service = Server { key }.serve(transport).await.map_err(|error| client(&error))?;
     service.waiting().await.map(drop).map_err(|error| client(&error))
@@ -119,6 +127,13 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if request.name == long::TOO_LONG {
+            let told = format!(
+                "This call is longer than {} KiB and was not carried out. Say less, or put it into a file.",
+                LINE_MAX / 1024
+            );
+            return Ok(CallToolResult::error(vec![ContentBlock::text(told)]).into());
+        }
         let arguments = request.arguments.unwrap_or_default();
         let passed = tokio::select! {
             passed = pass_on(&self.key, &request.name, arguments) => passed,

@@ -93,3 +93,16 @@ async fn what_cannot_be_asked_is_refused() {
     drop(client);
     scene.close().await;
 }
+
+/// A client that waits for an answer waits for ever if there is none.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_too_long_is_answered() {
+    let (scene, mut client) = at_work(|_| {}).await;
+    let call = json!({ "name": "irc_send", "arguments": { "text": "x".repeat(2 * 1024 * 1024) } });
+    let waits = client.ask("tools/call", &call);
+    let (done, text) = super::told(&client.answer(waits).await);
+    assert!(!done && text.contains("longer than 1024 KiB"), "{text}");
+    client.does("irc_channels", json!({})).await;
+    drop(client);
+    scene.close().await;
+}
