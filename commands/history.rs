@@ -1,5 +1,7 @@
 //! `history`: what happened to an agent or to the fleet, from the journal and its archives.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::answers::Found;
@@ -272,10 +274,18 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
         Event::AccountOpened { by } => say(voice, "account-opened", none(), Some(by), ""),
         Event::Reset { by } => say(voice, "reset", none(), Some(by), ""),
         Event::BreakerOpened { failures, .. } => say(voice, "breaker-opened", failures.to_string(), None, ""),
+        Event::ClockSet { by } => clock_set(voice, *by),
         Event::BreakerClosed => say(voice, "breaker-closed", none(), None, ""),
         Event::Degraded { crashes } => say(voice, "degraded", crashes.to_string(), None, ""),
         Event::SupervisorPanicked { message } => say(voice, "panicked", none(), None, message),
     }
+}
+
+/// By how much, with the way that it went.
+fn clock_set(voice: Voice<'_>, by: i64) -> String {
+    let sign = if by < 0 { '−' } else { '+' };
+    let length = voice.locale.duration(Duration::from_millis(by.unsigned_abs()));
+    say(voice, "clock-set", format!("{sign}{length}"), None, "")
 }
 
 fn about(about: &About) -> &str {
@@ -341,6 +351,7 @@ fn of_fleet(voice: Voice<'_>, event: &FleetEvent) -> String {
             let limit = voice.locale.amount(waived.cap.unit, waived.limit);
             say(voice, "cap-waived", scope(voice, account.as_ref(), waived.cap), None, &limit)
         }
+        FleetEvent::ClockSet { by } => clock_set(voice, *by),
         FleetEvent::Stopped => say(voice, "stopped", String::new(), None, ""),
     }
 }

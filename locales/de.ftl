@@ -127,6 +127,7 @@ own-variable-unreadable = in { $path } steht keine Zeile, auf die eine Variable 
 # Was zu sehen war, als eine Uhr ablief: Dauern.
 own-silent = seit { $silent } kein Ereignis, kein Werkzeug offen, keine CPU-Zeit
 own-silent-since = seit { $silent } kein Ereignis, kein Werkzeug offen, seit { $cpu } keine CPU-Zeit
+own-only-cpu = seit { $silent } kein Ereignis, kein Werkzeug offen, nur CPU-Zeit wurde verbraucht
 own-nothing-yet = seit { $waited } nichts vom Prozess
 own-tool-open = Werkzeug { $tool } seit { $open } offen
 own-takes-long = die Sitzung dauert { $takes }, letztes Ereignis vor { $silent }
@@ -332,6 +333,10 @@ notice-account-exhausted = ⏳ Konto **{ $account }**: Nutzungslimit erreicht, b
 }
 notice-account-asked = ⏳ Konto **{ $account }**: Das Nutzungslimit müsste vorbei sein. Mit `@{ $agent } resume` machen seine Agenten weiter.
 notice-account-tried = ▶️ { $by } lässt **{ $agent }** das Konto **{ $account }** versuchen; die anderen folgen, wenn es geht.
+notice-clock-set = 🕰️ Die Uhr von herders Rechner wurde um { $by } { $way ->
+    [ahead] vorgestellt
+   *[back] zurückgestellt
+ }. Wartezeiten bleiben so lang, wie sie sind; nur ein Limit, das zu einer genannten Zeit endet, richtet sich nach der neuen Uhr.
 notice-account-works = ▶️ Konto **{ $account }** geht wieder, wie **{ $agent }** zeigt. Seine Agenten machen weiter.
 notice-timed-out = ❌ **{ $agent }** brauchte länger als { $limit } und wurde angehalten. Noch ein Versuch in { $countdown }…
 notice-task-failed = ❌ **{ $agent }** hat Aufgabe { $task } aufgegeben: { $detail }
@@ -1018,6 +1023,7 @@ cmd-event = { $what ->
     [unlinked] Verbindung von { $subject } aufgehoben
     [reset] Zähler auf null
     [breaker-opened] Sicherung offen nach { $subject } Fehlschlägen
+    [clock-set] Uhr des Rechners um { $subject } verstellt
     [breaker-closed] Sicherung geschlossen
     [degraded] beeinträchtigt nach { $subject } Prozessabstürzen
     [panicked] Aufseher neu aufgebaut { $subject }

@@ -144,6 +144,7 @@ own-variable-unreadable = { $path } holds no line that a variable could be set t
 # What was seen when a clock ran out: durations.
 own-silent = no event for { $silent }, no tool open, no CPU time
 own-silent-since = no event for { $silent }, no tool open, no CPU time for { $cpu }
+own-only-cpu = no event for { $silent }, no tool open, only CPU time was used
 own-nothing-yet = nothing from the process for { $waited }
 own-tool-open = tool { $tool } open for { $open }
 own-takes-long = the session takes { $takes }, last event { $silent } ago
@@ -359,6 +360,10 @@ notice-account-exhausted = ⏳ Account **{ $account }**: usage limit reached, se
 }
 notice-account-asked = ⏳ Account **{ $account }**: its usage limit should be over. `@{ $agent } resume` lets its agents go on.
 notice-account-tried = ▶️ { $by } lets **{ $agent }** try account **{ $account }**; its other agents follow when it works.
+notice-clock-set = 🕰️ The clock of herder's machine was set { $way ->
+    [ahead] ahead
+   *[back] back
+ } by { $by }. Waits keep their length; only a limit that ends at a given time goes by the new clock.
 notice-account-works = ▶️ Account **{ $account }** works again, as **{ $agent }** shows. Its agents go on.
 notice-timed-out = ❌ **{ $agent }** took longer than { $limit } and was stopped. Trying once more in { $countdown }…
 notice-task-failed = ❌ **{ $agent }** gave up task { $task }: { $detail }
@@ -1090,6 +1095,7 @@ cmd-event = { $what ->
     [unlinked] unlinked { $subject }
     [reset] counters reset
     [breaker-opened] breaker opened after { $subject } failures
+    [clock-set] the machine's clock was set by { $subject }
     [breaker-closed] breaker closed
     [degraded] degraded after { $subject } process crashes
     [panicked] supervisor rebuilt { $subject }

@@ -112,6 +112,7 @@ own-variable-unreadable = { $path } には変数に設定できる行があり�
 # 時計が切れたときに見えたもの。時間の長さ。
 own-silent = { $silent } イベントなし、実行中のツールなし、CPU 時間なし
 own-silent-since = { $silent } イベントなし、実行中のツールなし、{ $cpu } CPU 時間なし
+own-only-cpu = { $silent } イベントなし、実行中のツールなし、CPU 時間だけが使われています
 own-nothing-yet = { $waited } プロセスから何もありません
 own-tool-open = ツール { $tool } が { $open } 実行中
 own-takes-long = セッションは { $takes } 経過、最後のイベントは { $silent } 前
@@ -297,6 +298,10 @@ notice-account-exhausted = ⏳ アカウント **{ $account }**: 利用上限に
 }
 notice-account-asked = ⏳ アカウント **{ $account }**: 利用上限は解除されたはずです。`@{ $agent } resume` と送るとエージェントが作業を続けます。
 notice-account-tried = ▶️ { $by } が **{ $agent }** にアカウント **{ $account }** を試させます。使えれば他のエージェントも続きます。
+notice-clock-set = 🕰️ herder が動いているマシンの時計が { $by } { $way ->
+    [ahead] 進められました
+   *[back] 戻されました
+ }。待ち時間の長さは変わりません。時刻で終わりが決まっている制限だけが新しい時計に従います。
 notice-account-works = ▶️ アカウント **{ $account }** がまた使えることを **{ $agent }** が確かめました。エージェントは作業を続けます。
 notice-timed-out = ❌ **{ $agent }** は{ $limit }を超えたため停止しました。{ $countdown }後にもう一度だけ試します…
 notice-task-failed = ❌ **{ $agent }** はタスク { $task } を断念しました: { $detail }
@@ -911,6 +916,7 @@ cmd-event = { $what ->
     [unlinked] { $subject } の結びを解いた
     [reset] カウンターを戻した
     [breaker-opened] { $subject } 回の失敗でブレーカー開
+    [clock-set] マシンの時計が { $subject } 変更された
     [breaker-closed] ブレーカー閉
     [degraded] { $subject } 回のクラッシュで縮退
     [panicked] スーパーバイザーを再構築 { $subject }

@@ -166,6 +166,7 @@ fn agent_events() -> Vec<Event> {
         Event::AccountOpened { by: by.clone() },
         Event::Reset { by },
         Event::BreakerOpened { failures: 6, trial: false },
+        Event::ClockSet { by: -10_800_000 },
         Event::BreakerClosed,
         Event::Degraded { crashes: 6 },
         Event::SupervisorPanicked { message: text() },

@@ -131,6 +131,7 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::EscalationAcked { id, by } => watch::acked(agent, *id, by),
         Event::EscalationAnswered { id, answer, by } => watch::answered(agent, *id, *answer, by, at),
         Event::WhisperMarked { id, mark, .. } => agent.watch.mark(*id, *mark),
+        Event::ClockSet { by } => agent.clock_set(*by),
         Event::Paused { reason } => halt(agent, Phase::Paused { reason: reason.clone() }, at),
         Event::Resumed { .. } => resumed(agent, at),
         Event::AccountOpened { .. } => account_opened(agent, at),

@@ -166,6 +166,8 @@ pub enum Own {
     // ── what was seen when a clock ran out ──
     /// Neither events nor CPU time; that one for how long, if it ever used any.
     Silent { silent: Duration, cpu: Option<Duration> },
+    /// Nothing was heard for so long, and CPU time alone is no evidence for ever.
+    OnlyCpu { silent: Duration },
     /// It never said anything.
     NothingYet { waited: Duration },
     /// A tool call does not end.
@@ -315,6 +317,7 @@ impl Own {
             | Self::NoCommand
             | Self::EmptyCommand
             | Self::Silent { .. }
+            | Self::OnlyCpu { .. }
             | Self::NothingYet { .. }
             | Self::TakesLong { .. }
             | Self::NoHeartbeat { .. }
@@ -386,6 +389,9 @@ impl fmt::Display for Own {
             }
             Self::VariableUnreadable { path } => {
                 write!(f, "{path} holds no line that a variable could be set to: put the secret there, alone")
+            }
+            Self::OnlyCpu { silent } => {
+                write!(f, "no event for {}, no tool open, only CPU time was used", brief(*silent))
             }
             Self::Silent { silent, cpu: None } => {
                 write!(f, "no event for {}, no tool open, no CPU time", brief(*silent))

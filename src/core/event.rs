@@ -556,6 +556,11 @@ pub enum Event {
         /// How many.
         crashes: u32,
     },
+    /// The wall clock was set: what is measured by its own length is moved along with it.
+    ClockSet {
+        /// By how many milliseconds; below zero: back.
+        by: i64,
+    },
     /// The supervisor panicked and was rebuilt.
     SupervisorPanicked {
         /// The panic's message.

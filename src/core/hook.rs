@@ -108,6 +108,7 @@ impl HookEvent {
             | N::QuestionAnswered { .. }
             | N::AskExpired { .. }
             | N::BreakerClosed { .. }
+            | N::ClockSet { .. }
             | N::Paused { .. }
             | N::Interrupted { .. }
             | N::WorkLine { .. }

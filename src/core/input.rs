@@ -30,6 +30,11 @@ pub enum Input {
     Promoted,
     /// A deadline that [`super::agent::Agent::deadline`] named has passed.
     Tick,
+    /// The wall clock was set by so many milliseconds; below zero: back.
+    ClockSet {
+        /// By how many.
+        by: i64,
+    },
     /// A person commands. Authorised before it gets here.
     Control {
         /// Who.

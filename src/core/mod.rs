@@ -15,6 +15,7 @@ pub mod ask;
 pub mod board;
 pub mod breaker;
 pub mod card;
+pub mod clock;
 pub mod context;
 pub mod cut;
 pub mod danger;

@@ -108,6 +108,8 @@ pub enum Notice {
     AccountAsked { account: AccountName, agent: AgentName },
     /// ▶️ A person lets an agent show whether its account works again.
     AccountTried { account: AccountName, agent: AgentName, by: String },
+    /// 🕰️ The wall clock of herder's machine was set by so much.
+    ClockSet { ahead: bool, by: Duration },
     /// ▶️ An agent has shown that its account works again.
     AccountWorks { account: AccountName, agent: AgentName },
     /// ❌ Longer than its limit; the work is tried once more after the countdown.

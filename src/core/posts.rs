@@ -163,6 +163,8 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         | Event::ConversationLost { .. }
         | Event::TurnEnded { .. }
         | Event::UsageRecorded { .. }
+        // Said once for all agents.
+        | Event::ClockSet { .. }
         | Event::WaitOver => Vec::new(),
     }
 }

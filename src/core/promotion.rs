@@ -173,6 +173,14 @@ impl Promotion {
         }
     }
 
+    /// The wall clock was set: whoever waits for a probe waits as long as before.
+    pub fn clock_set(&mut self, by: i64) {
+        self.gates.values_mut().for_each(|gate| gate.clock_set(by));
+        self.closings.values_mut().for_each(|closing| closing.gate.clock_set(by));
+        let over = self.probes.values_mut().filter_map(|probe| probe.over.as_mut());
+        over.for_each(|at| *at = at.moved(by));
+    }
+
     /// Whoever stores gates takes in what an agent has shown of an account, or (`None`) whatever it may have shown: from now on
     /// what is stored counts.
     pub fn heard(&mut self, agent: &AgentName, account: Option<&AccountName>) {

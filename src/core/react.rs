@@ -119,6 +119,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::Reset { .. }
         | Event::BreakerOpened { .. }
         | Event::BreakerClosed
+        | Event::ClockSet { .. }
         | Event::Degraded { .. }
         | Event::SupervisorPanicked { .. } => Vec::new(),
     }

@@ -42,6 +42,12 @@ impl Timestamp {
         Self(self.0.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
     }
 
+    /// `self` on a clock that was set ahead by so many milliseconds, or back. Saturates.
+    #[must_use]
+    pub const fn moved(self, by: i64) -> Self {
+        Self(self.0.saturating_add(by))
+    }
+
     /// `self` earlier by `by`. Saturates.
     #[must_use]
     pub fn before(self, by: Duration) -> Self {

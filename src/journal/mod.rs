@@ -477,6 +477,11 @@ pub enum FleetEvent {
         /// By whom.
         by: Actor,
     },
+    /// The wall clock was set: what is measured by its own length is moved along with it.
+    ClockSet {
+        /// By how many milliseconds; below zero: back.
+        by: i64,
+    },
     /// herder started.
     Started {
         /// Its version.

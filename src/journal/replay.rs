@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::agent::Agent;
 use crate::core::board::Board;
+use crate::core::clock;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::ledger::Ledger;
 use crate::core::outcome::Category;
@@ -94,6 +95,24 @@ pub struct FleetState {
     pub stopped: bool,
 }
 
+impl FleetState {
+    fn clock_set(&mut self, by: i64) {
+        self.gates.values_mut().for_each(|gate| gate.clock_set(by));
+        let blocked = self.blocked.values_mut().map(|blocked| &mut blocked.since);
+        let opened = self.opened.values_mut().map(|opened| &mut opened.at);
+        blocked.chain(opened).chain(self.proved.values_mut()).for_each(|at| *at = at.moved(by));
+    }
+
+    /// By how many milliseconds the clock lies behind what is on record.
+    #[must_use]
+    pub fn clock_behind(&self, now: Timestamp) -> Option<i64> {
+        let gates = self.gates.values().map(|gate| gate.since);
+        let opened = self.opened.values().map(|opened| opened.at);
+        let seen = gates.chain(opened).chain(self.proved.values().copied());
+        clock::behind(seen.chain(self.blocked.values().map(|blocked| blocked.since)), now)
+    }
+}
+
 impl Aggregate for FleetState {
     fn apply_entry(&mut self, entry: &Entry, at: Timestamp) {
         let event = match entry {
@@ -142,6 +161,7 @@ impl Aggregate for FleetState {
                     ..gate.clone()
                 };
             }
+            FleetEvent::ClockSet { by } => self.clock_set(*by),
             FleetEvent::AccountAsked { account } => {
                 if let Some(gate) = self.gates.get_mut(account) {
                     gate.ask_at = None;

@@ -252,6 +252,10 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let (failures, window) = (("failures", (*failures).into()), ("window", (*window).into()));
             say("notice-needs-intervention", [of(agent), failures, window, reason(detail)])
         }
+        N::ClockSet { ahead, by } => {
+            let way = if *ahead { "ahead" } else { "back" };
+            say("notice-clock-set", [("way", way.into()), ("by", (*by).into())])
+        }
         N::BreakerClosed { agent } => say("notice-breaker-closed", [of(agent)]),
         N::Degraded { agent, crashes, window } => {
             say("notice-degraded", [of(agent), ("crashes", (*crashes).into()), ("window", (*window).into())])

@@ -50,6 +50,7 @@ fn own_reason(own: &Own) -> Message<'_> {
         O::StateFolder { path } => say("own-state-folder", [text("path", path)]),
         O::CredentialMissing { path } => say("own-credential-missing", [text("path", path)]),
         O::VariableUnreadable { path } => say("own-variable-unreadable", [text("path", path)]),
+        O::OnlyCpu { silent } => say("own-only-cpu", [("silent", (*silent).into())]),
         O::Silent { silent, cpu: None } => say("own-silent", [("silent", (*silent).into())]),
         O::Silent { silent, cpu: Some(cpu) } => {
             say("own-silent-since", [("silent", (*silent).into()), ("cpu", (*cpu).into())])

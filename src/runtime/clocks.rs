@@ -13,6 +13,22 @@ use crate::core::input::Clock;
 /// event loop over.
 pub const CPU_SHARE_MIN: f64 = 0.05;
 
+/// CPU time without any event is evidence of life for so many times the silence timeout: a runtime that asks again and again
+/// what nobody answers uses some, too.
+pub const CPU_ALONE_MAX: u32 = 3;
+
+/// Looks at the CPU time per silence timeout: several before it is over, since two of them make one piece of evidence.
+const LOOKS_PER_SILENCE: u32 = 8;
+
+/// The shortest time between two looks: one reads the table of all processes.
+const LOOK_PAUSE_MIN: Duration = Duration::from_millis(100);
+
+/// The time between two looks at the CPU time.
+#[must_use]
+pub fn look_pause(clocks: &Clocks) -> Duration {
+    (clocks.silence / LOOKS_PER_SILENCE).max(LOOK_PAUSE_MIN).min(clocks.beat)
+}
+
 /// An open tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenTool {
@@ -78,6 +94,12 @@ impl Vitals {
         self.last_cpu.map_or(self.last_event, |cpu| cpu.max(self.last_event))
     }
 
+    /// When the silence is too long.
+    fn silent_until(&self, clocks: &Clocks) -> Duration {
+        let alone = self.last_event.saturating_add(clocks.silence.saturating_mul(CPU_ALONE_MAX));
+        self.last_sign().saturating_add(clocks.silence).min(alone)
+    }
+
     /// The clock that runs out next, and when.
     #[must_use]
     pub fn next(&self, clocks: &Clocks) -> (Clock, Duration) {
@@ -85,7 +107,7 @@ impl Vitals {
         let other = match self.oldest_tool() {
             _ if !self.ready => (Clock::Startup, clocks.startup),
             Some(tool) => (Clock::Tool, tool.since.saturating_add(clocks.tool)),
-            None => (Clock::Silence, self.last_sign().saturating_add(clocks.silence)),
+            None => (Clock::Silence, self.silent_until(clocks)),
         };
         if other.1 < task.1 { other } else { task }
     }
@@ -94,13 +116,13 @@ impl Vitals {
     #[must_use]
     pub fn ran_out(&self, clocks: &Clocks, now: Duration) -> Option<(Clock, Own)> {
         let (clock, at) = self.next(clocks);
-        (now >= at).then(|| (clock, self.evidence(clock, now)))
+        (now >= at).then(|| (clock, self.evidence(clocks, clock, now)))
     }
 
-    /// Whether CPU time should be looked at: only when nothing else speaks for the session any more.
+    /// From when on CPU time is looked at: only when nothing else speaks for the session any more.
     #[must_use]
-    pub fn needs_cpu(&self, clocks: &Clocks, now: Duration) -> bool {
-        self.ready && self.tools.is_empty() && now.saturating_sub(self.last_sign()) >= clocks.silence / 2
+    pub fn needs_cpu(&self, clocks: &Clocks) -> Option<Duration> {
+        (self.ready && self.tools.is_empty()).then(|| self.last_sign().saturating_add(clocks.silence / 2))
     }
 
     /// Whether nothing has spoken for the session for long enough that it can be said to wait for something.
@@ -109,7 +131,7 @@ impl Vitals {
         self.tools.is_empty() && now.saturating_sub(self.last_sign()) >= clocks.silence.min(clocks.task) / 2
     }
 
-    fn evidence(&self, clock: Clock, now: Duration) -> Own {
+    fn evidence(&self, clocks: &Clocks, clock: Clock, now: Duration) -> Own {
         let since = |then: Duration| now.saturating_sub(then);
         let silent = since(self.last_event);
         match (clock, self.oldest_tool()) {
@@ -121,9 +143,10 @@ impl Vitals {
                 Own::TakesLongWithTool { takes: now, tool: name.clone(), open: since(*began) }
             }
             (Clock::Task, None) => Own::TakesLong { takes: now, silent },
-            (Clock::Silence | Clock::Tool | Clock::Heartbeat, _) => {
-                Own::Silent { silent, cpu: self.last_cpu.map(since) }
-            }
+            (Clock::Silence | Clock::Tool | Clock::Heartbeat, _) => match self.last_cpu.map(since) {
+                Some(cpu) if cpu < clocks.silence => Own::OnlyCpu { silent },
+                cpu => Own::Silent { silent, cpu },
+            },
         }
     }
 }
@@ -224,10 +247,32 @@ mod tests {
 
     #[test]
     fn cpu_time_is_looked_at_only_when_nothing_else_speaks() {
-        assert!(!ready().needs_cpu(&CLOCKS, minutes(2)));
-        assert!(ready().needs_cpu(&CLOCKS, minutes(3)));
-        assert!(!with_tool(minutes(0)).needs_cpu(&CLOCKS, minutes(20)));
-        assert!(!Vitals::default().needs_cpu(&CLOCKS, minutes(3)));
+        assert_eq!(ready().needs_cpu(&CLOCKS), Some(minutes(5) / 2));
+        assert_eq!(with_tool(minutes(0)).needs_cpu(&CLOCKS), None);
+        assert_eq!(Vitals::default().needs_cpu(&CLOCKS), None);
+    }
+
+    #[test]
+    fn cpu_time_alone_is_evidence_for_three_times_the_silence_timeout() {
+        let mut vitals = ready();
+        vitals.event(minutes(2));
+        for minute in 3..17 {
+            vitals.cpu(minutes(minute));
+            assert_eq!(vitals.ran_out(&CLOCKS, minutes(minute)), None, "minute {minute}");
+        }
+        let (clock, evidence) = vitals.ran_out(&CLOCKS, minutes(17)).expect("it has had its time");
+        assert_eq!(clock, Clock::Silence);
+        assert_eq!(evidence.to_string(), "no event for 15m, no tool open, only CPU time was used");
+        vitals.event(minutes(17));
+        assert_eq!(vitals.ran_out(&CLOCKS, minutes(21)), None, "an event is a new beginning");
+    }
+
+    #[test]
+    fn cpu_time_is_looked_at_by_the_clock_that_it_serves() {
+        for (silence, beat, pause) in [(300, 5000, 5000), (6, 5000, 750), (6, 200, 200), (10, 5000, 1250)] {
+            let (silence, beat) = (Duration::from_secs(silence), Duration::from_millis(beat));
+            assert_eq!(look_pause(&Clocks { silence, beat, ..CLOCKS }), Duration::from_millis(pause));
+        }
     }
 
     #[test]

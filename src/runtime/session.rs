@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use super::clocks::Vitals;
 use super::feed::Stdin;
@@ -42,6 +42,10 @@ const DRAIN_WAIT: Duration = Duration::from_secs(2);
 /// Longer than any stop ladder takes; a ladder that takes longer has no heartbeat, so that the supervisor notices.
 const LADDER_MAX: Duration = Duration::from_secs(30);
 
+/// How long a session that has been silent for its time is waited for to show what CPU time it used: a machine that is busy
+/// takes a while to say.
+const LOOK_MAX: Duration = Duration::from_secs(5);
+
 /// The driver's ends of its channels.
 pub(super) struct Ends {
     pub(super) orders: mpsc::Receiver<Order>,
@@ -69,7 +73,9 @@ pub(super) async fn guarded(launch: Launch, trees: ProcessTrees, ends: Ends) {
 }
 
 async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
-    let began = Instant::now();
+    let running = trees.running().clone();
+    let _held = running.hold();
+    let began = running.now();
     match workspace::look(&launch, &trees).await {
         Ok(None) => {}
         Ok(Some(seen)) => {
@@ -223,6 +229,8 @@ struct Session {
     sampling: Option<JoinHandle<u64>>,
     /// CPU time at the last sample, and when that was.
     sampled: Option<(u64, Instant)>,
+    /// When two samples were last compared.
+    looked: Option<Instant>,
     tail: Tail,
     outgoing: Outgoing,
     /// What the evaluator is shown.
@@ -281,6 +289,7 @@ impl Session {
             vitals: Vitals::default(),
             sampling: None,
             sampled: None,
+            looked: None,
             tail: Tail::default(),
             outgoing,
             observer: Observer::new(launch.redactor.clone()),
@@ -328,7 +337,7 @@ impl Session {
     async fn next(&mut self) -> Happened {
         let deadline = self.deadline();
         let room = self.outgoing.has_room() && self.stdin.has_room();
-        let Self { ends, outgoing, child, stdin, stdout, stderr, stage, sampling, .. } = self;
+        let Self { trees, ends, outgoing, child, stdin, stdout, stderr, stage, sampling, .. } = self;
         let Ends { orders, reports, .. } = ends;
         tokio::select! {
             order = orders.recv(), if self.listening => Happened::Order(order),
@@ -347,7 +356,7 @@ impl Session {
             status = exited(child), if child.is_some() => Happened::Exited(status),
             gone = ladder_done(stage) => Happened::LadderDone(gone),
             ticks = sample_done(sampling) => Happened::Sampled(ticks),
-            () = sleep_until(deadline) => Happened::Time,
+            () = trees.running().sleep_until(deadline) => Happened::Time,
         }
     }
 
@@ -355,24 +364,29 @@ impl Session {
         let stage = match &self.stage {
             Stage::Held => None,
             Stage::Working if self.held_since.is_some() => None,
-            Stage::Working => Some(self.given + self.held + self.vitals.next(&self.clocks).1),
+            Stage::Working => Some(self.clock_due(self.now())),
             Stage::Leaving { until }
             | Stage::Interrupting { until }
             | Stage::Ending { until, .. }
             | Stage::Draining { until, .. } => Some(*until),
         };
-        [stage, self.outgoing.due()].into_iter().flatten().fold(self.next_beat, Instant::min)
+        [stage, self.look_due(), self.outgoing.due()].into_iter().flatten().fold(self.next_beat, Instant::min)
+    }
+
+    /// Every moment of a session is one of the clock that stands still with herder.
+    fn now(&self) -> Instant {
+        self.trees.running().now()
     }
 
     fn is_over(&self) -> bool {
         let Stage::Draining { until, .. } = &self.stage else { return false };
         let drained = self.stdout.is_none() && self.stderr.is_none() && self.child.is_none();
-        drained || Instant::now() >= *until
+        drained || self.now() >= *until
     }
 
     /// The time since the process was given its work, but for what people took to answer.
     fn elapsed(&self) -> Duration {
-        let until = self.held_since.unwrap_or_else(Instant::now);
+        let until = self.held_since.unwrap_or_else(|| self.now());
         until.saturating_duration_since(self.given).saturating_sub(self.held)
     }
 
@@ -380,9 +394,9 @@ impl Session {
     fn hold(&mut self) {
         let waits = self.waits || !self.asked.is_empty();
         match self.held_since {
-            None if waits => self.held_since = Some(Instant::now()),
+            None if waits => self.held_since = Some(self.now()),
             Some(since) if !waits => {
-                self.held += since.elapsed();
+                self.held += self.now().saturating_duration_since(since);
                 self.held_since = None;
             }
             Some(_) | None => {}

@@ -39,6 +39,7 @@ pub(super) fn moves(event: &FleetEvent) -> bool {
             | FleetEvent::AccountAsked { .. }
             | FleetEvent::AccountTried { .. }
             | FleetEvent::AccountProved { .. }
+            | FleetEvent::ClockSet { .. }
     )
 }
 
@@ -83,6 +84,15 @@ impl Root {
     fn jitter(&self) -> Duration {
         let millis = u64::try_from(JITTER_MAX.as_millis()).unwrap_or(u64::MAX);
         Duration::from_millis(self.shared.random() % (millis + 1))
+    }
+
+    /// The wall clock was set while herder runs: people are told once.
+    pub(super) async fn clock_set(&mut self, by: i64) -> Result<(), CommitError> {
+        tracing::warn!(millis = by, "the wall clock was set; waits keep their length");
+        self.shared.turns.clock_set(by);
+        let notice = Notice::ClockSet { ahead: by > 0, by: Duration::from_millis(by.unsigned_abs()) };
+        let posts = self.shared.posting.announced(notice, clock::now());
+        self.record(vec![FleetEvent::ClockSet { by }], posts).await
     }
 
     /// An agent has met the usage limit of its account. `probed`: it was to show whether the account works.
@@ -191,6 +201,13 @@ impl Root {
         &mut self,
         agents: impl Iterator<Item = (&'a AgentName, &'a Arc<Agent>)>,
     ) -> Result<(), CommitError> {
+        if let Some(by) = self.fleet.clock_behind(clock::now()) {
+            tracing::warn!(
+                millis = by,
+                "the wall clock was set back while herder was down; waits keep their length"
+            );
+            self.record(vec![FleetEvent::ClockSet { by }], Vec::new()).await?;
+        }
         for (name, agent) in agents {
             self.recall_limit(name, agent).await?;
         }

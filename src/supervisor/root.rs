@@ -48,6 +48,8 @@ pub(super) enum ToRoot {
     Moved { agent: AgentName },
     /// An agent has met the usage limit of its account; `probed`: it was to show whether the account works.
     Exhausted { agent: AgentName, account: AccountName, resets_at: Option<Timestamp>, probed: bool },
+    /// The wall clock was set.
+    LookAtTheClock,
     /// A session has shown that its account works.
     Proved { agent: AgentName, account: AccountName },
     /// A person is somebody elsewhere too, or is no more; and what they are answered.
@@ -88,6 +90,7 @@ impl ToRoot {
                 | Self::Wish(_)
                 | Self::Link(_)
                 | Self::Proved { .. }
+                | Self::LookAtTheClock
                 | Self::AccountBlocked { .. }
                 | Self::AccountOpened { .. }
                 | Self::Exhausted { .. }
@@ -115,6 +118,8 @@ pub(super) struct Root {
     pub(super) unfit: BTreeSet<WorkId>,
     /// What agents have used together, as far as they have told of it.
     pub(super) tallies: Tallies,
+    /// How the wall clock stood when it was last looked at.
+    offset: clock::Offset,
 }
 
 impl Root {
@@ -131,6 +136,7 @@ impl Root {
             moved: false,
             unfit: BTreeSet::new(),
             tallies: Tallies::default(),
+            offset: clock::Offset::read(),
         }
     }
 
@@ -161,6 +167,9 @@ impl Root {
     }
 
     async fn woken(&mut self, told: Option<ToRoot>) -> Result<(), CommitError> {
+        if let Some(by) = self.offset.jumped() {
+            self.clock_set(by).await?;
+        }
         let due = told.is_none();
         match told {
             Some(told) => self.handle(told).await?,
@@ -183,6 +192,8 @@ impl Root {
             ToRoot::Exhausted { agent, account, resets_at, probed } => {
                 self.exhausted(agent, account, resets_at, probed).await
             }
+            // It was looked at before.
+            ToRoot::LookAtTheClock => Ok(()),
             ToRoot::Proved { agent, account } => self.proved(agent, account).await,
             ToRoot::Moved { agent } => self.look_at_account(&agent).await,
             ToRoot::Tie { events, reply, asked, ticket } => {

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::Shared;
+use crate::clock::running::{Held, Running};
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
 use crate::core::outcome::Usage;
@@ -22,6 +23,9 @@ use crate::tools::Pass;
 
 /// Added to twice the grace before a stopped session counts as overdue: the interrupt and the scans take a while.
 const STOP_SLACK: Duration = Duration::from_secs(10);
+
+/// For a driver that was silent: one that was only late, on a machine that had no time for it, ends its session within this.
+const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Beats per heartbeat timeout, so that one late beat does not count as silence.
 const BEATS_PER_TIMEOUT: u32 = 3;
@@ -44,6 +48,9 @@ pub(super) struct Session {
     agent: AgentName,
     marker: String,
     driver: Driver,
+    /// What its moments are of: herder standing still is no silence of the driver's.
+    running: Running,
+    _held: Held,
     heard: Instant,
     /// Silence is reported once per session: after it the stop ladder's own deadline counts.
     silence_reported: bool,
@@ -112,13 +119,16 @@ impl Session {
             Some(simulated) => (simulated.launch)(launch),
             None => runtime::launch(launch, shared.trees.clone()),
         };
+        let running = shared.trees.running().clone();
         shared.watch_live(agent.clone(), driver.live.clone());
         Self {
             id,
             agent,
             marker,
             driver,
-            heard: Instant::now(),
+            heard: running.now(),
+            _held: running.hold(),
+            running,
             silence_reported: false,
             overdue: None,
             asking: pass.as_ref().map(Pass::asking),
@@ -147,13 +157,13 @@ impl Session {
         loop {
             let deadline = match self.overdue {
                 Some(overdue) => overdue,
-                None if self.silence_reported => Instant::now() + Duration::from_secs(3600),
+                None if self.silence_reported => self.running.now() + Duration::from_secs(3600),
                 None => self.heard + timeout,
             };
             tokio::select! {
                 biased;
                 report = self.driver.reports.recv() => {
-                    self.heard = Instant::now();
+                    self.heard = self.running.now();
                     match report {
                         Some(Report::Beat) => {}
                         Some(report) => return Heard::Report(report),
@@ -161,7 +171,7 @@ impl Session {
                     }
                 }
                 waits = asked(&mut self.asking) => self.order(Order::Hold { waits }).await,
-                () = tokio::time::sleep_until(deadline) => {
+                () = self.running.sleep_until(deadline) => {
                     if self.overdue.is_some() {
                         return Heard::Overdue;
                     }
@@ -184,10 +194,10 @@ impl Session {
         }
     }
 
-    /// From here on the session has to end within the ladder's own time: at once, if its driver is known to be silent.
+    /// From here on the session has to end within the ladder's own time, and soon if its driver is known to be silent.
     pub(super) fn expect_end(&mut self, shared: &Shared) {
-        let patience = if self.silence_reported { Duration::ZERO } else { patience(shared) };
-        self.overdue.get_or_insert(Instant::now() + patience);
+        let patience = if self.silence_reported { LAST_PATIENCE } else { patience(shared) };
+        self.overdue.get_or_insert(self.running.now() + patience);
     }
 
     /// Ends the session without the core: the driver is asked to stop by dropping its orders; if it does not, its process
@@ -195,12 +205,16 @@ impl Session {
     ///
     /// A driver that was waited for in vain already gets no second time: only what it has reported by now is heard.
     pub(super) async fn end(self, shared: &Shared, mut heard: impl FnMut(Report)) -> Vec<u32> {
-        let late = self.overdue.is_some_and(|overdue| overdue <= Instant::now());
-        let patience = if late || self.silence_reported { Duration::ZERO } else { patience(shared) };
-        let Self { agent, marker, driver, .. } = self;
+        let late = self.overdue.is_some_and(|overdue| overdue <= self.running.now());
+        let patience = match self.silence_reported {
+            _ if late => Duration::ZERO,
+            true => LAST_PATIENCE,
+            false => patience(shared),
+        };
+        let Self { agent, marker, driver, running, _held, .. } = self;
         let Driver { orders, mut reports, .. } = driver;
         drop(orders);
-        let ended = tokio::time::timeout(patience, async {
+        let ended = async {
             while let Some(report) = reports.recv().await {
                 let survivors = match &report {
                     Report::Signal(Signal::Ended { survivors, .. }) => Some(survivors.clone()),
@@ -212,11 +226,10 @@ impl Session {
                 }
             }
             None
-        })
-        .await;
-        match ended {
-            Ok(Some(survivors)) => survivors,
-            Ok(None) | Err(_) => {
+        };
+        match running.within(patience, ended).await.flatten() {
+            Some(survivors) => survivors,
+            None => {
                 warn!(%agent, "the driver did not end its session; its processes are ended without it");
                 if let Some(simulated) = &shared.fault.simulated {
                     return (simulated.end_processes)(&agent);

@@ -254,7 +254,12 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
     let ringing = Arc::clone(&shared);
     shared.services.spawn(async move {
         let due = |agent: &AgentName| ringing.input(agent, Input::Tick);
-        ringing.ended.run_until_cancelled(ringing.timers.run(due)).await;
+        let set = || {
+            // Whoever is woken looks at the clock first.
+            ringing.published().iter().for_each(|agent| due(&agent.name));
+            ringing.tell_root(ToRoot::LookAtTheClock);
+        };
+        ringing.ended.run_until_cancelled(ringing.timers.run(due, set)).await;
     });
     let ended = shared.ended.clone();
     shared.services.spawn(async move { ended.run_until_cancelled(Box::pin(root.run(root_rx))).await });

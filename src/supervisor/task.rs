@@ -35,6 +35,7 @@ use super::session::Session;
 use super::turns::Leaving;
 use super::whispers::FromTools;
 use super::{Asked, Shared, ToRoot, View};
+use crate::clock::Offset;
 use crate::core::agent::{Agent, Phase};
 use crate::core::detail::Own;
 use crate::core::id::{AgentName, AskId, SessionId};
@@ -163,6 +164,7 @@ pub(super) async fn supervise(
             risen: Risen::Ahead,
             keeping: Keeping::default(),
             stand: Stand::default(),
+            offset: Offset::read(),
         };
         let run = AssertUnwindSafe(supervisor.run(&mut mailbox, ahead.take(), first)).catch_unwind().await;
         match run {

@@ -2,7 +2,8 @@
 //!
 //! A timer per agent costs thousands of wake-ups a minute at a thousand agents; here one task sleeps until the earliest
 //! countdown and a paused fleet arms nothing. Deadlines are wall-clock times, so a countdown goes on while herder is
-//! down, and the sleep is cut into pieces so that a clock that was set or a machine that slept is noticed.
+//! down. The sleep is cut into pieces so that a clock that was set or a machine that slept is noticed; when the clock was set
+//! everybody is woken, and moves what is on record of its waits along with the clock ([`crate::core::clock`]).
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -14,8 +15,9 @@ use crate::clock;
 use crate::core::id::AgentName;
 use crate::core::time::Timestamp;
 
-/// The longest sleep: how late a countdown may end after the wall clock was moved.
-const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+/// The longest sleep: how late a countdown may end after the machine was suspended, and how late it is said that the clock was
+/// set.
+const LONGEST_SLEEP: Duration = Duration::from_secs(10);
 
 /// The fleet's countdowns.
 #[derive(Debug, Default)]
@@ -48,19 +50,20 @@ impl Timers {
         }
     }
 
-    /// Calls `due` for every agent whose countdown ends, for ever.
-    pub(super) async fn run(&self, due: impl Fn(&AgentName)) {
+    /// Calls `due` for every agent whose countdown ends, and `set` when the wall clock was set, for ever.
+    pub(super) async fn run(&self, due: impl Fn(&AgentName), set: impl Fn()) {
+        let mut offset = clock::Offset::read();
         loop {
-            let sleep = self.ring(&due);
-            match sleep {
-                Some(sleep) => {
-                    tokio::select! {
-                        biased;
-                        () = tokio::time::sleep(sleep.min(LONGEST_SLEEP)) => {}
-                        () = self.earlier.notified() => {}
-                    }
-                }
-                None => self.earlier.notified().await,
+            if offset.jumped().is_some() {
+                set();
+            } else {
+                offset.follow();
+            }
+            let sleep = self.ring(&due).unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP);
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep(sleep) => {}
+                () = self.earlier.notified() => {}
             }
         }
     }

@@ -21,8 +21,8 @@ use crate::core::policy::Policy;
 use crate::core::promotion::{Gate, Hold, Promotion, Standing};
 use crate::core::time::Timestamp;
 
-/// The longest sleep: how late a gate may open after the wall clock was moved.
-const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+/// The longest sleep: how late a gate may open after the machine was suspended.
+const LONGEST_SLEEP: Duration = Duration::from_secs(10);
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -85,6 +85,11 @@ impl Turns {
     /// show whether it works.
     pub(super) fn close(&self, agent: &AgentName, account: &AccountName, category: Category) -> bool {
         self.lock().close(agent, account, category, clock::now())
+    }
+
+    /// The wall clock was set.
+    pub(super) fn clock_set(&self, by: i64) {
+        self.lock().clock_set(by);
     }
 
     /// The root takes in what an agent has shown of an account, or whatever it may have shown.

@@ -12,6 +12,7 @@ mod board;
 mod claude_cli;
 mod cli;
 mod cli_killed;
+mod clocks;
 mod codex_cli;
 mod commands;
 mod config;

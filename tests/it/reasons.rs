@@ -30,6 +30,7 @@ pub(crate) fn every() -> Vec<Own> {
         Own::VariableUnreadable { path: path() },
         Own::Silent { silent: seconds(300), cpu: None },
         Own::Silent { silent: seconds(330), cpu: Some(seconds(301)) },
+        Own::OnlyCpu { silent: seconds(900) },
         Own::NothingYet { waited: seconds(60) },
         Own::ToolOpen { tool: tool(), open: seconds(1800) },
         Own::TakesLong { takes: seconds(7260), silent: seconds(2) },

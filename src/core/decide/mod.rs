@@ -51,6 +51,7 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
     let mut draft = Draft::new(agent, context);
     match input {
         Input::Started => {
+            clock_behind(&mut draft);
             // How long herder was away is not for how long somebody was asked: the countdown begins anew with the question.
             let open = draft.agent().session().is_some();
             if !open {
@@ -69,6 +70,10 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
         }
         Input::Tick => {
             tick(&mut draft);
+            Ok(draft.done())
+        }
+        Input::ClockSet { by } => {
+            draft.clock_set(*by);
             Ok(draft.done())
         }
         Input::Promoted => {
@@ -133,10 +138,18 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             Ok(draft.done())
         }
         Input::Panicked { message } => {
+            clock_behind(&mut draft);
             session::panicked(&mut draft, message);
             watch::started(&mut draft);
             Ok(draft.done())
         }
+    }
+}
+
+/// The clock was set back while nobody looked: no wait lasts longer for that than it was to last.
+fn clock_behind(draft: &mut Draft<'_>) {
+    if let Some(by) = draft.agent().clock_behind(draft.context.now) {
+        draft.clock_set(by);
     }
 }
 
@@ -177,6 +190,12 @@ impl<'a> Draft<'a> {
     fn record(&mut self, event: Event) {
         apply(self.agent.to_mut(), &event, self.context.now);
         self.events.push(event);
+    }
+
+    fn clock_set(&mut self, by: i64) {
+        if self.agent.spec.is_some() && self.agent.phase != Phase::Removed {
+            self.record(Event::ClockSet { by });
+        }
     }
 
     fn done(mut self) -> Decision {

@@ -35,6 +35,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
+use crate::clock::running::Running;
 use cgroup::Cgroups;
 pub use signal::send;
 pub use table::{Entry, Identity, Table, lives, look};
@@ -116,6 +117,8 @@ struct Inner {
     scattered: AtomicBool,
     /// Drawn when a table is asked for and when one is begun, so that whoever asked before it was begun can share it.
     tickets: AtomicU64,
+    /// What the clocks that end agents go by.
+    running: Running,
     shared: tokio::sync::Mutex<Shared>,
 }
 
@@ -188,7 +191,7 @@ impl ProcessTrees {
     /// Of a simulation, in which there are no processes.
     #[must_use]
     pub fn none() -> Self {
-        Self { inner: Arc::default() }
+        Self { inner: Arc::new(Inner { running: Running::simulated(), ..Inner::default() }) }
     }
 
     fn with(cgroups: Option<Cgroups>) -> io::Result<Self> {
@@ -202,6 +205,12 @@ impl ProcessTrees {
         let inner = Arc::new(Inner { adopts, cgroups, ..Inner::default() });
         reap::start(&inner)?;
         Ok(Self { inner })
+    }
+
+    /// The clock that whoever ends agents measures by.
+    #[must_use]
+    pub fn running(&self) -> &Running {
+        &self.inner.running
     }
 
     /// Whether each session has a cgroup.

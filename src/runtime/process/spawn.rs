@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use tokio::process::Command;
 use tokio::runtime::Handle;
-use tokio::time::timeout;
 
 use super::{Owned, ProcessTrees, Tree, starters};
 use crate::core::detail::{Detail, Own};
@@ -82,7 +81,7 @@ pub(crate) async fn begin<T: Send + 'static>(
         // Where nobody waits for it any more, what it holds is ended.
         begun
     });
-    let begun = timeout(patience, starting).await.map_err(|_| silent())?;
+    let begun = trees.running().within(patience, starting).await.ok_or_else(silent)?;
     let mut begun = begun.map_err(|reason| Own::DriverFailed.with(reason.to_string()))?;
     drop(hangs);
     begun.came_to.take().unwrap_or_else(|| Err(Own::DriverFailed.into()))

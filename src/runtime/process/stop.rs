@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::sleep;
 
 use super::table::{Identity, look};
 use super::{ProcessTrees, Tree, cgroup, send};
@@ -148,7 +148,9 @@ impl Climb<'_> {
 
     /// SIGTERM. Whether everything left within `grace`.
     async fn ask(&mut self, grace: Duration) -> bool {
-        let until = Instant::now() + grace;
+        let running = self.trees.running().clone();
+        let _held = running.hold();
+        let until = running.now() + grace;
         let mut asked = HashSet::new();
         let mut pause = LOOK_FIRST;
         loop {
@@ -161,17 +163,19 @@ impl Climb<'_> {
                 // A stopped process hears of it only once it goes on.
                 send(member, Signal::CONT);
             }
-            if Instant::now() >= until {
+            if running.now() >= until {
                 return false;
             }
-            sleep_until(until.min(Instant::now() + pause)).await;
+            running.sleep_until(until.min(running.now() + pause)).await;
             pause = (pause * 2).min(LOOK_LAST);
         }
     }
 
     /// SIGKILL, to whatever is found again and again. What is left.
     async fn kill(&mut self) -> Vec<u32> {
-        let until = Instant::now() + KILL_WAIT;
+        let running = self.trees.running().clone();
+        let _held = running.hold();
+        let until = running.now() + KILL_WAIT;
         let mut killed = HashSet::new();
         let mut pause = LOOK_FIRST;
         loop {
@@ -185,7 +189,7 @@ impl Climb<'_> {
                 fresh |= killed.insert(*member);
             }
             self.groups().iter().for_each(|group| cgroup::kill(group));
-            if Instant::now() >= until {
+            if running.now() >= until {
                 let grouped = self.groups().into_iter().flat_map(|group| cgroup::pids(&group));
                 let left: BTreeSet<u32> = members.iter().map(|member| member.pid).chain(grouped).collect();
                 return left.into_iter().collect();

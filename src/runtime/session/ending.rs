@@ -2,18 +2,18 @@
 
 use tokio::time::Instant;
 
-use super::{Cause, LINGER_GRACE, Session, Stage};
+use super::{Cause, LINGER_GRACE, LOOK_MAX, Session, Stage};
 use crate::clock;
 use crate::core::input::{Clock, Signal};
 use crate::core::outcome::Category;
-use crate::runtime::clocks::CPU_SHARE_MIN;
+use crate::runtime::clocks::{CPU_SHARE_MIN, look_pause};
 use crate::runtime::observing::Moment;
 use crate::runtime::process::lives;
 use crate::runtime::process::stop::Gone;
 
 impl Session {
     pub(super) fn on_time(&mut self) {
-        let now = Instant::now();
+        let now = self.now();
         if self.outgoing.due().is_some_and(|due| now >= due) {
             self.outgoing.flush();
         }
@@ -22,7 +22,8 @@ impl Session {
             // Whoever waits for people hangs on nothing.
             Stage::Working if self.held_since.is_some() => {}
             Stage::Working => {
-                if let Some((clock, evidence)) = self.vitals.ran_out(&self.clocks, self.elapsed()) {
+                let ran_out = self.vitals.ran_out(&self.clocks, self.elapsed());
+                if let Some((clock, evidence)) = ran_out.filter(|_| now >= self.clock_due(now)) {
                     self.outgoing.signal(Signal::ClockRanOut { clock, evidence: evidence.clone() });
                     let quiet = clock == Clock::Task && self.vitals.is_quiet(&self.clocks, self.elapsed());
                     if clock == Clock::Silence || quiet {
@@ -50,28 +51,49 @@ impl Session {
             self.next_beat = now + self.clocks.beat;
             // Every clock is looked at above: a session that is still here has evidence of life or is being ended in time.
             self.outgoing.beat();
+        }
+        if self.look_due().is_some_and(|due| now >= due) {
             self.sample();
         }
     }
 
-    /// Looks at the tree's CPU time if nothing else speaks for the session.
-    pub(super) fn sample(&mut self) {
-        let working = matches!(self.stage, Stage::Working);
-        if working && self.sampling.is_none() && self.vitals.needs_cpu(&self.clocks, self.elapsed()) {
-            let (trees, tree) = (self.trees.clone(), self.tree.clone());
-            #[expect(clippy::disallowed_methods, reason = "the handle is kept and waited for")]
-            let sampling = tokio::spawn(async move { trees.ticks(&tree).await });
-            self.sampling = Some(sampling);
-        }
+    /// When the clock that runs out next is believed. That of silence is only when the CPU time was looked at until then, or
+    /// cannot be looked at.
+    pub(super) fn clock_due(&self, now: Instant) -> Instant {
+        let (clock, at) = self.vitals.next(&self.clocks);
+        let due = self.given + self.held + at;
+        let looked = || self.looked.is_some_and(|looked| looked + 2 * look_pause(&self.clocks) >= due);
+        if clock == Clock::Silence && now >= due && !looked() { due + LOOK_MAX } else { due }
+    }
+
+    /// When the tree's CPU time is looked at next: if nothing else speaks for the session.
+    pub(super) fn look_due(&self) -> Option<Instant> {
+        let looks =
+            matches!(self.stage, Stage::Working) && self.held_since.is_none() && self.sampling.is_none();
+        let from = self.vitals.needs_cpu(&self.clocks).filter(|_| looks)?;
+        let again = self.sampled.map(|(_, at)| at + look_pause(&self.clocks));
+        let from = self.given + self.held + from;
+        Some(again.map_or(from, |again| from.max(again)))
+    }
+
+    fn sample(&mut self) {
+        let (trees, tree) = (self.trees.clone(), self.tree.clone());
+        #[expect(clippy::disallowed_methods, reason = "the handle is kept and waited for")]
+        let sampling = tokio::spawn(async move { trees.ticks(&tree).await });
+        self.sampling = Some(sampling);
     }
 
     pub(super) fn on_sample(&mut self, ticks: u64) {
         self.sampling = None;
-        let now = Instant::now();
-        if let Some((before, at)) = self.sampled.replace((ticks, now)) {
+        let now = self.now();
+        let before = self.sampled.replace((ticks, now));
+        // What was used long ago says nothing of now.
+        let recent = |at: &Instant| now.saturating_duration_since(*at) <= LOOK_MAX + look_pause(&self.clocks);
+        if let Some((before, at)) = before.filter(|(_, at)| recent(at)) {
+            self.looked = Some(now);
             #[expect(clippy::cast_precision_loss, reason = "CPU seconds are far below where it matters")]
             let used = ticks.saturating_sub(before) as f64 / rustix::param::clock_ticks_per_second() as f64;
-            if used > 0.0 && used >= CPU_SHARE_MIN * now.duration_since(at).as_secs_f64() {
+            if used > 0.0 && used >= CPU_SHARE_MIN * now.saturating_duration_since(at).as_secs_f64() {
                 self.vitals.cpu(self.elapsed());
             }
         }
@@ -117,14 +139,14 @@ impl Session {
         // What it said last is how far it got.
         outcome.text = outcome.text.take().or_else(|| self.last_words.take());
         let over = {
-            let now = Instant::now();
+            let now = self.now();
             let lasted = now.saturating_duration_since(self.given);
             let began = Moment { at: clock::now().before(lasted), now: self.given };
             self.observer.finish(outcome.text.as_deref(), began, now, self.launch.session)
         };
         self.observed(over);
         outcome.exit = self.exit;
-        outcome.duration = self.began.elapsed();
+        outcome.duration = self.now().saturating_duration_since(self.began);
         let gone = match &mut self.stage {
             Stage::Draining { gone, .. } => std::mem::take(gone),
             Stage::Held

@@ -58,7 +58,7 @@ impl Session {
             return;
         }
         self.stage = Stage::Working;
-        self.given = Instant::now();
+        self.given = self.now();
         let feed = self.protocol.prompt(&self.launch.prompt);
         self.stdin.push(feed.bytes, None);
         if feed.close {
@@ -109,7 +109,7 @@ impl Session {
                 {
                     self.stdin.push(bytes, None);
                     let wait = INTERRUPT_WAIT.min(self.clocks.grace);
-                    self.stage = Stage::Interrupting { until: Instant::now() + wait };
+                    self.stage = Stage::Interrupting { until: self.now() + wait };
                     return;
                 }
             }
@@ -122,12 +122,12 @@ impl Session {
         let (trees, tree) = (self.trees.clone(), self.tree.clone());
         #[expect(clippy::disallowed_methods, reason = "the handle is kept in the stage and waited for")]
         let ladder = tokio::spawn(async move { trees.end_counted(&tree, grace).await });
-        self.stage = Stage::Ending { ladder, until: Instant::now() + grace + LADDER_MAX };
+        self.stage = Stage::Ending { ladder, until: self.now() + grace + LADDER_MAX };
     }
 
     pub(super) fn drain(&mut self, gone: Gone) {
         self.stdin.drop_now();
-        self.stage = Stage::Draining { gone, until: Instant::now() + DRAIN_WAIT };
+        self.stage = Stage::Draining { gone, until: self.now() + DRAIN_WAIT };
     }
 
     pub(super) fn on_exit(&mut self, status: io::Result<ExitStatus>) {
@@ -209,7 +209,7 @@ impl Session {
     }
 
     pub(super) fn on_happening(&mut self, happening: Happening) {
-        let now = Instant::now();
+        let now = self.now();
         match happening {
             Happening::Ready { conversation } => self.outgoing.signal(Signal::Ready { conversation }),
             Happening::TurnStarted => {
@@ -292,7 +292,7 @@ impl Session {
     /// `goes_on`: another turn follows, in which the runtime may ask as in any other. What is closed to it then it takes for a
     /// no, and may take for nobody who looks at what it does.
     fn on_turn_end(&mut self, goes_on: bool) {
-        let over = self.observer.close(Instant::now(), self.launch.session);
+        let over = self.observer.close(self.now(), self.launch.session);
         self.observed(over);
         self.vitals.turn_ended();
         // A turn that is over waits for nothing.
@@ -302,7 +302,7 @@ impl Session {
         self.outgoing.flush();
         match self.stage {
             Stage::Working if goes_on => {
-                self.stage = Stage::Leaving { until: Instant::now() + self.clocks.grace }
+                self.stage = Stage::Leaving { until: self.now() + self.clocks.grace }
             }
             // It was interrupted: nothing is to follow.
             Stage::Interrupting { .. } if goes_on => self.end(self.clocks.grace),
@@ -322,7 +322,7 @@ impl Session {
     pub(super) fn leave(&mut self) {
         let grace = self.clocks.grace;
         let grace = self.protocol.leaves_within().map_or(grace, |within| within.min(grace));
-        self.stage = Stage::Leaving { until: Instant::now() + grace };
+        self.stage = Stage::Leaving { until: self.now() + grace };
     }
 
     pub(super) fn relay(&mut self, text: &str, now: Instant) {

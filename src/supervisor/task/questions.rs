@@ -15,6 +15,7 @@ pub(super) fn may_be_asked(input: &Input) -> bool {
         | Input::Started
         | Input::SurvivorsFound
         | Input::Tick
+        | Input::ClockSet { .. }
         | Input::Control { .. }
         | Input::AccountBlocked { .. }
         | Input::LeftAccountBlocked { .. }

@@ -10,6 +10,7 @@ use tokio_util::sync::DropGuard;
 use super::keeping::Keeping;
 use super::pending::Pending;
 use super::{Ahead, End, Mailbox, Note, Request};
+use crate::clock::Offset;
 use crate::core;
 use crate::core::agent::{Agent, Phase};
 use crate::core::detail::Own;
@@ -66,6 +67,8 @@ pub(super) struct Supervisor<'a> {
     pub(super) keeping: Keeping,
     /// What the board was told to go by last.
     pub(super) stand: Stand,
+    /// How the wall clock stood when it was last looked at: what is on record of the agent goes by that.
+    pub(super) offset: Offset,
 }
 
 /// How far a supervisor has come up.
@@ -110,6 +113,9 @@ impl Supervisor<'_> {
             }
             let woken = self.wait(mailbox).await;
             self.policy = self.shared.policy();
+            if let Some(by) = self.offset.jumped() {
+                self.take(Input::ClockSet { by }, &mut pending);
+            }
             if let Some(end) = Box::pin(self.woken(woken, &mut pending)).await {
                 return end;
             }

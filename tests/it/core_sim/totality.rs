@@ -370,6 +370,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => Just(Event::AccountOpened { by: by() }),
         1 => Just(Event::Reset { by: by() }),
         1 => any::<(u32, bool)>().prop_map(|(failures, trial)| Event::BreakerOpened { failures, trial }),
+        1 => any::<i64>().prop_map(|by| Event::ClockSet { by }),
         1 => Just(Event::BreakerClosed),
         1 => any::<u32>().prop_map(|crashes| Event::Degraded { crashes }),
         1 => text().prop_map(|message| Event::SupervisorPanicked { message }),

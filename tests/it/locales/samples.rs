@@ -131,6 +131,8 @@ fn status_notices() -> Vec<Notice> {
         N::PermissionDenied { agent: agent.clone(), what: "/bin/bash -lc 'touch made'".to_owned() },
         intervention(false),
         intervention(true),
+        N::ClockSet { ahead: true, by: seconds(86_400) },
+        N::ClockSet { ahead: false, by: seconds(10_800) },
         N::BreakerClosed { agent: agent.clone() },
         N::Degraded { agent: agent.clone(), crashes: 1, window: seconds(1800) },
         N::Degraded { agent: agent.clone(), crashes: 6, window: seconds(1800) },

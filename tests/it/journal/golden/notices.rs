@@ -80,6 +80,7 @@ pub(super) fn notices() -> Vec<Notice> {
             trial: false,
             detail: String::new().into(),
         },
+        Notice::ClockSet { ahead: false, by: Duration::from_secs(10_800) },
         Notice::BreakerClosed { agent: agent.clone() },
         Notice::Degraded { agent: agent.clone(), crashes: 6, window },
         Notice::Survivors { agent: agent.clone(), pids: vec![17, 18] },

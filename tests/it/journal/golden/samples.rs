@@ -42,12 +42,12 @@ variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskH
     WorkspaceSeen ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied UsageRecorded CapNear CapWaived Spiked PriceUnknown
     Asked AskedAgain Answered AskExpired AskDropped PermissionDecided RuleAdded RuleRemoved StopRequested SessionEnded Requeued Waiting WaitOver
     TurnObserved EvaluationBegun Evaluated DetectorStoodIn Escalated EscalationReminded EscalationAcked EscalationAnswered WhisperMarked
-    PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded SupervisorPanicked);
+    PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded ClockSet SupervisorPanicked);
 variants!(FLEET, fleet_name, FleetEvent: Board AgentAdded AgentRemoved Configured LeftOut BooksKept CapNear CapWaived AccountBlocked AccountOpened
-    AccountExhausted AccountAsked AccountTried AccountProved SupervisorPanicked Linked Unlinked Started Stopped);
+    AccountExhausted AccountAsked AccountTried AccountProved SupervisorPanicked Linked Unlinked Started ClockSet Stopped);
 variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed RateLimited Permanent Overflowed Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
     DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied
-    PermissionAsked QuestionAsked PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention BreakerClosed
+    PermissionAsked QuestionAsked PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention ClockSet BreakerClosed
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping
     Ended Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
@@ -77,7 +77,7 @@ variants!(ABOUTS, about_name, About: Permission Question);
 variants!(ANSWERS, answer_name, AskAnswer: Allow Deny Text);
 variants!(ASK_ENDS, ask_end_name, AskEnd: Answered Expired Dropped);
 variants!(DECIDERS, decider_name, DecidedBy: Autonomy Rule TooMany);
-variants!(OWN, own_name, Own: ExitCode Signal NotWaitedFor NoResult WorkspaceMissing WorkspaceNoFolder WorkspaceLocked WorkspaceSilent StartSilent NoCommand EmptyCommand ProgramMissing NotInstalled ArgumentsTooLong NotStarted StateFolder CredentialMissing VariableUnreadable Silent NothingYet ToolOpen TakesLong TakesLongWithTool NoHeartbeat NoSignOfLife DriverGone DriverFailed DriverOverdue NotEnded Restarted SupervisorPanicked TimeLimit SplitByNobody SplitTooDeep SplitNoList SplitTimedOut SplitFailed NobodyBroader By TurnLimit AgentsTurnLimit TurnInterrupted TurnCancelled AnswerTooLong AnswerBrokenOff NothingSaid ModelRefused TurnEndedAs NoConversation OtherProtocol ModelNotSet Link Discord);
+variants!(OWN, own_name, Own: OnlyCpu ExitCode Signal NotWaitedFor NoResult WorkspaceMissing WorkspaceNoFolder WorkspaceLocked WorkspaceSilent StartSilent NoCommand EmptyCommand ProgramMissing NotInstalled ArgumentsTooLong NotStarted StateFolder CredentialMissing VariableUnreadable Silent NothingYet ToolOpen TakesLong TakesLongWithTool NoHeartbeat NoSignOfLife DriverGone DriverFailed DriverOverdue NotEnded Restarted SupervisorPanicked TimeLimit SplitByNobody SplitTooDeep SplitNoList SplitTimedOut SplitFailed NobodyBroader By TurnLimit AgentsTurnLimit TurnInterrupted TurnCancelled AnswerTooLong AnswerBrokenOff NothingSaid ModelRefused TurnEndedAs NoConversation OtherProtocol ModelNotSet Link Discord);
 variants!(EXITS, exit_name, Exit: Code Signal);
 
 pub(super) fn abouts() -> [About; 2] {
@@ -358,6 +358,7 @@ pub(super) fn events() -> Vec<Event> {
     events.push(Event::Resumed { by: by.clone() });
     events.push(Event::Reset { by });
     events.push(Event::BreakerOpened { failures: 6, trial: false });
+    events.push(Event::ClockSet { by: -10_800_000 });
     events.push(Event::BreakerClosed);
     events.push(Event::Degraded { crashes: 6 });
     events.push(Event::SupervisorPanicked { message: "index out of bounds".into() });
@@ -432,6 +433,7 @@ pub(super) fn fleet() -> Vec<FleetEvent> {
             warned: Warned { cap: CAP, at: 20_000, limit: 50.0, percent: 80 },
         },
         FleetEvent::CapWaived { account: None, waived: Waived { cap: CAP, at: 20_000, limit: 100.0 } },
+        FleetEvent::ClockSet { by: -10_800_000 },
         FleetEvent::Stopped,
         FleetEvent::Linked { tie: tie(), name: "Ann".into(), by: ann() },
         FleetEvent::Unlinked { tie: tie(), by: ann() },

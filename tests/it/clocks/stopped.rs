@@ -1,0 +1,213 @@
+//! A herder that did not run for longer than any of its clocks: by SIGSTOP, while its agents go on, and in a frozen cgroup
+//! together with them, which is what `docker pause` does.
+//!
+//! `HERDER_STOPS` sets how often each (2).
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use herder::chat::embedded_ircd::{self, Server};
+use herder::config::History;
+use herder::core::agent::Agent;
+use herder::core::id::AgentName;
+use herder::journal::{self, Journal, Stream};
+use herder::local::{self, Request};
+use rustix::process::Signal;
+
+use crate::kill::{Running, number, reap, signal};
+use crate::stage::PATIENCE;
+
+/// Longer than each of the clocks of [`LIMITS`].
+const STANDS_STILL: Duration = Duration::from_secs(7);
+
+const LIMITS: &str =
+    "[supervisor]\nheartbeat_timeout = \"3s\"\nsilence_timeout = \"4s\"\nstop_grace = \"1s\"\n";
+
+/// Says something twice a second, for as many half seconds as its name says.
+const AGENTS: [(&str, u32); 4] = [("a4", 4), ("b9", 9), ("c14", 14), ("d24", 24)];
+
+const SCRIPT: &str = "cat > /dev/null; echo $1 >> begun; n=0; \
+                      while [ $n -lt $2 ]; do echo at it; sleep 0.5; n=$((n + 1)); done; echo $1 >> ended";
+
+struct Herder {
+    dir: tempfile::TempDir,
+    _server: Server,
+    config: PathBuf,
+}
+
+impl Herder {
+    async fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let options = embedded_ircd::Options {
+            bot_nick: "nobody".to_owned(),
+            guests: true,
+            ..embedded_ircd::Options::default()
+        };
+        let server = Server::start(options).await.unwrap();
+        let mut text = format!(
+            "name = \"herder\"\ndata_dir = \"data\"\n[[irc]]\nname = \"test\"\nserver = \"127.0.0.1\"\nport = {}\ntls = false\n{LIMITS}",
+            server.address().port()
+        );
+        for (agent, halves) in AGENTS {
+            text += &format!(
+                "[[agent]]\nname = \"{agent}\"\nruntime = \"command\"\nworkspace = \"{}\"\ncommand = [\"sh\", \"-c\", '{SCRIPT}', \"sh\", \"{agent}\", \"{halves}\"]\n",
+                dir.path().display()
+            );
+        }
+        let config = dir.path().join("bot.toml");
+        std::fs::write(&config, text).unwrap();
+        Self { dir, _server: server, config }
+    }
+
+    fn start(&self) -> Running {
+        Running::start(self.dir.path(), &self.config, &[])
+    }
+
+    fn lines(&self, file: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.dir.path().join(file)).unwrap_or_default();
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    }
+
+    /// Waits until so many lines are in a file.
+    async fn until(&self, file: &str, lines: usize) {
+        let there = async {
+            while self.lines(file).len() < lines {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let log = || std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
+        let waited = tokio::time::timeout(PATIENCE, there).await;
+        assert!(waited.is_ok(), "{file}: {:?}\n{}", self.lines(file), log());
+    }
+
+    /// Gives every agent something to do.
+    async fn give(&self) {
+        let socket = self.dir.path().join("data").join(local::FILE_NAME);
+        for (agent, _) in AGENTS {
+            let args = [agent, "count the beans"].map(str::to_owned).to_vec();
+            let request = Request { command: "task add".to_owned(), args };
+            let accepted = async {
+                while !local::ask(&socket, &request).await.is_ok_and(|answer| answer.ok) {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            };
+            tokio::time::timeout(PATIENCE, accepted).await.expect("herder listens");
+        }
+    }
+
+    /// Every agent has done what it was given in one session.
+    async fn each_has_done_its_work_once(&self, rounds: u64) {
+        let settings = journal::Settings {
+            ballast: 0,
+            ..journal::Settings::new(self.dir.path().join("data"), History::default())
+        };
+        let (journal, _) =
+            tokio::task::spawn_blocking(move || Journal::open(&settings)).await.unwrap().unwrap();
+        for (agent, _) in AGENTS {
+            let stream = Stream::Agent(AgentName::new(agent).unwrap());
+            let totals = journal.load::<Agent>(&stream).unwrap().state.totals;
+            assert_eq!((totals.sessions, totals.successes, totals.failures), (rounds, rounds, 0), "{agent}");
+        }
+        journal.close().await;
+    }
+
+    /// Stops and continues herder by these, again and again.
+    async fn survives(&self, herder: Running, stop: impl Fn(&Running), go_on: impl Fn(&Running)) {
+        let rounds = number("HERDER_STOPS", 2);
+        for round in 1..=rounds {
+            let all = AGENTS.len() * usize::try_from(round).unwrap();
+            self.give().await;
+            self.until("begun", all).await;
+            stop(&herder);
+            tokio::time::sleep(STANDS_STILL).await;
+            go_on(&herder);
+            self.until("ended", all).await;
+            assert_eq!(self.lines("begun"), self.lines("ended"), "round {round}");
+            self.until_all_is_recorded(round).await;
+        }
+        signal(&herder, Signal::TERM);
+        assert!(reap(herder).await.success());
+        self.each_has_done_its_work_once(rounds).await;
+    }
+
+    /// What was done is on record.
+    async fn until_all_is_recorded(&self, round: u64) {
+        let socket = self.dir.path().join("data").join(local::FILE_NAME);
+        for (agent, _) in AGENTS {
+            let request = Request { command: "status".to_owned(), args: vec![agent.to_owned()] };
+            let recorded = async {
+                loop {
+                    let status = local::ask(&socket, &request).await.ok().and_then(|answer| answer.data);
+                    if status.is_some_and(|status| status["totals"]["successes"] == round) {
+                        break;
+                    }
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            };
+            tokio::time::timeout(PATIENCE, recorded).await.expect("herder records what is done");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_herder_that_was_stopped_ends_no_agent_and_has_nothing_done_twice() {
+    let field = Herder::new().await;
+    let herder = field.start();
+    field
+        .survives(herder, |herder| signal(herder, Signal::STOP), |herder| signal(herder, Signal::CONT))
+        .await;
+}
+
+/// A cgroup that can be frozen.
+struct Freezer {
+    group: PathBuf,
+    /// The file, and what is written into it to freeze and to thaw.
+    state: (PathBuf, &'static str, &'static str),
+}
+
+impl Freezer {
+    /// `None`: this machine lets nobody make one.
+    fn make() -> Option<Self> {
+        let name = format!("herder-it-{}", std::process::id());
+        let kinds = [
+            (Path::new("/sys/fs/cgroup/freezer"), "freezer.state", "FROZEN", "THAWED"),
+            (Path::new("/sys/fs/cgroup"), "cgroup.freeze", "1", "0"),
+        ];
+        kinds.into_iter().find_map(|(root, file, frozen, thawed)| {
+            let group = root.join(&name);
+            std::fs::create_dir(&group).ok()?;
+            let state = (group.join(file), frozen, thawed);
+            let freezer = Self { group, state };
+            freezer.state.0.exists().then_some(freezer)
+        })
+    }
+
+    fn take(&self, pid: u32) {
+        std::fs::write(self.group.join("cgroup.procs"), pid.to_string()).expect("it takes a process");
+    }
+
+    fn set(&self, freezes: bool) {
+        let (file, frozen, thawed) = &self.state;
+        std::fs::write(file, if freezes { frozen } else { thawed }).expect("it can be frozen and thawed");
+    }
+}
+
+impl Drop for Freezer {
+    fn drop(&mut self) {
+        self.set(false);
+        // It is empty once all that was in it is gone.
+        std::fs::remove_dir(&self.group).ok();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_herder_that_was_frozen_with_its_agents_ends_none_and_has_nothing_done_twice() {
+    // Where no cgroup can be frozen the test of SIGSTOP has to do.
+    let Some(freezer) = Freezer::make() else { return };
+    let field = Herder::new().await;
+    let herder = field.start();
+    freezer.take(herder.pid());
+    field.survives(herder, |_| freezer.set(true), |_| freezer.set(false)).await;
+}
