@@ -214,6 +214,8 @@ fn agent_line(event: &Event) -> Option<LogLine> {
         | Event::AskDropped { .. }
         | Event::PermissionDecided { .. }
         | Event::Requeued { .. }
+        // Said once for all agents.
+        | Event::ClockSet { .. }
         | Event::WaitOver => return None,
     };
     Some(line)
@@ -253,6 +255,9 @@ fn fleet_line(event: &FleetEvent) -> Option<LogLine> {
         FleetEvent::Linked { name, by, .. } => LogLine::new(told("two identities linked", name)).by(by),
         FleetEvent::Unlinked { by, .. } => LogLine::new("two identities separated").by(by),
         FleetEvent::Started { version } => LogLine::new(format!("herder {version} started")),
+        FleetEvent::ClockSet { by } => {
+            LogLine::warning(format!("the wall clock was set by {by} ms; waits keep their length"))
+        }
         FleetEvent::Stopped => LogLine::new("herder stopped"),
         // An agent's own stream tells of these, or the board's tasks do.
         FleetEvent::AgentAdded { .. }

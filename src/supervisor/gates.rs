@@ -88,7 +88,6 @@ impl Root {
 
     /// The wall clock was set while herder runs: people are told once.
     pub(super) async fn clock_set(&mut self, by: i64) -> Result<(), CommitError> {
-        tracing::warn!(millis = by, "the wall clock was set; waits keep their length");
         self.shared.turns.clock_set(by);
         let notice = Notice::ClockSet { ahead: by > 0, by: Duration::from_millis(by.unsigned_abs()) };
         let posts = self.shared.posting.announced(notice, clock::now());

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use rustix::process::{Pid, WaitOptions, waitpid};
+use rustix::process::{Pid, WaitOptions, getpgrp, waitpid};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::table::{Identity, first_children, look, own_children};
@@ -15,8 +15,8 @@ use super::{Inner, OWN, lock};
 /// A storm of ends is one round: a dead process costs nothing but its number meanwhile.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A dead child that is not known as an agent's may be one that another part of the program is about to wait for. Nobody
-/// takes this many rounds for that.
+/// A dead child in this process's own group may be one that another part of the program is about to wait for. Nobody takes this
+/// many rounds for that. What agents start is in other groups.
 const STRANGER_ROUNDS: u32 = 30;
 
 pub(super) fn start(inner: &Arc<Inner>) -> io::Result<()> {
@@ -41,6 +41,7 @@ async fn run(inner: Weak<Inner>, mut ended: Signal) {
 
 fn round(inner: &Inner, strangers: &mut HashMap<Identity, u32>) {
     let mut still = HashMap::new();
+    let group = u32::try_from(getpgrp().as_raw_nonzero().get()).unwrap_or(0);
     let own = lock(&OWN);
     let all = own_children().unwrap_or_default();
     let first = first_children().unwrap_or_default();
@@ -55,7 +56,8 @@ fn round(inner: &Inner, strangers: &mut HashMap<Identity, u32>) {
         }
         let Some(entry) = look(pid).filter(|entry| entry.zombie) else { continue };
         let rounds = strangers.get(&entry.identity).map_or(0, |rounds| rounds + 1);
-        if (adopted && lock(&inner.markers).contains_key(&entry.identity)) || rounds >= STRANGER_ROUNDS {
+        let is_agents = || entry.group != group || lock(&inner.markers).contains_key(&entry.identity);
+        if (adopted && is_agents()) || rounds >= STRANGER_ROUNDS {
             let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
             // Gone already is as good as waited for.
             let _ = pid.map(|pid| waitpid(Some(pid), WaitOptions::NOHANG));
