@@ -19,6 +19,7 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use crate::commands::Dispatcher;
+use crate::runtime::process::descent::{Descent, Record, judge};
 
 /// The socket's name in the data directory.
 pub const FILE_NAME: &str = "herder.sock";
@@ -132,6 +133,8 @@ pub enum AskError {
 pub struct Bound {
     listener: UnixListener,
     path: PathBuf,
+    /// Herders of this boot that did not end in order.
+    past: Option<Arc<Record>>,
 }
 
 /// Opens the socket. One that a killed herder left behind is taken away; one that somebody answers on is not.
@@ -159,10 +162,16 @@ pub async fn bind(path: &Path) -> Result<Bound, BindError> {
     }
     let listener = UnixListener::bind(path).map_err(failed)?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
-    Ok(Bound { listener, path: path.to_owned() })
+    Ok(Bound { listener, path: path.to_owned(), past: None })
 }
 
 impl Bound {
+    /// The same where herders of this boot did not end in order: whoever asks has to be none of their agents.
+    #[must_use]
+    pub fn knowing(self, past: Option<Arc<Record>>) -> Self {
+        Self { past, ..self }
+    }
+
     /// The listener, and the file to take away when it is done.
     pub(crate) fn into_parts(self) -> (UnixListener, PathBuf) {
         (self.listener, self.path)
@@ -188,7 +197,7 @@ impl Bound {
                     continue;
                 }
             };
-            if let Some(stranger) = Stranger::of(&stream) {
+            if let Some(stranger) = Stranger::of(&stream, self.past.as_deref()) {
                 warn!(?stranger, "turned away from the local socket");
                 // With room of their own, so that agents who knock without end keep nobody out.
                 if let Ok(doorstep) = Arc::clone(&doorstep).try_acquire_owned() {
@@ -236,23 +245,33 @@ enum Stranger {
     /// An agent runs as the same user, but it descends from herder (herder is the subreaper of all its orphans), and nobody
     /// else who asks does.
     Agent,
+    /// It may be what a killed herder's agent left behind: those do not descend from this one.
+    Unproven,
 }
 
 impl Stranger {
-    fn of(stream: &UnixStream) -> Option<Self> {
+    fn of(stream: &UnixStream, past: Option<&Record>) -> Option<Self> {
         let own = rustix::process::geteuid().as_raw();
         let Ok(peer) = stream.peer_cred() else { return Some(Self::OtherUser) };
         if peer.uid() != own && peer.uid() != 0 {
             return Some(Self::OtherUser);
         }
-        let descends = peer.pid().is_none_or(|pid| descends_from(pid, std::process::id()));
-        descends.then_some(Self::Agent)
+        let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
+        match pid.map(|pid| judge(pid, past)) {
+            Some(Descent::Others) => None,
+            Some(Descent::Unproven) => Some(Self::Unproven),
+            Some(Descent::Agents) | None => Some(Self::Agent),
+        }
     }
 
     fn told(self) -> &'static str {
         match self {
             Self::OtherUser => "this herder runs as another user, who alone may ask it here",
             Self::Agent => "an agent may not command the herder it runs under: ask a person to, in a channel",
+            Self::Unproven => {
+                "an earlier herder was killed, and this process may be what one of its agents left behind: ask from a new \
+                 login or from a shell that is older than that herder, or in a channel; a reboot ends this"
+            }
         }
     }
 }
@@ -272,22 +291,6 @@ async fn turn_away(mut stream: UnixStream, stranger: Stranger) {
     if !matches!(told.await, Ok(Ok(()))) {
         tracing::debug!("whoever was turned away did not wait to hear why");
     }
-}
-
-/// Whether `ancestor` is among the parents of `pid`. A process that cannot be looked at any more counts as one.
-fn descends_from(pid: i32, ancestor: u32) -> bool {
-    /// No process tree is so deep; parents could change while they are followed.
-    const DEPTH_MAX: usize = 1000;
-    let mut pid = u32::try_from(pid).unwrap_or(0);
-    for _ in 0..DEPTH_MAX {
-        let Some(entry) = crate::runtime::process::look(pid) else { return pid != 0 };
-        match entry.parent {
-            0 => return false,
-            parent if parent == ancestor => return true,
-            parent => pid = parent,
-        }
-    }
-    true
 }
 
 async fn answer(

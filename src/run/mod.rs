@@ -11,6 +11,7 @@
 mod channels;
 mod first;
 mod hooks;
+mod lives;
 mod marks;
 mod networks;
 mod order;
@@ -45,10 +46,12 @@ use crate::local::{BindError, Bound};
 use crate::outbox::{Markup, NetworkQueue, Outbox, Redactor, Renderer, Target, absent};
 use crate::reload::{self, Reloader, Source};
 use crate::runtime::ProcessTrees;
+use crate::runtime::process::descent::Record;
 use crate::supervisor::{self, CutShort, FaultInjection, Fleet, StartError};
 use crate::tools::host::{self, Host};
 use crate::tools::{self, Grants, Rooms};
 use first::{owe_missing, urgent};
+use lives::Life;
 
 /// What of `drain_timeout` the agents' processes get when herder goes down; what is left is killed.
 const FOR_AGENTS: f64 = 0.5;
@@ -139,6 +142,8 @@ pub struct Herder {
     /// Cancelled last: the networks say goodbye.
     speaking: CancellationToken,
     trees: ProcessTrees,
+    /// Its note on disk.
+    life: Arc<Life>,
     /// The embedded server, where it is the only network.
     home: Option<Home>,
     /// How long going down may take.
@@ -195,6 +200,7 @@ impl Herder {
         mut options: Options,
         cut: &CutShort,
     ) -> Result<Self, RunError> {
+        let record = tokio::task::spawn_blocking(Record::own).await?;
         let trees = ProcessTrees::new().map_err(RunError::Trees)?;
         // First, because only one herder has the folder from here on.
         let (journal, opening) = open_journal(&config).await?;
@@ -241,7 +247,9 @@ impl Herder {
         };
         // Made before any process is started: nothing after this can fail.
         let socket = crate::local::bind(&config.data_dir.join(crate::local::FILE_NAME)).await?;
+        let life = Arc::new(Life::begin(record, &journal, &trees).await);
         let fleet = supervisor::start_unless(settings, cut).await?;
+        let socket = socket.knowing(life.past().await);
         let rooms = Rooms::default();
         let access = Access::new(&config.access).with(fleet.ties().clone());
         let reloader = Reloader::new(reload::Setup {
@@ -272,10 +280,12 @@ impl Herder {
             tasks: TaskTracker::new(),
             hearing: CancellationToken::new(),
             speaking: CancellationToken::new(),
+            life: Arc::clone(&life),
             trees,
             home,
             drain: config.drain_timeout,
         };
+        herder.tasks.spawn(life.keep(herder.hearing.clone()));
         let around = channels::Around {
             fleet: herder.fleet.clone(),
             locale: locale.clone(),
@@ -481,6 +491,7 @@ impl Herder {
         let prefix = format!("{}/", self.journal.id());
         self.trees.end_marked(&prefix, Duration::ZERO).await;
         let processes_left = self.trees.count_marked(&prefix).await;
+        self.life.end().await;
         let flushed = tokio::time::timeout(self.drain.mul_f64(FOR_POSTS), async {
             for queue in self.queues.values().chain(self.hooks.values()) {
                 queue.drained().await;

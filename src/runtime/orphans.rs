@@ -49,7 +49,7 @@ struct Survivor {
     folder: Option<PathBuf>,
 }
 
-/// Ends the recorded processes, their descendants, and every process whose `HERDER_SESSION` begins with `prefix` (the
+/// Ends the recorded processes, what an earlier herder had adopted, their descendants, and every process whose `HERDER_SESSION` begins with `prefix` (the
 /// journal's own id and a slash, so that another herder on the same machine is left alone; empty: none is looked for).
 ///
 /// A record alone may name a number that was given to another process since: only one with the same start time is meant.
@@ -58,6 +58,7 @@ pub async fn end(trees: &ProcessTrees, prefix: &str, agents: &[Bereft], grace: D
         .iter()
         .flat_map(|agent| &agent.recorded)
         .map(|record| Identity { pid: record.pid, started: record.started })
+        .chain(trees.inherited())
         .collect();
     let prefixes: Vec<&str> = Some(prefix).filter(|prefix| !prefix.is_empty()).into_iter().collect();
     let owned = owned(trees, prefix, agents).await;

@@ -320,7 +320,8 @@ async fn end_orphans(
 ) -> BTreeMap<AgentName, Remains> {
     // The first start of all has nothing to look for. An evaluation may have outlived the last agent.
     let littered = shared.evaluator.as_ref().is_some_and(Evaluator::is_littered);
-    if recalled.agents.is_empty() && recalled.unreadable.is_empty() && !littered {
+    let adopted = !shared.trees.inherited().is_empty();
+    if recalled.agents.is_empty() && recalled.unreadable.is_empty() && !littered && !adopted {
         return BTreeMap::new();
     }
     let bereft: Vec<Bereft> = recalled

@@ -93,6 +93,11 @@ impl Running {
     pub(crate) fn pid(&self) -> u32 {
         self.0.id()
     }
+
+    /// Waits for its end; its exit code, if no signal ended it.
+    pub(crate) fn wait(&mut self) -> Option<i32> {
+        self.0.wait().expect("it can be waited for").code()
+    }
 }
 
 impl Drop for Running {

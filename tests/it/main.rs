@@ -60,6 +60,7 @@ mod recovery;
 mod reload;
 mod runtime;
 mod servers;
+mod set_free;
 #[expect(dead_code, reason = "a toolbox: what one theme does not need, another does")]
 #[path = "../sim/discord/mod.rs"]
 mod simulated_discord;

@@ -16,6 +16,7 @@
 //! day, so that a signal goes through a pidfd after the start time was compared ([`signal`]).
 
 mod cgroup;
+pub mod descent;
 mod reap;
 mod signal;
 pub(crate) mod spawn;
@@ -23,7 +24,7 @@ mod starters;
 pub(in crate::runtime) mod stop;
 pub(in crate::runtime) mod table;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -32,7 +33,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::getpgrp;
 use tokio::process::{Child, Command};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock::running::Running;
@@ -78,6 +79,9 @@ struct Children {
     starting: usize,
 }
 
+/// Rung when a child was started.
+static STARTED: Notify = Notify::const_new();
+
 /// A child is being started, until dropped.
 struct Starting;
 
@@ -91,6 +95,7 @@ impl Starting {
     fn is(self, pid: u32, started: u64) {
         // Before it counts as started, which it does when this returns.
         lock(&OWN).known.insert(pid, started);
+        STARTED.notify_waiters();
     }
 }
 
@@ -112,6 +117,10 @@ struct Inner {
     cgroups: Option<Cgroups>,
     /// Whether orphans come here, so that an empty list of adopted children proves that nothing is left.
     adopts: bool,
+    /// Adopted children that carry no marker, as they were last seen.
+    adopted: watch::Sender<BTreeSet<Identity>>,
+    /// What an earlier herder had adopted.
+    inherited: Mutex<HashSet<Identity>>,
     /// An adopted child was seen elsewhere than with the first thread: the kernel is none that is known, and every thread's
     /// children are looked at.
     scattered: AtomicBool,
@@ -242,6 +251,30 @@ impl ProcessTrees {
         Ok(Owned { child, identity: Identity { pid, started }, placing })
     }
 
+    /// Adopted processes without a marker, whenever there are others. Nothing but herder's own record says whose they are.
+    #[must_use]
+    pub fn adopted(&self) -> watch::Receiver<BTreeSet<Identity>> {
+        self.inner.adopted.subscribe()
+    }
+
+    /// Takes note of what an earlier herder had adopted: it is ended with what that one left.
+    pub fn inherit(&self, strays: impl Iterator<Item = Identity>) {
+        lock(&self.inner.inherited).extend(strays);
+    }
+
+    /// Processes that an earlier herder had adopted.
+    #[must_use]
+    pub fn inherited(&self) -> HashSet<Identity> {
+        lock(&self.inner.inherited).clone()
+    }
+
+    /// Whether no process that was started or adopted here lives; it is not known where the kernel lists no children.
+    #[must_use]
+    pub fn is_childless(&self) -> bool {
+        let living = |pid: &u32| look(*pid).is_some_and(|entry| !entry.zombie && entry.group != own_group());
+        table::own_children().is_some_and(|children| !children.iter().any(living))
+    }
+
     /// All processes, seen after this was called. Many callers share one look.
     pub async fn table(&self) -> Arc<Table> {
         let asked = self.inner.tickets.fetch_add(1, Ordering::Relaxed);
@@ -310,7 +343,7 @@ impl ProcessTrees {
     fn is_stray(&self, entry: Entry, tree: &Tree) -> bool {
         let started = entry.identity.started;
         let Some(root) = tree.root.filter(|root| root.started <= started) else { return false };
-        if u32::try_from(getpgrp().as_raw_nonzero().get()).is_ok_and(|group| group == entry.group) {
+        if entry.group == own_group() {
             return false;
         }
         let own = lock(&OWN);
@@ -329,6 +362,11 @@ impl ProcessTrees {
     }
 }
 
+/// This process's own group.
+fn own_group() -> u32 {
+    u32::try_from(getpgrp().as_raw_nonzero().get()).unwrap_or(0)
+}
+
 /// Moves a process into its cgroup, off the runtime's own threads: the kernel may take milliseconds.
 async fn place(inner: Arc<Inner>, marker: String, pid: u32) {
     let Ok(_turn) = PLACING.acquire().await else { return };
@@ -345,6 +383,28 @@ impl Inner {
     /// Children among which all adopted ones are.
     fn adopted(&self) -> Option<Vec<u32>> {
         if self.scattered.load(Ordering::Relaxed) { table::own_children() } else { table::first_children() }
+    }
+
+    /// Looks for adopted children without a marker, and tells whoever notes them.
+    fn look_for_strays(&self) {
+        let Some(children) = self.adopted() else { return };
+        let unknown: Vec<u32> = {
+            let own = lock(&OWN);
+            // What is being started is not known yet.
+            if own.starting > 0 {
+                return;
+            }
+            children.into_iter().filter(|pid| !own.known.contains_key(pid)).collect()
+        };
+        let living = unknown.into_iter().filter_map(look).filter(|entry| !entry.zombie);
+        let unmarked =
+            living.filter(|entry| entry.group != own_group() && self.marker(entry.identity).is_none());
+        let strays: BTreeSet<Identity> = unmarked.map(|entry| entry.identity).collect();
+        self.adopted.send_if_modified(|known| {
+            let changed = *known != strays;
+            *known = strays;
+            changed
+        });
     }
 
     /// The marker of a process, also one that it has thrown away since it was last looked at.

@@ -1,4 +1,4 @@
-//! Adopted children that ended are waited for, so that they do not fill the process table.
+//! Adopted children that ended are waited for, so that they do not fill the process table; those that live are looked for.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,7 +10,7 @@ use rustix::process::{Pid, WaitOptions, getpgrp, waitpid};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::table::{Identity, first_children, look, own_children};
-use super::{Inner, OWN, lock};
+use super::{Inner, OWN, STARTED, lock};
 
 /// A storm of ends is one round: a dead process costs nothing but its number meanwhile.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -29,11 +29,19 @@ pub(super) fn start(inner: &Arc<Inner>) -> io::Result<()> {
 async fn run(inner: Weak<Inner>, mut ended: Signal) {
     let mut strangers = HashMap::new();
     loop {
-        if strangers.is_empty() && ended.recv().await.is_none() {
-            return;
+        let begun = STARTED.notified();
+        let watched = !lock(&OWN).known.is_empty();
+        if strangers.is_empty() {
+            // An adoption rings no bell: while agents run they are looked for.
+            tokio::select! {
+                more = ended.recv() => if more.is_none() { return },
+                () = begun => {}
+                () = tokio::time::sleep(PAUSE), if watched => {}
+            }
         }
         let Some(inner) = inner.upgrade() else { return };
         round(&inner, &mut strangers);
+        inner.look_for_strays();
         drop(inner);
         tokio::time::sleep(PAUSE).await;
     }

@@ -92,7 +92,7 @@ pub(super) fn is_this_program(pid: u32) -> bool {
 }
 
 /// Every process.
-fn pids() -> Vec<u32> {
+pub(super) fn pids() -> Vec<u32> {
     let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };
     folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
