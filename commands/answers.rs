@@ -11,6 +11,7 @@ use crate::core::event::Event;
 use crate::core::id::{AgentName, SessionId};
 use crate::core::time::Timestamp;
 use crate::journal::{Entry, Recorded};
+use crate::l10n::Value;
 
 /// What somebody is told whose line cannot be carried out: what was wrong, and what to do.
 pub(super) fn problem(voice: Voice<'_>, problem: &Problem) -> Vec<String> {
@@ -34,7 +35,7 @@ pub(super) fn problem(voice: Voice<'_>, problem: &Problem) -> Vec<String> {
                     .map(|command| format!("`!{}`", command.name))
                     .collect();
                 let commands = names.join(", ");
-                voice.text("cmd-group", &[("group", (*group).into()), ("commands", commands.into())])
+                voice.text("cmd-group", &[("group", (*group).into()), ("commands", Value::Own(commands))])
             }
         }],
         Problem::AskBack { word, options, agent } => vec![ask_back(voice, word, options, agent.as_ref())],
@@ -51,7 +52,7 @@ fn ask_back(voice: Voice<'_>, word: &str, options: &[&str], agent: Option<&Agent
         (option, None) => format!("`@agent {option}`"),
     };
     let options = options.iter().map(typed).collect::<Vec<_>>().join(", ");
-    let (word, options) = (("word", repeat(word).into()), ("options", options.into()));
+    let (word, options) = (("word", repeat(word).into()), ("options", Value::Own(options)));
     match agent {
         Some(agent) => voice.text("cmd-ask-back", &[word, options, ("agent", agent.into())]),
         None => voice.text("cmd-ask-which", &[word, options]),

@@ -213,7 +213,11 @@ impl<'a> Desk<'a> {
 
     /// The answer to an accepted change: said by the outbox, or here if nobody is to be posted to.
     pub(super) fn accepted(&self, notice: &Notice) -> Answer {
-        let lines = if self.posted() { Vec::new() } else { vec![self.locale.notice(notice)] };
+        let lines = if self.posted() {
+            Vec::new()
+        } else {
+            vec![self.locale.notice(&self.voice().redactor.of(notice))]
+        };
         Answer::lines(lines).with(json!(notice))
     }
 

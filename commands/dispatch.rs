@@ -97,6 +97,8 @@ pub(super) struct Inner {
     pub(super) access: Access,
     /// All languages, the one of the posts first.
     locales: Vec<Locale>,
+    /// The language of the posts, as it is typed in a shell.
+    typed: Locale,
     redactor: Redactor,
     control: Vec<(NetworkName, String)>,
     channels: Vec<String>,
@@ -167,6 +169,7 @@ impl Dispatcher {
                 fleet: setup.fleet,
                 journal: setup.journal,
                 access: setup.access,
+                typed: setup.locale.in_form(super::shell::line),
                 locales: all_locales(setup.locale),
                 redactor: setup.redactor,
                 control: setup.control,
@@ -289,7 +292,7 @@ impl Dispatcher {
         let desk = Desk {
             inner,
             fleet: &inner.fleet,
-            locale: inner.default_locale(),
+            locale: &inner.typed,
             asked,
             role: standing.role,
             now,
@@ -301,8 +304,7 @@ impl Dispatcher {
         };
         let done = desk.carry_out(heard).await;
         let ok = done.is_ok();
-        let (lines, data) = inner.lines(inner.voice(inner.default_locale(), now), done);
-        let lines = lines.iter().map(|line| super::shell::line(line)).collect();
+        let (lines, data) = inner.lines(inner.voice(&inner.typed, now), done);
         Reply { ok, lines, data }
     }
 }
@@ -543,7 +545,9 @@ impl Inner {
     pub(super) fn lines(&self, voice: Voice<'_>, done: Done) -> (Vec<String>, Option<Data>) {
         let (lines, data) = match done {
             Ok(answer) => (answer.lines, answer.data),
-            Err(Failure::Refusal(refusal)) => (vec![voice.locale.refusal(&refusal)], Some(json!(refusal))),
+            Err(Failure::Refusal(refusal)) => {
+                (vec![voice.locale.refusal(&self.redactor.of(&refusal))], Some(json!(refusal)))
+            }
             Err(Failure::Lines(lines)) => (lines, None),
         };
         let lines = lines.iter().map(|line| self.redactor.redact(line).into_owned()).collect();

@@ -1,10 +1,11 @@
-//! Answers as a shell shows them: without markup, and with commands as they are typed there.
+//! herder's own sentences as a shell shows them: without markup, and with commands as they are typed there. Words of others
+//! in them are left alone ([`crate::l10n::Form`]).
 
 use super::grammar;
 use super::words::Words;
 use crate::core::id::AgentName;
 
-/// A line of an answer in the terms of the shell: `!pause [agent]` becomes `herder pause [agent]`, `@spark resume` becomes
+/// A sentence of an answer in the terms of the shell: `!pause [agent]` becomes `herder pause [agent]`, `@spark resume` becomes
 /// `herder resume spark`, and nothing is bold. Only whole commands in backticks are touched.
 pub(super) fn line(line: &str) -> String {
     let bare = line.replace("**", "");

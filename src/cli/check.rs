@@ -29,7 +29,7 @@ const FOLDER_WITHIN: Duration = Duration::from_secs(6);
 
 /// One thing that was looked at.
 #[derive(Debug, PartialEq, Eq)]
-struct Finding {
+pub(super) struct Finding {
     verdict: Verdict,
     text: String,
 }
@@ -43,8 +43,12 @@ enum Verdict {
 }
 
 impl Finding {
-    fn good(text: String) -> Self {
+    pub(super) fn good(text: String) -> Self {
         Self { verdict: Verdict::Good, text }
+    }
+
+    pub(super) fn note(text: String) -> Self {
+        Self { verdict: Verdict::Note, text }
     }
 
     fn bad(text: String) -> Self {
@@ -85,6 +89,9 @@ pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode 
     say(format_args!("ok    {file}: {agents}, {networks}"));
     let data_dir = global.data_dir.as_ref().unwrap_or(&config.data_dir);
     let mut findings = vec![folder("data folder", data_dir)];
+    if !config.agents.is_empty() {
+        findings.push(super::contained::contained());
+    }
     findings.extend(of_agents(&config.agents));
     findings.extend(evaluator(&config.evaluator));
     if !offline {

@@ -9,6 +9,7 @@ use std::io::{self, BufRead, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use super::contained::UNIT;
 use super::{complain, failed, say};
 use crate::commands::words::split_quoted;
 use crate::config::{self, Problems};
@@ -46,6 +47,15 @@ pub(super) fn init(path: &Path) -> ExitCode {
     }
     say(format_args!("\n{shown} is written. What else can be set stands in bot.toml.example."));
     say(format_args!("Next: herder check --config {shown}\nThen: herder run --config {shown}"));
+    say(
+        "For good, run it as a user of its own, so that no agent can be you: herder init --service prints such a service.",
+    );
+    ExitCode::SUCCESS
+}
+
+/// Prints a service in which agents are contained.
+pub(super) fn service() -> ExitCode {
+    say(UNIT.trim_end());
     ExitCode::SUCCESS
 }
 

@@ -4,6 +4,7 @@
 //! went away (`herder status | head`) is no failure.
 
 mod check;
+mod contained;
 mod init;
 mod shell;
 mod transfer;
@@ -111,7 +112,11 @@ enum Own {
         webhooks: bool,
     },
     /// Ask a few questions and write the configuration file
-    Init,
+    Init {
+        /// Print a systemd service that keeps agents contained instead, and ask nothing
+        #[arg(long)]
+        service: bool,
+    },
     /// See it at work: a server, a console and three agents, without configuration and account
     Demo {
         /// The port of the IRC server on loopback
@@ -175,7 +180,8 @@ fn perform(cli: Cli) -> ExitCode {
     match cli.command {
         Own::Run { logs } => run(&global, &logs),
         Own::Check { offline, webhooks } => check::check(&global, offline, webhooks),
-        Own::Init => init::init(&global.config),
+        Own::Init { service: false } => init::init(&global.config),
+        Own::Init { service: true } => init::service(),
         Own::Demo { port, no_tour, logs } => demo(&global, port, !no_tour, &logs),
         Own::Export { output } => transfer::export(&global.data_dir(), output.as_deref()),
         Own::Import { file } => transfer::import(&file, &global.data_dir()),

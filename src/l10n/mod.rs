@@ -40,6 +40,8 @@ pub const LOCALES: [(&str, &str); 3] = [
 pub enum Value<'a> {
     /// Put in as it is.
     Text(Cow<'a, str>),
+    /// herder's own words with their markup, which a [`Form`] is for as well.
+    Own(String),
     /// A whole number, by which plural forms are chosen.
     Count(u64),
     /// US dollars.
@@ -111,9 +113,15 @@ pub struct UnknownLocale(pub String);
 
 type Bundle = FluentBundle<FluentResource>;
 
+/// How a whole sentence of herder's own is put elsewhere than in chat. It sees none of the markup of what others said in it.
+pub type Form = fn(&str) -> String;
+
 /// The texts of one language. Cheap to clone.
 #[derive(Clone)]
-pub struct Locale(Arc<Texts>);
+pub struct Locale(Arc<Texts>, Option<Form>);
+
+/// What stands for the markup in words that are not herder's while a [`Form`] is made.
+const MASKS: [(char, char); 2] = [('*', '\u{f8f0}'), ('`', '\u{f8f1}')];
 
 struct Texts {
     name: &'static str,
@@ -177,7 +185,13 @@ impl Locale {
     fn build(position: usize, zone: TimeZone) -> Self {
         let (name, source) = LOCALES[position];
         let fallback = (position != 0).then(|| bundle(SOURCE, LOCALES[0].1));
-        Self(Arc::new(Texts { name, bundle: bundle(name, source), fallback, zone }))
+        Self(Arc::new(Texts { name, bundle: bundle(name, source), fallback, zone }), None)
+    }
+
+    /// The same texts, with herder's own sentences in this form.
+    #[must_use]
+    pub fn in_form(&self, form: Form) -> Self {
+        Self(Arc::clone(&self.0), Some(form))
     }
 
     /// Its name, as in [`LOCALES`].
@@ -220,12 +234,22 @@ impl Locale {
         for (name, value) in args {
             values.set((*name).to_owned(), self.value(value));
         }
-        let own = compose(&self.0.bundle, id, &values);
+        let text = self.composed(id, &values);
+        match self.1 {
+            Some(form) => {
+                MASKS.iter().fold(form(&text), |text, (mark, mask)| text.replace(*mask, &mark.to_string()))
+            }
+            None => text,
+        }
+    }
+
+    fn composed(&self, id: &str, values: &FluentArgs<'_>) -> String {
+        let own = compose(&self.0.bundle, id, values);
         if let Composed::Whole(text) = own {
             return text;
         }
         tracing::error!(locale = self.0.name, id, "message is missing or lacks a variable");
-        match self.0.fallback.as_ref().map(|source| compose(source, id, &values)) {
+        match self.0.fallback.as_ref().map(|source| compose(source, id, values)) {
             Some(Composed::Whole(text) | Composed::Holed(text)) => text,
             Some(Composed::Missing) | None => match own {
                 Composed::Whole(text) | Composed::Holed(text) => text,
@@ -242,7 +266,14 @@ impl Locale {
 
     fn value<'a>(&self, value: &'a Value<'a>) -> FluentValue<'a> {
         match value {
+            Value::Text(text) if self.1.is_some() && text.contains(['*', '`']) => {
+                let masked = MASKS
+                    .iter()
+                    .fold(text.to_string(), |text, (mark, mask)| text.replace(*mark, &mask.to_string()));
+                FluentValue::String(Cow::Owned(masked))
+            }
             Value::Text(text) => FluentValue::String(Cow::Borrowed(text.as_ref())),
+            Value::Own(text) => FluentValue::String(Cow::Borrowed(text)),
             Value::Count(count) => FluentValue::from(*count),
             Value::Money(amount) => FluentValue::from(self.money(*amount)),
             Value::Duration(duration) => FluentValue::from(self.duration(*duration)),

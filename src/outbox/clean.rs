@@ -1,7 +1,7 @@
 //! Takes out of a text what would act on the reader's client instead of being read.
 //!
-//! ANSI escape sequences, the formatting codes of IRC, all other control characters and the marks that reorder text. Line
-//! breaks of every kind become `\n`, tabs become spaces. What is left is text that means what it shows, so it is also what
+//! ANSI escape sequences, the formatting codes of IRC, all other control characters, the marks that reorder text and those that
+//! nobody sees. Line breaks of every kind become `\n`, tabs become spaces. What is left is text that means what it shows, so it is also what
 //! [`super::redact`] looks at: a secret cannot hide behind a colour code in its middle.
 
 use std::iter::Peekable;
@@ -16,6 +16,15 @@ pub fn clean(text: &str) -> String {
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
+            c if is_joiner(c) && !is_filler(c) => {
+                // Between letters of scripts that need them, and in emoji; nothing that a secret is made of.
+                let after = cleaned.chars().next_back().is_some_and(|before| !before.is_ascii());
+                let keycap = rest.peek() == Some(&'\u{20e3}');
+                let before = is_selector(c) || rest.peek().is_some_and(|next| !next.is_ascii());
+                if keycap || after && before {
+                    cleaned.push(c);
+                }
+            }
             '\u{1b}' => escape(&mut rest),
             '\u{9b}' => control_sequence(&mut rest),
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => control_string(&mut rest),
@@ -27,7 +36,7 @@ pub fn clean(text: &str) -> String {
                 rest.next_if_eq(&'\n');
                 cleaned.push('\n');
             }
-            c if c.is_control() || reorders(c) => {}
+            c if is_hidden(c) || is_filler(c) => {}
             c => cleaned.push(c),
         }
     }
@@ -52,10 +61,23 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// Marks that change the direction of what follows, or are invisible at the start of a file: they can make a line read as
-/// something else than it is. Joiners stay, emoji and several scripts need them.
-fn reorders(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+/// Characters without room of their own that some scripts and emoji need.
+pub(super) fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}') || is_selector(c) || is_filler(c)
+}
+
+/// Which of two pictures of a character is meant.
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Characters that are seen as nothing or as a blank.
+fn is_filler(c: char) -> bool {
+    matches!(
+        c,
+        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'
+            ..='\u{180f}' | '\u{3164}' | '\u{ffa0}'
+    )
 }
 
 type Rest<'a> = Peekable<Chars<'a>>;
@@ -168,6 +190,11 @@ mod tests {
             ("a\tb", "a    b"),
             ("nul\0 bell\u{7} del\u{7f}", "nul bell del"),
             ("abc\u{202e}txt.exe", "abctxt.exe"),
+            (
+                "a\u{200b}b\u{ad}c\u{2060}d\u{34f}e\u{3164}f\u{e0041}g\u{61c}h\u{200d}i\u{200c}j\u{fe0f}k",
+                "abcdefghijk",
+            ),
+            ("⚙\u{fe0f} 1\u{fe0f}\u{20e3} می\u{200c}خواهم", "⚙\u{fe0f} 1\u{fe0f}\u{20e3} می\u{200c}خواهم"),
             ("👨\u{200d}👩\u{200d}👧 e\u{301}", "👨\u{200d}👩\u{200d}👧 e\u{301}"),
         ];
         for (text, expected) in table {

@@ -1,9 +1,10 @@
 //! Takes secrets out of every text that leaves herder: posts, the audit trail, logs.
 //!
 //! Two nets: the values herder itself was configured with, in the forms in which they travel (as they are, percent-encoded,
-//! in JSON, in base64 at any offset, each line of a longer one), and the shapes of well-known tokens, which catch what only
-//! an agent knew. It works on a whole text before that is split, and in linear time whatever the text is: exact values by
-//! substring search, shapes by an engine without backtracking.
+//! in JSON, in HTML, in hex, in base64 at any offset, each line of a longer one), and the shapes of well-known tokens, which
+//! catch what only an agent knew. Both are looked for in the text as it reads as well: without characters that nobody sees,
+//! and over the ends of lines. It works on a whole text before that is cut, and in linear time whatever the text is: exact
+//! values by substring search, shapes by an engine without backtracking.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,6 +15,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use regex::Regex;
 use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+
+use super::clean::{clean, is_joiner};
+use crate::core::ask::is_hidden;
 
 /// What stands where a secret was.
 pub const REDACTED: &str = "[redacted]";
@@ -32,6 +39,8 @@ struct Shape {
     pattern: Regex,
     /// What stands in its place; a group is what stays, so that the reader sees what kind of thing was there.
     shown: &'static str,
+    /// It begins with something that is nothing else, so that it is known over the end of a line, too.
+    joins: bool,
 }
 
 /// Tokens that are known by how they begin. Boundaries are those of ASCII words: Unicode's would keep the engine from its
@@ -62,7 +71,7 @@ const TOKENS: &[&str] = &[
 static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     let shape = |hint, pattern: &str, shown| {
         let pattern = Regex::new(pattern).expect("the pattern is constant and a test compiles it");
-        Shape { hint, pattern, shown }
+        Shape { hint, pattern, shown, joins: hint.is_empty() }
     };
     vec![
         // A key block, also one whose end is missing.
@@ -105,10 +114,10 @@ struct Read {
 }
 
 impl Read {
-    fn without(text: &str, marks: &[char]) -> Self {
+    fn without(text: &str, left_out: impl Fn(char) -> bool) -> Self {
         let mut read =
             Self { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
-        for (at, c) in text.char_indices().filter(|(_, c)| !marks.contains(c)) {
+        for (at, c) in text.char_indices().filter(|(_, c)| !left_out(*c)) {
             read.text.push(c);
             read.from.extend((0..c.len_utf8()).map(|byte| at + byte));
         }
@@ -121,6 +130,61 @@ impl Read {
         let last = self.from[read.end - 1];
         self.from[read.start]..last + 1
     }
+}
+
+impl Read {
+    /// Without the ends of lines, and the blanks around them.
+    fn joined(text: &str) -> Self {
+        let mut read =
+            Self { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
+        let mut begun = true;
+        for (at, c) in text.char_indices() {
+            let blank = matches!(c, ' ' | '\t');
+            if is_break(c) {
+                // Blanks before it were taken in already.
+                let kept = read.text.trim_end_matches([' ', '\t']).len();
+                read.text.truncate(kept);
+                read.from.truncate(kept);
+                begun = true;
+            } else if !(begun && blank) && !is_unseen(c) {
+                begun = false;
+                read.text.push(c);
+                read.from.extend((0..c.len_utf8()).map(|byte| at + byte));
+            }
+        }
+        read.from.push(text.len());
+        read
+    }
+}
+
+impl Shape {
+    /// Where it is in a text as it is read, without what stays of it.
+    fn found(&self, read: &Read) -> Vec<Range<usize>> {
+        if !read.text.contains(self.hint) {
+            return Vec::new();
+        }
+        let ranges = self.pattern.captures_iter(&read.text).filter_map(|captures| {
+            let (whole, kept) = (captures.get(0)?, captures.get(1));
+            let start = kept.map_or(whole.start(), |kept| kept.end());
+            (start < whole.end()).then(|| read.origin(start..whole.end()))
+        });
+        ranges.collect()
+    }
+}
+
+/// Whether nobody sees a character, so that a secret reads whole around it.
+fn is_unseen(c: char) -> bool {
+    !is_break(c) && (is_hidden(c) || is_joiner(c))
+}
+
+fn is_break(c: char) -> bool {
+    matches!(c, '\n' | '\r')
+}
+
+/// The text without the secrets that were found around characters of `kind`; the others were taken out before.
+fn without(text: Cow<'_, str>, mut found: Vec<Range<usize>>, kind: fn(char) -> bool) -> Cow<'_, str> {
+    found.retain(|range| text[range.clone()].contains(kind));
+    if found.is_empty() { text } else { Cow::Owned(masked(&text, found)) }
 }
 
 impl fmt::Debug for Redactor {
@@ -168,14 +232,68 @@ impl Redactor {
                 text = Cow::Owned(text.replace(form.as_str(), REDACTED));
             }
         }
-        for Shape { hint, pattern, shown } in SHAPES.iter() {
+        for Shape { hint, pattern, shown, .. } in SHAPES.iter() {
             if text.contains(hint)
                 && let Cow::Owned(replaced) = pattern.replace_all(&text, *shown)
             {
                 text = Cow::Owned(replaced);
             }
         }
+        // Most texts are done with a look at their bytes.
+        let plain = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+        if !text.bytes().all(plain) && text.contains(is_unseen) {
+            let found = self.found(&Read::without(&text, is_unseen), SECRET_MIN, |_| true);
+            text = without(text, found, is_unseen);
+        }
+        if text.contains(is_break) {
+            let found = self.found(&Read::joined(&text), ENCODED_MIN, |shape| shape.joins);
+            text = without(text, found, is_break);
+        }
         text
+    }
+
+    /// The value with no secret in any of its texts; for what is cut when it is shown. A text that cannot be another one, such
+    /// as a name, leaves it as it is.
+    #[must_use]
+    pub fn of<'a, T: Serialize + DeserializeOwned + Clone>(&self, value: &'a T) -> Cow<'a, T> {
+        let Ok(mut tree) = serde_json::to_value(value) else { return Cow::Borrowed(value) };
+        if !self.redact_all(&mut tree) {
+            return Cow::Borrowed(value);
+        }
+        serde_json::from_value(tree).map_or(Cow::Borrowed(value), Cow::Owned)
+    }
+
+    /// Whether any text in it had a secret.
+    fn redact_all(&self, tree: &mut Json) -> bool {
+        match tree {
+            Json::String(text) => {
+                let cleaned = clean(text);
+                let Cow::Owned(redacted) = self.redact(&cleaned) else { return false };
+                *text = redacted;
+                true
+            }
+            Json::Array(items) => items.iter_mut().fold(false, |found, item| self.redact_all(item) | found),
+            Json::Object(entries) => {
+                entries.iter_mut().fold(false, |found, (_, entry)| self.redact_all(entry) | found)
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) => false,
+        }
+    }
+
+    /// Where secrets are in a text as it is read.
+    fn found(&self, read: &Read, min: usize, shapes: impl Fn(&Shape) -> bool) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        for form in self.forms().iter() {
+            let form = Read::joined(form).text;
+            if form.len() >= min {
+                let found_at = read.text.match_indices(&form).map(|(at, form)| at..at + form.len());
+                found.extend(found_at.map(|at| read.origin(at)));
+            }
+        }
+        for shape in SHAPES.iter().filter(|shape| shapes(shape)) {
+            found.extend(shape.found(read));
+        }
+        found
     }
 
     /// The text of a network that shows Markdown: also without secrets that are whole only once their marks are not seen, as
@@ -185,7 +303,7 @@ impl Redactor {
         if !text.contains(MARKS) {
             return Cow::Borrowed(text);
         }
-        let bare = Read::without(text, &MARKS);
+        let bare = Read::without(text, |c| MARKS.contains(&c));
         let mut found = Vec::new();
         for form in self.forms().iter() {
             let form: String = form.chars().filter(|c| !MARKS.contains(c)).collect();
@@ -195,14 +313,8 @@ impl Redactor {
             }
         }
         // Within a word Discord shows `_`, and tokens have it.
-        for read in [&bare, &Read::without(text, &['*', '~', '|', '`', '\\'])] {
-            for Shape { pattern, .. } in SHAPES.iter().filter(|shape| read.text.contains(shape.hint)) {
-                for captures in pattern.captures_iter(&read.text) {
-                    let (Some(whole), kept) = (captures.get(0), captures.get(1)) else { continue };
-                    let start = kept.map_or(whole.start(), |kept| kept.end());
-                    found.extend((start < whole.end()).then(|| read.origin(start..whole.end())));
-                }
-            }
+        for read in [&bare, &Read::without(text, |c| c != '_' && MARKS.contains(&c))] {
+            found.extend(SHAPES.iter().flat_map(|shape| shape.found(read)));
         }
         // What stands there as it is read was looked at before.
         found.retain(|range| text[range.clone()].contains(MARKS));
@@ -237,7 +349,15 @@ fn add_forms(secret: &str, forms: &mut Vec<String>) {
     forms.extend(secret.lines().map(str::trim).filter(|line| line.len() >= LINE_MIN).map(str::to_owned));
     forms.extend([percent(secret, false), percent(secret, true)]);
     let json = serde_json::Value::from(secret).to_string();
-    forms.push(json[1..json.len() - 1].to_owned());
+    let json = &json[1..json.len() - 1];
+    forms.extend([json.to_owned(), json.replace('/', "\\/")]);
+    let html = secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let quotes = [("&quot;", "&#39;"), ("&#34;", "&#x27;"), ("&quot;", "&apos;"), ("\"", "'")];
+    forms.extend(quotes.map(|(double, single)| html.replace('"', double).replace('\'', single)));
+    if secret.len() * 2 >= ENCODED_MIN {
+        let hex = secret.bytes().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
+        forms.extend([hex.to_uppercase(), hex]);
+    }
     for offset in 0..3 {
         for encoded in
             [base64_at(&STANDARD_NO_PAD, secret, offset), base64_at(&URL_SAFE_NO_PAD, secret, offset)]
@@ -309,6 +429,43 @@ mod tests {
             let redacted = redactor.redact(&encoded).into_owned();
             assert!(redacted.contains(REDACTED), "{encoded} became {redacted}");
         }
+    }
+
+    #[test]
+    fn a_secret_goes_as_tools_print_it() {
+        let redactor = knowing(&["Kx7/pQ&2\"vZ9'wL"]);
+        for shown in [
+            r#"Kx7\/pQ&2\"vZ9'wL"#,
+            "Kx7/pQ&amp;2&quot;vZ9&#39;wL",
+            "Kx7/pQ&amp;2\"vZ9'wL",
+            "4b78372f7051263222765a3927774c",
+            "4B78372F7051263222765A3927774C",
+            "Kx7/pQ&2\n\"vZ9'wL",
+            "Kx7/pQ \r\n    &2\"vZ9'wL",
+            "Kx7\u{200b}/pQ&2\u{ad}\"vZ9\u{2060}'wL",
+            "Kx7/\u{34f}pQ&2\u{fe0f}\"vZ9\u{e0041}'wL",
+        ] {
+            assert_eq!(redactor.redact(&format!("a {shown} b")), "a [redacted] b", "{shown:?}");
+        }
+        let token = "ghp_abcdefghijklm\nnopqrstuvwxyz0123456789 b";
+        assert_eq!(redactor.redact(token), "[redacted] b");
+        assert_eq!(redactor.redact("ghp_abcdefghijk\u{200d}lmnopqrstuvwxyz b"), "[redacted] b");
+        for innocent in [
+            "basic authentication\nis required for the bearer\nof this",
+            "Kx7\nis no secret",
+            "👨\u{200d}👩 flag \u{fe0f}\nnext line of an ordinary text\r\n  and more",
+        ] {
+            assert!(matches!(redactor.redact(innocent), Cow::Borrowed(_)), "{innocent}");
+        }
+    }
+
+    #[test]
+    fn a_value_loses_the_secrets_in_all_its_texts_before_it_is_cut() {
+        let redactor = knowing(&["canary-server-password"]);
+        let value = vec![("x".repeat(270) + " canary-server-password more", 7), ("calm".to_owned(), 8)];
+        let redacted = redactor.of(&value).into_owned();
+        assert_eq!(redacted[0].0, "x".repeat(270) + " [redacted] more");
+        assert!(matches!(redactor.of(&vec!["calm".to_owned()]), Cow::Borrowed(_)));
     }
 
     #[test]

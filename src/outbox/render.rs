@@ -1,7 +1,8 @@
 //! From a [`Post`] to the lines that are sent.
 //!
 //! Locale text or the agent's words, then [`clean`], [`redact`](super::redact), markup, the nick that is answered, cutting.
-//! Redaction sees the whole text, after control codes were taken out and before anything is cut.
+//! Redaction sees the whole text, after control codes were taken out and before anything is cut: what a sentence is made of is
+//! redacted before the sentence, which cuts it, is made.
 //!
 //! The pieces are [`UNIT`] bytes at most, whatever the room on the network is: their count is what the journal keeps of a
 //! post that was sent in part, so it must not depend on the length of a host name. A network with less room than that gets
@@ -81,9 +82,9 @@ impl Renderer {
             }
             Body::Notice(Notice::QuestionAsked { agent, text, .. }) => self.asked(post, agent, text, false),
             Body::Notice(notice @ Notice::WorkLine { .. }) => self.verbatim(notice),
-            Body::Notice(notice) => self.sentences(&self.locale.notice(notice), post),
+            Body::Notice(notice) => self.sentences(&self.locale.notice(&self.redactor.of(notice)), post),
             Body::Hook(hook) => self.told(&hook.notice),
-            Body::Refusal(refusal) => self.sentences(&self.locale.refusal(refusal), post),
+            Body::Refusal(refusal) => self.sentences(&self.locale.refusal(&self.redactor.of(refusal)), post),
             Body::Lines(lines) | Body::Looked(lines) | Body::Kept(lines) => {
                 self.sentences(&lines.join("\n"), post)
             }
@@ -163,7 +164,7 @@ impl Renderer {
     /// What an agent asks of people: herder's sentence, and under it what is asked, as it is.
     fn asked(&self, post: &Post, agent: &AgentName, asked: &str, code: bool) -> Vec<String> {
         let Body::Notice(notice) = &post.body else { return Vec::new() };
-        let (head, asked) = (clean(&self.locale.notice(notice)), as_asked(asked, code));
+        let (head, asked) = (clean(&self.locale.notice(&self.redactor.of(notice))), as_asked(asked, code));
         let (head, asked) = (self.redactor.redact(&head), self.redactor.redact(&asked));
         if self.markup == Markup::Discord {
             return discord::asked(&head, &asked, code);
@@ -181,7 +182,7 @@ impl Renderer {
 
     /// What a program is told: the whole of it in one piece, for Discord as much as a message holds.
     fn told(&self, notice: &Notice) -> Vec<String> {
-        let head = clean(&self.locale.notice(notice));
+        let head = clean(&self.locale.notice(&self.redactor.of(notice)));
         let head = self.redactor.redact(&head);
         let (asked, code) = if let Notice::PermissionAsked { command, .. } = notice {
             (as_asked(command, true), true)
@@ -206,7 +207,7 @@ impl Renderer {
 
     /// A line for machines: the same characters on every network, so that whoever reads two of them reads one thing.
     fn verbatim(&self, notice: &Notice) -> Vec<String> {
-        let text = clean(&self.locale.notice(notice));
+        let text = clean(&self.locale.notice(&self.redactor.of(notice)));
         let text = self.redactor.redact(&text);
         match self.markup {
             Markup::Irc | Markup::Plain => text.lines().flat_map(|line| cut(line, "")).collect(),

@@ -3,6 +3,7 @@
 //! Signals keep their order and are never dropped; when too many wait, the driver stops reading, and the agent waits in its
 //! own pipe. Words and tool names are gathered for a while and become one report. One heartbeat waits at most.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::core::id::WorkId;
 use crate::core::input::Signal;
 use crate::core::turn::Turn;
 use crate::core::usage::Reading;
+use crate::outbox::redact::Redactor;
 
 /// Signals that may wait before the driver stops reading: a supervisor that is this far behind has a slow disk.
 const WAITING_MAX: usize = 64;
@@ -39,9 +41,11 @@ const TURN_MAX: usize = 64 * 1024;
 /// Tool names that one entry of the log holds.
 const TOOLS_MAX: usize = 50;
 
-/// See the module's text.
+/// See the module's text. What it reports holds no secret any more, because it is kept for good; only what herder needs as it is
+/// stays, such as a command that somebody is to allow.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
+    redactor: Redactor,
     queue: VecDeque<Report>,
     beat: bool,
     words: Option<Gathered>,
@@ -65,21 +69,32 @@ impl Gathered {
 }
 
 impl Outgoing {
+    pub(super) fn new(redactor: Redactor) -> Self {
+        Self { redactor, ..Self::default() }
+    }
+
     /// The driver is alive.
     pub(super) fn beat(&mut self) {
         self.beat = true;
     }
 
+    /// The text without secrets if it is so long that it is cut; the others are looked at together when they leave.
+    fn before_a_cut<'a>(&self, text: &'a str, max: usize) -> Cow<'a, str> {
+        if text.len() > max / 4 { self.redactor.redact(text) } else { Cow::Borrowed(text) }
+    }
+
     /// Words for the agent's channel.
     pub(super) fn words(&mut self, text: &str, now: Instant) {
+        let text = self.before_a_cut(text, WORDS_MAX);
         let soon = now + FIRST_WORDS;
         let due = self.words_again.map_or(soon, |again| again.clamp(soon, now + WORDS_PACE));
-        self.words.get_or_insert_with(|| Gathered::new(WORDS_MAX, due)).text.push(text);
+        self.words.get_or_insert_with(|| Gathered::new(WORDS_MAX, due)).text.push(&text);
     }
 
     /// Text for the log.
     pub(super) fn logged(&mut self, text: &str, now: Instant) {
-        self.turn.get_or_insert_with(|| Gathered::new(TURN_MAX, now + TURN_PACE)).text.push(text);
+        let text = self.before_a_cut(text, TURN_MAX);
+        self.turn.get_or_insert_with(|| Gathered::new(TURN_MAX, now + TURN_PACE)).text.push(&text);
     }
 
     /// A tool for the log.
@@ -97,8 +112,16 @@ impl Outgoing {
     }
 
     /// A signal; what was gathered before it goes first.
-    pub(super) fn signal(&mut self, signal: Signal) {
+    pub(super) fn signal(&mut self, mut signal: Signal) {
         self.flush();
+        match &mut signal {
+            Signal::Ended { outcome, .. } => {
+                outcome.detail = self.redactor.of(&outcome.detail).into_owned();
+                outcome.text = self.redactor.of(&outcome.text).into_owned();
+            }
+            Signal::ClockRanOut { evidence, .. } => *evidence = self.redactor.of(evidence).into_owned(),
+            _ => {}
+        }
         self.queue.push_back(Report::Signal(signal));
     }
 
@@ -119,11 +142,13 @@ impl Outgoing {
         }
         if let Some(turn) = self.turn.take() {
             let text = turn.text.text().unwrap_or_default();
+            let text = self.redactor.redact(&text).into_owned();
             self.queue.push_back(Report::Signal(Signal::Turn { text, tools: turn.tools }));
         }
         let Some(words) = self.words.take() else { return };
         self.words_again = Some(words.due + WORDS_PACE);
-        self.queue.extend(words.text.text().map(Report::Words));
+        let words = words.text.text().map(|words| self.redactor.redact(&words).into_owned());
+        self.queue.extend(words.map(Report::Words));
     }
 
     /// When [`Outgoing::flush`] is due.
@@ -154,6 +179,8 @@ impl Outgoing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::ask::AskKey;
+    use crate::core::outcome::{Category, Outcome};
 
     #[test]
     fn ten_thousand_lines_are_one_report_that_says_what_is_missing() {
@@ -207,6 +234,33 @@ mod tests {
         assert_eq!(outgoing.pop(), Some(last));
         assert_eq!(outgoing.pop(), Some(Report::Signal(Signal::Ready { conversation: None })));
         assert_eq!(outgoing.due(), None);
+    }
+
+    #[test]
+    fn what_is_kept_for_good_holds_no_secret() {
+        let now = Instant::now();
+        let mut outgoing = Outgoing::new(Redactor::new(&["canary-server-password".into()]));
+        outgoing.logged("the key is canary-server-password", now);
+        outgoing.words("canary-server\n-password", now);
+        let ends = |text: &str| {
+            let outcome = Outcome { text: Some(text.to_owned()), ..Outcome::new(Category::Crash, text) };
+            Signal::Ended { outcome: Box::new(outcome), survivors: Vec::new() }
+        };
+        outgoing.signal(ends("canary-server-password"));
+        let command = "login canary-server-password".to_owned();
+        let (key, tool) = (AskKey(1), "Bash".to_owned());
+        let asked = Signal::Asked { key, tool, command, shell: true, vague: false };
+        outgoing.signal(asked.clone());
+        let turn = Signal::Turn { text: "the key is [redacted]".to_owned(), tools: Vec::new() };
+        let reports: Vec<Report> = std::iter::from_fn(|| outgoing.pop()).collect();
+        let expected = [
+            Report::Signal(turn),
+            Report::Words("[redacted]".to_owned()),
+            Report::Signal(ends("[redacted]")),
+            // It is what runs.
+            Report::Signal(asked),
+        ];
+        assert_eq!(reports, expected);
     }
 
     #[test]

@@ -259,7 +259,7 @@ impl Session {
     ) -> Self {
         let mut clocks = launch.clocks;
         clocks.task = launch.spec.max_task_duration.unwrap_or(clocks.task);
-        let mut outgoing = Outgoing::default();
+        let mut outgoing = Outgoing::new(launch.redactor.clone());
         let identity = owned.identity;
         outgoing.signal(Signal::Spawned { pid: identity.pid, started: identity.started });
         Self {

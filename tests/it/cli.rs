@@ -78,7 +78,10 @@ fn the_example_passes_check() {
     let (evaluator, rest): (Vec<&str>, Vec<&str>) =
         run.said.lines().partition(|line| line.contains("evaluator: "));
     assert_eq!(evaluator.len(), 1, "{run:?}");
-    // So is whether there are passwords in the HOME.
+    // So is whether there are passwords in the HOME, and who runs the test.
+    let (contained, rest): (Vec<&str>, Vec<&str>) =
+        rest.into_iter().partition(|line| line.contains("contained"));
+    assert_eq!(contained.len(), 1, "{run:?}");
     let rest: Vec<&str> = rest.into_iter().filter(|line| !line.contains(".netrc")).collect();
     insta::assert_snapshot!(rest.join("\n").replace("/bin/cat", "…").replace("/usr…", "…"), @r#"
     note  bot.toml:43: access: nobody is named, so nobody can command from chat; name yourself under [access], e.g. admins = ["irc:libera:YOUR-ACCOUNT"]
@@ -129,7 +132,9 @@ fn check_looks_at_programs_folders_and_servers() {
     let run = folder.herder(&["check"]);
     assert_eq!(run.code, Some(1), "{run:?}");
     let home = format!("{}/", std::env::var("HOME").expect("a HOME"));
-    insta::assert_snapshot!(run.said.replace(&port.to_string(), "<port>").replace(&home, "<home>/"), @r"
+    // Whether agents are contained depends on who runs the test.
+    let said: Vec<&str> = run.said.lines().filter(|line| !line.contains("contained")).collect();
+    insta::assert_snapshot!(said.join("\n").replace(&port.to_string(), "<port>").replace(&home, "<home>/"), @r"
     ok    bot.toml: 3 agents, 1 network
     FAIL  data folder file/data: file is not a folder
     FAIL  a: no-such-program is not on the PATH; install it or correct command
@@ -139,7 +144,7 @@ fn check_looks_at_programs_folders_and_servers() {
     FAIL  c: it gets no PATH to find claude on; add PATH to inherit_env
     FAIL  evaluator: no-such-judge is not on the PATH; install it or correct command
     FAIL  here: 127.0.0.1 port <port>: cannot connect to 127.0.0.1:<port> (127.0.0.1:<port>): Connection refused (os error 111)
-    8 of 8 checks failed
+    8 of 9 checks failed
     ");
 }
 
@@ -324,6 +329,23 @@ fn init_with_nothing_but_enter_is_the_embedded_server() {
     let run = folder.herder(&["check", "--offline", "--config", "mine.toml"]);
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(!run.said.contains("nobody"), "{run:?}");
+}
+
+#[test]
+fn the_contained_way_is_proposed_and_looked_for() {
+    let folder = Folder::new();
+    let run = folder.herder(&["init", "--service"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    for line in ["User=herder", "Delegate=yes", "ExecReload=kill -HUP $MAINPID"] {
+        assert!(run.said.lines().any(|said| said == line), "{run:?}");
+    }
+    assert!(!folder.path("bot.toml").exists());
+    let run = folder.herder_with(&["init"], "\n\n\n\nspark\ncommand\n\n\n");
+    assert!(run.said.contains("herder init --service"), "{run:?}");
+    let run = folder.herder(&["check", "--offline"]);
+    // Tests run as root or as somebody who logs in.
+    assert!(run.said.contains("note  agents are not contained: they run as "), "{run:?}");
+    assert_eq!(run.code, Some(0), "{run:?}");
 }
 
 #[test]

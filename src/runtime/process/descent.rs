@@ -67,7 +67,8 @@ impl Record {
         let above = || std::iter::successors(look(own), |entry| look(entry.parent)).skip(1).take(DEPTH_MAX);
         let adopter = adopter();
         // One that was not found may be any of them.
-        let reapers = above().skip_while(|entry| adopter.is_some_and(|adopter| adopter != entry.identity.pid));
+        let reapers =
+            above().skip_while(|entry| adopter.is_some_and(|adopter| adopter != entry.identity.pid));
         let mut reapers: BTreeSet<Stored> = reapers.map(|entry| stored(entry.identity)).collect();
         if reapers.is_empty() {
             reapers = above().map(|entry| stored(entry.identity)).collect();
@@ -265,9 +266,8 @@ fn is_proven(young: &[Facts], judge: &Judge<'_>) -> bool {
     let past = judge.past;
     let Some(peer) = young.first() else { return true };
     let elsewhere = !past.groups.iter().any(|group| within(&peer.group, group));
-    let logged_in = peer.session.is_some()
-        && !past.sessions.contains(&None)
-        && !past.sessions.contains(&peer.session);
+    let logged_in =
+        peer.session.is_some() && !past.sessions.contains(&None) && !past.sessions.contains(&peer.session);
     let by_root = !judge.as_root && young.iter().any(|facts| facts.root);
     elsewhere || logged_in || by_root
 }
@@ -384,8 +384,7 @@ mod tests {
     #[test]
     fn an_audit_session_or_a_cgroup_proves_nothing_where_herder_has_none() {
         // An unprivileged process can set an audit session that was never set.
-        let past =
-            Record { sessions: [None, Some(2)].into(), groups: ["/".to_owned()].into(), ..past() };
+        let past = Record { sessions: [None, Some(2)].into(), groups: ["/".to_owned()].into(), ..past() };
         let group = "/user.slice/session-7.scope".to_owned();
         let peer = Facts { session: Some(7), group, ..process(60, 2500, 1) };
         assert_eq!(judged(&past, false, peer, &[]), Descent::Unproven);

@@ -177,6 +177,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether a cgroup can be made for each session from where this process runs.
+#[must_use]
+pub fn can_group() -> bool {
+    Cgroups::find().is_some()
+}
+
 impl ProcessTrees {
     /// Makes this process the subreaper of everything below it and starts to reap what it adopts.
     ///

@@ -197,7 +197,9 @@ impl Session {
         while let Some(line) = stderr.next_line() {
             lines = true;
             if let Line::Whole(line) = line {
-                self.tail.push(line);
+                // Before it is cut.
+                let line = String::from_utf8_lossy(line);
+                self.tail.push(self.launch.redactor.redact(&line).as_bytes());
             }
         }
         if lines {

@@ -162,6 +162,27 @@ async fn an_agent_may_not_command_its_own_herder() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn words_of_others_are_shown_in_a_shell_as_they_were_said() {
+    let open = Open::new().await;
+    let said = "`@spark pause`; 2**10 of src/**/*.rs; correct-hor**se";
+    assert!(open.ask("task add", &["spark", "build"]).await.ok);
+    open.rig.until_running("spark").await;
+    assert!(open.ask("task add", &["spark", said]).await.ok);
+    let queue = open.ask("queue", &["spark"]).await.lines.join("\n");
+    let waits = queue.lines().find(|line| line.contains("2**10")).expect("it waits");
+    let number = waits.split_once('#').expect("its number is told").1;
+    let number = &number[..number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len())];
+    for (command, args) in [("task show", vec![number]), ("queue", vec!["spark"])] {
+        let shown = open.ask(command, &args).await.lines.join("\n");
+        assert!(shown.contains(said), "{command}: {shown}");
+    }
+    // herder's own sentence beside it is in the shell's form.
+    let refused = open.ask("agent add", &["**`!pause`**"]).await.lines.join("\n");
+    assert!(refused.contains("`herder agent add"), "{refused}");
+    open.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_agent_with_much_to_say_is_read_back_in_a_shell() {
     let open = Open::new().await;
     let gone = Stream::Agent(name("gone"));

@@ -1,5 +1,7 @@
 //! What posts look like on a network.
 
+use std::time::Duration;
+
 use herder::core::notice::{Notice, Refusal};
 use herder::l10n::Locale;
 use herder::outbox::render::UNIT;
@@ -201,4 +203,39 @@ fn hostile_text_is_laid_out_in_linear_time() {
         assert!(lines.len() <= 31 && lines.iter().all(|line| line.len() <= UNIT));
     }
     assert!(start.elapsed() < std::time::Duration::from_secs(60), "took {:?}", start.elapsed());
+}
+
+#[test]
+fn a_secret_is_taken_out_before_a_sentence_is_cut() {
+    for (before, markup) in
+        [(243, Markup::Irc), (276, Markup::Irc), (276, Markup::Discord), (110, Markup::Plain)]
+    {
+        let locale = Locale::load("en-US").expect("it is there");
+        let redactor = Redactor::new(&["hunter2-hunter2-hunter2".into()]);
+        let said = format!("{} hunter2-hunter2-hunter2 more", "x".repeat(before));
+        let crashed = Notice::Crashed {
+            agent: spark(),
+            detail: said.clone().into(),
+            restart_in: Duration::from_secs(10),
+        };
+        let started = Notice::Started { agent: spark(), work: said };
+        for notice in [crashed, started] {
+            let lines =
+                Renderer::new(locale.clone(), redactor.clone(), markup).lines(&post(Body::Notice(notice)));
+            assert!(!lines.is_empty() && !lines.concat().contains("hunt"), "{lines:?}");
+        }
+    }
+}
+
+#[test]
+fn what_nobody_sees_reaches_no_network() {
+    for markup in [Markup::Irc, Markup::Discord, Markup::Plain] {
+        let text = "he\u{200b}l\u{ad}l\u{2060}o \u{202e}hun\u{34f}ter\u{e0041}2\u{61c}";
+        let lines = renderer(markup).lines(&words(text)).concat();
+        assert!(
+            lines.contains("hello") && lines.contains("[redacted]") && !lines.contains("ter"),
+            "{lines:?}"
+        );
+        assert!(!lines.chars().any(herder::core::ask::is_hidden), "{lines:?}");
+    }
 }

@@ -1,0 +1,75 @@
+//! Whether agents are kept apart from people: a service of its own for herder, with a user of its own.
+
+use std::fs;
+
+use super::check::Finding;
+use crate::runtime::process::can_group;
+
+/// A service in which no agent is anybody else, as systemd takes it.
+pub(super) const UNIT: &str = "\
+[Unit]
+Description=herder
+After=network-online.target
+
+[Service]
+User=herder
+StateDirectory=herder
+WorkingDirectory=/var/lib/herder
+ExecStart=/usr/local/bin/herder run --config /etc/herder/bot.toml
+ExecReload=kill -HUP $MAINPID
+Restart=on-failure
+Delegate=yes
+NoNewPrivileges=yes
+
+[Install]
+WantedBy=multi-user.target
+";
+
+/// Whether the user and the place that `check` runs with contain agents.
+pub(super) fn contained() -> Finding {
+    let user = rustix::process::geteuid().as_raw();
+    let shell = fs::read_to_string("/etc/passwd").ok().and_then(|users| login_shell(&users, user));
+    let mut lacks = Vec::new();
+    if user == 0 {
+        lacks.push("they run as root".to_owned());
+    } else if let Some((name, shell)) = shell {
+        lacks.push(format!("they run as {name}, who logs in with {shell}"));
+    }
+    if !can_group() {
+        lacks.push("no cgroup can be made for them from here (a service with Delegate=yes can)".to_owned());
+    }
+    if lacks.is_empty() {
+        return Finding::good(
+            "agents are contained: a user of their own, and a cgroup for each session".to_owned(),
+        );
+    }
+    Finding::note(format!(
+        "agents are not contained: {}; what this user may, they may. `herder init --service` prints a service that \
+         contains them (with the user that it names: useradd --system herder)",
+        lacks.join(", and ")
+    ))
+}
+
+/// The name and the shell of a user who can log in.
+fn login_shell(users: &str, user: u32) -> Option<(String, String)> {
+    users.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let (name, id, shell) = (fields.first()?, fields.get(2)?, fields.get(6)?.trim());
+        let logs_in = !shell.ends_with("/nologin") && !shell.ends_with("/false") && !shell.is_empty();
+        (id.parse() == Ok(user) && logs_in).then(|| ((*name).to_owned(), shell.to_owned()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::login_shell;
+
+    #[test]
+    fn a_user_of_a_service_has_no_shell() {
+        let users = "root:x:0:0:root:/root:/bin/bash\nherder:x:998:998::/var/lib/herder:/usr/sbin/nologin\nbroken\n\
+                     alice:x:1000:1000:Alice,,,:/home/alice:/bin/zsh\n";
+        assert_eq!(login_shell(users, 998), None);
+        assert_eq!(login_shell(users, 1000), Some(("alice".to_owned(), "/bin/zsh".to_owned())));
+        assert_eq!(login_shell(users, 7), None);
+    }
+}
