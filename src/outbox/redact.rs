@@ -146,7 +146,7 @@ impl Read {
                 read.text.truncate(kept);
                 read.from.truncate(kept);
                 begun = true;
-            } else if !(begun && blank) && !is_unseen(c) {
+            } else if !(begun && blank || is_unseen(c)) {
                 begun = false;
                 read.text.push(c);
                 read.from.extend((0..c.len_utf8()).map(|byte| at + byte));
