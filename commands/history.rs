@@ -217,7 +217,9 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
         Event::ConversationNamed { conversation, .. } => {
             say(voice, "conversation", none(), None, conversation)
         }
-        Event::ConversationLost { .. } => say(voice, "conversation-lost", none(), None, ""),
+        Event::ConversationLost { why, .. } => {
+            say(voice, "conversation-lost", none(), None, &locale.detail(why))
+        }
         Event::TurnEnded { text, .. } => say(voice, "turn", none(), None, text),
         Event::ClockRanOut { clock, evidence, .. } => {
             say(voice, "clock", locale.clock(*clock), None, &locale.detail(evidence))

@@ -158,6 +158,10 @@ own-nothing-said = der Agent hat nichts gesagt und nichts getan; sein Aufruf des
 own-model-refused = das Modell hat abgelehnt
 # $status: ein Wort aus dem Protokoll des Agenten.
 own-turn-ended-as = die Runde endete als „{ $status }“
+# Of a conversation that is given up.
+own-conversation-gone = es lässt sich nicht mehr öffnen
+own-history-refused = das Modell lehnt seinen Verlauf ab
+own-conversation-full = es passt nicht mehr in das Kontextfenster des Modells
 own-no-conversation = der Agent eröffnete kein Gespräch oder eines ohne Kennung: diese Version spricht ein anderes Protokoll als herder
 own-other-protocol = der Agent spricht Version { $spoken } seines Protokolls, herder Version { $ours }; eine passende Version des Agenten verwenden
 own-no-protocol = der Agent spricht keine Version seines Protokolls, herder Version { $ours }; eine passende Version des Agenten verwenden
@@ -390,6 +394,8 @@ notice-supervisor-panicked = ❌ **{ $agent }**: herder selbst hat hier einen Fe
 notice-supervisor-gave-up = 🧯 **{ $agent }**: Der Supervisor lässt sich nicht aus dem Journal aufbauen: { $detail } Der Agent steht still, bis herder neu gestartet wird.
 notice-paused = ⏸️ **{ $agent }** pausiert. Mit `@{ $agent } resume` geht es weiter.
 notice-interrupted = 🐜 **{ $agent }** wurde unterbrochen, als herder ausfiel. Die Arbeit wird noch einmal versucht.
+# $detail: one of the reasons above, with what the runtime or the model said.
+notice-conversation-lost = 🐜 **{ $agent }** kann sein Gespräch nicht fortsetzen und beginnt ein neues, mit dem zuletzt Gesagten am Anfang: { $detail }
 notice-work-line = { $line }
 
 ## Die Nachricht, die eine laufende Sitzung zeigt

@@ -175,6 +175,10 @@ own-nothing-said = the agent said and did nothing; its call of the model may hav
 own-model-refused = the model refused
 # $status: a word of the runtime's protocol.
 own-turn-ended-as = the turn ended as "{ $status }"
+# Of a conversation that is given up.
+own-conversation-gone = it cannot be opened any more
+own-history-refused = the model refuses its history
+own-conversation-full = it does not fit into the model's context window
 own-no-conversation = the agent opened no conversation, or one without an id: this version speaks another protocol than herder does
 own-other-protocol = the agent speaks version { $spoken } of its protocol and herder speaks version { $ours }; use a release of it that does
 own-no-protocol = the agent speaks no version of its protocol and herder speaks version { $ours }; use a release of it that does
@@ -423,6 +427,8 @@ notice-supervisor-panicked = ❌ **{ $agent }**: herder itself made a mistake he
 notice-supervisor-gave-up = 🧯 **{ $agent }**: its supervisor cannot be rebuilt from the journal: { $detail } The agent stands still until herder is restarted.
 notice-paused = ⏸️ **{ $agent }** is paused. `@{ $agent } resume` lets it go on.
 notice-interrupted = 🐜 **{ $agent }** was cut short when herder went down. Its work is tried again.
+# $detail: one of the reasons above, with what the runtime or the model said.
+notice-conversation-lost = 🐜 **{ $agent }** cannot go on with its conversation and begins a new one, with what was said last at its head: { $detail }
 # For machines as well as people: stays as it is in every language.
 notice-work-line = { $line }
 
@@ -440,7 +446,7 @@ notice-resuming = ▶️ **{ $agent }** resumes.
 notice-resuming-trial = ▶️ **{ $agent }** resumes with one trial session. If it fails, no more restarts.
 notice-stopping-pause = ⏸️ **{ $agent }** is being stopped and will stay paused. Its work is kept.
 notice-stopping-abort = ⏸️ **{ $agent }** is being stopped. This work is discarded; what is queued goes on.
-notice-stopping-restart = ▶️ **{ $agent }** is being stopped and starts afresh, counters reset.
+notice-stopping-restart = ▶️ **{ $agent }** is being stopped and starts afresh in a new conversation, counters reset.
 notice-stopping-stop-all = ⏸️ **{ $agent }** is being stopped with all others and will stay paused. Its work is kept.
 notice-stopping-cancel = ⏸️ **{ $agent }** is being stopped: its task was cancelled. What is queued goes on.
 notice-stopping-remove = ⏸️ **{ $agent }** is being stopped and removed. Its history is kept.
@@ -454,7 +460,7 @@ notice-ended = **{ $agent }** ended: { $ended ->
     [one] { $ended } process
    *[other] { $ended } processes
 } ended, { $left } left.
-notice-restarting = ▶️ **{ $agent }** starts afresh, counters reset.
+notice-restarting = ▶️ **{ $agent }** starts afresh in a new conversation, counters reset.
 notice-aborted = ⏸️ **{ $agent }** discarded: { $work }
 # $kind: message | task | round; $work: the number of the work.
 notice-accepted = 👀 { $kind ->

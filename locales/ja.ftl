@@ -143,6 +143,10 @@ own-nothing-said = エージェントは何も言わず、何もしませんで�
 own-model-refused = モデルが拒否しました
 # $status: ランタイムのプロトコルの語。
 own-turn-ended-as = ターンは「{ $status }」で終わりました
+# Of a conversation that is given up.
+own-conversation-gone = 会話を開けません
+own-history-refused = モデルが会話の履歴を拒否しました
+own-conversation-full = モデルのコンテキストウィンドウに収まりません
 own-no-conversation = エージェントが会話を開かないか、ID のない会話を開きました。このバージョンは herder とは別のプロトコルを話します
 own-other-protocol = エージェントのプロトコルはバージョン { $spoken }、herder はバージョン { $ours } です。合うリリースを使ってください
 own-no-protocol = エージェントはプロトコルのバージョンを示さず、herder はバージョン { $ours } です。合うリリースを使ってください
@@ -346,6 +350,8 @@ notice-supervisor-panicked = ❌ **{ $agent }**: herder 自身に不具合があ
 notice-supervisor-gave-up = 🧯 **{ $agent }**: スーパーバイザーをジャーナルから作り直せません: { $detail } herder を再起動するまで、このエージェントは動きません。
 notice-paused = ⏸️ **{ $agent }** は一時停止中です。`@{ $agent } resume` で再開します。
 notice-interrupted = 🐜 **{ $agent }** は herder の停止で中断されました。作業はもう一度試します。
+# $detail: one of the reasons above, with what the runtime or the model said.
+notice-conversation-lost = 🐜 **{ $agent }**は会話を続けられないため、最後のやり取りを冒頭に置いて新しい会話を始めます：{ $detail }
 notice-work-line = { $line }
 
 ## 実行中のセッションを示すメッセージ

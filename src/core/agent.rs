@@ -10,6 +10,7 @@ use super::dealings::Dealings;
 use super::event::{PauseReason, StopReason, WaitReason};
 use super::id::{AccountName, AgentName, AskId, SessionId, WorkId};
 use super::outcome::{Outcome, Usage};
+use super::past::Exchange;
 use super::promotion::Standing;
 use super::spec::AgentSpec;
 use super::time::Timestamp;
@@ -134,6 +135,9 @@ pub struct Unfinished {
     pub done: VecDeque<String>,
     /// Messages that were steered into those sessions: a new session must hear of them again.
     pub steered: VecDeque<String>,
+    /// Whispers that those sessions were given about it: a session in a new conversation must hear of them again.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub whispered: VecDeque<Whisper>,
     /// What the agent has said of it by its tools: it counts when the session is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<TaskReport>,
@@ -198,6 +202,9 @@ pub struct Agent {
     pub survivor: Option<ProcessRecord>,
     /// What the next session can resume.
     pub conversation: Option<String>,
+    /// What was said last, for a conversation that begins anew.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub exchanges: VecDeque<Exchange>,
     /// Consecutive failed sessions.
     pub failures: u32,
     /// Consecutive process crashes.
@@ -286,6 +293,7 @@ impl Default for Agent {
             process: None,
             survivor: None,
             conversation: None,
+            exchanges: VecDeque::new(),
             failures: 0,
             crashes: 0,
             past_resets: 0,

@@ -19,8 +19,9 @@ use super::detail::Detail;
 use super::event::{Event, PauseReason, StopReason};
 use super::id::{SessionId, WorkId};
 use super::outcome::{Category, Outcome, Usage};
+use super::past;
 use super::recap::{PROGRESS_MAX, bounded};
-use super::spec::AgentSpec;
+use super::spec::{AgentSpec, Runtime};
 use super::time::Timestamp;
 use super::usage::{Waived, Warned};
 use super::watch::{Open, Told};
@@ -200,6 +201,7 @@ fn edited(agent: &mut Agent, spec: &AgentSpec) {
     if let Some(old) = agent.spec.as_ref().filter(|old| !spec.goes_on_with(old)) {
         if old.runtime != spec.runtime || old.workspace != spec.workspace {
             agent.workspace = None;
+            agent.exchanges.clear();
         }
         agent.conversation = None;
         // What the running session says of its conversation comes too late.
@@ -250,6 +252,12 @@ fn delivered(agent: &mut Agent, whispers: &[WorkId], at: Timestamp) {
     agent.whispers = waiting;
     for whisper in got.iter().filter(|whisper| whisper.tone == Tone::Person) {
         watch::said(agent, &whisper.text, at);
+    }
+    if let Some(unfinished) = &mut agent.unfinished {
+        unfinished.whispered.extend(got);
+        while unfinished.whispered.len() > STEERED_KEPT {
+            unfinished.whispered.pop_front();
+        }
     }
 }
 
@@ -319,6 +327,7 @@ fn session_started(agent: &mut Agent, session: SessionId, work: &Work, at: Times
             progress: String::new(),
             done: Default::default(),
             steered: Default::default(),
+            whispered: Default::default(),
             report: None,
             denied: None,
         });
@@ -389,6 +398,7 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
     }
     if outcome.category == Category::Success {
         // A task is over by its own event, which follows.
+        exchanged(agent, outcome);
         let over = agent.current.as_ref().filter(|work| work.kind != WorkKind::Task).map(|work| work.id);
         if let Some(id) = over {
             take(agent, id);
@@ -398,6 +408,15 @@ fn session_ended(agent: &mut Agent, session: SessionId, outcome: &Outcome, at: T
     let text = outcome.text.as_ref().map(|text| bounded(text, PROGRESS_MAX));
     agent.last_outcome = Some(Outcome { text, ..outcome.clone() });
     enter(agent, Phase::Idle, at);
+}
+
+/// The work is done: what was said of it is kept where a runtime has conversations. The rounds of a loop are nobody's words.
+fn exchanged(agent: &mut Agent, outcome: &Outcome) {
+    let converses = agent.spec.as_ref().is_some_and(|spec| spec.runtime != Runtime::Command);
+    let Some(work) = agent.current.as_ref().filter(|work| converses && work.kind != WorkKind::Round) else {
+        return;
+    };
+    past::remember(&mut agent.exchanges, &work.text, outcome.text.as_deref().unwrap_or_default());
 }
 
 fn requeued(agent: &mut Agent, id: WorkId, at: Timestamp) {
@@ -474,6 +493,7 @@ fn reset(agent: &mut Agent) {
     agent.failure_times.clear();
     agent.crash_times.clear();
     agent.conversation = None;
+    agent.exchanges.clear();
     agent.timed_out = None;
     agent.watch.start_afresh();
     // It is tried as a whole once more.
@@ -481,6 +501,7 @@ fn reset(agent: &mut Agent) {
     if let Some(unfinished) = &mut agent.unfinished {
         // A clean session is told nothing of the one before, but for what people said meanwhile.
         unfinished.tries = 0;
+        unfinished.whispered.retain(|whisper| whisper.tone == Tone::Person);
         unfinished.progress.clear();
         unfinished.done.clear();
     }

@@ -230,6 +230,12 @@ pub enum Own {
     ModelRefused,
     /// The turn has an end that is not known.
     TurnEndedAs { status: String },
+    /// The runtime does not find its conversation, or cannot open it.
+    ConversationGone,
+    /// The model refuses the history of the conversation.
+    HistoryRefused,
+    /// The conversation does not fit into the context window.
+    ConversationFull,
     /// No conversation was opened.
     NoConversation,
     /// It speaks another version of the protocol, or none that it names.
@@ -343,6 +349,9 @@ impl Own {
             | Self::AnswerBrokenOff
             | Self::NothingSaid
             | Self::ModelRefused
+            | Self::ConversationGone
+            | Self::HistoryRefused
+            | Self::ConversationFull
             | Self::NoConversation
             | Self::OtherProtocol { .. } => Vec::new(),
         }
@@ -447,6 +456,9 @@ impl fmt::Display for Own {
             }
             Self::ModelRefused => f.write_str("the model refused"),
             Self::TurnEndedAs { status } => write!(f, "the turn ended as \"{status}\""),
+            Self::ConversationGone => f.write_str("it cannot be opened any more"),
+            Self::HistoryRefused => f.write_str("the model refuses its history"),
+            Self::ConversationFull => f.write_str("it does not fit into the model's context window"),
             Self::NoConversation => f.write_str(
                 "the agent opened no conversation, or one without an id: this version speaks another protocol than herder does",
             ),

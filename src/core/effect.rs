@@ -17,6 +17,8 @@ pub enum Effect {
         work: Work,
         /// What to resume, if the runtime can.
         conversation: Option<String>,
+        /// What was said last, for a conversation that has to be begun anew.
+        past: Option<String>,
         /// Words for a session that follows a failed one: what it was doing.
         recap: Option<String>,
         /// Whispers for the head of its prompt, as the agent reads them.

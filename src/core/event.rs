@@ -346,6 +346,9 @@ pub enum Event {
     ConversationLost {
         /// The session that found out.
         session: SessionId,
+        /// Why; empty in older journals.
+        #[serde(default, skip_serializing_if = "Detail::is_empty")]
+        why: Detail,
     },
     /// A turn ended, for `log`.
     TurnEnded {

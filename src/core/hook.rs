@@ -111,6 +111,7 @@ impl HookEvent {
             | N::ClockSet { .. }
             | N::Paused { .. }
             | N::Interrupted { .. }
+            | N::ConversationLost { .. }
             | N::WorkLine { .. }
             | N::Pausing { .. }
             | N::Stopping { .. }

@@ -282,6 +282,11 @@ pub enum Signal {
         /// What a later session can resume; `None`: nothing, also not what was known before.
         conversation: Option<String>,
     },
+    /// The conversation that was to be resumed cannot be: the session begins a new one.
+    ConversationLost {
+        /// What the runtime said of it, bounded by the driver.
+        why: String,
+    },
     /// A message was written into the running turn.
     Steered {
         /// Which.

@@ -31,6 +31,7 @@ pub mod input;
 pub mod ledger;
 pub mod notice;
 pub mod outcome;
+pub mod past;
 pub mod policy;
 mod posts;
 pub mod promotion;

@@ -209,6 +209,8 @@ pub enum Notice {
     Paused { agent: AgentName },
     /// A restart of herder cut the session; it is tried again.
     Interrupted { agent: AgentName },
+    /// Its conversation cannot be gone on with: the next one begins with what was said last.
+    ConversationLost { agent: AgentName, why: Detail },
     /// A line for machines and people in `#work`: `FAIL <task> timeout`. Never translated.
     WorkLine { line: String },
 

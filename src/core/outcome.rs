@@ -148,6 +148,9 @@ pub struct Outcome {
     /// No row of the runtime's table of failures knows it: it is taken for transient, and somebody should add a row.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unknown: bool,
+    /// The conversation's history is what the model refused: the same would be refused again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub history_refused: bool,
     /// When a limit ends, if the runtime said so.
     #[serde(default)]
     pub resets_at: Option<Timestamp>,
@@ -186,6 +189,7 @@ impl Outcome {
             category,
             detail: detail.into(),
             unknown: false,
+            history_refused: false,
             resets_at: None,
             exit: None,
             ended: 0,

@@ -50,6 +50,9 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         Event::WorkspaceSeen { workspace, .. } if workspace.is_dirty() => {
             said(Notice::WorkspaceSeen { agent: name, workspace: workspace.clone() })
         }
+        Event::ConversationLost { why, .. } if !why.is_empty() => {
+            said(Notice::ConversationLost { agent: name, why: why.clone() })
+        }
         Event::ClockRanOut { clock, evidence, .. } => {
             said(Notice::ClockRanOut { agent: name, clock: *clock, evidence: evidence.clone() })
         }

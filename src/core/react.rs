@@ -7,6 +7,7 @@ use super::effect::Effect;
 use super::event::{Event, PauseReason, StopReason};
 use super::id::{AccountName, AskId};
 use super::outcome::{Category, Outcome, Usage};
+use super::past::past;
 use super::recap::recap;
 use super::spec::Runtime;
 use super::whisper::Whisper;
@@ -26,6 +27,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
                 work: work.clone(),
                 conversation: agent.conversation.clone(),
                 recap,
+                past: past(&agent.exchanges),
                 whispers: agent.whispers.iter().map(Whisper::words).collect(),
             };
             stale.into_iter().chain([spawn]).collect()

@@ -62,6 +62,13 @@ pub(super) fn recap(agent: &Agent, work: &Work) -> Option<String> {
             bounded(&messages.join("\n"), STEERED_MAX)
         ));
     }
+    if !unfinished.whispered.is_empty() {
+        let whispers: Vec<String> = unfinished.whispered.iter().map(|told| format!("- {}", told.words())).collect();
+        parts.push(format!(
+            "While you worked on it you, and you alone, were told:\n{}",
+            bounded(&whispers.join("\n"), STEERED_MAX)
+        ));
+    }
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
@@ -84,7 +91,7 @@ fn advice(category: Category) -> Option<&'static str> {
              time, say what is done and what is missing.",
         ),
         Category::ContextOverflow => Some(
-            "This is a new conversation. Read files in parts, let no command print more than you need, and write down in the \
+            "The context window was full. Read files in parts, let no command print more than you need, and write down in the \
              workspace what you find out.",
         ),
         Category::SandboxDenial => Some(

@@ -271,6 +271,7 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             say("notice-supervisor-gave-up", [of(agent), sentence(reason)])
         }
         N::Paused { agent } => say("notice-paused", [of(agent)]),
+        N::ConversationLost { agent, why } => say("notice-conversation-lost", [of(agent), reason(why)]),
         N::Interrupted { agent } => say("notice-interrupted", [of(agent)]),
         N::WorkLine { line } => say("notice-work-line", [("line", one_line(line, DETAIL_MAX).into())]),
         N::Pausing { agent } => say("notice-pausing", [of(agent)]),

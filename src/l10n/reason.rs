@@ -89,6 +89,9 @@ fn own_reason(own: &Own) -> Message<'_> {
         O::NothingSaid => say("own-nothing-said", []),
         O::ModelRefused => say("own-model-refused", []),
         O::TurnEndedAs { status } => say("own-turn-ended-as", [text("status", status)]),
+        O::ConversationGone => say("own-conversation-gone", []),
+        O::HistoryRefused => say("own-history-refused", []),
+        O::ConversationFull => say("own-conversation-full", []),
         O::NoConversation => say("own-no-conversation", []),
         O::OtherProtocol { spoken: None, ours } => {
             say("own-no-protocol", [("ours", ours.to_string().into())])

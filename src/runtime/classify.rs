@@ -29,6 +29,35 @@ pub const fn is_limit(category: Category) -> bool {
     matches!(category, Category::RateLimit | Category::Quota | Category::Billing)
 }
 
+/// What APIs and CLIs say of a history that they refuse: a call without its result, a result without its call, thinking that
+/// was changed, a picture that is too large.
+const HISTORY_REFUSED: [&str; 11] = [
+    "ids were found without",
+    "unexpected `tool_use_id`",
+    "tool use concurrency issues",
+    "no tool output found for function call",
+    "no tool call found for function call",
+    "without its required following item",
+    "must be followed by tool messages",
+    "must be a response to a preceding message",
+    "function call turn comes immediately after",
+    "number of function response parts",
+    "invalid_encrypted_content",
+];
+
+/// What an API calls the messages of a conversation when it names one of them by its number.
+const MESSAGES: [&str; 4] = ["messages.", "messages[", "input[", "contents["];
+
+/// Whether a refusal is one of what was said before, and not of how it was asked: the same would be refused again.
+#[must_use]
+pub fn refuses_history(said: &str) -> bool {
+    let said = small(said);
+    let numbered = MESSAGES.iter().any(|name| {
+        said.match_indices(name).any(|(at, _)| said[at + name.len()..].starts_with(|c: char| c.is_ascii_digit()))
+    });
+    numbered || HISTORY_REFUSED.iter().any(|known| said.contains(known))
+}
+
 /// The last line whose class is known, of standard error, else of the plain words on standard output.
 pub fn last_known(tail: &Tail, category: impl Fn(&str) -> Option<Category>) -> Option<Outcome> {
     last_of(tail.iter(), &category).or_else(|| last_of(tail.printed(), &category))

@@ -72,6 +72,8 @@ pub struct Launch {
     pub prompt: String,
     /// A conversation to resume, if the runtime can.
     pub conversation: Option<String>,
+    /// What the prompt begins with where that conversation turns out to be gone.
+    pub past: Option<String>,
     /// What was used in it before.
     pub conversed: Usage,
     /// The value of `HERDER_SESSION` in the child's environment, by which orphans are known for certain.
@@ -90,6 +92,20 @@ pub struct Launch {
     pub always_ask: Vec<AskPattern>,
     /// Takes secrets out of what the evaluator is shown, before it is cut.
     pub redactor: Redactor,
+}
+
+impl Launch {
+    /// The same without the conversation, which turned out to be gone: the prompt begins with what was said last.
+    #[must_use]
+    fn begun_anew(self) -> Self {
+        let prompt = anew(self.past.as_deref(), &self.prompt);
+        Self { conversation: None, past: None, prompt, ..self }
+    }
+}
+
+/// The prompt of a conversation that begins anew.
+fn anew(past: Option<&str>, prompt: &str) -> String {
+    past.map_or_else(|| prompt.to_owned(), |past| format!("{past}\n\n{prompt}"))
 }
 
 /// The clocks a driver keeps (contract, section 5).

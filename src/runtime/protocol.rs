@@ -32,6 +32,11 @@ pub enum Happening {
         /// The conversation's name, if it has one.
         conversation: Option<String>,
     },
+    /// The conversation that was to be resumed cannot be: a new one begins.
+    ConversationLost {
+        /// What the runtime said of it.
+        why: String,
+    },
     /// A turn began: also one that follows a result, because a message had been steered in at the last moment.
     TurnStarted,
     /// Words of the agent.

@@ -106,7 +106,7 @@ async fn run(mut launch: Launch, trees: ProcessTrees, mut ends: Ends) {
         }
         let Some((again, same_ends)) = session.drive().await else { return };
         tracing::info!(agent = %again.agent, "the conversation is gone, the session begins a new one");
-        launch = Launch { conversation: None, ..again };
+        launch = again.begun_anew();
         ends = same_ends;
     }
 }
@@ -321,6 +321,7 @@ impl Session {
             }
         }
         if self.conversation_is_lost() {
+            self.outgoing.signal(Signal::ConversationLost { why: self.tail.reason() });
             self.send_all().await;
             return Some((self.launch, self.ends));
         }

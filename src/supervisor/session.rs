@@ -67,6 +67,8 @@ pub(super) struct Session {
 pub(super) struct Before {
     /// What to resume, if the runtime can.
     pub(super) conversation: Option<String>,
+    /// What was said last, for a conversation that has to be begun anew.
+    pub(super) past: Option<String>,
     /// What was used in it before.
     pub(super) conversed: Usage,
     /// What the session before it was doing.
@@ -86,7 +88,9 @@ impl Session {
         work: &Work,
         before: Before,
     ) -> Self {
-        let Before { conversation, conversed, recap, whispers, look } = before;
+        let Before { conversation, past, conversed, recap, whispers, look } = before;
+        // Known to be new it begins so; else the driver finds out.
+        let (head, past) = if conversation.is_some() { (None, past) } else { (past, None) };
         let agent = spec.name.clone();
         let pass = shared.tools.as_ref().and_then(|tools| match tools.issue(&agent, id) {
             Ok(pass) => Some(pass),
@@ -101,13 +105,14 @@ impl Session {
         let launch = Launch {
             agent: agent.clone(),
             session: id,
-            prompt: prompt(&spec, work, recap, whispers),
+            prompt: prompt(&spec, work, [head, recap], whispers),
             clocks: clocks(&policy, &spec),
             look,
             always_ask: policy.always_ask.clone(),
             redactor: shared.redactor.clone(),
             spec: Arc::new(spec),
             conversation,
+            past,
             conversed,
             marker: marker.clone(),
             // A relative one means something else where the agent works.
@@ -257,14 +262,15 @@ async fn asked(asking: &mut Option<watch::Receiver<usize>>) -> bool {
 
 /// What the process is told: what it was doing, standing instructions where the runtime has no place of its own for
 /// them, and the work.
-fn prompt(spec: &AgentSpec, work: &Work, recap: Option<String>, whispers: Vec<String>) -> String {
+fn prompt(spec: &AgentSpec, work: &Work, before: [Option<String>; 2], whispers: Vec<String>) -> String {
     let instructions = match spec.runtime {
         Runtime::Claude | Runtime::Codex => None,
         Runtime::Acp | Runtime::Command => Some(spec.instructions.clone()),
     };
     let whispers = Some(whispers.join("\n\n"));
-    [recap, instructions, whispers, Some(work.text.clone())]
+    before
         .into_iter()
+        .chain([instructions, whispers, Some(work.text.clone())])
         .flatten()
         .filter(|part| !part.trim().is_empty())
         .collect::<Vec<_>>()

@@ -180,7 +180,8 @@ async fn conversation_that_goes_on_and_one_that_is_gone(make: Maker, gone: &str,
     let mut conversed = Usage::default();
     let mut run = async |conversation: Option<&str>, prompt: &str| {
         let (conversation, prompt) = (conversation.map(str::to_owned), prompt.to_owned());
-        let launch = Launch { conversation, prompt, conversed, ..a_launch(spec.clone()) };
+        let past = Some("The bird is grey.".to_owned());
+        let launch = Launch { conversation, past, prompt, conversed, ..a_launch(spec.clone()) };
         let said = signals(launch, &trees, |_, _| ()).await;
         let outcome = ended(&said).0;
         assert_eq!(outcome.category, Category::Success, "{said:#?}");
@@ -193,7 +194,9 @@ async fn conversation_that_goes_on_and_one_that_is_gone(make: Maker, gone: &str,
     between(folder.path());
     assert_eq!(run(Some(&first), "What is the word?").await, first);
     assert!(api.last().contains("The word is heron."), "what was said before is still known");
+    assert!(!api.last().contains("The bird is grey."), "it is told again only where it is gone");
     let anew = run(Some(gone), "Hello?").await;
+    assert!(api.last().contains("The bird is grey."), "what was said last is told");
     assert!(anew != gone && anew != first);
     assert!(!api.last().contains("heron"));
 }

@@ -259,6 +259,7 @@ pub(crate) fn a_launch(spec: AgentSpec) -> Launch {
         spec: Arc::new(spec),
         prompt: "Say hello.".to_owned(),
         conversation: None,
+        past: None,
         look: false,
         state: None,
         conversed: herder::core::outcome::Usage::default(),
@@ -308,6 +309,7 @@ pub(crate) async fn see_through(
             | Signal::Observed { .. }
             | Signal::Usage { .. }
             | Signal::Asked { .. }
+            | Signal::ConversationLost { .. }
             | Signal::AskWithdrawn { .. } => {}
         }
     }

@@ -55,6 +55,7 @@ fn session(runtime: Runtime, command: &[&str], workspace: &Path) -> Launch {
         spec: Arc::new(spec),
         prompt: "do it".to_owned(),
         conversation: None,
+        past: None,
         look: false,
         state: None,
         conversed: herder::core::outcome::Usage::default(),

@@ -471,7 +471,7 @@ mod tests {
 
     #[test]
     fn what_a_long_session_did_is_read_back_to_its_beginning() {
-        let turn = || Event::ConversationLost { session: SESSION };
+        let turn = || Event::ConversationLost { session: SESSION, why: "".into() };
         let mut events = vec![Event::Queued { work: work() }, started(work())];
         events.extend(std::iter::repeat_with(turn).take(3 * PAGE));
         events.push(ended(Category::Success));

@@ -47,16 +47,12 @@ pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
         }
         Category::MaxTurns => clear_counters(agent),
         Category::RateLimit => count_limit(agent, outcome, at),
-        Category::Transient => count_failure(agent, at),
         Category::Permanent
         | Category::ContextOverflow
         | Category::TaskTimeout
         | Category::SandboxDenial
-        | Category::Hung => {
-            // The next session starts clean: what was refused, hung, ran in circles or was full would only be resumed.
-            agent.conversation = None;
-            count_failure(agent, at);
-        }
+        | Category::Hung
+        | Category::Transient => count_failure(agent, at),
         Category::Crash => count_crash(agent, at),
         // Nobody's fault, the account's, or the runtime's own wish: no restart follows from them.
         Category::Billing

@@ -88,6 +88,7 @@ pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal)
         Signal::Workspace { seen } => {
             draft.record(Event::WorkspaceSeen { session, workspace: seen.clone().bounded() });
         }
+        Signal::ConversationLost { why } => lost(draft, session, Own::ConversationGone.with(why.as_str())),
         Signal::Ready { conversation } => ready(draft, session, conversation.as_deref()),
         Signal::Steered { work } => {
             if whisper::steered(draft, session, *work) {
@@ -158,8 +159,15 @@ fn ready(draft: &mut Draft<'_>, session: SessionId, conversation: Option<&str>) 
         (known, Some(name)) if known != Some(name) && !stale => {
             draft.record(Event::ConversationNamed { session, conversation: name.to_owned() });
         }
-        (Some(_), None) => draft.record(Event::ConversationLost { session }),
+        (Some(_), None) => draft.record(Event::ConversationLost { session, why: Detail::default() }),
         (Some(_) | None, Some(_)) | (None, None) => {}
+    }
+}
+
+/// The conversation is given up: people are told why, and the next one begins with what was said last.
+fn lost(draft: &mut Draft<'_>, session: SessionId, why: Detail) {
+    if draft.agent().conversation.is_some() {
+        draft.record(Event::ConversationLost { session, why: why.bounded(DETAIL_MAX) });
     }
 }
 
@@ -259,10 +267,18 @@ fn over(draft: &mut Draft<'_>, session: SessionId, outcome: &Outcome, survivors:
     outcome.usage = spending::settled(draft, outcome.usage);
     let category = outcome.category;
     let resets_at = outcome.resets_at;
+    let refused = match category {
+        Category::ContextOverflow => Some(Own::ConversationFull.into()),
+        _ if outcome.history_refused => Some(Own::HistoryRefused.with(outcome.detail.said.clone())),
+        _ => None,
+    };
     let timed_out_again = category == Category::TaskTimeout
         && draft.agent().timed_out.is_some()
         && draft.agent().timed_out == draft.agent().current.as_ref().map(|work| work.id);
     draft.record(Event::SessionEnded { session, outcome: Box::new(outcome), survivors: survivors.to_vec() });
+    if let Some(why) = refused {
+        lost(draft, session, why);
+    }
     let settled = settle_work(draft, &stop, category);
     if category == Category::Success && draft.agent().breaker == Breaker::HalfOpen {
         draft.record(Event::BreakerClosed);

@@ -164,11 +164,19 @@ fn climb(draft: &mut Draft<'_>, verdict: &Verdict, finding: Option<Finding>, by_
         (1, _) => said.to_owned(),
         (_, Some(finding)) if by_detector => finding.stronger(),
         (_, Some(_) | None) => format!(
-            "You were told, and it goes on. {said} Stop what you are doing, say in one sentence why it does not work, and \
-             take another way. If this goes on, you are paused and a person is called."
+            "You were told, and it goes on. {} Stop what you are doing, say in one sentence why it does not work, and \
+             take another way. If this goes on, you are paused and a person is called.",
+            sentence(said)
         ),
     };
     whisper(draft, tone, text);
+}
+
+/// `said` with an end of its own, so that it does not run on into what follows.
+fn sentence(said: &str) -> String {
+    let said = said.trim_end();
+    let ended = said.ends_with(['.', '!', '?', '…', ':', '。', '！', '？']);
+    if ended { said.to_owned() } else { format!("{said}.") }
 }
 
 fn whisper(draft: &mut Draft<'_>, tone: Tone, text: String) {

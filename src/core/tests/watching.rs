@@ -100,6 +100,11 @@ impl Desk {
         self.judged(Judgement::Verdict(Verdict::correction("Read the error first.")))
     }
 
+    /// As [`Desk::found`], in words without a full stop.
+    fn found_unended(&mut self) -> Step {
+        self.judged(Judgement::Verdict(Verdict::correction("Read the error first")))
+    }
+
     /// As [`Desk::found`], for an agent that does not get what it is told.
     fn found_deaf(&mut self) -> Step {
         let number = self.deaf_until_asked();
@@ -321,6 +326,15 @@ fn who_has_nothing_to_do_is_not_told_and_that_is_no_step() {
         .iter()
         .any(|effect| matches!(effect, Effect::Spawn { whispers, .. } if !whispers.is_empty()));
     assert!(told, "{:?}", step.effects);
+}
+
+#[test]
+fn words_without_a_full_stop_do_not_run_on_into_the_next_sentence() {
+    let mut desk = Desk::watched(Judge::Asked);
+    desk.found_unended();
+    desk.found_unended();
+    let told = desk.agent.watch.told.back().map(|told| told.text.clone()).unwrap_or_default();
+    assert!(told.contains("goes on. Read the error first. Stop what you are doing"), "{told}");
 }
 
 #[test]

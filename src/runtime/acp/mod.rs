@@ -32,7 +32,7 @@ use super::command::EXIT_DO_NOT_RESTART;
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, Tail, bounded, grow, one_line};
-use super::{Access, Launch};
+use super::{Access, Launch, anew};
 use crate::core::ask::AskKey;
 use crate::core::cut::both_ends;
 use crate::core::detail::{Detail, Own};
@@ -70,6 +70,8 @@ pub struct Acp {
     conversation: Option<String>,
     quirks: Quirks,
     prompt: String,
+    /// What the prompt begins with where the conversation cannot be gone on with.
+    past: Option<String>,
     requests: Requests<Asked>,
     /// What is set up before the work.
     steps: VecDeque<(Asked, &'static str, Value)>,
@@ -139,6 +141,7 @@ impl Acp {
             conversation: launch.conversation.clone(),
             quirks,
             prompt: String::new(),
+            past: launch.past.clone(),
             requests: Requests::default(),
             steps: VecDeque::new(),
             session: None,
@@ -207,9 +210,16 @@ impl Acp {
                 parameters["sessionId"] = json!(conversation);
                 self.requests.ask(Asked::Load, "session/load", &parameters)
             }
-            None => self.requests.ask(Asked::New, "session/new", &self.place()),
+            None => self.open_anew(),
         };
         happened.push(Happening::Reply(request));
+    }
+
+    /// A new conversation, which begins with what was said last in the one that there was.
+    fn open_anew(&mut self) -> Vec<u8> {
+        self.conversation = None;
+        self.prompt = anew(self.past.take().as_deref(), &self.prompt);
+        self.requests.ask(Asked::New, "session/new", &self.place())
     }
 
     fn place(&self) -> Value {
@@ -278,10 +288,8 @@ impl Acp {
         let said = one_line(&failure.text, LINE_MAX);
         match asked {
             Asked::Load => {
-                happened.push(Happening::Note(format!("the conversation is begun anew: {said}")));
-                self.conversation = None;
-                let request = self.requests.ask(Asked::New, "session/new", &self.place());
-                happened.push(Happening::Reply(request));
+                happened.push(Happening::ConversationLost { why: said });
+                happened.push(Happening::Reply(self.open_anew()));
             }
             // It asks more than it would have to, and is answered.
             Asked::Mode => {

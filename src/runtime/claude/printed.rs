@@ -39,6 +39,7 @@ impl Format for Printed {
                 Happening::Ready { .. }
                 | Happening::Reply(_)
                 | Happening::Asked { .. }
+                | Happening::ConversationLost { .. }
                 | Happening::AskWithdrawn { .. } => {}
                 other => happened.push(other),
             }

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
 
-use super::Launch;
+use super::{Launch, anew};
 use super::classify::{is_limit, last_known, left};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
@@ -74,6 +74,8 @@ pub struct Codex {
     asking: Asking,
     max_turns: u32,
     prompt: String,
+    /// What the prompt begins with where the conversation cannot be gone on with.
+    past: Option<String>,
     requests: Requests<Asked>,
     thread: Option<String>,
     turn: Option<String>,
@@ -133,6 +135,7 @@ impl Codex {
             asking: Asking::of(launch),
             max_turns: spec.max_turns,
             prompt: String::new(),
+            past: launch.past.clone(),
             requests: Requests::default(),
             thread: None,
             turn: None,
@@ -250,7 +253,8 @@ impl Codex {
         let said = one_line(failed.message.text_or_empty(), LINE_MAX);
         match asked {
             Asked::Thread { resuming: true } => {
-                happened.push(Happening::Note(format!("the conversation is begun anew: {said}")));
+                happened.push(Happening::ConversationLost { why: said });
+                self.prompt = anew(self.past.take().as_deref(), &self.prompt);
                 happened.push(Happening::Reply(self.open_thread()));
             }
             Asked::Initialize | Asked::Thread { resuming: false } | Asked::Turn => {

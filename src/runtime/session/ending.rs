@@ -6,6 +6,7 @@ use super::{Cause, LINGER_GRACE, LOOK_MAX, Session, Stage};
 use crate::clock;
 use crate::core::input::{Clock, Signal};
 use crate::core::outcome::Category;
+use crate::runtime::classify::refuses_history;
 use crate::runtime::clocks::{CPU_SHARE_MIN, look_pause};
 use crate::runtime::observing::Moment;
 use crate::runtime::process::lives;
@@ -136,6 +137,8 @@ impl Session {
                 }
             },
         }
+        outcome.history_refused = matches!(outcome.category, Category::Permanent | Category::Transient)
+            && refuses_history(&outcome.detail.said);
         // What it said last is how far it got.
         outcome.text = outcome.text.take().or_else(|| self.last_words.take());
         let over = {

@@ -270,6 +270,7 @@ impl Session {
                 self.outgoing.signal(Signal::Asked { key, tool, command, shell, vague });
             }
             Happening::AskWithdrawn { key } => self.withdrawn(key),
+            Happening::ConversationLost { why } => self.outgoing.signal(Signal::ConversationLost { why }),
             Happening::TurnEnded => self.on_turn_end(false),
             Happening::AnotherFollows => self.on_turn_end(true),
             Happening::Malformed => {}

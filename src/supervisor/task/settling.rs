@@ -141,7 +141,7 @@ impl Supervisor<'_> {
     /// Does what a committed event asks for. Answers whether the agent is retired.
     async fn perform(&mut self, effect: Effect) -> bool {
         match effect {
-            Effect::Spawn { session, work, conversation, recap, whispers } => {
+            Effect::Spawn { session, work, conversation, past, recap, whispers } => {
                 let Some(mut spec) = self.agent.spec.clone() else { return false };
                 // A runtime that minds its own budget is told what its caps leave of it.
                 spec.max_budget_usd = self.agent.allowance(clock::now());
@@ -149,7 +149,7 @@ impl Supervisor<'_> {
                 // After a failure, and once after herder's own start.
                 let look =
                     recap.is_some() || std::mem::replace(&mut self.risen, Risen::Looked) != Risen::Looked;
-                let before = Before { conversation, conversed, recap, whispers, look };
+                let before = Before { conversation, past, conversed, recap, whispers, look };
                 *self.session = Some(Session::start(self.shared, spec, session, &work, before));
             }
             Effect::Keep { context } => self.keep(context),

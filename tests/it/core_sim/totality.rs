@@ -7,7 +7,7 @@ use std::time::Duration;
 use herder::core::agent::Agent;
 use herder::core::ask::{About, Ask, AskAnswer, AskKey, Asker, DecidedBy, Rule};
 use herder::core::dealings::{Cut, Onward};
-use herder::core::detail::Own;
+use herder::core::detail::{Detail, Own};
 use herder::core::event::{Event, PauseReason, StopReason, WaitReason};
 use herder::core::id::{AgentName, AskId, SessionId, WorkId};
 use herder::core::input::{Button, Clock, Control, Input, Signal};
@@ -179,7 +179,7 @@ fn session_event() -> impl Strategy<Value = Event> {
             .prop_map(|(session, late)| Event::Ready { session, late }),
         (session(), text())
             .prop_map(|(session, conversation)| Event::ConversationNamed { session, conversation }),
-        session().prop_map(|session| Event::ConversationLost { session }),
+        session().prop_map(|session| Event::ConversationLost { session, why: Detail::default() }),
         (session(), text()).prop_map(|(session, text)| Event::TurnEnded { session, text, tools: Vec::new() }),
         (session(), text()).prop_map(|(session, evidence)| Event::ClockRanOut {
             session,
@@ -424,6 +424,7 @@ fn input() -> impl Strategy<Value = Input> {
             Signal::Asked { key, tool, command, shell, vague }
         }),
         key().prop_map(|key| Signal::AskWithdrawn { key }),
+        text().prop_map(|why| Signal::ConversationLost { why }),
         (outcome(), prop::collection::vec(any::<u32>(), 0..2))
             .prop_map(|(outcome, survivors)| Signal::Ended { outcome, survivors }),
     ];

@@ -141,7 +141,8 @@ fn status_notices() -> Vec<Notice> {
         N::SupervisorPanicked { agent: agent.clone(), restart_in: seconds(2) },
         N::SupervisorGaveUp { agent: agent.clone(), reason: "revision 12 is damaged".to_owned() },
         N::Paused { agent: agent.clone() },
-        N::Interrupted { agent },
+        N::Interrupted { agent: agent.clone() },
+        N::ConversationLost { agent, why: Own::ConversationGone.with("Session not found") },
         N::WorkLine { line: "FAIL 7 timeout".to_owned() },
     ]
 }

@@ -61,11 +61,14 @@ async fn a_byte_order_mark_costs_no_line() {
 #[tokio::test]
 async fn a_conversation_goes_on_or_is_begun_anew_by_the_same_process() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (conversation, method) in [("c-1", "session/load"), ("c-0", "session/new")] {
-        let mut what = acp("x", "words(opened['method']); end()", folder.path());
+    for (conversation, said) in [("c-1", "session/load: do it"), ("c-0", "session/new: the word is heron\n\ndo it")] {
+        let mut what = acp("x", "words(opened['method'] + ': ' + prompt); end()", folder.path());
         what.conversation = Some(conversation.to_owned());
+        what.past = Some("the word is heron".to_owned());
         let (outcome, signals, _) = run(what).await;
-        assert_eq!(outcome.text.as_deref(), Some(method), "{outcome:?}");
+        assert_eq!(outcome.text.as_deref(), Some(said), "{outcome:?}");
+        let lost = Signal::ConversationLost { why: "Internal error".to_owned() };
+        assert_eq!(signals.contains(&lost), conversation == "c-0", "{signals:?}");
         assert_eq!(signals.iter().filter(|signal| matches!(signal, Signal::Spawned { .. })).count(), 1);
     }
 }
@@ -369,6 +372,39 @@ async fn pictures_links_files_and_plans_are_answers() {
         let (outcome, ..) = run(acp("x", &body, folder.path())).await;
         assert_eq!(outcome.category, Category::Success, "{body}: {outcome:?}");
         assert_eq!(outcome.text.as_deref().map(str::trim), Some(shown), "{body}");
+    }
+}
+
+/// Who cannot open an earlier conversation is told what was said last each time.
+#[tokio::test]
+async fn an_agent_that_cannot_load_conversations_is_told_what_was_said_last() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut what = acp("x", "words(prompt); end()", folder.path());
+    edit(&mut what, |spec| {
+        let script = spec.command.last_mut().expect("a script");
+        *script = script.replace("loadSession=True", "loadSession=False");
+    });
+    (what.conversation, what.past) = (Some("c-0".to_owned()), Some("the word is heron".to_owned()));
+    let (outcome, signals, _) = run(what).await;
+    assert_eq!(outcome.text.as_deref(), Some("the word is heron\n\ndo it"));
+    assert!(!signals.iter().any(|signal| matches!(signal, Signal::ConversationLost { .. })), "{signals:?}");
+}
+
+/// A history that the model refuses is refused again; a bad parameter or a model that is not there is none.
+#[tokio::test]
+async fn a_refusal_of_the_history_is_told_from_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (said, history) in [
+        ("messages.3: `tool_use` ids were found without `tool_result` blocks immediately after: t1", true),
+        ("Invalid 'input[3].call_id': string too long", true),
+        ("No tool output found for function call call_1.", true),
+        ("max_tokens: 999999 > 128000, which is the maximum allowed number of output tokens", false),
+        ("model: no-such-model", false),
+        ("temperature: range: 0..1", false),
+    ] {
+        let body = format!("fail(400, {said:?})");
+        let (outcome, ..) = run(acp("x", &body, folder.path())).await;
+        assert_eq!((outcome.category, outcome.history_refused), (Category::Permanent, history), "{said}");
     }
 }
 

@@ -132,7 +132,7 @@ async fn lines_that_are_no_json_cost_nothing_but_themselves() {
 async fn a_conversation_that_is_gone_is_begun_anew_in_the_same_session() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut what = agent(&["claude-lost", "--say", "new"], folder.path());
-    what.conversation = Some("c-0".to_owned());
+    (what.conversation, what.past) = (Some("c-0".to_owned()), Some("the word is heron".to_owned()));
     let mut running = Running::start(what);
     let first = running.spawned().await;
     running.order(Order::Go).await;
@@ -142,6 +142,8 @@ async fn a_conversation_that_is_gone_is_begun_anew_in_the_same_session() {
     let (outcome, _) = running.ended().await;
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("new")));
     assert!(!running.signals.contains(&Signal::Ready { conversation: Some("c-0".to_owned()) }));
+    let lost = |signal: &Signal| matches!(signal, Signal::ConversationLost { why } if why.contains("No conversation found"));
+    assert_eq!(running.signals.iter().filter(|signal| lost(signal)).count(), 1, "{:?}", running.signals);
 }
 
 #[tokio::test]

@@ -32,6 +32,7 @@ pub(super) fn launched(
         spec: Arc::new(spec.clone()),
         prompt: String::new(),
         conversation: None,
+        past: None,
         look: false,
         state: None,
         conversed: herder::core::outcome::Usage::default(),

@@ -88,6 +88,7 @@ pub(super) fn notices() -> Vec<Notice> {
         Notice::SupervisorGaveUp { agent: agent.clone(), reason: "index out of bounds".into() },
         Notice::Paused { agent: agent.clone() },
         Notice::Interrupted { agent: agent.clone() },
+        Notice::ConversationLost { agent: agent.clone(), why: "gone".into() },
         Notice::WorkLine { line: "FAIL 7 timeout".into() },
         Notice::Pausing { agent: agent.clone() },
         Notice::Resuming { agent: agent.clone(), trial: true },

@@ -1,0 +1,48 @@
+//! What was said last between people and an agent, for a conversation that begins anew: the one before is gone, or its runtime
+//! cannot open it again.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::cut::both_ends;
+use super::recap::{bounded, one_line};
+
+/// The exchanges that are kept: what people still refer to.
+const EXCHANGES_MAX: usize = 4;
+
+/// The most of what the agent was asked, in bytes: a paragraph.
+const ASKED_MAX: usize = 300;
+
+/// The most of what it answered, in bytes: the beginning and the end of a long answer.
+const ANSWERED_MAX: usize = 600;
+
+/// Work that is over, and the agent's last words about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// The work's text, at most [`ASKED_MAX`] bytes.
+    pub asked: String,
+    /// The answer, at most [`ANSWERED_MAX`] bytes.
+    pub answered: String,
+}
+
+/// Keeps an exchange, and forgets the oldest one if there are too many.
+pub(super) fn remember(exchanges: &mut VecDeque<Exchange>, asked: &str, answered: &str) {
+    while exchanges.len() >= EXCHANGES_MAX {
+        exchanges.pop_front();
+    }
+    let asked = bounded(one_line(asked).trim(), ASKED_MAX);
+    exchanges.push_back(Exchange { asked, answered: both_ends(answered.trim(), ANSWERED_MAX) });
+}
+
+/// The exchanges as the agent reads them at the head of a prompt. `None`: there were none.
+#[must_use]
+pub(super) fn past(exchanges: &VecDeque<Exchange>) -> Option<String> {
+    let said = exchanges.iter().map(|Exchange { asked, answered }| {
+        let answered = if answered.is_empty() { "(without words)" } else { answered };
+        format!("You were told: {asked}\nYou answered: {answered}")
+    });
+    let said: Vec<String> = said.collect();
+    let head = "This is a new conversation. What was said in the one before it, the latest last:";
+    (!said.is_empty()).then(|| format!("{head}\n\n{}", said.join("\n\n")))
+}
