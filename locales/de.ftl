@@ -307,7 +307,10 @@ notice-spiked = 💰 **{ $agent }** verbraucht weit mehr als sonst: { $used } in
 notice-price-unknown = 💰 **{ $agent }**: Niemand sagt, was das Modell `{ $model }` kostet. { $assumed ->
     [yes] Solange eine Grenze in US-Dollar gilt, zählen seine Token zum Preis der teuersten Modelle.
    *[no] Seine Token werden gezählt, seine Dollar nicht.
-} Ein Abschnitt dafür unter [prices] in bot.toml stellt das richtig.
+} { $named ->
+    [no] Sein Name gehört als `model` zu diesem Agenten in bot.toml, sein Preis in einen Abschnitt unter [prices].
+   *[yes] Ein Abschnitt dafür unter [prices] in bot.toml stellt das richtig.
+}
 notice-shared-cap-reached = 🚨 💰 { $scope ->
     [account] Das Konto **{ $account }**
    *[fleet] Die Flotte

@@ -330,7 +330,10 @@ notice-spiked = 💰 **{ $agent }** uses far more than usual: { $used } in this 
 notice-price-unknown = 💰 **{ $agent }**: nobody says what model `{ $model }` costs. { $assumed ->
     [yes] While a cap in dollars holds, its tokens are counted at the price of the dearest models.
    *[no] Its tokens are counted, its dollars are not.
-} A [prices] section for it in bot.toml sets that right.
+} { $named ->
+    [no] Name it with `model` at this agent in bot.toml, and its price in a [prices] section.
+   *[yes] A [prices] section for it in bot.toml sets that right.
+}
 # $scope: account | fleet
 notice-shared-cap-reached = 🚨 💰 { $scope ->
     [account] Account **{ $account }**

@@ -272,7 +272,10 @@ notice-spiked = 💰 **{ $agent }** の使用量が普段より大幅に増え�
 notice-price-unknown = 💰 **{ $agent }**：モデル `{ $model }` の価格がわかりません。{ $assumed ->
     [yes] ドルの上限がある間は、最も高価なモデルの価格で計算します。
    *[no] トークンは数えますが、金額は数えません。
-}bot.toml の [prices] に価格を書いてください。
+}{ $named ->
+    [no] bot.toml でこのエージェントの `model` に名前を、[prices] に価格を書いてください。
+   *[yes] bot.toml の [prices] に価格を書いてください。
+}
 notice-shared-cap-reached = 🚨 💰 { $scope ->
     [account] アカウント **{ $account }**
    *[fleet] 全エージェント

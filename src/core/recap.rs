@@ -63,7 +63,8 @@ pub(super) fn recap(agent: &Agent, work: &Work) -> Option<String> {
         ));
     }
     if !unfinished.whispered.is_empty() {
-        let whispers: Vec<String> = unfinished.whispered.iter().map(|told| format!("- {}", told.words())).collect();
+        let whispers: Vec<String> =
+            unfinished.whispered.iter().map(|told| format!("- {}", told.words())).collect();
         parts.push(format!(
             "While you worked on it you, and you alone, were told:\n{}",
             bounded(&whispers.join("\n"), STEERED_MAX)

@@ -109,9 +109,10 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
         }
         N::PriceUnknown { agent, model, assumed } => {
             let model = one_line(model, WORK_MAX);
+            let named = ("named", if model.is_empty() { "no" } else { "yes" }.into());
             let model = if model.is_empty() { locale.text("model-unnamed", &[]) } else { model };
             let assumed = ("assumed", if *assumed { "yes" } else { "no" }.into());
-            say("notice-price-unknown", [of(agent), ("model", model.into()), assumed])
+            say("notice-price-unknown", [of(agent), ("model", model.into()), assumed, named])
         }
         N::SharedCapReached { account, cap, limit, used } => {
             say("notice-shared-cap-reached", shared(locale, account.as_ref(), *cap, *limit, *used))

@@ -53,7 +53,8 @@ const MESSAGES: [&str; 4] = ["messages.", "messages[", "input[", "contents["];
 pub fn refuses_history(said: &str) -> bool {
     let said = small(said);
     let numbered = MESSAGES.iter().any(|name| {
-        said.match_indices(name).any(|(at, _)| said[at + name.len()..].starts_with(|c: char| c.is_ascii_digit()))
+        said.match_indices(name)
+            .any(|(at, _)| said[at + name.len()..].starts_with(|c: char| c.is_ascii_digit()))
     });
     numbered || HISTORY_REFUSED.iter().any(|known| said.contains(known))
 }

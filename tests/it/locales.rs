@@ -44,7 +44,7 @@ variants!(every_notice, Notice:
     DoNotRestart PausedWithAccount AccountBlocked
     AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied PermissionAsked QuestionAsked
     PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention ClockSet BreakerClosed Degraded Survivors SupervisorPanicked
-    SupervisorGaveUp Paused Interrupted WorkLine Pausing Resuming Stopping Ended Restarting Aborted Accepted Queued
+    SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing Resuming Stopping Ended Restarting Aborted Accepted Queued
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
     QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved Reloaded NotReloaded StoppedAll Linked Unlinked AnswerTooLong Away Collapsed NetworkDown
     NetworkUp NetworkRefused NickservRefused WebhookDropped ChannelUnavailable TopicDenied Mirrored PermissionMissing NotInvited CommandsRefused ChannelsFull Netsplit NobodyConfigured StorageFailed DiskLow UpkeepLeftOut UpkeepFailed RevisionsMissing ArchivesAside EventsMissing EntriesUnreadable

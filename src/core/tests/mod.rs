@@ -5,6 +5,7 @@ mod asks;
 mod commands;
 mod configured;
 mod context;
+mod conversations;
 mod handing_back;
 mod outcomes;
 mod reassigning;

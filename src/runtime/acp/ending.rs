@@ -86,10 +86,13 @@ impl Acp {
             return idle.then(|| Outcome::new(Category::Transient, Own::NothingSaid));
         };
         // A model that answered has used tokens for it, and may speak of errors.
-        if self.usage.output_tokens > 0 || !classify::is_error(words, !counted) {
+        if self.usage.output_tokens > 0 {
             return None;
         }
-        let outcome = outcome_of(&Failure::said(words));
+        // Copilot CLI says in one message that it tries again, and then why it gave up.
+        let error =
+            [self.last_piece.as_str(), words].into_iter().find(|said| classify::is_error(said, !counted));
+        let outcome = outcome_of(&Failure::said(error?));
         (counted || !outcome.unknown).then_some(outcome)
     }
 

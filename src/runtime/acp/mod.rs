@@ -83,6 +83,8 @@ pub struct Acp {
     /// The message that is being said, piece by piece.
     words: String,
     message: String,
+    /// The last piece of words as it came, which may be a whole error after others.
+    last_piece: String,
     last_words: Option<String>,
     /// The last plan that it told of.
     plan: Option<String>,
@@ -150,6 +152,7 @@ impl Acp {
             telling: Telling::default(),
             words: String::new(),
             message: String::new(),
+            last_piece: String::new(),
             last_words: None,
             plan: None,
             acted: false,
@@ -357,6 +360,9 @@ impl Acp {
         }
         let piece = update.content.0.first().map(content::text).unwrap_or_default();
         grow(&mut self.words, &piece, TEXT_MAX);
+        if !piece.trim().is_empty() {
+            bounded(&piece, DETAIL_MAX).clone_into(&mut self.last_piece);
+        }
     }
 
     /// What was said so far is a message.

@@ -26,6 +26,7 @@ use super::text::{LINE_MAX, Tail, bounded, one_line};
 use super::{Access, Launch};
 use crate::core::ask::AskKey;
 use crate::core::cut::both_ends;
+use crate::core::detail::Own;
 use crate::core::id::WorkId;
 use crate::core::outcome::{Category, Exit, Outcome, Usage};
 use crate::core::spec::{AgentSpec, Permissions};
@@ -62,6 +63,9 @@ pub const QUIET: [(&str, &str); 4] = [
     ("DISABLE_AUTOUPDATER", "1"),
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
 ];
+
+/// What an entry of a failed result begins with that is for nobody.
+const DIAGNOSTIC: &str = "[ede_diagnostic]";
 
 /// What the CLI prints on standard error for a conversation it does not know.
 const CONVERSATION_LOST: &str = "No conversation found";
@@ -298,7 +302,9 @@ impl Claude {
     fn failed(&mut self, line: &wire::Line<'_>) -> Outcome {
         line.subtype.text_or_empty().clone_into(&mut self.failure.subtype);
         line.terminal_reason.text_or_empty().clone_into(&mut self.failure.terminal_reason);
-        let errors = line.errors.words();
+        let mut errors = line.errors.words();
+        // Notes of the CLI's makers to themselves, on a turn that was interrupted.
+        errors.retain(|error| !error.starts_with(DIAGNOSTIC));
         self.failure.text = match line.result.text() {
             Some(text) if !text.trim().is_empty() => text.to_owned(),
             _ if errors.is_empty() => self.failure.subtype.clone(),
@@ -311,6 +317,9 @@ impl Claude {
         let known = self.failure.category();
         let detail = if known.is_none() { self.failure.whole() } else { self.failure.text.clone() };
         let mut outcome = Outcome::failed(known, one_line(&detail, DETAIL_MAX));
+        if self.failure.text == self.failure.subtype && self.failure.terminal_reason.starts_with("aborted") {
+            outcome.detail = Own::TurnInterrupted.into();
+        }
         if matches!(outcome.category, Category::RateLimit | Category::Quota) {
             outcome.resets_at = self.resets_at;
         }

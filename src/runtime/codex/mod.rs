@@ -22,11 +22,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
 
-use super::{Launch, anew};
 use super::classify::{is_limit, last_known, left};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
+use super::{Launch, anew};
 use crate::core::ask::AskKey;
 use crate::core::cut::both_ends;
 use crate::core::detail::Own;

@@ -61,7 +61,9 @@ async fn a_byte_order_mark_costs_no_line() {
 #[tokio::test]
 async fn a_conversation_goes_on_or_is_begun_anew_by_the_same_process() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (conversation, said) in [("c-1", "session/load: do it"), ("c-0", "session/new: the word is heron\n\ndo it")] {
+    for (conversation, said) in
+        [("c-1", "session/load: do it"), ("c-0", "session/new: the word is heron\n\ndo it")]
+    {
         let mut what = acp("x", "words(opened['method'] + ': ' + prompt); end()", folder.path());
         what.conversation = Some(conversation.to_owned());
         what.past = Some("the word is heron".to_owned());
@@ -316,6 +318,11 @@ async fn failures_are_what_they_say() {
             Category::Transient,
         ),
         ("x", "words('Error: it broke'); end()", Category::Success),
+        (
+            "x",
+            "words('Info: Request failed due to a transient API error. Retrying...'); words('Error: Authentication failed with provider at http://127.0.0.1:8099/v1 (HTTP 401).'); end()",
+            Category::Auth,
+        ),
         // A model that has answered may speak of errors, and so may one that has done something.
         ("x", "words('HTTP 429 means too many requests.'); end()", Category::Success),
         (

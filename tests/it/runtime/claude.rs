@@ -136,6 +136,7 @@ async fn a_conversation_that_is_gone_is_begun_anew_in_the_same_session() {
     let mut running = Running::start(what);
     let first = running.spawned().await;
     running.order(Order::Go).await;
+    running.until(|signal| matches!(signal, Signal::ConversationLost { .. })).await;
     let second = running.spawned().await;
     assert!(!lives(first) && lives(second), "one process at a time");
     running.order(Order::Go).await;

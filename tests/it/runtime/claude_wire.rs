@@ -266,9 +266,12 @@ fn failures_are_known_by_any_one_field() {
         let outcome = replay(&format!(r#"{{{fields},"is_error":true,"type":"result"}}"#)).1;
         assert_eq!(outcome.category, category, "{fields}");
     }
-    for (errors, said) in
-        [(r#"["a",7,"b"]"#, "a; b"), (r#""no list""#, "no list"), ("{}", "error_during_execution")]
-    {
+    for (errors, said) in [
+        (r#"["[ede_diagnostic] result_type=user","b"]"#, "b"),
+        (r#"["a",7,"b"]"#, "a; b"),
+        (r#""no list""#, "no list"),
+        ("{}", "error_during_execution"),
+    ] {
         let line = format!(
             r#"{{"type":"result","is_error":true,"subtype":"error_during_execution","errors":{errors}}}"#
         );

@@ -59,11 +59,15 @@ async fn codex_succeeds() {
 #[tokio::test]
 async fn a_gone_conversation_is_begun_anew_by_the_same_process() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut what = codex("item('agentMessage', text=thread['method'] + ': ' + prompt); done()", folder.path());
+    let mut what =
+        codex("item('agentMessage', text=thread['method'] + ': ' + prompt); done()", folder.path());
     (what.conversation, what.past) = (Some("c-0".to_owned()), Some("the word is heron".to_owned()));
     let (outcome, signals, _) = run(what).await;
     assert_eq!(outcome.text.as_deref(), Some("thread/start: the word is heron\n\ndo it"));
-    assert!(signals.contains(&Signal::ConversationLost { why: "no rollout found".to_owned() }), "{signals:?}");
+    assert!(
+        signals.contains(&Signal::ConversationLost { why: "no rollout found".to_owned() }),
+        "{signals:?}"
+    );
     assert_eq!(signals.iter().filter(|signal| matches!(signal, Signal::Spawned { .. })).count(), 1);
 }
 

@@ -1,0 +1,92 @@
+//! A conversation that is kept or given up, and what the next one is told.
+
+use super::outcomes::EVERY_CATEGORY;
+use super::*;
+
+/// The effect that starts a session: what it resumes, and what it is told where that is gone.
+fn spawned(step: &Step) -> (Option<String>, Option<String>) {
+    let spawned = step.effects.iter().find_map(|effect| match effect {
+        Effect::Spawn { conversation, past, .. } => Some((conversation.clone(), past.clone())),
+        _ => None,
+    });
+    spawned.expect("a session starts")
+}
+
+#[test]
+fn the_conversation_is_kept_unless_it_is_itself_what_was_refused() {
+    for category in EVERY_CATEGORY {
+        let mut desk = Desk::busy();
+        desk.signal(Signal::Ready { conversation: Some("c1".to_owned()) });
+        let step = desk.fails(category);
+        let dropped = category == Category::ContextOverflow;
+        assert_eq!(desk.agent.conversation.is_none(), dropped, "{category:?}");
+        assert_eq!(step.said().contains("ConversationLost"), dropped, "{category:?}: {}", step.said());
+    }
+    let mut desk = Desk::busy();
+    desk.signal(Signal::Ready { conversation: Some("c1".to_owned()) });
+    let refused = Outcome { history_refused: true, ..Outcome::new(Category::Permanent, "messages.3: no") };
+    let step = desk.ends(refused);
+    assert_eq!(desk.agent.conversation, None);
+    let said = "ConversationLost { why: \"the model refuses its history: messages.3: no\" }";
+    assert!(step.said().contains(said), "{}", step.said());
+    let mut desk = Desk::busy();
+    desk.signal(Signal::Ready { conversation: Some("c1".to_owned()) });
+    desk.ask(Control::Restart);
+    desk.signal(Signal::Ready { conversation: Some("c2".to_owned()) });
+    assert_eq!(desk.agent.conversation, None);
+}
+
+#[test]
+fn a_conversation_that_begins_anew_is_told_what_was_said_last() {
+    let mut desk = Desk::with(spec(Runtime::Acp));
+    for (id, text) in [(1, "the word is heron"), (2, "what is the word?")] {
+        let step = desk.give(WorkKind::Message, id, text);
+        if id == 2 {
+            let (conversation, past) = spawned(&step);
+            assert_eq!(conversation.as_deref(), Some("c1"), "it is tried first");
+            insta::assert_snapshot!(past.expect("what was said"), @r"
+            This is a new conversation. What was said in the one before it, the latest last:
+
+            You were told: the word is heron
+            You answered: noted
+            ");
+            let step = desk.signal(Signal::ConversationLost { why: "Session not found".to_owned() });
+            let said = "ConversationLost { why: \"it cannot be opened any more: Session not found\" }";
+            assert_eq!(step.said(), said);
+        }
+        desk.signal(Signal::Spawned { pid: 42, started: 7 });
+        desk.signal(Signal::Ready { conversation: Some(format!("c{id}")) });
+        desk.ends(Outcome { text: Some("noted".to_owned()), ..Outcome::new(Category::Success, "") });
+    }
+    assert_eq!(desk.agent.conversation.as_deref(), Some("c2"));
+    desk.ask(Control::Restart);
+    assert_eq!(spawned(&desk.give(WorkKind::Message, 3, "hello")), (None, None), "a person wanted it so");
+    // Who has no conversations is told nothing of other work.
+    let mut desk = Desk::busy();
+    desk.succeeds();
+    assert_eq!(spawned(&desk.give(WorkKind::Message, 2, "hello")), (None, None));
+}
+
+/// What was whispered about the work stands in the recap for as long as the work is not done.
+#[test]
+fn whispers_that_a_lost_session_had_are_told_again() {
+    let mut desk = Desk::new();
+    desk.ask(Control::Whisper { id: WorkId(7), text: "never touch production".to_owned() });
+    let step = desk.give(WorkKind::Task, 1, "benchmark nemotron");
+    assert_eq!(step.recap(), None);
+    desk.runs();
+    desk.fails(Category::Crash);
+    let (_, step) = desk.waits();
+    let told = "While you worked on it you, and you alone, were told:\n- [WHISPER] alice tells you, and you alone: never touch production";
+    assert!(step.recap().is_some_and(|recap| recap.ends_with(told)), "{:?}", step.recap());
+    desk.runs();
+    desk.ask(Control::Restart);
+    let step = desk.fails(Category::Interrupted);
+    assert!(
+        step.recap().is_some_and(|recap| recap.ends_with(told)),
+        "a clean session hears of what people said"
+    );
+    desk.runs();
+    desk.succeeds();
+    assert_eq!(desk.give(WorkKind::Task, 2, "something else").recap(), None);
+}
