@@ -130,8 +130,9 @@ fn agent_line(event: &Event) -> Option<LogLine> {
             let message = if *trial { "session started, the breaker's trial" } else { "session started" };
             LogLine::new(message).session(*session).task(work.id)
         }
-        Event::ConversationLost { session } => {
-            LogLine::new("conversation lost, the next session begins a new one").session(*session)
+        Event::ConversationLost { session, why } => {
+            let message = "conversation lost, a new one begins";
+            LogLine::new(told(message, &why.to_string())).session(*session)
         }
         Event::ClockRanOut { session, clock, evidence } => {
             let message = format!("{} timeout ran out", word(clock));
