@@ -43,7 +43,6 @@ pub(super) struct Message<'a> {
 pub(super) fn say<'a, const N: usize>(id: &'static str, args: [(&'static str, Value<'a>); N]) -> Message<'a> {
     Message { id, args: args.into() }
 }
-
 pub(super) fn of(agent: &AgentName) -> (&'static str, Value<'_>) {
     ("agent", agent.into())
 }
