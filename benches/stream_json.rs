@@ -304,6 +304,7 @@ fn session(language: &Language) -> io::Result<Launch> {
         spec: Arc::new(spec),
         prompt: "go".to_owned(),
         conversation: None,
+        past: None,
         state: None,
         look: false,
         conversed: herder::core::outcome::Usage::default(),
