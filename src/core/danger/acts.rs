@@ -453,7 +453,7 @@ impl Reader {
         }
     }
 
-    /// What a word of git's own stands for: a command of its own, or of a shell.
+    /// Reads a git alias: a command of git's, or of a shell.
     fn git_alias(&mut self, command: &str) -> Asked {
         match command.strip_prefix('!') {
             Some(shell) => self.nested(shell, &Around::default(), true),

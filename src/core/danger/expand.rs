@@ -308,7 +308,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What the commands of a substitution print; `None` if that is only known when they run.
+    /// Returns the output of a substitution's commands; `None` if it is only known when they run.
     fn printed(&mut self, source: Source<'_>, node: Node<'_>) -> Result<Option<String>, &'static str> {
         self.step(1)?;
         let mut printed = String::new();
@@ -356,7 +356,7 @@ impl Reader {
     }
 }
 
-/// What a command prints, if it can be known.
+/// Returns the output of a command, if it can be known.
 pub(super) fn says(words: &[Word]) -> Option<String> {
     let (program, rest) = words.split_first()?;
     let name = basename(&program.text);

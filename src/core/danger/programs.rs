@@ -41,7 +41,7 @@ pub(super) const PRINTS_NOTHING: &str = "ssh-agent brew direnv pyenv rbenv noden
 pub(super) const PRINTS_PLACES: &str =
     "pwd dirname basename mktemp realpath readlink nproc uname whoami hostname id date tty arch seq wc";
 
-/// What they are commonly told to replace by it.
+/// Placeholders that stand for an argument.
 pub(super) const PLACES: &[&str] = &["{}", "%", "@"];
 
 /// Whether a list of programs has this one.
@@ -219,14 +219,14 @@ fn is_version_of(name: &str, known: &str) -> bool {
     name.strip_prefix(known).is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit() || c == b'.'))
 }
 
-/// What a word assigns.
+/// An assignment in one word.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Assignment<'a> {
     pub(super) name: &'a str,
     pub(super) value: &'a str,
 }
 
-/// What a word assigns, if it does.
+/// Reads a word as an assignment.
 pub(super) fn assignment(word: &str) -> Option<Assignment<'_>> {
     let (name, value) = word.split_once('=')?;
     let name = name.strip_suffix('+').unwrap_or(name);

@@ -27,7 +27,7 @@ const KINDS: &[Kind] = &[
 const FLAGS: &str = "build detach init interactive no-deps no-tty privileged quiet quiet-pull \
     read-only remove-orphans rm service-ports stdin tty use-aliases";
 
-/// What the next word is.
+/// The part of a command that the next word is.
 enum Next {
     /// One of a command.
     Command,
@@ -35,11 +35,11 @@ enum Next {
     Verb(&'static Kind),
     /// The place, or an option before it.
     Place(&'static Kind),
-    /// What an option is given.
+    /// The value of an option.
     Value(&'static Kind),
 }
 
-/// Of each word of a wrapper's, whether it is for a wrapper that is told a place, and not of the command that runs there.
+/// Marks each word that is for a wrapper that is told a place, and not of the command that runs there.
 pub(super) fn taken(words: &[Word]) -> Vec<bool> {
     let mut next = Next::Command;
     let taken = words.iter().map(|word| {

@@ -91,7 +91,7 @@ pub(super) fn loose(text: &str, broken: bool) -> Option<&'static str> {
     None
 }
 
-/// What follows the next argument, in a command or in a list of its words.
+/// The rest behind the next argument, in a command or in a list of its words.
 fn after_argument(text: &str) -> &str {
     let is_between = |c: char| c.is_whitespace() || "'\"`,".contains(c);
     let argument = text.trim_start_matches(is_between);
