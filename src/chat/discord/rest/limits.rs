@@ -7,7 +7,7 @@
 //! what it is about waits, and after a global one everything does. So it does where many are refused, whatever for
 //! ([`super::refusals`]).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use reqwest::Method;
@@ -20,7 +20,7 @@ use super::route::Route;
 const GLOBAL_MAX: u32 = 47;
 /// Of them, what is not urgent may use so many.
 const GLOBAL_NORMAL: u32 = 38;
-/// The window of the global limit.
+/// The time of the global limit. Where Discord's begins and ends nobody knows, so it holds for any.
 const SECOND: Duration = Duration::from_secs(1);
 /// Their clock and ours do not start at the same moment.
 const MARGIN: Duration = Duration::from_millis(20);
@@ -99,15 +99,17 @@ struct Bucket {
 #[derive(Debug)]
 struct Global {
     blocked_until: Option<Instant>,
-    /// When the current window started, and how many went in it.
-    window: Option<(Instant, u32)>,
-    /// How many that are not urgent may go in a window; halved by every refusal, and back by one a window.
+    /// When those went that went within the last [`SECOND`].
+    gone: VecDeque<Instant>,
+    /// When the pace was last changed.
+    paced: Option<Instant>,
+    /// How many that are not urgent may go in any [`SECOND`]; halved by every refusal, and back by one a second.
     pace: u32,
 }
 
 impl Limits {
     pub(super) fn new() -> Self {
-        let global = Global { blocked_until: None, window: None, pace: GLOBAL_NORMAL };
+        let global = Global { blocked_until: None, gone: VecDeque::new(), paced: None, pace: GLOBAL_NORMAL };
         let refusals = Refusals::default();
         Self { names: HashMap::new(), buckets: HashMap::new(), global, refusals, unauthorised_until: None }
     }
@@ -153,7 +155,7 @@ impl Limits {
             let until = now + limited.after.min(WAIT_MAX) + MARGIN;
             if limited.is_global {
                 self.global.blocked_until = self.global.blocked_until.max(Some(until));
-                self.global.pace = (self.global.pace / 2).max(1);
+                self.global.slows_down(now);
             } else {
                 bucket.remaining = 0;
                 bucket.blocked_until = bucket.blocked_until.max(Some(until));
@@ -240,19 +242,28 @@ impl Global {
         if let Some(until) = self.blocked_until.filter(|until| *until > now) {
             return Some(until);
         }
-        let (start, gone) = self.window.filter(|(start, _)| now.duration_since(*start) < SECOND)?;
-        let max = if urgent { GLOBAL_MAX } else { self.pace };
-        (gone >= max).then_some(start + SECOND)
+        while self.gone.front().is_some_and(|at| *at + SECOND <= now) {
+            self.gone.pop_front();
+        }
+        let max = usize::try_from(if urgent { GLOBAL_MAX } else { self.pace }).unwrap_or(usize::MAX);
+        // The one whose end makes room.
+        let ends = self.gone.len().checked_sub(max)?;
+        self.gone.get(ends).map(|at| *at + SECOND)
     }
 
     fn take(&mut self, now: Instant) {
-        match &mut self.window {
-            Some((start, gone)) if now.duration_since(*start) < SECOND => *gone += 1,
-            window => {
-                *window = Some((now, 1));
-                self.pace = (self.pace + 1).min(GLOBAL_NORMAL);
-            }
+        self.gone.push_back(now);
+        let paced = *self.paced.get_or_insert(now);
+        if now.duration_since(paced) >= SECOND {
+            self.paced = Some(now);
+            self.pace = (self.pace + 1).min(GLOBAL_NORMAL);
         }
+    }
+
+    /// Discord wants fewer requests.
+    fn slows_down(&mut self, now: Instant) {
+        self.pace = (self.pace / 2).max(1);
+        self.paced = Some(now);
     }
 }
 
@@ -351,6 +362,27 @@ mod tests {
         }
         assert_eq!(limits.ask(&message(2000), true, now), Verdict::At(now + SECOND));
         go(&mut limits, &message(2000), false, now + SECOND);
+    }
+
+    /// However Discord cuts its seconds, none has more than it allows.
+    #[test]
+    fn no_second_has_more_requests_than_are_allowed() {
+        let (mut limits, start) = (Limits::new(), Instant::now());
+        let mut gone: Vec<Instant> = Vec::new();
+        for step in 0..400_u64 {
+            // Nothing in the first half of each second, as much as goes in the other.
+            let now = start + Duration::from_millis(step * 10);
+            if step % 100 < 50 {
+                continue;
+            }
+            while let Verdict::Go(_) = limits.ask(&message(10_000 + gone.len() as u64), true, now) {
+                gone.push(now);
+            }
+        }
+        let most = gone
+            .iter()
+            .map(|first| gone.iter().filter(|at| **at >= *first && **at < *first + SECOND).count());
+        assert_eq!(most.max(), Some(GLOBAL_MAX as usize));
     }
 
     #[test]
