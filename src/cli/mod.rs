@@ -274,7 +274,11 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
     });
     runtime.shutdown_timeout(LAST_WAIT);
     match ended {
-        Ok(Ended { processes_left: 0, storage_failure: None }) => ExitCode::SUCCESS,
+        Ok(Ended { processes_left: 0, storage_failure: None, refused: None }) => ExitCode::SUCCESS,
+        Ok(Ended { storage_failure: None, refused: Some(reason), .. }) => {
+            complain(format_args!("herder: {reason}"));
+            ExitCode::from(MISCONFIGURED)
+        }
         Ok(Ended { storage_failure: Some(reason), .. }) => {
             failed(format_args!("ended because the journal cannot be written: {reason}"))
         }

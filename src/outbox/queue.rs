@@ -437,12 +437,20 @@ impl NetworkQueue {
         self.changed.notify_one();
     }
 
-    /// The link is up again after an absence: call it before the first window. Whatever was flying waits again, and long
-    /// backlogs collapse to their last lines (see [`super::backlog`]).
-    pub fn link_restored(&self) {
+    /// Whoever sent is gone: whatever was flying waits again.
+    pub fn grounded(&self) {
         let mut state = self.state();
         state.urgent.ground();
         state.normal.ground();
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// The link is up again after an absence: call it before the first window. Whatever was flying waits again, and long
+    /// backlogs collapse to their last lines (see [`super::backlog`]).
+    pub fn link_restored(&self) {
+        self.grounded();
+        let mut state = self.state();
         for lane in [Lane::Urgent, Lane::Normal] {
             let urgent = lane == Lane::Urgent;
             for target in state.lane(urgent).targets() {

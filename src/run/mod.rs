@@ -37,6 +37,7 @@ use crate::chat::{discord, irc};
 use crate::clock;
 use crate::commands::dispatch::{self, Dispatcher, Setup};
 use crate::config::{Config, DISCORD_NETWORK};
+use crate::core::detail::Detail;
 use crate::core::id::NetworkName;
 use crate::core::notice::Notice;
 use crate::evaluator::{self, Evaluator};
@@ -126,6 +127,8 @@ pub struct Ended {
     pub processes_left: usize,
     /// Why the journal could not be written, if that was the end.
     pub storage_failure: Option<String>,
+    /// Why the only network refuses herder for good, if that was the end.
+    pub refused: Option<Detail>,
 }
 
 /// A running herder.
@@ -146,11 +149,15 @@ pub struct Herder {
     life: Arc<Life>,
     /// The embedded server, where it is the only network.
     home: Option<Home>,
+    /// Why the only network refuses herder for good: nobody can reach it then.
+    refused: watch::Sender<Option<Detail>>,
+    /// For how long nothing was sent to Discord.
+    silence: discord::Silence,
     /// How long going down may take.
     drain: Duration,
 }
 
-/// Runs until `shutdown` is cancelled or the journal cannot be written any more.
+/// Runs until `shutdown` is cancelled, the journal cannot be written any more, or the only network refuses herder for good.
 ///
 /// # Errors
 /// If it cannot be started.
@@ -171,7 +178,7 @@ pub async fn run(config: Config, options: Options, shutdown: CancellationToken) 
     };
     let nothing = |processes_left| {
         info!(processes_left, "going down in the middle of the start");
-        Ended { processes_left, storage_failure: None }
+        Ended { processes_left, storage_failure: None, refused: None }
     };
     let started = tokio::select! {
         biased;
@@ -283,6 +290,12 @@ impl Herder {
             life: Arc::clone(&life),
             trees,
             home,
+            refused: watch::Sender::default(),
+            // What the last sign of life says of a herder that never was, nobody waits for.
+            silence: opening
+                .last_commit
+                .map(|last| discord::Silence::after(clock::now().since(last)))
+                .unwrap_or_default(),
             drain: config.drain_timeout,
         };
         herder.tasks.spawn(life.keep(herder.hearing.clone()));
@@ -353,6 +366,7 @@ impl Herder {
                 rooms: around.rooms.clone(),
                 longest_wait: config.networks.longest_wait(),
                 memory: discord::Memory::default(),
+                silence: self.silence.clone(),
             };
             self.keep(of_discord, networks::Adapter::Discord(Box::new(ports)), anew, attempts);
         }
@@ -421,7 +435,10 @@ impl Herder {
 
     fn keep(&self, network: NetworkName, adapter: networks::Adapter, anew: Duration, attempts: u32) {
         let (fleet, shutdown) = (self.fleet.clone(), self.speaking.clone());
+        // IRC lets herder in again when a ban is over; what Discord refuses for good has to be mended in its settings.
+        let is_only = self.queues.len() == 1 && matches!(adapter, networks::Adapter::Discord(_));
         self.tasks.spawn(networks::keep(networks::Link {
+            refused: is_only.then(|| self.refused.clone()),
             network,
             adapter,
             anew,
@@ -463,14 +480,19 @@ impl Herder {
         }
     }
 
-    /// Works until `shutdown` is cancelled or the journal cannot be written any more, then ends everything in order.
+    /// Works until `shutdown` is cancelled, the journal cannot be written any more, or the only network refuses herder for
+    /// good; then ends everything in order.
     pub async fn wait(self, shutdown: CancellationToken) -> Ended {
-        let mut failed = self.journal.failed();
-        let storage_failure = tokio::select! {
-            () = shutdown.cancelled() => None,
-            reason = failed.wait_for(Option::is_some) => reason.ok().and_then(|reason| reason.clone()),
+        let (mut failed, mut refused) = (self.journal.failed(), self.refused.subscribe());
+        let (storage_failure, refused) = tokio::select! {
+            () = shutdown.cancelled() => (None, None),
+            reason = failed.wait_for(Option::is_some) => (reason.ok().and_then(|reason| reason.clone()), None),
+            reason = refused.wait_for(Option::is_some) => (None, reason.ok().and_then(|reason| reason.clone())),
         };
-        self.end(storage_failure).await
+        if let Some(reason) = &refused {
+            error!(%reason, "the only network refuses herder for good; herder ends");
+        }
+        Ended { refused, ..self.end(storage_failure).await }
     }
 
     async fn end(self, storage_failure: Option<String>) -> Ended {
@@ -512,7 +534,7 @@ impl Herder {
         if tokio::time::timeout(self.drain.mul_f64(FOR_JOURNAL), self.journal.close()).await.is_err() {
             warn!("the journal did not close in time");
         }
-        Ended { processes_left, storage_failure }
+        Ended { processes_left, storage_failure, refused: None }
     }
 }
 

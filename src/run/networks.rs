@@ -13,6 +13,7 @@ use crate::access::{Access, Role};
 use crate::chat::irc::{self, Connector, Patience};
 use crate::chat::{ChannelWanted, Inbound, LinkReport, LinkState, discord};
 use crate::config::{Config, DISCORD_NETWORK, IrcNetwork};
+use crate::core::detail::Detail;
 use crate::core::id::NetworkName;
 use crate::outbox::{Markup, NetworkQueue};
 use crate::supervisor::Fleet;
@@ -31,6 +32,8 @@ pub(super) struct Link {
     pub(super) attempts: u32,
     pub(super) fleet: Fleet,
     pub(super) shutdown: CancellationToken,
+    /// Told why the network refuses herder for good, if nobody can reach herder without it.
+    pub(super) refused: Option<watch::Sender<Option<Detail>>>,
 }
 
 /// Which adapter, and what it is started with.
@@ -150,7 +153,7 @@ pub(super) fn settings(
 /// How one adapter ended.
 enum End {
     Shutdown,
-    Refused,
+    Refused(Detail),
     Restart,
 }
 
@@ -158,7 +161,13 @@ enum End {
 pub(super) async fn keep(link: Link) {
     loop {
         match once(&link).await {
-            End::Shutdown | End::Refused => return,
+            End::Shutdown => return,
+            End::Refused(reason) => {
+                if let Some(refused) = &link.refused {
+                    refused.send_replace(Some(reason));
+                }
+                return;
+            }
             End::Restart => {
                 tokio::select! {
                     () = link.shutdown.cancelled() => return,
@@ -178,14 +187,16 @@ async fn once(link: &Link) -> End {
         reason = "the handle is waited for below: a panic restarts this network alone"
     )]
     let mut adapter = tokio::spawn(adapter);
-    let mut refused = false;
+    let mut refused = None;
     loop {
         tokio::select! {
             // What an adapter said last counts, so its reports come before its end.
             biased;
             report = reported.recv() => {
                 let Some(report) = report else { continue_after(&mut adapter).await; break };
-                refused |= matches!(report.state, LinkState::Refused { .. });
+                if let LinkState::Refused { reason } = &report.state {
+                    refused = Some(reason.clone());
+                }
                 let failed_often = attempts(&report) >= link.attempts;
                 link.fleet.report_link(report);
                 if failed_often {
@@ -203,13 +214,7 @@ async fn once(link: &Link) -> End {
             }
         }
     }
-    if link.shutdown.is_cancelled() {
-        End::Shutdown
-    } else if refused {
-        End::Refused
-    } else {
-        End::Restart
-    }
+    if link.shutdown.is_cancelled() { End::Shutdown } else { refused.map_or(End::Restart, End::Refused) }
 }
 
 async fn continue_after(adapter: &mut tokio::task::JoinHandle<()>) {

@@ -1,5 +1,6 @@
 //! herder on a simulated Discord: the link and its faults, messages and what becomes of them.
 
+mod clock;
 mod foreign;
 mod idle;
 mod late;

@@ -83,15 +83,15 @@ pub(super) async fn run(bot: Arc<Bot>, shutdown: CancellationToken) {
     let mut delivery = Delivery {
         salt: salt.into(),
         run: run_of_process().into(),
-        traffic: Traffic::default(),
+        traffic: Traffic::after(bot.ports.silence.clone(), Instant::now()),
         sent: Sent::default(),
         flying: HashSet::new(),
         flights: FuturesUnordered::new(),
         private: HashMap::new(),
         ways: Ways { bot, orphans: Mutex::default() },
     };
-    // A start is the end of an absence.
-    delivery.ways.bot.ports.queue.link_restored();
+    // What an adapter before this one had under way is sent again.
+    delivery.ways.bot.ports.queue.grounded();
     delivery.go(&shutdown).await;
 }
 
@@ -236,7 +236,7 @@ impl Delivery {
             bot: Arc::clone(&self.ways.bot),
             nonce: message::nonce(&self.salt, &self.run, &line),
             odd: self.traffic.odd(place),
-            sought: self.sent.departs(&line, clock::now()),
+            sought: self.sent.departs(&line, clock::now(), |at| self.ways.bot.rest.there(at)),
             line,
             place,
             private,

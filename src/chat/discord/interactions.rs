@@ -26,7 +26,6 @@ use serenity::all::{
 use tracing::{debug, error, warn};
 
 use super::custom_id::{BEFORE, CustomId, mark};
-use super::inbound::millis_of;
 use super::reply::{self, Reply};
 use super::rest::EPHEMERAL;
 use super::{Bot, buttons, completion};
@@ -78,12 +77,14 @@ pub(super) struct Asker {
     pub(super) channel: ChannelId,
     pub(super) place: Place,
     pub(super) language: String,
+    /// When it was asked, as this machine's clock has it.
+    pub(super) at: Timestamp,
 }
 
 impl Asker {
     /// How long ago it was asked. A gateway that is resumed repeats what Discord has given up waiting for.
     pub(super) fn age(&self) -> Duration {
-        clock::now().since(Timestamp::from_millis(millis_of(self.id.get())))
+        clock::now().since(self.at)
     }
 
     /// A command of this person, here.
@@ -220,6 +221,7 @@ fn asker(
         Place::Direct(user.id.to_string())
     };
     Asker {
+        at: bot.said_at(id.get()),
         id,
         application,
         token: token.to_owned(),

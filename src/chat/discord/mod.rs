@@ -20,6 +20,7 @@
 //! | `examine` | what `herder check` asks Discord |
 //! | `rest` | the one way out: limits, retries, one function per request |
 //! | `delivery` | what is owed to Discord |
+//! | `absence` | for how long nothing was sent |
 //! | `reactions` | marks on people's messages: queued, running, done |
 //! | `live` | what the running sessions do |
 //! | `registration` | the table of commands as application commands, registered when it changed |
@@ -54,6 +55,7 @@
 //! What somebody may do, what a line means and what is said in which words is not known here: `crate::access`,
 //! `crate::commands`, `crate::outbox`, `crate::l10n`.
 
+mod absence;
 mod asks;
 mod buttons;
 mod channels;
@@ -91,11 +93,13 @@ use crate::commands::Dispatcher;
 use crate::config::{self, DISCORD_NETWORK};
 use crate::core::detail::DiscordReason;
 use crate::core::id::NetworkName;
+use crate::core::time::Timestamp;
 use crate::journal::Journal;
 use crate::l10n::Locale;
 use crate::outbox::{NetworkQueue, Redactor};
 use crate::supervisor::Fleet;
 use crate::tools::Rooms;
+pub use absence::Silence;
 use directory::Directory;
 pub use examine::{Finding, examine};
 pub use gateway::Memory;
@@ -135,6 +139,8 @@ pub struct Ports {
     pub longest_wait: u32,
     /// What has to outlive one [`run`].
     pub memory: Memory,
+    /// For how long nothing was sent, and since when that was known: an earlier herder's last sign of life, then this one's.
+    pub silence: Silence,
 }
 
 /// What every part works with.
@@ -174,6 +180,11 @@ impl Bot {
     /// The server.
     fn guild(&self) -> GuildId {
         GuildId::new(self.ports.settings.guild)
+    }
+
+    /// When something was made or said, by its id, as this machine's clock has it.
+    fn said_at(&self, id: u64) -> Timestamp {
+        self.rest.here(Timestamp::from_millis(inbound::millis_of(id)))
     }
 
     /// Whether messages come with what they say.

@@ -31,6 +31,7 @@
 //! | [`Rest::attachment`] | a file that somebody sent |
 //! | [`Rest::serenity`] | serenity's client, for the gateway alone |
 
+mod ahead;
 mod answer;
 mod endpoints;
 mod error;
@@ -51,14 +52,17 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
-use answer::{read, refused, told};
+use ahead::Ahead;
+use answer::{date, read, refused, told};
 pub(super) use endpoints::{ArchivedThreads, EPHEMERAL, File, Page, Seen};
 pub(super) use error::{RestError, code};
 use limits::{Limited, Limits, Permit, Told, Verdict};
 use retry::{Failure, Retry};
 use route::Route;
 
+use crate::clock;
 use crate::config;
+use crate::core::time::Timestamp;
 
 /// How long a request is tried for, limits included.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -91,6 +95,8 @@ struct Shared {
     answered: Notify,
     /// How many requests were refused lately, while the others wait for it.
     stopped: watch::Sender<Option<u32>>,
+    /// How far this machine's clock is ahead of Discord's.
+    ahead: Ahead,
 }
 
 impl Shared {
@@ -159,6 +165,16 @@ impl Rest {
     /// With so much time for each request, tries and limits together.
     pub(super) fn within(&self, patience: Duration) -> Self {
         Self { patience, ..self.clone() }
+    }
+
+    /// When something happened by this machine's clock that was at `at` by Discord's.
+    pub(super) fn here(&self, at: Timestamp) -> Timestamp {
+        self.shared.ahead.here(at)
+    }
+
+    /// When something happened by Discord's clock that was at `at` by this machine's.
+    pub(super) fn there(&self, at: Timestamp) -> Timestamp {
+        self.shared.ahead.there(at)
     }
 
     /// How many requests were refused within ten minutes, while the others wait for it.
@@ -266,6 +282,9 @@ impl Rest {
             Err(_) => return Tried::Failed(Failure::Lost, format!("no answer within {left:?}")),
         };
         let told = told(status, &headers, &answer);
+        if let Some(date) = date(&headers) {
+            self.shared.ahead.told(date, clock::now());
+        }
         let limited = told.limited;
         under_way.answered(route, &told);
         match (status, limited) {

@@ -1,6 +1,6 @@
-//! What an idle herder costs while it waits on Discord.
+//! What an idle herder costs while it waits on Discord, and how one that Discord refuses ends.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -23,24 +23,29 @@ fn wakes(pid: u32) -> u64 {
     tasks.filter_map(of_task).sum()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_idle_herder_sleeps() {
-    let (dir, sim) = (tempfile::tempdir().expect("a folder"), Discord::start().await);
-    // A heartbeat is the clock of this test, and Discord's is forty seconds.
-    sim.gateway().heartbeat(Duration::from_secs(5));
-    sim.role("manager", permission::MANAGE_GUILD);
-    let alice = sim.user("alice").roles(["manager"]);
-    let config = dir.path().join("bot.toml");
+/// A configuration with Discord as the only network.
+fn configured(dir: &Path, sim: &Discord) -> PathBuf {
+    let config = dir.join("bot.toml");
     let text = format!(
         "name = \"herder\"\ndata_dir = \"data\"\n[discord]\ntoken = {{ env = \"DISCORD_TOKEN\" }}\nguild = {}\n\
          api_url = \"{}\"\n[access]\nadmins = [\"discord:{}\"]\n[[agent]]\nname = \"spark\"\nruntime = \"command\"\n\
          workspace = \"{}\"\naccount = \"test\"\ncommand = [\"cat\"]\n",
         sim.guild_id(),
         sim.api_url(),
-        alice.id,
-        dir.path().display()
+        sim.user("alice").id,
+        dir.display()
     );
     std::fs::write(&config, text).expect("a file");
+    config
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_idle_herder_sleeps() {
+    let (dir, sim) = (tempfile::tempdir().expect("a folder"), Discord::start().await);
+    // A heartbeat is the clock of this test, and Discord's is forty seconds.
+    sim.gateway().heartbeat(Duration::from_secs(5));
+    sim.role("manager", permission::MANAGE_GUILD);
+    let config = configured(dir.path(), &sim);
     let herder = Running::start(dir.path(), &config, &[("DISCORD_TOKEN", &sim.token())]);
     sim.command("pause").await;
     sim.channel("#spark").await;
@@ -57,4 +62,16 @@ async fn an_idle_herder_sleeps() {
     assert!(reap(herder).await.success());
     // Twenty of them are serenity's own, which looks at its link twice a second.
     assert!(woke <= 60, "{woke} times in ten seconds");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_discord_does_not_know_ends_a_herder_that_has_no_other_network() {
+    let (dir, sim) = (tempfile::tempdir().expect("a folder"), Discord::start().await);
+    sim.expects_violation("401");
+    let config = configured(dir.path(), &sim);
+    let herder = Running::start(dir.path(), &config, &[("DISCORD_TOKEN", "MTIz.wrong.token")]);
+    assert_eq!(reap(herder).await.code(), Some(78));
+    let said = std::fs::read_to_string(dir.path().join("log")).expect("a log");
+    let last = said.lines().last().unwrap_or_default();
+    assert!(last.starts_with("herder: Discord does not know the token."), "{said}");
 }

@@ -133,6 +133,7 @@ pub(crate) struct Builder {
     permissions: u64,
     privileged: u64,
     behind: Duration,
+    dates_its_answers: bool,
     real_limits: bool,
     cdn: Option<String>,
     shards: u64,
@@ -171,6 +172,12 @@ impl Builder {
         self
     }
 
+    /// The machine's clock is this far ahead of Discord's, and of the world's.
+    pub(crate) fn machine_ahead(mut self, ahead: Duration) -> Self {
+        (self.behind, self.dates_its_answers) = (ahead, true);
+        self
+    }
+
     /// What the URLs of attachments begin with, such as `https://cdn.discordapp.com`; else the simulator's address.
     pub(crate) fn cdn(mut self, url: &str) -> Self {
         self.cdn = Some(url.to_owned());
@@ -202,6 +209,7 @@ impl Builder {
             control::fresh(format!("http://{address}"), self.behind, &self.token, self.permissions);
         state.bot.privileged = self.privileged;
         state.limits.are_real = self.real_limits;
+        state.dates_its_answers = self.dates_its_answers;
         state.gateway.shards = self.shards;
         state.limits.is_roomy = self.is_roomy;
         state.bot.is_any = self.is_any_bot;
@@ -246,6 +254,7 @@ impl Discord {
             permissions: permission::BOT,
             privileged: gateway::PRIVILEGED,
             behind: Duration::ZERO,
+            dates_its_answers: false,
             real_limits: false,
             cdn: None,
             shards: 1,

@@ -289,6 +289,10 @@ async fn rest(
         (state.requests.len() - 1, blow)
     });
     let answered = settle(head, &call, shared, blow).await;
+    let answered = answered.map(|answer| match shared.look(State::date) {
+        Some(date) => with_header(answer, "date", &date),
+        None => answer,
+    });
     shared.with(|state| {
         state.requests[number].status = answered.as_ref().ok().map(|answer| answer.status().as_u16());
     });

@@ -51,6 +51,8 @@ pub(crate) struct State {
     pub(crate) held_file: Option<super::Gate>,
     /// How far Discord's clock is behind the machine's.
     pub(crate) behind: Duration,
+    /// Answers say so, because it is the machine's clock that is wrong.
+    pub(crate) dates_its_answers: bool,
     /// How many commands were made; a guild may make 200 a day.
     pub(crate) commands_made: u32,
     last_id: Id,
@@ -370,9 +372,17 @@ impl State {
             kept_back: Vec::new(),
             held_file: None,
             behind,
+            dates_its_answers: false,
             commands_made: 0,
             last_id: 0,
         }
+    }
+
+    /// What answers say of the time, where it is not the machine's.
+    pub(crate) fn date(&self) -> Option<String> {
+        let now = i64::try_from(self.now()).ok().filter(|_| self.dates_its_answers)?;
+        let now = jiff::Timestamp::from_millisecond(now).ok()?;
+        jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&now).ok()
     }
 
     /// Now by Discord's clock, in milliseconds of Unix time.

@@ -19,7 +19,7 @@ use crate::outbox::{Line, Target};
 
 /// For how long a nonce is sure to be known: Discord says "the past few minutes".
 const NONCE_IS_KNOWN: Duration = Duration::from_secs(120);
-/// How far the clock of this machine may be ahead of Discord's.
+/// How far what is known of Discord's clock may be wrong.
 const SKEW: Duration = Duration::from_secs(60);
 /// Queues that are remembered; of those that are not, the last messages are looked at once more.
 const QUEUES_MAX: usize = 4096;
@@ -39,7 +39,13 @@ pub(super) struct Sent(HashMap<Queue, Option<MessageId>>);
 impl Sent {
     /// A line goes. Answers after which message it has to be looked for first; `None`: it is not there, or its nonce is
     /// known.
-    pub(super) fn departs(&mut self, line: &Line, now: Timestamp) -> Option<u64> {
+    /// `there` tells a moment by Discord's clock.
+    pub(super) fn departs(
+        &mut self,
+        line: &Line,
+        now: Timestamp,
+        there: impl Fn(Timestamp) -> Timestamp,
+    ) -> Option<u64> {
         let queue = queue_of(line);
         if self.0.len() >= QUEUES_MAX && !self.0.contains_key(&queue) {
             self.0.clear();
@@ -50,7 +56,7 @@ impl Sent {
         let may_be_there = line.resent || (is_first && line.post != PostId(0));
         let at = line.source.at;
         (may_be_there && at.after(NONCE_IS_KNOWN) < now)
-            .then(|| id_at(at.before(SKEW).as_millis()).max(newest))
+            .then(|| id_at(there(at).before(SKEW).as_millis()).max(newest))
     }
 
     /// A line of that queue is there.

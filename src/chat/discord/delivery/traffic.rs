@@ -6,6 +6,8 @@ use std::time::Duration;
 use serenity::all::{ChannelId, UserId};
 use tokio::time::Instant;
 
+use super::super::absence::Silence;
+
 /// Messages under way at once. A guild has 500 channels, each with one message at a time; the rest is for talk in private.
 pub(super) const PARALLEL: usize = 600;
 
@@ -56,13 +58,19 @@ struct Held {
 pub(super) struct Traffic {
     busy: HashSet<Place>,
     held: HashMap<Place, Held>,
-    /// Since when nothing arrives.
-    silent_since: Option<Instant>,
+    /// For how long nothing arrives.
+    silence: Silence,
     /// An absence is over, and backlogs are to be shortened before anything else is sent.
     is_back: bool,
 }
 
 impl Traffic {
+    /// A new adapter begins: with a backlog that is to be shortened, if nothing arrived for long.
+    pub(super) fn after(silence: Silence, now: Instant) -> Self {
+        let is_back = silence.was(ABSENCE, now);
+        Self { silence, is_back, ..Self::default() }
+    }
+
     /// Whether a message can go there now.
     pub(super) fn is_free(&self, place: Place, now: Instant) -> bool {
         let held = self.held.get(&place).is_some_and(|held| held.until > now);
@@ -88,15 +96,14 @@ impl Traffic {
     pub(super) fn arrived(&mut self, place: Place, now: Instant) {
         self.busy.remove(&place);
         self.held.remove(&place);
-        let absent = self.silent_since.take().is_some_and(|since| now.duration_since(since) >= ABSENCE);
-        self.is_back |= absent;
+        self.is_back |= self.silence.ends(now) >= ABSENCE;
     }
 
     /// It did not arrive.
     pub(super) fn failed(&mut self, place: Place, reason: Reason, now: Instant) {
         self.busy.remove(&place);
         if matches!(reason, Reason::Later | Reason::Odd) {
-            self.silent_since.get_or_insert(now);
+            self.silence.begins(now);
         }
         let before =
             self.held.get(&place).filter(|held| held.reason == reason).map_or(0, |held| held.failures);
@@ -172,6 +179,20 @@ mod tests {
         traffic.failed(A, Reason::Gone, now);
         traffic.allowed();
         assert!(!traffic.is_free(A, now));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_start_is_the_end_of_an_absence_only_if_there_was_one() {
+        let now = Instant::now();
+        let mut traffic = Traffic::after(Silence::after(ABSENCE), now);
+        assert!(traffic.take_return() && !traffic.take_return());
+        let mut traffic = Traffic::after(Silence::after(ABSENCE / 2), now);
+        assert!(!traffic.take_return());
+        // The next adapter goes on with what the last one saw.
+        traffic.departed(place(1));
+        traffic.failed(place(1), Reason::Later, now);
+        let mut traffic = Traffic::after(traffic.silence, now + ABSENCE);
+        assert!(traffic.take_return());
     }
 
     #[test]

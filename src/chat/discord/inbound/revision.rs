@@ -88,7 +88,7 @@ async fn withdraw(bot: &Bot, roles: &Roles, (channel, id): (Id, Id), work: WorkI
     let said = author_of(channel, id, &waiting)?;
     let place = work::place(bot, &said).await?;
     let roles = roles.of(bot, said.author).await?;
-    let inbound = line(&said, Words::default(), place, roles);
+    let inbound = line(&said, Words::default(), place, roles, bot.said_at(said.id));
     let refused = bot.ports.dispatcher.withdraw(inbound, work).await.err();
     if let Some(refusal) = &refused {
         debug!(?refusal, id, "a message was deleted whose work cannot be taken back");

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use serenity::all::{Attachment, Guild, Message, MessageType, MessageUpdateEvent, RoleId, User, UserId};
 
-use super::intake::{Id, millis_of};
+use super::intake::Id;
 use crate::chat::discord::network;
 use crate::chat::{Author, Inbound, Mention, Origin, Place};
 use crate::commands::words::bounded;
@@ -287,8 +287,8 @@ fn mention(text: &str) -> Option<(Kind, Id, usize)> {
     Some((kind, id, end + 1))
 }
 
-/// The line of a message.
-pub(super) fn line(said: &Said, words: Words, place: Place, roles: Vec<String>) -> Inbound {
+/// The line of a message, said `at` that time.
+pub(super) fn line(said: &Said, words: Words, place: Place, roles: Vec<String>, at: Timestamp) -> Inbound {
     Inbound {
         author: Author {
             network: network(),
@@ -303,7 +303,7 @@ pub(super) fn line(said: &Said, words: Words, place: Place, roles: Vec<String>) 
         mentions: words.mentions,
         attached: String::new(),
         own_nick: OWN_NAME.to_owned(),
-        at: Timestamp::from_millis(millis_of(said.id)),
+        at,
         message: Some(said.id.to_string()),
     }
 }
@@ -387,7 +387,8 @@ mod tests {
             said.text = text.to_owned();
             said.mentioned = vec![(ALICE, "herder\nstop-all".to_owned())];
             let words = names.words(&said, UserId::new(ME));
-            let inbound = line(&said, words, Place::Channel("#spark".to_owned()), Vec::new());
+            let inbound =
+                line(&said, words, Place::Channel("#spark".to_owned()), Vec::new(), Timestamp::default());
             (inbound.text.clone(), inbound.spelled_out(&inbound.text))
         };
         let cases = [

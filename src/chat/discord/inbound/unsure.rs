@@ -7,10 +7,10 @@ use std::time::Duration;
 use serenity::all::ChannelId;
 
 use super::Reader;
-use super::intake::{Id, millis_of};
+use super::intake::Id;
+use crate::chat::discord::Bot;
 use crate::chat::discord::directory::Outlook;
 use crate::clock;
-use crate::core::time::Timestamp;
 
 /// A channel that is older is none that was just made.
 const YOUNG: Duration = Duration::from_secs(300);
@@ -20,13 +20,14 @@ impl Reader {
     /// one that was just made.
     pub(super) fn may_be_ours(&self, channel: ChannelId) -> bool {
         let directory = &self.bot.directory;
-        directory.may_be_ours(channel) && (directory.outlook() == Outlook::Unseen || is_young(channel.get()))
+        directory.may_be_ours(channel)
+            && (directory.outlook() == Outlook::Unseen || is_young(&self.bot, channel.get()))
     }
 
     /// What is said in a channel that may be one of herder's is not worked on before that is known.
     pub(super) fn wait_for_its_purpose(&mut self, channel: Id, first: Id) {
         if self.unsure.insert(channel) {
-            if is_young(channel) {
+            if is_young(&self.bot, channel) {
                 self.intake.follow(channel, channel, 0);
             } else {
                 self.intake.meet(channel, first);
@@ -66,8 +67,7 @@ impl Reader {
     }
 }
 
-/// Whether a channel was made only now, by Discord's clock, which need not be ours.
-fn is_young(channel: Id) -> bool {
-    let age = clock::now().since(Timestamp::from_millis(millis_of(channel)));
-    age < YOUNG
+/// Whether a channel was made only now.
+fn is_young(bot: &Bot, channel: Id) -> bool {
+    clock::now().since(bot.said_at(channel)) < YOUNG
 }

@@ -214,7 +214,7 @@ pub(super) async fn line(
         Some(roles) => roles.clone(),
         None => roles.of(bot, said.author).await?,
     };
-    let mut inbound = said::line(said, words, place, roles);
+    let mut inbound = said::line(said, words, place, roles, bot.said_at(said.id));
     if said.files.is_empty() {
         return Some(Line::alone(inbound));
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::header::HeaderMap;
+use reqwest::header::{DATE, HeaderMap};
 use reqwest::{Response, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::error::RestError;
 use super::limits::{Limited, Told};
 use super::route::Route;
+use crate::core::time::Timestamp;
 use crate::outbox::clean::clean;
 
 /// An answer that is longer is none of Discord's: the channels of the largest guild are a tenth of it.
@@ -82,6 +83,13 @@ fn code(body: &[u8]) -> Option<u32> {
     (!message.is_empty() && (code == 0 || code >= FIRST_CODE)).then_some(code)
 }
 
+/// When an answer was given, by the clock of whoever gave it.
+pub(super) fn date(headers: &HeaderMap) -> Option<Timestamp> {
+    let date = headers.get(DATE)?.to_str().ok()?;
+    let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok()?;
+    Some(Timestamp::from_millis(date.as_millisecond()))
+}
+
 fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
@@ -147,6 +155,13 @@ mod tests {
             ("x-ratelimit-reset-after", "NaN"),
         ]);
         assert_eq!(told(StatusCode::OK, &nonsense, b"no json"), Told::default());
+    }
+
+    #[test]
+    fn an_answer_says_when_it_was_given() {
+        let given = |text| date(&headers(&[("date", text)])).map(Timestamp::as_millis);
+        assert_eq!(given("Mon, 23 Nov 2026 19:27:41 GMT"), Some(1_795_462_061_000));
+        assert_eq!(given("yesterday"), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use secrecy::ExposeSecret as _;
 use serenity::all::{CreateAllowedMentions, Http, HttpBuilder};
 use tokio::sync::{Notify, watch};
 
+use super::ahead::Ahead;
 use super::limits::Limits;
 use super::{PATIENCE, Rest, Shared};
 use crate::config::{self, API_URL, Reach};
@@ -64,6 +65,7 @@ impl Rest {
             limits: Mutex::new(Limits::new()),
             answered: Notify::new(),
             stopped: watch::Sender::default(),
+            ahead: Ahead::default(),
         };
         Ok(Self { shared: Arc::new(shared), urgent: false, patience: PATIENCE })
     }

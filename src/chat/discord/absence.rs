@@ -1,0 +1,73 @@
+//! For how long nothing was sent to Discord, across adapters and across herders.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The silence since the last message that arrived; `None` in it: there is none. Clones are the same silence.
+#[derive(Debug, Clone, Default)]
+pub struct Silence(Arc<Mutex<Option<Since>>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Since {
+    noticed: Instant,
+    /// It had lasted for so long then.
+    before: Duration,
+}
+
+impl Silence {
+    /// A herder starts; the one before it was last alive so long ago.
+    #[must_use]
+    pub fn after(away: Duration) -> Self {
+        Self(Arc::new(Mutex::new(Some(Since { noticed: Instant::now(), before: away }))))
+    }
+
+    /// Nothing arrives, from now on if it did until now.
+    pub(super) fn begins(&self, now: Instant) {
+        let begins = Since { noticed: now, before: Duration::ZERO };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(begins);
+    }
+
+    /// Something arrived. Answers how long the silence was.
+    pub(super) fn ends(&self, now: Instant) -> Duration {
+        let since = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        since.map_or(Duration::ZERO, |since| since.lasts(now))
+    }
+
+    /// An adapter begins. Answers whether the silence was at least `long`, which is over then. One before a herder's start says
+    /// no more than that; one that goes on since requests fail counts on.
+    pub(super) fn was(&self, long: Duration, now: Instant) -> bool {
+        let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_long = since.is_some_and(|since| since.lasts(now) >= long);
+        *since = since.filter(|since| !is_long && since.before == Duration::ZERO);
+        is_long
+    }
+}
+
+impl Since {
+    fn lasts(self, now: Instant) -> Duration {
+        self.before.saturating_add(now.saturating_duration_since(self.noticed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_absence_counts_from_the_last_sign_of_life() {
+        let (second, now) = (Duration::from_secs(1), Instant::now());
+        assert!(Silence::after(60 * second).was(60 * second, now));
+        let silence = Silence::after(59 * second);
+        assert!(!silence.was(60 * second, now));
+        assert_eq!(silence.ends(now + 300 * second), Duration::ZERO, "nothing had to be said for long");
+        silence.begins(now);
+        silence.begins(now + second);
+        assert!(!silence.was(60 * second, now + 59 * second), "requests fail, and the next adapter begins");
+        assert!(silence.was(60 * second, now + 60 * second));
+        assert_eq!(silence.ends(now + 60 * second), Duration::ZERO);
+        silence.begins(now);
+        assert_eq!(silence.ends(now + 3 * second), 3 * second);
+    }
+}
