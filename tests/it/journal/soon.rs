@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use futures_util::FutureExt as _;
+use herder::core::id::NetworkName;
 use herder::core::time::Timestamp;
-use herder::journal::{Batch, Journal, PostSink, Recorded, Stream};
+use herder::journal::{Batch, Confirmed, Journal, PostSink, Recorded, Settled, Stream};
 use herder::outbox::Post;
 use tokio::sync::oneshot;
 
@@ -67,6 +69,22 @@ async fn a_journal_that_is_closed_or_let_go_stores_what_waits() {
         let (journal, _) = Journal::open(&settings).expect("opens");
         assert_eq!(trail(&journal).len(), 1, "closed: {closed}");
     }
+}
+
+/// What arrived of one post is stored with the commit of the next one, which waits for no commit but its own.
+#[tokio::test]
+async fn what_became_of_a_post_is_known_when_the_next_commit_is_stored() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (journal, _) = Journal::open(&settings(dir.path())).expect("opens");
+    let said = Batch { posts: vec![post("libera", "said")], ..looked("one") };
+    let network = NetworkName::from("libera");
+    let receipt = journal.commit(said).await.expect("commits");
+    let delivered = Confirmed { network: network.clone(), post: receipt.posts[0].id, lines: None };
+    let mut settling = std::pin::pin!(journal.settle_soon(vec![Settled::Delivered(delivered)]));
+    assert!(settling.as_mut().now_or_never().is_none(), "it waits");
+    journal.commit(looked("two")).await.expect("commits");
+    settling.as_mut().now_or_never().expect("it was stored with it").expect("stored");
+    assert_eq!(journal.undelivered(&network).expect("reads"), []);
 }
 
 /// A batch that cannot be stored is told at once, and spoils nothing.

@@ -100,3 +100,52 @@ async fn a_target_that_was_forgotten_has_one_turn_when_it_is_back() {
     let texts: Vec<&str> = window.lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(texts, ["first", "word", "second", "word"]);
 }
+
+/// A journal in which what can wait does so until it is hurried.
+struct Patient {
+    waits: Semaphore,
+    hurried: Semaphore,
+}
+
+impl Ledger for Patient {
+    fn record(&self, _: Vec<Settled>) -> Noted<'_> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn record_soon(&self, _: Vec<Settled>) -> Noted<'_> {
+        Box::pin(async move {
+            self.waits.add_permits(1);
+            self.hurried.acquire().await.map_err(|error| error.to_string())?.forget();
+            Ok(())
+        })
+    }
+
+    fn hurry(&self) {
+        self.hurried.add_permits(1);
+    }
+
+    fn alerts(&self, _: &NetworkName, _: PostId, _: usize) -> Noted<'_, Vec<Post>> {
+        nothing_shelved()
+    }
+}
+
+#[tokio::test]
+async fn what_arrived_last_is_recorded_later_unless_something_else_is_to_be_said() {
+    let patient = Arc::new(Patient { waits: Semaphore::new(0), hurried: Semaphore::new(0) });
+    let ledger = Arc::clone(&patient) as Arc<dyn Ledger>;
+    let queue = NetworkQueue::new(NetworkName::from("libera"), renderer(), ledger);
+    let one_window = || queue.try_window(1, &|_| 400, &|_| true).expect("one is owed");
+    queue.push(words(1, &agent("spark"), Lane::Normal, "one"));
+    queue.push(words(2, &agent("spark"), Lane::Normal, "two"));
+    let first = one_window();
+    timeout(PATIENCE, queue.confirm(first)).await.expect("another waits: it is recorded at once");
+    assert_eq!(patient.waits.available_permits(), 0);
+    let last = one_window();
+    let both = async {
+        tokio::join!(queue.confirm(last), async {
+            patient.waits.acquire().await.expect("open").forget();
+            queue.push(words(3, &agent("spark"), Lane::Normal, "three"));
+        })
+    };
+    timeout(PATIENCE, both).await.expect("what was pushed does not wait for it");
+}
