@@ -102,11 +102,8 @@ impl Journal {
         }
     }
 
-    /// Waits until what waited for a commit can be read.
+    /// Waits until what waited for a commit can be read, and what the writer has just taken along.
     pub(super) async fn waiting_is_stored(&self) -> Result<(), CommitError> {
-        if self.waiting().jobs().is_empty() {
-            return Ok(());
-        }
         self.ask(|done| Job::Settle(Vec::new(), done)).await?
     }
 }
