@@ -326,6 +326,7 @@ fn every_event_has_its_words() {
         account opened by alice
         counters reset by alice
         breaker opened after 6 failures
+        the machine's clock was set by −3h
         breaker closed
         degraded after 6 process crashes
         supervisor rebuilt: so it is

@@ -188,7 +188,7 @@ pub(super) async fn supervise(
                 if supervisor.risen != Risen::Ahead && supervisor.rev > rev {
                     *left = (None, Vec::new());
                 }
-                left.0 = session.as_ref().map(Session::id).or(left.0);
+                left.0 = session.as_deref().map(Session::id).or(left.0);
                 let survivors = Box::pin(end_session(&name, &shared, session.take())).await;
                 left.1.extend(survivors);
                 shared.tell_root(ToRoot::Panicked { agent: name.clone(), message: message.clone() });
@@ -246,7 +246,7 @@ pub(super) async fn reload(name: &AgentName, shared: &Arc<Shared>) -> Result<(Ar
 }
 
 /// Ends a session outside the core's rules: after a panic, or when nothing can be recorded any more. Answers what is left.
-async fn end_session(name: &AgentName, shared: &Shared, session: Option<Session>) -> Vec<u32> {
+async fn end_session(name: &AgentName, shared: &Shared, session: Option<Box<Session>>) -> Vec<u32> {
     let Some(session) = session else { return Vec::new() };
     let survivors = session.end(shared, |_| {}).await;
     if !survivors.is_empty() {

@@ -22,9 +22,9 @@ pub(super) enum Voice {
 }
 
 /// What herder's posts begin with, as the locales have it.
-const STATUS: [char; 21] = [
+const STATUS: [char; 22] = [
     '🐜', '✅', '❌', '⏳', '🚫', '💳', '🔐', '💰', '⏸', '▶', '⚙', '🚨', '🧯', '👀', '💬', '📂', '🧱', '🔔',
-    '🔄', '🤫', '⚠',
+    '🔄', '🤫', '⚠', '🕰',
 ];
 
 /// A closing mark is looked for in so many bytes, so that hostile text is not searched again and again.

@@ -132,7 +132,7 @@ impl Supervisor<'_> {
 
     /// Lets the outside see the state as it is on disk.
     pub(super) fn publish(&self) {
-        let live = self.session.as_ref().map(Session::live).unwrap_or_default();
+        let live = self.session.as_deref().map(Session::live).unwrap_or_default();
         let (name, agent) = (self.name.clone(), Arc::clone(&self.agent));
         self.view.send_replace(View { name, agent, live, hold: None, closed: false });
         self.shared.changed.send_replace(());
@@ -150,7 +150,7 @@ impl Supervisor<'_> {
                 let look =
                     recap.is_some() || std::mem::replace(&mut self.risen, Risen::Looked) != Risen::Looked;
                 let before = Before { conversation, past, conversed, recap, whispers, look };
-                *self.session = Some(Session::start(self.shared, spec, session, &work, before));
+                *self.session = Some(Box::new(Session::start(self.shared, spec, session, &work, before)));
             }
             Effect::Keep { context } => self.keep(context),
             Effect::Whisper { session, whisper, text } => self.offer(session, whisper, text).await,

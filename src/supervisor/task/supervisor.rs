@@ -53,7 +53,8 @@ pub(super) struct Supervisor<'a> {
     pub(super) policy: Arc<Policy>,
     pub(super) agent: Arc<Agent>,
     pub(super) rev: u64,
-    pub(super) session: &'a mut Option<Session>,
+    /// Boxed, because most agents rest.
+    pub(super) session: &'a mut Option<Box<Session>>,
     pub(super) view: &'a watch::Sender<View>,
     /// A number for the next round of a loop or question, drawn when one may be needed: people count by these.
     pub(super) fresh: Option<WorkId>,
