@@ -72,7 +72,7 @@ pub(super) async fn restart(alice: &mut Person, dir: &Path) {
         alice.hears("#herder", "flint: ").await;
     }
     alice.say("#herder", "@flint restart").await;
-    alice.hears_in_any_order("#herder", "flint starts afresh, counters reset.").await;
+    alice.hears_in_any_order("#herder", "flint starts afresh in a new conversation, counters reset.").await;
     alice.hears_in_any_order("#flint", "Done: hang on").await;
     alice.say("#herder", "@flint status").await;
     alice.hears("#herder", "flint: idle").await;
