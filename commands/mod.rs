@@ -12,9 +12,9 @@
 //! that were not meant for it. Therefore, in this order:
 //!
 //! 1. `!word …`, `herder: word …` and a private message that names no agent are **always** a command attempt. What is
-//!    not known gets the nearest known word, and never reaches an agent.
-//! 2. Plain text in an agent's channel, and what follows `@agent` or `agent:`, is a command if the **whole line** fits
-//!    a command's grammar.
+//!    not known gets the nearest known word, and never reaches an agent. `@herder …` is one too, but in an agent's channel.
+//! 2. Plain text in an agent's channel (there also after `@herder`), and what follows `@agent` or `agent:`, is a command
+//!    if the **whole line** fits a command's grammar.
 //! 3. A line that begins with `pause`, `resume`, `abort`, `restart` or `stop-all` and does not fit is answered with the
 //!    usage line; it is never work. `!task add spark restart the web server` gives such a text as work.
 //! 4. The other single words also begin ordinary sentences ("help me with …", "log the errors in …"). A line that begins

@@ -267,7 +267,15 @@ fn mentioned(whole: &str, rest: &str, scene: Scene<'_>) -> Heard {
     let (name, said) = rest.split_at(name_end);
     let name = name.trim_end_matches([':', ',', '：', '、']);
     if scene.is_herder(name) {
-        return attempt(&Words::of_line(said), scene.here(), scene.roster);
+        return match scene.room {
+            // Mentioning the bot is how people on Discord speak to whatever is in a channel.
+            Room::Agent(agent) if !said.trim().is_empty() && !said.trim_start().starts_with('!') => {
+                spoken(agent.clone(), said.trim(), None, scene)
+            }
+            Room::Agent(_) | Room::Control | Room::Other | Room::Private => {
+                attempt(&Words::of_line(said), scene.here(), scene.roster)
+            }
+        };
     }
     if let Some(agent) = grammar::agent_of(name).filter(|agent| scene.roster.knows(agent)) {
         return addressed(agent, said.trim(), scene);

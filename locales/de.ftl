@@ -1079,6 +1079,8 @@ cmd-setting-needs-own-home = { $key }: eine Datei gehört in ein eigenes HOME: o
 
 discord-given-up = Im Kanal mit der Id { $channel } darf ich nicht schreiben; was ich dort seit über einer Stunde schulde, gebe ich auf.
 discord-agent-removed = **{ $agent }** wurde entfernt: Was hier gesagt wird, hört niemand. Die Geschichte bleibt erhalten.
+# $name: who wrote the message that is replied to. For agents: the quoted message follows.
+discord-replied = Als Antwort auf { $name }:
 discord-left-out = Nicht oder nur teilweise bei der Nachricht: { $files }. Ein Agent bekommt Textdateien, mit der Nachricht höchstens { $max } KiB; der Rest gehört in seinen Arbeitsordner.
 discord-unread = { $what ->
     [poll] Eine Umfrage kann ein Agent nicht lesen.

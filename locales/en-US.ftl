@@ -1154,6 +1154,8 @@ cmd-setting-needs-own-home = { $key }: a file is for a HOME of its own: add own_
 discord-given-up = I may not speak in the channel with the id { $channel }; what I have owed there for over an hour is given up.
 # $files: names of files; $max: kilobytes.
 discord-agent-removed = **{ $agent }** was removed: nobody hears what is said here. Its history is kept.
+# $name: who wrote the message that is replied to. For agents: the quoted message follows.
+discord-replied = In reply to { $name }:
 discord-left-out = Not with the message, or only in part: { $files }. An agent gets text files, { $max } KiB with the message at most; put the rest into its workspace.
 # $what: poll, sticker or forward.
 discord-unread = { $what ->

@@ -970,6 +970,8 @@ cmd-setting-needs-own-home = { $key }：ファイルは専用の HOME のため�
 
 discord-given-up = ID が { $channel } のチャンネルでは発言が許されていません。1時間以上前からそこへ送るはずだったものは諦めます。
 discord-agent-removed = **{ $agent }** は削除されました。ここでの発言は誰にも届きません。履歴は残っています。
+# $name: who wrote the message that is replied to. For agents: the quoted message follows.
+discord-replied = { $name } への返信：
 discord-left-out = メッセージに含まれない、または一部だけのファイル: { $files }。エージェントに届くのはテキストファイルだけで、メッセージと合わせて { $max } KiB までです。残りは作業フォルダーに置いてください。
 discord-unread = { $what ->
     [poll] エージェントはアンケートを読めません。

@@ -339,6 +339,24 @@ fn one_word_stops_what_the_channel_is_about() {
 }
 
 #[test]
+fn who_mentions_the_bot_in_an_agents_channel_speaks_to_that_agent() {
+    table(
+        "#spark",
+        &[
+            ("@herder fix the tests", "work spark: fix the tests"),
+            ("@herder pause", "do pause @spark"),
+            ("@herder stop-all", "do stop-all"),
+            ("@herder please stop", "do pause @spark now"),
+            ("@herder !foo", "unknown !foo"),
+            ("@herder", "do help"),
+            // A nick in front with a colon is how people on IRC begin a command.
+            ("herder: fix the tests", "unknown fix"),
+        ],
+    );
+    table("#work", &[("@herder fix the tests", "unknown fix"), ("@herder status", "do status")]);
+}
+
+#[test]
 fn a_polite_command_is_that_command() {
     table(
         "#spark",
@@ -381,7 +399,6 @@ fn what_begins_with_a_mark_is_never_work() {
             ("!pause sprak", "usage pause: agent sprak, spark?"),
             ("!pause nobody-near", "usage pause: extra nobody-near"),
             ("herder: foo", "unknown foo"),
-            ("@herder please stop", "unknown please"),
             ("@spark !foo", "unknown foo"),
             ("/resum", "unknown resum, resume?"),
         ],

@@ -426,6 +426,25 @@ async fn files_of_somebody_who_may_give_no_work_are_not_asked_for() {
     rig.stop().await;
 }
 
+/// "Explain that" means nothing alone: what a message replies to goes with it. A command stays the command it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_message_replies_to_is_given_to_the_agent_with_it() {
+    let mut rig = Rig::open(Discord::start().await).await;
+    let first = rig.alice.says("#work", "the build\nfails on arm");
+    rig.alice.says("#spark", "pause");
+    rig.agent("a pause", |view| is_paused(&view.agent.phase)).await;
+    rig.alice.message("#spark", "explain that").replying_to(first).send();
+    let view = rig.agent("the reply", |view| view.agent.queue.len() == 1).await;
+    assert_eq!(view.agent.queue[0].text, "explain that\n\nIn reply to alice:\n> the build\n> fails on arm");
+    rig.alice.message("#spark", "clear").replying_to(first).send();
+    rig.agent("an empty queue", |view| view.agent.queue.is_empty()).await;
+    // Mentioning the bot, the usual way to speak to one on Discord, reaches the agent whose channel it is.
+    rig.alice.says("#spark", "@herder fix the tests");
+    let view = rig.agent("the work", |view| view.agent.queue.len() == 1).await;
+    assert_eq!(view.agent.queue[0].text, "fix the tests");
+    rig.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_no_text_is_taken_as_far_as_it_goes_and_never_read_as_a_command() {
     let mut rig = Rig::open(Discord::start().await).await;

@@ -111,6 +111,7 @@ fn author_of(channel: Id, id: Id, waiting: &Work) -> Option<Said> {
         mentioned: Vec::new(),
         files: Vec::new(),
         unread: None,
+        replied: None,
     })
 }
 

@@ -31,6 +31,33 @@ pub(super) struct Said {
     pub(super) files: Vec<File>,
     /// What it consists of beside, or instead of, words and files.
     pub(super) unread: Option<Unread>,
+    /// The message that it replies to, where that is still there and has words.
+    pub(super) replied: Option<Replied>,
+}
+
+/// A message that somebody replies to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Replied {
+    /// The name of its author.
+    pub(super) name: String,
+    /// Its words, at most [`REPLIED_MAX`] bytes.
+    pub(super) text: String,
+}
+
+/// The most of a message that is replied to, in bytes: enough for one message of Discord's in most scripts.
+const REPLIED_MAX: usize = 4000;
+
+impl Replied {
+    fn of(message: &Message) -> Option<Self> {
+        let text = message.content.trim();
+        let said = || Self { name: shown(&message.author), text: bounded(text, REPLIED_MAX) };
+        (!text.is_empty()).then(said)
+    }
+
+    /// The message as a quotation.
+    pub(super) fn quoted(&self) -> String {
+        self.text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// Something in a message that is no text.
@@ -132,6 +159,7 @@ impl Ears {
             mentioned: mentioned(people),
             files: files.map(File::from).collect(),
             unread: Unread::of(&message),
+            replied: message.referenced_message.as_deref().and_then(Replied::of),
             text: forwarded.unwrap_or(message.content),
         })
     }
@@ -158,6 +186,7 @@ impl Ears {
             mentioned: mentioned(&event.mentions.unwrap_or_default()),
             files: event.attachments.unwrap_or_default().iter().map(File::from).collect(),
             unread: None,
+            replied: event.referenced_message.flatten().as_deref().and_then(Replied::of),
         })
     }
 }
@@ -242,7 +271,7 @@ impl Names {
         words.push_str(rest);
         let words = words.trim();
         let text = if addressed {
-            format!("{OWN_NAME}: {}", words.trim_start_matches([':', ',']).trim_start())
+            format!("@{OWN_NAME} {}", words.trim_start_matches([':', ',']).trim_start()).trim_end().to_owned()
         } else {
             words.to_owned()
         };
@@ -393,10 +422,10 @@ mod tests {
         };
         let cases = [
             ("fix it", "fix it"),
-            (&*format!("<@{ME}> pause"), "herder: pause"),
-            (&*format!("  <@!{ME}>: pause"), "herder: pause"),
-            ("<@&4> pause", "herder: pause"),
-            (&*format!("<@{ME}>"), "herder: "),
+            (&*format!("<@{ME}> pause"), "@herder pause"),
+            (&*format!("  <@!{ME}>: pause"), "@herder pause"),
+            ("<@&4> pause", "@herder pause"),
+            (&*format!("<@{ME}>"), "@herder"),
             (&*format!("ask <@{ME}> or <@{ALICE}>"), "ask @herder or @herder stop-all"),
             ("ask <@&4>", "ask @herder"),
             ("<@&5> see <#6>", "@ops see #spark"),

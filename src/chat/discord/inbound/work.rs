@@ -12,7 +12,7 @@ use tracing::{debug, error, warn};
 
 use super::attached::{self, Attached};
 use super::roles::Roles;
-use super::said::{self, Names, Said};
+use super::said::{self, Names, Replied, Said};
 use crate::access::Role;
 use crate::chat::discord::directory::Purpose;
 use crate::chat::discord::{Bot, network};
@@ -215,6 +215,7 @@ pub(super) async fn line(
         None => roles.of(bot, said.author).await?,
     };
     let mut inbound = said::line(said, words, place, roles, bot.said_at(said.id));
+    inbound.attached = said.replied.as_ref().map(|replied| reply_note(bot, replied)).unwrap_or_default();
     if said.files.is_empty() {
         return Some(Line::alone(inbound));
     }
@@ -245,8 +246,16 @@ pub(super) async fn line(
         }
     }
     let (text, left_out) = attached.finish();
-    inbound.attached = text;
+    let replied = std::mem::take(&mut inbound.attached);
+    inbound.attached =
+        [replied, text].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
     Some(Line { inbound, left_out, is_short })
+}
+
+/// The message that a message replies to, as it is given to an agent.
+fn reply_note(bot: &Bot, replied: &Replied) -> String {
+    let head = bot.ports.locale.text("discord-replied", &[("name", replied.name.as_str().into())]);
+    format!("{head}\n{}", replied.quoted())
 }
 
 /// Where a message was said. `None`: that cannot be told any more.

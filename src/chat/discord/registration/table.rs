@@ -93,10 +93,11 @@ fn named(
     }
 }
 
-/// Who sees a command on a fresh server. None: everybody.
+/// The permission that a member needs to see a command, or a group of commands, on a fresh server; empty: everybody sees it.
+/// Discord hides groups as a whole, so one with a command for viewers is shown, and herder's roles refuse the others.
 fn permissions(commands: &[&Command]) -> Permissions {
     let changes = |command: &&Command| command.effect == Effect::Changes && command.role > Role::Anybody;
-    if commands.iter().any(changes) { Permissions::MANAGE_GUILD } else { Permissions::empty() }
+    if commands.iter().all(changes) { Permissions::MANAGE_GUILD } else { Permissions::empty() }
 }
 
 fn parameter(locales: &[Locale], option: Opt, required: bool) -> poise::CommandParameter<(), ()> {

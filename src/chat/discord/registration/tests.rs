@@ -88,17 +88,17 @@ fn the_whole_table_is_registered() {
     /agent remove [agent:completed] [code:text]
     /agent list
     /agent show [agent:completed]
-    /agent: "32"
+    /agent: null
     /task add [text:text] [agent:completed] [priority:choice] [needs:text]
     /task list [agent:completed]
     /task show <task:completed>
     /task assign <task:completed> [agent:completed]
     /task split <task:completed> <parts:text>
     /task cancel <task:completed>
-    /task: "32"
+    /task: null
     /rule list [agent:completed]
     /rule remove <id:completed>
-    /rule: "32"
+    /rule: null
     "#);
     for command in COMMANDS {
         let options = command.options();
