@@ -106,7 +106,7 @@ async fn what_is_finished_at_the_last_moment_is_said_after_the_next_start_if_nob
 }
 
 /// As [`LATE`] the first time; afterwards it is done at once.
-const LATE_ONCE: &str = "cat >> runs; test -e begun && finish; trap finish TERM; touch begun; \
+const LATE_ONCE: &str = "cat >> runs; test -e begun && say done && finish; trap 'say done; finish' TERM; touch begun; \
                          while :; do sleep 0.1; done";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
