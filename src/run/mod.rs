@@ -16,15 +16,14 @@ mod marks;
 mod networks;
 mod order;
 mod speech;
+mod tasks;
 mod upkeep;
 
 use std::collections::BTreeMap;
-use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -53,6 +52,7 @@ use crate::tools::host::{self, Host};
 use crate::tools::{self, Grants, Rooms};
 use first::{owe_missing, urgent};
 use lives::Life;
+use tasks::{keep_up, stop_with};
 
 /// What of `drain_timeout` the agents' processes get when herder goes down; what is left is killed.
 const FOR_AGENTS: f64 = 0.5;
@@ -585,24 +585,6 @@ async fn open_queues(
     let outbox =
         tokio::task::spawn_blocking(move || Outbox::open(&journal, networks, backlog_lines)).await??;
     Ok(outbox.queues().map(|queue| (queue.network().clone(), Arc::clone(queue))).collect())
-}
-
-/// Runs what `make` makes, and again when it panics: a fault of its own must not end it for good in silence.
-async fn keep_up<F: Future<Output = ()>>(what: &str, make: impl Fn() -> F) {
-    /// So that something that panics at once does not spin.
-    const AGAIN: Duration = Duration::from_secs(60);
-    while AssertUnwindSafe(make()).catch_unwind().await.is_err() {
-        error!(what, "panicked; it is started again");
-        tokio::time::sleep(AGAIN).await;
-    }
-}
-
-/// Runs `task` until it ends or `token` is cancelled.
-async fn stop_with(token: CancellationToken, task: impl Future<Output = ()>) {
-    tokio::select! {
-        () = token.cancelled() => {}
-        () = task => {}
-    }
 }
 
 /// Who judges the agents' turns, where a program is asked; what is left of it is removed in any case.

@@ -7,8 +7,7 @@ use super::reading::{gist, hear};
 
 /// Every text that begins a command by itself, whatever follows.
 fn marked() -> impl Strategy<Value = String> {
-    ("(!|herder: |@herder |！|herdbot, )", "[a-zа-я]{1,12}( \\PC{0,30})?")
-        .prop_map(|(mark, rest)| mark + &rest)
+    ("(!|herder: |！|herdbot, )", "[a-zа-я]{1,12}( \\PC{0,30})?").prop_map(|(mark, rest)| mark + &rest)
 }
 
 proptest! {

@@ -274,7 +274,9 @@ impl Ended {
         self.is_called_and_answered_once();
         // Whatever was handed over before the kill and recorded is not handed over again; a kill between the two would
         // repeat one.
-        let told = |words: &str| self.told.matches(words).count();
+        let handed = |line: &&str| !line.trim_start().starts_with("- ");
+        // A session that takes the work up again reads in its recap what the one before it was told.
+        let told = |words: &str| self.told.lines().filter(handed).filter(|line| line.contains(words)).count();
         assert_eq!((told("[CORRECTION]"), told("[ESCALATION]")), (2, usize::from(resumed)), "{}", self.told);
         assert_eq!(told("You were told, and it goes on."), 1, "{}", self.told);
         // IRC: at least once.

@@ -50,7 +50,12 @@ const REPLIED_MAX: usize = 4000;
 impl Replied {
     fn of(message: &Message) -> Option<Self> {
         let text = message.content.trim();
-        let said = || Self { name: shown(&message.author), text: bounded(text, REPLIED_MAX) };
+        let mut end = text.len().min(REPLIED_MAX);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let cut = if end < text.len() { "…" } else { "" };
+        let said = || Self { name: shown(&message.author), text: format!("{}{cut}", &text[..end]) };
         (!text.is_empty()).then(said)
     }
 

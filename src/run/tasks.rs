@@ -1,0 +1,26 @@
+//! How the tasks of a run are kept up and ended.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+use tracing::error;
+
+/// Runs what `make` makes, and again when it panics: a fault of its own must not end it for good in silence.
+pub(super) async fn keep_up<F: Future<Output = ()>>(what: &str, make: impl Fn() -> F) {
+    /// So that something that panics at once does not spin.
+    const AGAIN: Duration = Duration::from_secs(60);
+    while AssertUnwindSafe(make()).catch_unwind().await.is_err() {
+        error!(what, "panicked; it is started again");
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// Runs `task` until it ends or `token` is cancelled.
+pub(super) async fn stop_with(token: CancellationToken, task: impl Future<Output = ()>) {
+    tokio::select! {
+        () = token.cancelled() => {}
+        () = task => {}
+    }
+}
