@@ -77,6 +77,10 @@ pub(super) struct Origin {
 impl Origin {
     /// Reads the header of a file; none: it does not say, or cannot be read.
     pub(super) fn of(file: &Path) -> Option<Self> {
+        // Anything but a file of its own, such as a pipe, could keep a start waiting.
+        if !file.metadata().ok()?.is_file() {
+            return None;
+        }
         let gz = GzDecoder::new(BufReader::new(File::open(file).ok()?));
         serde_json::from_slice(gz.header()?.comment()?).ok()
     }

@@ -39,7 +39,6 @@ use crate::config::{Config, DISCORD_NETWORK};
 use crate::core::detail::Detail;
 use crate::core::id::NetworkName;
 use crate::core::notice::Notice;
-use crate::evaluator::{self, Evaluator};
 use crate::journal::{self, Journal, OpenError, Opening, ReadError, Unreadable};
 use crate::l10n::{Locale, UnknownLocale};
 use crate::local::{BindError, Bound};
@@ -52,7 +51,7 @@ use crate::tools::host::{self, Host};
 use crate::tools::{self, Grants, Rooms};
 use first::{owe_missing, urgent};
 use lives::Life;
-use tasks::{keep_up, stop_with};
+use tasks::{evaluator, keep_up, stop_with};
 
 /// What of `drain_timeout` the agents' processes get when herder goes down; what is left is killed.
 const FOR_AGENTS: f64 = 0.5;
@@ -513,7 +512,10 @@ impl Herder {
         let prefix = format!("{}/", self.journal.id());
         self.trees.end_marked(&prefix, Duration::ZERO).await;
         let processes_left = self.trees.count_marked(&prefix).await;
-        self.life.end().await;
+        // A disk that hangs must not keep the process: the next start takes the note for that of a herder that was killed.
+        if tokio::time::timeout(self.drain.mul_f64(FOR_JOURNAL), self.life.end()).await.is_err() {
+            warn!("the note of this run could not be taken back in time");
+        }
         let flushed = tokio::time::timeout(self.drain.mul_f64(FOR_POSTS), async {
             for queue in self.queues.values().chain(self.hooks.values()) {
                 queue.drained().await;
@@ -585,16 +587,4 @@ async fn open_queues(
     let outbox =
         tokio::task::spawn_blocking(move || Outbox::open(&journal, networks, backlog_lines)).await??;
     Ok(outbox.queues().map(|queue| (queue.network().clone(), Arc::clone(queue))).collect())
-}
-
-/// Who judges the agents' turns, where a program is asked; what is left of it is removed in any case.
-fn evaluator(config: &Config, trees: &ProcessTrees, redactor: &Redactor) -> Evaluator {
-    Evaluator::new(evaluator::Setup {
-        settings: config.evaluator.clone(),
-        prices: config.policy.prices.clone(),
-        redactor: redactor.clone(),
-        trees: trees.clone(),
-        data_dir: config.data_dir.clone(),
-        withheld: config.secret_variables.clone(),
-    })
 }

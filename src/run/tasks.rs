@@ -1,4 +1,4 @@
-//! How the tasks of a run are kept up and ended.
+//! How the tasks of a run are kept up and ended, and its evaluator is made.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -6,6 +6,11 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
+
+use crate::config::Config;
+use crate::evaluator::{self, Evaluator};
+use crate::outbox::Redactor;
+use crate::runtime::ProcessTrees;
 
 /// Runs what `make` makes, and again when it panics: a fault of its own must not end it for good in silence.
 pub(super) async fn keep_up<F: Future<Output = ()>>(what: &str, make: impl Fn() -> F) {
@@ -23,4 +28,16 @@ pub(super) async fn stop_with(token: CancellationToken, task: impl Future<Output
         () = token.cancelled() => {}
         () = task => {}
     }
+}
+
+/// Who judges the agents' turns, where a program is asked; what is left of it is removed in any case.
+pub(super) fn evaluator(config: &Config, trees: &ProcessTrees, redactor: &Redactor) -> Evaluator {
+    Evaluator::new(evaluator::Setup {
+        settings: config.evaluator.clone(),
+        prices: config.policy.prices.clone(),
+        redactor: redactor.clone(),
+        trees: trees.clone(),
+        data_dir: config.data_dir.clone(),
+        withheld: config.secret_variables.clone(),
+    })
 }
