@@ -19,6 +19,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// many rounds for that. What agents start is in other groups.
 const STRANGER_ROUNDS: u32 = 30;
 
+/// The same for one in another group, which is nearly always an agent's: five rounds, so that few fill the process table.
+const ADOPTED_ROUNDS: u32 = 5;
+
 pub(super) fn start(inner: &Arc<Inner>) -> io::Result<()> {
     let ended = signal(SignalKind::child())?;
     #[expect(clippy::disallowed_methods, reason = "it ends when the service it holds weakly is dropped")]
@@ -64,8 +67,9 @@ fn round(inner: &Inner, strangers: &mut HashMap<Identity, u32>) {
         }
         let Some(entry) = look(pid).filter(|entry| entry.zombie) else { continue };
         let rounds = strangers.get(&entry.identity).map_or(0, |rounds| rounds + 1);
-        let is_agents = || entry.group != group || lock(&inner.markers).contains_key(&entry.identity);
-        if (adopted && is_agents()) || rounds >= STRANGER_ROUNDS {
+        let is_agents = || lock(&inner.markers).contains_key(&entry.identity);
+        let patience = if entry.group == group { STRANGER_ROUNDS } else { ADOPTED_ROUNDS };
+        if (adopted && is_agents()) || rounds >= patience {
             let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
             // Gone already is as good as waited for.
             let _ = pid.map(|pid| waitpid(Some(pid), WaitOptions::NOHANG));
