@@ -48,7 +48,8 @@ pub(super) async fn answer(
         });
         format!("data: {chunk}\n\n")
     };
-    let usage = json!({ "prompt_tokens": 1200, "completion_tokens": 30, "total_tokens": 1230 });
+    let sent = if *scenario == Scenario::Full { 200_000 } else { 1200 };
+    let usage = json!({ "prompt_tokens": sent, "completion_tokens": 30, "total_tokens": sent + 30 });
     let frames = [
         chunk(json!([{ "index": 0, "delta": delta, "finish_reason": null }]), Value::Null),
         chunk(json!([{ "index": 0, "delta": {}, "finish_reason": reason }]), Value::Null),

@@ -85,6 +85,8 @@ pub(crate) enum Scenario {
     },
     /// An error with this status, headers and type.
     Refuses { status: u16, headers: Vec<(String, String)>, kind: &'static str, message: &'static str },
+    /// Answers that fill the context window, by what the API counts.
+    Full,
     /// The stream begins and the connection is cut.
     Cut,
     /// The stream begins and nothing follows.
@@ -123,6 +125,7 @@ impl Scenario {
             | Self::Herder { .. }
             | Self::Turns { .. }
             | Self::Refuses { .. }
+            | Self::Full
             | Self::Cut
             | Self::Hang
             | Self::Silent => ANSWER,
@@ -161,6 +164,7 @@ impl Scenario {
             | Self::Herder { .. }
             | Self::Turns { .. }
             | Self::Refuses { .. }
+            | Self::Full
             | Self::Cut
             | Self::Hang
             | Self::Silent => Turn::Says { text: self.text(number) },

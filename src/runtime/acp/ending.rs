@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::classify::{self, Failure};
-use super::{Acp, Asked, DETAIL_MAX, wire};
+use super::{Acp, Asked, DETAIL_MAX, cancel, wire};
 use crate::core::detail::{Detail, Own};
 use crate::core::outcome::{Category, Outcome, Usage};
 use crate::runtime::classify::last_known;
@@ -47,6 +47,9 @@ impl Acp {
         {
             self.words = plan;
             self.flush(happened);
+        }
+        if self.circles && !self.cancelled {
+            return self.circled(happened);
         }
         let reason = answer.stop_reason.text_or_empty();
         // Some call a cancelled turn an ordinary end: whether it was done is for the next turn to say.
@@ -110,6 +113,30 @@ impl Acp {
     pub(super) fn explained(&self, silent: Outcome, tail: &Tail) -> Outcome {
         last_known(tail, |line| Failure::said(line).category())
             .unwrap_or_else(|| Outcome { detail: Own::NothingSaid.with(tail.reason()), ..silent })
+    }
+
+    /// Message after message and nothing done: its stream ends too early, or its context window stays full however often it
+    /// sums up the conversation. Where it does not show, the turn is cancelled, and what it cost tells.
+    pub(super) fn look_for_circles(&mut self, happened: &mut Vec<Happening>) {
+        let Some(most) = self.quirks.messages_in_a_row.filter(|_| self.result.is_none()) else { return };
+        if self.summaries > 1 {
+            self.give_up(Category::ContextOverflow, Own::ConversationFull, happened);
+        } else if self.in_a_row > 2 * most {
+            self.circled(happened);
+        } else if self.in_a_row > most && !self.circles {
+            self.circles = true;
+            happened.extend(self.session.as_deref().map(cancel).map(Happening::Reply));
+        }
+    }
+
+    /// The turn that went round in circles is over. Answers that were paid for were whole ones; what calls before them cost
+    /// is not to be told from that.
+    pub(super) fn circled(&mut self, happened: &mut Vec<Happening>) {
+        if !self.acted && self.usage.cost_usd > 0.0 {
+            self.give_up(Category::ContextOverflow, Own::ConversationFull, happened);
+        } else {
+            self.give_up(Category::Transient, Own::AnswerBrokenOff, happened);
+        }
     }
 
     /// The turn was cut short: the next one begins with what it was cut short for.

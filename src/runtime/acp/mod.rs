@@ -90,8 +90,11 @@ pub struct Acp {
     plan: Option<String>,
     /// It made a call, or asked whether it may.
     acted: bool,
-    /// Messages since anything was done.
+    /// Messages since anything was done, and those of them that sum up the conversation.
     in_a_row: u32,
+    summaries: u32,
+    /// The turn was cancelled since it goes round in circles.
+    circles: bool,
     /// The agent's own state says that the turn failed.
     broken: bool,
     /// What was spent in the conversation before this session: agents name the sum of all of it.
@@ -157,6 +160,8 @@ impl Acp {
             plan: None,
             acted: false,
             in_a_row: 0,
+            summaries: 0,
+            circles: false,
             broken: false,
             spent_before: 0.0,
             conversed_usd: launch.conversed.cost_usd - launch.conversed.estimated_usd,
@@ -304,6 +309,7 @@ impl Acp {
                 self.give_up(Category::Permanent, detail, happened);
             }
             // A cancelled turn should not come back as an error, and with some agents does.
+            Asked::Prompt if self.circles => self.circled(happened),
             Asked::Prompt if self.telling.was_cut() && !self.cancelled => self.go_on(happened),
             Asked::Initialize | Asked::New | Asked::Prompt => self.failed(failure, happened),
         }
@@ -369,20 +375,20 @@ impl Acp {
     fn flush(&mut self, happened: &mut Vec<Happening>) {
         let words = both_ends(&std::mem::take(&mut self.words), TEXT_MAX);
         if !words.trim().is_empty() {
+            let sums_up =
+                self.quirks.sums_up_by.is_some_and(|parts| parts.iter().all(|part| words.contains(part)));
+            self.summaries += u32::from(sums_up);
             self.last_words = Some(words.clone());
             happened.push(Happening::Words(words));
             self.in_a_row += 1;
-            if self.quirks.messages_in_a_row.is_some_and(|most| self.in_a_row > most) && self.result.is_none()
-            {
-                self.give_up(Category::Transient, Own::AnswerBrokenOff, happened);
-            }
+            self.look_for_circles(happened);
         }
     }
 
     /// It does something, or wants to.
     fn acts(&mut self, call: &wire::Update<'_>, happened: &mut Vec<Happening>) {
         self.flush(happened);
-        self.in_a_row = 0;
+        (self.in_a_row, self.summaries) = (0, 0);
         self.acted = true;
         self.calls.told(call, happened);
     }

@@ -29,6 +29,8 @@ pub struct Quirks {
     /// A turn in which it says more messages than this without doing anything between them is a stream that ends too early,
     /// asked for again and again without a pause and an end.
     pub messages_in_a_row: Option<u32>,
+    /// What stands in a message by which it sums up a conversation that fills its context window.
+    pub sums_up_by: Option<[&'static str; 2]>,
     /// What it writes to standard error it keeps until it leaves.
     pub tells_when_it_leaves: bool,
     /// A turn that was cancelled while it slept through a limit comes back as an ordinary end.
@@ -52,6 +54,7 @@ const PLAIN: Quirks = Quirks {
     fails_as_words: false,
     uncounted_as_success: false,
     messages_in_a_row: None,
+    sums_up_by: None,
     tells_when_it_leaves: false,
     cancelled_as_success: false,
     counts_last_call: false,
@@ -99,6 +102,7 @@ pub const KNOWN: [Quirks; 4] = [
         // own configuration says of the same, and leaves that configuration alone.
         asking: &[("OPENCODE_PERMISSION", r#"{"bash":"ask","edit":"ask"}"#)],
         messages_in_a_row: Some(10),
+        sums_up_by: Some(["## Objective", "## Next Move"]),
         cancelled_as_success: true,
         counts_last_call: true,
         ..PLAIN

@@ -133,6 +133,15 @@ fn context_overflow() {
     });
 }
 
+/// However often it sums the conversation up, the next answer fills the window again.
+#[test]
+fn context_that_stays_full() {
+    alone("context_that_stays_full", || async {
+        let went = session_against(Scenario::Full, agent).await;
+        went.assert_category(Category::ContextOverflow);
+    });
+}
+
 /// A region that the API does not serve.
 #[test]
 fn forbidden() {

@@ -415,6 +415,33 @@ async fn a_refusal_of_the_history_is_told_from_others() {
     }
 }
 
+/// opencode asks again and again both when its stream breaks off and when its context window stays full.
+#[tokio::test]
+async fn a_context_that_stays_full_is_told_from_a_stream_that_breaks_off() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let says = |count: usize, text: &str| {
+        format!(
+            "for n in range({count}): news('agent_message_chunk', messageId=str(n), content=dict(type='text', text={text}))\n"
+        )
+    };
+    let again = format!("{}assert read()['method'] == 'session/cancel'\n", says(12, "'hm'"));
+    let paid = "news('usage_update', cost=dict(amount=2.0, currency='USD')); ";
+    let call = "news('tool_call', toolCallId='t', title='ls', status='completed')\n";
+    let sums_up = "'## Objective\\n- x\\n\\n## Next Move\\n1. y' if n % 2 else 'hm'";
+    let table = [
+        (format!("{again}end('cancelled'); read()"), Category::Transient),
+        (format!("{again}{paid}end('cancelled'); read()"), Category::ContextOverflow),
+        (format!("{call}{again}{paid}end('cancelled'); read()"), Category::Transient),
+        (format!("{again}{}read()", says(12, "'still'")), Category::Transient),
+        (format!("{}read()", says(5, sums_up)), Category::ContextOverflow),
+        (format!("{}end(); read()", says(3, sums_up)), Category::Success),
+    ];
+    for (body, category) in table {
+        let (outcome, ..) = run(acp("OpenCode", &body, folder.path())).await;
+        assert_eq!(outcome.category, category, "{body}: {outcome:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_limit_is_why_it_was_silent_although_it_answers_that_its_turn_is_cancelled() {
     let folder = tempfile::tempdir().expect("a folder");
