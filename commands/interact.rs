@@ -1,6 +1,8 @@
 //! Commands that a network delivers by name, with options: checked, recorded and carried out as a line is, but the answer
 //! is given back, in the language of whoever asked.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value as Data;
 use tracing::info;
 
@@ -131,6 +133,12 @@ impl Dispatcher {
             Heard::Problem(problem) => Err(super::answers::problem(voice, &problem)),
             Heard::Command(_) | Heard::Work { .. } | Heard::Nothing => Ok(()),
         }
+    }
+
+    /// The ids of everybody on Discord who is named by theirs in the rules.
+    #[must_use]
+    pub fn discord_users(&self) -> BTreeSet<String> {
+        self.inner().access.discord_users()
     }
 
     /// The role of somebody, if they have one.

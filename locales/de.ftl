@@ -33,6 +33,7 @@ words-attached = { $count ->
     [one] … alles steht in der angehängten Datei und in `@{ $agent } log 1`
    *[other] … alle { $count } Zeilen stehen in der angehängten Datei und in `@{ $agent } log 1`
 }
+words-attached-in-part = … die angehängte Datei hat { $count } von { $whole } Zeilen, mit einem Zeichen, wo etwas fehlt
 
 ## Was ein Agent gerade tut
 

@@ -42,6 +42,8 @@ words-attached = { $count ->
     [one] … the attached file has all of it, `@{ $agent } log 1` too
    *[other] … the attached file has all { $count } lines, `@{ $agent } log 1` too
 }
+# The same, where not even the file has all of it. $count: the lines in the file, $whole: all its lines.
+words-attached-in-part = … the attached file has { $count } of { $whole } lines, with a mark where something is left out
 
 ## What an agent is doing
 

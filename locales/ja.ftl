@@ -18,6 +18,7 @@ cut-lines = [… { $count }行省略 …]
 cut-bytes = [… { $count }バイト省略 …]
 words-cut = … ほかに{ $count }行。`@{ $agent } log 1` で読めます
 words-attached = … 全文({ $count }行)は添付ファイルと `@{ $agent } log 1` にあります
+words-attached-in-part = … 添付ファイルには{ $whole }行のうち{ $count }行があり、省いた所には印があります
 
 ## エージェントの状態
 

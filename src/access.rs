@@ -23,6 +23,7 @@ mod role;
 mod tests;
 mod ties;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::chat::{Author, Origin};
@@ -116,6 +117,16 @@ impl Access {
         let is_of =
             |subject: &Subject| matches!(subject, Subject::IrcAccount { network: of, .. } if of == network);
         self.named().rules.iter().any(|(_, subject)| is_of(subject))
+    }
+
+    /// The ids of everybody on Discord who is named by theirs.
+    #[must_use]
+    pub fn discord_users(&self) -> BTreeSet<String> {
+        let id = |(_, subject): &(Role, Subject)| match subject {
+            Subject::DiscordUser(id) => Some(id.clone()),
+            _ => None,
+        };
+        self.named().rules.iter().filter_map(id).collect()
     }
 
     /// With what people have shown to be elsewhere.

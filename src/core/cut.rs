@@ -3,6 +3,8 @@
 //! The line is part of the text, in English like the text around it may be anything. Where people read the text,
 //! [`Cut::of`] knows the line again, so that it is counted, and said in their language.
 
+use unicode_segmentation::GraphemeCursor;
+
 /// The most bytes of a line that says what is missing, and of the line breaks around it.
 const MARK_MAX: usize = 48;
 
@@ -41,6 +43,42 @@ impl Cut {
     }
 }
 
+/// How much of a text is left in it after cuts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Lines that are in it, some perhaps in part.
+    pub lines: usize,
+    /// Lines that it had before any were left out.
+    pub whole: usize,
+    /// Whether nothing of it was left out.
+    pub is_complete: bool,
+}
+
+impl Extent {
+    /// What the marks in `text` say of it.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let mut extent = Self { lines: 0, whole: 0, is_complete: true };
+        let mut goes_on = false;
+        for line in text.lines() {
+            let cut = Cut::of(line);
+            extent.is_complete &= cut.is_none();
+            match cut {
+                Some(Cut::Lines(count)) => extent.whole = extent.whole.saturating_add(count),
+                Some(Cut::Bytes(_)) => {}
+                // What follows a cut within a line is the end of that line.
+                None if goes_on => {}
+                None => {
+                    extent.lines += 1;
+                    extent.whole = extent.whole.saturating_add(1);
+                }
+            }
+            goes_on = matches!(cut, Some(Cut::Bytes(_)));
+        }
+        extent
+    }
+}
+
 /// How many lines a line stands for: itself, or those that it says are missing.
 #[must_use]
 pub fn stands_for(line: &str) -> usize {
@@ -50,15 +88,15 @@ pub fn stands_for(line: &str) -> usize {
     }
 }
 
-/// `text` in at most `max` bytes: its beginning and its end, cut between lines if it has any near enough.
+/// `text` in at most `max` bytes: its beginning and its end, cut between lines if it has any near enough, else between words.
 #[must_use]
 pub fn both_ends(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }
     let half = max.saturating_sub(MARK_MAX) / 2;
-    let head = (0..=half).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let tail = (text.len() - half..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    let head = floor(text, half);
+    let tail = ceiling(text, text.len() - half);
     let line_end = text[..head].rfind('\n').filter(|at| *at > head / 2);
     let line_start = text[tail..].find('\n').map(|at| tail + at + 1).filter(|at| *at - tail < half / 2);
     match (line_end, line_start) {
@@ -67,9 +105,64 @@ pub fn both_ends(text: &str, max: usize) -> String {
             format!("{}\n{}\n{}", &text[..end], Cut::Lines(missing).mark(), &text[start..])
         }
         (Some(_) | None, Some(_) | None) => {
+            let (head, tail) = (word_end(text, head), word_start(text, tail));
             format!("{}\n{}\n{}", &text[..head], Cut::Bytes(tail - head).mark(), &text[tail..])
         }
     }
+}
+
+/// The last boundary between characters at or before `at`.
+#[must_use]
+pub fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The first boundary between characters at or after `at`.
+fn ceiling(text: &str, at: usize) -> usize {
+    (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
+/// The last boundary between graphemes at or before `limit`, a boundary between characters.
+#[must_use]
+pub fn grapheme_floor(text: &str, limit: usize) -> usize {
+    let mut cursor = GraphemeCursor::new(limit, text.len(), true);
+    if cursor.is_boundary(text, 0).unwrap_or(true) {
+        return limit;
+    }
+    cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0)
+}
+
+/// Where a beginning that may reach up to `limit` ends: before a space or after a sentence, if there is one in its second
+/// half; else between graphemes.
+fn word_end(text: &str, limit: usize) -> usize {
+    let near = floor(text, limit / 2);
+    let space = text[limit..].starts_with(char::is_whitespace).then_some(limit);
+    let space = space.or_else(|| text[near..limit].rfind(char::is_whitespace).map(|at| near + at));
+    let sentence = || text[near..limit].rfind(is_stop).map(|at| ceiling(text, near + at + 1));
+    match space.or_else(sentence) {
+        Some(end) if end > near => end,
+        Some(_) | None => Some(grapheme_floor(text, limit)).filter(|end| *end > 0).unwrap_or(limit),
+    }
+}
+
+/// Where an end that may begin at `limit` begins, likewise.
+fn word_start(text: &str, limit: usize) -> usize {
+    let near = floor(text, limit + (text.len() - limit) / 2);
+    let after = |at: usize| ceiling(text, limit + at + 1);
+    if text[..limit].ends_with(char::is_whitespace) {
+        return limit;
+    }
+    let space = text[limit..near].find(char::is_whitespace).map(after);
+    space.or_else(|| text[limit..near].find(is_stop).map(after)).unwrap_or_else(|| {
+        let mut cursor = GraphemeCursor::new(limit, text.len(), true);
+        let is_boundary = cursor.is_boundary(text, 0).unwrap_or(true);
+        if is_boundary { limit } else { cursor.next_boundary(text, 0).ok().flatten().unwrap_or(limit) }
+    })
+}
+
+/// Whether a sentence, or a part of one, ends with it in a language that has no spaces.
+fn is_stop(c: char) -> bool {
+    matches!(c, '。' | '、' | '！' | '？' | '，' | '；' | '」' | '）')
 }
 
 /// Cuts `text` to at most `max` bytes at a character's border.
@@ -78,8 +171,7 @@ pub fn bounded(text: &str, max: usize) -> &str {
     if text.len() <= max {
         return text;
     }
-    let end = (0..=max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    &text[..end]
+    &text[..floor(text, max)]
 }
 
 /// `text` as one line: every run of white space is one blank, control characters are gone, at most `max` bytes.
@@ -124,9 +216,38 @@ mod tests {
         assert_eq!(cut, format!("{0}\n[… 900 bytes left out …]\n{0}", "x".repeat(50)));
     }
 
+    #[test]
+    fn a_long_line_is_cut_between_words() {
+        let cut = both_ends(&"fourteen words ".repeat(40), 148);
+        let (head, tail) = cut.split_once("\n[… ").expect("it says that it was cut");
+        assert!(head.ends_with(" words") || head.ends_with(" fourteen"), "{cut}");
+        assert!(
+            tail.contains("left out …]\nfourteen words ") || tail.contains("left out …]\nwords "),
+            "{cut}"
+        );
+        // Without spaces, at the end of a sentence; without that, never within what is one character to a reader.
+        let cut = both_ends(&"これは日本語の文です。".repeat(40), 248);
+        let lines: Vec<&str> = cut.lines().collect();
+        assert!(lines[0].ends_with("です。") && lines[2].starts_with("これは"), "{cut}");
+        let cut = both_ends(&"👨‍👩‍👧‍👦".repeat(40), 148);
+        let lines: Vec<&str> = cut.lines().collect();
+        assert!(lines[0].ends_with('👦') && lines[2].starts_with('👨'), "{cut}");
+    }
+
+    #[test]
+    fn what_is_left_of_a_text_is_counted() {
+        let of = |text: &str| {
+            let Extent { lines, whole, is_complete } = Extent::of(text);
+            (lines, whole, is_complete)
+        };
+        assert_eq!(of("a\n\nb\n"), (3, 3, true));
+        assert_eq!(of("a\n[… 7 lines left out …]\nb"), (2, 9, false));
+        assert_eq!(of("a\n[… 70 bytes left out …]\nb\nc\n[… 9 bytes left out …]"), (2, 2, false));
+    }
+
     proptest! {
         #[test]
-        fn a_cut_text_is_within_its_bound(text in "[aö👨\n]{0,400}", max in 60_usize..400) {
+        fn a_cut_text_is_within_its_bound(text in "[aö👨 。\u{200d}\n]{0,400}", max in 60_usize..400) {
             prop_assert!(both_ends(&text, max).len() <= max);
         }
 

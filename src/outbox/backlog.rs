@@ -1,9 +1,10 @@
 //! Long backlogs: the last lines, and how many there were.
 //!
 //! Somebody who comes back to a channel wants to know how things stand, not to scroll through a night. A channel of an agent
-//! with more lines than the configuration allows ([`BACKLOG_LINES`]) in the normal lane keeps what the agent said last; the
-//! older words become one line "… n lines while away; `@agent log`" in their place. If herder's own status posts alone are still too many, the older ones
-//! of them follow. A post of which a line was already handed out is never touched.
+//! with more lines than the configuration allows ([`BACKLOG_LINES`]) in the normal lane keeps what the agent said last on its
+//! way; the older words become one line "… n lines while away; `@agent log`" in their place. If that is still too much, the
+//! older ones of herder's own status posts follow. What came of the work is shown: only of more lines than [`RESULTS_KEPT`]
+//! the older ones are left out, last of all. A post of which a line was already handed out is never touched.
 //!
 //! Answers to what people asked are shortened in the same way. Of alerts nothing goes that a person has to do something
 //! about: what a later one about the same call, account, network or breaker has overtaken, and what is mere news.
@@ -29,6 +30,9 @@ pub const BACKLOG_LINES: u32 = 30;
 /// About how many of the last lines stay.
 pub const BACKLOG_KEPT: u32 = 10;
 
+/// How many of the last lines of results stay: on IRC some minutes of talk.
+const RESULTS_KEPT: u32 = 200;
+
 /// How many of the last lines stay for a channel that is read by machines, which want all of them.
 pub(super) const BOUND_KEPT: u32 = 500;
 
@@ -37,6 +41,9 @@ pub(super) const ANSWERS_KEPT: u32 = 50;
 
 /// What has to be recorded of a collapse, in order.
 pub(super) type Away = Vec<Settled>;
+
+/// Keys for the lines that are put in: there are at most so many.
+pub(super) type Keys = [u64; 3];
 
 /// Which posts are left out, and what the line for them says.
 struct Rule<'a> {
@@ -53,13 +60,13 @@ pub(super) fn collapse(
     target: &Target,
     lane: Lane,
     longest: u32,
-    keys: (u64, u64),
+    keys: Keys,
     renderer: &Renderer,
 ) -> Away {
     match lane {
         Lane::Normal => collapse_talk(items, target, longest, keys, renderer),
         Lane::Urgent if items.iter().map(Item::lines).sum::<u32>() > longest => {
-            collapse_urgent(items, target, keys.0, renderer)
+            collapse_urgent(items, target, keys[0], renderer)
         }
         Lane::Urgent => Away::new(),
     }
@@ -135,22 +142,31 @@ fn is_news(item: &Item) -> bool {
     )
 }
 
+/// What is left out next of a backlog that is still too long, how many lines of it stay, and whether that is ever due.
+type Stage<'a> = (&'a dyn Fn(&Item) -> bool, u32, bool);
+
 /// What an agent says in its own channel; other channels in the normal lane are read by machines.
 fn collapse_talk(
     items: &mut VecDeque<Item>,
     target: &Target,
     longest: u32,
-    keys: (u64, u64),
+    keys: Keys,
     renderer: &Renderer,
 ) -> Away {
     let mut away = Away::new();
     let Target::Agent(agent) = target else { return away };
     let long = |items: &VecDeque<Item>| items.iter().map(Item::lines).sum::<u32>() > longest;
-    let words = |item: &Item| is_words(item) || is_line(item);
-    let all = |_: &Item| true;
-    for (key, collapsible) in [(keys.0, &words as &dyn Fn(&Item) -> bool), (keys.1, &all)] {
-        if long(items) {
-            let rule = Rule { keep: BACKLOG_KEPT, collapsible, agent: Some(agent), lane: Lane::Normal };
+    let words = |item: &Item| (is_words(item) && !is_result(item)) || is_line(item);
+    let status = |item: &Item| !is_result(item);
+    let results: u32 = items.iter().filter(|item| is_result(item)).map(Item::lines).sum();
+    let stages: [Stage<'_>; 3] = [
+        (&words, BACKLOG_KEPT, true),
+        (&status, BACKLOG_KEPT, true),
+        (&is_result, RESULTS_KEPT, results > RESULTS_KEPT),
+    ];
+    for ((collapsible, keep, is_due), key) in stages.into_iter().zip(keys) {
+        if is_due && long(items) {
+            let rule = Rule { keep, collapsible, agent: Some(agent), lane: Lane::Normal };
             leave_out(items, key, &rule, renderer, &mut away);
         }
     }
@@ -162,7 +178,7 @@ pub(super) fn bound(
     items: &mut VecDeque<Item>,
     target: &Target,
     lane: Lane,
-    keys: (u64, u64),
+    keys: Keys,
     renderer: &Renderer,
 ) -> Away {
     let mut away = Away::new();
@@ -175,12 +191,16 @@ pub(super) fn bound(
         (Lane::Normal, _) => Rule { keep: BOUND_KEPT, collapsible: &all, agent: None, lane },
         (Lane::Urgent, _) => Rule { keep: ANSWERS_KEPT, collapsible: &answers, agent: None, lane },
     };
-    leave_out(items, keys.0, &rule, renderer, &mut away);
+    leave_out(items, keys[0], &rule, renderer, &mut away);
     away
 }
 
 fn is_words(item: &Item) -> bool {
     matches!(&item.post.body, Body::Agent { .. })
+}
+
+fn is_result(item: &Item) -> bool {
+    matches!(&item.post.body, Body::Agent { is_result: true, .. })
 }
 
 fn is_line(item: &Item) -> bool {

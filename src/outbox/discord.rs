@@ -12,6 +12,7 @@ mod compose;
 mod inline;
 
 use super::markup::Fence;
+use crate::core::cut::{Cut, Extent, floor};
 use compose::Composer;
 use inline::Voice;
 
@@ -101,16 +102,23 @@ pub(super) fn head(text: &str, note: &str) -> String {
     let note = sentence(note);
     let room = MESSAGE_MAX.saturating_sub(units(&note) + 1);
     // More than one message's worth of source is never looked at.
-    let beginning = &text[..super::split::floor(text, 8 * MESSAGE_MAX)];
+    let beginning = &text[..floor(text, 8 * MESSAGE_MAX)];
     let head = compose(beginning, room).into_iter().next().unwrap_or_default();
     format!("{head}\n{note}")
 }
 
-/// An agent's words as a file.
+/// An agent's words as a file. What it cannot hold is left out at its end, and it says so.
 pub(super) fn file(agent: &str, text: &str) -> Attachment {
-    let end = super::split::floor(text, FILE_MAX);
-    let more = if end < text.len() { "\n…\n" } else { "\n" };
-    Attachment { name: format!("{agent}.txt"), text: format!("{}{more}", &text[..end]) }
+    let name = format!("{agent}.txt");
+    if text.len() <= FILE_MAX {
+        return Attachment { name, text: format!("{text}\n") };
+    }
+    let end = floor(text, FILE_MAX);
+    let (end, cut) = match text[..end].rfind('\n').filter(|at| *at > end / 2) {
+        Some(line_end) => (line_end, Cut::Lines(Extent::of(&text[line_end + 1..]).whole)),
+        None => (end, Cut::Bytes(text.len() - end)),
+    };
+    Attachment { name, text: format!("{}\n{}\n", &text[..end], cut.mark()) }
 }
 
 /// Lays out an agent's Markdown in messages of at most `room`.

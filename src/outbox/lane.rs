@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::backlog::{self, Away};
+use super::backlog::{self, Away, Keys};
 use super::render::{self, Renderer};
 use super::{Body, Lane, Post, Target, split};
 use crate::core::id::PostId;
@@ -369,7 +369,7 @@ impl LaneQueue {
         target: &Target,
         lane: Lane,
         longest: u32,
-        keys: (u64, u64),
+        keys: Keys,
         renderer: &Renderer,
     ) -> Away {
         let items = self.targets.get_mut(target);
@@ -377,13 +377,7 @@ impl LaneQueue {
     }
 
     /// Shortens what waits for a target because it is too much to hold; what is to be recorded of that.
-    pub(super) fn bound(
-        &mut self,
-        target: &Target,
-        lane: Lane,
-        keys: (u64, u64),
-        renderer: &Renderer,
-    ) -> Away {
+    pub(super) fn bound(&mut self, target: &Target, lane: Lane, keys: Keys, renderer: &Renderer) -> Away {
         let items = self.targets.get_mut(target);
         items.map(|items| backlog::bound(items, target, lane, keys, renderer)).unwrap_or_default()
     }

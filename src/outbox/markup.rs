@@ -6,7 +6,7 @@
 //! names than emphasis. Nicks in an agent's words stay as well: breaking every word that could be somebody's nick would
 //! break commands that people copy, and herder never takes its own lines for commands.
 
-use super::split;
+use crate::core::cut::floor;
 
 /// How a network shows markup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -120,7 +120,7 @@ fn inline(text: &str, markup: Markup, links: bool) -> String {
 fn span(text: &str, markup: Markup, links: bool) -> Option<(String, usize)> {
     // A span ends within its line's first stretch: that bounds the search for a closing mark in hostile text.
     const LONGEST: usize = 1000;
-    let text = &text[..split::floor(text, LONGEST)];
+    let text = &text[..floor(text, LONGEST)];
     if text.starts_with('`') {
         code_span(text).map(|length| (text[..length].to_owned(), length))
     } else if text.starts_with("**") {

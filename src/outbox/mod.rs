@@ -81,6 +81,9 @@ pub enum Body {
         agent: AgentName,
         /// Its words.
         text: String,
+        /// Whether they are what came of its work, and not what it said on the way.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_result: bool,
     },
     /// What an agent says by its tools, wherever it may: every line of it is marked as that agent's.
     Said {

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
 
-use super::backlog::{Away, BACKLOG_LINES};
+use super::backlog::{Away, BACKLOG_LINES, Keys};
 use super::discord::Attachment;
 use super::lane::{LaneQueue, Line, Owed};
 use super::render::Renderer;
@@ -150,10 +150,10 @@ impl State {
         self.unrecorded.extend(away);
     }
 
-    /// Two keys for lines that stand for others.
-    fn keys(&mut self) -> (u64, u64) {
-        self.next_key += 2;
-        (self.next_key - 1, self.next_key)
+    /// Keys for lines that stand for others.
+    fn keys(&mut self) -> Keys {
+        self.next_key += 3;
+        [self.next_key - 2, self.next_key - 1, self.next_key]
     }
 }
 

@@ -16,7 +16,7 @@ use super::markup::{self, CODE_BAR, Markup};
 use super::redact::{REDACTED, Redactor};
 use super::split;
 use super::{Body, Post, Target};
-use crate::core::cut::{Cut, stands_for};
+use crate::core::cut::{Cut, Extent, stands_for};
 use crate::core::id::AgentName;
 use crate::core::notice::Notice;
 use crate::l10n::Locale;
@@ -96,7 +96,7 @@ impl Renderer {
                     Markup::Discord => discord::said(agent.as_str(), &text),
                 }
             }
-            Body::Agent { agent, text } => {
+            Body::Agent { agent, text, .. } => {
                 let text = clean(text);
                 let text = self.redactor.redact(&text);
                 match self.markup {
@@ -110,7 +110,7 @@ impl Renderer {
     /// The file that goes along with the first line of a post, where its network takes files and its text is long.
     #[must_use]
     pub fn attachment(&self, post: &Post) -> Option<Attachment> {
-        let Body::Agent { agent, text } = &post.body else { return None };
+        let Body::Agent { agent, text, .. } = &post.body else { return None };
         let text = clean(text);
         let text = self.redactor.redact(&text);
         let long =
@@ -156,8 +156,13 @@ impl Renderer {
         if messages.len() <= discord::WORDS_MESSAGES_MAX {
             return messages;
         }
-        let count = text.lines().fold(0_usize, |sum, line| sum.saturating_add(stands_for(line)));
-        let note = self.locale.text("words-attached", &[("agent", agent.into()), ("count", count.into())]);
+        let held = Extent::of(&discord::file(agent.as_str(), text).text);
+        let (count, whole) = (held.lines.into(), held.whole.into());
+        let note = if held.is_complete {
+            self.locale.text("words-attached", &[("agent", agent.into()), ("count", count)])
+        } else {
+            self.locale.text("words-attached-in-part", &[("count", count), ("whole", whole)])
+        };
         vec![discord::head(text, &note)]
     }
 

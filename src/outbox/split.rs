@@ -3,7 +3,7 @@
 //! A grapheme (what a person counts as one character, e.g. a family emoji of 25 bytes) is cut only when it is longer than a
 //! whole line. Nothing but spaces at a cut, NUL and line breaks gets lost.
 
-use unicode_segmentation::GraphemeCursor;
+use crate::core::cut::{floor, grapheme_floor};
 
 /// The smallest room: the longest UTF-8 character fits. Less is taken as this.
 pub const ROOM_MIN: usize = 4;
@@ -46,24 +46,10 @@ fn cut(line: &str, room: usize) -> usize {
     if let Some(space) = line[..limit].rfind(' ').filter(|space| *space > room / 2) {
         return space;
     }
-    match grapheme_boundary(line, limit) {
+    match grapheme_floor(line, limit) {
         0 => limit,
         boundary => boundary,
     }
-}
-
-/// The last boundary between characters at or before `at`.
-pub(super) fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-/// The last boundary between graphemes at or before `limit`, seen from the start of `line`.
-fn grapheme_boundary(line: &str, limit: usize) -> usize {
-    let mut cursor = GraphemeCursor::new(limit, line.len(), true);
-    if cursor.is_boundary(line, 0).unwrap_or(true) {
-        return limit;
-    }
-    cursor.prev_boundary(line, 0).ok().flatten().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -154,7 +154,10 @@ pub(super) fn settings(
 enum End {
     Shutdown,
     Refused(Detail),
-    Restart,
+    /// It died, or gave up without a word.
+    Died,
+    /// Its link failed too often.
+    FailedOften,
 }
 
 /// Runs a network's adapter until shutdown, or for good if the network refuses herder.
@@ -168,7 +171,9 @@ pub(super) async fn keep(link: Link) {
                 }
                 return;
             }
-            End::Restart => {
+            // Its posts go another way than its link, which goes on with the waits of the one before.
+            End::FailedOften if matches!(link.adapter, Adapter::Discord(_)) => {}
+            End::Died | End::FailedOften => {
                 tokio::select! {
                     () = link.shutdown.cancelled() => return,
                     () = tokio::time::sleep(link.anew) => {}
@@ -187,7 +192,7 @@ async fn once(link: &Link) -> End {
         reason = "the handle is waited for below: a panic restarts this network alone"
     )]
     let mut adapter = tokio::spawn(adapter);
-    let mut refused = None;
+    let (mut refused, mut failed_often) = (None, false);
     loop {
         tokio::select! {
             // What an adapter said last counts, so its reports come before its end.
@@ -197,7 +202,7 @@ async fn once(link: &Link) -> End {
                 if let LinkState::Refused { reason } = &report.state {
                     refused = Some(reason.clone());
                 }
-                let failed_often = attempts(&report) >= link.attempts;
+                failed_often = attempts(&report) >= link.attempts;
                 link.fleet.report_link(report);
                 if failed_often {
                     warn!(network = %link.network, "the link failed too often; the adapter is restarted clean");
@@ -214,7 +219,12 @@ async fn once(link: &Link) -> End {
             }
         }
     }
-    if link.shutdown.is_cancelled() { End::Shutdown } else { refused.map_or(End::Restart, End::Refused) }
+    match refused {
+        _ if link.shutdown.is_cancelled() => End::Shutdown,
+        Some(reason) => End::Refused(reason),
+        None if failed_often => End::FailedOften,
+        None => End::Died,
+    }
 }
 
 async fn continue_after(adapter: &mut tokio::task::JoinHandle<()>) {

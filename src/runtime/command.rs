@@ -16,7 +16,7 @@ use regex::{Regex, RegexBuilder};
 use super::Launch;
 use super::classify::{is_limit, last_known, last_of, left};
 use super::protocol::{Feed, Happening, Invocation, Protocol, Steering};
-use super::text::{HeadTail, LINE_MAX, Tail};
+use super::text::{HeadTail, Tail};
 use crate::core::cut::both_ends;
 use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
@@ -177,7 +177,7 @@ impl Protocol for Command {
         let text = String::from_utf8_lossy(line);
         self.text.push(&text);
         if !text.trim().is_empty() {
-            happened.push(Happening::Output(both_ends(&text, LINE_MAX)));
+            happened.push(Happening::Output(both_ends(&text, TEXT_MAX)));
         }
     }
 

@@ -26,8 +26,8 @@ const FIRST_WORDS: Duration = Duration::from_millis(100);
 /// Between two reports of words, and the longest that words are gathered: people read no faster, and each report is a commit.
 const WORDS_PACE: Duration = Duration::from_secs(1);
 
-/// Words that one report holds.
-const WORDS_MAX: usize = 16 * 1024;
+/// Bytes of words that one report holds. A line that is longer than a quarter of it is cut.
+const WORDS_MAX: usize = 32 * 1024;
 
 /// How long turns are gathered for the log.
 const TURN_PACE: Duration = Duration::from_secs(5);
@@ -197,6 +197,20 @@ mod tests {
         assert!(text.contains("lines left out"));
         assert_eq!(outgoing.pop(), Some(Report::Signal(Signal::Ready { conversation: None })));
         assert_eq!(outgoing.pop(), None);
+    }
+
+    #[test]
+    fn a_paragraph_stays_whole_and_a_longer_line_is_cut_between_words() {
+        let (now, paragraph) = (Instant::now(), "漢".repeat(2_500));
+        let mut outgoing = Outgoing::default();
+        outgoing.words(&paragraph, now);
+        outgoing.words(&"word ".repeat(10_000), now);
+        outgoing.flush();
+        let Some(Report::Words(text)) = outgoing.pop() else { panic!("words were gathered") };
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], paragraph);
+        assert!(lines[1].ends_with(" word") && lines[2].contains("bytes left out"), "{text}");
+        assert!(lines[3].starts_with("word "), "{text}");
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub use board::Holder;
 pub use configure::Configured;
 pub use fleet::Fleet;
 pub use judges::{Judging, Splitting};
+pub use owing::Ungiven;
 pub use posting::Listener;
 pub use start::{CutShort, Settings, StartError, start, start_unless};
 pub use stopping::StoppingAll;

@@ -2,14 +2,20 @@
 //! place, so that they are owed until they were given.
 //!
 //! The answer is on disk with the decision, beside the outbox: nobody sends it from there while somebody brings it. Whoever
-//! has brought it says so ([`Fleet::given`]). What is found at a start was never said, or herder was killed right after: it
-//! is posted, so that it is said at least once.
+//! has brought it says so ([`Fleet::given`]). What is found at a start was never said, or herder was killed right after. Where
+//! it stands by which token its network can be asked, the network's adapter looks first ([`Fleet::ungiven`]); else it is
+//! posted, so that it is said at least once.
 
+use std::sync::PoisonError;
+
+use serde::{Deserialize, Serialize};
 use tracing::{info, warn};
 
 use super::fleet::storage_refusal;
+use super::shared::Shared;
 use super::{AnswerTo, Asked, Fleet, posting};
 use crate::clock;
+use crate::core::id::NetworkName;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::time::Timestamp;
 use crate::journal::{Batch, CommitError, Journal, MEMO_MAX, Memo, ReadError};
@@ -17,6 +23,27 @@ use crate::outbox::{Body, Post};
 
 /// Answers that were not given yet, under this key and the one of whoever gives them.
 const PREFIX: &str = "answer/";
+
+/// What is noted of an answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Noted {
+    #[serde(flatten)]
+    post: Post,
+    /// By which its network tells whether it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+/// An answer that an earlier herder owed when it ended.
+#[derive(Debug, Clone)]
+pub struct Ungiven {
+    /// As what it is owed.
+    pub key: String,
+    /// What is posted if it was not given.
+    pub post: Post,
+    /// By which its network tells whether it was given.
+    pub token: String,
+}
 
 /// Adds the answer to what was decided to its posts, where it is posted. Otherwise answers what is noted of it.
 pub(super) fn answered(asked: &Asked, reply: &Notice, posts: &mut Vec<Post>, at: Timestamp) -> Option<Memo> {
@@ -29,7 +56,7 @@ pub(super) fn answered(asked: &Asked, reply: &Notice, posts: &mut Vec<Post>, at:
 
 /// What is noted of an answer that nobody posts; nothing if one of `posts` says it in that place.
 pub(super) fn memo(answer: &AnswerTo, reply: &Notice, posts: &[Post], at: Timestamp) -> Option<Memo> {
-    let key = answer.owed_under.as_deref().filter(|_| !answer.posted)?;
+    let (key, token) = named(answer.owed_under.as_deref().filter(|_| !answer.posted)?);
     let says = |post: &Post| {
         let here = post.network == answer.network && post.to == answer.to;
         here && matches!(&post.body, Body::Notice(notice) if notice == reply)
@@ -37,7 +64,10 @@ pub(super) fn memo(answer: &AnswerTo, reply: &Notice, posts: &[Post], at: Timest
     if posts.iter().any(says) {
         return None;
     }
-    let noted = |reply: Notice| serde_json::to_string(&posting::answer(answer, None, reply, at));
+    let noted = |reply: Notice| {
+        let post = posting::answer(answer, None, reply, at);
+        serde_json::to_string(&Noted { post, token: token.map(str::to_owned) })
+    };
     let mut value = noted(reply.clone());
     if let Ok(long) = value.as_ref().map(String::len)
         && long > MEMO_MAX
@@ -62,42 +92,87 @@ fn noted_as(key: &str) -> String {
     format!("{PREFIX}{key}")
 }
 
+/// Network and name of what is owed, and the token behind them.
+fn named(owed_under: &str) -> (&str, Option<&str>) {
+    let second = owed_under.match_indices('/').nth(1).map(|(at, _)| at);
+    second.map_or((owed_under, None), |at| (&owed_under[..at], Some(&owed_under[at + 1..])))
+}
+
 /// Answers that an earlier herder did not give, by what they are noted as. Blocks.
-pub(super) fn ungiven(journal: &Journal) -> Result<Vec<(String, Option<Post>)>, ReadError> {
+pub(super) fn ungiven(journal: &Journal) -> Result<Vec<(String, Option<Owing>)>, ReadError> {
     let noted = journal.memos(PREFIX)?.into_iter().map(|(key, value)| {
-        let post = serde_json::from_str(&value);
-        let post = post.inspect_err(|reason| warn!(key, %reason, "an answer that is owed cannot be read"));
-        (key, post.ok())
+        let noted = serde_json::from_str::<Noted>(&value);
+        let noted = noted.inspect_err(|reason| warn!(key, %reason, "an answer that is owed cannot be read"));
+        (key, noted.ok().map(|Noted { post, token }| (post, token)))
     });
     Ok(noted.collect())
 }
 
-/// Posts what an earlier herder did not give.
+/// An answer as a post, and the token by which its network can be asked whether it was given.
+pub(super) type Owing = (Post, Option<String>);
+
+/// Posts what an earlier herder did not give. What one of `networks` can be asked about is left to it.
 pub(super) async fn make_up_for(
-    journal: &Journal,
-    ungiven: Vec<(String, Option<Post>)>,
+    shared: &Shared,
+    ungiven: Vec<(String, Option<Owing>)>,
 ) -> Result<(), CommitError> {
-    if ungiven.is_empty() {
+    let (mut memos, mut posts, mut asked) = (Vec::new(), Vec::new(), Vec::new());
+    for (key, owing) in ungiven {
+        match owing {
+            Some((post, Some(token))) if shared.posting.has(&post.network) => {
+                let key = key.strip_prefix(PREFIX).unwrap_or(&key).to_owned();
+                asked.push(Ungiven { key, post, token });
+            }
+            owing => {
+                memos.push(Memo { key, value: None });
+                posts.extend(owing.map(|(post, _)| post));
+            }
+        }
+    }
+    *shared.ungiven.lock().unwrap_or_else(PoisonError::into_inner) = asked;
+    if memos.is_empty() {
         return Ok(());
     }
-    info!(answers = ungiven.len(), "answers that herder owed when it ended are given now");
-    let (mut memos, mut posts) = (Vec::new(), Vec::new());
-    for (key, post) in ungiven {
-        memos.push(Memo { key, value: None });
-        posts.extend(post);
-    }
-    journal.commit(Batch { at: clock::now(), memos, posts, ..Batch::default() }).await.map(drop)
+    info!(answers = posts.len(), "answers that herder owed when it ended are given now");
+    shared.journal.commit(Batch { at: clock::now(), memos, posts, ..Batch::default() }).await.map(drop)
 }
 
 impl Fleet {
+    /// Answers of which `network` can be asked whether an earlier herder gave them; [`Fleet::given`] ends each.
+    #[must_use]
+    pub fn ungiven(&self, network: &NetworkName) -> Vec<Ungiven> {
+        let ungiven = self.shared.ungiven.lock().unwrap_or_else(PoisonError::into_inner);
+        ungiven.iter().filter(|it| it.post.network == *network).cloned().collect()
+    }
+
     /// The answer that was owed under this key was given, or nobody can give it: `instead` is posted then.
     ///
     /// # Errors
     /// A refusal if the journal cannot be written: nothing is posted, and a later herder gives the answer again.
     pub async fn given(&self, key: &str, instead: Option<Post>) -> Result<(), Refusal> {
+        let (key, _) = named(key);
         let memos = vec![Memo { key: noted_as(key), value: None }];
         let posts = instead.into_iter().collect();
         let batch = Batch { at: clock::now(), memos, posts, ..Batch::default() };
-        self.shared.journal.commit(batch).await.map(drop).map_err(storage_refusal)
+        self.shared.journal.commit(batch).await.map(drop).map_err(storage_refusal)?;
+        self.shared.ungiven.lock().unwrap_or_else(PoisonError::into_inner).retain(|it| it.key != key);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_stands_behind_the_name_and_an_older_note_has_none() {
+        assert_eq!(named("discord/17"), ("discord/17", None));
+        assert_eq!(named("discord/17/aW50/x"), ("discord/17", Some("aW50/x")));
+        let post = r#"{"id":0,"network":"discord","to":{"channel":"7"},"lane":"urgent","at":5,"body":{"kept":["done"]}}"#;
+        let noted: Noted = serde_json::from_str(post).expect("a note of an earlier herder can be read");
+        assert_eq!(
+            (noted.post.body, noted.token),
+            (crate::outbox::Body::Kept(vec!["done".to_owned()]), None)
+        );
     }
 }

@@ -48,7 +48,7 @@ impl Posting {
                 let mut posts = self.told(agent, work, &owed, at);
                 let body = match owed.body {
                     OwedBody::Notice(notice) => Body::Notice(notice),
-                    OwedBody::Words(text) => Body::Agent { agent: agent.clone(), text },
+                    OwedBody::Words(text) => Body::Agent { agent: agent.clone(), text, is_result: true },
                 };
                 if let Some(target) = target(&owed.audience, agent) {
                     posts.extend(self.everywhere(target, &body, at, None));
@@ -90,7 +90,7 @@ impl Posting {
 
     /// Words of the agent itself while its session runs.
     pub(super) fn words(&self, agent: &AgentName, text: String, at: Timestamp) -> Vec<Post> {
-        let body = Body::Agent { agent: agent.clone(), text };
+        let body = Body::Agent { agent: agent.clone(), text, is_result: false };
         self.everywhere(Target::Agent(agent.clone()), &body, at, None)
     }
 
@@ -131,7 +131,12 @@ impl Posting {
 
     /// Whether a command came from a network, where its answer can be posted.
     pub(super) fn is_of_network(&self, asked: &Asked) -> bool {
-        self.networks.contains(&asked.audit.by.network)
+        self.has(&asked.audit.by.network)
+    }
+
+    /// Whether posts for a network reach it.
+    pub(super) fn has(&self, network: &NetworkName) -> bool {
+        self.networks.contains(network)
     }
 
     /// Who gave a command, and the answer, on every network but one.

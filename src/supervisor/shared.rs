@@ -2,7 +2,7 @@
 //! agent.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, error, warn};
 
+use super::owing::Ungiven;
 use super::posting::Posting;
 use super::root::{ToRoot, account_of};
 use super::task::{Note, Request};
@@ -92,6 +93,8 @@ pub(super) struct Shared {
     pub(super) deserted: RwLock<BTreeSet<AgentName>>,
     /// Who is who on Discord and elsewhere.
     pub(super) ties: Ties,
+    /// Answers of which a network is asked whether an earlier herder gave them.
+    pub(super) ungiven: Mutex<Vec<Ungiven>>,
     /// What the root knows of what agents use together, beside their own books.
     pub(super) ledger: RwLock<Ledger>,
     /// The task board, as it is on disk.

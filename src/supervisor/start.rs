@@ -1,7 +1,7 @@
 //! From the journal to running supervisors.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
@@ -27,7 +27,6 @@ use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
 use crate::evaluator::Evaluator;
 use crate::journal::{CommitError, FleetEvent, FleetState, Journal, ReadError, Stream};
-use crate::outbox::Post;
 use crate::outbox::redact::Redactor;
 use crate::runtime::ProcessTrees;
 use crate::runtime::orphans::{self, Bereft, Remains};
@@ -92,7 +91,7 @@ struct Recalled {
     /// Orders to stop all agents that were not carried out to their end.
     stops: Vec<Unfinished>,
     /// Answers that were not given, by what they are noted as.
-    ungiven: Vec<(String, Option<Post>)>,
+    ungiven: Vec<(String, Option<owing::Owing>)>,
 }
 
 /// When a start is to be left off.
@@ -165,6 +164,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
         handles: RwLock::default(),
         deserted: RwLock::default(),
         ties: Ties::default(),
+        ungiven: Mutex::default(),
         ledger: RwLock::new(recalled.fleet.ledger.clone()),
         board: RwLock::new(Arc::clone(&recalled.fleet.board)),
         links: RwLock::default(),
@@ -184,7 +184,7 @@ pub async fn start_unless(settings: Settings, cut: &CutShort) -> Result<Fleet, S
 
     let Recalled { fleet, rev, agents: known, mut unreadable, mut stops, ungiven } = recalled;
     // Ahead of what the agents have to say from now on.
-    owing::make_up_for(&shared.journal, ungiven).await?;
+    owing::make_up_for(&shared, ungiven).await?;
     bury_losses(&shared, &known).await?;
     shared.ties.set(fleet.ties.clone());
     let mut root = Root::new(Arc::clone(&shared), fleet, rev, attempts);

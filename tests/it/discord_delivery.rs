@@ -33,7 +33,11 @@ fn name(agent: &str) -> AgentName {
 }
 
 fn words(agent: &str, text: &str) -> Post {
-    post(Target::Agent(name(agent)), Lane::Normal, Body::Agent { agent: name(agent), text: text.to_owned() })
+    post(
+        Target::Agent(name(agent)),
+        Lane::Normal,
+        Body::Agent { agent: name(agent), text: text.to_owned(), is_result: false },
+    )
 }
 
 fn post(to: Target, lane: Lane, body: Body) -> Post {
@@ -79,7 +83,7 @@ impl Rig {
         rig.owe(vec![post(
             Target::Work,
             Lane::Normal,
-            Body::Agent { agent: name("spark"), text: "barrier".to_owned() },
+            Body::Agent { agent: name("spark"), text: "barrier".to_owned(), is_result: false },
         )])
         .await;
         rig.sim.message_in("work", |message| message.content == "barrier").await;
@@ -375,7 +379,7 @@ async fn who_takes_no_messages_is_left_alone_and_the_others_get_theirs() {
         post(
             Target::Person(alice.clone()),
             Lane::Urgent,
-            Body::Agent { agent: name("spark"), text: text.to_owned() },
+            Body::Agent { agent: name("spark"), text: text.to_owned(), is_result: false },
         )
     };
     rig.owe(vec![private("post 1"), private("post 2")]).await;

@@ -76,7 +76,7 @@ fn post(network: &str, text: &str) -> Post {
         to: Target::Agent(agent("spark")),
         lane: Lane::Normal,
         at: Timestamp::from_millis(5),
-        body: Body::Agent { agent: agent("spark"), text: text.into() },
+        body: Body::Agent { agent: agent("spark"), text: text.into(), is_result: false },
         answers: None,
         quotes: None,
         confirmed_lines: 0,

@@ -11,6 +11,7 @@
 //! two fetches a message again and knows it.
 //!
 //! - [`missed`]: what is fetched because nobody heard it
+//! - [`persons`]: talk in private that began meanwhile
 //! - [`lost`]: what came faster than it was taken in
 //! - [`threads`]: what was said in threads meanwhile
 //! - [`said`]: from a message to a line, and who is heard at all
@@ -25,6 +26,7 @@ mod intake;
 mod lost;
 mod memory;
 mod missed;
+mod persons;
 mod revision;
 mod roles;
 mod said;
@@ -47,7 +49,7 @@ use tracing::{debug, warn};
 use super::Bot;
 use super::directory::Outlook;
 use super::reactions::{self, Marks};
-use super::rest::{ArchivedThreads, Page, RestError};
+use super::rest::{ArchivedThreads, Direct, Page, RestError};
 use crate::journal;
 use intake::{Id, Intake};
 pub(super) use intake::{id_at, millis_of};
@@ -125,6 +127,11 @@ enum Done {
         channel: Id,
         id: Id,
         heard: Option<journal::Heard>,
+    },
+    /// The channel for talk with somebody in private.
+    Private {
+        person: Id,
+        direct: Result<Direct, RestError>,
     },
     /// It stays as it is until the next start.
     Unworked,
@@ -207,6 +214,10 @@ struct Reader {
     listing: usize,
     /// Events were left out, and it is asked where there is news: whether more were left out since.
     skipped: Option<bool>,
+    /// Channels for talk in private, by who is talked with.
+    private: HashMap<Id, Id>,
+    /// People whose channel is asked for, and after which message they may have written there.
+    asked: HashMap<Id, Id>,
 }
 
 impl Reader {
@@ -247,6 +258,8 @@ impl Reader {
             to_list: VecDeque::new(),
             listing: 0,
             skipped: None,
+            private: HashMap::new(),
+            asked: HashMap::new(),
         }
     }
 
@@ -358,6 +371,7 @@ impl Reader {
         let since = self.missed_since.take().unwrap_or(self.newest);
         self.follow_strange(guild, since);
         self.follow_threads(guild, since);
+        self.ask_for_private_talk(since);
         self.guild_seen = true;
         let newest = guild.channels.values().chain(&guild.threads);
         let newest =
@@ -447,6 +461,7 @@ impl Reader {
                 (None, None) => {}
             },
             Done::News(newest) => self.news(newest),
+            Done::Private { person, direct } => self.private_talk(person, direct),
             Done::Listed(listing, archived) => {
                 self.listing -= 1;
                 self.listed(listing, archived);

@@ -294,7 +294,9 @@ fn lacks_form(command: &Command, given: &Given) -> bool {
 
 async fn carry_out(bot: &Arc<Bot>, asker: &Asker, name: &str, given: Given) {
     let owed_under = format!("{}/{}", bot.network(), asker.id);
-    let structured = Structured { owed_under: Some(owed_under.clone()), ..asker.structured(name, given) };
+    // By the token the next herder can ask whether it was answered.
+    let with_token = format!("{owed_under}/{}", asker.token);
+    let structured = Structured { owed_under: Some(with_token), ..asker.structured(name, given) };
     let dispatcher = &bot.ports.dispatcher;
     let changes = known(name).is_some_and(|command| command.effect == Effect::Changes);
     let role = dispatcher.role(&asker.author).unwrap_or(Role::Viewer);

@@ -25,6 +25,7 @@
 //! | `live` | what the running sessions do |
 //! | `registration` | the table of commands as application commands, registered when it changed |
 //! | `interactions`, `reply` | what people ask by them, and how it is answered |
+//! | `owing` | answers that an earlier herder owed when it ended |
 //! | `completion` | what somebody who is typing probably means |
 //! | `custom_id` | what buttons and forms say about themselves |
 //! | `linking` | roles of people who are somebody elsewhere too |
@@ -70,6 +71,7 @@ mod interactions;
 mod linking;
 mod live;
 mod membership;
+mod owing;
 mod permission;
 mod reactions;
 mod registration;
@@ -271,6 +273,7 @@ async fn work(
     parts.spawn(registration::keep(Arc::clone(bot), bot.changes.subscribe()));
     parts.spawn(buttons::keep(Arc::clone(bot), prompts));
     parts.spawn(linking::keep(Arc::clone(bot)));
+    parts.spawn(owing::make_up_for(Arc::clone(bot)));
     let mut link = std::pin::pin!(gateway::keep(Arc::clone(bot), introduced, events, shutdown.clone()));
     loop {
         tokio::select! {

@@ -48,6 +48,9 @@ pub(super) fn soon(asker: &Asker) -> Option<Duration> {
     (age < LATE).then(|| SOON.min(ANNOUNCED_BY.saturating_sub(age)))
 }
 
+/// How long Discord may take to carry out what it does not answer any more.
+const CARRIED_OUT_WITHIN: Duration = Duration::from_secs(8);
+
 /// The most messages of an answer; what is longer goes along as a file.
 const MESSAGES_MAX: usize = 3;
 
@@ -272,12 +275,21 @@ async fn follow_up(bot: &Bot, asker: &Asker, reply: &Reply, laid: &Laid, from: u
     None
 }
 
-/// Whether a message of an answer can be seen where it was asked for: its acknowledgement alone was lost then.
+/// Whether a message of an answer can be seen where it was asked for: its acknowledgement alone was lost then. Discord may
+/// still be at it.
 async fn is_there(bot: &Bot, asker: &Asker, reply: &Reply, message: &str) -> bool {
     // What is for one person alone is in no channel.
     if reply.private {
         return false;
     }
+    if is_seen(bot, asker, message).await {
+        return true;
+    }
+    tokio::time::sleep(CARRIED_OUT_WITHIN).await;
+    is_seen(bot, asker, message).await
+}
+
+async fn is_seen(bot: &Bot, asker: &Asker, message: &str) -> bool {
     match bot.rest.last_messages(asker.channel).await {
         Ok(seen) => doubt::find(&seen, bot.me, asker.id.get(), &[message]).is_some(),
         Err(reason) => {

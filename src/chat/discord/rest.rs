@@ -35,6 +35,7 @@ mod ahead;
 mod answer;
 mod endpoints;
 mod error;
+mod interactions;
 mod limits;
 mod reach;
 mod refusals;
@@ -54,8 +55,9 @@ use tracing::{debug, warn};
 
 use ahead::Ahead;
 use answer::{date, read, refused, told};
-pub(super) use endpoints::{ArchivedThreads, EPHEMERAL, File, Page, Seen};
+pub(super) use endpoints::{ArchivedThreads, Direct, File, Page, Seen};
 pub(super) use error::{RestError, code};
+pub(super) use interactions::EPHEMERAL;
 use limits::{Limited, Limits, Permit, Told, Verdict};
 use retry::{Failure, Retry};
 use route::Route;
@@ -68,6 +70,8 @@ use crate::core::time::Timestamp;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long one try may take: Discord answers within a second, and gives up itself after some.
 const TRY: Duration = Duration::from_secs(12);
+/// The same for what makes something new each time: an answer that is waited for says what was made, and nothing else does.
+const TRY_ONCE: Duration = Duration::from_secs(45);
 
 /// What herder asks Discord. Cheap to clone.
 #[derive(Clone)]
@@ -270,7 +274,8 @@ impl Rest {
             Ok(request) => request,
             Err(error) => return failed(&error),
         };
-        let left = deadline.saturating_duration_since(Instant::now()).min(TRY);
+        let longest = if route.repeatable { TRY } else { TRY_ONCE };
+        let left = deadline.saturating_duration_since(Instant::now()).min(longest);
         let exchange = async {
             let response = self.shared.client.execute(request).await?;
             let (status, headers) = (response.status(), response.headers().clone());

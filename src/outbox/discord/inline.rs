@@ -7,8 +7,8 @@
 //! print, which herder's own messages use, is none.
 
 use super::super::markup::{bold_span, link_parts};
-use super::super::split;
 use super::compose::is_visible;
+use crate::core::cut::floor;
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +143,7 @@ fn mentions_all(after: &str) -> bool {
 /// Backticks: a span if as many follow in this line, else characters.
 fn code(rest: &str, shown: &mut String) -> usize {
     let marks = rest.bytes().take_while(|byte| *byte == b'`').count();
-    let near = &rest[..split::floor(rest, SPAN_MAX + marks)];
+    let near = &rest[..floor(rest, SPAN_MAX + marks)];
     // Three of them make a block, wherever they stand: two do for a span, and a shorter span with three in it is none.
     let inside = closing(&near[marks..], marks).map(|end| &near[marks..marks + end]);
     if let Some(inside) = inside.filter(|inside| marks > 2 || !inside.contains("```")) {
@@ -198,7 +198,7 @@ fn escape(rest: &str, voice: Voice, shown: &mut String) -> usize {
 }
 
 fn bold(rest: &str, shown: &mut String) -> usize {
-    let near = &rest[..split::floor(rest, SPAN_MAX)];
+    let near = &rest[..floor(rest, SPAN_MAX)];
     if let Some(length) = near.starts_with("**").then(|| bold_span(near)).flatten() {
         shown.push_str("**");
         shown.push_str(&inline(&near[2..length - 2], Voice::Own));
@@ -211,7 +211,7 @@ fn bold(rest: &str, shown: &mut String) -> usize {
 
 /// A link with its address beside it.
 fn link(rest: &str, voice: Voice, shown: &mut String) -> Option<usize> {
-    let near = &rest[..split::floor(rest, SPAN_MAX)];
+    let near = &rest[..floor(rest, SPAN_MAX)];
     let (label, address, length) = link_parts(near)?;
     let clear = starts_address(address) && address.chars().all(is_of_address) && !address.contains('@');
     if !clear || label.contains(']') {

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use herder::chat::LinkState;
+use herder::core::input::Control;
 use herder::run::Options;
 use serde_json::json;
 
 use super::Rig;
 use super::load::Load;
+use crate::from_within::asked;
 use crate::simulated_discord::{Discord, permission};
 use crate::stage::Stage;
 
@@ -113,6 +115,32 @@ async fn duplicates_and_reordered_events_are_worked_on_once() {
     rig.sim.gateway().drops_rst();
     rig.alice.says("#spark", "the other");
     assert_eq!(rig.has_done(7).await.split_off(5), ["held back", "the other"]);
+    rig.stop().await;
+}
+
+/// Posts go another way than the gateway: an adapter that begins anew because of that has them out at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn posts_leave_while_only_the_gateway_is_away() {
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    let mut config = rig.config();
+    config.networks.attempts = 1;
+    rig.stage = Some(Stage::open(config, Options::default()).await);
+    let mut rig = rig.sees_ready().await;
+    rig.link("the link to be up", is_up).await;
+    let began = std::time::Instant::now();
+    rig.sim.gateway().refuses(u32::MAX);
+    rig.sim.gateway().drops_rst();
+    let is_new = |state: &LinkState| matches!(state, LinkState::Connecting { attempts: 0, .. });
+    rig.link("the next adapter", is_new).await;
+    rig.stage()
+        .herder
+        .fleet()
+        .control(&super::spark(), Control::Pause { now: false }, asked())
+        .await
+        .expect("it pauses");
+    rig.sim.message_in("#spark", |post| post.content.replace("**", "").contains("spark is paused")).await;
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(20), "{took:?}");
     rig.stop().await;
 }
 

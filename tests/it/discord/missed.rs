@@ -462,6 +462,29 @@ async fn where_no_agent_hears_whoever_gives_work_is_told_once() {
     rig.stop().await;
 }
 
+/// No list tells of talk in private: whoever is known by id is asked about.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_first_in_private_while_nobody_listens_is_worked_on() {
+    let mut rig = Rig::prepare(Discord::start().await).await;
+    let olga = rig.sim.user("olga");
+    rig.operators = vec![Subject::DiscordUser(olga.id.to_string())];
+    let mut rig = rig.started().await;
+    rig.alice.says("#spark", "heard");
+    rig.has_done(1).await;
+    rig.stop().await;
+    rig.alice.whispers("@spark said while it was away");
+    let mut rig = rig.started().await;
+    assert_eq!(rig.has_done(2).await[1], "said while it was away");
+    // Over a gap as well.
+    rig.sim.gateway().skips("MESSAGE_CREATE", 1);
+    olga.whispers("@spark left out");
+    rig.alice.says("#spark", "heard again");
+    let mut done = rig.has_done(4).await.split_off(2);
+    done.sort();
+    assert_eq!(done, ["heard again", "left out"]);
+    rig.stop().await;
+}
+
 /// A number in the sequence is left out: what it was about is found, and at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_discord_left_out_is_fetched_when_the_next_event_shows_it() {

@@ -12,20 +12,22 @@ use crate::kill::{Running, reap, signal};
 use crate::simulated_discord::{Effect, Fault, Gate, State};
 use crate::stage::PATIENCE;
 
+const ORIGINAL: &str = "GET /webhooks/{webhook_id}/{webhook_token}/messages/@original";
 const CALLBACK: &str = "POST /interactions/{interaction_id}/{interaction_token}/callback";
 
-/// herder is asked for something, and killed before its answer reaches anybody. Answers the next one.
+/// herder is asked for something, and killed before it learns that its answer reached anybody, which it did or did not.
+/// Answers the next one.
 async fn is_killed_over(
     herder: Running,
     field: &Field,
+    effect: Effect,
     channel: &str,
-    command: &str,
-    given: Value,
+    (command, given): (&str, Value),
 ) -> Running {
     field.sim.ready().await;
     field.sim.command(command.split(' ').next().unwrap_or_default()).await;
     let gate = Gate::default();
-    let held = field.sim.inject(Fault::dropped(Effect::Before).on(CALLBACK).until(&gate).always());
+    let held = field.sim.inject(Fault::dropped(effect).on(CALLBACK).until(&gate).always());
     let asked = |state: &State| state.requests.iter().filter(|it| it.route == CALLBACK).count();
     let before = field.sim.look(asked);
     field.alice.slash(channel, command, given);
@@ -55,6 +57,27 @@ async fn is_tied(field: &Field) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_discord_has_of_an_answer_is_not_said_again_by_the_next_herder() {
+    let field = Field::new().await;
+    let herder = field.start();
+    field.sim.channel("calm").await;
+    field.calms(1).await;
+    let resume = ("resume", json!({ "agent": "calm" }));
+    let herder = is_killed_over(herder, &field, Effect::After, "general", resume).await;
+    let looked =
+        |state: &State| state.requests.iter().any(|it| it.route == ORIGINAL && it.status == Some(200));
+    field.sim.until_within(PATIENCE, "a look at the answer", looked).await;
+    // What is said next stands behind whatever was owed there.
+    field.alice.says("general", "@calm help");
+    field.sim.message_in("general", |post| post.content.contains("stop-all")).await;
+    let answers: Vec<String> = field.sim.posts("general");
+    let answers = answers.iter().filter(|post| post.replace("**", "").contains("calm resumes"));
+    assert_eq!(answers.count(), 1, "{}", field.log());
+    signal(&herder, Signal::TERM);
+    assert!(reap(herder).await.success(), "{}", field.log());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_command_came_to_is_said_by_the_next_herder_where_nobody_was_told() {
     let field = Field::new().await;
     field.sim.expects_violation("was never acknowledged");
@@ -63,23 +86,25 @@ async fn what_a_command_came_to_is_said_by_the_next_herder_where_nobody_was_told
     field.sim.channel("calm").await;
     field.calms(1).await;
     // In the agent's own channel the answer is all that would be seen there.
-    let herder = is_killed_over(herder, &field, "calm", "resume", json!({})).await;
+    let herder = is_killed_over(herder, &field, Effect::Before, "calm", ("resume", json!({}))).await;
     field.sim.message_in("calm", |post| post.content.replace("**", "").contains("calm resumes")).await;
     // Elsewhere it is for whoever reads there.
     let task = json!({ "agent": "spark", "text": "spark-1." });
-    let herder = is_killed_over(herder, &field, "general", "task add", task).await;
+    let herder = is_killed_over(herder, &field, Effect::Before, "general", ("task add", task)).await;
     let answer = field.sim.message_in("general", |post| post.content.contains("takes up task")).await;
     assert!(answer.content.starts_with("alice: "), "{}", answer.content);
     // And what is for one person alone is told to them.
     let whisper = json!({ "agent": "spark", "text": "mind the budget" });
-    let herder = is_killed_over(herder, &field, "general", "whisper", whisper).await;
+    let herder = is_killed_over(herder, &field, Effect::Before, "general", ("whisper", whisper)).await;
     let told = |state: &State| {
         let to_alice = |id| state.channels.get(&id).is_some_and(|it| it.recipient == Some(field.alice.id));
         state.messages.values().any(|post| post.author == state.bot.id && to_alice(post.channel))
     };
     field.sim.until_within(PATIENCE, "an answer in private", told).await;
     // What the root decides as well.
-    let herder = is_killed_over(herder, &field, "general", "link", json!({ "code": "remove" })).await;
+    let herder =
+        is_killed_over(herder, &field, Effect::Before, "general", ("link", json!({ "code": "remove" })))
+            .await;
     let told = |state: &State| {
         let to_alice = |id| state.channels.get(&id).is_some_and(|it| it.recipient == Some(field.alice.id));
         state.messages.values().any(|post| to_alice(post.channel) && post.content.contains("1 tie undone"))

@@ -50,7 +50,7 @@ async fn what_was_committed_is_there_after_reopening() {
     assert_eq!((history[0].seq, history[0].rev, &history[0].entry), (3, 1, &audit(&big)));
     let owed = journal.undelivered(&NetworkName::from("libera")).expect("reads");
     assert_eq!(owed.iter().map(|post| post.id.0).collect::<Vec<_>>(), [1, 3]);
-    assert_eq!(owed[0].body, Body::Agent { agent: agent("spark"), text: big });
+    assert_eq!(owed[0].body, Body::Agent { agent: agent("spark"), text: big, is_result: false });
 }
 
 #[tokio::test]

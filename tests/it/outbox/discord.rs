@@ -101,6 +101,26 @@ fn a_very_long_text_is_its_beginning_and_a_file() {
     assert!(endless.text.len() < 1_100_000);
 }
 
+/// What an agent says beyond what is kept of it is in no file: the note counts what is.
+#[test]
+fn the_note_counts_the_lines_that_are_in_the_file() {
+    let text: Vec<String> = (1..=12_000).map(|line| format!("line {line}")).collect();
+    let noted = |text: &str| {
+        let post = words(text);
+        let file = renderer(Markup::Discord).attachment(&post).expect("a file goes along");
+        let note = shown(&post)[0].lines().last().map(str::to_owned).expect("it says something");
+        (note, file.text.lines().filter(|line| !line.contains(" left out …]")).count())
+    };
+    let cut = text[..6_000].join("\n") + "\n[… 8000 lines left out …]\n" + &text[6_000..].join("\n");
+    let (note, lines) = noted(&cut);
+    assert_eq!(lines, 12_000);
+    assert_eq!(note, "… the attached file has 12000 of 20000 lines, with a mark where something is left out");
+    // Longer than a file may be.
+    let endless: Vec<String> = (1..=50_000).map(|line| format!("line {line} {}", "x".repeat(20))).collect();
+    let (note, lines) = noted(&endless.join("\n"));
+    assert!(lines < 50_000 && note.contains(&format!(" {lines} of 50000 lines")), "{lines}: {note}");
+}
+
 #[test]
 fn messages_of_nothing_are_none() {
     for text in

@@ -39,5 +39,5 @@ pub(super) fn post(body: Body) -> Post {
 
 /// What the agent says.
 pub(super) fn words(text: &str) -> Post {
-    post(Body::Agent { agent: spark(), text: text.to_owned() })
+    post(Body::Agent { agent: spark(), text: text.to_owned(), is_result: false })
 }

@@ -75,8 +75,12 @@ pub(super) fn agent(name: &str) -> Target {
     Target::Agent(AgentName::new(name).expect("a good name"))
 }
 
+fn spark_name() -> AgentName {
+    AgentName::new("spark").expect("a good name")
+}
+
 pub(super) fn words(id: u64, target: &Target, lane: Lane, text: &str) -> Post {
-    let body = Body::Agent { agent: AgentName::new("spark").expect("a good name"), text: text.to_owned() };
+    let body = Body::Agent { agent: spark_name(), text: text.to_owned(), is_result: false };
     Post {
         id: PostId(id),
         network: NetworkName::from("libera"),
@@ -283,6 +287,40 @@ async fn a_long_backlog_becomes_its_last_lines() {
     status after
     ");
     assert_eq!(book.whole(), (1..=43).collect::<Vec<_>>());
+}
+
+/// What came of the work is shown, whatever else there is to say; what an agent says on its way and status posts go first.
+#[tokio::test]
+async fn results_stay_in_a_long_backlog() {
+    let (queue, book) = queue();
+    let spark = agent("spark");
+    let result = |id: u64| {
+        let post = words(id, &spark, Lane::Normal, "");
+        let body = Body::Agent { agent: spark_name(), text: format!("result {id}"), is_result: true };
+        Post { body, ..post }
+    };
+    for id in 0..20 {
+        queue.push(notice(10 * id + 1, &spark, "started"));
+        queue.push(words(10 * id + 2, &spark, Lane::Normal, "on the way"));
+        queue.push(result(10 * id + 3));
+        queue.push(notice(10 * id + 4, &spark, "completed"));
+    }
+    queue.link_restored();
+    let sent = everything(&queue).await;
+    let count = |what: &str| sent.iter().filter(|line| line.starts_with(what)).count();
+    assert_eq!(count("result"), 20, "{sent:#?}");
+    assert!(count("on the way") < 10 && count("started") + count("completed") < 10, "{sent:#?}");
+    assert!(sent.contains(&"… 50 lines while away; `@spark log`".to_owned()), "{sent:#?}");
+    assert_eq!(sent[sent.len() - 2..], ["result 193", "completed"]);
+    assert_eq!(book.whole().len(), 80);
+    // There is a bound to that as well.
+    for id in 1_000..3_000 {
+        queue.push(result(id));
+    }
+    queue.link_restored();
+    let sent = everything(&queue).await;
+    assert_eq!(sent[0], "… 1800 lines while away; `@spark log`");
+    assert_eq!((sent.len(), sent[1].as_str()), (201, "result 2800"));
 }
 
 #[tokio::test]

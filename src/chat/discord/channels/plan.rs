@@ -37,6 +37,9 @@ const AGAIN: Duration = Duration::from_secs(120);
 /// The first wait after a failure that may have been a moment's.
 const AGAIN_SOON: Duration = Duration::from_secs(5);
 
+/// How long Discord may take to carry out what it does not answer any more.
+const CARRIED_OUT_WITHIN: Duration = Duration::from_secs(15);
+
 /// Between two looks at the whole server because of something unexpected.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 
@@ -119,6 +122,8 @@ pub(super) struct Plan {
     guild_full: Option<Instant>,
     /// Denied although nothing seems to be missing.
     denied: Option<Trouble>,
+    /// A channel that may have been made, or may be yet, and until when.
+    unsure: Option<(Purpose, Instant)>,
     said: BTreeSet<Trouble>,
     topics: Topics,
 }
@@ -153,6 +158,7 @@ impl Plan {
             looked: None,
             guild_full: None,
             denied: None,
+            unsure: None,
             said: BTreeSet::new(),
             topics: Topics::default(),
         }
@@ -358,6 +364,7 @@ impl Plan {
         let unseen = self.there.is_none();
         // What is there is found whatever is under way, refused or waited for, also by a bot that can make nothing.
         self.find_all(now);
+        self.look_for_what_was_made(now);
         if self.under_way.is_some() || unseen && !self.unread || self.hold.is_some_and(|hold| hold > now) {
             return None;
         }
@@ -367,12 +374,28 @@ impl Plan {
         } else if unseen {
             None
         } else if self.may(Permissions::MANAGE_CHANNELS, None) {
-            self.missing(now).or_else(|| self.misplaced(now))
+            if self.may_be_made_yet(now) { None } else { self.missing(now) }.or_else(|| self.misplaced(now))
         } else {
             None
         };
         self.under_way.clone_from(&step);
         step
+    }
+
+    /// Whether Discord may still be making a channel without having said so: a second one of its name would stay.
+    pub(super) fn may_be_made_yet(&self, now: Instant) -> bool {
+        self.unsure.as_ref().is_some_and(|(_, until)| *until > now)
+    }
+
+    /// A channel that may have been made is looked for once more before it is made again.
+    fn look_for_what_was_made(&mut self, now: Instant) {
+        let Some((purpose, until)) = &self.unsure else { return };
+        if self.known.contains_key(purpose) {
+            self.unsure = None;
+        } else if *until <= now {
+            self.unsure = None;
+            (self.look, self.looked) = (true, None);
+        }
     }
 
     /// When [`Plan::next`] may have something that it does not have now.
@@ -383,7 +406,8 @@ impl Plan {
         let look = self.look.then(|| self.looked.map_or(now, |at| at + LOOK_EVERY));
         let remade = self.wishes().filter(|purpose| !self.known.contains_key(purpose));
         let remade = remade.filter_map(|purpose| self.remade_at(&purpose));
-        let later = remade.chain(look).chain(self.guild_full).filter(|at| *at > now).min();
+        let unsure = self.unsure.as_ref().map(|(_, until)| *until);
+        let later = remade.chain(look).chain(self.guild_full).chain(unsure).filter(|at| *at > now).min();
         match self.hold.filter(|hold| *hold > now) {
             Some(hold) => Some(hold),
             None => later,
@@ -453,7 +477,12 @@ impl Plan {
                 Step::Create { .. } | Step::Look => self.look = true,
             },
             // It is found by its name, if it was made.
-            Failure::Unsure if *step != Step::Look => (self.look, self.looked) = (true, None),
+            Failure::Unsure if *step != Step::Look => {
+                (self.look, self.looked) = (true, None);
+                if let Step::Create { purpose, .. } = step {
+                    self.unsure = Some((purpose.clone(), now + CARRIED_OUT_WITHIN));
+                }
+            }
             Failure::Unsure | Failure::Failed | Failure::Denied => {
                 if *step == Step::Look {
                     (self.look, self.looked) = (true, None);

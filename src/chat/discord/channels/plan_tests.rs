@@ -442,6 +442,33 @@ fn a_channel_whose_answer_was_lost_is_not_made_twice() {
     assert_eq!(world.plan.lacking(), 0);
 }
 
+/// Discord carries out what it was asked for long after the answer was given up.
+#[test]
+fn a_channel_that_is_made_late_is_not_made_twice() {
+    let mut world = World::new(&[(10, category("Agents"))], &[], &["spark"]);
+    let now = world.now;
+    let step = world.ready().plan.next(now).expect("#alerts is made");
+    world.plan.done(&step, Err(Failure::Unsure), now);
+    world.work();
+    assert_eq!(world.log, ["look"], "nothing is made again at once");
+    world.now += Duration::from_secs(2);
+    let result = world.carry_out(&step);
+    let (id, made) = result.expect("it is made").expect("it says which");
+    world.plan.saw_channel(id, made, world.now);
+    world.work();
+    assert_eq!(world.log.iter().filter(|line| line.contains("alerts")).count(), 1, "{:?}", world.log);
+    assert_eq!(world.plan.lacking(), 0);
+    // One that never comes is made after a while.
+    world.deletes("work");
+    let step = world.plan.next(world.now).expect("#work is made");
+    world.plan.done(&step, Err(Failure::Unsure), world.now);
+    world.work();
+    assert_eq!(world.plan.lacking(), 1);
+    world.now = world.plan.deadline(world.now).expect("it is not waited for for ever");
+    world.work();
+    assert_eq!(world.plan.lacking(), 0);
+}
+
 #[test]
 fn what_is_there_is_found_whatever_is_being_made_or_was_refused_before_it() {
     let there = [(10, category("Agents")), (11, text("spark", Some(10)))];
@@ -488,6 +515,12 @@ fn a_new_channel_may_be_ours_while_one_is_made_and_not_while_that_is_refused() {
     world.plan.done(&step, Err(Failure::Unsure), now);
     assert_eq!(world.plan.outlook(now), Outlook::Making);
     let look = world.plan.next(now).expect("a look");
+    let result = world.carry_out(&look);
+    world.plan.done(&look, result, now);
+    assert_eq!((world.plan.next(now), world.plan.outlook(now)), (None, Outlook::Making), "it may come yet");
+    world.now = world.plan.deadline(now).expect("it is not waited for for ever");
+    let now = world.now;
+    let look = world.plan.next(now).expect("another look");
     let result = world.carry_out(&look);
     world.plan.done(&look, result, now);
     let step = world.plan.next(now).expect("#alerts is made again");

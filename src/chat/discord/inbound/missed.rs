@@ -56,6 +56,7 @@ impl Reader {
     /// The last messages of channels are these.
     pub(super) fn news(&mut self, newest: Result<HashMap<Id, Id>, RestError>) {
         let more = self.skipped.take() == Some(true);
+        self.ask_for_private_talk(self.memory.up_to());
         match newest {
             Ok(newest) => self.fetch_all(&newest),
             Err(error) => {
@@ -114,7 +115,8 @@ impl Reader {
         let is_noted = |channel: Id| self.memory.notes(channel) && !self.strange.contains(&channel);
         let fetching = self.fetched.keys().any(|id| !is_noted(*id) || is_thread(*id));
         let listing = self.listing > 0 || !self.to_list.is_empty();
-        self.missed_since.is_none() && self.guild_by.is_none() && !fetching && !listing
+        let asking = !self.asked.is_empty();
+        self.missed_since.is_none() && self.guild_by.is_none() && !fetching && !listing && !asking
     }
 
     /// Whether somebody speaks to herder or to an agent, where nobody has before.

@@ -1,14 +1,12 @@
 //! What can be asked, one function each.
 
-use std::time::Duration;
-
 use reqwest::multipart::{Form, Part};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use serenity::all::{
     ApplicationId, Attachment, BotGateway, ChannelId, CurrentApplicationInfo, CurrentUser, GuildChannel,
-    GuildId, InteractionId, Member, Message, MessageId, PartialGuild, Timestamp, UserId,
+    GuildId, Member, Message, MessageId, PartialGuild, Timestamp, UserId,
 };
 use tokio::time::Instant;
 use tracing::warn;
@@ -19,13 +17,8 @@ use super::{Body, Rest, RestError, Tried, code, failed, jitter};
 
 /// Messages in a page: as many as Discord gives at once.
 const PAGE: usize = 100;
-/// An interaction that is not acknowledged within three seconds is over.
-const ACKNOWLEDGE: Duration = Duration::from_millis(2800);
 /// Names of files that are sent: Discord keeps letters, digits and `._-`.
 const FILE_NAME_MAX: usize = 80;
-
-/// The flag of a message that only whoever asked sees.
-pub(in super::super) const EPHEMERAL: u64 = 1 << 6;
 
 const MESSAGES: &str = "/channels/{channel.id}/messages";
 const MESSAGE: &str = "/channels/{channel.id}/messages/{message.id}";
@@ -34,8 +27,6 @@ const CHANNEL: &str = "/channels/{channel.id}";
 const ARCHIVED: &str = "/channels/{channel.id}/threads/archived/public";
 const CHANNELS: &str = "/guilds/{guild.id}/channels";
 const COMMANDS: &str = "/applications/{application.id}/guilds/{guild.id}/commands";
-const WEBHOOK: &str = "/webhooks/{application.id}/{interaction.token}";
-const WEBHOOK_MESSAGE: &str = "/webhooks/{application.id}/{interaction.token}/messages/{message.id}";
 
 /// A file that goes along with a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,9 +82,19 @@ pub(in super::super) struct ArchivedThreads {
     pub(in super::super) more: bool,
 }
 
+/// A channel for talk in private.
+#[derive(Debug, Deserialize)]
+pub(in super::super) struct Direct {
+    /// Its id.
+    pub(in super::super) id: ChannelId,
+    /// The last message in it.
+    #[serde(default)]
+    pub(in super::super) last_message_id: Option<MessageId>,
+}
+
 #[derive(Deserialize)]
-struct WithId<T> {
-    id: T,
+pub(super) struct WithId<T> {
+    pub(super) id: T,
 }
 
 /// Messages.
@@ -251,10 +252,14 @@ impl Rest {
 
     /// The channel for talk with a person in private. Asking again gives the same.
     pub(in super::super) async fn create_dm(&self, person: UserId) -> Result<ChannelId, RestError> {
+        self.direct(person).await.map(|direct| direct.id)
+    }
+
+    /// The same, with the last message in it.
+    pub(in super::super) async fn direct(&self, person: UserId) -> Result<Direct, RestError> {
         let route = Route::post("/users/@me/channels", "/users/@me/channels".to_owned(), "").repeatable(true);
         let body = json!({ "recipient_id": person.to_string() });
-        let channel: WithId<ChannelId> = self.json(route, Body::Json(&body)).await?;
-        Ok(channel.id)
+        self.json(route, Body::Json(&body)).await
     }
 }
 
@@ -317,91 +322,6 @@ impl Rest {
         let route = Route::put(COMMANDS, path, guild);
         let body = value(&route, commands)?;
         self.json(route, Body::Json(&body)).await
-    }
-}
-
-/// Interactions. What they allow is allowed by their token, and does not count against the bot's limits.
-impl Rest {
-    /// Acknowledges an interaction: it must be within three seconds, and only the first one counts. If the answer to a try is
-    /// lost and the next one is told that it was answered already, it was us.
-    pub(in super::super) async fn respond(
-        &self,
-        interaction: InteractionId,
-        token: &str,
-        response: &impl Serialize,
-    ) -> Result<(), RestError> {
-        let path = format!("/interactions/{interaction}/{}/callback", segment(token));
-        let template = "/interactions/{interaction.id}/{interaction.token}/callback";
-        let route = Route::post(template, path, interaction).by_interaction().repeatable(true);
-        let mut body = value(&route, response)?;
-        // 4 brings a message and 7 changes one; the others have none, or one that comes later.
-        let kind = body["type"].as_u64();
-        if matches!(kind, Some(4 | 7)) {
-            ping_nobody(&mut body["data"]);
-        }
-        if kind == Some(4) {
-            fetch_nothing(&mut body["data"]);
-        }
-        let mut retry = Retry::default();
-        match self.within(self.patience.min(ACKNOWLEDGE)).tries(&route, Body::Json(&body), &mut retry).await {
-            Err(error) if retry.maybe_done() && error.code() == Some(code::ALREADY_ACKNOWLEDGED) => Ok(()),
-            answer => answer.map(drop),
-        }
-    }
-
-    /// Changes the first answer to an interaction, or brings the one that was announced.
-    pub(in super::super) async fn edit_response(
-        &self,
-        application: ApplicationId,
-        token: &str,
-        change: &impl Serialize,
-    ) -> Result<(), RestError> {
-        let path = format!("/webhooks/{application}/{}/messages/@original", segment(token));
-        let route = Route::patch(WEBHOOK_MESSAGE, path, token).by_interaction();
-        // What takes the place of an announcement is a new message in all but name.
-        let body = new_message(&route, change, &[])?;
-        self.done(route, Body::Json(&body)).await
-    }
-
-    /// Which message the first answer to an interaction is.
-    pub(in super::super) async fn response(
-        &self,
-        application: ApplicationId,
-        token: &str,
-    ) -> Result<MessageId, RestError> {
-        let path = format!("/webhooks/{application}/{}/messages/@original", segment(token));
-        let route = Route::get(WEBHOOK_MESSAGE, path, token).by_interaction();
-        let found: WithId<MessageId> = self.json(route, Body::Nothing).await?;
-        Ok(found.id)
-    }
-
-    /// Takes back the first answer to an interaction, or that it was announced. One that is gone needs it no more.
-    pub(in super::super) async fn delete_response(
-        &self,
-        application: ApplicationId,
-        token: &str,
-    ) -> Result<(), RestError> {
-        let path = format!("/webhooks/{application}/{}/messages/@original", segment(token));
-        let route = Route::delete(WEBHOOK_MESSAGE, path, token).by_interaction();
-        gone_is_done(self.done(route, Body::Nothing).await)
-    }
-
-    /// One more message after the answer to an interaction. One that a single person sees is repeated: better twice than not
-    /// at all. Another one may be there after [`RestError::maybe_done`].
-    pub(in super::super) async fn follow_up(
-        &self,
-        application: ApplicationId,
-        token: &str,
-        message: &impl Serialize,
-        files: &[File],
-    ) -> Result<MessageId, RestError> {
-        let path = format!("/webhooks/{application}/{}", segment(token));
-        let route = Route::post(WEBHOOK, path, token).by_interaction();
-        let body = new_message(&route, message, files)?;
-        let private = body["flags"].as_u64().unwrap_or_default() & EPHEMERAL != 0;
-        let route = route.repeatable(private);
-        let sent: WithId<MessageId> = self.json(route, with_files(&body, files)).await?;
-        Ok(sent.id)
     }
 }
 
@@ -472,7 +392,7 @@ impl Unfetched {
     }
 }
 
-fn gone_is_done(result: Result<(), RestError>) -> Result<(), RestError> {
+pub(super) fn gone_is_done(result: Result<(), RestError>) -> Result<(), RestError> {
     match result {
         Err(error) if error.code() == Some(code::UNKNOWN_MESSAGE) => Ok(()),
         result => result,
@@ -526,7 +446,7 @@ fn readable<T: DeserializeOwned>(values: Vec<Value>, what: &str) -> Vec<T> {
     values.into_iter().filter_map(read).collect()
 }
 
-fn value(route: &Route, body: &impl Serialize) -> Result<Value, RestError> {
+pub(super) fn value(route: &Route, body: &impl Serialize) -> Result<Value, RestError> {
     serde_json::to_value(body)
         .map_err(|error| RestError::Unaskable { request: route.name(), reason: error.to_string() })
 }
@@ -545,7 +465,11 @@ fn message_body(route: &Route, message: &impl Serialize, files: &[File]) -> Resu
     Ok(body)
 }
 
-fn new_message(route: &Route, message: &impl Serialize, files: &[File]) -> Result<Value, RestError> {
+pub(super) fn new_message(
+    route: &Route,
+    message: &impl Serialize,
+    files: &[File],
+) -> Result<Value, RestError> {
     let mut body = message_body(route, message, files)?;
     fetch_nothing(&mut body);
     Ok(body)
@@ -553,7 +477,7 @@ fn new_message(route: &Route, message: &impl Serialize, files: &[File]) -> Resul
 
 /// Addresses are shown without previews: Discord would fetch what an agent names, whatever is in the address. A message
 /// that is changed later stays so.
-fn fetch_nothing(message: &mut Value) {
+pub(super) fn fetch_nothing(message: &mut Value) {
     const SUPPRESS_EMBEDS: u64 = 1 << 2;
     let flags = message["flags"].as_u64().unwrap_or_default();
     if let Some(fields) = message.as_object_mut() {
@@ -562,13 +486,13 @@ fn fetch_nothing(message: &mut Value) {
 }
 
 /// Whatever is said in a message, nobody hears a bell.
-fn ping_nobody(message: &mut Value) {
+pub(super) fn ping_nobody(message: &mut Value) {
     if let Some(fields) = message.as_object_mut() {
         fields.insert("allowed_mentions".to_owned(), json!({ "parse": [], "replied_user": false }));
     }
 }
 
-fn with_files<'a>(body: &'a Value, files: &'a [File]) -> Body<'a> {
+pub(super) fn with_files<'a>(body: &'a Value, files: &'a [File]) -> Body<'a> {
     if files.is_empty() { Body::Json(body) } else { Body::Files(body, files) }
 }
 

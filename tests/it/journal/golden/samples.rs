@@ -491,7 +491,8 @@ pub(super) fn posts() -> Vec<Post> {
         quotes: None,
         confirmed_lines: 0,
     };
-    let words = || Body::Agent { agent: agent("spark"), text: "```rust\nfn main() {}\n```".into() };
+    let words =
+        || Body::Agent { agent: agent("spark"), text: "```rust\nfn main() {}\n```".into(), is_result: false };
     let mut posts: Vec<Post> = notices().into_iter().map(|notice| plain(Body::Notice(notice))).collect();
     posts.extend(refusals().into_iter().map(|refusal| plain(Body::Refusal(refusal))));
     posts.extend(targets().map(|to| Post { to, ..plain(words()) }));

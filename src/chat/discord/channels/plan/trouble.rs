@@ -85,7 +85,9 @@ impl Plan {
         match self.lacking() {
             0 => Outlook::Settled,
             _ if self.there.is_none() => Outlook::Unseen,
-            _ if self.under_way.is_some() || (self.look && !is_refused) => Outlook::Making,
+            _ if self.under_way.is_some() || self.may_be_made_yet(now) || (self.look && !is_refused) => {
+                Outlook::Making
+            }
             _ => Outlook::Settled,
         }
     }

@@ -1,0 +1,123 @@
+//! What can be asked of an interaction.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+use serenity::all::{ApplicationId, InteractionId, MessageId};
+
+use super::endpoints::{WithId, fetch_nothing, gone_is_done, new_message, ping_nobody, value, with_files};
+use super::retry::Retry;
+use super::route::{Route, segment};
+use super::{Body, File, Rest, RestError, code};
+
+/// An interaction that is not acknowledged within three seconds is over.
+const ACKNOWLEDGE: Duration = Duration::from_millis(2800);
+/// The flag of a message that only whoever asked sees.
+pub(in super::super) const EPHEMERAL: u64 = 1 << 6;
+
+const WEBHOOK: &str = "/webhooks/{application.id}/{interaction.token}";
+const WEBHOOK_MESSAGE: &str = "/webhooks/{application.id}/{interaction.token}/messages/{message.id}";
+
+/// Interactions. What they allow is allowed by their token, and does not count against the bot's limits.
+impl Rest {
+    /// Acknowledges an interaction: it must be within three seconds, and only the first one counts. If the answer to a try is
+    /// lost and the next one is told that it was answered already, it was us.
+    pub(in super::super) async fn respond(
+        &self,
+        interaction: InteractionId,
+        token: &str,
+        response: &impl Serialize,
+    ) -> Result<(), RestError> {
+        let path = format!("/interactions/{interaction}/{}/callback", segment(token));
+        let template = "/interactions/{interaction.id}/{interaction.token}/callback";
+        let route = Route::post(template, path, interaction).by_interaction().repeatable(true);
+        let mut body = value(&route, response)?;
+        // 4 brings a message and 7 changes one; the others have none, or one that comes later.
+        let kind = body["type"].as_u64();
+        if matches!(kind, Some(4 | 7)) {
+            ping_nobody(&mut body["data"]);
+        }
+        if kind == Some(4) {
+            fetch_nothing(&mut body["data"]);
+        }
+        let mut retry = Retry::default();
+        match self.within(self.patience.min(ACKNOWLEDGE)).tries(&route, Body::Json(&body), &mut retry).await {
+            Err(error) if retry.maybe_done() && error.code() == Some(code::ALREADY_ACKNOWLEDGED) => Ok(()),
+            answer => answer.map(drop),
+        }
+    }
+
+    /// Changes the first answer to an interaction, or brings the one that was announced.
+    pub(in super::super) async fn edit_response(
+        &self,
+        application: ApplicationId,
+        token: &str,
+        change: &impl Serialize,
+    ) -> Result<(), RestError> {
+        let path = format!("/webhooks/{application}/{}/messages/@original", segment(token));
+        let route = Route::patch(WEBHOOK_MESSAGE, path, token).by_interaction();
+        // What takes the place of an announcement is a new message in all but name.
+        let body = new_message(&route, change, &[])?;
+        self.done(route, Body::Json(&body)).await
+    }
+
+    /// Which message the first answer to an interaction is.
+    pub(in super::super) async fn response(
+        &self,
+        application: ApplicationId,
+        token: &str,
+    ) -> Result<MessageId, RestError> {
+        let path = format!("/webhooks/{application}/{}/messages/@original", segment(token));
+        let route = Route::get(WEBHOOK_MESSAGE, path, token).by_interaction();
+        let found: WithId<MessageId> = self.json(route, Body::Nothing).await?;
+        Ok(found.id)
+    }
+
+    /// Whether an interaction has its first answer, and not only the word that one is coming. Discord knows nothing of one
+    /// that was never acknowledged.
+    pub(in super::super) async fn is_answered(
+        &self,
+        application: ApplicationId,
+        token: &str,
+    ) -> Result<bool, RestError> {
+        const LOADING: u64 = 1 << 7;
+        const UNKNOWN_WEBHOOK: u32 = 10_015;
+        let path = format!("/webhooks/{application}/{}/messages/@original", segment(token));
+        let route = Route::get(WEBHOOK_MESSAGE, path, token).by_interaction();
+        match self.json::<Value>(route, Body::Nothing).await {
+            Ok(message) => Ok(message["flags"].as_u64().unwrap_or_default() & LOADING == 0),
+            Err(error) if matches!(error.code(), Some(code::UNKNOWN_MESSAGE | UNKNOWN_WEBHOOK)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes back the first answer to an interaction, or that it was announced. One that is gone needs it no more.
+    pub(in super::super) async fn delete_response(
+        &self,
+        application: ApplicationId,
+        token: &str,
+    ) -> Result<(), RestError> {
+        let path = format!("/webhooks/{application}/{}/messages/@original", segment(token));
+        let route = Route::delete(WEBHOOK_MESSAGE, path, token).by_interaction();
+        gone_is_done(self.done(route, Body::Nothing).await)
+    }
+
+    /// One more message after the answer to an interaction. One that a single person sees is repeated: better twice than not
+    /// at all. Another one may be there after [`RestError::maybe_done`].
+    pub(in super::super) async fn follow_up(
+        &self,
+        application: ApplicationId,
+        token: &str,
+        message: &impl Serialize,
+        files: &[File],
+    ) -> Result<MessageId, RestError> {
+        let path = format!("/webhooks/{application}/{}", segment(token));
+        let route = Route::post(WEBHOOK, path, token).by_interaction();
+        let body = new_message(&route, message, files)?;
+        let private = body["flags"].as_u64().unwrap_or_default() & EPHEMERAL != 0;
+        let route = route.repeatable(private);
+        let sent: WithId<MessageId> = self.json(route, with_files(&body, files)).await?;
+        Ok(sent.id)
+    }
+}
