@@ -158,11 +158,12 @@ fn collapse_talk(
     let long = |items: &VecDeque<Item>| items.iter().map(Item::lines).sum::<u32>() > longest;
     let words = |item: &Item| (is_words(item) && !is_result(item)) || is_line(item);
     let status = |item: &Item| !is_result(item);
+    let results_too = |item: &Item| is_result(item) || is_line(item);
     let results: u32 = items.iter().filter(|item| is_result(item)).map(Item::lines).sum();
     let stages: [Stage<'_>; 3] = [
         (&words, BACKLOG_KEPT, true),
         (&status, BACKLOG_KEPT, true),
-        (&is_result, RESULTS_KEPT, results > RESULTS_KEPT),
+        (&results_too, RESULTS_KEPT, results > RESULTS_KEPT),
     ];
     for ((collapsible, keep, is_due), key) in stages.into_iter().zip(keys) {
         if is_due && long(items) {

@@ -71,6 +71,38 @@ sleep 0.01
 echo "done $line"
 "#;
 
+/// A server that herder comes to from outside, under a nick that is nobody's.
+pub(crate) async fn outside_server() -> Server {
+    let options = embedded_ircd::Options {
+        bot_nick: "nobody".to_owned(),
+        guests: true,
+        ..embedded_ircd::Options::default()
+    };
+    Server::start(options).await.expect("a server")
+}
+
+/// The lines of a file; none if there is no such file.
+pub(crate) fn lines(file: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Asks a herder over its socket until the answer is as it should be.
+pub(crate) async fn asked_until(
+    socket: &Path,
+    (command, args): (&str, &[&str]),
+    is_good: impl Fn(&local::Answer) -> bool,
+) {
+    let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+    let request = Request { command: command.to_owned(), args };
+    let answered = async {
+        while !local::ask(socket, &request).await.is_ok_and(|answer| is_good(&answer)) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, answered).await.expect("herder answers as it should");
+}
+
 /// A herder that does not outlive a test that fails.
 pub(crate) struct Running(Child);
 
@@ -118,13 +150,7 @@ struct Field {
 impl Field {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        // herder comes in from outside here, under a nick that is nobody's.
-        let options = embedded_ircd::Options {
-            bot_nick: "nobody".to_owned(),
-            guests: true,
-            ..embedded_ircd::Options::default()
-        };
-        let server = Server::start(options).await.unwrap();
+        let server = outside_server().await;
         let config = dir.path().join("bot.toml");
         std::fs::write(dir.path().join("worker.sh"), format!("{ALONE}{WORKER}")).unwrap();
         std::fs::write(dir.path().join("long.sh"), format!("{ALONE}{LONG_WORKER}")).unwrap();
@@ -138,8 +164,7 @@ impl Field {
     }
 
     fn lines(&self, file: &str) -> Vec<String> {
-        let text = std::fs::read_to_string(self.dir.path().join(file)).unwrap_or_default();
-        text.lines().map(str::to_owned).collect()
+        lines(&self.dir.path().join(file))
     }
 
     fn log(&self) -> String {

@@ -6,15 +6,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use herder::chat::embedded_ircd::{self, Server};
+use herder::chat::embedded_ircd::Server;
 use herder::config::History;
 use herder::core::agent::Agent;
 use herder::core::id::AgentName;
 use herder::journal::{self, Journal, Stream};
-use herder::local::{self, Request};
+use herder::local;
 use rustix::process::Signal;
 
-use crate::kill::{Running, number, reap, signal};
+use crate::kill::{Running, asked_until, lines, number, outside_server, reap, signal};
 use crate::stage::PATIENCE;
 
 /// Longer than each of the clocks of [`LIMITS`].
@@ -38,12 +38,7 @@ struct Herder {
 impl Herder {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let options = embedded_ircd::Options {
-            bot_nick: "nobody".to_owned(),
-            guests: true,
-            ..embedded_ircd::Options::default()
-        };
-        let server = Server::start(options).await.unwrap();
+        let server = outside_server().await;
         let mut text = format!(
             "name = \"herder\"\ndata_dir = \"data\"\n[[irc]]\nname = \"test\"\nserver = \"127.0.0.1\"\nport = {}\ntls = false\n{LIMITS}",
             server.address().port()
@@ -64,8 +59,7 @@ impl Herder {
     }
 
     fn lines(&self, file: &str) -> Vec<String> {
-        let text = std::fs::read_to_string(self.dir.path().join(file)).unwrap_or_default();
-        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let mut lines = lines(&self.dir.path().join(file));
         lines.sort();
         lines
     }
@@ -86,14 +80,7 @@ impl Herder {
     async fn give(&self) {
         let socket = self.dir.path().join("data").join(local::FILE_NAME);
         for (agent, _) in AGENTS {
-            let args = [agent, "count the beans"].map(str::to_owned).to_vec();
-            let request = Request { command: "task add".to_owned(), args };
-            let accepted = async {
-                while !local::ask(&socket, &request).await.is_ok_and(|answer| answer.ok) {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                }
-            };
-            tokio::time::timeout(PATIENCE, accepted).await.expect("herder listens");
+            asked_until(&socket, ("task add", &[agent, "count the beans"]), |answer| answer.ok).await;
         }
     }
 
@@ -136,17 +123,10 @@ impl Herder {
     async fn until_all_is_recorded(&self, round: u64) {
         let socket = self.dir.path().join("data").join(local::FILE_NAME);
         for (agent, _) in AGENTS {
-            let request = Request { command: "status".to_owned(), args: vec![agent.to_owned()] };
-            let recorded = async {
-                loop {
-                    let status = local::ask(&socket, &request).await.ok().and_then(|answer| answer.data);
-                    if status.is_some_and(|status| status["totals"]["successes"] == round) {
-                        break;
-                    }
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                }
+            let is_recorded = |answer: &local::Answer| {
+                answer.data.as_ref().is_some_and(|status| status["totals"]["successes"] == round)
             };
-            tokio::time::timeout(PATIENCE, recorded).await.expect("herder records what is done");
+            asked_until(&socket, ("status", &[agent]), is_recorded).await;
         }
     }
 }

@@ -15,7 +15,8 @@ fn wakes(pid: u32) -> u64 {
         let status = std::fs::read_to_string(task.ok()?.path().join("status")).ok()?;
         let field =
             |name: &str| status.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()));
-        if field("Name:")?.starts_with("sled") {
+        let name = field("Name:")?;
+        if name.starts_with("sled") || name == "log flusher" {
             return None;
         }
         field("voluntary_ctxt_switches:")?.parse().ok()
@@ -60,8 +61,8 @@ async fn an_idle_herder_sleeps() {
     let woke = wakes(herder.pid()) - before;
     signal(&herder, Signal::TERM);
     assert!(reap(herder).await.success());
-    // Twenty of them are serenity's own, which looks at its link twice a second.
-    assert!(woke <= 60, "{woke} times in ten seconds");
+    // Ten of them are serenity's own, which looks at its link twice a second, and is let sleep twice as long.
+    assert!(woke <= 25, "{woke} times in ten seconds");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,6 +5,7 @@
 //! notices and [`Session::ended`] tells at once, and only a message to the shard itself ([`Session::unstick`]) ends it.
 
 use std::io;
+use std::num::NonZeroU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -28,6 +29,10 @@ use super::turnstile::Turnstile;
 const FAREWELL: Duration = Duration::from_millis(700);
 /// How long the thread may be busy with one thing: READY of the largest guild takes a fraction of it.
 const ANSWER: Duration = Duration::from_secs(5);
+
+/// How late the thread's timers may be: serenity looks at its link twice a second, by timers that tokio wakes for twice.
+/// What comes over the link is not late.
+const TIMER_SLACK: Duration = Duration::from_millis(500);
 
 /// How serenity's part in a session ended.
 #[derive(Debug)]
@@ -68,6 +73,10 @@ impl Session {
         let (codes, code) = mpsc::unbounded_channel();
         let stopped = stop.clone();
         std::thread::Builder::new().name("discord-gateway".to_owned()).spawn(move || {
+            let slack = u64::try_from(TIMER_SLACK.as_nanos()).ok().and_then(NonZeroU64::new);
+            if let Err(reason) = rustix::thread::set_current_timer_slack(slack) {
+                debug!(%reason, "the link's thread wakes more often than it has to");
+            }
             let link = async {
                 let (manager, ended) = ShardManager::new(options);
                 // Whoever asked may be gone; then so is this thread at once.
