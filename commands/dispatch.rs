@@ -436,7 +436,7 @@ impl Inner {
             if !memory.bots.allows(&pair, now) {
                 let told = memory.bots_told.allows(&pair, now);
                 drop(memory);
-                let variables = [("bot", author.nick.as_str().into()), ("count", self.bot_exchanges.into())];
+                let variables = [("count", self.bot_exchanges.into())];
                 return Err(told.then(|| vec![voice.text("cmd-bot-has-had-its-share", &variables)]));
             }
         } else if author.origin == Origin::Network {

@@ -175,6 +175,14 @@ link-not-connected = keine Verbindung zu { $server }
 link-not-answered = { $server } hat { $within } lang nicht geantwortet
 link-no-tls-name = „{ $server }“ kann nicht der Name eines TLS-Servers sein
 link-tls-failed = TLS mit { $server } ist gescheitert
+link-certificate = das Zertifikat von { $server } { $why ->
+    [issuer] ist selbst ausgestellt oder von einer unbekannten Stelle
+    [expired] ist abgelaufen
+    [early] gilt noch nicht
+    [name] ist für einen anderen Namen
+    [other] ist nicht das von tls_fingerprint
+   *[invalid] ist ungültig
+    } (SHA-256 { $fingerprint }); wenn es das richtige ist, tls_fingerprint darauf setzen oder tls_ca auf eine Datei mit seiner Stelle
 link-tls-not-set-up = TLS lässt sich nicht einrichten
 link-not-let-in = der Server hat uns { $within } lang nicht hereingelassen
 link-login-not-answered = die Dienste haben { $within } lang nicht auf die SASL-Anmeldung geantwortet
@@ -775,7 +783,7 @@ cmd-or-work = Falls es Arbeit ist: `!task add { $agent } …`
 cmd-needs-role = `{ $command }` braucht die Rolle { $role }.
 cmd-needs-role-work = Wer **{ $agent }** Arbeit geben will, braucht die Rolle { $role }.
 cmd-needs-role-any = Für Befehle braucht es die Rolle { $role }.
-cmd-bot-has-had-its-share = { $bot }: Ein Bot bekommt hier { $count } Antworten in der Stunde. Mehr wird nicht angenommen, bis ein Mensch mit dem Agenten spricht.
+cmd-bot-has-had-its-share = Ein Bot bekommt hier { $count } Antworten in der Stunde. Mehr wird nicht angenommen, bis ein Mensch mit dem Agenten spricht.
 cmd-too-often = Das war zu viel auf einmal. In einer Minute noch einmal versuchen.
 
 ## Befehle: Antworten

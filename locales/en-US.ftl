@@ -193,6 +193,14 @@ link-not-connected = cannot connect to { $server }
 link-not-answered = { $server } did not answer within { $within }
 link-no-tls-name = "{ $server }" cannot be a TLS server's name
 link-tls-failed = TLS with { $server } failed
+link-certificate = the certificate of { $server } { $why ->
+    [issuer] is self-signed or of an unknown authority
+    [expired] has expired
+    [early] is not valid yet
+    [name] is for another name
+    [other] is not the one of tls_fingerprint
+   *[invalid] is not valid
+    } (SHA-256 { $fingerprint }); if it is the right one, set tls_fingerprint to that, or tls_ca to a file with its authority
 link-tls-not-set-up = TLS cannot be set up
 link-not-let-in = the server did not let us in within { $within }
 link-login-not-answered = the services did not answer the SASL login within { $within }
@@ -830,7 +838,7 @@ cmd-or-work = If it is work: `!task add { $agent } …`
 cmd-needs-role = `{ $command }` needs the role { $role }.
 cmd-needs-role-work = Giving **{ $agent }** work needs the role { $role }.
 cmd-needs-role-any = Commands need the role { $role }.
-cmd-bot-has-had-its-share = { $bot }: a bot is answered { $count } times an hour here. Nothing more of yours is taken until a person speaks to the agent.
+cmd-bot-has-had-its-share = A bot is answered { $count } times an hour here. Nothing more of yours is taken until a person speaks to the agent.
 cmd-too-often = That was too much at once. Try again in a minute.
 
 ## Commands: answers

@@ -160,6 +160,14 @@ link-not-connected = { $server } に接続できません
 link-not-answered = { $server } が{ $within }応答しませんでした
 link-no-tls-name = 「{ $server }」は TLS サーバーの名前として使えません
 link-tls-failed = { $server } との TLS に失敗しました
+link-certificate = { $server } の証明書は{ $why ->
+    [issuer] 自己署名か、知られていない認証局のものです
+    [expired] 期限が切れています
+    [early] まだ有効ではありません
+    [name] 別の名前のものです
+    [other] tls_fingerprint のものではありません
+   *[invalid] 有効ではありません
+    }（SHA-256 { $fingerprint }）。正しいものなら tls_fingerprint をその値に、または tls_ca をその認証局のファイルにしてください
 link-tls-not-set-up = TLS を準備できません
 link-not-let-in = サーバーが{ $within }たっても入れてくれませんでした
 link-login-not-answered = サービスが SASL ログインに{ $within }応答しませんでした
@@ -687,7 +695,7 @@ cmd-or-work = 作業なら：`!task add { $agent } …`
 cmd-needs-role = `{ $command }` には { $role } の権限が必要。
 cmd-needs-role-work = **{ $agent }** に作業を渡すには { $role } の権限が必要。
 cmd-needs-role-any = コマンドには { $role } の権限が必要。
-cmd-bot-has-had-its-share = { $bot }: ボットへの応答は 1 時間に { $count } 回まで。人がこのエージェントに話しかけるまで、以後は受け付けない。
+cmd-bot-has-had-its-share = ボットへの応答は 1 時間に { $count } 回まで。人がこのエージェントに話しかけるまで、以後は受け付けない。
 cmd-too-often = 一度に多すぎます。一分後にもう一度どうぞ。
 
 ## コマンド：答え

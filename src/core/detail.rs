@@ -10,7 +10,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub use discord::DiscordReason;
-pub use link::LinkReason;
+pub use link::{Distrust, LinkReason};
 use serde::{Deserialize, Serialize};
 
 use super::recap::{bounded, one_line};

@@ -1,5 +1,6 @@
 //! What can go wrong, in words for the person who has to do something about it.
 
+use std::io;
 use std::path::PathBuf;
 
 use super::Stream;
@@ -102,7 +103,7 @@ pub enum CommitError {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// sled failed.
-    #[error("the database cannot be read: {0}")]
+    #[error("the database cannot be read: {}", in_words(.0))]
     Store(#[from] sled::Error),
     /// sled panicked.
     #[error("the database is damaged: {0}")]
@@ -222,4 +223,33 @@ pub enum ImportError {
     /// The new journal's folder is in use or cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+}
+
+/// What the database says, in words: sled shows what the operating system told it as a program would write it down.
+pub(super) fn in_words(error: &sled::Error) -> String {
+    match error {
+        sled::Error::Io(error) if error.kind() == io::ErrorKind::StorageFull => "the disk is full".to_owned(),
+        // A copy of it has lost the number, and has the other form in its text.
+        sled::Error::Io(error) if error.raw_os_error().is_none() => error.kind().to_string(),
+        sled::Error::Io(error) => error.to_string(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod in_words_tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_said_in_words() {
+        let full = sled::Error::Io(io::Error::from_raw_os_error(28));
+        for error in [full.clone(), full] {
+            assert_eq!(in_words(&error), "the disk is full");
+        }
+        let denied = sled::Error::Io(io::Error::from_raw_os_error(13));
+        for error in [denied.clone(), denied] {
+            let said = in_words(&error);
+            assert!(said.to_lowercase().contains("permission denied") && !said.contains('{'), "{said}");
+        }
+    }
 }

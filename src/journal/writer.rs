@@ -14,6 +14,7 @@ use crate::core::time::Timestamp;
 use crate::outbox::Post;
 
 use super::acked::Acked;
+use super::error::in_words;
 use super::handle::{PostSink, guarded};
 use super::layout::{Head, Last, Trees};
 use super::query::Owed;
@@ -242,7 +243,7 @@ impl Writer {
                 changes.store(&self.trees)?;
             }
             let Some(Disk { db, log, .. }) = &self.disk else { return Ok(()) };
-            db.flush().map_err(|error| error.to_string())?;
+            db.flush().map_err(|error| in_words(&error))?;
             log.sync_data().map_err(|error| format!("fdatasync: {error}"))
         }));
         stored.unwrap_or_else(|panic| Err(panicked(&*panic)))

@@ -400,11 +400,11 @@ fn the_next_run_keeps_the_password() {
     let folder = Folder::new();
     fs::write(folder.path("bot.toml"), "[access]\nadmins = [\"irc:embedded:ann\"]\n").expect("it is written");
     let first = run_until_it_is_ended(&folder);
-    assert!(first.contains(" -n ann -w ") && !first.contains("PASSWORD"), "{first}");
+    assert!(first.contains(" ann      then /join") && !first.contains("PASSWORD"), "{first}");
     let second = run_until_it_is_ended(&folder);
-    assert!(second.contains(" -n ann -w PASSWORD "), "{second}");
+    assert!(second.contains(" PASSWORD ann      then /join"), "{second}");
     let port =
-        |text: &str| text.split(" -p ").nth(1).and_then(|rest| rest.split(' ').next().map(str::to_owned));
+        |text: &str| text.split("/connect 127.0.0.1 ").nth(1).and_then(|rest| rest.split(' ').next().map(str::to_owned));
     assert_eq!(port(&first), port(&second));
 }
 

@@ -49,11 +49,11 @@ impl Demo {
         let mut demo =
             Self { child, stdin, stdout, data, first: Vec::new(), port: 0, password: String::new() };
         demo.first = demo.until("/quit ends the demo").await;
-        let join = demo.first.iter().find(|line| line.contains("irssi -c")).expect("how to join").clone();
+        let join = demo.first.iter().find(|line| line.contains("in irssi: ")).expect("how to join").clone();
         let words: Vec<&str> = join.split_whitespace().collect();
-        let after = |flag| words[1 + words.iter().position(|word| *word == flag).expect("a flag of irssi")];
-        demo.port = after("-p").parse().expect("a port");
-        demo.password = after("-w").to_owned();
+        let at = words.iter().position(|word| *word == "127.0.0.1").expect("the server");
+        demo.port = words[at + 1].parse().expect("a port");
+        words[at + 2].clone_into(&mut demo.password);
         demo
     }
 
@@ -296,7 +296,7 @@ async fn the_tour_shows_crash_limit_and_the_ladder_up_to_an_answered_call() {
     demo.until("❌ nova crashed").await;
     demo.until("⏳ ember has reached the usage limit").await;
     let first = demo.first.join("\n");
-    for said in ["@spark status", "@spark pause", "@spark resume", "irssi -c 127.0.0.1", "weechat -r"] {
+    for said in ["@spark status", "@spark pause", "@spark resume", "/connect 127.0.0.1", "in weechat: /server add"] {
         assert!(first.contains(said), "the first lines do not say {said:?}:\n{first}");
     }
     // Which of its channels is told first is nobody's promise.

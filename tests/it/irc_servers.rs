@@ -188,7 +188,7 @@ async fn agentirc_is_joined_though_it_tells_little_of_itself() {
 
     server.daemon.kill();
     rig.say(&agent("spark"), Lane::Normal, "meanwhile");
-    assert!(matches!(rig.report().await, LinkState::Connecting { attempts: 1, .. }));
+    assert!(matches!(rig.report().await, LinkState::Connecting { reason: Some(_), .. }));
     server.restart();
     let mut person = Person::joined(server.port, "desk-carol", &["#spark"]).await;
     let heard = hear_until(&mut person, "#spark", "meanwhile").await;

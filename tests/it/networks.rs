@@ -146,7 +146,7 @@ async fn what_the_configuration_says_of_networks_is_what_counts() {
     bot.say("#spark", "status").await;
     bot.hears("#spark", "mallory: spark").await;
     bot.say("#spark", "status").await;
-    bot.hears("#spark", "a bot is answered 1 times an hour here").await;
+    bot.hears("#spark", "mallory: A bot is answered 1 times an hour here").await;
 
     for _ in 0..3 {
         two.works().await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use herder::core::detail::{DiscordReason, LinkReason, Own};
+use herder::core::detail::{DiscordReason, Distrust, LinkReason, Own};
 use herder::l10n::{Locale, SOURCE};
 
 /// One of each kind.
@@ -84,6 +84,8 @@ fn links() -> Vec<LinkReason> {
         LinkReason::NoTlsName { server: server() },
         LinkReason::TlsFailed { server: server() },
         LinkReason::TlsNotSetUp,
+        LinkReason::Certificate { server: server(), why: Distrust::Issuer, fingerprint: "0a".repeat(32) },
+        LinkReason::Certificate { server: server(), why: Distrust::Other, fingerprint: "0a".repeat(32) },
         LinkReason::NotLetIn { within },
         LinkReason::LoginNotAnswered { within },
         LinkReason::NoLoginNow,

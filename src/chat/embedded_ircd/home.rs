@@ -195,9 +195,9 @@ impl Home {
             let you = if account == OWNER { "you" } else { account };
             let _ = write!(
                 text,
-                "  irssi -c 127.0.0.1 -p {port} -n {you} -w {password}      then /join {control}\n\
-                 \x20 weechat -r '/server add {nick} 127.0.0.1/{port} -notls -nicks={you} -password={password} \
-                 -autojoin={control}' -r '/connect {nick}'\n"
+                "  in irssi: /connect 127.0.0.1 {port} {password} {you}      then /join {control}\n\
+                 \x20 in weechat: /server add {nick} 127.0.0.1/{port} -notls -nicks={you} -password={password} \
+                 -autojoin={control}, then /connect {nick}\n"
             );
         }
         if self.accounts.iter().any(|(_, password)| password.is_none()) {

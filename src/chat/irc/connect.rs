@@ -5,7 +5,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -92,13 +92,21 @@ async fn open(network: &IrcNetwork, attempt: u32) -> Result<Box<dyn Stream>, Det
     if network.tls == Tls::Off {
         return Ok(Box::new(stream));
     }
-    let config = tls_config(network).await?;
+    let (config, distrusted) = tls_config(network).await?;
     let name = ServerName::try_from(network.server.clone())
         .map_err(|_| LinkReason::NoTlsName { server: network.server.clone() })?;
     let stream = TlsConnector::from(config)
         .connect(name, stream)
         .await
-        .map_err(|error| LinkReason::TlsFailed { server: place(network) }.with(error.to_string()))?;
+        .map_err(|error| {
+            let found = distrusted.lock().unwrap_or_else(PoisonError::into_inner).take();
+            match found {
+                Some((why, fingerprint)) => {
+                    LinkReason::Certificate { server: place(network), why, fingerprint }.into()
+                }
+                None => LinkReason::TlsFailed { server: place(network) }.with(error.to_string()),
+            }
+        })?;
     Ok(Box::new(stream))
 }
 
@@ -112,12 +120,12 @@ async fn resolve(network: &IrcNetwork, attempt: u32) -> Result<SocketAddr, Detai
     found.ok_or_else(|| LinkReason::NoAddress { server: network.server.clone() }.into())
 }
 
-async fn tls_config(network: &IrcNetwork) -> Result<Arc<ClientConfig>, Detail> {
+async fn tls_config(network: &IrcNetwork) -> Result<(Arc<ClientConfig>, tls::Distrusted), Detail> {
     let (tls, sasl) = (network.tls.clone(), network.sasl.clone());
     // Reading the system's authorities takes long enough to be felt by everything else on this thread.
     let built = tokio::task::spawn_blocking(move || tls::client_config(&tls, sasl.as_ref())).await;
     match built {
-        Ok(Ok(config)) => Ok(Arc::new(config)),
+        Ok(Ok((config, distrusted))) => Ok((Arc::new(config), distrusted)),
         Ok(Err(error)) => Err(LinkReason::TlsNotSetUp.with(error.to_string())),
         Err(_) => Err(LinkReason::TlsNotSetUp.into()),
     }

@@ -227,13 +227,19 @@ pub async fn run(
         let up_for = up_since.map(|since| Instant::now() - since);
         let backoff = &mut memory.lasting.backoff;
         let wait = backoff.failed(up_for, throttled, jitter(), Instant::now());
-        if backoff.attempts() == 1 {
-            before = 0;
-        }
-        let attempts = backoff.attempts().saturating_sub(before);
+        let attempts = in_vain(backoff.attempts(), up_since.is_some(), &mut before);
         tracing::warn!(network = %settings.network.name, %reason, ?wait, "not connected");
         report(&reports, &settings, LinkState::Connecting { attempts, reason: Some(reason) }).await;
     }
+}
+
+/// Attempts in vain since the adapter was started or the link was good: `failures` are all there were in a row, `before` those
+/// that are not its own. The end of a good link is no attempt.
+fn in_vain(failures: u32, was_up: bool, before: &mut u32) -> u32 {
+    if failures == 1 {
+        *before = u32::from(was_up);
+    }
+    failures.saturating_sub(*before)
 }
 
 /// Waits; false if herder goes down meanwhile.
@@ -260,6 +266,18 @@ fn jitter() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_loss_of_a_link_is_no_attempt() {
+        let mut before = 0;
+        let told: Vec<u32> = (1..=6).map(|failures| in_vain(failures, failures == 1, &mut before)).collect();
+        assert_eq!(told, [0, 1, 2, 3, 4, 5], "after the waits of 1, 2, 4, 8 and 16 s");
+        let told: Vec<u32> = (1..=5).map(|failures| in_vain(failures, false, &mut before)).collect();
+        assert_eq!(told, [1, 2, 3, 4, 5], "a server that was never reached");
+        // An adapter that is started anew counts its own.
+        let mut before = 5;
+        assert_eq!(in_vain(6, false, &mut before), 1);
+    }
 
     #[test]
     fn last_words_say_whether_another_try_can_help() {

@@ -3,7 +3,7 @@
 //! The provider is passed explicitly everywhere: with more than one in the dependency graph rustls cannot choose.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_rustls::rustls::client::WebPkiServerVerifier;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -15,6 +15,10 @@ use tokio_rustls::rustls::{
 };
 
 use crate::config::{Sasl, Tls};
+use crate::core::detail::Distrust;
+
+/// Why a server's certificate was not taken, and its SHA-256 in hexadecimal digits.
+pub(crate) type Distrusted = Arc<Mutex<Option<(Distrust, String)>>>;
 
 /// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -36,33 +40,35 @@ pub(crate) enum TlsError {
 }
 
 /// The client's side of TLS for one network. Reads files: made once per attempt, off the runtime's threads.
-pub(crate) fn client_config(tls: &Tls, sasl: Option<&Sasl>) -> Result<ClientConfig, TlsError> {
+/// A certificate that is not taken is noted in the second one.
+pub(crate) fn client_config(tls: &Tls, sasl: Option<&Sasl>) -> Result<(ClientConfig, Distrusted), TlsError> {
     let provider = Arc::new(ring::default_provider());
-    let verifier: Arc<dyn ServerCertVerifier> = match tls {
-        Tls::Fingerprint(sha256) => {
-            Arc::new(Pinned { provider: Arc::clone(&provider), trust: Trust::Fingerprint(*sha256) })
+    let trust = match tls {
+        Tls::Fingerprint(sha256) => Trust::Fingerprint(*sha256),
+        Tls::CaFile(path) => Trust::File {
+            certificates: certificates(path)?,
+            authorities: authorities(&provider, Some(path))?,
+        },
+        Tls::SystemRoots | Tls::Off => {
+            Trust::File { certificates: Vec::new(), authorities: authorities(&provider, None)? }
         }
-        Tls::CaFile(path) => Arc::new(Pinned {
-            provider: Arc::clone(&provider),
-            trust: Trust::File {
-                certificates: certificates(path)?,
-                authorities: authorities(&provider, Some(path))?,
-            },
-        }),
-        Tls::SystemRoots | Tls::Off => authorities(&provider, None)?,
     };
+    let distrusted = Distrusted::default();
+    let verifier =
+        Arc::new(Pinned { provider: Arc::clone(&provider), trust, distrusted: Arc::clone(&distrusted) });
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
         .with_custom_certificate_verifier(verifier);
-    Ok(match sasl {
+    let config = match sasl {
         Some(Sasl::External { certificate, key }) => {
             let private = PrivateKeyDer::from_pem_file(key)
                 .map_err(|error| TlsError::Pem(key.clone(), error.to_string()))?;
             builder.with_client_auth_cert(certificates(certificate)?, private)?
         }
         Some(Sasl::Plain { .. }) | None => builder.with_no_client_auth(),
-    })
+    };
+    Ok((config, distrusted))
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
@@ -109,6 +115,50 @@ enum Trust {
 struct Pinned {
     provider: Arc<CryptoProvider>,
     trust: Trust,
+    distrusted: Distrusted,
+}
+
+impl Pinned {
+    fn judge(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        match &self.trust {
+            Trust::Fingerprint(expected) if fingerprint(end_entity).as_ref() == expected => {
+                Ok(ServerCertVerified::assertion())
+            }
+            Trust::Fingerprint(_) => Err(CertificateError::ApplicationVerificationFailure.into()),
+            Trust::File { certificates, authorities } => {
+                if certificates.iter().any(|known| known.as_ref() == end_entity.as_ref()) {
+                    return Ok(ServerCertVerified::assertion());
+                }
+                authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+            }
+        }
+    }
+}
+
+fn fingerprint(certificate: &CertificateDer<'_>) -> ::ring::digest::Digest {
+    ::ring::digest::digest(&::ring::digest::SHA256, certificate)
+}
+
+/// What a person can do something about.
+fn distrust(error: &rustls::Error) -> Distrust {
+    use CertificateError as E;
+    let rustls::Error::InvalidCertificate(why) = error else { return Distrust::Invalid };
+    match why {
+        E::ApplicationVerificationFailure => Distrust::Other,
+        E::Expired | E::ExpiredContext { .. } => Distrust::Expired,
+        E::NotValidYet | E::NotValidYetContext { .. } => Distrust::Early,
+        E::NotValidForName | E::NotValidForNameContext { .. } => Distrust::Name,
+        // A self-signed certificate is its own authority, which is among the others.
+        E::UnknownIssuer | E::Other(_) => Distrust::Issuer,
+        _ => Distrust::Invalid,
+    }
 }
 
 impl ServerCertVerifier for Pinned {
@@ -120,22 +170,12 @@ impl ServerCertVerifier for Pinned {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        match &self.trust {
-            Trust::Fingerprint(expected) => {
-                let digest = ::ring::digest::digest(&::ring::digest::SHA256, end_entity);
-                if digest.as_ref() == expected {
-                    return Ok(ServerCertVerified::assertion());
-                }
-                tracing::warn!(found = %hex(digest.as_ref()), "the server's certificate is not the one that is pinned");
-                Err(CertificateError::ApplicationVerificationFailure.into())
-            }
-            Trust::File { certificates, authorities } => {
-                if certificates.iter().any(|known| known.as_ref() == end_entity.as_ref()) {
-                    return Ok(ServerCertVerified::assertion());
-                }
-                authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-            }
+        let judged = self.judge(end_entity, intermediates, server_name, ocsp_response, now);
+        if let Err(error) = &judged {
+            let found = (distrust(error), hex(fingerprint(end_entity).as_ref()));
+            *self.distrusted.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
         }
+        judged
     }
 
     fn verify_tls12_signature(

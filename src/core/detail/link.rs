@@ -28,6 +28,8 @@ pub enum LinkReason {
     NoTlsName { server: String },
     /// The handshake failed.
     TlsFailed { server: String },
+    /// Its certificate is not taken.
+    Certificate { server: String, why: Distrust, fingerprint: String },
     /// Our own side of TLS cannot be set up.
     TlsNotSetUp,
 
@@ -68,6 +70,39 @@ pub enum LinkReason {
     Kicked,
 }
 
+/// Why a certificate is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distrust {
+    /// Nobody who is trusted has signed it.
+    Issuer,
+    /// It was valid once.
+    Expired,
+    /// It will be valid.
+    Early,
+    /// It is for another server.
+    Name,
+    /// Another one is pinned.
+    Other,
+    /// Anything else.
+    Invalid,
+}
+
+impl Distrust {
+    /// As the locale messages select by it.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Issuer => "issuer",
+            Self::Expired => "expired",
+            Self::Early => "early",
+            Self::Name => "name",
+            Self::Other => "other",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
 impl LinkReason {
     /// With what somebody else said of it.
     #[must_use]
@@ -84,6 +119,7 @@ impl LinkReason {
             | Self::NotAnswered { server: text, .. }
             | Self::NoTlsName { server: text }
             | Self::TlsFailed { server: text }
+            | Self::Certificate { server: text, .. }
             | Self::LoginRefused { offered: Some(text) } => vec![text],
             Self::TlsNotSetUp
             | Self::NotLetIn { .. }
@@ -118,6 +154,20 @@ impl fmt::Display for LinkReason {
             }
             Self::NoTlsName { server } => write!(f, "\"{server}\" cannot be a TLS server's name"),
             Self::TlsFailed { server } => write!(f, "TLS with {server} failed"),
+            Self::Certificate { server, why, fingerprint } => {
+                let why = match why {
+                    Distrust::Issuer => "is self-signed or of an unknown authority",
+                    Distrust::Expired => "has expired",
+                    Distrust::Early => "is not valid yet",
+                    Distrust::Name => "is for another name",
+                    Distrust::Other => "is not the one of tls_fingerprint",
+                    Distrust::Invalid => "is not valid",
+                };
+                write!(
+                    f,
+                    "the certificate of {server} {why} (SHA-256 {fingerprint}); if it is the right one, set tls_fingerprint to that, or tls_ca to a file with its authority"
+                )
+            }
             Self::TlsNotSetUp => f.write_str("TLS cannot be set up"),
             Self::NotLetIn { within } => write!(f, "the server did not let us in within {}", brief(*within)),
             Self::LoginNotAnswered { within } => {

@@ -16,6 +16,10 @@ pub(super) fn link(reason: &LinkReason) -> Message<'_> {
         }
         L::NoTlsName { server } => say("link-no-tls-name", [text("server", server)]),
         L::TlsFailed { server } => say("link-tls-failed", [text("server", server)]),
+        L::Certificate { server, why, fingerprint } => say(
+            "link-certificate",
+            [text("server", server), ("why", why.key().into()), ("fingerprint", fingerprint.into())],
+        ),
         L::TlsNotSetUp => say("link-tls-not-set-up", []),
         L::NotLetIn { within } => say("link-not-let-in", [("within", (*within).into())]),
         L::LoginNotAnswered { within } => say("link-login-not-answered", [("within", (*within).into())]),

@@ -247,7 +247,7 @@ async fn strangers_viewers_and_bots_cannot_make_it_flood() {
             let lines = rig.say_at("rob", "#spark", "status", at).await;
             told += lines
                 .iter()
-                .filter(|line| line.contains("rob: a bot is answered 20 times an hour here."))
+                .filter(|line| line.contains("rob: A bot is answered 20 times an hour here."))
                 .count();
             answered += usize::from(!lines.is_empty());
         }

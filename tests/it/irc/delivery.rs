@@ -307,7 +307,7 @@ async fn an_absence_is_told_though_the_adapter_was_started_anew_meanwhile() {
     let server = listener.up("").await;
     rig.until_up().await;
     drop(server);
-    while !matches!(rig.report().await, LinkState::Connecting { attempts: 1, .. }) {}
+    while !matches!(rig.report().await, LinkState::Connecting { reason: Some(_), .. }) {}
     rig.stop().await;
     let _rig = Rig::start(settings, connector, &["spark"]);
     let mut server = listener.accept("").await;
@@ -328,7 +328,7 @@ async fn a_fence_that_is_not_answered_for_a_minute_ends_the_link() {
         }
     };
     tokio::select! {
-        state = rig.report() => assert!(matches!(state, LinkState::Connecting { attempts: 1, .. })),
+        state = rig.report() => assert!(matches!(state, LinkState::Connecting { attempts: 0, reason: Some(_) })),
         () = talk => {}
     }
     assert_eq!(begin.elapsed().as_secs(), 60);

@@ -280,7 +280,7 @@ async fn a_server_that_falls_silent_is_asked_and_then_given_up() {
     assert_eq!(begin.elapsed().as_secs(), 60);
     let state = rig.report().await;
     assert!(
-        matches!(state, LinkState::Connecting { attempts: 1, reason: Some(reason) } if reason.is(&LinkReason::FellSilent.into()))
+        matches!(state, LinkState::Connecting { attempts: 0, reason: Some(reason) } if reason.is(&LinkReason::FellSilent.into()))
     );
     assert_eq!(begin.elapsed().as_secs(), 90);
 }
