@@ -81,6 +81,12 @@ impl Voice<'_> {
                     [("network", network), ("attempts", (*attempts).into()), ("reason", reason.into())];
                 self.text("cmd-link-failing", &variables)
             }
+            LinkState::Barred { attempts, reason } => {
+                let reason = self.short(&self.locale.detail(reason), 120);
+                let variables =
+                    [("network", network), ("attempts", (*attempts).into()), ("reason", reason.into())];
+                self.text("cmd-link-failing", &variables)
+            }
             LinkState::Refused { reason } => self.text(
                 "cmd-link-refused",
                 &[("network", network), ("reason", self.short(&self.locale.detail(reason), 120).into())],

@@ -305,6 +305,9 @@ fn link(report: &LinkReport) -> serde_json::Value {
             let reason = reason.as_ref().map(ToString::to_string);
             json!({ "network": network, "state": "connecting", "attempts": attempts, "reason": reason })
         }
+        LinkState::Barred { attempts, reason } => {
+            json!({ "network": network, "state": "barred", "attempts": attempts, "reason": reason.to_string() })
+        }
         LinkState::Refused { reason } => {
             json!({ "network": network, "state": "refused", "reason": reason.to_string() })
         }

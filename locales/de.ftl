@@ -194,6 +194,8 @@ link-login-refused-offering = die Dienste haben die SASL-Anmeldung abgelehnt (de
 link-login-broken-off = die SASL-Anmeldung wurde abgebrochen
 link-server-password = das Passwort des Servers ist falsch oder fehlt
 link-banned = gebannt
+link-no-services = der Server sagt nicht, dass es Dienste sind
+link-barred = gebannt; der nächste Versuch ist in { $again }
 link-no-nick = kein Nick, den der Server annimmt, ist frei
 link-closed = der Server hat die Verbindung geschlossen
 link-ended-by-server = der Server hat die Verbindung beendet
@@ -529,6 +531,7 @@ notice-stopped-all = ⏸️ { $agents ->
 ## herder selbst
 
 notice-away = Ich war weg von { $from } bis { $to } ({ $duration }).
+notice-too-early = { $nicks }: Als das geschrieben wurde, war ich noch nicht da. Bitte noch einmal sagen.
 notice-collapsed = { $count ->
     [one] … { $count } Zeile in Abwesenheit; `@{ $agent } log`
    *[other] … { $count } Zeilen in Abwesenheit; `@{ $agent } log`
@@ -544,6 +547,7 @@ notice-network-down = 🚨 Netz **{ $network }** ist nach { $attempts ->
 notice-network-up = ▶️ Netz **{ $network }** ist nach { $duration } wieder da.
 notice-network-refused = 🚨 Netz **{ $network }** lässt herder nicht herein: { $detail } Keine weiteren Versuche. Bitte den Abschnitt in `bot.toml` berichtigen und herder neu starten.
 notice-nickserv-refused = 🚨 NickServ auf **{ $network }** nimmt herders Passwort nicht an: { $detail } Der nächste Versuch folgt mit der nächsten Verbindung; bis dahin arbeitet herder dort ohne sein Konto weiter. Bitte `nickserv_password` in `bot.toml` berichtigen und herder neu starten.
+notice-nickserv-untrusted = 🚨 Wer auf **{ $network }** NickServ heißt, bekommt das Passwort von herder nicht: Der Server sagt nicht, dass es Dienste sind. Später wird wieder gefragt; bis dahin macht herder dort ohne sein Konto weiter. Wo das Netz SASL hat, stattdessen `sasl` setzen.
 notice-webhook-down = 🚨 Webhook **{ $network }** hat in { $attempts ->
     [one] { $attempts } Versuch
    *[other] { $attempts } Versuchen

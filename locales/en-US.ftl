@@ -212,6 +212,8 @@ link-login-refused-offering = the services refused the SASL login (the server of
 link-login-broken-off = the SASL login was broken off
 link-server-password = the server's password is wrong or missing
 link-banned = banned
+link-no-services = the server does not say that it is services
+link-barred = banned; the next attempt is in { $again }
 link-no-nick = no nick that the server accepts is free
 link-closed = the server closed the connection
 link-ended-by-server = the server ended the link
@@ -574,6 +576,7 @@ notice-stopped-all = ⏸️ { $agents ->
 ## herder itself
 
 notice-away = I was away from { $from } to { $to } ({ $duration }).
+notice-too-early = { $nicks }: I was not here yet when you wrote that. Please say it again.
 notice-collapsed = { $count ->
     [one] … { $count } line while away; `@{ $agent } log`
    *[other] … { $count } lines while away; `@{ $agent } log`
@@ -589,6 +592,7 @@ notice-network-down = 🚨 Network **{ $network }** cannot be reached after { $a
 notice-network-up = ▶️ Network **{ $network }** is back after { $duration }.
 notice-network-refused = 🚨 Network **{ $network }** does not let herder in: { $detail } No more attempts. Correct its section in `bot.toml` and restart herder.
 notice-nickserv-refused = 🚨 NickServ on **{ $network }** does not take herder's password: { $detail } It is told again with the next connection; until then herder goes on there without its account. Correct `nickserv_password` in `bot.toml` and restart herder.
+notice-nickserv-untrusted = 🚨 Whoever is called NickServ on **{ $network }** is not told herder's password: the server does not say that it is services. It is asked again later; until then herder goes on there without its account. Where the network has SASL, set `sasl` instead.
 notice-webhook-down = 🚨 Webhook **{ $network }** has not taken what it is sent in { $attempts ->
     [one] { $attempts } attempt
    *[other] { $attempts } attempts

@@ -179,6 +179,8 @@ link-login-refused-offering = サービスが SASL ログインを拒否しま�
 link-login-broken-off = SASL ログインが中断されました
 link-server-password = サーバーのパスワードが違うか、ありません
 link-banned = 禁止されています
+link-no-services = サーバーはそれがサービスだと言っていません
+link-barred = 禁止されています。次の接続は{ $again }後です
 link-no-nick = サーバーが受け入れるニックに空きがありません
 link-closed = サーバーが接続を閉じました
 link-ended-by-server = サーバーが接続を終了しました
@@ -465,12 +467,14 @@ notice-stopped-all = ⏸️ エージェント{ $agents }体を停止しまし�
 ## herder 自身
 
 notice-away = { $from }から{ $to }まで離れていました（{ $duration }）。
+notice-too-early = { $nicks }: 書かれたとき、まだここにいませんでした。もう一度言ってください。
 notice-collapsed = … 不在の間に{ $count }行。`@{ $agent } log` で読めます
 notice-collapsed-elsewhere = … 不在の間に{ $count }行。`!history` で読めます
 notice-network-down = 🚨 ネットワーク **{ $network }** に{ $attempts }回試してもつながりません: { $detail } 接続を続けて試します。エージェントは作業を続けます。
 notice-network-up = ▶️ ネットワーク **{ $network }** に{ $duration }ぶりに戻りました。
 notice-network-refused = 🚨 ネットワーク **{ $network }** に拒否されました: { $detail } もう接続しません。`bot.toml` の設定を直して herder を再起動してください。
 notice-nickserv-refused = 🚨 **{ $network }** の NickServ が herder のパスワードを受け付けません: { $detail } 次に接続したときにもう一度試し、それまではアカウントなしで動き続けます。`bot.toml` の `nickserv_password` を直して herder を再起動してください。
+notice-nickserv-untrusted = 🚨 **{ $network }** の NickServ には herder のパスワードを伝えません。サーバーはそれがサービスだと言っていません。あとでもう一度確かめます。それまで herder はアカウントなしで続けます。SASL のあるネットワークでは代わりに `sasl` を設定してください。
 notice-webhook-down = 🚨 Webhook **{ $network }** は{ $attempts }回試しても通知を受け取りません: { $detail } 再送を続けます。その間の通知は待機し、エージェントは作業を続けます。
 notice-webhook-up = ▶️ Webhook **{ $network }** は{ $duration }ぶりに通知を受け取りました。
 notice-webhook-gone = 🚨 Webhook **{ $network }** はもうありません: { $detail } 今後は何も送りません。`bot.toml` の設定を直すか削除して、herder を再起動してください。

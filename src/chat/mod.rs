@@ -155,7 +155,14 @@ pub enum LinkState {
         /// The services do not take the password, and herder goes on without their account: what they said.
         unidentified: Option<Detail>,
     },
-    /// Given up for good: bad password, ban.
+    /// Banned; it is tried again when that may be over.
+    Barred {
+        /// Failed attempts in a row.
+        attempts: u32,
+        /// What the server says, and when the next attempt is.
+        reason: Detail,
+    },
+    /// Given up for good: bad password.
     Refused {
         /// Why.
         reason: Detail,

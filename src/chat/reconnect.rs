@@ -10,8 +10,23 @@ pub(crate) const FIRST: Duration = Duration::from_secs(1);
 pub(crate) const MOST: u32 = 30;
 /// A server that says we come too fast wants at least this.
 const THROTTLED: Duration = Duration::from_secs(60);
+/// The first wait after a ban; it doubles up to [`BARRED_MAX`].
+const BARRED: Duration = Duration::from_secs(60);
+/// The longest wait after a ban of which nobody has said how long it lasts.
+const BARRED_MAX: Duration = Duration::from_secs(3600);
 /// A link that lasted this long was a good one: the next wait is the shortest again.
 const GOOD: Duration = Duration::from_secs(60);
+
+/// Why a link ended, or never came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// It broke.
+    Lost,
+    /// The server says that we come too often.
+    Throttled,
+    /// The server has banned us, for this long if it says so.
+    Barred(Option<Duration>),
+}
 
 /// Failed attempts in a row, and the wait that follows.
 #[derive(Debug)]
@@ -20,6 +35,8 @@ pub(crate) struct Backoff {
     /// The longest wait, in first waits.
     most: u32,
     attempts: u32,
+    /// Bans in a row.
+    bans: u32,
     /// When the next attempt is due.
     next: Option<Instant>,
 }
@@ -33,7 +50,7 @@ impl Default for Backoff {
 impl Backoff {
     /// Nothing has failed yet.
     pub(crate) fn new(first: Duration, most: u32) -> Self {
-        Self { first, most, attempts: 0, next: None }
+        Self { first, most, attempts: 0, bans: 0, next: None }
     }
 
     /// Begins with another first wait, and goes up to another longest, from now on; what has failed before still counts.
@@ -56,18 +73,27 @@ impl Backoff {
     pub(crate) fn failed(
         &mut self,
         up_for: Option<Duration>,
-        throttled: bool,
+        why: Why,
         jitter: f64,
         now: Instant,
     ) -> Duration {
         if up_for.is_some_and(|up| up >= GOOD) {
-            self.attempts = 0;
+            (self.attempts, self.bans) = (0, 0);
         }
         let waits = 1_u32.checked_shl(self.attempts).unwrap_or(u32::MAX).min(self.most);
         self.attempts = self.attempts.saturating_add(1);
         // Between four fifths of the step and all of it: never longer than was promised.
         let wait = (self.first * waits).mul_f64(0.8 + 0.2 * jitter.clamp(0.0, 1.0));
-        let wait = if throttled { wait.max(THROTTLED) } else { wait };
+        let least = match why {
+            Why::Lost => Duration::ZERO,
+            Why::Throttled => THROTTLED,
+            Why::Barred(stated) => {
+                let waits = 1_u32.checked_shl(self.bans).unwrap_or(u32::MAX);
+                self.bans = self.bans.saturating_add(1);
+                stated.unwrap_or(BARRED.saturating_mul(waits).min(BARRED_MAX))
+            }
+        };
+        let wait = wait.max(least);
         self.next = Some(now + wait);
         wait
     }
@@ -82,18 +108,31 @@ mod tests {
         let (mut backoff, now) = (Backoff::new(FIRST, MOST), Instant::now());
         let mut waits = Vec::new();
         for _ in 0..7 {
-            waits.push(backoff.failed(None, false, 1.0, now).as_secs());
+            waits.push(backoff.failed(None, Why::Lost, 1.0, now).as_secs());
         }
         assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30]);
-        assert_eq!(backoff.failed(Some(Duration::from_secs(59)), false, 1.0, now).as_secs(), 30);
-        assert_eq!(backoff.failed(Some(Duration::from_secs(60)), false, 1.0, now).as_secs(), 1);
-        assert_eq!(backoff.failed(None, true, 0.0, now), THROTTLED);
+        assert_eq!(backoff.failed(Some(Duration::from_secs(59)), Why::Lost, 1.0, now).as_secs(), 30);
+        assert_eq!(backoff.failed(Some(Duration::from_secs(60)), Why::Lost, 1.0, now).as_secs(), 1);
+        assert_eq!(backoff.failed(None, Why::Throttled, 0.0, now), THROTTLED);
         assert_eq!(backoff.next(), Some(now + THROTTLED));
+    }
+
+    #[test]
+    fn a_ban_is_waited_for_as_long_as_it_lasts_or_longer_each_time_up_to_an_hour() {
+        let (mut backoff, now) = (Backoff::new(FIRST, MOST), Instant::now());
+        let mut barred = |stated| backoff.failed(None, Why::Barred(stated), 1.0, now).as_secs();
+        let waits: Vec<u64> = (0..8).map(|_| barred(None)).collect();
+        assert_eq!(waits, [60, 120, 240, 480, 960, 1920, 3600, 3600]);
+        assert_eq!(barred(Some(Duration::from_secs(7200))), 7200);
+        // One that is over at once is no reason to come again and again.
+        assert_eq!(barred(Some(Duration::ZERO)), 30);
+        backoff.failed(Some(Duration::from_secs(60)), Why::Lost, 1.0, now);
+        assert_eq!(backoff.failed(None, Why::Barred(None), 1.0, now).as_secs(), 60);
     }
 
     #[test]
     fn a_thousand_failures_are_no_overflow() {
         let mut backoff = Backoff { attempts: u32::MAX, ..Backoff::new(FIRST, MOST) };
-        assert_eq!(backoff.failed(None, false, 1.0, Instant::now()), Duration::from_secs(30));
+        assert_eq!(backoff.failed(None, Why::Lost, 1.0, Instant::now()), Duration::from_secs(30));
     }
 }

@@ -257,7 +257,8 @@ impl<'a> Section<'a> {
 
     fn read_duration(&self, key: &str, text: &At<String>, shortest: Duration) -> Option<Duration> {
         let read = units::duration(&text.value).and_then(|duration| {
-            let wrong = || format!("\"{}\" is too short; use at least {shortest:?}", text.value);
+            let wrong =
+                || format!("\"{}\" is too short; use at least {}", text.value, units::written(shortest));
             if duration < shortest { Err(wrong()) } else { Ok(duration) }
         });
         read.map_err(|why| self.problem_at(text.line, key, why)).ok()

@@ -2,8 +2,19 @@
 
 use std::time::Duration;
 
+use crate::core::detail::brief;
+
 /// The longest duration that is taken: deadlines are wall-clock times and must stay within what a calendar can show.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
+/// A duration as it is written in the file.
+pub(super) fn written(duration: Duration) -> String {
+    if duration.subsec_millis() == 0 {
+        brief(duration).replace(' ', "")
+    } else {
+        format!("{}ms", duration.as_millis())
+    }
+}
 
 /// Reads a duration: numbers with a unit, largest first, e.g. `"10s"`, `"5m"`, `"1h30m"`, `"30d"`, `"500ms"`.
 ///

@@ -477,7 +477,8 @@ impl fmt::Display for Own {
 }
 
 /// A duration in its two largest units, as the English locale writes it.
-fn brief(duration: Duration) -> String {
+#[must_use]
+pub fn brief(duration: Duration) -> String {
     let rounded = duration.saturating_add(Duration::from_millis(500)).as_secs();
     let seconds = rounded.max(u64::from(!duration.is_zero()));
     let (large, small) = match seconds {

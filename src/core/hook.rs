@@ -157,6 +157,7 @@ impl HookEvent {
             | N::Unlinked { .. }
             | N::AnswerTooLong
             | N::Away { .. }
+            | N::TooEarly { .. }
             | N::Collapsed { .. }
             | N::NetworkDown { .. }
             | N::NetworkUp { .. }

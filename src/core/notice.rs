@@ -298,6 +298,8 @@ pub enum Notice {
     // ── herder itself ──
     /// herder is back after being away.
     Away { from: Timestamp, to: Timestamp },
+    /// These people spoke in a channel before what is said there was taken for new.
+    TooEarly { nicks: Vec<String> },
     /// A backlog was collapsed.
     Collapsed { agent: Option<AgentName>, count: u32 },
     /// A network has failed `attempts` times; said on the others.

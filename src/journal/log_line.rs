@@ -282,7 +282,8 @@ fn ended(outcome: &Outcome, survivors: &[u32]) -> LogLine {
     let after = jiff::SignedDuration::try_from(outcome.duration).unwrap_or_default();
     let mut message = told(&format!("session ended after {after:#}"), &detail);
     if !survivors.is_empty() {
-        message.push_str(&format!("; processes could not be ended: {survivors:?}"));
+        let pids = survivors.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        message.push_str(&format!("; processes could not be ended: {pids}"));
     }
     let line = match outcome.category {
         Category::Success | Category::MaxTurns | Category::Interrupted if survivors.is_empty() => {

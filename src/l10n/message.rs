@@ -4,14 +4,13 @@
 //! bounded here, since a sentence is built around it.
 
 mod board;
+mod plain;
 mod refusal;
 mod reloaded;
 
-use unicode_segmentation::UnicodeSegmentation;
-
 use super::{Locale, Value, watching};
 use crate::core::ask::hides;
-use crate::core::detail::Detail;
+use crate::core::detail::{Detail, LinkReason};
 use crate::core::event::StopReason;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::notice::{Halt, Notice};
@@ -20,6 +19,8 @@ use crate::core::quota::JITTER_MAX;
 use crate::core::time::Timestamp;
 use crate::core::usage::Cap;
 use crate::core::work::WorkKind;
+use plain::bare_name;
+pub(super) use plain::{one_line, sentence};
 pub(super) use refusal::refusal;
 use reloaded::{not_reloaded, reloaded};
 
@@ -370,6 +371,7 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             let gap = ("duration", to.since(*from).into());
             say("notice-away", [("from", (*from).into()), ("to", (*to).into()), gap])
         }
+        N::TooEarly { nicks } => say("notice-too-early", [("nicks", nicks.join(", ").into())]),
         N::Collapsed { agent: Some(agent), count } => {
             say("notice-collapsed", [of(agent), ("count", (*count).into())])
         }
@@ -398,7 +400,11 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
             say(id, [("network", name.into()), reason(why)])
         }
         N::NickservRefused { network, reason: why } => {
-            say("notice-nickserv-refused", [("network", network.as_str().into()), reason(why)])
+            let network = ("network", network.as_str().into());
+            if why.is(&LinkReason::NoServices.into()) {
+                return say("notice-nickserv-untrusted", [network]);
+            }
+            say("notice-nickserv-refused", [network, reason(why)])
         }
         N::WebhookDropped { webhook, attempts, reason: why } => {
             let name = webhook.webhook().unwrap_or(webhook.as_str());
@@ -557,44 +563,4 @@ fn kind_key(kind: WorkKind) -> Value<'static> {
         WorkKind::Task => "task",
         WorkKind::Round => "round",
     })
-}
-
-/// Free text as one line of at most `max` characters.
-pub(super) fn one_line(text: &str, max: usize) -> String {
-    let mut line = String::new();
-    let mut length = 0;
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
-        if length > 0 {
-            line.push(' ');
-            length += 1;
-        }
-        for grapheme in word.graphemes(true) {
-            if length >= max {
-                line.truncate(line.trim_end().len());
-                line.push('…');
-                return line;
-            }
-            line.push_str(grapheme);
-            length += 1;
-        }
-    }
-    line
-}
-
-/// A person's name for a sentence that says where they are: nothing in it can be taken for that, or for what they said.
-fn bare_name(name: &str) -> String {
-    let name: String = name.chars().map(|c| if "():*`：（）".contains(c) { ' ' } else { c }).collect();
-    one_line(&name, NAME_MAX)
-}
-
-/// Free text as a sentence: one line that ends with a full stop, or says that nothing was given.
-pub(super) fn sentence(locale: &Locale, text: &str) -> String {
-    let mut line = one_line(text, DETAIL_MAX);
-    if line.is_empty() {
-        line = locale.text("no-reason", &[]);
-    }
-    if !line.ends_with(['.', '!', '?', '…', '。', '！', '？']) {
-        line.push_str(&locale.text("full-stop", &[]));
-    }
-    line
 }

@@ -11,7 +11,8 @@ use crate::config::Config;
 use crate::core::id::NetworkName;
 use crate::journal::{Journal, ReadError};
 
-/// Between a mark that moved and its note. What was decided meanwhile is on disk with the decision.
+/// Between a mark that moved and its note. What was decided meanwhile is on disk with the decision; a channel that was never
+/// followed before is noted at once.
 const NOTE_AFTER: Duration = Duration::from_secs(5);
 
 /// The marks of all networks, as they are on disk.
@@ -41,6 +42,7 @@ pub(super) async fn keep(marks: Marks, journal: Journal, token: CancellationToke
         }
         tokio::select! {
             () = tokio::time::sleep(NOTE_AFTER) => note(&marks, &journal).await,
+            () = marks.begun() => note(&marks, &journal).await,
             () = token.cancelled() => break,
         }
     }

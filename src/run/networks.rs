@@ -236,6 +236,7 @@ async fn continue_after(adapter: &mut tokio::task::JoinHandle<()>) {
 fn attempts(report: &LinkReport) -> u32 {
     match report.state {
         LinkState::Connecting { attempts, .. } => attempts,
-        LinkState::Up { .. } | LinkState::Refused { .. } => 0,
+        // An adapter that begins anew would change nothing about a ban.
+        LinkState::Up { .. } | LinkState::Barred { .. } | LinkState::Refused { .. } => 0,
     }
 }

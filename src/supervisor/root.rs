@@ -495,10 +495,10 @@ impl Root {
         let notice = match &state {
             LinkState::Connecting { attempts, reason } if *attempts >= self.attempts => {
                 let reason = reason.clone().unwrap_or_default();
-                warn!(%network, attempts, %reason, "a network stays away");
-                let first = !self.down.contains_key(&network);
-                self.down.entry(network.clone()).or_insert(now);
-                first.then(|| Notice::NetworkDown { network: network.clone(), attempts: *attempts, reason })
+                self.stays_away(&network, *attempts, reason, now)
+            }
+            LinkState::Barred { attempts, reason } => {
+                self.stays_away(&network, *attempts, reason.clone(), now)
             }
             LinkState::Connecting { attempts: 1, reason: Some(reason) } => {
                 warn!(%network, %reason, "a network is lost; herder connects again");
@@ -532,6 +532,20 @@ impl Root {
 }
 
 impl Root {
+    /// A network cannot be reached for now: said once, until it is back.
+    fn stays_away(
+        &mut self,
+        network: &NetworkName,
+        attempts: u32,
+        reason: Detail,
+        now: Timestamp,
+    ) -> Option<Notice> {
+        warn!(%network, attempts, %reason, "a network stays away");
+        let first = !self.down.contains_key(network);
+        self.down.entry(network.clone()).or_insert(now);
+        first.then(|| Notice::NetworkDown { network: network.clone(), attempts, reason })
+    }
+
     /// What a network's services made of the password: that they refuse it is said once, until they take one. It is up, so
     /// that it is said there as well.
     async fn told_who_herder_is(

@@ -12,6 +12,7 @@ use super::client::{Answer, Client};
 use crate::chat::LinkState;
 use crate::clock;
 use crate::config::DeadMan;
+use crate::core::detail::brief;
 use crate::core::id::NetworkName;
 use crate::core::time::Timestamp;
 use crate::journal::Journal;
@@ -92,7 +93,7 @@ async fn ill(journal: &Journal, fleet: &Fleet, networks: &[NetworkName]) -> Opti
     match tokio::time::timeout(JOURNAL_PATIENCE, journal.live(clock::now())).await {
         Ok(Ok(())) => None,
         Ok(Err(reason)) => Some(format!("the journal cannot be written: {reason}")),
-        Err(_) => Some(format!("the journal has not written anything for {JOURNAL_PATIENCE:?}")),
+        Err(_) => Some(format!("the journal has not written anything for {}", brief(JOURNAL_PATIENCE))),
     }
 }
 

@@ -403,8 +403,9 @@ fn the_next_run_keeps_the_password() {
     assert!(first.contains(" ann      then /join") && !first.contains("PASSWORD"), "{first}");
     let second = run_until_it_is_ended(&folder);
     assert!(second.contains(" PASSWORD ann      then /join"), "{second}");
-    let port =
-        |text: &str| text.split("/connect 127.0.0.1 ").nth(1).and_then(|rest| rest.split(' ').next().map(str::to_owned));
+    let port = |text: &str| {
+        text.split("/connect 127.0.0.1 ").nth(1).and_then(|rest| rest.split(' ').next().map(str::to_owned))
+    };
     assert_eq!(port(&first), port(&second));
 }
 

@@ -296,7 +296,9 @@ async fn the_tour_shows_crash_limit_and_the_ladder_up_to_an_answered_call() {
     demo.until("❌ nova crashed").await;
     demo.until("⏳ ember has reached the usage limit").await;
     let first = demo.first.join("\n");
-    for said in ["@spark status", "@spark pause", "@spark resume", "/connect 127.0.0.1", "in weechat: /server add"] {
+    for said in
+        ["@spark status", "@spark pause", "@spark resume", "/connect 127.0.0.1", "in weechat: /server add"]
+    {
         assert!(first.contains(said), "the first lines do not say {said:?}:\n{first}");
     }
     // Which of its channels is told first is nobody's promise.

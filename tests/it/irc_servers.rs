@@ -398,3 +398,18 @@ async fn ngircd_asks_for_a_password_and_for_short_nicks() {
     rig.until_up().await;
     rig.stop().await;
 }
+
+/// ngircd keeps no past, so that what is said before herder listens has to be said again.
+#[tokio::test]
+async fn on_ngircd_who_speaks_as_herder_comes_in_is_heard_or_told_to_say_it_again() {
+    let server = Ngircd::start("");
+    let mut person = Person::joined(server.port, "carol", &["#spark"]).await;
+    let mut rig = Rig::start(settings(network(server.port)), Connector::Network, &["spark"]);
+    person.until(":herder!").await;
+    person.say("#spark", "status").await;
+    tokio::select! {
+        heard = rig.hear() => assert_eq!(heard.text, "status"),
+        told = person.until("carol: I was not here yet") => assert!(told.contains("PRIVMSG #spark"), "{told}"),
+    }
+    rig.stop().await;
+}

@@ -95,6 +95,8 @@ fn links() -> Vec<LinkReason> {
         LinkReason::LoginBrokenOff,
         LinkReason::ServerPassword,
         LinkReason::Banned,
+        LinkReason::NoServices,
+        LinkReason::Barred { again: within },
         LinkReason::NoNick,
         LinkReason::Closed,
         LinkReason::EndedByServer,

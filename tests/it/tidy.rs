@@ -176,3 +176,31 @@ fn an_allowed_lint_is_an_expected_one_with_a_reason() {
     let found = findings(&rust, |line| line.contains("#[allow(") || line.contains("#![allow("));
     assert_eq!(found, [] as [String; 0]);
 }
+
+/// What programs write down for programmers is nothing for people: a post, an answer, a reason in the log.
+#[test]
+fn no_debug_form_is_put_into_a_sentence() {
+    // Forms that are compared, quoted as TOML or JSON quotes, name a file of the demo's, or are read by herder alone.
+    const FOR_PROGRAMS: [&str; 3] =
+        ["src/config/changes.rs", "src/demo/act.rs", "src/chat/discord/gateway/overheard.rs"];
+    let form = |line: &str| {
+        let code = without_comment(line);
+        let field = ["?error", "?reason", "?why"].iter().any(|field| code.contains(field));
+        (code.contains(":?}") || code.contains(":#?}") || (field && !code.contains("debug!(")))
+            && !["assert", "panic!(", "unreachable!(", "debug!(", "trace!("]
+                .iter()
+                .any(|of| code.contains(of))
+    };
+    let mut found = Vec::new();
+    for path in [files("src", &["rs"]), files("commands", &["rs"])].concat() {
+        let shown = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+        if FOR_PROGRAMS.contains(&shown.as_str()) || shown.contains("tests") {
+            continue;
+        }
+        let source = read(&path);
+        let shipped = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        let lines = shipped.lines().enumerate().filter(|(_, line)| form(line));
+        found.extend(lines.map(|(index, line)| format!("{shown}:{}: {}", index + 1, line.trim())));
+    }
+    assert_eq!(found, [] as [String; 0]);
+}

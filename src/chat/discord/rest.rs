@@ -64,6 +64,7 @@ use route::Route;
 
 use crate::clock;
 use crate::config;
+use crate::core::detail::brief;
 use crate::core::time::Timestamp;
 
 /// How long a request is tried for, limits included.
@@ -284,7 +285,7 @@ impl Rest {
         let (status, headers, answer) = match tokio::time::timeout(left, exchange).await {
             Ok(Ok(exchanged)) => exchanged,
             Ok(Err(error)) => return failed(&error),
-            Err(_) => return Tried::Failed(Failure::Lost, format!("no answer within {left:?}")),
+            Err(_) => return Tried::Failed(Failure::Lost, format!("no answer within {}", brief(left))),
         };
         let told = told(status, &headers, &answer);
         if let Some(date) = date(&headers) {

@@ -49,6 +49,8 @@ pub(super) struct Client {
     pub(super) host: &'static str,
     /// Joined from inside herder, as this account: no password is asked, no place is reserved against it.
     pub(super) internal: Option<String>,
+    /// Has shown a password that is one, or came from inside.
+    pub(super) proven: bool,
     /// The last `PASS`.
     pub(super) password: Option<String>,
     /// The nick, from the first accepted `NICK` on.
@@ -81,6 +83,7 @@ impl Client {
     pub(super) fn new(host: &'static str, internal: Option<String>, now: Timestamp) -> Self {
         Self {
             host,
+            proven: internal.is_some(),
             internal,
             password: None,
             nick: None,

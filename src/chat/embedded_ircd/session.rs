@@ -7,7 +7,7 @@ use super::channel::is_nick;
 use super::client::{CAPS, Cap, ClientId};
 use super::numeric as n;
 use super::past::PAGE_MAX;
-use super::state::{CHANNEL_LEN, CHANNELS_PER_CLIENT, Ircd, NICK_LEN, TOPIC_LEN};
+use super::state::{CHANNEL_LEN, CHANNELS_PER_CLIENT, CLIENTS_MAX, GUESTS_MAX, Ircd, NICK_LEN, TOPIC_LEN};
 use super::wire::{Request, cut, fold};
 
 /// The longest user name, so that a prefix stays short.
@@ -183,6 +183,10 @@ impl Ircd {
             self.numeric(id, n::ERR_ALREADYREGISTERED, &["You may not register again"]);
         } else {
             client.password = request.param(0).map(str::to_owned);
+            let proven = request.param(0).is_some_and(|password| self.account_of(password).is_some());
+            if let Some(client) = self.clients.get_mut(&id) {
+                client.proven |= proven;
+            }
         }
     }
 
@@ -284,8 +288,14 @@ impl Ircd {
                 );
             }
         };
+        let (proven, most) = if account.is_some() { (true, CLIENTS_MAX) } else { (false, GUESTS_MAX) };
+        let internal = client.internal.is_some();
+        if !internal && self.others(id, proven) >= most {
+            return self.close(id, "Too many connections to this server; close another one first");
+        }
         let op = account.as_ref().is_some_and(|account| !self.settings.onlookers.contains(account));
         if let Some(client) = self.clients.get_mut(&id) {
+            client.proven = account.is_some();
             client.account = account;
             client.op = op;
             client.registered = true;

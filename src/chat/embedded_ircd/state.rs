@@ -29,8 +29,15 @@ const MIDDLE_LEN: usize = 200;
 /// A line on the wire without its CR LF (RFC 2812).
 pub(super) const LINE_LEN: usize = 510;
 
-/// A person with a handful of clients needs ten; the rest keeps a loop of connects from using memory.
-const CLIENTS_MAX: usize = 64;
+/// Connections with a password: a person with a handful of clients needs ten.
+pub(super) const CLIENTS_MAX: usize = 64;
+
+/// Guests, who come without one.
+pub(super) const GUESTS_MAX: usize = 64;
+
+/// Connections that have shown no password, guests among them. With more, the oldest that is no guest has to go, so that
+/// whoever holds them open keeps nobody out who has one.
+const UNPROVEN_MAX: usize = 192;
 
 /// Channels one outside client may be in; herder itself has one per agent and is not counted.
 pub(super) const CHANNELS_PER_CLIENT: usize = 50;
@@ -116,13 +123,32 @@ impl Ircd {
     /// Somebody connected; `internal` is the account of a stream that herder itself opened.
     pub fn connect(&mut self, id: ClientId, internal: Option<String>, now: Timestamp) -> Vec<Output> {
         self.now = now;
-        let full = internal.is_none() && self.clients.len() >= CLIENTS_MAX;
+        if internal.is_none() {
+            self.make_room();
+        }
         let host = if internal.is_some() { "herder" } else { "localhost" };
         self.clients.insert(id, Client::new(host, internal, now));
-        if full {
-            self.close(id, "Too many connections to this server; close another one first");
-        }
         self.take()
+    }
+
+    /// Sends the oldest connection away that has shown no password, where there are too many of them.
+    fn make_room(&mut self) {
+        let unproven = self.clients.iter().filter(|(_, client)| !client.proven);
+        let count = unproven.clone().count();
+        let oldest = unproven.filter(|(_, client)| !client.registered).map(|(id, _)| *id).next();
+        if count >= UNPROVEN_MAX
+            && let Some(oldest) = oldest
+        {
+            self.close(oldest, "Others want to come in; send NICK, USER and PASS sooner");
+        }
+    }
+
+    /// How many others have shown a password, or have come in without one.
+    pub(super) fn others(&self, id: ClientId, proven: bool) -> usize {
+        let is_one = |client: &Client| {
+            client.internal.is_none() && client.proven == proven && (proven || client.registered)
+        };
+        self.clients.iter().filter(|(other, client)| **other != id && is_one(client)).count()
     }
 
     /// A client said something.

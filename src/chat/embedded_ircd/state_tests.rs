@@ -378,13 +378,26 @@ fn limits_hold_for_connections_and_channels() {
     }
     assert_snapshot!(talk.say(1, "JOIN #more"), @"1< :irc.test 405 ann #more :You have joined too many channels");
     assert_snapshot!(talk.say(1, "JOIN nohash"), @"1< :irc.test 476 ann nohash :A channel is # and up to 63 characters without space and comma");
-    for id in 2..=64 {
+    // Connections that say nothing give way to newer ones, and keep nobody out who has a password.
+    for id in 2..=193 {
         assert_eq!(talk.connect(id, None), "");
     }
-    assert!(talk.connect(65, None).contains("Too many connections"));
-    assert_snapshot!(talk.connect(66, Some("herder")), @"");
+    assert!(talk.connect(194, None).contains("2< (closed)"));
+    assert!(talk.connect(195, None).contains("3< (closed)"));
+    talk.say(195, "PASS sesame");
+    talk.say(195, "NICK bob");
+    assert!(talk.say(195, "USER bob 0 * :Bob").contains(" 001 "));
+    for id in 300..362 {
+        assert!(talk.register(id, &format!("p{id}"), Some("sesame"), "").contains(" 001 "));
+    }
+    assert!(talk.register(362, "p362", Some("sesame"), "").contains("Too many connections"));
+    for id in 400..464 {
+        assert!(talk.register(id, &format!("g{id}"), None, "").contains(" 001 "));
+    }
+    assert!(talk.register(464, "g464", None, "").contains("Too many connections"));
+    assert_snapshot!(talk.connect(500, Some("herder")), @"");
     let now = talk.tick();
-    assert!(Talk::show(talk.ircd.registration_due(ClientId(2), now)).contains("Registration timed out"));
+    assert!(Talk::show(talk.ircd.registration_due(ClientId(194), now)).contains("Registration timed out"));
     assert_eq!(Talk::show(talk.ircd.registration_due(ClientId(1), now)), "");
 }
 

@@ -164,6 +164,12 @@ impl Channels {
         matches!(channel.state, State::In { live: Live::Yes, .. }).then_some(channel.name.as_str())
     }
 
+    /// The name by which a channel is wanted, if we are in it and what is said there is not live yet.
+    pub(crate) fn coming_live(&self, name: &str, server: &ISupport) -> Option<&str> {
+        let channel = self.find(name, server)?;
+        (channel.is_in() && self.live(name, server).is_none()).then_some(channel.name.as_str())
+    }
+
     /// The names by which channels are wanted.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.list.iter().map(|channel| channel.name.as_str())

@@ -95,18 +95,15 @@ async fn open(network: &IrcNetwork, attempt: u32) -> Result<Box<dyn Stream>, Det
     let (config, distrusted) = tls_config(network).await?;
     let name = ServerName::try_from(network.server.clone())
         .map_err(|_| LinkReason::NoTlsName { server: network.server.clone() })?;
-    let stream = TlsConnector::from(config)
-        .connect(name, stream)
-        .await
-        .map_err(|error| {
-            let found = distrusted.lock().unwrap_or_else(PoisonError::into_inner).take();
-            match found {
-                Some((why, fingerprint)) => {
-                    LinkReason::Certificate { server: place(network), why, fingerprint }.into()
-                }
-                None => LinkReason::TlsFailed { server: place(network) }.with(error.to_string()),
+    let stream = TlsConnector::from(config).connect(name, stream).await.map_err(|error| {
+        let found = distrusted.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match found {
+            Some((why, fingerprint)) => {
+                LinkReason::Certificate { server: place(network), why, fingerprint }.into()
             }
-        })?;
+            None => LinkReason::TlsFailed { server: place(network) }.with(error.to_string()),
+        }
+    })?;
     Ok(Box::new(stream))
 }
 

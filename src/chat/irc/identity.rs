@@ -30,6 +30,12 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 const TOKENS: u16 = 998;
 /// How many lines wait at once. Someone who floods is nobody.
 const WAITING_MAX: usize = 64;
+/// How many lines of one nick wait that is expected to be somebody's who may command: a pasted page.
+const EXPECTED_MAX: usize = 32;
+/// How many lines of any other nick wait.
+const STRANGER_MAX: usize = 4;
+/// How many lines of strangers from one host wait; a gateway has many of them.
+const HOST_MAX: usize = 16;
 
 /// A live line whose author is not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +74,8 @@ pub(crate) struct Answer {
 struct Waiting {
     heard: Heard,
     deadline: Instant,
+    /// Of somebody who probably may command: asked about before all others.
+    expected: bool,
     /// The server's answer came after this line, so that it speaks of its author.
     covered: bool,
 }
@@ -99,13 +107,35 @@ pub(crate) struct Lookups {
 }
 
 impl Lookups {
-    /// A line needs its author's account. Hands back what can wait no longer, as nobody's.
-    pub(crate) fn ask(&mut self, heard: Heard, now: Instant) -> Option<Heard> {
-        if self.waiting.len() >= WAITING_MAX {
+    /// A line needs its author's account; `expected`: its author has commanded before, or bears a name that may. Hands back
+    /// what can wait no longer, as nobody's. Strangers, however many, keep nobody out who is expected.
+    pub(crate) fn ask(
+        &mut self,
+        heard: Heard,
+        expected: bool,
+        server: &ISupport,
+        now: Instant,
+    ) -> Option<Heard> {
+        let of_nick = |waiting: &&Waiting| server.case.same(&waiting.heard.source.name, &heard.source.name);
+        let of_host = |waiting: &&Waiting| {
+            !waiting.expected && waiting.heard.source.host.eq_ignore_ascii_case(&heard.source.host)
+        };
+        let from_nick = self.waiting.iter().filter(of_nick).count();
+        let too_many = if expected {
+            from_nick >= EXPECTED_MAX
+        } else {
+            from_nick >= STRANGER_MAX || self.waiting.iter().filter(of_host).count() >= HOST_MAX
+        };
+        if too_many {
             return Some(heard);
         }
-        self.waiting.push_back(Waiting { heard, deadline: now + LOOKUP_TIMEOUT, covered: false });
-        None
+        self.waiting.push_back(Waiting { heard, deadline: now + LOOKUP_TIMEOUT, expected, covered: false });
+        if self.waiting.len() <= WAITING_MAX {
+            return None;
+        }
+        let last = self.waiting.len() - 1;
+        let strangers = self.waiting.iter().rposition(|waiting| !waiting.expected);
+        self.waiting.remove(strangers.unwrap_or(last)).map(|waiting| waiting.heard)
     }
 
     /// Whether a line of this nick waits: what it says next must not overtake it.
@@ -124,7 +154,8 @@ impl Lookups {
             return None;
         }
         self.not_before = None;
-        let nick = self.waiting.front()?.heard.source.name.clone();
+        let expected = self.waiting.iter().find(|waiting| waiting.expected);
+        let nick = expected.or_else(|| self.waiting.front())?.heard.source.name.clone();
         let (token, line) = if server.whox {
             self.tokens = self.tokens % TOKENS + 1;
             let token = self.tokens.to_string();
@@ -291,8 +322,9 @@ impl Lookups {
     /// one's.
     pub(crate) fn expired(&mut self, now: Instant, server: &ISupport) -> Vec<(Heard, Answer)> {
         let late = self.remove(|waiting| waiting.deadline <= now);
-        if !late.is_empty()
-            && let Some(query) = &mut self.query
+        // What others waited for in vain says nothing about whom is asked now.
+        if let Some(query) = &mut self.query
+            && late.iter().any(|heard| server.case.same(&heard.source.name, &query.nick))
         {
             query.void = true;
         }
@@ -349,10 +381,10 @@ mod tests {
     #[test]
     fn an_answer_speaks_of_what_was_said_before_it_alone() {
         let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
-        assert_eq!(lookups.ask(heard("before"), now), None);
+        assert_eq!(lookups.ask(heard("before"), false, &server, now), None);
         assert!(ask(&mut lookups, now).is_some());
         assert_eq!(lookups.receive(&line(":s 354 me 1 u h alice H acct"), &server, now), []);
-        assert_eq!(lookups.ask(heard("after"), now), None);
+        assert_eq!(lookups.ask(heard("after"), false, &server, now), None);
         let decided = lookups.receive(&line(":s 315 me alice :End"), &server, now);
         assert_eq!(texts(&decided), [("before", Some("acct"))]);
         assert!(ask(&mut lookups, now).is_some(), "what came later is asked about anew");
@@ -361,11 +393,11 @@ mod tests {
     #[test]
     fn an_answer_that_comes_too_late_is_not_taken_for_the_next_one() {
         let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
-        assert_eq!(lookups.ask(heard("first"), now), None);
+        assert_eq!(lookups.ask(heard("first"), false, &server, now), None);
         assert!(ask(&mut lookups, now).is_some());
         let late = now + LOOKUP_TIMEOUT;
         assert_eq!(texts(&lookups.expired(late, &server)), [("first", None)]);
-        assert_eq!(lookups.ask(heard("second"), late), None);
+        assert_eq!(lookups.ask(heard("second"), false, &server, late), None);
         assert!(ask(&mut lookups, now).is_none(), "one question at a time");
         assert_eq!(lookups.receive(&line(":s 354 me 1 u h alice H acct"), &server, now), []);
         assert_eq!(lookups.receive(&line(":s 315 me alice :End"), &server, now), []);
@@ -376,7 +408,7 @@ mod tests {
     fn a_question_without_an_end_ends_with_its_fence_and_in_any_case() {
         for (fence, until) in [(Some(7), FENCE_GRACE), (Some(8), QUERY_MAX), (None, QUERY_MAX)] {
             let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
-            assert_eq!(lookups.ask(heard("first"), now), None);
+            assert_eq!(lookups.ask(heard("first"), false, &server, now), None);
             assert!(ask(&mut lookups, now).is_some());
             if let Some(fence) = fence {
                 lookups.fenced(fence, now);
@@ -384,7 +416,7 @@ mod tests {
             let soonest = until.min(LOOKUP_TIMEOUT);
             assert_eq!(lookups.deadline(), Some(now + soonest), "{fence:?}");
             assert_eq!(texts(&lookups.expired(now + soonest, &server)), [("first", None)]);
-            assert_eq!(lookups.ask(heard("second"), now + until), None);
+            assert_eq!(lookups.ask(heard("second"), false, &server, now + until), None);
             lookups.expired(now + until, &server);
             assert!(ask(&mut lookups, now + until).is_some(), "{fence:?}");
         }
@@ -393,7 +425,7 @@ mod tests {
     #[test]
     fn a_bouncer_that_answers_the_fence_itself_is_waited_for() {
         let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
-        assert_eq!(lookups.ask(heard("one"), now), None);
+        assert_eq!(lookups.ask(heard("one"), false, &server, now), None);
         assert!(ask(&mut lookups, now).is_some());
         lookups.fenced(7, now);
         let then = now + FENCE_GRACE / 2;
@@ -407,7 +439,7 @@ mod tests {
     fn a_server_that_is_too_busy_is_asked_again_for_as_long_as_the_line_waits() {
         for busy in [":s 263 me WHO :Try again", ":s 263 me who :Try again", ":s 263 me :Try again"] {
             let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
-            assert_eq!(lookups.ask(heard("one"), now), None);
+            assert_eq!(lookups.ask(heard("one"), false, &server, now), None);
             assert!(ask(&mut lookups, now).is_some());
             assert_eq!(lookups.receive(&line(":s 263 me LIST :Try again"), &server, now), []);
             assert_eq!(lookups.deadline(), Some(now + LOOKUP_TIMEOUT), "that was about something else");
@@ -420,5 +452,37 @@ mod tests {
             assert_eq!(texts(&lookups.expired(now + LOOKUP_TIMEOUT, &server)), [("one", None)]);
             assert_eq!(lookups.deadline(), None);
         }
+    }
+
+    #[test]
+    fn strangers_keep_nobody_out_who_is_expected() {
+        let (mut lookups, server, now) = (Lookups::default(), server(), Instant::now());
+        let from = |nick: &str, host: &str| {
+            let mut heard = heard("x");
+            (heard.source.name, heard.source.host) = (nick.to_owned(), host.to_owned());
+            heard
+        };
+        for number in 0..200 {
+            let _ = lookups.ask(from(&format!("s{number}"), &format!("h{number}")), false, &server, now);
+        }
+        assert_eq!(lookups.waiting.len(), WAITING_MAX);
+        assert!(ask(&mut lookups, now).is_some_and(|line| line.starts_with("WHO s0 ")));
+        let given_up = lookups.ask(from("alice", "h"), true, &server, now).expect("one stranger's");
+        assert_eq!(given_up.source.name, format!("s{}", WAITING_MAX - 1));
+        assert_eq!(lookups.receive(&line(":s 315 me s0 :End"), &server, now).len(), 1);
+        assert!(ask(&mut lookups, now).is_some_and(|line| line.starts_with("WHO alice ")));
+        // The strangers' time is over while alice is asked about.
+        let late = now + LOOKUP_TIMEOUT - Duration::from_millis(1);
+        assert_eq!(lookups.ask(from("alice", "h"), true, &server, late), None);
+        assert!(!lookups.expired(now + LOOKUP_TIMEOUT, &server).is_empty());
+
+        let mut lookups = Lookups::default();
+        let taken = |lookups: &mut Lookups, nick: &str, host: &str, expected| {
+            (0..100).filter(|_| lookups.ask(from(nick, host), expected, &server, now).is_none()).count()
+        };
+        assert_eq!(taken(&mut lookups, "one", "gateway", false), STRANGER_MAX);
+        let of_host: usize = (0..50).map(|n| taken(&mut lookups, &format!("n{n}"), "gateway", false)).sum();
+        assert_eq!(of_host + STRANGER_MAX, HOST_MAX);
+        assert_eq!(taken(&mut lookups, "alice", "gateway", true), EXPECTED_MAX);
     }
 }

@@ -35,6 +35,8 @@ struct Shared {
     channels: Mutex<Channels>,
     /// Something is to be noted.
     moved: Notify,
+    /// It is to be noted at once.
+    begun: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -122,7 +124,12 @@ impl Marks {
                 (_, _) => channels.forgotten.push(key),
             }
         }
-        Self(Arc::new(Shared { network, channels: Mutex::new(channels), moved: Notify::new() }))
+        Self(Arc::new(Shared {
+            network,
+            channels: Mutex::new(channels),
+            moved: Notify::new(),
+            begun: Notify::new(),
+        }))
     }
 
     /// Of a network that nothing is known of.
@@ -143,14 +150,25 @@ impl Marks {
         Some((noted.at, noted.done.back().map(|(_, id)| id.clone())))
     }
 
+    /// We have come into a channel that nobody has followed before: it is followed from that line on, of the server's time
+    /// `at`. A herder that is killed now must know that it was there, so that this is noted at once.
+    pub(crate) fn came_in(&self, channel: &str, at: i64) {
+        self.begin_at(channel, at, false);
+        self.0.begun.notify_one();
+    }
+
     /// A channel is followed from `at` on: what was said before is nobody's to work on.
     pub(crate) fn begin(&self, channel: &str, at: i64) {
+        self.begin_at(channel, at, true);
+    }
+
+    fn begin_at(&self, channel: &str, at: i64, guessed: bool) {
         let mut channels = self.channels();
         let state = channels.known.entry(channel.to_owned()).or_default();
         // What is done stays known: the clocks may be apart. What is being worked on may be lost yet.
         let waiting = state.taken.iter().map(|(time, _)| *time).min();
         state.noted.at = waiting.map_or(at, |waiting| at.min(waiting));
-        (state.guessed, state.dirty) = (true, true);
+        (state.guessed, state.dirty) = (guessed, true);
         let decided = std::mem::take(&mut state.decided);
         state.over.extend(decided);
         drop(channels);
@@ -247,6 +265,11 @@ impl Marks {
     /// Waits until something is to be noted.
     pub async fn moved(&self) {
         self.0.moved.notified().await;
+    }
+
+    /// Waits until something is to be noted at once.
+    pub async fn begun(&self) {
+        self.0.begun.notified().await;
     }
 
     /// What is to be noted, in commits: each holds whole channels.

@@ -23,6 +23,7 @@
 //! What lives elsewhere: what somebody may do (`crate::access`), what a line means (`crate::commands`), what is said and in
 //! which words (`crate::outbox`, `crate::l10n`), how often an allow-listed bot is answered (`crate::commands`).
 
+mod ban;
 mod channels;
 mod codec;
 mod connect;
@@ -49,6 +50,7 @@ mod wire;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -59,6 +61,7 @@ pub use marks::Marks;
 pub use patience::Patience;
 pub use probe::{Login, log_in};
 
+use crate::chat::reconnect::Why;
 use crate::chat::{Author, ChannelWanted, Inbound, LinkReport, LinkState};
 use crate::config::IrcNetwork;
 use crate::core::detail::{Detail, LinkReason};
@@ -126,13 +129,24 @@ pub(crate) enum Closing {
     Lost(Detail),
     /// The server says that we come too often.
     Throttled(Detail),
-    /// Another try cannot help: a wrong password, a ban.
+    /// The server keeps us out, by a ban; `after` is how long it says that this lasts.
+    Barred {
+        /// In the server's words.
+        said: String,
+        after: Option<Duration>,
+    },
+    /// Another try cannot help: a wrong password.
     Refused(Detail),
     /// We were told to end.
     Shutdown,
 }
 
 impl Closing {
+    /// The server has banned us, in these words.
+    pub(crate) fn barred(said: &str) -> Self {
+        Self::Barred { said: said.to_owned(), after: ban::stated(said) }
+    }
+
     /// What a server's last words mean.
     pub(crate) fn from_error(reason: &str) -> Self {
         let lower = reason.to_ascii_lowercase();
@@ -149,15 +163,9 @@ impl Closing {
             "trying to reconnect",
         ]) {
             Self::Throttled(text)
-        } else if says(&[
-            "k-line",
-            "g-line",
-            "z-line",
-            "k:line",
-            "banned",
-            "bad password",
-            "invalid password",
-        ]) {
+        } else if says(&["k-line", "g-line", "z-line", "k:line", "banned"]) {
+            Self::barred(reason)
+        } else if says(&["bad password", "invalid password"]) {
             Self::Refused(text)
         } else {
             Self::Lost(text)
@@ -214,9 +222,16 @@ pub async fn run(
         if up_since.is_none() {
             attempt = attempt.wrapping_add(1);
         }
-        let (reason, throttled) = match closing {
-            Closing::Lost(reason) => (reason, false),
-            Closing::Throttled(reason) => (reason, true),
+        let up_for = up_since.map(|since| Instant::now() - since);
+        let backoff = &mut memory.lasting.backoff;
+        let mut failed = |why: Why| backoff.failed(up_for, why, jitter(), Instant::now());
+        let (reason, wait, barred) = match closing {
+            Closing::Lost(reason) => (reason, failed(Why::Lost), false),
+            Closing::Throttled(reason) => (reason, failed(Why::Throttled), false),
+            Closing::Barred { said, after } => {
+                let wait = failed(Why::Barred(after));
+                (LinkReason::Barred { again: wait }.with(said), wait, true)
+            }
             Closing::Refused(reason) => {
                 tracing::error!(network = %settings.network.name, %reason, "given up for good");
                 report(&reports, &settings, LinkState::Refused { reason }).await;
@@ -224,12 +239,14 @@ pub async fn run(
             }
             Closing::Shutdown => return,
         };
-        let up_for = up_since.map(|since| Instant::now() - since);
-        let backoff = &mut memory.lasting.backoff;
-        let wait = backoff.failed(up_for, throttled, jitter(), Instant::now());
         let attempts = in_vain(backoff.attempts(), up_since.is_some(), &mut before);
         tracing::warn!(network = %settings.network.name, %reason, ?wait, "not connected");
-        report(&reports, &settings, LinkState::Connecting { attempts, reason: Some(reason) }).await;
+        let state = if barred {
+            LinkState::Barred { attempts: attempts.max(1), reason }
+        } else {
+            LinkState::Connecting { attempts, reason: Some(reason) }
+        };
+        report(&reports, &settings, state).await;
     }
 }
 
@@ -287,10 +304,12 @@ mod tests {
             ("Closing Link: h (irc.test (Killed (oper (reconnecting too fast))))", Closing::Lost),
             ("Trying to reconnect too fast.", Closing::Throttled),
             ("Closing Link: h (Throttled: Reconnecting too fast)", Closing::Throttled),
-            ("Closing Link: h (K-Lined)", Closing::Refused),
             ("Closing Link: h (Bad Password)", Closing::Refused),
         ] {
+            assert!(!matches!(Closing::from_error(words), Closing::Barred { .. }), "{words}");
             assert_eq!(Closing::from_error(words), closing(LinkReason::EndedByServer.with(words)), "{words}");
         }
+        let said = "Closing Link: h (K-Lined)".to_owned();
+        assert_eq!(Closing::from_error(&said), Closing::Barred { said, after: None });
     }
 }

@@ -41,6 +41,11 @@ impl Netsplits {
         }
     }
 
+    /// Whether this is somebody who was seen to be an operator, and has not gone since.
+    pub(crate) fn knows(&self, source: &Source) -> bool {
+        self.operators.contains(source)
+    }
+
     /// Somebody may not command, or not any more.
     pub(crate) fn no_operator(&mut self, source: &Source) {
         self.operators.retain(|known| known != source);

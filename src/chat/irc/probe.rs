@@ -59,6 +59,7 @@ pub async fn log_in(network: &IrcNetwork) -> Result<Login, String> {
             Step::End(Closing::Lost(why) | Closing::Throttled(why) | Closing::Refused(why)) => {
                 return Err(why.to_string());
             }
+            Step::End(Closing::Barred { said, .. }) => return Err(LinkReason::Banned.with(said).to_string()),
             Step::End(Closing::Shutdown) => return Err("the login was given up".to_owned()),
         }
     }

@@ -321,7 +321,7 @@ impl Registration {
             432 => self.next_nick(self.nick.clone().refused(server, text)),
             433 | 436 | 437 => self.next_nick(self.nick.clone().taken()),
             464 => refused(LinkReason::ServerPassword, text),
-            463 | 465 | 466 => refused(LinkReason::Banned, text),
+            463 | 465 | 466 => Step::End(Closing::barred(text)),
             900 | 903 | 907 => self.logged_in(code),
             902 | 904 | 905 => self.login_refused(text),
             906 => Step::End(Closing::Lost(LinkReason::LoginBrokenOff.with(text))),

@@ -197,7 +197,7 @@ impl<'a> Session<'a> {
         if session.logged_in {
             session.known();
         }
-        session.identify();
+        session.identify(now);
         session.fence(fence, now);
         session
     }
@@ -269,7 +269,7 @@ impl<'a> Session<'a> {
         self.past_expired(now);
         self.go_on(now);
         if self.identify_at.take_if(|at| *at <= now.mono).is_some() {
-            self.identify();
+            self.identify(now);
         }
         if let Some(nick) = self.nick.due(now.mono) {
             let line = Outgoing::new("NICK").word(nick);

@@ -50,6 +50,10 @@ pub enum LinkReason {
     ServerPassword,
     /// Nobody of our name, or from here.
     Banned,
+    /// The server does not say of whoever is called NickServ that it is services.
+    NoServices,
+    /// We are banned, and try again.
+    Barred { again: Duration },
     /// Every nick that was tried is taken or not allowed.
     NoNick,
 
@@ -130,6 +134,8 @@ impl LinkReason {
             | Self::LoginBrokenOff
             | Self::ServerPassword
             | Self::Banned
+            | Self::Barred { .. }
+            | Self::NoServices
             | Self::NoNick
             | Self::Closed
             | Self::EndedByServer
@@ -189,6 +195,8 @@ impl fmt::Display for LinkReason {
             Self::LoginBrokenOff => f.write_str("the SASL login was broken off"),
             Self::ServerPassword => f.write_str("the server's password is wrong or missing"),
             Self::Banned => f.write_str("banned"),
+            Self::NoServices => f.write_str("the server does not say that it is services"),
+            Self::Barred { again } => write!(f, "banned; the next attempt is in {}", brief(*again)),
             Self::NoNick => f.write_str("no nick that the server accepts is free"),
             Self::Closed => f.write_str("the server closed the connection"),
             Self::EndedByServer => f.write_str("the server ended the link"),

@@ -32,6 +32,8 @@ pub(super) fn link(reason: &LinkReason) -> Message<'_> {
         L::LoginBrokenOff => say("link-login-broken-off", []),
         L::ServerPassword => say("link-server-password", []),
         L::Banned => say("link-banned", []),
+        L::NoServices => say("link-no-services", []),
+        L::Barred { again } => say("link-barred", [("again", (*again).into())]),
         L::NoNick => say("link-no-nick", []),
         L::Closed => say("link-closed", []),
         L::EndedByServer => say("link-ended-by-server", []),

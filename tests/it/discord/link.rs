@@ -20,7 +20,7 @@ fn is_up(state: &LinkState) -> bool {
 fn refused(state: &LinkState) -> Option<String> {
     match state {
         LinkState::Refused { reason } => Some(reason.to_string()),
-        LinkState::Up { .. } | LinkState::Connecting { .. } => None,
+        LinkState::Up { .. } | LinkState::Connecting { .. } | LinkState::Barred { .. } => None,
     }
 }
 

@@ -373,3 +373,89 @@ async fn a_server_that_does_not_say_who_spoke_is_not_asked_and_nothing_is_asked_
     rig.say(&Target::Control, herder::outbox::Lane::Urgent, "the next thing that is said");
     assert_eq!(server.posted("#control").await, "the next thing that is said");
 }
+
+/// As [`Script::settle`], with a line of alice's right behind our JOIN of `#spark`.
+async fn settle_while_alice_speaks(server: &mut Script, tags: &str) {
+    let join = server.until("JOIN").await;
+    for channel in join.trim_start_matches("JOIN ").split(',') {
+        server.send(&format!("@time={} :herder!h@host JOIN {channel}", minutes_ago(0))).await;
+        if channel == "#spark" {
+            for text in ["status", "are you there"] {
+                server.send(&format!("{tags}:alice!a@h PRIVMSG #spark :{text}")).await;
+            }
+        }
+        server.send(&format!(":s 366 herder {channel} :End of names")).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_right_behind_the_first_join_is_worked_on_where_the_past_can_be_asked_for() {
+    let marks = Marks::new(NetworkName::from("test"));
+    let (mut rig, mut listener) = start(&marks);
+    let mut server = listener.accept(&all()).await;
+    THREE.clone_into(&mut server.isupport);
+    settle_while_alice_speaks(&mut server, "").await;
+    let question = asked(&mut server).await;
+    assert_eq!(question.channel, "#spark", "nobody spoke elsewhere");
+    tell(&mut server, &question, &[line("m1", 0, "alice", "status")]).await;
+    assert_eq!(summary(&hear(&mut rig, &marks).await), ("status", Some("alice"), Some("m1")));
+    let last = asked(&mut server).await;
+    tell(&mut server, &last, &[]).await;
+    server.quiet_without("#spark").await;
+    rig.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_herder_that_was_killed_right_after_it_came_knows_that_it_was_there() {
+    let marks = Marks::new(NetworkName::from("test"));
+    let (rig, mut listener) = start(&marks);
+    let mut server = listener.accept(&all()).await;
+    THREE.clone_into(&mut server.isupport);
+    let join = server.until("JOIN").await;
+    let came = minutes_ago(0);
+    for channel in join.trim_start_matches("JOIN ").split(',') {
+        server.send(&format!("@time={came} :herder!h@host JOIN {channel}")).await;
+    }
+    // It is to be noted at once, and not when other things are.
+    marks.begun().await;
+    server.writes(":s NOTICE herder :read").await;
+    let noted: Vec<(String, String)> =
+        marks.note().concat().into_iter().filter_map(|memo| Some((memo.key, memo.value?))).collect();
+    rig.task.abort();
+
+    let marks = Marks::load(NetworkName::from("test"), noted, Vec::new());
+    let (mut rig, mut listener) = start(&marks);
+    let mut server = listener.accept(&all()).await;
+    THREE.clone_into(&mut server.isupport);
+    let question = loop {
+        let question = asked(&mut server).await;
+        if question.channel == "#spark" {
+            break question;
+        }
+        tell(&mut server, &question, &[]).await;
+    };
+    tell(&mut server, &question, &[line("m1", 0, "alice", "said to the first one")]).await;
+    assert_eq!(summary(&hear(&mut rig, &marks).await).0, "said to the first one");
+    rig.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_speaks_right_behind_the_join_is_told_once_where_nothing_brings_it_back() {
+    for caps in ["", ALL] {
+        let marks = Marks::new(NetworkName::from("test"));
+        let (rig, mut listener) = start(&marks);
+        let mut server = listener.accept(caps).await;
+        settle_while_alice_speaks(&mut server, "").await;
+        let told = server.said("#spark").await;
+        assert_eq!(told, "alice: I was not here yet when you wrote that. Please say it again.", "{caps}");
+        server.quiet_without("#spark").await;
+        rig.stop().await;
+    }
+    // What a bouncer tells of another day is no speech.
+    let marks = Marks::new(NetworkName::from("test"));
+    let (rig, mut listener) = start(&marks);
+    let mut server = listener.accept("server-time").await;
+    settle_while_alice_speaks(&mut server, &format!("@time={} ", minutes_ago(60))).await;
+    server.quiet_without("#spark").await;
+    rig.stop().await;
+}

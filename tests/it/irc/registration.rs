@@ -72,12 +72,9 @@ async fn a_long_password_goes_out_in_pieces_of_400() {
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_get_better_is_given_up_for_good() {
-    for (line, word) in [
-        (":s 904 herder :SASL authentication failed", "SASL"),
-        (":s 464 * :Password incorrect", "password"),
-        (":s 465 herder :You are banned", "banned"),
-        ("ERROR :Closing Link: (K-Lined)", "K-Lined"),
-    ] {
+    for (line, word) in
+        [(":s 904 herder :SASL authentication failed", "SASL"), (":s 464 * :Password incorrect", "password")]
+    {
         let (mut rig, _listener, mut server) = start(with_password("wrong"), ALL).await;
         server.until("AUTHENTICATE PLAIN").await;
         server.send(line).await;
@@ -86,6 +83,33 @@ async fn what_cannot_get_better_is_given_up_for_good() {
         assert!(reason.to_string().contains(word), "{reason}");
         tokio::time::timeout(crate::irc_rig::PATIENCE, rig.task).await.expect("it ends").expect("no panic");
     }
+}
+
+/// A ban is said at once, and tried against after its time, or after a wait that grows.
+#[tokio::test(start_paused = true)]
+async fn a_ban_is_waited_for_and_not_the_end() {
+    let (mut rig, mut listener, mut server) = start(network(0), "").await;
+    assert_eq!(rig.report().await, LinkState::Connecting { attempts: 0, reason: None });
+    for (line, seconds) in [
+        (":s 465 herder :You are banned from this server- Temporary K-line 10 min. - noise", 600),
+        ("ERROR :Closing Link: (K-Lined)", 120),
+        (":s 466 herder :You will be banned", 240),
+    ] {
+        server.until("CAP END").await;
+        server.send(line).await;
+        let state = rig.report().await;
+        let LinkState::Barred { reason, .. } = state else { panic!("{line}: {state:?}") };
+        assert!(reason.to_string().contains("banned; the next attempt is in"), "{reason}");
+        let begin = tokio::time::Instant::now();
+        server = listener.accept("").await;
+        assert_eq!(begin.elapsed().as_secs(), seconds, "{line}");
+    }
+    server.settle().await;
+    rig.until_up().await;
+    server.send(":s 465 herder :You are banned from this server").await;
+    let state = rig.report().await;
+    assert!(matches!(state, LinkState::Barred { .. }), "{state:?}");
+    rig.stop().await;
 }
 
 #[tokio::test(start_paused = true)]

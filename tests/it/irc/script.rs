@@ -162,6 +162,12 @@ impl Script {
             }
             "CAP" if rest.starts_with("END") => self.welcome().await,
             "NICK" => rest.clone_into(&mut self.nick),
+            // Services, as a network with services has it.
+            "WHOIS" if rest == "NickServ" => {
+                self.send(&format!(":s 311 {nick} NickServ s services. * :Services")).await;
+                self.send(&format!(":s 313 {nick} NickServ :is a Network Service")).await;
+                self.send(&format!(":s 318 {nick} NickServ :End")).await;
+            }
             "PING" => self.send(&format!(":s PONG s {rest}")).await,
             "JOIN" => {
                 for channel in rest.split(',') {

@@ -2,11 +2,13 @@
 
 use std::time::Instant;
 
+use herder::chat::LinkState;
 use herder::chat::irc::Connector;
 use secrecy::SecretString;
 
 use crate::irc_rig::{PATIENCE, Rig, network, settings};
 use crate::servers::inspircd::{Inspircd, Options};
+use crate::servers::ngircd::Ngircd;
 use crate::servers::person::Person;
 
 const PASSWORD: &str = "open-sesame";
@@ -63,4 +65,29 @@ async fn with_another_nick_nickserv_is_told_whose_password_it_is_and_the_nick_is
     alice.until("NICK :herder").await;
     is_logged_in(&mut alice, "herder", "herder").await;
     rig.stop().await;
+}
+
+/// On a network without services anybody can be called so.
+#[tokio::test]
+async fn who_only_bears_the_name_of_the_services_is_not_told_the_password() {
+    let server = Ngircd::start("");
+    let mut thief = Person::new(server.port, "NickServ").await;
+    let mut network = network(server.port);
+    network.nickserv_password = Some(SecretString::from(PASSWORD));
+    let mut rig = Rig::start(settings(network), Connector::Network, &["spark"]);
+    let refused = loop {
+        if let LinkState::Up { unidentified: Some(reason), .. } = rig.report().await {
+            break reason.to_string();
+        }
+    };
+    assert_eq!(refused, "the server does not say that it is services");
+    rig.stop().await;
+    thief.send("PING :the-end").await;
+    loop {
+        let line = thief.line().await.expect("the server is there");
+        assert!(!line.contains(PASSWORD), "{line}");
+        if line.contains("the-end") {
+            break;
+        }
+    }
 }

@@ -232,6 +232,8 @@ fn own_notices() -> Vec<Notice> {
     let broke = LinkReason::Broke.with("connection reset by peer");
     vec![
         N::Away { from: MORNING, to: MORNING.after(seconds(63)) },
+        N::TooEarly { nicks: vec!["alice".to_owned()] },
+        N::TooEarly { nicks: vec!["alice".to_owned(), "bob".to_owned()] },
         N::Collapsed { agent: Some(spark()), count: 1 },
         N::Collapsed { agent: Some(spark()), count: 214 },
         N::Collapsed { agent: None, count: 1 },
@@ -246,6 +248,7 @@ fn own_notices() -> Vec<Notice> {
         N::WebhookDropped { webhook: "webhook:it".into(), attempts: 5, reason: reason.clone() },
         N::NetworkRefused { network: network.clone(), reason },
         N::NetworkRefused { network: network.clone(), reason: DiscordReason::Token.into() },
+        N::NickservRefused { network: network.clone(), reason: LinkReason::NoServices.into() },
         N::NickservRefused { network: network.clone(), reason: "Password incorrect.".into() },
         N::Mirrored { by: "bob".to_owned(), network: NetworkName::from("discord"), text: "pause".to_owned() },
         // Neither a name nor a text can look like somebody else's line.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::chat::reconnect::{Backoff, FIRST, MOST};
+use crate::chat::reconnect::{Backoff, FIRST, MOST, Why};
 
 /// When the next try is due.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Pace {
     pub(super) fn failed(&mut self, now: Instant, jitter: f64) -> Duration {
         let up_for = self.up_since.take().map(|since| now.saturating_duration_since(since));
         self.fruitless = if up_for.is_some() { 0 } else { self.fruitless.saturating_add(1) };
-        let wait = self.backoff.failed(up_for, false, jitter, now);
+        let wait = self.backoff.failed(up_for, Why::Lost, jitter, now);
         if self.backoff.attempts() == 1 {
             self.before = 0;
         }

@@ -4,7 +4,6 @@ use super::super::delivery::Refusal;
 use super::super::registration::{Caps, pong};
 use super::super::wire::{Cap, Outgoing, Received, Said};
 use super::{Closing, Now, Phase, Session};
-use crate::core::detail::LinkReason;
 
 impl Session<'_> {
     /// Takes one line.
@@ -99,6 +98,7 @@ impl Session<'_> {
             376 | 422 => self.greeted(now),
             396 => self.host_shown(word(1)),
             263 => self.who_not_answered(word(1), now),
+            310 | 312 | 313 | 318 => self.nickserv_is(code, params, now),
             315 => self.who_answered(word(1)),
             352 | 354 => self.somebody_is_there(code, params),
             302 => self.persons.told(reason, &self.server, now.mono),
@@ -130,7 +130,7 @@ impl Session<'_> {
             | 520 => {
                 self.refused(code, word(1), reason, line, now);
             }
-            465 => self.close(Closing::Refused(LinkReason::Banned.with(reason))),
+            465 => self.close(Closing::barred(reason)),
             470 => self.channels.forwarded(word(1), word(2), &self.server),
             482 => self.topic_denied(word(1), now),
             900 => self.known(),

@@ -20,6 +20,8 @@ use crate::outbox::{Body, Target};
 
 /// The longest id by which a line is known, in bytes: it becomes part of a key on disk.
 const ID_MAX: usize = 100;
+/// Speakers of one channel who are told that they came too early.
+const EARLY_MAX: usize = 8;
 
 /// Since when we have not heard what is said in the channels.
 #[derive(Debug)]
@@ -32,6 +34,10 @@ pub(super) struct Absences {
     out_since: BTreeMap<String, Timestamp>,
     /// Where all that was missed was told since.
     made_up: BTreeSet<String>,
+    /// Where we came in on this link and nobody had been before.
+    begun: BTreeSet<String>,
+    /// Who spoke where between our coming in and the moment from which lines there are live.
+    early: BTreeMap<String, Vec<String>>,
     /// It was said in the control channel that not all could be heard of.
     said_in_control: bool,
 }
@@ -43,6 +49,8 @@ impl Absences {
             been: BTreeSet::new(),
             out_since: BTreeMap::new(),
             made_up: BTreeSet::new(),
+            begun: BTreeSet::new(),
+            early: BTreeMap::new(),
             said_in_control: false,
         }
     }
@@ -63,22 +71,64 @@ impl Session<'_> {
     /// What is said in these channels is live from now on: what was missed there is asked for, or, if we were never there,
     /// it begins here.
     pub(super) fn came_live(&mut self, channels: Vec<(String, String)>, now: Now) {
-        if !self.caps.tell_the_past() {
-            return;
-        }
         for (channel, actual) in channels {
+            if !self.caps.tell_the_past() {
+                self.say_again(&channel, now);
+                continue;
+            }
+            let begun = self.absences.begun.remove(&channel);
             let before = self.absences.before.filter(|_| self.absences.been.insert(channel.clone()));
             let since = self.absences.out_since.remove(&channel).or(before);
             match self.settings.marks.of(&channel) {
+                // Nobody has spoken since we came in.
+                Some(_) if begun && !self.absences.early.contains_key(&channel) => {}
                 Some(mark) if self.history.is_known() => {
                     // After a start it is known up to when something was heard, and not since when nobody listened.
-                    let since = since.or_else(|| Some(self.replay.by_us(mark.0)));
+                    let since = since.or_else(|| Some(self.replay.by_us(mark.0))).filter(|_| !begun);
                     self.absences.made_up.remove(&channel);
                     self.history.ask(&channel, &actual, mark, since, &self.server);
                 }
-                Some(_) => self.missed(&channel, since, None, now),
+                Some(_) => {
+                    self.missed(&channel, since.filter(|_| !begun), None, now);
+                    self.say_again(&channel, now);
+                }
                 None => self.settings.marks.begin(&channel, self.replay.by_server(now.wall)),
             }
+        }
+    }
+
+    /// We have come into a channel: one that nobody has followed before is followed from here on.
+    pub(super) fn came_in(&mut self, line: &Received, channel: &str, now: Now) {
+        let Some(name) = self.channels.wanted_as(channel, &self.server).map(str::to_owned) else { return };
+        self.absences.early.remove(&name);
+        if self.caps.tell_the_past() && self.settings.marks.of(&name).is_none() {
+            let time = line.tag("time").and_then(parse_time);
+            self.settings.marks.came_in(&name, time.unwrap_or_else(|| self.replay.by_server(now.wall)));
+            self.absences.begun.insert(name);
+        }
+    }
+
+    /// A line that may be new and may be told again: it came before its channel was live.
+    pub(super) fn heard_early(&mut self, line: &Received, to: &str, said: &str) {
+        let Some(channel) = self.channels.coming_live(to, &self.server).map(str::to_owned) else { return };
+        let nick = &line.source.name;
+        let speaks = text::plain(said).is_some_and(|text| {
+            !text.is_empty() && !line.source.user.is_empty() && self.may_be_addressed(&channel, &text)
+        });
+        if !speaks || self.is_foreign_bot(line) || self.is_known_bot(nick) {
+            return;
+        }
+        let speakers = self.absences.early.entry(channel).or_default();
+        if speakers.len() < EARLY_MAX && !speakers.contains(nick) {
+            speakers.push(nick.clone());
+        }
+    }
+
+    /// Those who spoke too early in a channel, and whose lines nothing brings back, are told so.
+    fn say_again(&mut self, channel: &str, now: Now) {
+        let nicks = self.absences.early.remove(channel).unwrap_or_default();
+        if !nicks.is_empty() {
+            self.post(Target::Channel(channel.to_owned()), Body::Notice(Notice::TooEarly { nicks }), now);
         }
     }
 
@@ -122,6 +172,9 @@ impl Session<'_> {
             match self.past_line(&channel, time, &line) {
                 Past::WorkedOn(id) => {
                     done.insert(id);
+                    if let Some(early) = self.absences.early.get_mut(&channel) {
+                        early.retain(|nick| *nick != line.source.name);
+                    }
                 }
                 Past::Unproven => unproven = true,
                 Past::Nothing => {}
@@ -134,7 +187,9 @@ impl Session<'_> {
         if unknown_since.is_some() || unproven {
             let known_until = unknown_since.map(|millis| self.replay.by_us(millis));
             self.missed(&channel, since, known_until, now);
+            self.say_again(&channel, now);
         } else {
+            self.absences.early.remove(&channel);
             self.absences.made_up.insert(channel.clone());
         }
         if unknown_since.is_none() {

@@ -19,6 +19,7 @@ impl Session<'_> {
         if self.is_us(&line.source.name) {
             self.learn_own(&line.source);
             self.channels.joined(channel, &self.server, now.mono);
+            self.came_in(line, channel, now);
             if self.channels.is_alerts(channel, &self.server) {
                 self.count_who_is_there(channel, now);
             }

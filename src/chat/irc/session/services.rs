@@ -1,8 +1,14 @@
 //! Who we are to the network's services, where SASL has not told them.
 //!
-//! NickServ is told the password once 001 came. If it is not there, or takes our name from us, it is told again, and waited
+//! A name proves nothing: where no services are, or not for now, anybody can be called NickServ. So the server is asked first
+//! who that is, and the password goes to those alone of whom it says that they are services or an operator, or that they are
+//! on a server of services.
+//!
+//! NickServ is asked for once 001 came. If it is not there, or takes our name from us, that is done again, and waited
 //! for longer each time. If it says that the password is wrong nobody tells it again on this link: more wrong passwords are
 //! what services throw clients out for. That is told further, and the next link tries once.
+
+use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 
@@ -11,8 +17,10 @@ use super::super::text::plain;
 use super::super::wire::{Outgoing, Received};
 use super::{Effect, IDENTIFY_AGAIN, IDENTIFY_AGAIN_MAX, Now, Session};
 use crate::core::cut::one_line;
-use crate::core::detail::Detail;
+use crate::core::detail::{Detail, LinkReason};
 
+/// By which name the services that know nicks are spoken to.
+const NICKSERV: &str = "NickServ";
 /// The most of NickServ's words that is told further.
 const SAID_MAX: usize = 200;
 
@@ -21,6 +29,8 @@ const SAID_MAX: usize = 200;
 pub(super) enum Told {
     /// Nothing.
     Nothing,
+    /// Nothing, while the server is asked who that is; `services` as soon as it says that it is them.
+    Asked { services: bool },
     /// The password; its answer is due.
     Password,
     /// It has answered: it knows us, or it does not.
@@ -28,17 +38,58 @@ pub(super) enum Told {
 }
 
 impl Session<'_> {
-    /// NickServ, where SASL has not done it.
-    pub(super) fn identify(&mut self) {
-        let Some(password) = &self.settings.network.nickserv_password else { return };
-        if self.logged_in || self.told == Told::Answered {
+    /// NickServ, where SASL has not done it: the server is asked who that is.
+    pub(super) fn identify(&mut self, now: Now) {
+        if self.settings.network.nickserv_password.is_none() || self.logged_in || self.told == Told::Answered
+        {
             return;
+        }
+        // Where that is not answered it is asked again.
+        let unanswered = matches!(self.told, Told::Asked { .. });
+        let wait = if unanswered { self.next_wait() } else { IDENTIFY_AGAIN };
+        (self.told, self.identify_at) = (Told::Asked { services: false }, Some(now.mono + wait));
+        self.send(Outgoing::new("WHOIS").word(NICKSERV));
+    }
+
+    /// What the server says of whoever is called NickServ.
+    pub(super) fn nickserv_is(&mut self, code: u16, params: &[String], now: Now) {
+        let Told::Asked { services } = self.told else { return };
+        if !params.get(1).is_some_and(|nick| nick.eq_ignore_ascii_case(NICKSERV)) {
+            return;
+        }
+        let said = |index: usize| params.get(index).map(|word| word.to_ascii_lowercase()).unwrap_or_default();
+        match code {
+            // An operator, as services are.
+            313 => self.told = Told::Asked { services: true },
+            310 if said(2).contains("service") => self.told = Told::Asked { services: true },
+            // Nobody but those who run the network can name a server.
+            312 if said(2).starts_with("services.") => self.told = Told::Asked { services: true },
+            318 if services => {
+                self.identify_at = None;
+                self.tell_password();
+            }
+            318 => {
+                tracing::warn!(network = %self.settings.network.name, "NickServ is no services: it is not told the password");
+                self.make_known(Some(LinkReason::NoServices.into()));
+                self.identify_later(now);
+            }
+            _ => {}
+        }
+    }
+
+    fn tell_password(&mut self) {
+        let settings = self.settings;
+        let Some(password) = &settings.network.nickserv_password else { return };
+        let untrusted =
+            self.lasting.unidentified.as_ref().is_some_and(|why| why.is(&LinkReason::NoServices.into()));
+        if untrusted {
+            self.make_known(None);
         }
         let nick = self.nick.wanted();
         let words = if self.nick.is_foreign() { format!("IDENTIFY {nick} ") } else { "IDENTIFY ".to_owned() };
         let text = format!("{words}{}", password.expose_secret());
         self.told = Told::Password;
-        self.send(Outgoing::new("PRIVMSG").word("NickServ").text(text));
+        self.send(Outgoing::new("PRIVMSG").word(NICKSERV).text(text));
     }
 
     /// NickServ is not there, or has taken our name from us: it is told again, until we are logged in or it says no.
@@ -49,11 +100,15 @@ impl Session<'_> {
         }
         // It was told, and knows us no more.
         self.told = Told::Nothing;
-        let waits = 1_u32.checked_shl(self.nickserv_missed).unwrap_or(u32::MAX);
-        self.nickserv_missed = self.nickserv_missed.saturating_add(1);
-        let wait = IDENTIFY_AGAIN.saturating_mul(waits).min(IDENTIFY_AGAIN_MAX);
+        let wait = self.next_wait();
         tracing::warn!(network = %self.settings.network.name, ?wait, "NickServ does not know us: told again");
         self.identify_at = Some(now.mono + wait);
+    }
+
+    fn next_wait(&mut self) -> Duration {
+        let waits = 1_u32.checked_shl(self.nickserv_missed).unwrap_or(u32::MAX);
+        self.nickserv_missed = self.nickserv_missed.saturating_add(1);
+        IDENTIFY_AGAIN.saturating_mul(waits).min(IDENTIFY_AGAIN_MAX)
     }
 
     /// The server itself says that we are logged in.
@@ -64,7 +119,7 @@ impl Session<'_> {
 
     /// A notice: it counts if it is NickServ's, and an answer of it is due.
     pub(super) fn noticed(&mut self, line: &Received, text: &str, now: Now) {
-        if self.told != Told::Password || !line.source.name.eq_ignore_ascii_case("NickServ") {
+        if self.told != Told::Password || !line.source.name.eq_ignore_ascii_case(NICKSERV) {
             return;
         }
         // What a bouncer tells of another day answers nothing.

@@ -18,7 +18,7 @@ impl Session<'_> {
             tracing::debug!(nick = line.source.name, why, "not live: ignored");
             return;
         }
-        let Some(place) = self.place(&line.source, to) else { return };
+        let Some(place) = self.place(&line.source, to) else { return self.heard_early(line, to, said) };
         if let Place::Direct(_) = place {
             self.persons.wrote(&line.source, &self.server, now.mono);
         }
@@ -34,7 +34,8 @@ impl Session<'_> {
         if self.caps.has("account-tag") {
             self.speak_in_order(heard, tagged(line));
         } else if (self.settings.needs_account)() && self.must_be_known(&heard) {
-            if let Some(heard) = self.lookups.ask(heard, now.mono) {
+            let expected = self.is_expected(&heard.source);
+            if let Some(heard) = self.lookups.ask(heard, expected, &self.server, now.mono) {
                 self.speak(heard, &Answer::default());
             }
         } else {
@@ -57,7 +58,7 @@ impl Session<'_> {
         marked && !self.is_known_bot(&line.source.name)
     }
 
-    fn is_known_bot(&self, nick: &str) -> bool {
+    pub(super) fn is_known_bot(&self, nick: &str) -> bool {
         self.settings.network.bots.iter().any(|bot| self.server.case.same(bot, nick))
     }
 
@@ -69,17 +70,23 @@ impl Session<'_> {
         }
         match &heard.place {
             Place::Direct(_) => true,
-            Place::Channel(name)
-                if self.channels.is_control(name, &self.server)
-                    || !self.channels.is_fleet(name, &self.server) =>
-            {
-                true
-            }
-            Place::Channel(_) | Place::Thread { .. } => {
-                let first = heard.text.split_whitespace().next().unwrap_or_default();
-                first.starts_with(|c: char| !c.is_alphanumeric()) || first.contains([':', ',', '：', '、'])
-            }
+            Place::Channel(name) | Place::Thread { of: name, .. } => self.may_be_addressed(name, &heard.text),
         }
+    }
+
+    /// Whether a line in a channel may be meant for herder or an agent.
+    pub(super) fn may_be_addressed(&self, channel: &str, text: &str) -> bool {
+        if self.channels.is_control(channel, &self.server) || !self.channels.is_fleet(channel, &self.server) {
+            return true;
+        }
+        let first = text.split_whitespace().next().unwrap_or_default();
+        first.starts_with(|c: char| !c.is_alphanumeric()) || first.contains([':', ',', '：', '、'])
+    }
+
+    /// Whether somebody probably may command: has done so before, or bears a nick that is the account of who may.
+    fn is_expected(&self, source: &Source) -> bool {
+        self.lasting.netsplits.knows(source)
+            || (self.settings.is_operator)(&self.author(source, Some(source.name.clone())))
     }
 
     pub(super) fn author(&self, source: &Source, account: Option<String>) -> Author {

@@ -119,6 +119,7 @@ pub(super) fn notices() -> Vec<Notice> {
         },
         Notice::NotReloaded { problems: vec!["bot.toml:1: nam: there is no such key".into()], count: 4 },
         Notice::Away { from: Timestamp::from_millis(1_763_700_000_000), to: at },
+        Notice::TooEarly { nicks: vec!["alice".into(), "bob".into()] },
         Notice::Collapsed { agent: Some(agent.clone()), count: 70 },
         Notice::Collapsed { agent: None, count: 70 },
         Notice::NetworkDown { network: network.clone(), attempts: 5, reason: "refused".into() },
