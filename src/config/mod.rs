@@ -37,6 +37,7 @@ use crate::outbox::Redactor;
 pub use discord::{API_URL, Discord, Reach};
 pub use evaluator::{Evaluator, Judge, TIMEOUT_MAX as EVALUATOR_TIMEOUT_MAX};
 pub use folders::{Folder, unusable};
+pub(crate) use problems::printable;
 pub use problems::{Problem, Problems};
 pub use units::{duration, size};
 pub use webhook::{DeadMan, Webhook};

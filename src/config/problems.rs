@@ -2,6 +2,14 @@
 
 use std::fmt;
 
+use crate::core::ask::is_hidden;
+
+/// What stands in a file, for a terminal: nothing of it moves the cursor, or cannot be seen.
+pub(crate) fn printable(text: &str) -> String {
+    let shown = |c: char| if is_hidden(c) { c.escape_unicode().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
+}
+
 /// One thing that is wrong, or that should be known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -35,7 +43,7 @@ impl Problem {
         }
         sentence.push(' ');
         sentence.push_str(&self.text);
-        sentence
+        printable(&sentence)
     }
 }
 
@@ -68,3 +76,17 @@ impl fmt::Display for Problems {
 }
 
 impl std::error::Error for Problems {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_the_file_moves_no_cursor() {
+        let text = "\"\u{1b}[2J\u{202e}x\u{0}\" is no name".to_owned();
+        let problem =
+            Problem { line: Some(1), place: "[agents.\u{7}a]".to_owned(), key: "nick".to_owned(), text };
+        let shown = problem.sentence("bot.toml");
+        assert_eq!(shown, "bot.toml:1: [agents.\\u{7}a] nick: \"\\u{1b}[2J\\u{202e}x\\u{0}\" is no name");
+    }
+}

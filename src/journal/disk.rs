@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use rustix::fs::FallocateFlags;
@@ -13,6 +13,21 @@ use rustix::fs::FallocateFlags;
 /// Makes a folder, and those it is in, for herder's user alone: prompts and the agents' words are nobody else's.
 pub(super) fn private_dir(dir: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// The owner of a folder who is not herder's user, if that is so. From everybody else but herder's user the right to write in
+/// it is taken.
+pub(super) fn stranger(dir: &Path) -> io::Result<Option<u32>> {
+    let found = dir.metadata()?;
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return Ok(Some(found.uid()));
+    }
+    let mode = found.permissions().mode();
+    if mode & 0o022 != 0 {
+        fs::set_permissions(dir, fs::Permissions::from_mode(mode & 0o7755))?;
+        tracing::warn!(folder = %dir.display(), "others could write in the data folder; that is taken from them");
+    }
+    Ok(None)
 }
 
 /// Bytes that herder's user can still write to the disk of `path`.
@@ -111,5 +126,17 @@ mod tests {
         let file = dir.path().join("ballast");
         assert!(!lay_ballast(&file, 1 << 20, u64::MAX).expect("judged"));
         assert!(!file.exists());
+    }
+
+    #[test]
+    fn a_data_folder_is_of_herders_user_and_only_that_one_writes_in_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("it is ours");
+        assert_eq!(stranger(folder.path()).expect("it is there"), None);
+        assert_eq!(folder.path().metadata().expect("it is there").permissions().mode() & 0o777, 0o755);
+        // Only root can give a folder away.
+        if std::os::unix::fs::chown(folder.path(), Some(12_345), None).is_ok() {
+            assert_eq!(stranger(folder.path()).expect("it is there"), Some(12_345));
+        }
     }
 }

@@ -18,6 +18,17 @@ pub enum OpenError {
         /// Who: process id, host and since when.
         holder: String,
     },
+    /// The folder is another user's, who could put anything into it.
+    #[error(
+        "{} belongs to another user (id {owner}); run herder as that user, change its owner (chown), or set another data_dir",
+        dir.display()
+    )]
+    Stranger {
+        /// The folder.
+        dir: PathBuf,
+        /// Its owner's id.
+        owner: u32,
+    },
     /// The folder held a journal once, and now there is none.
     #[error(
         "{} held a journal, but its database is gone or empty; herder does not start over silently. {advice}",

@@ -112,6 +112,9 @@ pub(super) fn lock(paths: &Paths) -> Result<Lock, OpenError> {
             disk::sync_dir(parent).map_err(paths.io("making its folder"))?;
         }
     }
+    if let Some(owner) = disk::stranger(&paths.dir).map_err(paths.io("looking whose folder it is"))? {
+        return Err(OpenError::Stranger { dir: paths.dir.clone(), owner });
+    }
     let mut file = OpenOptions::new()
         .read(true)
         .write(true)

@@ -315,6 +315,10 @@ async fn where_the_server_has_no_more_channels_posts_go_to_the_control_channel()
     rig.stop().await;
 }
 
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 #[tokio::test]
 async fn tls_by_fingerprint_and_by_file_and_a_login_by_certificate() {
     let server = Inspircd::start(&Options { rate: 20_000, services: true, ..Options::default() });
@@ -351,7 +355,10 @@ async fn tls_by_fingerprint_and_by_file_and_a_login_by_certificate() {
         let LinkState::Connecting { attempts: 1, reason: Some(reason) } = refused else {
             panic!("{refused:?}")
         };
-        assert!(reason.to_string().contains("TLS with"), "{reason}");
+        let reason = reason.to_string();
+        for said in ["the certificate of", &hex(&pinned), "tls_fingerprint", "tls_ca"] {
+            assert!(reason.contains(said), "{said}: {reason}");
+        }
         rig.stop().await;
     }
 }

@@ -69,9 +69,9 @@ async fn a_network_that_refuses_herder_is_given_up_and_that_is_said_on_the_other
     let mut two = Two::open(connector).await;
     let mut server = far.accept("").await;
     server.until("NICK").await;
-    server.send("ERROR :You are banned from this server").await;
+    server.send("ERROR :Closing Link: (Bad Password)").await;
     let alert = two.alice.hears_in_any_order("#alerts", "does not let herder in").await;
-    assert!(alert.contains("far") && alert.contains("banned"), "{alert}");
+    assert!(alert.contains("far") && alert.contains("Password"), "{alert}");
     assert!(far.is_left().await, "nobody may come back to a server that has refused");
     two.works().await;
     assert_eq!(two.alice.heard_in("#alerts").len(), 1, "it is said once");

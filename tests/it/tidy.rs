@@ -185,7 +185,8 @@ fn no_debug_form_is_put_into_a_sentence() {
         ["src/config/changes.rs", "src/demo/act.rs", "src/chat/discord/gateway/overheard.rs"];
     let form = |line: &str| {
         let code = without_comment(line);
-        let field = ["?error", "?reason", "?why"].iter().any(|field| code.contains(field));
+        let field =
+            ["?error,", "?error)", "?reason,", "?reason)", "?why,"].iter().any(|field| code.contains(field));
         (code.contains(":?}") || code.contains(":#?}") || (field && !code.contains("debug!(")))
             && !["assert", "panic!(", "unreachable!(", "debug!(", "trace!("]
                 .iter()

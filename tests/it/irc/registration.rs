@@ -189,7 +189,7 @@ async fn a_password_that_nickserv_refuses_is_told_further_and_tried_once_with_ea
     // Whoever says so is not NickServ, and what it says of other things is no answer.
     server.send(":eve!e@h NOTICE herder :Password incorrect.").await;
     server.send(":NickServ!s@services. NOTICE herder :This nickname is registered and protected.").await;
-    server.settle().await;
+    server.quiet().await;
     assert_eq!(unidentified(&mut rig).await, None);
     server.send(":NickServ!s@services. NOTICE herder :\x02Password incorrect\x02.").await;
     assert_eq!(unidentified(&mut rig).await.as_deref(), Some("Password incorrect."));
@@ -206,7 +206,7 @@ async fn a_password_that_nickserv_refuses_is_told_further_and_tried_once_with_ea
     drop(server);
     let mut server = listener.accept("").await;
     assert_eq!(server.posted("NickServ").await, "IDENTIFY secret");
-    server.settle().await;
+    server.quiet().await;
     assert_eq!(unidentified(&mut rig).await.as_deref(), Some("Password incorrect."), "as far as is known");
     server.send(":NickServ!s@services. NOTICE herder :Password accepted - you are now recognized.").await;
     assert_eq!(unidentified(&mut rig).await, None);
