@@ -360,6 +360,16 @@ const fn is_zero(count: &u32) -> bool {
 }
 
 impl Notice {
+    /// Whether it says no more than that a message was heard, and is worked on now or soon.
+    #[must_use]
+    pub fn is_taken_up(&self) -> bool {
+        match self {
+            Self::Accepted { kind, .. } | Self::Queued { kind, .. } => *kind == WorkKind::Message,
+            Self::Steering { .. } => true,
+            _ => false,
+        }
+    }
+
     /// The agent that it calls somebody for: it stands still until a person lets it go on.
     #[must_use]
     pub fn calls_for(&self) -> Option<&AgentName> {

@@ -363,6 +363,19 @@ impl LaneQueue {
         given_up.into_iter().flat_map(Item::whole).collect()
     }
 
+    /// Takes out the last post of this kind that waits for a target and was never handed out, because a later one says more;
+    /// what is to be recorded for it.
+    pub(super) fn overtake(&mut self, target: &Target, is_kind: &dyn Fn(&Post) -> bool) -> Vec<Part> {
+        let Some(items) = self.targets.get_mut(target) else { return Vec::new() };
+        let waits = |item: &Item| is_kind(&item.post) && item.untouched() && !item.is_trimmed();
+        let Some(at) = items.iter().rposition(waits) else { return Vec::new() };
+        let parts = items.remove(at).and_then(Item::whole).into_iter().collect();
+        if items.is_empty() {
+            self.drop_target(target);
+        }
+        parts
+    }
+
     /// Shortens the backlog of a target, if it is long; what is to be recorded of that.
     pub(super) fn collapse(
         &mut self,

@@ -35,8 +35,9 @@ use super::discord::Attachment;
 use super::lane::{LaneQueue, Line, Owed};
 use super::render::Renderer;
 use super::shelf::Shelf;
-use super::{Lane, Post, Target};
+use super::{Body, Lane, Post, Target};
 use crate::core::id::{NetworkName, PostId};
+use crate::core::notice::Notice;
 use crate::core::time::Timestamp;
 use crate::journal::{Confirmed, Settled};
 
@@ -234,6 +235,11 @@ impl NetworkQueue {
                 return;
             }
             state.ids.insert(post.id);
+        }
+        if self.renderer.changes_statuses() && matches!(post.body, Body::Notice(Notice::Completed { .. })) {
+            let begins = |post: &Post| matches!(post.body, Body::Notice(Notice::Started { .. }));
+            let overtaken = state.lane(post.lane == Lane::Urgent).overtake(&post.to, &begins);
+            state.delivered(&self.network, overtaken);
         }
         state.next_key += 1;
         let (key, urgent, target) = (state.next_key, post.lane == Lane::Urgent, post.to.clone());

@@ -75,6 +75,11 @@ impl Renderer {
         }
     }
 
+    /// Whether its network shows how a session stands in one message that changes.
+    pub(super) fn changes_statuses(&self) -> bool {
+        self.markup == Markup::Discord
+    }
+
     fn laid_out(&self, post: &Post) -> Vec<String> {
         match &post.body {
             Body::Notice(Notice::PermissionAsked { agent, command, .. }) => {

@@ -10,7 +10,7 @@ mod seen;
 mod topics;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -66,6 +66,7 @@ pub(super) async fn keep(
         remember(&bot, &mut plan).await;
         bot.directory.is_as_sure(plan.outlook(now));
         if let Some(readable) = plan.readable() {
+            *bot.unmarkable.lock().unwrap_or_else(PoisonError::into_inner) = plan.unmarkable();
             bot.readable.send_if_modified(|known| {
                 *known != readable && {
                     *known = readable;

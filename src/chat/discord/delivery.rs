@@ -16,12 +16,13 @@
 
 pub(super) mod doubt;
 mod message;
+mod nonces;
 mod traffic;
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -35,10 +36,10 @@ use super::Bot;
 use super::buttons;
 use super::directory::{Doubt, Purpose};
 use super::rest::{File, RestError};
+use super::status;
 use crate::clock;
 use crate::config;
 use crate::core::id::{AgentName, PostId};
-use crate::journal::Memo;
 use crate::outbox::{Body, Lane, Line, Post, Target, Window};
 use doubt::{Queue, Sent};
 use message::{Form, Verdict};
@@ -54,8 +55,6 @@ const PRIVATE_MAX: usize = 1024;
 const ORPHANED: Duration = Duration::from_secs(60);
 /// What is owed to a channel of somebody else's where herder may not speak is owed so long.
 const DENIED_FOR: Duration = Duration::from_secs(3600);
-/// Under which key the salt of nonces is remembered.
-const SALT: &str = "discord/salt";
 
 /// What became of a line.
 enum Outcome {
@@ -79,10 +78,10 @@ type Flight = Pin<Box<dyn Future<Output = (Queue, Landed)> + Send>>;
 
 /// Delivers until `shutdown`; what is under way then is waited for, but not for long.
 pub(super) async fn run(bot: Arc<Bot>, shutdown: CancellationToken) {
-    let salt = salt(&bot).await;
+    let salt = nonces::salt(&bot).await;
     let mut delivery = Delivery {
         salt: salt.into(),
-        run: run_of_process().into(),
+        run: nonces::run_of_process().into(),
         traffic: Traffic::after(bot.ports.silence.clone(), Instant::now()),
         sent: Sent::default(),
         flying: HashSet::new(),
@@ -288,9 +287,12 @@ impl Sender {
         if let Place::Person(person) = place {
             private = Some((person, channel));
         }
-        let there = match self.sought {
-            Some(after) => self.find(channel, after).await,
-            None => Ok(None),
+        if self.is_said_by_a_mark(channel) {
+            return self.arrived(channel, None).await;
+        }
+        let there = match (self.shown(channel).await, self.sought) {
+            (Ok(None), Some(after)) => self.find(channel, after).await,
+            (shown, _) => shown,
         };
         let sent = match there {
             Ok(None) => self.send(channel).await,
@@ -322,6 +324,23 @@ impl Sender {
                 }
             }),
         }
+    }
+
+    /// Whether it says no more than the mark on the message that it answers: that it was heard, and that the agent is at it.
+    fn is_said_by_a_mark(&self, channel: ChannelId) -> bool {
+        let source = &self.line.source;
+        let Body::Notice(notice) = &source.body else { return false };
+        notice.is_taken_up() && source.quotes.is_some() && self.bot.marks(channel)
+    }
+
+    /// Shows it in the message that says how its session stands, if there is one.
+    async fn shown(&self, channel: ChannelId) -> Result<Option<MessageId>, Verdict> {
+        let (statuses, journal) = (&self.bot.statuses, &self.bot.ports.journal);
+        let told = status::tell(statuses, journal, &self.rest(), &self.line, channel).await;
+        told.map_err(|error| {
+            info!(%channel, %error, "the message that shows a session cannot be changed now");
+            if matches!(error, RestError::Unanswered { .. }) { Verdict::Later } else { Verdict::Odd }
+        })
     }
 
     /// Looks whether it is there. Who may not look sends it: rather seen twice than not at all.
@@ -408,6 +427,9 @@ impl Sender {
 
     async fn arrived(self, channel: ChannelId, message: Option<MessageId>) -> Landed {
         let place = self.place;
+        if let Some(message) = message {
+            status::posted(&self.bot.statuses, &self.bot.ports.journal, &self.line, channel, message).await;
+        }
         if let Some(message) = message.filter(|_| self.line.index == 0) {
             buttons::posted(&self.bot, &self.line.source, channel, message).await;
         }
@@ -535,47 +557,5 @@ async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
-    }
-}
-
-/// What tells the nonces of this process from those of the last one, for posts that are in no journal: they are still in
-/// the queue when an adapter takes the place of another, and Discord may have them already.
-fn run_of_process() -> &'static str {
-    static RUN: OnceLock<String> = OnceLock::new();
-    RUN.get_or_init(|| message::run(random()))
-}
-
-fn random() -> u64 {
-    getrandom::u64().unwrap_or_default()
-}
-
-/// What tells the nonces of this journal from those of others; made once.
-async fn salt(bot: &Arc<Bot>) -> String {
-    let reading = Arc::clone(bot);
-    let read = tokio::task::spawn_blocking(move || reading.ports.journal.memos(SALT)).await;
-    if let Ok(Ok(memos)) = read
-        && let Some(salt) = memos.into_iter().find_map(|(key, value)| (key == SALT).then_some(value))
-        && let Ok(salt) = serde_json::from_str::<String>(&salt)
-        && salt.len() == message::salt(0).len()
-    {
-        return salt;
-    }
-    let salt = message::salt(random());
-    let memo = Memo { key: SALT.to_owned(), value: Some(serde_json::Value::from(salt.as_str()).to_string()) };
-    if let Err(error) = bot.ports.journal.remember(vec![memo]).await {
-        warn!(%error, "the salt of nonces could not be remembered; after a restart a message may be seen twice");
-    }
-    salt
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// An adapter that takes the place of another sends what that may have sent already: it must be known again.
-    #[test]
-    fn what_is_in_no_journal_keeps_its_nonce_as_long_as_the_process_lives() {
-        assert_eq!(run_of_process(), run_of_process());
-        assert_ne!(message::run(1), message::run(2), "another process has another one");
     }
 }

@@ -1,9 +1,10 @@
-//! One message per running session that says what it does: tool, last sign of life, turns, tokens, cost, what waits.
+//! What a running session does, in the message that says that it started: tool, last sign of life, turns, tokens, cost, what
+//! waits.
 //!
-//! It is posted in the agent's channel when a session has lasted a moment, changed at most every few seconds and only when it
-//! would say something else, and closed when the session is over. How long ago something was is told as Discord's own
-//! timestamps, which every client keeps current by itself. The message is remembered, so that a restart of herder goes on
-//! with it. None of this is owed: what fails is tried again with the next change, and never holds up a post.
+//! The message ([`super::status`]) is changed when a session has lasted a moment, then at most every few seconds and only when
+//! it would say something else, and closed when the session has failed; that one completed is a post. How long ago something
+//! was is told as Discord's own timestamps, which every client keeps current by itself. A restart of herder goes on with the
+//! message. None of this is owed: what fails is tried again with the next change, and never holds up a post.
 
 mod board;
 
@@ -15,18 +16,17 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use serde_json::json;
-use tracing::{debug, warn};
+use tracing::debug;
 
 use super::Bot;
 use super::rest::{RestError, code};
+use super::status::{self, Says, Status};
 use crate::clock;
 use crate::commands::say::{DOT, Voice, task};
 use crate::core::agent::Agent;
-use crate::core::id::{AgentName, SessionId};
-use crate::core::outcome::Usage;
+use crate::core::id::AgentName;
+use crate::core::outcome::{Category, Usage};
 use crate::core::time::Timestamp;
-use crate::journal::Memo;
-use crate::outbox::Target;
 use crate::outbox::markup::{self, Markup};
 use crate::supervisor::View;
 use board::{Board, Message, Seen, Step, Stepped};
@@ -35,8 +35,6 @@ use board::{Board, Message, Seen, Step, Stepped};
 const LOOK: Duration = Duration::from_secs(1);
 /// How long a request is tried for; the next change is a better one.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Under which keys the messages are remembered.
-const PREFIX: &str = "discord/live/";
 /// The longest name of a tool, and of the work.
 const SHORT: usize = 60;
 
@@ -44,7 +42,7 @@ type Stepping = Pin<Box<dyn Future<Output = (AgentName, Stepped)> + Send>>;
 
 /// Keeps those messages, until dropped.
 pub(super) async fn run(bot: Arc<Bot>) {
-    let mut board = Board::new(known(&bot).await, clock::now());
+    let mut board = Board::new(at_work(&bot), clock::now());
     let mut shown: HashMap<AgentName, String> = HashMap::new();
     let mut under_way: FuturesUnordered<Stepping> = FuturesUnordered::new();
     let mut tick = tokio::time::interval(LOOK);
@@ -56,7 +54,7 @@ pub(super) async fn run(bot: Arc<Bot>) {
             () = bot.ports.hearing.cancelled() => break,
             Some((agent, stepped)) = under_way.next(), if !under_way.is_empty() => {
                 // What did not arrive is not shown; a message that is over shows nothing.
-                if stepped != Stepped::Changed && !matches!(stepped, Stepped::Posted(_)) {
+                if stepped != Stepped::Changed {
                     shown.remove(&agent);
                 }
                 board.stepped(&agent, stepped, clock::now());
@@ -65,7 +63,8 @@ pub(super) async fn run(bot: Arc<Bot>) {
             _ = tick.tick(), if is_busy => {
                 changes.mark_unchanged();
                 let (now, views) = (clock::now(), bot.ports.fleet.agents());
-                let seen: Vec<Seen> = views.iter().map(|view| seen(&bot, view)).collect();
+                let open: BTreeMap<AgentName, Status> = open(&bot).collect();
+                let seen: Vec<Seen> = views.iter().map(|view| seen(view, open.get(&view.name))).collect();
                 let views: BTreeMap<&AgentName, &View> = views.iter().map(|view| (&view.name, view)).collect();
                 for (agent, step) in board.look(&seen, now) {
                     let text = text(&bot, &agent, views.get(&agent).copied(), step, now);
@@ -80,25 +79,44 @@ pub(super) async fn run(bot: Arc<Bot>) {
             }
         }
     }
-    // What is posted is remembered.
+    // What is shown is remembered.
     while under_way.next().await.is_some() {}
 }
 
-fn seen(bot: &Bot, view: &View) -> Seen {
-    let channel = bot.directory.of_target(&Target::Agent(view.name.clone()));
-    Seen { agent: view.name.clone(), session: view.agent.session(), channel }
+/// The messages of sessions that go on, as far as they say.
+fn open(bot: &Bot) -> impl Iterator<Item = (AgentName, Status)> + use<> {
+    bot.statuses.all().into_iter().filter(|(_, status)| status.is_open())
+}
+
+/// Those of them that said what the session did when herder last ran.
+fn at_work(bot: &Bot) -> Vec<(AgentName, Message)> {
+    let at_work = open(bot).filter(|(_, status)| status.says == Says::AtWork);
+    at_work.map(|(agent, status)| (agent, message(&status))).collect()
+}
+
+fn message(status: &Status) -> Message {
+    Message { channel: status.channel, id: status.id, session: status.session, since: status.since }
+}
+
+fn seen(view: &View, status: Option<&Status>) -> Seen {
+    let agent = &view.agent;
+    // Its end is a post, or the next session goes on with it.
+    let goes_well = |outcome: &Category| matches!(outcome, Category::Success | Category::MaxTurns);
+    let well = agent.last_outcome.as_ref().filter(|outcome| goes_well(&outcome.category));
+    Seen {
+        agent: view.name.clone(),
+        session: agent.session(),
+        well: well.map(|_| agent.last_session),
+        message: status.map(message),
+    }
 }
 
 /// What the message says.
 fn text(bot: &Bot, agent: &AgentName, view: Option<&View>, step: Step, now: Timestamp) -> String {
     let voice = Voice { locale: &bot.ports.locale, now, redactor: &bot.ports.redactor };
     let text = match (step, view) {
-        (Step::Post { since, .. } | Step::Change(Message { since, .. }), Some(view)) => {
-            working(voice, view, since)
-        }
-        (Step::Post { since, .. } | Step::Change(Message { since, .. }), None) => {
-            ended(voice, agent, None, since)
-        }
+        (Step::Change(Message { since, .. }), Some(view)) => working(voice, view, since),
+        (Step::Change(Message { since, .. }), None) => ended(voice, agent, None, since),
         (Step::Close(message), view) => {
             // The outcome is that of the last session: of another one if this was long ago.
             let last = view.map(|view| &*view.agent).filter(|agent| agent.last_session == message.session);
@@ -161,40 +179,29 @@ fn spent(voice: Voice<'_>, turns: u32, usage: Usage) -> Vec<String> {
 }
 
 async fn carry_out(bot: Arc<Bot>, agent: AgentName, step: Step, text: String) -> (AgentName, Stepped) {
-    let rest = bot.rest.within(PATIENCE);
-    let stepped = match step {
-        Step::Post { channel, session, since } => {
-            let nonce = nonce(&agent, session, since);
-            let body =
-                json!({ "content": text, "nonce": nonce, "enforce_nonce": true, "flags": 1_u64 << 12 });
-            match rest.send_message(channel, &body, &[]).await {
-                Ok(id) => Stepped::Posted(Message { channel, id, session, since }),
-                Err(error) => failed(&agent, &error),
-            }
-        }
-        Step::Change(message) => {
-            match rest.edit_message(message.channel, message.id, &json!({ "content": text })).await {
-                Ok(()) => Stepped::Changed,
-                Err(error) => failed(&agent, &error),
-            }
-        }
-        Step::Close(message) => {
-            match rest.edit_message(message.channel, message.id, &json!({ "content": text })).await {
-                Ok(()) => Stepped::Closed,
-                Err(error) if failed(&agent, &error) == Stepped::Failed => Stepped::Failed,
-                Err(_) => Stepped::Closed,
-            }
-        }
+    let (Step::Change(shown) | Step::Close(shown)) = step;
+    let status = bot.statuses.of(&agent);
+    let mut held = status.lock().await;
+    // It may say by now that the session is over, or be that of the next one.
+    let Some(status) = held.clone().filter(|status| status.id == shown.id && status.is_open()) else {
+        return (agent, if matches!(step, Step::Close(_)) { Stepped::Closed } else { Stepped::Gone });
     };
-    let remembered = match stepped {
-        Stepped::Posted(message) => serde_json::to_string(&message).ok(),
-        Stepped::Closed | Stepped::Gone => None,
-        Stepped::Changed | Stepped::Failed => return (agent, stepped),
+    let content = json!({ "content": status.with(&text) });
+    let answer = bot.rest.within(PATIENCE).edit_message(status.channel, status.id, &content).await;
+    let (stepped, next) = match (step, answer.map_err(|error| failed(&agent, &error))) {
+        (Step::Change(Message { session, .. }), Ok(())) => {
+            let next = Status { session, says: Says::AtWork, ..status.clone() };
+            if next == status {
+                return (agent, Stepped::Changed);
+            }
+            (Stepped::Changed, Some(next))
+        }
+        (_, Err(Stepped::Failed)) => return (agent, Stepped::Failed),
+        (Step::Change(_), Err(_)) => (Stepped::Gone, None),
+        (Step::Close(_), Ok(()) | Err(_)) => (Stepped::Closed, None),
     };
-    let memo = Memo { key: format!("{PREFIX}{agent}"), value: remembered };
-    if let Err(error) = bot.ports.journal.remember(vec![memo]).await {
-        debug!(%agent, %error, "the message of a running session could not be remembered");
-    }
+    status::remember(&bot.ports.journal, &agent, &mut held, next).await;
+    drop(held);
     (agent, stepped)
 }
 
@@ -207,37 +214,6 @@ fn failed(agent: &AgentName, error: &RestError) -> Stepped {
     }
     debug!(%agent, %error, "a running session cannot be shown");
     Stepped::Gone
-}
-
-/// A post that is repeated is shown once, also across a restart.
-fn nonce(agent: &AgentName, session: SessionId, since: Timestamp) -> String {
-    let what = format!("{agent} {session} {}", since.as_millis());
-    format!(
-        "live-{:08x}-{:08x}",
-        crc32fast::hash(what.as_bytes()),
-        crc32fast::hash(agent.as_str().as_bytes())
-    )
-}
-
-/// The messages that are remembered.
-async fn known(bot: &Arc<Bot>) -> Vec<(AgentName, Message)> {
-    let reading = Arc::clone(bot);
-    let read = tokio::task::spawn_blocking(move || reading.ports.journal.memos(PREFIX)).await;
-    let memos = match read {
-        Ok(Ok(memos)) => memos,
-        Ok(Err(error)) => {
-            warn!(%error, "the messages of running sessions are not known any more");
-            Vec::new()
-        }
-        Err(error) => {
-            warn!(%error, "the messages of running sessions are not known any more");
-            Vec::new()
-        }
-    };
-    let message = |(key, value): (String, String)| {
-        Some((AgentName::new(key.strip_prefix(PREFIX)?).ok()?, serde_json::from_str(&value).ok()?))
-    };
-    memos.into_iter().filter_map(message).collect()
 }
 
 #[cfg(test)]

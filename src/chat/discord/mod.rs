@@ -22,7 +22,8 @@
 //! | `delivery` | what is owed to Discord |
 //! | `absence` | for how long nothing was sent |
 //! | `reactions` | marks on people's messages: queued, running, done |
-//! | `live` | what the running sessions do |
+//! | `status` | the message of a session that changes with it |
+//! | `live` | what the running sessions do, in that message |
 //! | `registration` | the table of commands as application commands, registered when it changed |
 //! | `interactions`, `reply` | what people ask by them, and how it is answered |
 //! | `owing` | answers that an earlier herder owed when it ended |
@@ -77,11 +78,12 @@ mod reactions;
 mod registration;
 mod reply;
 mod rest;
+mod status;
 mod threads;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex as Lock, PoisonError};
 
 use serenity::all::{ApplicationId, ChannelId, Event, GuildId, UserId};
 use tokio::sync::{Mutex, broadcast, mpsc, watch};
@@ -96,7 +98,7 @@ use crate::config::{self, DISCORD_NETWORK};
 use crate::core::detail::DiscordReason;
 use crate::core::id::NetworkName;
 use crate::core::time::Timestamp;
-use crate::journal::Journal;
+use crate::journal::{Journal, ReadError};
 use crate::l10n::Locale;
 use crate::outbox::{NetworkQueue, Redactor};
 use crate::supervisor::Fleet;
@@ -107,6 +109,7 @@ pub use examine::{Finding, examine};
 pub use gateway::Memory;
 use membership::Membership;
 use rest::Rest;
+use status::Statuses;
 use threads::Threads;
 
 /// Events of the guild that wait for those who follow them. Who falls behind is told and looks at everything anew.
@@ -151,6 +154,8 @@ struct Bot {
     rest: Rest,
     directory: Directory,
     threads: Threads,
+    /// The messages that say how the agents' sessions stand.
+    statuses: Statuses,
     /// Who we are there.
     me: UserId,
     application: ApplicationId,
@@ -160,6 +165,8 @@ struct Bot {
     membership: watch::Sender<Membership>,
     /// The channels of the server that are known, and whether what was said there can be read.
     readable: watch::Sender<BTreeMap<ChannelId, bool>>,
+    /// Those of them where herder may not mark what people say.
+    unmarkable: Lock<BTreeSet<ChannelId>>,
     /// How the link stands is told to whoever keeps the adapter.
     reports: mpsc::Sender<LinkReport>,
     /// Events of the guild: channels, roles, members, READY. No messages, no interactions.
@@ -194,6 +201,12 @@ impl Bot {
         self.content.load(Ordering::Relaxed)
     }
 
+    /// Whether herder may mark what is said in a channel, as far as is known.
+    fn marks(&self, channel: ChannelId) -> bool {
+        let around = self.threads.parent(channel).unwrap_or(channel);
+        !self.unmarkable.lock().unwrap_or_else(PoisonError::into_inner).contains(&around)
+    }
+
     async fn report(&self, state: LinkState) {
         report(&self.reports, state).await;
     }
@@ -224,9 +237,13 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
         }
     };
     let reading = ports.journal.clone();
-    let directory = match tokio::task::spawn_blocking(move || Directory::load(&reading)).await {
-        Ok(Ok(directory)) => directory,
-        Ok(Err(reason)) => return error!(%reason, "the channels that are remembered cannot be read"),
+    let read = move || Ok((Directory::load(&reading)?, Statuses::load(&reading)?));
+    let read = tokio::task::spawn_blocking(read).await;
+    let (directory, statuses) = match read {
+        Ok(Ok(read)) => read,
+        Ok::<Result<_, ReadError>, _>(Err(reason)) => {
+            return error!(%reason, "the channels that are remembered cannot be read");
+        }
         Err(reason) => return error!(%reason, "the channels that are remembered could not be read"),
     };
     let longest = ports.longest_wait;
@@ -240,11 +257,13 @@ pub async fn run(ports: Ports, reports: mpsc::Sender<LinkReport>, shutdown: Canc
         rest,
         directory,
         threads: Threads::default(),
+        statuses,
         me: introduced.me,
         application: introduced.application,
         content: AtomicBool::new(introduced.content),
         membership: watch::Sender::default(),
         readable: watch::Sender::default(),
+        unmarkable: Lock::default(),
         reports,
         changes: broadcast::channel(CHANGES_CAPACITY).0,
         tasks: TaskTracker::new(),

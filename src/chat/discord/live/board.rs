@@ -1,9 +1,8 @@
-//! Which message of which agent is to be posted or changed now.
+//! Which message of which agent is to be changed now.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use serenity::all::{ChannelId, MessageId};
 
 use crate::core::id::{AgentName, SessionId};
@@ -11,15 +10,15 @@ use crate::core::time::Timestamp;
 
 /// A message is changed at most so often.
 const EVERY: Duration = Duration::from_secs(5);
-/// A session that is over sooner has no message: its posts say all there is.
+/// What a session does that is over sooner is not shown: its posts say all there is.
 const AFTER: Duration = Duration::from_secs(2);
 /// After a restart of herder an agent gets so long to go on with what it did.
 const RESTART: Duration = Duration::from_secs(20);
 /// Requests under way at once: what somebody may look at now and then must not crowd out what is said.
 const UNDER_WAY: usize = 8;
 
-/// A message that shows a session, as it is remembered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// A message that shows a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) channel: ChannelId,
     pub(super) id: MessageId,
@@ -34,15 +33,15 @@ pub(super) struct Seen {
     pub(super) agent: AgentName,
     /// The session that runs.
     pub(super) session: Option<SessionId>,
-    /// Where its message goes.
-    pub(super) channel: Option<ChannelId>,
+    /// The session that ended last, if that has a post of its own or is gone on with by the next one.
+    pub(super) well: Option<SessionId>,
+    /// The message that says that the session started, once it is there.
+    pub(super) message: Option<Message>,
 }
 
 /// What is to be done about one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The first message of a session.
-    Post { channel: ChannelId, session: SessionId, since: Timestamp },
     /// What it says may have changed.
     Change(Message),
     /// The session is over: the last change.
@@ -52,8 +51,6 @@ pub(super) enum Step {
 /// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stepped {
-    /// It was posted.
-    Posted(Message),
     /// It was changed, or there was nothing to change.
     Changed,
     /// It was closed.
@@ -67,7 +64,6 @@ pub(super) enum Stepped {
 #[derive(Debug)]
 struct Entry {
     session: SessionId,
-    since: Timestamp,
     message: Option<Message>,
     /// It was there when herder started: until then the session that goes on may be another one, on the same work.
     loaded: Option<Timestamp>,
@@ -89,12 +85,11 @@ impl Board {
     /// The messages that were there when herder last ran.
     pub(super) fn new(known: Vec<(AgentName, Message)>, now: Timestamp) -> Self {
         let entry = |(agent, message): (AgentName, Message)| {
-            let (session, since) = (message.session, message.since);
+            let session = message.session;
             (
                 agent,
                 Entry {
                     session,
-                    since,
                     message: Some(message),
                     loaded: Some(now.after(RESTART)),
                     given_up: false,
@@ -143,7 +138,8 @@ impl Board {
     }
 
     fn step(&mut self, seen: &Seen, now: Timestamp) -> Option<Step> {
-        let Some(session) = seen.session else { return self.close(&seen.agent, now) };
+        let Some(session) = seen.session else { return self.close(seen, now) };
+        let goes_well = |entry: &Entry| seen.well == Some(entry.session);
         let entry = match self.entries.get_mut(&seen.agent) {
             Some(entry) if entry.session == session => entry,
             // The work that herder's end cut short goes on where it was shown.
@@ -152,18 +148,11 @@ impl Board {
                 entry.message.iter_mut().for_each(|message| message.session = session);
                 entry
             }
-            Some(entry) if entry.message.is_some() => return self.close(&seen.agent, now),
+            Some(entry) if entry.message.is_some() && !goes_well(entry) => return self.close(seen, now),
             _ => {
                 let due = now.after(AFTER);
-                let entry = Entry {
-                    session,
-                    since: now,
-                    message: None,
-                    loaded: None,
-                    given_up: false,
-                    failed: false,
-                    due,
-                };
+                let entry =
+                    Entry { session, message: None, loaded: None, given_up: false, failed: false, due };
                 self.entries.insert(seen.agent.clone(), entry);
                 return None;
             }
@@ -172,15 +161,20 @@ impl Board {
         if entry.given_up || entry.due > now {
             return None;
         }
-        match entry.message {
-            Some(message) => Some(Step::Change(message)),
-            None => Some(Step::Post { channel: seen.channel?, session, since: entry.since }),
+        if entry.message.is_none() {
+            entry.message = seen.message.map(|message| Message { session, ..message });
         }
+        entry.message.map(Step::Change)
     }
 
     /// The session is over.
-    fn close(&mut self, agent: &AgentName, now: Timestamp) -> Option<Step> {
+    fn close(&mut self, seen: &Seen, now: Timestamp) -> Option<Step> {
+        let agent = &seen.agent;
         let entry = self.entries.get(agent)?;
+        if seen.well == Some(entry.session) {
+            self.entries.remove(agent);
+            return None;
+        }
         if entry.loaded.is_some_and(|until| until > now) {
             return None;
         }
@@ -200,7 +194,6 @@ impl Board {
         entry.due = now.after(EVERY);
         entry.failed = stepped == Stepped::Failed;
         match stepped {
-            Stepped::Posted(message) => entry.message = Some(message),
             Stepped::Changed | Stepped::Failed => {}
             Stepped::Gone => (entry.message, entry.given_up) = (None, true),
             Stepped::Closed => {
@@ -219,8 +212,12 @@ mod tests {
     }
 
     fn seen(session: Option<u64>) -> Vec<Seen> {
-        let session = session.map(SessionId);
-        vec![Seen { agent: spark(), session, channel: Some(ChannelId::new(7)) }]
+        seen_well(session, None)
+    }
+
+    fn seen_well(session: Option<u64>, well: Option<u64>) -> Vec<Seen> {
+        let (session, well) = (session.map(SessionId), well.map(SessionId));
+        vec![Seen { agent: spark(), session, well, message: Some(message(0, 0)) }]
     }
 
     fn at(seconds: i64) -> Timestamp {
@@ -237,13 +234,15 @@ mod tests {
     }
 
     #[test]
-    fn a_session_has_one_message_that_is_changed_now_and_then_and_closed() {
+    fn a_session_is_shown_in_its_message_that_is_changed_now_and_then_and_closed() {
         let mut board = Board::default();
         assert_eq!(board.look(&seen(Some(1)), at(0)), [], "not at once");
-        let post = Step::Post { channel: ChannelId::new(7), session: SessionId(1), since: at(0) };
-        assert_eq!(board.look(&seen(Some(1)), at(2)), [(spark(), post)]);
+        let mut unsaid = seen(Some(1));
+        unsaid[0].message = None;
+        assert_eq!(board.look(&unsaid, at(2)), [], "that it started waits");
+        assert_eq!(board.look(&seen(Some(1)), at(3)), [(spark(), Step::Change(message(1, 0)))]);
         assert_eq!(board.look(&seen(Some(1)), at(3)), [], "one request at a time");
-        board.stepped(&spark(), Stepped::Posted(message(1, 0)), at(3));
+        board.stepped(&spark(), Stepped::Changed, at(3));
         assert_eq!(board.look(&seen(Some(1)), at(7)), []);
         assert_eq!(board.look(&seen(Some(1)), at(8)), [(spark(), Step::Change(message(1, 0)))]);
         board.stepped(&spark(), Stepped::Changed, at(8));
@@ -257,22 +256,35 @@ mod tests {
     }
 
     #[test]
-    fn the_next_session_has_its_own_message() {
-        let mut board = Board::new(Vec::new(), at(0));
+    fn the_message_of_a_session_that_has_failed_is_closed_before_the_next_one_is_shown() {
+        let mut board = Board::default();
         board.look(&seen(Some(1)), at(0));
         board.look(&seen(Some(1)), at(2));
-        board.stepped(&spark(), Stepped::Posted(message(1, 0)), at(2));
+        board.stepped(&spark(), Stepped::Changed, at(2));
         assert_eq!(board.look(&seen(Some(2)), at(3)), [(spark(), Step::Close(message(1, 0)))]);
         board.stepped(&spark(), Stepped::Closed, at(3));
         assert_eq!(board.look(&seen(Some(2)), at(4)), []);
-        assert!(matches!(
-            board.look(&seen(Some(2)), at(6))[..],
-            [(_, Step::Post { session: SessionId(2), .. })]
-        ));
+        assert_eq!(board.look(&seen(Some(2)), at(6)), [(spark(), Step::Change(message(2, 0)))]);
     }
 
     #[test]
-    fn a_short_session_has_none() {
+    fn what_completed_is_said_by_its_post() {
+        let mut board = Board::default();
+        board.look(&seen(Some(1)), at(0));
+        board.look(&seen(Some(1)), at(2));
+        board.stepped(&spark(), Stepped::Changed, at(2));
+        assert_eq!(board.look(&seen_well(None, Some(1)), at(3)), []);
+        assert!(!board.is_shown());
+        // The same where the next one begins at once.
+        board.look(&seen(Some(2)), at(4));
+        board.look(&seen(Some(2)), at(6));
+        board.stepped(&spark(), Stepped::Changed, at(6));
+        assert_eq!(board.look(&seen_well(Some(3), Some(2)), at(7)), []);
+        assert_eq!(board.look(&seen_well(Some(3), Some(2)), at(9)), [(spark(), Step::Change(message(3, 0)))]);
+    }
+
+    #[test]
+    fn a_short_session_is_not_shown() {
         let mut board = Board::default();
         board.look(&seen(Some(1)), at(0));
         assert_eq!(board.look(&seen(None), at(1)), []);
@@ -299,7 +311,7 @@ mod tests {
         let mut board = Board::default();
         board.look(&seen(Some(1)), at(0));
         board.look(&seen(Some(1)), at(2));
-        board.stepped(&spark(), Stepped::Posted(message(1, 0)), at(2));
+        board.stepped(&spark(), Stepped::Changed, at(2));
         board.look(&seen(Some(1)), at(7));
         board.stepped(&spark(), Stepped::Gone, at(7));
         assert_eq!(board.look(&seen(Some(1)), at(100)), []);
@@ -315,7 +327,8 @@ mod tests {
             .map(|number| Seen {
                 agent: AgentName::new(&format!("spark{number}")).expect("a good name"),
                 session: Some(SessionId(1)),
-                channel: Some(ChannelId::new(7)),
+                well: None,
+                message: Some(message(0, 0)),
             })
             .collect();
         assert_eq!(board.look(&many, at(0)), []);
@@ -332,7 +345,8 @@ mod tests {
             .map(|number| Seen {
                 agent: AgentName::new(&format!("spark{number:02}")).expect("a good name"),
                 session: Some(SessionId(1)),
-                channel: Some(ChannelId::new(7)),
+                well: None,
+                message: Some(message(0, 0)),
             })
             .collect();
         board.look(&many, at(0));
@@ -342,7 +356,6 @@ mod tests {
             for (agent, step) in board.look(&many, at(second)) {
                 *shown.entry(agent.clone()).or_default() += 1;
                 let stepped = match step {
-                    Step::Post { .. } => Stepped::Posted(message(1, 0)),
                     Step::Change(_) => Stepped::Changed,
                     Step::Close(_) => Stepped::Closed,
                 };

@@ -68,6 +68,12 @@ impl Plan {
         Some(there.iter().map(|(id, channel)| (*id, reads(channel))).collect())
     }
 
+    /// The channels of the server where herder may not mark what people say.
+    pub(in super::super) fn unmarkable(&self) -> BTreeSet<ChannelId> {
+        let channels = self.there.iter().flatten().map(|(id, _)| *id);
+        channels.filter(|id| !self.may(Permissions::ADD_REACTIONS, Some(*id))).collect()
+    }
+
     /// Whether herder can post in a channel of its own.
     pub(in super::super) fn can_post(&self, purpose: &Purpose) -> bool {
         self.known.get(purpose).is_some_and(|id| self.may(Permissions::SEND_MESSAGES, Some(*id)))
