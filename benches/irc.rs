@@ -165,13 +165,23 @@ pub(crate) struct Person {
 }
 
 impl Person {
+    /// Joins a server that asks for no password.
     pub(crate) fn join(server: SocketAddr) -> Self {
+        Self::joined(server, "")
+    }
+
+    /// Joins herder's own server.
+    pub(crate) fn log_in(server: SocketAddr) -> Self {
+        Self::joined(server, &format!("PASS :{PASSWORD}\r\n"))
+    }
+
+    fn joined(server: SocketAddr, pass: &str) -> Self {
         let writer = TcpStream::connect(server).expect("the server listens");
         writer.set_nodelay(true).expect("no delay");
         writer.set_read_timeout(Some(Duration::from_secs(120))).expect("a timeout");
         let reader = BufReader::with_capacity(256 * 1024, writer.try_clone().expect("a handle"));
         let mut person = Self { reader, writer, line: String::new() };
-        person.send(&format!("PASS :{PASSWORD}\r\nNICK alice\r\nUSER alice 0 * :alice\r\nJOIN {ROOM}\r\n"));
+        person.send(&format!("{pass}NICK alice\r\nUSER alice 0 * :alice\r\nJOIN {ROOM}\r\n"));
         person.until(|line| line.contains(" 366 "));
         person
     }
@@ -489,7 +499,7 @@ fn until_join<T>(person: &mut Person, nick: &str, begin: impl FnOnce() -> T) -> 
 
 fn start(server: SocketAddr, given: &Arguments) {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    let mut person = Person::join(server);
+    let mut person = Person::log_in(server);
     for _ in 0..given.pairs {
         let dir = folder();
         let config = configuration(dir.path(), server, 0).write(dir.path());

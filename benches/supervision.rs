@@ -1,5 +1,5 @@
 //! Children: how fast a dead one is followed by its successor, how fast many are, and what they cost while nothing
-//! happens; beside a minimal tokio supervisor that records nothing.
+//! happens; beside a minimal tokio supervisor that records nothing, and the same one with an `fdatasync` before each spawn.
 //!
 //! ```text
 //! cargo bench --bench supervision [-- AGENTS]
@@ -32,9 +32,6 @@ const PAIRS: usize = 5;
 
 /// Kills per pair for the latency of one restart.
 const KILLS: usize = 200;
-
-/// From so many agents on they are a fleet, of which a single restart's latency says nothing.
-const JITTERED: usize = 20;
 
 /// A child that says its name and pid as the first thing it does, then sleeps: compiled here, so that nothing but the
 /// exec itself is measured.
@@ -127,9 +124,17 @@ impl Supervisor {
     }
 
     fn reference(arena: &Arena, agents: usize) -> Self {
+        Self::tokio(arena, agents, "reference")
+    }
+
+    fn synced(arena: &Arena, agents: usize) -> Self {
+        Self::tokio(arena, agents, "synced")
+    }
+
+    fn tokio(arena: &Arena, agents: usize, mode: &str) -> Self {
         let myself = std::env::current_exe().expect("a path");
         let child = Command::new(myself)
-            .args(["reference", &agents.to_string()])
+            .args([mode, &agents.to_string()])
             .args([&arena.child, &arena.socket_path])
             .stdin(Stdio::null())
             .spawn()
@@ -158,8 +163,18 @@ impl Supervisor {
     }
 }
 
-/// The reference: spawn, wait, spawn again.
-fn reference(agents: usize, child: &Path, socket: &Path) {
+/// Writes a block over another in a file of its own beside the socket and waits until it is on disk.
+fn sync_a_block(file: &std::fs::File) {
+    use std::os::unix::fs::FileExt as _;
+    file.write_all_at(&[7; 512], 0).expect("writes");
+    file.sync_data().expect("syncs");
+}
+
+/// The reference: spawn, wait, spawn again; with an `fdatasync` in between if it is `synced`.
+fn reference(agents: usize, child: &Path, socket: &Path, synced: bool) {
+    let file = std::fs::File::create(socket.with_extension("sync")).expect("a file");
+    file.set_len(512).expect("a length");
+    let file = std::sync::Arc::new(file);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("tokio");
     runtime.block_on(async {
@@ -167,10 +182,15 @@ fn reference(agents: usize, child: &Path, socket: &Path) {
             let mut command = tokio::process::Command::new(child);
             command.arg(socket).arg(format!("agent-{n}")).stdin(Stdio::piped()).stdout(Stdio::piped());
             command.stderr(Stdio::piped()).process_group(0);
+            let file = std::sync::Arc::clone(&file);
             tokio::spawn(async move {
                 loop {
                     let mut running = command.spawn().expect("the child starts");
                     drop(running.wait().await);
+                    if synced {
+                        let file = std::sync::Arc::clone(&file);
+                        tokio::task::spawn_blocking(move || sync_a_block(&file)).await.expect("syncs");
+                    }
                 }
             })
         });
@@ -192,8 +212,7 @@ fn round(arena: &Arena, agents: usize, start: fn(&Arena, usize) -> Supervisor) -
     let start_seconds = begun.elapsed().as_secs_f64();
 
     let mut restarts_millis = Vec::with_capacity(KILLS);
-    let kills = if agents < JITTERED { KILLS } else { 0 };
-    for n in 0..kills {
+    for n in 0..KILLS {
         let name = format!("agent-{}", n % agents);
         let killed = Instant::now();
         signal(children[&name], "KILL");
@@ -217,43 +236,37 @@ fn round(arena: &Arena, agents: usize, start: fn(&Arena, usize) -> Supervisor) -
 
 fn compare(agents: usize) {
     let arena = Arena::new();
-    let mut mine = Vec::new();
-    let mut theirs = Vec::new();
+    let (mut herder, mut tokio, mut synced) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..PAIRS {
-        mine.push(round(&arena, agents, Supervisor::herder));
-        theirs.push(round(&arena, agents, Supervisor::reference));
+        herder.push(round(&arena, agents, Supervisor::herder));
+        tokio.push(round(&arena, agents, Supervisor::reference));
+        synced.push(round(&arena, agents, Supervisor::synced));
     }
-    let figure = |pick: &dyn Fn(&Round) -> f64| {
-        let of = |rounds: &[Round]| median(&rounds.iter().map(pick).collect::<Vec<_>>());
-        (of(&mine), of(&theirs))
-    };
     let print = |what: &str, unit: &str, mark: &str, pick: &dyn Fn(&Round) -> f64| {
-        let (a, b) = figure(pick);
+        let [mine, theirs, durable] =
+            [&herder, &tokio, &synced].map(|rounds| median(&rounds.iter().map(pick).collect::<Vec<_>>()));
         row(
             &format!("{what} ({agents} agents)"),
-            &format!("{a:.2} {unit}"),
-            &format!("{b:.2} {unit}"),
-            a / b,
+            &format!("{mine:.2} {unit}"),
+            &format!("tokio {theirs:.2} {unit}, with fdatasync {durable:.2} {unit}"),
+            mine / durable,
             mark,
         );
     };
     print("start of all children", "s", "1.3", &|round| round.start_seconds);
-    if agents < JITTERED {
-        print("kill -9 to successor's exec, p50", "ms", "1.3 x (tokio + fdatasync)", &|round| {
-            quantile(&round.restarts_millis, 0.5)
-        });
-        print("kill -9 to successor's exec, p99", "ms", "2", &|round| quantile(&round.restarts_millis, 0.99));
-    }
-    print("half of them crash at once: all back", "s", "1.5", &|round| round.mass_seconds);
+    print("kill -9 to successor's exec, p50", "ms", "1.3", &|round| quantile(&round.restarts_millis, 0.5));
+    print("kill -9 to successor's exec, p99", "ms", "2", &|round| quantile(&round.restarts_millis, 0.99));
+    print("half of them crash at once: all back", "s", "at most 0.5 s", &|round| round.mass_seconds);
     print("CPU per restart", "ms", "0.5 ms", &|round| round.cpu_per_restart_millis);
 }
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     if let [mode, agents, child, socket] = args.as_slice()
-        && mode == "reference"
+        && (mode == "reference" || mode == "synced")
     {
-        reference(agents.parse().expect("a count"), Path::new(child), Path::new(socket));
+        let agents = agents.parse().expect("a count");
+        reference(agents, Path::new(child), Path::new(socket), mode == "synced");
         return;
     }
     let number = |n: usize, default| args.get(n).and_then(|count| count.parse().ok()).unwrap_or(default);
@@ -273,7 +286,7 @@ fn main() {
         quiet::idle(count);
     }
     head();
-    for count in [JITTERED - 1, agents] {
+    for count in [19, agents] {
         compare(count);
     }
 }

@@ -27,7 +27,7 @@ impl Errbot {
         std::fs::create_dir_all(home.join("data")).expect("a folder");
         let config = format!(
             "import logging\nBACKEND = 'IRC'\nBOT_DATA_DIR = {data:?}\nBOT_LOG_FILE = {log:?}\n\
-             BOT_LOG_LEVEL = logging.ERROR\nBOT_ADMINS = ('alice!*@*',)\nBOT_PREFIX = '!'\n\
+             BOT_LOG_LEVEL = logging.ERROR\nBOT_ADMINS = ('alice!*@*',)\nBOT_PREFIX = '!'\nBOT_EXTRA_PLUGIN_DIR = {data:?}\n\
              BOT_IDENTITY = {{'nickname': 'errbot', 'server': '127.0.0.1', 'port': {port}}}\n\
              CHATROOM_PRESENCE = ({room:?},)\nIRC_CHANNEL_RATE = None\nIRC_PRIVATE_RATE = None\n",
             data = home.join("data").display().to_string(),

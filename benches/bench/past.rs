@@ -63,7 +63,7 @@ pub(crate) fn start(server: SocketAddr, agents: usize, events: u64, times: usize
         toml = toml.agent(&format!("agent-{n}"), &["cat"], dir.path(), false);
     }
     let config = toml.write(dir.path());
-    let mut person = Person::join(server);
+    let mut person = Person::log_in(server);
     // The agents are made known by herder itself.
     let (_, herder) = until_join(&mut person, "herder", || Herder::start(&config));
     herder.stop();

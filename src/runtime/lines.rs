@@ -1,8 +1,12 @@
 //! Lines from a pipe: bounded, cancel-safe, many per read.
 
+use std::cell::RefCell;
+use std::future::poll_fn;
 use std::io::{self, BufRead};
+use std::pin::Pin;
+use std::task::{Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, ReadBuf};
 
 /// The longest line that is looked at. Longer ones are read and dropped: no runtime writes one on purpose.
 pub const LINE_LIMIT: usize = 8 * 1024 * 1024;
@@ -10,11 +14,13 @@ pub const LINE_LIMIT: usize = 8 * 1024 * 1024;
 /// The mark of UTF-8 that some programs write before their first line.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// What is read at first: most agents say little, and there may be a thousand of them.
-const CHUNK_MIN: usize = 8 * 1024;
+/// Bytes of one read: a pipe holds no more.
+const CHUNK: usize = 64 * 1024;
 
-/// What is read at once when there is much to read: a pipe holds no more.
-const CHUNK_MAX: usize = 64 * 1024;
+thread_local! {
+    /// The buffer that all readers of a thread read into, so that a reader which waits holds none.
+    static READ: RefCell<Box<[u8]>> = RefCell::new(vec![0; CHUNK].into_boxed_slice());
+}
 
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,7 +40,6 @@ pub struct Lines<R> {
     start: usize,
     /// Up to where there is no line end.
     scanned: usize,
-    chunk: usize,
     limit: usize,
     skipping: bool,
     ended: bool,
@@ -55,7 +60,6 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             buffer: Vec::new(),
             start: 0,
             scanned: 0,
-            chunk: CHUNK_MIN,
             limit,
             skipping: false,
             ended: false,
@@ -70,13 +74,21 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// As the source's.
     pub async fn fill(&mut self) -> io::Result<bool> {
         self.compact();
-        self.buffer.reserve(self.chunk);
-        let read = self.source.read_buf(&mut self.buffer).await?;
-        if read == 0 {
-            self.ended = true;
-        }
-        // A read that fills its room has more behind it.
-        self.chunk = if read >= self.chunk { CHUNK_MAX } else { self.chunk };
+        let Self { source, buffer, .. } = self;
+        let read = poll_fn(|context| {
+            READ.with_borrow_mut(|chunk| {
+                let mut chunk = ReadBuf::new(chunk);
+                let polled = Pin::new(&mut *source).poll_read(context, &mut chunk);
+                if polled.is_pending() && buffer.is_empty() {
+                    *buffer = Vec::new();
+                }
+                ready!(polled)?;
+                buffer.extend_from_slice(chunk.filled());
+                Poll::Ready(io::Result::Ok(chunk.filled().len()))
+            })
+        })
+        .await?;
+        self.ended |= read == 0;
         Ok(read > 0)
     }
 
@@ -129,9 +141,6 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     fn compact(&mut self) {
         if self.start == self.buffer.len() {
             self.buffer.clear();
-            if self.buffer.capacity() > 2 * CHUNK_MAX {
-                self.buffer.shrink_to(CHUNK_MAX);
-            }
         } else if self.start > 0 {
             self.buffer.drain(..self.start);
         } else {
