@@ -5,6 +5,7 @@
 
 pub(crate) mod gemini;
 pub(crate) mod opencode;
+mod others;
 
 use std::path::Path;
 

@@ -75,11 +75,16 @@ pub(crate) fn tools() -> PathBuf {
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/test-tools"), PathBuf::from)
 }
 
-/// Checks that a CLI is of the version that `scripts/test` pins in the variable of this name.
-pub(crate) fn assert_pinned(cli: &Path, variable: &str) {
+/// The version that `scripts/test` pins in the variable of this name.
+pub(crate) fn pinned(variable: &str) -> &'static str {
     let script = include_str!("../../scripts/test");
     let pinned = script.lines().find_map(|line| line.strip_prefix(variable)?.strip_prefix('='));
-    let pinned = pinned.expect("it is pinned");
+    pinned.expect("it is pinned")
+}
+
+/// Checks that a CLI is of the version that `scripts/test` pins in the variable of this name.
+pub(crate) fn assert_pinned(cli: &Path, variable: &str) {
+    let pinned = pinned(variable);
     let home = tempfile::tempdir().expect("a temporary folder");
     let mut asked = Command::new(cli);
     asked

@@ -8,6 +8,8 @@ use std::process::Command;
 
 use herder::core::spec::{AgentSpec, Runtime};
 
+use crate::agent_rig::pinned;
+
 /// The columns of the table, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
@@ -483,12 +485,6 @@ pub(crate) fn shows(spec: &AgentSpec, feature: Feature, supported: bool) {
     assert_eq!(said.starts_with("yes"), supported, "{feature:?} of {:?}: {said}", Column::of(spec));
 }
 
-fn pinned(variable: &str) -> &'static str {
-    let script = include_str!("../../scripts/test");
-    let pinned = script.lines().find_map(|line| line.strip_prefix(variable)?.strip_prefix('='));
-    pinned.expect("it is pinned")
-}
-
 fn matrix() -> String {
     let mut text = "|".to_owned();
     for (_, name) in Column::ALL {
@@ -501,7 +497,7 @@ fn matrix() -> String {
     }
     let tested = Column::ALL.map(|(column, _)| match column.pin() {
         Some(variable) => format!("the real CLI, {}", pinned(variable)),
-        None if column == Column::Acp => "scripted agents, recorded runs of two adapters".to_owned(),
+        None if column == Column::Acp => "the real CLIs [below](#other-agents), scripted agents".to_owned(),
         None => "any program, and the four CLIs asked once".to_owned(),
     });
     writeln!(text, "| tested against | {} |", tested.join(" | ")).expect("a text takes everything");

@@ -1,4 +1,4 @@
-//! As much of OpenAI's Chat Completions, streaming, as opencode asks for. The bodies follow the public documentation.
+//! As much of OpenAI's Chat Completions, streaming, as opencode and others ask for. The bodies follow the public documentation.
 
 use serde_json::{Value, json};
 use tokio::io::BufReader;
@@ -6,6 +6,16 @@ use tokio::net::TcpStream;
 
 use super::http::respond;
 use super::{Scenario, Turn, stream_events};
+
+/// The shell of qwen-code.
+const QWENS_SHELL: &str = "run_shell_command";
+
+/// The shell among the tools that are offered: each agent has a name of its own for it.
+fn shell(asked: &Value) -> &'static str {
+    let tools = asked["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let offered = |name: &str| tools.iter().any(|tool| tool["function"]["name"] == name);
+    ["bash", QWENS_SHELL, "Bash"].into_iter().find(|name| offered(name)).unwrap_or("bash")
+}
 
 /// Answers a request for a completion; `None`: the connection is not to be used any more.
 pub(super) async fn answer(
@@ -35,7 +45,12 @@ pub(super) async fn answer(
     };
     let (delta, reason) = match scenario.turn(number, has_result) {
         Turn::Shell { command } => {
-            call("bash".to_owned(), json!({ "command": command, "description": "does something" }))
+            let mut arguments = json!({ "command": command, "description": "does something" });
+            let name = shell(asked);
+            if name == QWENS_SHELL {
+                arguments["is_background"] = json!(false);
+            }
+            call(name.to_owned(), arguments)
         }
         Turn::Herder { tool, arguments } => call(format!("herder_{tool}"), arguments),
         Turn::Says { text } => (json!({ "role": "assistant", "content": text }), "stop"),

@@ -62,11 +62,16 @@ const PLAIN: Quirks = Quirks {
     leaves_within: None,
 };
 
+/// The modes of an agent that asks about everything in this one alone.
+const fn asks_in(mode: &'static str) -> Option<Modes> {
+    Some([(Permissions::ReadOnly, mode), (Permissions::WorkspaceWrite, mode), (Permissions::Full, mode)])
+}
+
 /// Two seconds are more than any of them takes that leaves at all.
 const NEVER_LEAVES: Option<Duration> = Some(Duration::from_secs(2));
 
 /// The agents that are known.
-pub const KNOWN: [Quirks; 4] = [
+pub const KNOWN: [Quirks; 7] = [
     Quirks {
         name: Some("gemini-cli"),
         program: Some("gemini"),
@@ -77,12 +82,8 @@ pub const KNOWN: [Quirks; 4] = [
             // agent's workspace has called it good.
             ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
         ],
-        // The one in which it asks about everything: the others change files unasked, its own settings among them.
-        modes: Some([
-            (Permissions::ReadOnly, "default"),
-            (Permissions::WorkspaceWrite, "default"),
-            (Permissions::Full, "default"),
-        ]),
+        // The others change files unasked, its own settings among them.
+        modes: asks_in("default"),
         uncounted_as_success: true,
         tells_when_it_leaves: true,
         // With a tool server it stays when its input ends.
@@ -107,6 +108,11 @@ pub const KNOWN: [Quirks; 4] = [
         counts_last_call: true,
         ..PLAIN
     },
+    // In the mode that they begin with, a model of their own or nobody says yes to what they do.
+    Quirks { name: Some("qwen-code"), modes: asks_in("default"), ..PLAIN },
+    Quirks { name: Some("@mistralai/mistral-vibe"), modes: asks_in("ask"), ..PLAIN },
+    // A user's configuration may begin it in another one.
+    Quirks { name: Some("Kimi Code CLI"), modes: asks_in("default"), ..PLAIN },
     Quirks {
         name: Some("@agentclientprotocol/claude-agent-acp"),
         modes: Some([
