@@ -1,11 +1,13 @@
 //! Answers that do not get through as they should.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::{Rig, manager, plain};
 use crate::from_within::until_noted;
 use crate::simulated_discord::state::Message;
-use crate::simulated_discord::{Effect, Fault, Gate, State, User};
+use crate::simulated_discord::{Discord, Effect, Fault, Gate, State, User};
 
 const CALLBACK: &str = "POST /interactions/{interaction_id}/{interaction_token}/callback";
 const POST: &str = "POST /channels/{channel_id}/messages";
@@ -39,6 +41,24 @@ async fn the_rest_of_what_is_for_one_person_is_told_in_private_if_it_can_be_told
     let told: Vec<String> = (4..12).map(name).filter(|name| first.content.contains(name.as_str())).collect();
     assert!(rig.sim.look(|state| told.iter().all(|name| !is_there(state, name))), "{}", first.content);
     assert!(rig.sim.posts("general").iter().all(|post| !post.contains("entry-")));
+    rig.stop().await;
+}
+
+/// Discord carries out what it was asked for, and says so only after fourteen seconds: nothing is said twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_follows_an_answer_is_said_once_although_discord_takes_long() {
+    // What comes late is announced to all, so that a refusal follows it.
+    let sim = Discord::builder().clock_behind(Duration::from_millis(2300)).start().await;
+    let mut rig = Rig::on(sim).await;
+    let olga = manager(&rig.sim, "olga");
+    olga.slash("general", "pause", json!({ "agent": "spark" })).answer().await;
+    let slow = rig.sim.inject(Fault::slow(Duration::from_secs(14)).on(FOLLOW_UP));
+    olga.slash("general", "pause", json!({ "agent": "spark" })).followups(1).await;
+    slow.spent().await;
+    let is_answered =
+        |state: &State| state.requests.iter().any(|it| it.route == FOLLOW_UP && it.status == Some(200));
+    rig.sim.until("the answer of Discord", is_answered).await;
+    assert_eq!(rig.sim.requests(FOLLOW_UP).len(), 1);
     rig.stop().await;
 }
 

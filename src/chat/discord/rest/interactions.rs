@@ -116,8 +116,13 @@ impl Rest {
         let route = Route::post(WEBHOOK, path, token).by_interaction();
         let body = new_message(&route, message, files)?;
         let private = body["flags"].as_u64().unwrap_or_default() & EPHEMERAL != 0;
-        let route = route.repeatable(private);
-        let sent: WithId<MessageId> = self.json(route, with_files(&body, files)).await?;
+        // Its answer is waited for as long as that of any other first.
+        let sent: WithId<MessageId> = match self.json(route.clone(), with_files(&body, files)).await {
+            Err(error) if private && error.maybe_done() => {
+                self.json(route.repeatable(true), with_files(&body, files)).await?
+            }
+            sent => sent?,
+        };
         Ok(sent.id)
     }
 }
