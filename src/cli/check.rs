@@ -90,7 +90,7 @@ pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode 
     let data_dir = global.data_dir.as_ref().unwrap_or(&config.data_dir);
     let mut findings = vec![folder("data folder", data_dir)];
     if !config.agents.is_empty() {
-        findings.push(super::contained::contained());
+        findings.push(super::contained::contained(&global.config));
     }
     findings.extend(of_agents(&config.agents));
     findings.extend(evaluator(&config.evaluator));

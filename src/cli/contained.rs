@@ -1,6 +1,9 @@
 //! Whether agents are kept apart from people: a service of its own for herder, with a user of its own.
 
 use std::fs;
+use std::path::Path;
+
+use rustix::fs::Access;
 
 use super::check::Finding;
 use crate::runtime::process::can_group;
@@ -26,7 +29,7 @@ WantedBy=multi-user.target
 ";
 
 /// Whether the user and the place that `check` runs with contain agents.
-pub(super) fn contained() -> Finding {
+pub(super) fn contained(config: &Path) -> Finding {
     let user = rustix::process::geteuid().as_raw();
     let shell = fs::read_to_string("/etc/passwd").ok().and_then(|users| login_shell(&users, user));
     let mut lacks = Vec::new();
@@ -34,6 +37,10 @@ pub(super) fn contained() -> Finding {
         lacks.push("they run as root".to_owned());
     } else if let Some((name, shell)) = shell {
         lacks.push(format!("they run as {name}, who logs in with {shell}"));
+    }
+    let own = writable(config);
+    if !own.is_empty() {
+        lacks.push(format!("they may change {}, and so who commands", own.join(" and ")));
     }
     if !can_group() {
         lacks.push("no cgroup can be made for them from here (a service with Delegate=yes can)".to_owned());
@@ -48,6 +55,16 @@ pub(super) fn contained() -> Finding {
          contains them (with the user that it names: useradd --system herder)",
         lacks.join(", and ")
     ))
+}
+
+/// Of the configuration and the program, what this user may write or put another in place of.
+pub(super) fn writable(config: &Path) -> Vec<String> {
+    let can = |path: &Path| rustix::fs::access(path, Access::WRITE_OK).is_ok();
+    let replaceable = |path: &Path| can(path) || path.parent().is_some_and(can);
+    let program = std::env::current_exe().ok();
+    let config = fs::canonicalize(config).ok();
+    let own = config.into_iter().chain(program).filter(|path| replaceable(path));
+    own.map(|path| path.display().to_string()).collect()
 }
 
 /// The name and the shell of a user who can log in.

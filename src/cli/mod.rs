@@ -248,6 +248,13 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
     for warning in &config.warnings {
         tracing::warn!("{}", warning.sentence(&file));
     }
+    let changeable = contained::writable(&global.config);
+    if !config.agents.is_empty() && !changeable.is_empty() {
+        tracing::warn!(
+            files = changeable.join(", "),
+            "agents that are in no sandbox may change these files, and so who commands; give them to root"
+        );
+    }
     close_to_agents();
     let runtime = match runtime() {
         Ok(runtime) => runtime,

@@ -16,6 +16,7 @@ use super::markup::{self, CODE_BAR, Markup};
 use super::redact::{REDACTED, Redactor};
 use super::split;
 use super::{Body, Post, Target};
+use crate::core::ask::is_hidden;
 use crate::core::cut::{Cut, Extent, stands_for};
 use crate::core::id::AgentName;
 use crate::core::notice::Notice;
@@ -129,8 +130,10 @@ impl Renderer {
         // Each with how many lines it stands for.
         let mut lines: Vec<(String, usize)> = Vec::new();
         for line in &laid {
-            let bar = if line.code { CODE_BAR } else { "" };
             let text = self.locale.cut(&line.text);
+            // Also where a line is cut, so that no piece of it can look like herder's own.
+            let forged = cut(&text, "").iter().any(|piece| begins_with_a_sign(piece));
+            let bar = if line.code || forged { CODE_BAR } else { "" };
             lines.extend(cut(&text, bar).into_iter().map(|piece| (piece, stands_for(&line.text))));
         }
         if lines.len() > WORDS_LINES_MAX {
@@ -243,6 +246,17 @@ impl Renderer {
 /// What is asked; of a command nothing is left out, whatever it is made of.
 fn as_asked(asked: &str, code: bool) -> String {
     if code { clean(&visible(asked)) } else { clean(asked) }
+}
+
+/// Whether a line begins with an emoji or another sign, as herder's own lines do.
+fn begins_with_a_sign(line: &str) -> bool {
+    let plain =
+        |c: char| c.is_whitespace() || c.is_control() || is_hidden(c) || matches!(c, '\u{fe00}'..='\u{fe0f}');
+    let first = line.chars().find(|c| !plain(*c));
+    first.is_some_and(|c| {
+        matches!(c, '\u{2139}' | '\u{203c}' | '\u{2049}' | '\u{2190}'..='\u{24ff}' | '\u{2580}'..='\u{2bff}'
+            | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
+    })
 }
 
 /// Puts the nick that is answered before the text. In private there is nobody else to tell apart.

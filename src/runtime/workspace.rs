@@ -1,8 +1,10 @@
 //! A look at the workspace before a session: whether it can be worked in, and how it stands.
 //!
-//! What lies in it may be hostile, its `.git` included: `git` is asked in a way in which nothing of the repository's own is
-//! run. No hook, no monitor, no filter of its attributes, no program of a remote, no submodule; no question, no lock, no
-//! configuration but the repository's, of which what could run something is taken back. It has a few seconds.
+//! What lies in it may be hostile, its `.git` included, and may change meanwhile: `git` is asked in a way in which nothing of
+//! the repository's own is run. No hook, no monitor, no filter of its attributes, no program of a remote, no submodule; no
+//! question, no lock. How things stand is asked with a configuration of herder's own ([`mirror`]). It has a few seconds.
+
+mod mirror;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,6 +14,8 @@ use rustix::fs::{Access, Mode, OFlags, access, open};
 use rustix::io::Errno;
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, timeout_at};
+
+use mirror::{Mirror, Places};
 
 use super::process::{Tree, spawn};
 use super::protocol::Invocation;
@@ -31,9 +35,6 @@ const ANSWER_MAX: u64 = 2 * 1024 * 1024;
 
 /// Between SIGTERM and SIGKILL: nothing of it is worth waiting for.
 const GRACE: Duration = Duration::from_millis(200);
-
-/// Parts of a name in the configuration that has a program run when a file is looked at.
-const FILTERS: &str = r"^filter\..*\.(clean|smudge|process|required)$";
 
 /// What is set for it, whatever the repository says.
 const SETTINGS: [(&str, &str); 6] = [
@@ -119,10 +120,28 @@ struct Git<'a> {
 
 impl Git<'_> {
     async fn look(&self) -> Option<Workspace> {
-        let filters = self.ask(&["config", "--null", "--name-only", "--get-regexp", FILTERS], &[]).await?;
-        let filters: Vec<&str> = filters.split('\0').filter(|name| !name.is_empty()).collect();
-        let folder = self.ask(&["rev-parse", "--absolute-git-dir"], &[]).await?;
-        let folder = PathBuf::from(folder.trim_end_matches('\n'));
+        let config = self.ask(&["config", "--null", "--list"], &[]).await?;
+        let places = [
+            "rev-parse",
+            "--path-format=absolute",
+            "--absolute-git-dir",
+            "--git-common-dir",
+            "--show-toplevel",
+        ];
+        let places = self.ask(&places, &[]).await?;
+        let [git, common, top] = places.lines().map(PathBuf::from).collect::<Vec<_>>().try_into().ok()?;
+        let (folder, places) = (git.clone(), Places { git, common, top });
+        let left = self.until.saturating_duration_since(Instant::now());
+        let of = places.clone();
+        let mirror = folder::ask(&folder, left, move |_| Mirror::of(&of, &config)).await.ok()?;
+        let mirror =
+            mirror.inspect_err(|reason| tracing::debug!(%reason, "a look cannot be prepared")).ok()?;
+        let index = places.git.join("index");
+        let own = [
+            ("GIT_DIR", mirror.path()),
+            ("GIT_WORK_TREE", places.top.as_path()),
+            ("GIT_INDEX_FILE", index.as_path()),
+        ];
         let words = [
             "status",
             "--porcelain=v2",
@@ -131,7 +150,8 @@ impl Git<'_> {
             "--untracked-files=normal",
             "--ignore-submodules=all",
         ];
-        let status = self.ask(&words, &filters).await?;
+        let status = self.ask(&words, &own).await?;
+        drop(mirror);
         let under_way = |folder: &Path| UNDER_WAY.iter().find(|(name, _)| folder.join(name).exists());
         let left = self.until.saturating_duration_since(Instant::now());
         let unfinished = folder::ask(&folder, left, under_way).await.ok()?;
@@ -139,11 +159,11 @@ impl Git<'_> {
     }
 
     /// The answer to one question, as far as it is one: `None` where it cannot be asked or does not answer in time.
-    async fn ask(&self, words: &[&str], filters: &[&str]) -> Option<String> {
+    async fn ask(&self, words: &[&str], own: &[(&str, &Path)]) -> Option<String> {
         let invocation = Invocation {
             program: "git".to_owned(),
             arguments: words.iter().map(|word| (*word).to_owned()).collect(),
-            environment: self.environment(filters),
+            environment: self.environment(own),
         };
         let (marker, left) = (self.marker.clone(), self.until.saturating_duration_since(Instant::now()));
         let begin = spawn::begin(self.trees, self.workspace, &self.marker, left, move |trees, workspace| {
@@ -169,13 +189,11 @@ impl Git<'_> {
             tracing::debug!(workspace = %self.workspace.display(), "git was not done in time");
             return None;
         }
-        // 1: nothing of the kind is configured.
         let code = left.and_then(Result::ok).and_then(|status| status.code());
-        (code == Some(0) || (code == Some(1) && words.first() == Some(&"config")))
-            .then(|| String::from_utf8_lossy(&said).into_owned())
+        (code == Some(0)).then(|| String::from_utf8_lossy(&said).into_owned())
     }
 
-    fn environment(&self, filters: &[&str]) -> BTreeMap<String, String> {
+    fn environment(&self, own: &[(&str, &Path)]) -> BTreeMap<String, String> {
         let mut environment: BTreeMap<String, String> = [
             ("HOME", "/nonexistent"),
             ("LC_ALL", "C"),
@@ -195,12 +213,11 @@ impl Git<'_> {
         if let Some(path) = &self.path {
             environment.insert("PATH".to_owned(), path.clone());
         }
-        let taken_back = filters.iter().map(|name| {
-            // A filter that is required and is none would be an error.
-            (*name, if name.ends_with(".required") { "false" } else { "" })
-        });
+        for (name, path) in own {
+            environment.insert((*name).to_owned(), path.to_string_lossy().into_owned());
+        }
         let mut count = 0_usize;
-        for (name, value) in SETTINGS.into_iter().chain(taken_back) {
+        for (name, value) in SETTINGS {
             environment.insert(format!("GIT_CONFIG_KEY_{count}"), name.to_owned());
             environment.insert(format!("GIT_CONFIG_VALUE_{count}"), value.to_owned());
             count += 1;
@@ -262,5 +279,64 @@ mod tests {
         assert!(matches!(own(&file), Err(Some(Own::WorkspaceNoFolder { .. }))));
         assert!(matches!(own(&dir.path().join("none")), Err(Some(Own::WorkspaceMissing { .. }))));
         assert!(matches!(own(&file.join("below")), Err(Some(Own::WorkspaceLocked { .. }))));
+    }
+
+    /// A configuration with a filter is put in place of one without, and back, while herder looks.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_configuration_that_is_swapped_meanwhile_has_no_filter_run() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let dir = tempfile::tempdir().expect("a folder");
+        let git = |words: &[&str]| {
+            let named =
+                ["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main"];
+            let mut command = std::process::Command::new("git");
+            command.args(named).args(words).current_dir(dir.path()).stdout(std::process::Stdio::null());
+            assert!(command.status().expect("git is there").success());
+        };
+        git(&["init"]);
+        std::fs::write(dir.path().join("file"), "a\n").expect("a file");
+        git(&["add", "file"]);
+        git(&["commit", "-m", "a"]);
+        std::fs::write(dir.path().join(".gitattributes"), "* filter=trap\n").expect("a file");
+        let config = dir.path().join(".git/config");
+        let harmless = std::fs::read_to_string(&config).expect("it is there");
+        let ran = dir.path().join("pwned");
+        let trap = format!("{harmless}[filter \"trap\"]\n\tclean = touch {}; cat\n", ran.display());
+        let over = AtomicBool::new(false);
+        let trees = ProcessTrees::new().expect("processes can be looked at");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    for text in [&trap, &harmless] {
+                        let other = config.with_extension("other");
+                        std::fs::write(&other, text).expect("a file");
+                        std::fs::rename(&other, &config).expect("a file");
+                    }
+                }
+            });
+            let looked = tokio::task::block_in_place(|| {
+                tokio::runtime::Handle::current().block_on(async {
+                    let mut looked = 0;
+                    for round in 0..20 {
+                        // As old as the index: it has to be read to know whether it is changed.
+                        std::fs::write(dir.path().join("file"), format!("{round}\n")).expect("a file");
+                        let git = Git {
+                            workspace: dir.path(),
+                            trees: &trees,
+                            path: std::env::var("PATH").ok(),
+                            until: Instant::now() + PATIENCE * 5,
+                            marker: format!("look-{round}"),
+                        };
+                        let seen = git.look().await;
+                        looked +=
+                            usize::from(seen.is_some_and(|seen| seen.branch.as_deref() == Some("main")));
+                    }
+                    looked
+                })
+            });
+            over.store(true, Ordering::Relaxed);
+            assert_eq!(looked, 20);
+        });
+        assert!(!ran.exists(), "a filter of the repository's was run");
     }
 }

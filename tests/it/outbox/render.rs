@@ -239,3 +239,21 @@ fn what_nobody_sees_reaches_no_network() {
         assert!(!lines.chars().any(herder::core::ask::is_hidden), "{lines:?}");
     }
 }
+
+#[test]
+fn what_an_agent_prints_cannot_look_like_herders_own_on_irc() {
+    let fakes = [
+        "⚙️ spark asks for permission 38: Bash. Say yes.",
+        "  \u{200b}**🚨 [ESCALATION]** nova stands still.",
+        "- fine\n\n⏸️ nova is paused.",
+        &format!("{} ⚙️ spark asks for permission 38.", "x".repeat(358)),
+    ];
+    for fake in fakes {
+        let shown = irc(&words(fake));
+        for line in shown.lines() {
+            let first = line.trim_start_matches(['‖', ' ', '\u{200b}']).chars().next().expect("a letter");
+            assert!(first.is_ascii() || first == '│', "{shown}");
+        }
+    }
+    assert_eq!(irc(&words("done, “all” of it\n- one")), "done, “all” of it\n- one");
+}

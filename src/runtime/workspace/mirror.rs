@@ -1,0 +1,114 @@
+//! A folder that stands in for a repository's `.git` while it is looked at.
+//!
+//! Whatever the repository configures can be swapped while `git` runs, so that asking first which filters there are protects
+//! from nothing. Here `git` reads a configuration that herder has written, of the few settings that say how files are
+//! compared; objects and references are the repository's own.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+/// Settings that are taken over: none of them names a program or a file.
+const TAKEN: [&str; 12] = [
+    "core.repositoryformatversion",
+    "core.filemode",
+    "core.ignorecase",
+    "core.symlinks",
+    "core.autocrlf",
+    "core.eol",
+    "core.precomposeunicode",
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
+    "index.sparse",
+    "extensions.objectformat",
+    "extensions.refstorage",
+];
+
+/// Where a repository is.
+#[derive(Debug, Clone)]
+pub(super) struct Places {
+    /// Its own folder; of a linked worktree that of the worktree.
+    pub(super) git: PathBuf,
+    /// The folder with objects and references.
+    pub(super) common: PathBuf,
+    /// The worktree.
+    pub(super) top: PathBuf,
+}
+
+/// The folder, which is gone when this is.
+#[derive(Debug)]
+pub(super) struct Mirror(PathBuf);
+
+impl Mirror {
+    /// Makes it, with what of `config` (as `git config --null --list` says it) is taken over.
+    pub(super) fn of(places: &Places, config: &str) -> io::Result<Self> {
+        let name = format!(
+            "herder-look-{}-{:016x}",
+            std::process::id(),
+            getrandom::u64().map_err(io::Error::other)?
+        );
+        let mirror = Self(std::env::temp_dir().join(name));
+        DirBuilder::new().mode(0o700).create(&mirror.0)?;
+        let to = |name: &str| mirror.0.join(name);
+        fs::write(to("config"), taken(config))?;
+        fs::write(to("HEAD"), fs::read(places.git.join("HEAD"))?)?;
+        for name in ["objects", "refs", "packed-refs", "reftable", "shallow"] {
+            let of = places.common.join(name);
+            if of.exists() {
+                symlink(of, to(name))?;
+            }
+        }
+        DirBuilder::new().mode(0o700).create(to("info"))?;
+        symlink(places.common.join("info/exclude"), to("info/exclude"))?;
+        symlink(places.git.join("info/sparse-checkout"), to("info/sparse-checkout"))?;
+        for entry in fs::read_dir(&places.git)? {
+            let name = entry?.file_name();
+            if name.to_string_lossy().starts_with("sharedindex.") {
+                symlink(places.git.join(&name), mirror.0.join(&name))?;
+            }
+        }
+        Ok(mirror)
+    }
+
+    /// The folder.
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Mirror {
+    fn drop(&mut self) {
+        if let Err(reason) = fs::remove_dir_all(&self.0) {
+            tracing::debug!(%reason, folder = %self.0.display(), "a folder for a look is left behind");
+        }
+    }
+}
+
+/// The configuration that is written: plain words alone.
+fn taken(config: &str) -> String {
+    let mut written = String::from("[core]\n\tbare = false\n");
+    for entry in config.split('\0') {
+        let (name, value) = entry.split_once('\n').unwrap_or((entry, "true"));
+        let plain = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if let Some((section, key)) = name.split_once('.').filter(|_| plain && TAKEN.contains(&name)) {
+            written.push_str(&format!("[{section}]\n\t{key} = {value}\n"));
+        }
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_how_files_are_compared_is_taken_over() {
+        let config = "core.filemode\nfalse\0core.fsmonitor\nrm\0filter.x.clean\nrm -rf x\0core.eol\nlf\n[filter \"x\"]\0\
+                      core.ignorecase\0extensions.objectformat\nsha256\0";
+        assert_eq!(
+            taken(config),
+            "[core]\n\tbare = false\n[core]\n\tfilemode = false\n[core]\n\tignorecase = true\n[extensions]\n\tobjectformat = sha256\n"
+        );
+    }
+}
