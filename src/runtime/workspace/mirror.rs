@@ -4,10 +4,12 @@
 //! from nothing. Here `git` reads a configuration that herder has written, of the few settings that say how files are
 //! compared; objects and references are the repository's own.
 
-use std::fs::{self, DirBuilder};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, symlink};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 /// Settings that are taken over: none of them names a program or a file.
 const TAKEN: [&str; 12] = [
@@ -46,13 +48,13 @@ impl Mirror {
         let name = format!(
             "herder-look-{}-{:016x}",
             std::process::id(),
-            getrandom::u64().map_err(io::Error::other)?
+            getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?
         );
         let mirror = Self(std::env::temp_dir().join(name));
         DirBuilder::new().mode(0o700).create(&mirror.0)?;
         let to = |name: &str| mirror.0.join(name);
         fs::write(to("config"), taken(config))?;
-        fs::write(to("HEAD"), fs::read(places.git.join("HEAD"))?)?;
+        fs::write(to("HEAD"), head(&places.git)?)?;
         for name in ["objects", "refs", "packed-refs", "reftable", "shallow"] {
             let of = places.common.join(name);
             if of.exists() {
@@ -83,6 +85,15 @@ impl Drop for Mirror {
             tracing::debug!(%reason, folder = %self.0.display(), "a folder for a look is left behind");
         }
     }
+}
+
+/// What `HEAD` says: its first 4 KiB, and nothing of what would be waited for.
+fn head(git: &Path) -> io::Result<Vec<u8>> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).map_err(io::Error::other)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(git.join("HEAD"))?;
+    let mut said = Vec::new();
+    file.take(4096).read_to_end(&mut said)?;
+    Ok(said)
 }
 
 /// The configuration that is written: plain words alone.
