@@ -133,6 +133,9 @@ enum Own {
         /// The file to write; without it: standard output
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
+        /// Bring out what can be read of a database that is refused
+        #[arg(long)]
+        salvage: bool,
     },
     /// Restore an export into an empty data folder
     Import {
@@ -183,7 +186,7 @@ fn perform(cli: Cli) -> ExitCode {
         Own::Init { service: false } => init::init(&global.config),
         Own::Init { service: true } => init::service(),
         Own::Demo { port, no_tour, logs } => demo(&global, port, !no_tour, &logs),
-        Own::Export { output } => transfer::export(&global.data_dir(), output.as_deref()),
+        Own::Export { output, salvage } => transfer::export(&global.data_dir(), output.as_deref(), salvage),
         Own::Import { file } => transfer::import(&file, &global.data_dir()),
         Own::Completions { shell } => completions(shell),
         Own::Mcp => mcp(),

@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use super::{LACKING, complain, failed};
 use crate::clock;
 use crate::config::History;
-use crate::journal::{self, Aside, Journal, OpenError, Settings, Span, listed};
+use crate::journal::{self, Aside, Journal, OpenError, Salvaged, Settings, Span, listed};
 
 /// Where the database of a journal is in its folder.
 const DATABASE: &str = "sled";
 
 /// Writes everything in `data_dir` to `output`, or to standard output.
-pub(super) fn export(data_dir: &Path, output: Option<&Path>) -> ExitCode {
+pub(super) fn export(data_dir: &Path, output: Option<&Path>, salvage: bool) -> ExitCode {
     let shown = data_dir.display();
     // Opening would make a journal where there is none.
     if !data_dir.join(DATABASE).is_dir() {
@@ -29,8 +29,14 @@ pub(super) fn export(data_dir: &Path, output: Option<&Path>) -> ExitCode {
     }
     // Whoever exports may do it because the disk is full: nothing is made in the folder.
     let settings = Settings { ballast: 0, ..Settings::new(data_dir, History::default()) };
+    if salvage {
+        return self::salvage(&settings, output);
+    }
     let (journal, opening) = match Journal::open(&settings) {
         Ok(opened) => opened,
+        Err(OpenError::Io { source, .. }) if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+            return self::salvage(&settings, output);
+        }
         Err(OpenError::Held { dir, holder }) => {
             let (dir, exports) = (dir.display(), data_dir.join("exports"));
             return failed(format_args!(
@@ -59,6 +65,28 @@ pub(super) fn export(data_dir: &Path, output: Option<&Path>) -> ExitCode {
         Ok(lacks) => {
             lacking(&lacks);
             ExitCode::from(LACKING)
+        }
+        Err(error) => failed(error),
+    }
+}
+
+/// Writes what can be read without sled: of a database that it refuses, or on a disk that cannot be written.
+fn salvage(settings: &Settings, output: Option<&Path>) -> ExitCode {
+    match journal::salvage(settings, output, clock::now()) {
+        Ok(Salvaged { exported, damaged }) => {
+            let (events, posts) = (exported.events, exported.posts);
+            let to = exported.file.display();
+            complain(format_args!("{to}: {events} events and {posts} posts that are still owed"));
+            if damaged > 0 {
+                complain(format_args!(
+                    "herder: {damaged} places of the database cannot be read; what older copies of their pages had is in the export"
+                ));
+            }
+            lacking(&exported.lacks);
+            if damaged > 0 || !exported.lacks.is_empty() {
+                return ExitCode::from(LACKING);
+            }
+            ExitCode::SUCCESS
         }
         Err(error) => failed(error),
     }

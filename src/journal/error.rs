@@ -41,7 +41,7 @@ pub enum OpenError {
         advice: String,
     },
     /// sled cannot read its files, also without its snapshot.
-    #[error("the database in {} cannot be read ({cause}). {advice}", dir.display())]
+    #[error("the database in {} cannot be read: {cause}. {advice}", dir.display())]
     Damaged {
         /// The folder.
         dir: PathBuf,
@@ -114,11 +114,21 @@ pub enum CommitError {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// sled failed.
-    #[error("the database cannot be read: {}", in_words(.0))]
+    #[error("the database cannot be read: {}", super::store::plain(_0))]
     Store(#[from] sled::Error),
     /// sled panicked.
     #[error("the database is damaged: {0}")]
     Damaged(String),
+    /// The same, with what to do about it.
+    #[error("the database in {} cannot be read: {cause}. {advice}", dir.display())]
+    Refused {
+        /// The folder.
+        dir: PathBuf,
+        /// What sled said, in plain words.
+        cause: String,
+        /// What to do.
+        advice: String,
+    },
     /// A value is not what it should be.
     #[error("{what} cannot be read: {source}")]
     Decode {
@@ -189,6 +199,9 @@ pub enum ExportError {
         /// Why.
         why: String,
     },
+    /// Another herder has the folder, or it cannot be looked into.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// It would have filled the disk.
     #[error("there is no room: {} bytes would have to be free, {} are", .0.needed, .0.free)]
     NoRoom(NoRoom),

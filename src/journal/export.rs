@@ -35,7 +35,7 @@ use crate::core::time::Timestamp;
 use super::handle::Journal;
 use super::layout::{Head, Last, Trees};
 use super::notes::Gaps;
-use super::query::Reader;
+use super::query::{Owed, Reader};
 use super::retention::blocking;
 use super::writer::{Captured, Job};
 use super::{
@@ -78,9 +78,9 @@ pub(super) struct HeadLine {
 }
 
 #[derive(Serialize)]
-struct SnapshotLineRef<'a> {
-    stream: &'a Stream,
-    state: &'a RawValue,
+pub(super) struct SnapshotLineRef<'a> {
+    pub(super) stream: &'a Stream,
+    pub(super) state: &'a RawValue,
 }
 
 #[derive(Debug, Deserialize)]
@@ -100,9 +100,9 @@ pub(super) struct KeptPost {
 
 /// The last line: what the export lacks.
 #[derive(Debug, Serialize)]
-struct EndLine<'a> {
+pub(super) struct EndLine<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    lacks: &'a [Span],
+    pub(super) lacks: &'a [Span],
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -197,6 +197,14 @@ fn write_file(
     captured: &Captured,
     file: &Path,
 ) -> Result<Exported, ExportError> {
+    write_whole(file, |out| write_lines(reader, header, captured, file, out))
+}
+
+/// Writes a file that is complete and can be read back, or not there.
+pub(super) fn write_whole(
+    file: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<Exported, ExportError>,
+) -> Result<Exported, ExportError> {
     let io = |source| ExportError::Io { file: file.to_owned(), source };
     let name = file.file_name().ok_or_else(|| io(io::Error::other("it is not the name of a file")))?;
     let dir = match file.parent() {
@@ -209,11 +217,11 @@ fn write_file(
         let compressed = file.extension().is_some_and(|extension| extension == "gz");
         let (buffered, exported) = if compressed {
             let mut gz = GzEncoder::new(open, Compression::default());
-            let exported = write_lines(reader, header, captured, file, &mut gz)?;
+            let exported = write(&mut gz)?;
             (gz.finish().map_err(io)?, exported)
         } else {
             let mut plain = open;
-            let exported = write_lines(reader, header, captured, file, &mut plain)?;
+            let exported = write(&mut plain)?;
             (plain, exported)
         };
         let open = buffered.into_inner().map_err(|error| io(error.into_error()))?;
@@ -236,21 +244,47 @@ pub(super) fn private_file(path: &Path) -> io::Result<File> {
 }
 
 /// Writes lines and counts them.
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     out: &'a mut dyn Write,
     file: &'a Path,
     count: u64,
 }
 
-impl Lines<'_> {
-    fn line(&mut self, kind: &str, number: u64, text: &str) -> Result<(), ExportError> {
+impl<'a> Lines<'a> {
+    pub(super) fn new(out: &'a mut dyn Write, file: &'a Path) -> Self {
+        Self { out, file, count: 0 }
+    }
+
+    /// How many there are so far.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// A post that is owed, also one that cannot be read.
+    pub(super) fn owed(&mut self, owed: &Owed) -> Result<(), ExportError> {
+        match owed.post().map(|post| encoding::encode_post(&post)) {
+            Some(Ok(text)) => self.line("post", owed.id.0, &String::from_utf8_lossy(&text)),
+            Some(Err(_)) | None => {
+                let text = String::from_utf8_lossy(&owed.text).into_owned();
+                let kept = KeptPost { network: owed.network.clone(), lines: owed.lines, text };
+                self.json("kept-post", owed.id.0, &kept)
+            }
+        }
+    }
+
+    pub(super) fn line(&mut self, kind: &str, number: u64, text: &str) -> Result<(), ExportError> {
         self.count += 1;
         self.out
             .write_all(lines::write(kind, number, text).as_bytes())
             .map_err(|source| ExportError::Io { file: self.file.to_owned(), source })
     }
 
-    fn json<T: Serialize>(&mut self, kind: &str, number: u64, value: &T) -> Result<(), ExportError> {
+    pub(super) fn json<T: Serialize>(
+        &mut self,
+        kind: &str,
+        number: u64,
+        value: &T,
+    ) -> Result<(), ExportError> {
         let text = serde_json::to_string(value)
             .map_err(|error| ExportError::Io { file: self.file.to_owned(), source: error.into() })?;
         self.line(kind, number, &text)
@@ -266,7 +300,7 @@ fn write_lines(
 ) -> Result<Exported, ExportError> {
     let upto = captured.last.seq;
     header.hot = reader.first_seq()?.unwrap_or(upto + 1);
-    let mut lines = Lines { out, file, count: 0 };
+    let mut lines = Lines::new(out, file);
     lines.json("herder", VERSION, &header)?;
     let (mut events, mut gaps) = (0, Gaps::default());
     let mut failed = None;
@@ -304,17 +338,7 @@ fn write_lines(
             lines.json("snapshot", *rev, &SnapshotLineRef { stream, state })?;
         }
     }
-    for owed in &captured.posts {
-        let id = owed.id.0;
-        match owed.post().map(|post| encoding::encode_post(&post)) {
-            Some(Ok(text)) => lines.line("post", id, &String::from_utf8_lossy(&text))?,
-            Some(Err(_)) | None => {
-                let text = String::from_utf8_lossy(&owed.text).into_owned();
-                let kept = KeptPost { network: owed.network.clone(), lines: owed.lines, text };
-                lines.json("kept-post", id, &kept)?;
-            }
-        }
-    }
+    captured.posts.iter().try_for_each(|owed| lines.owed(owed))?;
     for (key, value) in &captured.memos {
         lines.json("memo", 0, &MemoLine { key: key.clone(), value: value.clone() })?;
     }

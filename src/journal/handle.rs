@@ -260,7 +260,7 @@ impl Journal {
     /// # Errors
     /// The database cannot be read.
     pub fn networks_owed(&self) -> Result<Vec<NetworkName>, ReadError> {
-        guarded(|| self.0.reader.networks_owed())
+        self.guarded(|| self.0.reader.networks_owed())
     }
 
     /// A stream's state. Blocks.
@@ -268,7 +268,7 @@ impl Journal {
     /// # Errors
     /// The database or an archive cannot be read.
     pub fn load<S: Aggregate>(&self, stream: &Stream) -> Result<Loaded<S>, ReadError> {
-        guarded(|| replay::load(&self.0.reader, stream))
+        self.guarded(|| replay::load(&self.0.reader, stream))
     }
 
     /// The same, where a state without some of its entries is worse than none: an agent that does not know any more that it was
@@ -315,7 +315,7 @@ impl Journal {
     /// # Errors
     /// The database cannot be read.
     pub fn memos(&self, prefix: &str) -> Result<Vec<(String, String)>, ReadError> {
-        guarded(|| self.0.reader.memos(prefix))
+        self.guarded(|| self.0.reader.memos(prefix))
     }
 
     /// Notes what a network has to remember; resolves when it is on the disk.
@@ -348,7 +348,7 @@ impl Journal {
         after: PostId,
         most: usize,
     ) -> Result<Vec<Post>, ReadError> {
-        guarded(|| self.0.reader.undelivered_after(network, to, after, most))
+        self.guarded(|| self.0.reader.undelivered_after(network, to, after, most))
     }
 
     /// Gives all posts of later commits to `sink`. Takes effect for every commit that is asked for after this returns.
@@ -367,13 +367,13 @@ impl Journal {
         limit: usize,
         before: Option<u64>,
     ) -> Result<Vec<Recorded>, ReadError> {
-        guarded(|| self.0.reader.history(stream, limit, before))
+        self.guarded(|| self.0.reader.history(stream, limit, before))
     }
 
     /// Whether anything was ever recorded in a stream. One look into the database's memory.
     #[must_use]
     pub fn has(&self, stream: &Stream) -> bool {
-        guarded(|| self.0.reader.head(stream)).is_ok_and(|head| head.rev > 0)
+        self.guarded(|| self.0.reader.head(stream)).is_ok_and(|head| head.rev > 0)
     }
 
     /// The agents of which anything was ever recorded, also those that are removed. Blocks.
@@ -381,7 +381,7 @@ impl Journal {
     /// # Errors
     /// The database cannot be read.
     pub fn agents(&self) -> Result<Vec<AgentName>, ReadError> {
-        let heads = guarded(|| self.0.reader.heads())?;
+        let heads = self.guarded(|| self.0.reader.heads())?;
         let agent = |(stream, _)| match stream {
             Stream::Agent(agent) => Some(agent),
             Stream::Fleet | Stream::Audit => None,
@@ -423,6 +423,18 @@ impl Journal {
             let _ = closed.await;
         }
         self.0.shown.set_sink(None);
+    }
+
+    /// Reads; what sled cannot read is refused with what to do about it.
+    pub(super) fn guarded<T>(&self, read: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
+        let paths = self.paths();
+        let refused =
+            |cause| ReadError::Refused { dir: paths.dir.clone(), cause, advice: store::advice(paths) };
+        guarded(read).map_err(|error| match error {
+            ReadError::Store(error) => refused(store::plain(&error)),
+            ReadError::Damaged(cause) => refused(cause),
+            error => error,
+        })
     }
 
     pub(super) fn reader(&self) -> &Reader {

@@ -276,7 +276,9 @@ fn write(
     }
     let imported = site.finish(header.last)?;
     db.flush().map_err(store)?;
-    File::open(paths.log()).and_then(|log| log.sync_all()).map_err(io)?;
+    for file in [paths.log(), paths.conf()] {
+        File::open(file).and_then(|file| file.sync_all()).map_err(io)?;
+    }
     disk::sync_dir(&paths.sled()).and_then(|()| disk::sync_dir(&paths.dir)).map_err(io)?;
     Ok(imported)
 }

@@ -26,6 +26,7 @@
 //!   export every day
 //! - `fit`: archives that belong to another history than the database; `notes`: what the journal notes of itself; `unread`: what a
 //!   later version wrote
+//! - `salvage`, `pages`: an export of a database that sled refuses, read without sled
 //! - `disk`: ballast and free space; `memory`: a journal without a disk, for simulations
 //!
 //! Folder of a journal: `sled/` (the database), `lock` (who holds it), `acked`, `ballast`, `archive/`, `exports/`.
@@ -50,10 +51,12 @@ mod log_line;
 mod look_back;
 mod memory;
 mod notes;
+mod pages;
 mod query;
 mod replay;
 mod retention;
 mod room;
+mod salvage;
 mod soon;
 mod staging;
 mod store;
@@ -90,6 +93,7 @@ pub use notes::{Span, listed};
 pub use replay::{Aggregate, Blocked, FleetState, Loaded, Opened};
 pub use retention::Maintained;
 pub use room::NoRoom;
+pub use salvage::{Salvaged, salvage};
 
 /// Ballast kept beside the database: on a full disk sled cannot even open, so there must be something to give up.
 pub const BALLAST: u64 = 64 << 20;

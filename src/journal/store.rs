@@ -44,6 +44,10 @@ impl Paths {
     pub(super) fn log(&self) -> PathBuf {
         self.sled().join("db")
     }
+    /// sled's settings.
+    pub(super) fn conf(&self) -> PathBuf {
+        self.sled().join("conf")
+    }
     pub(super) fn lock(&self) -> PathBuf {
         self.dir.join("lock")
     }
@@ -139,6 +143,25 @@ pub(super) fn lock(paths: &Paths) -> Result<Lock, OpenError> {
     Ok(Lock(file))
 }
 
+/// Takes the lock of a folder that nothing is changed in, maybe on a disk that cannot be written. Where no file for it can be
+/// made, nobody has it.
+pub(super) fn lock_to_read(paths: &Paths) -> Result<Option<Lock>, OpenError> {
+    match File::open(paths.lock()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(paths.io("opening its lock")(error)),
+        Ok(mut file) => match file.try_lock() {
+            Ok(()) => Ok(Some(Lock(file))),
+            Err(TryLockError::WouldBlock) => {
+                let mut text = String::new();
+                // Whatever cannot be read of it, the lock is held.
+                let _ = file.read_to_string(&mut text);
+                Err(OpenError::Held { dir: paths.dir.clone(), holder: describe_holder(&text) })
+            }
+            Err(TryLockError::Error(source)) => Err(paths.io("locking it")(source)),
+        },
+    }
+}
+
 fn write_holder(file: &mut File) -> io::Result<()> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let holder = Holder { pid: std::process::id(), host, since: crate::clock::now() };
@@ -211,7 +234,7 @@ fn read(
 ) -> Result<Store, OpenError> {
     let damaged = |error: sled::Error| match error {
         sled::Error::Io(error) if disk::is_full(&error) => OpenError::Full { dir: paths.dir.clone() },
-        error => damaged(paths, &error),
+        error => damaged(paths, &plain(&error)),
     };
     let trees = Trees::open(&db).map_err(damaged)?;
     let log = File::open(paths.log()).map_err(paths.io("opening the database file"))?;
@@ -231,6 +254,7 @@ fn read(
     // Once per start: what sled made (the file, the folder's entries) must itself be on the disk.
     db.flush().map_err(damaged)?;
     log.sync_all().map_err(paths.io("writing the database"))?;
+    File::open(paths.conf()).and_then(|conf| conf.sync_all()).map_err(paths.io("writing its settings"))?;
     disk::sync_dir(&paths.sled()).map_err(paths.io("writing its folder"))?;
     let (mut heads, mut last) = ends(paths, &trees)?;
     let mut missing = lost_tails(&trees, &mut heads).map_err(damaged)?;
@@ -316,13 +340,28 @@ fn open_or_repair(paths: &Paths, opening: &mut Opening) -> Result<sled::Db, Open
         Err(error) => error,
     };
     // sled's snapshots are only a cache of its log, and a torn one keeps it from opening.
-    if !set_snapshots_aside(paths).map_err(paths.io("moving a torn snapshot away"))? {
+    if set_snapshots_aside(paths).map_err(paths.io("moving a torn snapshot away"))?
+        && let Ok(db) = open_sled(paths)
+    {
+        tracing::warn!("a torn snapshot of the database was moved away; nothing is lost by that");
+        opening.repaired = true;
+        return Ok(db);
+    }
+    // Its settings are always the same, and it makes them anew.
+    let (conf, aside) = (paths.conf(), paths.sled().join("bad.conf"));
+    if !conf.exists() {
         return Err(first);
     }
-    let db = open_sled(paths)?;
-    tracing::warn!("a torn snapshot of the database was moved away; nothing is lost by that");
-    opening.repaired = true;
-    Ok(db)
+    let moved = paths.io("moving its settings away");
+    fs::rename(&conf, &aside).map_err(moved)?;
+    if let Ok(db) = open_sled(paths) {
+        tracing::warn!("damaged settings of the database were moved away; nothing is lost by that");
+        opening.repaired = true;
+        return Ok(db);
+    }
+    // It was not their fault: the folder stays as it was.
+    fs::rename(&aside, &conf).map_err(paths.io("moving its settings back"))?;
+    Err(first)
 }
 
 /// How long a database is waited for that was just closed: no other herder has it, whose lock is ours, but sled's own threads
@@ -353,10 +392,10 @@ fn open_sled(paths: &Paths) -> Result<sled::Db, OpenError> {
             Err(OpenError::Held { dir: paths.dir.clone(), holder: "another process".to_owned() })
         }
         Ok(Err(sled::Error::Io(error))) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            Err(damaged(error.to_string()))
+            Err(damaged("one of its files ends too early".to_owned()))
         }
         Ok(Err(sled::Error::Io(error))) => Err(paths.io("opening the database")(error)),
-        Ok(Err(error)) => Err(damaged(error.to_string())),
+        Ok(Err(error)) => Err(damaged(plain(&error))),
         Err(panic) => Err(damaged(panic_text(&*panic))),
     }
 }
@@ -376,21 +415,47 @@ fn set_snapshots_aside(paths: &Paths) -> io::Result<bool> {
     Ok(any)
 }
 
-/// What a panic said.
+/// What sled said, without its stack.
+pub(super) fn plain(error: &sled::Error) -> String {
+    match error {
+        sled::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            "one of its files ends too early".to_owned()
+        }
+        sled::Error::Io(error) => error.to_string(),
+        sled::Error::Corruption { at: Some(at), .. } => {
+            format!("the page at byte {} of its file does not match its checksum", at.lid())
+        }
+        sled::Error::Corruption { at: None, .. } => "a page does not match its checksum".to_owned(),
+        sled::Error::Unsupported(_) => "its settings are not those that herder makes".to_owned(),
+        sled::Error::CollectionNotFound(_) | sled::Error::ReportableBug(_) => {
+            "its pages do not fit together".to_owned()
+        }
+    }
+}
+
+/// What a panic said. sled's own sentences are for those who work on it: the log has them.
 pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
-    panic
+    let text = panic
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("it panicked")
-        .to_owned()
+        .unwrap_or("it panicked");
+    tracing::error!(text, "the database is damaged");
+    if text.contains("Corruption") || text.contains("corrupt") {
+        return "a page does not match its checksum".to_owned();
+    }
+    let told = ["called `", "assertion ", "index out of", "tried to "];
+    match told.iter().any(|begin| text.starts_with(begin)) || text.contains('\n') {
+        true => "its pages do not fit together".to_owned(),
+        false => text.to_owned(),
+    }
 }
 
 /// What a person can do about a journal that is gone or unreadable: a line for a shell.
 ///
 /// The parts of the journal are moved, not the folder: it may be where a disk is mounted, and the agents' own homes with
 /// their logins are in it too.
-fn advice(paths: &Paths) -> String {
+pub(super) fn advice(paths: &Paths) -> String {
     let parts = [paths.sled(), paths.acked(), paths.archives(), paths.exports()];
     let there: Vec<String> =
         parts.iter().filter(|part| part.exists()).map(|part| quoted(&part.to_string_lossy())).collect();
@@ -400,20 +465,31 @@ fn advice(paths: &Paths) -> String {
     let newest = super::daily::newest(&paths.exports());
     let newest = newest.as_deref().and_then(Path::file_name);
     let moved = format!("mkdir {away} && mv {} {away}", there.join(" "));
-    match newest {
+    let dir = quoted(&paths.dir.to_string_lossy());
+    let import =
+        |export: &Path| format!("herder import --data-dir {dir} {}", quoted(&export.to_string_lossy()));
+    // An empty one has nothing to bring out.
+    let whole = paths.log().metadata().is_ok_and(|log| log.len() > 0);
+    let salvaged = paths.dir.join("salvaged.jsonl.gz");
+    let salvage = whole.then(|| {
+        let output = quoted(&salvaged.to_string_lossy());
+        format!("herder export --data-dir {dir} --salvage -o {output} && {moved} && {}", import(&salvaged))
+    });
+    let salvage = salvage.map(|line| format!("To bring out what can be read, and go on with that: {line}"));
+    let restore = match newest {
         Some(newest) => {
             let export = aside.join("exports").join(newest);
             format!(
-                "To keep what is left of it and restore the newest daily export: {moved} && herder import --data-dir {} {}",
-                quoted(&paths.dir.to_string_lossy()),
-                quoted(&export.to_string_lossy()),
+                "To keep what is left of it and restore the newest daily export: {moved} && {}",
+                import(&export)
             )
         }
         None => format!(
             "There is no daily export in its folder. To begin anew, or before you restore an export from elsewhere with \
              herder import: {moved}"
         ),
-    }
+    };
+    [salvage, Some(restore)].into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
 /// As a shell takes it for one word.
@@ -451,7 +527,7 @@ pub(super) fn ends(paths: &Paths, trees: &Trees) -> Result<(HashMap<Stream, Head
     let damaged = |cause: String| OpenError::Damaged { dir: paths.dir.clone(), cause, advice: advice(paths) };
     let mut heads = HashMap::new();
     for item in trees.get(Tree::Heads).iter() {
-        let (key, value) = item.map_err(|error| damaged(error.to_string()))?;
+        let (key, value) = item.map_err(|error| damaged(plain(&error)))?;
         let text = String::from_utf8_lossy(&key).into_owned();
         let stream = text.parse().ok().zip(Head::decode(&value));
         let Some((stream, head)) = stream else {
@@ -459,13 +535,13 @@ pub(super) fn ends(paths: &Paths, trees: &Trees) -> Result<(HashMap<Stream, Head
         };
         heads.insert(stream, head);
     }
-    let last = trees.get(Tree::Meta).get(META_LAST).map_err(|error| damaged(error.to_string()))?;
+    let last = trees.get(Tree::Meta).get(META_LAST).map_err(|error| damaged(plain(&error)))?;
     let mut last = match last {
         Some(text) => encoding::versioned(&text).map_err(|error| damaged(error.to_string()))?,
         None => Last::default(),
     };
     // Numbers are never used twice, whatever part of the database is newer than the rest.
-    let event = trees.get(Tree::Events).last().map_err(|error| damaged(error.to_string()))?;
+    let event = trees.get(Tree::Events).last().map_err(|error| damaged(plain(&error)))?;
     let newest = event.and_then(|(key, _)| number(&key)).unwrap_or(0);
     last.seq = heads.values().map(|head| head.seq).fold(last.seq.max(newest), u64::max);
     Ok((heads, last))

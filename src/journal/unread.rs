@@ -4,7 +4,7 @@
 use crate::core::id::{NetworkName, PostId};
 use crate::outbox::Post;
 
-use super::handle::{Journal, guarded};
+use super::handle::Journal;
 use super::notes::{self, Versions};
 use super::{FleetState, Loaded, Memo, ReadError, Stream, Unreadable, replay};
 
@@ -14,9 +14,9 @@ impl Journal {
     /// # Errors
     /// The database cannot be read.
     pub fn load_fleet(&self) -> Result<Loaded<FleetState>, ReadError> {
-        let (loaded, unreadable) = guarded(|| replay::load_readable(self.reader(), &Stream::Fleet))?;
+        let (loaded, unreadable) = self.guarded(|| replay::load_readable(self.reader(), &Stream::Fleet))?;
         if let Some(seq) = unreadable.last() {
-            let version = guarded(|| Ok(Versions::read(self.reader().trees())?))?;
+            let version = self.guarded(|| Ok(Versions::read(self.reader().trees())?))?;
             self.note(version.of_event(*seq), |found| found.events.extend(&unreadable));
         }
         Ok(loaded)
@@ -48,9 +48,9 @@ impl Journal {
     /// # Errors
     /// The database cannot be read. A post that cannot be read stays, see [`Journal::unreadable`].
     pub fn undelivered(&self, network: &NetworkName) -> Result<Vec<Post>, ReadError> {
-        let (posts, unreadable) = guarded(|| self.reader().undelivered(network))?;
+        let (posts, unreadable) = self.guarded(|| self.reader().undelivered(network))?;
         if let Some(post) = unreadable.last() {
-            let version = guarded(|| Ok(Versions::read(self.reader().trees())?))?;
+            let version = self.guarded(|| Ok(Versions::read(self.reader().trees())?))?;
             self.note(version.of_post(post.0), |found| found.posts.extend(&unreadable));
         }
         Ok(posts)
@@ -61,7 +61,7 @@ impl Journal {
     /// # Errors
     /// The database cannot be read.
     pub fn owed_ids(&self, network: &NetworkName) -> Result<Vec<PostId>, ReadError> {
-        let (posts, unreadable) = guarded(|| self.reader().undelivered(network))?;
+        let (posts, unreadable) = self.guarded(|| self.reader().undelivered(network))?;
         Ok(posts.into_iter().map(|post| post.id).chain(unreadable).collect())
     }
 }

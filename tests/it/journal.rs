@@ -7,6 +7,7 @@ mod golden;
 mod kill;
 mod losses;
 mod model;
+mod salvage;
 mod soon;
 mod store;
 
