@@ -7,16 +7,19 @@ use std::process::ExitCode;
 use super::{LACKING, complain, failed};
 use crate::clock;
 use crate::config::History;
-use crate::journal::{self, Aside, Journal, OpenError, Salvaged, Settings, Span, listed};
+use crate::journal::{self, Aside, ExportError, Journal, OpenError, Salvaged, Settings, Span, listed};
 
 /// Where the database of a journal is in its folder.
 const DATABASE: &str = "sled";
+
+/// Where it is while one that was built anew takes its place.
+const DATABASE_BEFORE: &str = "sled-before";
 
 /// Writes everything in `data_dir` to `output`, or to standard output.
 pub(super) fn export(data_dir: &Path, output: Option<&Path>, salvage: bool) -> ExitCode {
     let shown = data_dir.display();
     // Opening would make a journal where there is none.
-    if !data_dir.join(DATABASE).is_dir() {
+    if ![DATABASE, DATABASE_BEFORE].iter().any(|name| data_dir.join(name).is_dir()) {
         return failed(format_args!(
             "there is nothing to export in {shown}; name another folder with --data-dir"
         ));
@@ -27,15 +30,25 @@ pub(super) fn export(data_dir: &Path, output: Option<&Path>, salvage: bool) -> E
             output.display()
         ));
     }
+    say_nothing_of_sleds_panics();
     // Whoever exports may do it because the disk is full: nothing is made in the folder.
-    let settings = Settings { ballast: 0, ..Settings::new(data_dir, History::default()) };
+    let settings =
+        Settings { ballast: 0, compact_from: u64::MAX, ..Settings::new(data_dir, History::default()) };
     if salvage {
-        return self::salvage(&settings, output);
+        // It did what it was asked for, and says what is lacking; the line that brought people here goes on.
+        return match self::salvage(&settings, output) {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(error) => failed(error),
+        };
     }
     let (journal, opening) = match Journal::open(&settings) {
         Ok(opened) => opened,
         Err(OpenError::Io { source, .. }) if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
-            return self::salvage(&settings, output);
+            return match self::salvage(&settings, output) {
+                Ok(whole) if whole => ExitCode::SUCCESS,
+                Ok(_) => ExitCode::from(LACKING),
+                Err(error) => failed(error),
+            };
         }
         Err(OpenError::Held { dir, holder }) => {
             let (dir, exports) = (dir.display(), data_dir.join("exports"));
@@ -51,6 +64,9 @@ pub(super) fn export(data_dir: &Path, output: Option<&Path>, salvage: bool) -> E
         complain(format_args!(
             "herder: {stream} was once at {expected} and is at {found}: the export lacks what is lost"
         ));
+    }
+    if !opening.missing.is_empty() {
+        complain(journal::how_to_restore(data_dir));
     }
     if let Some(Aside { folder, events, ends }) = &opening.aside {
         complain(format_args!(
@@ -70,26 +86,30 @@ pub(super) fn export(data_dir: &Path, output: Option<&Path>, salvage: bool) -> E
     }
 }
 
-/// Writes what can be read without sled: of a database that it refuses, or on a disk that cannot be written.
-fn salvage(settings: &Settings, output: Option<&Path>) -> ExitCode {
-    match journal::salvage(settings, output, clock::now()) {
-        Ok(Salvaged { exported, damaged }) => {
-            let (events, posts) = (exported.events, exported.posts);
-            let to = exported.file.display();
-            complain(format_args!("{to}: {events} events and {posts} posts that are still owed"));
-            if damaged > 0 {
-                complain(format_args!(
-                    "herder: {damaged} places of the database cannot be read; what older copies of their pages had is in the export"
-                ));
-            }
-            lacking(&exported.lacks);
-            if damaged > 0 || !exported.lacks.is_empty() {
-                return ExitCode::from(LACKING);
-            }
-            ExitCode::SUCCESS
+/// sled panics on some damage, which is caught and said in plain words. Its own are for those who work on it.
+fn say_nothing_of_sleds_panics() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !panic.location().is_some_and(|place| place.file().contains("/sled-")) {
+            usual(panic);
         }
-        Err(error) => failed(error),
+    }));
+}
+
+/// Writes what can be read without sled: of a database that it refuses, or on a disk that cannot be written. Says whether that is
+/// everything.
+fn salvage(settings: &Settings, output: Option<&Path>) -> Result<bool, ExportError> {
+    let Salvaged { exported, damaged } = journal::salvage(settings, output, clock::now())?;
+    let (events, posts) = (exported.events, exported.posts);
+    let to = exported.file.display();
+    complain(format_args!("{to}: {events} events and {posts} posts that are still owed"));
+    if damaged > 0 {
+        complain(format_args!(
+            "herder: {damaged} places of the database cannot be read; what of them stands elsewhere as well is in the export"
+        ));
     }
+    lacking(&exported.lacks);
+    Ok(damaged == 0 && exported.lacks.is_empty())
 }
 
 /// Says what is in no archive, if anything.

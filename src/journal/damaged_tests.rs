@@ -63,7 +63,7 @@ async fn upkeep_fails_with_a_reason_as_often_as_it_meets_it_and_all_else_goes_on
     let damaged = |done: Result<_, MaintainError>| match done {
         Err(
             MaintainError::Read(ReadError::Damaged(reason))
-            | MaintainError::Export(ExportError::Read(ReadError::Damaged(reason))),
+            | MaintainError::Export(ExportError::Read(ReadError::Refused { cause: reason, .. })),
         ) => assert!(reason.contains("a page is damaged"), "{reason}"),
         other => panic!("{other:?}"),
     };

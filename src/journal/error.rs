@@ -114,7 +114,7 @@ pub enum CommitError {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// sled failed.
-    #[error("the database cannot be read: {}", super::store::plain(_0))]
+    #[error("the database cannot be read: {}", super::refusal::plain(_0))]
     Store(#[from] sled::Error),
     /// sled panicked.
     #[error("the database is damaged: {0}")]

@@ -178,7 +178,7 @@ async fn written(
     at: Timestamp,
     write: impl FnOnce(&Reader, Header, &Captured) -> Result<Exported, ExportError> + Send + 'static,
 ) -> Result<Exported, ExportError> {
-    let captured = journal.ask(Job::Capture).await??;
+    let captured = journal.ask(Job::Capture).await?.map_err(|error| journal.advised(error))?;
     let reader = journal.reader().clone();
     let header = Header {
         journal: journal.id().to_owned(),
@@ -188,7 +188,10 @@ async fn written(
         hot: 0,
         last: captured.last,
     };
-    blocking(move || write(&reader, header, &captured)).await
+    blocking(move || write(&reader, header, &captured)).await.map_err(|error| match error {
+        ExportError::Read(error) => ExportError::Read(journal.advised(error)),
+        error => error,
+    })
 }
 
 fn write_file(

@@ -18,6 +18,7 @@ use super::layout::VALUE_MAX;
 use super::log_line::{self, LogLine};
 use super::memory::{Here, Step};
 use super::query::Reader;
+use super::refusal;
 use super::replay;
 use super::soon::Waiting;
 use super::store::{self, Lock, Paths};
@@ -140,7 +141,7 @@ impl Journal {
         let waiting = Arc::new(Waiting::default());
         let writer = Writer {
             waiting: Arc::clone(&waiting),
-            disk: Some(Disk { db: store.db, log: store.log, acked: store.acked }),
+            disk: Some(Disk { db: store.db, log: store.log, acked: store.acked, recent: store.recent }),
             trees: store.trees,
             dir: paths.dir.clone(),
             warn_free: settings.history.warn_free,
@@ -427,14 +428,19 @@ impl Journal {
 
     /// Reads; what sled cannot read is refused with what to do about it.
     pub(super) fn guarded<T>(&self, read: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
+        guarded(read).map_err(|error| self.advised(error))
+    }
+
+    /// What sled could not read, with what to do about it.
+    pub(super) fn advised(&self, error: ReadError) -> ReadError {
         let paths = self.paths();
         let refused =
-            |cause| ReadError::Refused { dir: paths.dir.clone(), cause, advice: store::advice(paths) };
-        guarded(read).map_err(|error| match error {
-            ReadError::Store(error) => refused(store::plain(&error)),
+            |cause| ReadError::Refused { dir: paths.dir.clone(), cause, advice: refusal::advice(paths) };
+        match error {
+            ReadError::Store(error) => refused(refusal::plain(&error)),
             ReadError::Damaged(cause) => refused(cause),
             error => error,
-        })
+        }
     }
 
     pub(super) fn reader(&self) -> &Reader {
@@ -492,7 +498,7 @@ impl Journal {
 /// sled panics on some damage, which must not end more than the question.
 pub(super) fn guarded<T>(read: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
     catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|panic| Err(ReadError::Damaged(store::panic_text(&*panic))))
+        .unwrap_or_else(|panic| Err(ReadError::Damaged(refusal::panic_text(&*panic))))
 }
 
 /// The lines of the process log for a batch: the index of its write, its stream, how many entries stand behind its own, and

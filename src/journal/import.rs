@@ -22,8 +22,9 @@ use super::staging::Changes;
 use super::store::{self, Identity, Paths};
 use super::{ImportError, Memo, Settings, Snapshot, Span, Stream, disk, encoding, notes};
 
-/// Events of one transaction and of one archive file.
+/// Lines of one transaction, their bytes, and events of one archive file. A transaction is in memory some times over.
 const BATCH: usize = 500;
+const BATCH_BYTES: usize = 1 << 20;
 const FILE_EVENTS: u64 = 50_000;
 
 /// What was restored.
@@ -139,7 +140,7 @@ fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
 }
 
 /// Gives every line between the first and the last, which it checks itself.
-fn each_line(
+pub(super) fn each_line(
     file: &Path,
     mut take: impl FnMut(Line<'_>) -> Result<(), String>,
 ) -> Result<Header, ImportError> {
@@ -177,6 +178,15 @@ fn each_line(
     header.ok_or_else(|| ImportError::Truncated { file: file.to_owned(), line: 0 })
 }
 
+/// The first line of an export.
+pub(super) fn header(file: &Path) -> Result<Header, ImportError> {
+    let mut text = String::new();
+    let read = open(file).and_then(|reader| Read::take(reader, LINE_MAX).read_line(&mut text));
+    read.map_err(|source| ImportError::Io { what: "cannot read", path: file.to_owned(), source })?;
+    let bad = |why| ImportError::Line { file: file.to_owned(), line: 1, why };
+    first(lines::parse(text.trim_end_matches('\n')).map_err(bad)?).map_err(bad)
+}
+
 fn first(line: Line<'_>) -> Result<Header, String> {
     if line.number > export::VERSION {
         return Err(format!(
@@ -212,6 +222,7 @@ struct Site<'a> {
     trees: Trees,
     changes: Changes,
     waiting: usize,
+    waiting_bytes: usize,
     hot: u64,
     archive: Option<(u64, Writing)>,
     archived: u64,
@@ -222,7 +233,7 @@ struct Site<'a> {
 
 fn build(file: &Path, paths: &Paths, checked: &Checked) -> Result<Imported, ImportError> {
     let store = |error: sled::Error| ImportError::Store(error.to_string());
-    let header = each_line(file, |_| Ok(()))?;
+    let header = header(file)?;
     let config = sled::Config::new().path(paths.sled()).cache_capacity(store::CACHE).flush_every_ms(None);
     let db = config.open().map_err(store)?;
     let kept = db.clone();
@@ -248,6 +259,7 @@ fn write(
         trees,
         changes: Changes::default(),
         waiting: 0,
+        waiting_bytes: 0,
         hot: header.hot,
         archive: None,
         archived: 0,
@@ -315,7 +327,8 @@ impl Site<'_> {
             _ => self.post(line)?,
         }
         self.waiting += 1;
-        if self.waiting >= BATCH {
+        self.waiting_bytes += line.text.len();
+        if self.waiting >= BATCH || self.waiting_bytes >= BATCH_BYTES {
             self.store()?;
         }
         Ok(())
@@ -379,7 +392,7 @@ impl Site<'_> {
     }
 
     fn store(&mut self) -> Result<(), ImportError> {
-        self.waiting = 0;
+        (self.waiting, self.waiting_bytes) = (0, 0);
         std::mem::take(&mut self.changes).store(&self.trees).map_err(ImportError::Store)
     }
 

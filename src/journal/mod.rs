@@ -27,14 +27,17 @@
 //! - `fit`: archives that belong to another history than the database; `notes`: what the journal notes of itself; `unread`: what a
 //!   later version wrote
 //! - `salvage`, `pages`: an export of a database that sled refuses, read without sled
+//! - `compact`: a database that has grown far beyond what it holds; `recent`: the newest events a second time; `pages`, `salvage`:
+//!   what can be read of a database that sled refuses
 //! - `disk`: ballast and free space; `memory`: a journal without a disk, for simulations
 //!
-//! Folder of a journal: `sled/` (the database), `lock` (who holds it), `acked`, `ballast`, `archive/`, `exports/`.
+//! Folder of a journal: `sled/` (the database), `lock` (who holds it), `acked`, `recent.jsonl`, `ballast`, `archive/`, `exports/`.
 //!
 //! Deliberately absent: decisions, rendering of posts, retries. A writer that fails is not restarted in place.
 
 mod acked;
 mod archive;
+mod compact;
 mod daily;
 #[cfg(test)]
 mod damaged_tests;
@@ -53,6 +56,8 @@ mod memory;
 mod notes;
 mod pages;
 mod query;
+mod recent;
+mod refusal;
 mod replay;
 mod retention;
 mod room;
@@ -90,6 +95,7 @@ pub use import::{Imported, import};
 pub use look_back::Looked;
 pub use memory::{Memory, Onlooker, Step};
 pub use notes::{Span, listed};
+pub use refusal::how_to_restore;
 pub use replay::{Aggregate, Blocked, FleetState, Loaded, Opened};
 pub use retention::Maintained;
 pub use room::NoRoom;
@@ -109,13 +115,21 @@ pub struct Settings {
     pub version: String,
     /// Bytes of ballast; [`BALLAST`] but in tests.
     pub ballast: u64,
+    /// The size in bytes from which on a database that holds little is built anew when it is opened.
+    pub compact_from: u64,
 }
 
 impl Settings {
     /// Settings for `dir` with the default ballast.
     #[must_use]
     pub fn new(dir: impl Into<PathBuf>, history: config::History) -> Self {
-        Self { dir: dir.into(), history, version: env!("CARGO_PKG_VERSION").to_owned(), ballast: BALLAST }
+        Self {
+            dir: dir.into(),
+            history,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ballast: BALLAST,
+            compact_from: compact::COMPACT_FROM,
+        }
     }
 }
 

@@ -25,13 +25,16 @@ const KIND_MAX: u8 = 11;
 
 type Key = Vec<u8>;
 
+/// The newest version of each row of a tree, by the lsn it was written at; no value: it was removed.
+type Newest = BTreeMap<Key, (u64, Option<Vec<u8>>)>;
+
 /// The rows of one tree.
 pub(super) type Rows = BTreeMap<Key, Vec<u8>>;
 
 /// What was found.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    rows: HashMap<usize, BTreeMap<Key, (u64, Option<Vec<u8>>)>>,
+    rows: HashMap<usize, Newest>,
     /// Stretches of the file without a message that can be read.
     pub(super) damaged: u64,
 }
@@ -75,13 +78,15 @@ pub(super) fn read(log: &Path) -> io::Result<Found> {
         }
     }
     segments.sort_unstable();
+    let newest = segments.last().map(|(lsn, _)| *lsn);
     let mut pages: HashMap<u64, Page> = HashMap::new();
     for (lsn, n) in segments {
         let length = read_segment(&file, n, &mut buf)?;
-        let damaged = each_message(&buf[..length], lsn / SEGMENT as u64, &mut |at, message| {
+        let read = each_message(&buf[..length], lsn / SEGMENT as u64, &mut |at, message| {
             take(&mut found, &mut pages, lsn + at as u64, message);
         });
-        found.damaged += damaged;
+        // The newest segment is not full: behind its last message is what was there before it was used again.
+        found.damaged += read.damaged - u64::from(read.lost_at_end && newest == Some(lsn));
     }
     Ok(found)
 }
@@ -145,8 +150,16 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Gives the messages of a segment; says how many stretches between them cannot be read.
-fn each_message(segment: &[u8], number: u64, take: &mut dyn FnMut(usize, Message<'_>)) -> u64 {
+/// How a segment was read.
+struct Messages {
+    /// Stretches that cannot be read.
+    damaged: u64,
+    /// One of them reaches to its end.
+    lost_at_end: bool,
+}
+
+/// Gives the messages of a segment.
+fn each_message(segment: &[u8], number: u64, take: &mut dyn FnMut(usize, Message<'_>)) -> Messages {
     let (mut at, mut damaged) = (SEGMENT_HEADER, 0);
     let mut lost = false;
     while at < segment.len() {
@@ -166,7 +179,7 @@ fn each_message(segment: &[u8], number: u64, take: &mut dyn FnMut(usize, Message
         }
         at = end;
     }
-    damaged
+    Messages { damaged, lost_at_end: lost }
 }
 
 fn take(found: &mut Found, pages: &mut HashMap<u64, Page>, lsn: u64, message: Message<'_>) {

@@ -18,7 +18,7 @@ use super::query::Reader;
 use super::writer::{ForgetError, Job};
 use super::{
     Aggregate, Batch, ExportError, Exported, FleetState, Loaded, MaintainError, NoRoom, ReadError, Snapshot,
-    Span, Stream, archive, daily, encoding, fit, notes, room, store,
+    Span, Stream, archive, daily, encoding, fit, notes, refusal, room, store,
 };
 
 /// Events of one archive file: some tens of megabytes of JSON, so that history reads no more than it must.
@@ -207,7 +207,7 @@ pub(super) async fn blocking<T: Send + 'static, E: From<ReadError> + Send + 'sta
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(failed) => Err(match failed.try_into_panic() {
-            Ok(panic) => ReadError::Damaged(store::panic_text(&*panic)).into(),
+            Ok(panic) => ReadError::Damaged(refusal::panic_text(&*panic)).into(),
             // The runtime is being shut down.
             Err(_) => ReadError::Closed.into(),
         }),

@@ -1,5 +1,6 @@
 //! An export of a database that sled refuses, or that lies on a disk which cannot be written: what can be read of its pages, and
-//! the archives.
+//! the archives. Events that stood on a damaged page are looked for where they stand a second time: among the newest, which
+//! are written twice (`recent`), and in the newest daily export.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
@@ -19,7 +20,7 @@ use super::pages::{self, Found, Rows};
 use super::query::Owed;
 use super::replay::SnapshotHeader;
 use super::store::{self, Identity, Paths};
-use super::{ExportError, Exported, Settings, Span, Stream, archive, encoding};
+use super::{ExportError, Exported, Settings, Span, Stream, archive, daily, encoding, import, recent};
 
 /// What was brought out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,9 +39,11 @@ pub fn salvage(settings: &Settings, file: Option<&Path>, at: Timestamp) -> Resul
     let paths = Paths::new(&settings.dir);
     let _lock = store::lock_to_read(&paths)?;
     let unread = |source| ExportError::Io { file: paths.log(), source };
+    let _closed = store::wait_until_closed(&paths).map_err(unread)?;
     let found = pages::read(&paths.log()).map_err(unread)?;
     let damaged = found.damaged;
-    let rows = Salvage::new(found, settings, at);
+    let mut rows = Salvage::new(found, settings, at);
+    rows.look_elsewhere(&paths)?;
     let exported = match file {
         Some(file) => export::write_whole(file, |out| rows.write(&paths, file, out))?,
         None => {
@@ -95,13 +98,40 @@ impl Salvage {
         }
     }
 
-    fn write(mut self, paths: &Paths, file: &Path, out: &mut dyn Write) -> Result<Exported, ExportError> {
+    /// Adds events that the pages do not have any more.
+    fn look_elsewhere(&mut self, paths: &Paths) -> Result<(), ExportError> {
         let archives = archive::list(&paths.archives())?;
-        let archived = archives.iter().map(|archive| archive.last).max().unwrap_or(0);
+        let newest = daily::newest(&paths.exports());
         if self.header.journal.is_empty() {
-            let known = archives.iter().rev().find_map(|it| archive::Origin::of(&it.path));
-            self.header.journal = known.map_or_else(|| "salvaged".to_owned(), |origin| origin.journal);
+            let archived = || archives.iter().rev().find_map(|it| archive::Origin::of(&it.path));
+            let exported = || newest.as_deref().and_then(|file| import::header(file).ok());
+            let known = archived().map(|origin| origin.journal).or_else(|| Some(exported()?.journal));
+            self.header.journal = known.unwrap_or_else(|| "salvaged".to_owned());
         }
+        let recent = recent::read(paths, &self.header.journal)
+            .map_err(|source| ExportError::Io { file: paths.recent(), source })?;
+        for (seq, text) in recent {
+            self.events.entry(seq).or_insert(text);
+        }
+        let Some(newest) = newest else { return Ok(()) };
+        let ours = import::header(&newest).is_ok_and(|header| header.journal == self.header.journal);
+        let archived = |seq| archives.iter().any(|archive| archive.first <= seq && seq <= archive.last);
+        let events = &mut self.events;
+        let read = import::each_line(&newest, |line| {
+            if ours && line.kind == "event" && !archived(line.number) {
+                events.entry(line.number).or_insert_with(|| line.text.to_owned());
+            }
+            Ok(())
+        });
+        if let Err(error) = read {
+            tracing::warn!(%error, "the newest daily export cannot be read to its end");
+        }
+        Ok(())
+    }
+
+    fn write(mut self, paths: &Paths, file: &Path, out: &mut dyn Write) -> Result<Exported, ExportError> {
+        let archived =
+            archive::list(&paths.archives())?.iter().map(|archive| archive.last).max().unwrap_or(0);
         self.header.hot = self.events.range(archived + 1..).next().map_or(archived + 1, |(seq, _)| *seq);
         let end = self.events.last_key_value().map_or(0, |(seq, _)| *seq).max(archived);
         let end = self.heads.values().map(|head| head.seq).fold(end, u64::max);

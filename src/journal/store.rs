@@ -1,7 +1,6 @@
 //! Opening a journal: the lock and its holder, sled and its repair, what the database says against what was
 //! acknowledged.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -16,8 +15,10 @@ use crate::core::time::Timestamp;
 use super::acked::{self, Acked};
 use super::layout::{FORMAT, Head, Last, META_JOURNAL, META_LAST, Tree, Trees, event_key, index_key, number};
 use super::notes::Versions;
+use super::recent::Recent;
+use super::refusal::{advice, panic_text, plain};
 use super::staging::Changes;
-use super::{Missing, OpenError, Opening, ReadError, Settings, Stream, disk, encoding};
+use super::{Missing, OpenError, Opening, ReadError, Settings, Stream, compact, disk, encoding};
 
 /// sled's page cache. It is a wish, not a limit: under load sled takes several times that. With 64 MiB it writes no faster,
 /// with 8 MiB at two thirds of the speed (`cargo bench --bench journal -- writes`).
@@ -57,8 +58,24 @@ impl Paths {
     pub(super) fn ballast(&self) -> PathBuf {
         self.dir.join("ballast")
     }
+    /// The newest events a second time.
+    pub(super) fn recent(&self) -> PathBuf {
+        self.dir.join("recent.jsonl")
+    }
+    /// Those before them.
+    pub(super) fn recent_before(&self) -> PathBuf {
+        self.dir.join("recent-before.jsonl")
+    }
     pub(super) fn archives(&self) -> PathBuf {
         self.dir.join("archive")
+    }
+    /// Where the database is while one that was built anew takes its place.
+    pub(super) fn sled_before(&self) -> PathBuf {
+        self.dir.join("sled-before")
+    }
+    /// Where the database is built anew.
+    pub(super) fn compacting(&self) -> PathBuf {
+        self.dir.join("compacting")
     }
     /// Where an import is put together; it is there only while one runs, or was cut.
     pub(super) fn importing(&self) -> PathBuf {
@@ -95,6 +112,7 @@ pub(super) struct Store {
     pub(super) log: File,
     pub(super) lock: Lock,
     pub(super) acked: Acked,
+    pub(super) recent: Recent,
     pub(super) heads: HashMap<Stream, Head>,
     pub(super) last: Last,
     pub(super) id: String,
@@ -196,6 +214,8 @@ fn tidy_import(paths: &Paths) -> Result<(), OpenError> {
 
 /// Opens the database under a lock that is already held.
 pub(super) fn open(settings: &Settings, paths: &Paths, lock: Lock) -> Result<Store, OpenError> {
+    let settle = || compact::settle(paths).map_err(paths.io("tidying up after building it anew"));
+    settle()?;
     let known = held_before(paths);
     let log_size = paths.log().metadata().map(|log| log.len()).unwrap_or(0);
     if paths.importing().exists() {
@@ -210,6 +230,14 @@ pub(super) fn open(settings: &Settings, paths: &Paths, lock: Lock) -> Result<Sto
     }
     let mut opening = Opening::default();
     let db = open_or_make_room(paths, &mut opening)?;
+    let bounds = (settings.compact_from, settings.history.warn_free);
+    let db = match compact::at_start(paths, db, bounds, &mut |_| {}) {
+        Some(db) => db,
+        None => {
+            settle()?;
+            open_or_repair(paths, &mut opening)?
+        }
+    };
     let kept = db.clone();
     let opened = catch_unwind(AssertUnwindSafe(|| read(settings, paths, lock, db, opening)));
     let store = opened.unwrap_or_else(|panic| Err(damaged(paths, &panic_text(&*panic))));
@@ -278,7 +306,8 @@ fn read(
     }
     opening.missing = missing;
     opening.last_commit = (last.at != Timestamp::default()).then_some(last.at);
-    let mut store = Store { db, trees, log, lock, acked, heads, last, id: identity.id, opening };
+    let recent = Recent::open(paths, &identity.id, last.seq);
+    let mut store = Store { db, trees, log, lock, acked, recent, heads, last, id: identity.id, opening };
     if !signed {
         sign(&mut store, paths).map_err(paths.io("making its files"))?;
     }
@@ -369,6 +398,26 @@ fn open_or_repair(paths: &Paths, opening: &mut Opening) -> Result<sled::Db, Open
 const LETS_GO: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(20);
 
+/// Waits until sled has let go of a database that was just closed, and keeps others from opening it. Where a file cannot be
+/// locked, nothing has.
+pub(super) fn wait_until_closed(paths: &Paths) -> io::Result<File> {
+    let log = File::open(paths.log())?;
+    let mut tries = LETS_GO.as_millis() / LOOK.as_millis();
+    while let Err(TryLockError::WouldBlock) = log.try_lock_shared() {
+        if tries == 0 {
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process has it open"));
+        }
+        tries -= 1;
+        look_again();
+    }
+    Ok(log)
+}
+
+#[expect(clippy::disallowed_methods, reason = "sled does not say when it has let go")]
+fn look_again() {
+    std::thread::sleep(LOOK);
+}
+
 /// sled panics on some damage.
 fn open_sled(paths: &Paths) -> Result<sled::Db, OpenError> {
     // The folder around it may be one that was made for others to look into.
@@ -383,8 +432,7 @@ fn open_sled(paths: &Paths) -> Result<sled::Db, OpenError> {
             Ok(Err(sled::Error::Io(error))) if held(error) && tries > 0 => tries -= 1,
             _ => break opened,
         }
-        #[expect(clippy::disallowed_methods, reason = "sled does not say when it has let go")]
-        std::thread::sleep(LOOK);
+        look_again();
     };
     match opened {
         Ok(Ok(db)) => Ok(db),
@@ -413,92 +461,6 @@ fn set_snapshots_aside(paths: &Paths) -> io::Result<bool> {
         }
     }
     Ok(any)
-}
-
-/// What sled said, without its stack.
-pub(super) fn plain(error: &sled::Error) -> String {
-    match error {
-        sled::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            "one of its files ends too early".to_owned()
-        }
-        sled::Error::Io(error) => error.to_string(),
-        sled::Error::Corruption { at: Some(at), .. } => {
-            format!("the page at byte {} of its file does not match its checksum", at.lid())
-        }
-        sled::Error::Corruption { at: None, .. } => "a page does not match its checksum".to_owned(),
-        sled::Error::Unsupported(_) => "its settings are not those that herder makes".to_owned(),
-        sled::Error::CollectionNotFound(_) | sled::Error::ReportableBug(_) => {
-            "its pages do not fit together".to_owned()
-        }
-    }
-}
-
-/// What a panic said. sled's own sentences are for those who work on it: the log has them.
-pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("it panicked");
-    tracing::error!(text, "the database is damaged");
-    if text.contains("Corruption") || text.contains("corrupt") {
-        return "a page does not match its checksum".to_owned();
-    }
-    let told = ["called `", "assertion ", "index out of", "tried to "];
-    match told.iter().any(|begin| text.starts_with(begin)) || text.contains('\n') {
-        true => "its pages do not fit together".to_owned(),
-        false => text.to_owned(),
-    }
-}
-
-/// What a person can do about a journal that is gone or unreadable: a line for a shell.
-///
-/// The parts of the journal are moved, not the folder: it may be where a disk is mounted, and the agents' own homes with
-/// their logins are in it too.
-pub(super) fn advice(paths: &Paths) -> String {
-    let parts = [paths.sled(), paths.acked(), paths.archives(), paths.exports()];
-    let there: Vec<String> =
-        parts.iter().filter(|part| part.exists()).map(|part| quoted(&part.to_string_lossy())).collect();
-    let aside = (1..).map(|n| paths.dir.join(format!("damaged-{n}"))).find(|dir| !dir.exists());
-    let aside = aside.expect("there is always another number");
-    let away = quoted(&aside.to_string_lossy());
-    let newest = super::daily::newest(&paths.exports());
-    let newest = newest.as_deref().and_then(Path::file_name);
-    let moved = format!("mkdir {away} && mv {} {away}", there.join(" "));
-    let dir = quoted(&paths.dir.to_string_lossy());
-    let import =
-        |export: &Path| format!("herder import --data-dir {dir} {}", quoted(&export.to_string_lossy()));
-    // An empty one has nothing to bring out.
-    let whole = paths.log().metadata().is_ok_and(|log| log.len() > 0);
-    let salvaged = paths.dir.join("salvaged.jsonl.gz");
-    let salvage = whole.then(|| {
-        let output = quoted(&salvaged.to_string_lossy());
-        format!("herder export --data-dir {dir} --salvage -o {output} && {moved} && {}", import(&salvaged))
-    });
-    let salvage = salvage.map(|line| format!("To bring out what can be read, and go on with that: {line}"));
-    let restore = match newest {
-        Some(newest) => {
-            let export = aside.join("exports").join(newest);
-            format!(
-                "To keep what is left of it and restore the newest daily export: {moved} && {}",
-                import(&export)
-            )
-        }
-        None => format!(
-            "There is no daily export in its folder. To begin anew, or before you restore an export from elsewhere with \
-             herder import: {moved}"
-        ),
-    };
-    [salvage, Some(restore)].into_iter().flatten().collect::<Vec<_>>().join("\n")
-}
-
-/// As a shell takes it for one word.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
-    match text.chars().all(plain) && !text.is_empty() {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
 }
 
 fn random_id() -> io::Result<String> {

@@ -18,6 +18,7 @@ use super::error::in_words;
 use super::handle::{PostSink, guarded};
 use super::layout::{Head, Last, Trees};
 use super::query::Owed;
+use super::recent::Recent;
 use super::soon::Waiting;
 use super::staging::{Changes, Stage};
 use super::{CommitError, Memo, ReadError, Receipt, Settled, Snapshot, Stream, disk};
@@ -119,6 +120,7 @@ pub(super) struct Disk {
     /// sled's file, for the `fdatasync` that sled leaves out. The same inode as sled's own handle.
     pub(super) log: File,
     pub(super) acked: Acked,
+    pub(super) recent: Recent,
 }
 
 /// Why events are not taken out.
@@ -228,6 +230,9 @@ impl Writer {
         }
         self.last = staged.last;
         self.acknowledge(&staged.heads);
+        if let Some(disk) = &mut self.disk {
+            disk.recent.add(&staged.changes);
+        }
         self.heads.extend(staged.heads);
         self.shown.durable.store(self.last.seq, Ordering::Release);
         self.tell(answers);
@@ -424,7 +429,7 @@ fn unless_panicked<T>(staging: impl FnOnce() -> Result<T, CommitError>) -> Resul
 }
 
 fn panicked(panic: &(dyn std::any::Any + Send)) -> String {
-    format!("sled panicked: {}", super::store::panic_text(panic))
+    format!("sled panicked: {}", super::refusal::panic_text(panic))
 }
 
 fn refuse(job: Job, error: &CommitError) {

@@ -8,6 +8,7 @@ mod kill;
 mod losses;
 mod model;
 mod salvage;
+mod small_machine;
 mod soon;
 mod store;
 

@@ -1,0 +1,101 @@
+//! What people read when the database cannot be: the cause in plain words, and the lines to type.
+
+use std::any::Any;
+use std::io;
+use std::path::Path;
+
+use super::daily;
+use super::store::Paths;
+
+/// What sled said, without its stack.
+pub(super) fn plain(error: &sled::Error) -> String {
+    match error {
+        sled::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            "one of its files ends too early".to_owned()
+        }
+        sled::Error::Io(error) => error.to_string(),
+        sled::Error::Corruption { at: Some(at), .. } => {
+            format!("the page at byte {} of its file does not match its checksum", at.lid())
+        }
+        sled::Error::Corruption { at: None, .. } => "a page does not match its checksum".to_owned(),
+        sled::Error::Unsupported(_) => "its settings are not those that herder makes".to_owned(),
+        sled::Error::CollectionNotFound(_) | sled::Error::ReportableBug(_) => {
+            "its pages do not fit together".to_owned()
+        }
+    }
+}
+
+/// What a panic said. sled's own sentences are for those who work on it: the log has them.
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("it panicked");
+    tracing::error!(text, "the database is damaged");
+    if text.contains("Corruption") || text.contains("corrupt") {
+        return "a page does not match its checksum".to_owned();
+    }
+    let told = ["called `", "assertion ", "index out of", "tried to "];
+    match told.iter().any(|begin| text.starts_with(begin)) || text.contains('\n') {
+        true => "its pages do not fit together".to_owned(),
+        false => text.to_owned(),
+    }
+}
+
+/// What a person can do about the journal of a folder of which something is lost: a line for a shell.
+#[must_use]
+pub fn how_to_restore(dir: &Path) -> String {
+    advice(&Paths::new(dir))
+}
+
+/// What a person can do about a journal that is gone or unreadable: a line for a shell.
+///
+/// The parts of the journal are moved, not the folder: it may be where a disk is mounted, and the agents' own homes with
+/// their logins are in it too.
+pub(super) fn advice(paths: &Paths) -> String {
+    let recent = [paths.recent(), paths.recent_before()];
+    let parts = [paths.sled(), paths.acked(), paths.archives(), paths.exports()].into_iter().chain(recent);
+    let there: Vec<String> =
+        parts.filter(|part| part.exists()).map(|part| quoted(&part.to_string_lossy())).collect();
+    let aside = (1..).map(|n| paths.dir.join(format!("damaged-{n}"))).find(|dir| !dir.exists());
+    let aside = aside.expect("there is always another number");
+    let away = quoted(&aside.to_string_lossy());
+    let newest = daily::newest(&paths.exports());
+    let newest = newest.as_deref().and_then(Path::file_name);
+    let moved = format!("mkdir {away} && mv {} {away}", there.join(" "));
+    let dir = quoted(&paths.dir.to_string_lossy());
+    let import =
+        |export: &Path| format!("herder import --data-dir {dir} {}", quoted(&export.to_string_lossy()));
+    // An empty one has nothing to bring out.
+    let whole = paths.log().metadata().is_ok_and(|log| log.len() > 0);
+    let salvaged = paths.dir.join("salvaged.jsonl.gz");
+    let salvage = whole.then(|| {
+        let output = quoted(&salvaged.to_string_lossy());
+        format!("herder export --data-dir {dir} --salvage -o {output} && {moved} && {}", import(&salvaged))
+    });
+    let salvage = salvage.map(|line| format!("To bring out what can be read, and go on with that: {line}"));
+    let restore = match newest {
+        Some(newest) => {
+            let export = aside.join("exports").join(newest);
+            format!(
+                "To keep what is left of it and restore the newest daily export: {moved} && {}",
+                import(&export)
+            )
+        }
+        None => format!(
+            "There is no daily export in its folder. To begin anew, or before you restore an export from elsewhere with \
+             herder import: {moved}"
+        ),
+    };
+    [salvage, Some(restore)].into_iter().flatten().collect::<Vec<_>>().join("\n")
+}
+
+/// As a shell takes it for one word.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
+    match text.chars().all(plain) && !text.is_empty() {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
