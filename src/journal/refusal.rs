@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::daily;
+use super::error::in_words;
 use super::store::Paths;
 
 /// What sled said, without its stack.
@@ -13,7 +14,7 @@ pub(super) fn plain(error: &sled::Error) -> String {
         sled::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
             "one of its files ends too early".to_owned()
         }
-        sled::Error::Io(error) => error.to_string(),
+        sled::Error::Io(_) => in_words(error),
         sled::Error::Corruption { at: Some(at), .. } => {
             format!("the page at byte {} of its file does not match its checksum", at.lid())
         }
