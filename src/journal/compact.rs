@@ -151,9 +151,9 @@ fn due(db: &sled::Db, file: u64) -> sled::Result<Option<u64>> {
         last = seq;
         ends = (ends.0.min(seq), ends.1.max(seq));
     }
-    if seen > 0 {
-        // Each has a row in the index as well, of about that size.
-        rows += (ends.1 - ends.0 + 1) * (bytes / seen + 40);
+    if let Some(average) = bytes.checked_div(seen) {
+        // Each has a row in the index as well, of about 40 bytes.
+        rows += (ends.1 - ends.0 + 1) * (average + 40);
     }
     let note = db.open_tree(NAMES[Tree::Meta as usize])?.get(NOTE)?;
     let note: Note = note.and_then(|text| encoding::versioned(&text).ok()).unwrap_or_default();

@@ -25,6 +25,8 @@ const KIND_MAX: u8 = 11;
 
 type Key = Vec<u8>;
 
+type Row = (Key, Vec<u8>);
+
 /// The newest version of each row of a tree, by the lsn it was written at; no value: it was removed.
 type Newest = BTreeMap<Key, (u64, Option<Vec<u8>>)>;
 
@@ -243,7 +245,7 @@ const TREES: [Tree; 7] =
     [Tree::Events, Tree::Index, Tree::Heads, Tree::Snapshots, Tree::Outbox, Tree::Meta, Tree::Memos];
 
 /// A page, and its rows if it is a leaf.
-fn node(body: &[u8]) -> Option<(Page, Vec<(Key, Vec<u8>)>)> {
+fn node(body: &[u8]) -> Option<(Page, Vec<Row>)> {
     let (mut rest, prefix, lo, _) = node_head(body)?;
     let prefix = lo.get(..prefix)?.to_vec();
     let page = Page { lo: lo.to_vec(), prefix, rows: HashSet::new() };
