@@ -7,16 +7,21 @@ use super::grammar::Call;
 use super::say::person;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
-use crate::core::ask::AskAnswer;
+use crate::core::agent::Agent;
+use crate::core::ask::{About, AskAnswer};
+use crate::core::id::AskId;
 use crate::core::input::Control;
 use crate::core::notice::Refusal;
+use crate::core::spec::Runtime;
+use crate::core::work::WorkKind;
 use crate::outbox::clean::visible;
+use crate::supervisor::Asked;
 
 pub(super) const APPROVE: Command = Command {
     verb: Verb::Approve,
     name: "approve",
     aliases: &[],
-    args: &[Arg::Ask, Arg::Flag("always")],
+    args: &[Arg::OpenAsk, Arg::Flag("always")],
     role: Role::Operator,
     scope: Scope::Fleet,
     effect: Effect::Changes,
@@ -28,7 +33,7 @@ pub(super) const DENY: Command = Command {
     verb: Verb::Deny,
     name: "deny",
     aliases: &[],
-    args: &[Arg::Ask],
+    args: &[Arg::OpenAsk],
     role: Role::Operator,
     scope: Scope::Fleet,
     effect: Effect::Changes,
@@ -40,7 +45,7 @@ pub(super) const ANSWER: Command = Command {
     verb: Verb::Answer,
     name: "answer",
     aliases: &[],
-    args: &[Arg::Ask, Arg::Text],
+    args: &[Arg::OpenAsk, Arg::Text],
     role: Role::Operator,
     scope: Scope::Fleet,
     effect: Effect::Changes,
@@ -86,11 +91,45 @@ pub(super) async fn answer(desk: &Desk<'_>, call: &Call) -> Done {
 
 /// The first answer counts; a later one is told whose that was.
 async fn settle(desk: &Desk<'_>, call: &Call, answer: AskAnswer) -> Done {
-    let ask = call.ask.unwrap_or_default();
+    let ask = match call.ask {
+        Some(ask) => ask,
+        None => only_one(desk, call, &answer)?,
+    };
     let asked = desk.fleet.asked_by(ask).ok_or(Refusal::NoSuchAsk { ask })?;
+    let words = answer.words().filter(|_| is_sent_back_mute(&asked.agent, ask));
     let control = Control::Answer { ask, answer };
     let notice = desk.ask(&asked.name, control, desk.asked_for(&asked.name)).await?;
+    if let Some(words) = words {
+        // It was told no; this is why.
+        let silent = Asked { answer: None, message: None, ..desk.asked_for(&asked.name) };
+        desk.fleet.give(&asked.name, WorkKind::Message, words, silent).await?;
+    }
     Ok(desk.accepted(&notice))
+}
+
+/// Whether a plan is refused in a protocol that has no room for words: they follow as a message.
+fn is_sent_back_mute(agent: &Agent, ask: AskId) -> bool {
+    let is_plan = agent.open_ask(ask).is_some_and(|ask| matches!(ask.about, About::Plan { .. }));
+    is_plan && agent.spec.as_ref().is_some_and(|spec| spec.runtime == Runtime::Acp)
+}
+
+/// The one open question that such an answer can be for: of the agent that it was said to, else of any.
+fn only_one(desk: &Desk<'_>, call: &Call, answer: &AskAnswer) -> Result<AskId, Refusal> {
+    let by_words = answer.words().is_some();
+    let fits = |about: &About| match about {
+        About::Permission { .. } => !by_words,
+        About::Question { .. } => by_words,
+        About::Plan { .. } => true,
+    };
+    let views = desk.fleet.agents();
+    let views = views.iter().filter(|view| call.agent.as_ref().is_none_or(|agent| *agent == view.name));
+    let asks = views.flat_map(|view| &view.agent.asks).filter(|ask| fits(&ask.about) && ask.until > desk.now);
+    let open: Vec<AskId> = asks.map(|ask| ask.id).collect();
+    match open.as_slice() {
+        [] => Err(Refusal::NothingAsked { agent: call.agent.clone() }),
+        [only] => Ok(*only),
+        _ => Err(Refusal::SeveralAsked { asks: open }),
+    }
 }
 
 pub(super) fn rules(desk: &Desk<'_>, call: &Call) -> Done {

@@ -1,7 +1,7 @@
 //! Whether a line fits a command: its words against the command's arguments.
 
 use super::words::{self, Words, fold, fold_end};
-use super::{Arg, COMMANDS, Command, Scope};
+use super::{Arg, COMMANDS, Command, Scope, Verb};
 use crate::core::card::{Needs, Priority};
 use crate::core::id::{AgentName, AskId, WorkId};
 
@@ -55,6 +55,11 @@ pub struct Call {
 }
 
 impl Call {
+    /// Whether it answers whatever is asked, in words: among people that may be said to somebody, and to an agent it is work.
+    pub(super) fn is_loose_answer(&self) -> bool {
+        self.command.verb == Verb::Answer && self.ask.is_none()
+    }
+
     /// A command without any argument.
     pub(super) fn of(command: &'static Command) -> Self {
         Self {
@@ -206,6 +211,10 @@ impl Fitting<'_> {
             Arg::Number { name } => self.number(name),
             Arg::Task => self.task(),
             Arg::Call => self.standing_call(arg),
+            Arg::OpenAsk => {
+                self.open_ask();
+                Ok(())
+            }
             Arg::Ask | Arg::Told => {
                 let word = self.word(arg)?;
                 self.call.ask = Some(ask_of(&word)?);
@@ -277,6 +286,15 @@ impl Fitting<'_> {
             (None, None) => Err(Misfit::Missing(wanted(arg))),
             (Some(_), _) | (None, Some(_)) => Ok(()),
         }
+    }
+
+    /// A number says which; without one it is the only one that is open. A lone number where words are due is the words.
+    fn open_ask(&mut self) {
+        self.call.agent = self.addressed.or(self.here).cloned();
+        let alone = self.next + 1 == self.line.len();
+        let is_answer = !self.call.command.takes_no_text() && alone;
+        self.call.ask = self.peek().filter(|_| !is_answer).and_then(|word| ask_of(word).ok());
+        self.next += usize::from(self.call.ask.is_some());
     }
 
     fn agent_or_auto(&mut self, arg: Arg) -> Result<(), Misfit> {
@@ -487,7 +505,7 @@ pub(super) fn wanted(arg: Arg) -> &'static str {
         | Arg::Settings { name, .. }
         | Arg::Flag(name) => name,
         Arg::Task => "task",
-        Arg::Ask | Arg::Call | Arg::Told => "id",
+        Arg::Ask | Arg::OpenAsk | Arg::Call | Arg::Told => "id",
         Arg::Code => "code",
         Arg::Text => "text",
         Arg::Parts => "parts",

@@ -11,7 +11,7 @@ use super::say::{Voice, person, task};
 use super::words::bounded;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
-use crate::core::ask::{About, AskAnswer};
+use crate::core::ask::AskAnswer;
 use crate::core::detail::Own;
 use crate::core::event::Event;
 use crate::core::id::AccountName;
@@ -239,15 +239,18 @@ fn of_agent(voice: Voice<'_>, event: &Event) -> String {
             say(voice, "spiked", none(), None, &amounts)
         }
         Event::PriceUnknown { model, .. } => say(voice, "price-unknown", none(), None, model),
-        Event::Asked { ask } => say(voice, "asked", ask.id.to_string(), None, about(&ask.about)),
+        Event::Asked { ask } => say(voice, "asked", ask.id.to_string(), None, ask.about.words()),
+        Event::AskReminded { ask, .. } => say(voice, "ask-reminded", ask.to_string(), None, ""),
         Event::AskedAgain { ask, .. } => say(voice, "asked-again", ask.to_string(), None, ""),
         Event::Answered { ask, answer, by } => {
             let (what, detail) = match answer {
-                AskAnswer::Allow { .. } => ("approved", ""),
-                AskAnswer::Deny => ("denied", ""),
-                AskAnswer::Text { text } => ("answered", text.as_str()),
+                AskAnswer::Allow { .. } => ("approved", String::new()),
+                AskAnswer::Deny => ("denied", String::new()),
+                AskAnswer::Text { .. } | AskAnswer::Chosen { .. } => {
+                    ("answered", answer.words().unwrap_or_default())
+                }
             };
-            say(voice, what, ask.to_string(), Some(by), detail)
+            say(voice, what, ask.to_string(), Some(by), &detail)
         }
         Event::AskExpired { ask } => say(voice, "ask-expired", ask.to_string(), None, ""),
         Event::AskDropped { ask } => say(voice, "ask-dropped", ask.to_string(), None, ""),
@@ -288,13 +291,6 @@ fn clock_set(voice: Voice<'_>, by: i64) -> String {
     let sign = if by < 0 { '−' } else { '+' };
     let length = voice.locale.duration(Duration::from_millis(by.unsigned_abs()));
     say(voice, "clock-set", format!("{sign}{length}"), None, "")
-}
-
-fn about(about: &About) -> &str {
-    match about {
-        About::Permission { command, .. } => command,
-        About::Question { text } => text,
-    }
 }
 
 /// What an evaluation came to: which kind of line, and its detail.

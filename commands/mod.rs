@@ -192,6 +192,8 @@ pub enum Arg {
     Needs,
     /// The number of something that an agent asks, with or without `#`.
     Ask,
+    /// The same, where it may be left out if only one is open.
+    OpenAsk,
     /// The number of a call for a person, or the agent that it is about. May be left out where that is clear.
     Call,
     /// The number of a whisper of the evaluator.
@@ -230,6 +232,7 @@ impl Arg {
             Self::Number { name } => format!("[{name} <number>]"),
             Self::Task => "<task>".to_owned(),
             Self::Ask | Self::Told => "<id>".to_owned(),
+            Self::OpenAsk => "[id]".to_owned(),
             Self::Call => "[id|agent]".to_owned(),
             Self::Code => "[code]".to_owned(),
             Self::Text => "<text>".to_owned(),

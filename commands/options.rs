@@ -115,7 +115,7 @@ impl Command {
         const ADD: [Field; 5] =
             [Field { name: "workspace", long: false, required: true }, EDIT[0], EDIT[1], EDIT[2], EDIT[3]];
         match self.verb {
-            Verb::TaskAdd => &TASK,
+            Verb::TaskAdd | Verb::Answer => &TASK,
             Verb::AgentAdd => &ADD,
             Verb::AgentEdit => &EDIT,
             Verb::Pause
@@ -135,7 +135,6 @@ impl Command {
             | Verb::TaskCancel
             | Verb::Approve
             | Verb::Deny
-            | Verb::Answer
             | Verb::RuleList
             | Verb::RuleRemove
             | Verb::Ack
@@ -169,6 +168,7 @@ fn of_arg(arg: Arg) -> Vec<Opt> {
         Arg::Number { name } => one(name, Kind::Number, false),
         Arg::Task => one("task", Kind::Task, true),
         Arg::Ask => one("id", Kind::Ask, true),
+        Arg::OpenAsk => one("id", Kind::Ask, false),
         Arg::Call => one("id", Kind::Call, false),
         Arg::Told => one("id", Kind::Told, true),
         Arg::Code => one("code", Kind::Word, false),
@@ -323,6 +323,10 @@ fn take(
             if call.ask.is_none() && call.agent.is_none() {
                 return Err(Misfit::Missing(wanted));
             }
+        }
+        Arg::OpenAsk => {
+            call.ask = given.get("id").map(grammar::ask_of).transpose()?;
+            call.agent = here.cloned();
         }
         Arg::Ask | Arg::Told => call.ask = Some(grammar::ask_of(needed("id")?)?),
         Arg::Task => call.task = Some(grammar::task_of(needed("task")?)?),

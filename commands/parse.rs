@@ -371,6 +371,7 @@ fn in_control(text: &str, scene: Scene<'_>) -> Heard {
             let fitted = grammar::fit(found, &line, None, None, scene.roster);
             let short = line.len() <= found.used + 1;
             match fitted {
+                Ok(call) if call.is_loose_answer() => Heard::Nothing,
                 Ok(call) => Heard::Command(call),
                 Err(why) if short => {
                     Heard::Problem(Problem::Usage { command: found.command, why, or_work: None })
@@ -421,6 +422,8 @@ fn spoken(agent: AgentName, text: &str, addressed: Option<&AgentName>, scene: Sc
     let here = if addressed.is_some() { None } else { Some(&agent) };
     if let Some(found) = grammar::find(&line) {
         let why = match grammar::fit(found, &line, addressed, here, scene.roster) {
+            // While a question is open it is the answer, as any other words are.
+            Ok(call) if call.is_loose_answer() => return work(agent, text),
             Ok(call) => return Heard::Command(call),
             Err(why) => why,
         };

@@ -10,12 +10,14 @@ use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
 use crate::chat::{LinkReport, LinkState};
 use crate::core::agent::{Agent, Breaker, Phase, Totals};
+use crate::core::ask::{About, Ask};
 use crate::core::outcome::Usage;
 use crate::core::promotion::Hold;
 use crate::core::time::Timestamp;
 use crate::core::verdict::Verdict;
 use crate::core::watch::{Counts, Escalation, Judgement, Watch};
 use crate::core::work::{Work, WorkKind};
+use crate::outbox::clean::visible;
 use crate::supervisor::View;
 
 pub(super) const COMMAND: Command = Command {
@@ -84,7 +86,41 @@ fn line(voice: Voice<'_>, view: &View) -> String {
     if agent.failures > 0 {
         pieces.push(voice.text("cmd-status-failures", &[("count", agent.failures.into())]));
     }
+    let asks: Vec<String> = open(voice, agent).map(|ask| ask.id.to_string()).collect();
+    if !asks.is_empty() {
+        pieces.push(voice.text("cmd-status-asks", &[("asks", asks.join(", ").into())]));
+    }
     pieces.join(DOT)
+}
+
+/// What it asks people and waits for.
+fn open<'a>(voice: Voice<'_>, agent: &'a Agent) -> impl Iterator<Item = &'a Ask> {
+    let now = voice.now;
+    agent.asks.iter().filter(move |ask| ask.until > now)
+}
+
+/// The same, each in a line.
+fn asked(voice: Voice<'_>, agent: &Agent) -> Vec<String> {
+    open(voice, agent)
+        .map(|ask| {
+            let kind = match ask.about {
+                About::Permission { .. } => "permission",
+                About::Question { .. } => "question",
+                About::Plan { .. } => "plan",
+            };
+            let text = voice.short(&visible(ask.about.words()), 160).replace('`', "'");
+            let left = ask.until.since(voice.now);
+            voice.text(
+                "cmd-status-asked",
+                &[
+                    ("ask", ask.id.to_string().into()),
+                    ("kind", kind.into()),
+                    ("text", text.into()),
+                    ("left", left.into()),
+                ],
+            )
+        })
+        .collect()
 }
 
 /// What a running session can be seen to do.
@@ -148,6 +184,7 @@ fn one(voice: Voice<'_>, view: &View) -> Vec<String> {
         lines.push(voice.text("cmd-status-workspace", &[("workspace", workspace.into())]));
     }
     lines.extend(troubles(voice, agent));
+    lines.extend(asked(voice, agent));
     lines.extend(watched(voice, &agent.watch));
     let messages = agent.queue.iter().filter(|work| work.kind == WorkKind::Message).count();
     let tasks = agent.queue.iter().filter(|work| work.kind == WorkKind::Task).count();
@@ -251,6 +288,7 @@ struct AgentStatus<'a> {
     totals: &'a Totals,
     evaluator: &'a Counts,
     escalation: Option<&'a Escalation>,
+    asks: &'a [Ask],
     runtime: Option<crate::core::spec::Runtime>,
     account: Option<&'a str>,
     pid: Option<u32>,
@@ -286,6 +324,7 @@ impl<'a> AgentStatus<'a> {
             totals: &agent.totals,
             evaluator: &agent.watch.counts,
             escalation: agent.watch.escalation.as_ref(),
+            asks: &agent.asks,
             runtime: agent.spec.as_ref().map(|spec| spec.runtime),
             account: agent.spec.as_ref().map(|spec| spec.account.as_str()),
             pid: agent.process.map(|process| process.pid),

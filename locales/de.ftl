@@ -381,6 +381,13 @@ notice-permission-asked-vague = ⚙️ **{ $agent }** bittet um Erlaubnis { $ask
 notice-permission-asked-hidden = ⚙️ **{ $agent }** bittet um Erlaubnis { $ask }: { $tool }, mit Zeichen, die niemand sähe; sie sind ausgeschrieben. `@{ $agent } approve { $ask }` oder `@{ $agent } deny { $ask }` innerhalb von { $within }; danach heißt es nein.
 # Der Wortlaut steht darunter.
 notice-question-asked = ⚙️ **{ $agent }** stellt Frage { $ask }. Antwort im Kanal des Agenten oder mit `@{ $agent } answer { $ask } …` innerhalb von { $within }:
+notice-question-asked-one = ⚙️ **{ $agent }** stellt Frage { $ask }. Wähle eine Antwort nach ihrer Nummer, `@{ $agent } answer { $ask } 1`, oder antworte in Worten, innerhalb von { $within }:
+notice-question-asked-several = ⚙️ **{ $agent }** stellt Frage { $ask }. Wähle eine oder mehrere Antworten nach ihren Nummern, `@{ $agent } answer { $ask } 1,2`, oder antworte in Worten, innerhalb von { $within }:
+# The plan stands before it.
+notice-plan-asked = ⚙️ **{ $agent }** fragt, ob der Plan oben ausgeführt werden darf, { $ask }: `@{ $agent } approve { $ask }`, oder `@{ $agent } answer { $ask } …` mit dem, was anders sein soll, innerhalb von { $within }; danach heißt es nein.
+# $text: what is asked; $within: how long an answer is waited for yet.
+notice-question-open = ⚙️ **{ $agent }** wartet noch { $within } auf eine Antwort auf Frage { $ask }: { $text } `@{ $agent } answer { $ask } …`
+notice-permission-open = ⚙️ **{ $agent }** wartet noch { $within } auf ein Wort zu { $ask }: { $text } `@{ $agent } approve { $ask }` oder `@{ $agent } deny { $ask }`
 # $by: eine Person; $network: wo.
 notice-permission-approved = ✅ **{ $agent }** darf: { $ask } erlaubt von { $by } ({ $network }).
 notice-permission-approved-always = ✅ **{ $agent }** darf, ab jetzt immer: { $ask } erlaubt von { $by } ({ $network }). `!rule remove { $ask }` nimmt das zurück.
@@ -696,6 +703,13 @@ refusal-ask-answered = Zu spät: { $by } ({ $network }) hat { $ask } um { $at } 
 refusal-ask-expired = Zu spät: die Zeit für { $ask } war um { $at } abgelaufen, die Antwort war nein.
 refusal-ask-dropped = { $ask } braucht seit { $at } keine Antwort mehr: die Arbeit ist vorbei.
 refusal-wants-words = { $ask } ist eine Frage von **{ $agent }**: antworte in Worten, `@{ $agent } answer { $ask } …`.
+refusal-nothing-asked = Nichts ist gefragt, worauf das eine Antwort wäre.
+refusal-nothing-asked-by = **{ $agent }** fragt nichts, worauf das eine Antwort wäre.
+# $asks: their numbers.
+refusal-several-asked = Mehrere sind offen: { $asks }. Sag mit der Nummer, welche du meinst.
+# $offers: how many answers the question offers.
+refusal-no-such-offer = Frage { $ask } von **{ $agent }** nimmt eine Nummer von 1 bis { $offers } oder Worte.
+refusal-no-such-offers = Frage { $ask } von **{ $agent }** nimmt Nummern von 1 bis { $offers }, wie in `1,2`, oder Worte.
 refusal-wants-yes-or-no = { $ask } bittet um Erlaubnis: `@{ $agent } approve { $ask }` oder `@{ $agent } deny { $ask }`.
 refusal-no-rule-for-cut = { $ask } war zu lang, um ganz gezeigt zu werden, und kann deshalb nicht auf Dauer erlaubt werden. `@{ $agent } approve { $ask }` erlaubt es dieses eine Mal.
 refusal-no-rule-for-vague = { $ask } hat nicht gesagt, was genau geschehen würde, und kann deshalb nicht auf Dauer erlaubt werden. `@{ $agent } approve { $ask }` erlaubt es dieses eine Mal.
@@ -893,6 +907,14 @@ cmd-status-called = ein Mensch wird gerufen ({ $id }, vor { $ago }){ $acked ->
     [yes] , { $name } kümmert sich
    *[no] {""}
 }: `resume` oder `abort`
+# $asks: numbers.
+cmd-status-asks = fragt { $asks }
+# $kind: permission, question or plan; $left: how long an answer is waited for yet.
+cmd-status-asked = { $kind ->
+    [question] stellt Frage { $ask }
+    [plan] fragt nach Plan { $ask }
+   *[permission] bittet um Erlaubnis { $ask }
+} (noch { $left }): { $text }
 cmd-status-queue = es warten { $messages ->
     [one] { $messages } Nachricht
    *[other] { $messages } Nachrichten
@@ -996,6 +1018,7 @@ cmd-event = { $what ->
     [conversation-lost] Gespräch ist nicht mehr fortzusetzen
     [asked] { $subject } gefragt
     [asked-again] { $subject } noch einmal gefragt
+    [ask-reminded] an { $subject } erinnert
     [approved] { $subject } erlaubt
     [denied] { $subject } abgelehnt
     [answered] { $subject } beantwortet
@@ -1186,17 +1209,20 @@ option-about-command = ein Befehl
 
 ## Formulare
 
+form-answer = Deine Antwort
 form-task-add = Aufgabe für { $agent }
 form-task-add-auto = Aufgabe fürs Brett
 form-agent-add = Neuer Agent { $name }
 form-agent-edit = { $agent } ändern
 field-text = Was zu tun ist
+field-answer = Antwort
 field-workspace = Ordner, von der Wurzel an
 field-model = Modell
 field-command = Befehl (nur für Laufzeit command)
 field-instructions = Ständige Anweisungen
 field-settings = Weitere Einstellungen, je Zeile key=value
 field-example-text = Bring die Tests des Parsers in Ordnung und erkläre, was falsch war.
+field-example-answer = Nimm den grünen und lass den Rest, wie er ist.
 field-example-workspace = /srv/agents/spark
 field-example-model = opus
 field-example-command = sh -c 'make test'
@@ -1212,6 +1238,7 @@ button-approve = Erlauben
 button-deny = Ablehnen
 button-always = Immer
 button-answer = Antwort
+button-other = Etwas anderes…
 button-expired = nicht rechtzeitig beantwortet
 button-remove = Entfernen
 button-keep = Behalten

@@ -413,6 +413,13 @@ notice-permission-asked-vague = ⚙️ **{ $agent }** asks for permission { $ask
 notice-permission-asked-hidden = ⚙️ **{ $agent }** asks for permission { $ask }: { $tool }, with characters that nobody would see; they are spelled out. `@{ $agent } approve { $ask }` or `@{ $agent } deny { $ask }` within { $within }; after that it is a no.
 # Its words stand under it.
 notice-question-asked = ⚙️ **{ $agent }** asks question { $ask }. Answer in its channel, or with `@{ $agent } answer { $ask } …`, within { $within }:
+notice-question-asked-one = ⚙️ **{ $agent }** asks question { $ask }. Choose one by its number, `@{ $agent } answer { $ask } 1`, or answer in words, within { $within }:
+notice-question-asked-several = ⚙️ **{ $agent }** asks question { $ask }. Choose one or more by their numbers, `@{ $agent } answer { $ask } 1,2`, or answer in words, within { $within }:
+# The plan stands before it.
+notice-plan-asked = ⚙️ **{ $agent }** asks whether it may carry out the plan above, { $ask }: `@{ $agent } approve { $ask }`, or `@{ $agent } answer { $ask } …` with what should be different, within { $within }; after that it is a no.
+# $text: what is asked; $within: how long an answer is waited for yet.
+notice-question-open = ⚙️ **{ $agent }** still waits for an answer to question { $ask }, for { $within } more: { $text } `@{ $agent } answer { $ask } …`
+notice-permission-open = ⚙️ **{ $agent }** still waits for a word on { $ask }, for { $within } more: { $text } `@{ $agent } approve { $ask }` or `@{ $agent } deny { $ask }`
 # $by: a person; $network: where.
 notice-permission-approved = ✅ **{ $agent }** may: { $ask } approved by { $by } ({ $network }).
 notice-permission-approved-always = ✅ **{ $agent }** may, from now on always: { $ask } approved by { $by } ({ $network }). `!rule remove { $ask }` takes that back.
@@ -743,6 +750,13 @@ refusal-ask-answered = Too late: { $by } ({ $network }) answered { $ask } at { $
 refusal-ask-expired = Too late: the time for { $ask } ran out at { $at }, and the answer was no.
 refusal-ask-dropped = { $ask } needs no answer any more, since { $at }: its work is over.
 refusal-wants-words = { $ask } is a question of **{ $agent }**: answer it in words, `@{ $agent } answer { $ask } …`.
+refusal-nothing-asked = Nothing is asked that this could answer.
+refusal-nothing-asked-by = **{ $agent }** asks nothing that this could answer.
+# $asks: their numbers.
+refusal-several-asked = Several are open: { $asks }. Say which, by its number.
+# $offers: how many answers the question offers.
+refusal-no-such-offer = Question { $ask } of **{ $agent }** takes one number from 1 to { $offers }, or words.
+refusal-no-such-offers = Question { $ask } of **{ $agent }** takes numbers from 1 to { $offers }, as in `1,2`, or words.
 refusal-wants-yes-or-no = { $ask } asks for permission: `@{ $agent } approve { $ask }` or `@{ $agent } deny { $ask }`.
 refusal-no-rule-for-cut = { $ask } was too long to be shown whole, so it cannot be allowed for good. `@{ $agent } approve { $ask }` allows it this once.
 refusal-no-rule-for-vague = { $ask } did not say what exactly it would do, so it cannot be allowed for good. `@{ $agent } approve { $ask }` allows it this once.
@@ -953,6 +967,14 @@ cmd-status-called = a person is called ({ $id }, { $ago } ago){ $acked ->
     [yes] , { $name } takes care of it
    *[no] {""}
 }: `resume` or `abort`
+# $asks: numbers.
+cmd-status-asks = asks { $asks }
+# $kind: permission, question or plan; $left: how long an answer is waited for yet.
+cmd-status-asked = asks { $kind ->
+    [question] question { $ask }
+    [plan] for a word on plan { $ask }
+   *[permission] for permission { $ask }
+} ({ $left } left): { $text }
 cmd-status-queue = queued: { $messages ->
     [one] { $messages } message
    *[other] { $messages } messages
@@ -1069,6 +1091,7 @@ cmd-event = { $what ->
     [conversation-lost] conversation cannot be resumed any more
     [asked] asked { $subject }
     [asked-again] asked { $subject } again
+    [ask-reminded] reminded people of { $subject }
     [approved] { $subject } approved
     [denied] { $subject } denied
     [answered] { $subject } answered
@@ -1265,17 +1288,20 @@ option-about-command = one command
 
 ## Forms: titles and labels have at most 45 characters, examples 100
 
+form-answer = Your answer
 form-task-add = A task for { $agent }
 form-task-add-auto = A task for the board
 form-agent-add = New agent { $name }
 form-agent-edit = Change { $agent }
 field-text = What to do
+field-answer = Answer
 field-workspace = Folder, from the root
 field-model = Model
 field-command = Command (only for runtime command)
 field-instructions = Standing instructions
 field-settings = More settings, key=value, one per line
 field-example-text = Fix the failing tests in the parser and explain what was wrong.
+field-example-answer = Use the green one, and leave the rest as it is.
 field-example-workspace = /srv/agents/spark
 field-example-model = opus
 field-example-command = sh -c 'make test'
@@ -1291,6 +1317,7 @@ button-approve = Approve
 button-deny = Deny
 button-always = Always
 button-answer = Answer
+button-other = Other…
 button-expired = not answered in time
 button-remove = Remove
 button-keep = Keep

@@ -346,6 +346,13 @@ notice-permission-asked-vague = ⚙️ **{ $agent }** が許可 { $ask } を求�
 notice-permission-asked-hidden = ⚙️ **{ $agent }** が許可 { $ask } を求めています: { $tool } (目に見えない文字を含むため、文字コードで示しています)。{ $within }以内に `@{ $agent } approve { $ask }` または `@{ $agent } deny { $ask }`。それを過ぎると拒否になります。
 # 質問の文はこの下に出る。
 notice-question-asked = ⚙️ **{ $agent }** からの質問 { $ask }。{ $within }以内に、このエージェントのチャンネルで、または `@{ $agent } answer { $ask } …` で答えてください:
+notice-question-asked-one = ⚙️ **{ $agent }** からの質問 { $ask }。{ $within }以内に、番号を一つ選んで `@{ $agent } answer { $ask } 1`、または言葉で答えてください:
+notice-question-asked-several = ⚙️ **{ $agent }** からの質問 { $ask }。{ $within }以内に、番号を一つ以上選んで `@{ $agent } answer { $ask } 1,2`、または言葉で答えてください:
+# The plan stands before it.
+notice-plan-asked = ⚙️ **{ $agent }** が上の計画を実行してよいか尋ねています { $ask }。{ $within }以内に `@{ $agent } approve { $ask }`、または変えてほしい点を `@{ $agent } answer { $ask } …` で。それを過ぎると拒否になります。
+# $text: what is asked; $within: how long an answer is waited for yet.
+notice-question-open = ⚙️ **{ $agent }** は質問 { $ask } の答えをあと { $within }待っています: { $text } `@{ $agent } answer { $ask } …`
+notice-permission-open = ⚙️ **{ $agent }** は { $ask } への返事をあと { $within }待っています: { $text } `@{ $agent } approve { $ask }` または `@{ $agent } deny { $ask }`
 # $by: 人、$network: どこで。
 notice-permission-approved = ✅ **{ $agent }** に許可: { $ask } を { $by } ({ $network }) が承認しました。
 notice-permission-approved-always = ✅ **{ $agent }** に今後ずっと許可: { $ask } を { $by } ({ $network }) が承認しました。取り消しは `!rule remove { $ask }`。
@@ -608,6 +615,13 @@ refusal-ask-answered = 遅すぎました: { $by } ({ $network }) が { $at } �
 refusal-ask-expired = 遅すぎました: { $ask } は { $at } に時間切れとなり、拒否されました。
 refusal-ask-dropped = { $ask } への回答は { $at } から不要です: その作業は終わりました。
 refusal-wants-words = { $ask } は **{ $agent }** の質問です。`@{ $agent } answer { $ask } …` と言葉で答えてください。
+refusal-nothing-asked = これが答えになる質問はありません。
+refusal-nothing-asked-by = **{ $agent }** の質問で、これが答えになるものはありません。
+# $asks: their numbers.
+refusal-several-asked = 複数の質問があります: { $asks }。番号でどれかを示してください。
+# $offers: how many answers the question offers.
+refusal-no-such-offer = **{ $agent }** の質問 { $ask } には、1 から { $offers } までの番号一つか、言葉で答えてください。
+refusal-no-such-offers = **{ $agent }** の質問 { $ask } には、1 から { $offers } までの番号 (`1,2` のように) か、言葉で答えてください。
 refusal-wants-yes-or-no = { $ask } は許可の求めです: `@{ $agent } approve { $ask }` または `@{ $agent } deny { $ask }`。
 refusal-no-rule-for-cut = { $ask } は長すぎて全体を表示できなかったため、常に許可することはできません。`@{ $agent } approve { $ask }` で今回だけ許可できます。
 refusal-no-rule-for-vague = { $ask } は具体的に何をするかを示していないため、常に許可することはできません。`@{ $agent } approve { $ask }` で今回だけ許可できます。
@@ -793,6 +807,14 @@ cmd-status-called = 人を呼んでいます（{ $id }、{ $ago } 前）{ $acked
     [yes] 、{ $name } が対応中
    *[no] {""}
 }：`resume` か `abort`
+# $asks: numbers.
+cmd-status-asks = 質問中 { $asks }
+# $kind: permission, question or plan; $left: how long an answer is waited for yet.
+cmd-status-asked = { $kind ->
+    [question] 質問 { $ask }
+    [plan] 計画 { $ask } の確認
+   *[permission] 許可 { $ask } の依頼
+} (残り { $left }): { $text }
 cmd-status-queue = 待機：メッセージ { $messages ->
    *[other] { $messages } 件
 }、タスク { $tasks ->
@@ -889,6 +911,7 @@ cmd-event = { $what ->
     [conversation-lost] 会話はもう再開できません
     [asked] { $subject } を確認
     [asked-again] { $subject } を再度確認
+    [ask-reminded] { $subject } を再通知
     [approved] { $subject } を承認
     [denied] { $subject } を拒否
     [answered] { $subject } に回答
@@ -1077,17 +1100,20 @@ option-about-command = コマンド一つ
 
 ## 入力欄
 
+form-answer = 回答
 form-task-add = { $agent } へのタスク
 form-task-add-auto = ボードへのタスク
 form-agent-add = 新しいエージェント { $name }
 form-agent-edit = { $agent } の変更
 field-text = やること
+field-answer = 回答
 field-workspace = フォルダ（ルートから）
 field-model = モデル
 field-command = コマンド（ランタイム command のときだけ）
 field-instructions = 常に守る指示
 field-settings = その他の設定 key=value、一行に一つ
 field-example-text = パーサーの失敗しているテストを直し、何が間違っていたか説明して。
+field-example-answer = 緑のほうを使って、残りはそのままに。
 field-example-workspace = /srv/agents/spark
 field-example-model = opus
 field-example-command = sh -c 'make test'
@@ -1103,6 +1129,7 @@ button-approve = 承認
 button-deny = 拒否
 button-always = 常に承認
 button-answer = 回答
+button-other = その他…
 button-expired = 時間切れ
 button-remove = 削除
 button-keep = 残す

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::*;
-use crate::core::ask::{Ask, AskKey, DecidedBy, Rule};
+use crate::core::ask::{About, Ask, AskAnswer, AskKey, DecidedBy, Rule};
 use crate::core::board::BoardEvent;
 use crate::core::dealings::Onward;
 use crate::core::event::{PauseReason, StopReason, WaitReason};
@@ -86,6 +86,7 @@ fn agent_events() -> Vec<Event> {
         },
         Event::DetectorStoodIn { number: 4 },
         Event::EscalationReminded { id: work, next: None },
+        Event::AskReminded { ask: AskId(9), next: None },
         Event::EscalationAcked { id: work, by: by.clone() },
         Event::EscalationAnswered { id: work, answer: watch::Answer::Abort, by: by.clone() },
         Event::WhisperMarked { id: work, mark: Mark::Right, by: by.clone() },
@@ -122,11 +123,14 @@ fn agent_events() -> Vec<Event> {
         Event::Asked {
             ask: Ask {
                 id: AskId(9),
-                about: About::Question { text: text() },
+                about: About::Question { text: text(), options: Vec::new(), several: false },
                 work,
                 asker: None,
                 at: Timestamp::default(),
                 until: Timestamp::default(),
+                part: None,
+                remind_at: None,
+                reminded: 0,
             },
         },
         Event::AskedAgain { ask: AskId(9), session, key: None },

@@ -230,12 +230,19 @@ fn limits(section: &Section<'_>, spec: &mut AgentSpec) {
 fn choices(section: &Section<'_>, spec: &mut AgentSpec) {
     let permissions = [
         ("read-only", Permissions::ReadOnly),
+        ("plan", Permissions::Plan),
         ("workspace-write", Permissions::WorkspaceWrite),
         ("full", Permissions::Full),
     ];
     let autonomy = [("human", Autonomy::Human), ("full", Autonomy::Full), ("strict", Autonomy::Strict)];
     let relay = [("all", Relay::All), ("final", Relay::Final), ("none", Relay::None)];
     spec.permissions = section.choice("permissions", &permissions).unwrap_or(spec.permissions);
+    if spec.permissions == Permissions::Plan && spec.runtime != Runtime::Claude {
+        section.problem(
+            "permissions",
+            "only runtime claude can begin with a plan; write \"read-only\", \"workspace-write\" or \"full\"",
+        );
+    }
     spec.autonomy = section.choice("autonomy", &autonomy).unwrap_or(spec.autonomy);
     spec.relay = section.choice("relay", &relay).unwrap_or(spec.relay);
     spec.model = section.text("model").map_or_else(String::new, |model| model.value);

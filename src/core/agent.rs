@@ -364,7 +364,7 @@ impl Agent {
     /// When `Input::Tick` is due: a countdown or the time for an answer ends, or people are to be reminded.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
-        let asks = self.asks.iter().map(|ask| ask.until);
+        let asks = self.asks.iter().map(|ask| ask.remind_at.map_or(ask.until, |at| at.min(ask.until)));
         let split = self.splitting.as_ref().map(|split| split.until);
         asks.chain(self.countdown()).chain(split).chain(self.watch.remind_at()).min()
     }

@@ -156,6 +156,7 @@ pub fn apply(agent: &mut Agent, event: &Event, at: Timestamp) {
         Event::PermissionDecided { session, allowed, by, .. } => {
             asks::decided(agent, *session, *allowed, *by);
         }
+        Event::AskReminded { ask, next } => asks::reminded(agent, *ask, *next),
         Event::AskExpired { ask } => asks::over(agent, *ask, AskEnd::Expired, at),
         Event::AskDropped { ask } => asks::over(agent, *ask, AskEnd::Dropped, at),
         Event::RuleAdded { rule } => asks::rule_added(agent, rule),

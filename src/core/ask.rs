@@ -1,4 +1,4 @@
-//! What an agent asks of people: permission for something, or an answer to a question of its own.
+//! What an agent asks of people: permission for something, an answer to a question of its own, or a word on its plan.
 //!
 //! ```text
 //!   Asked ──► open ──► Answered, once, by whoever is first
@@ -14,7 +14,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cut::both_ends;
 use super::id::{AskId, SessionId, WorkId};
+use super::recap::{bounded, one_line};
 use super::time::Timestamp;
 use super::work::Actor;
 
@@ -39,10 +41,79 @@ pub const TOOL_MAX: usize = 100;
 /// The longest answer in words, in bytes.
 pub const ANSWER_MAX: usize = 8 * 1024;
 
+/// The most answers that a question offers: as many as a menu of Discord's holds.
+pub const OFFERS_MAX: usize = 25;
+
+/// The longest answer that is offered, and the longest explanation of one, in bytes.
+pub const OFFER_MAX: usize = 400;
+
+/// The longest plan that is kept, in bytes.
+pub const PLAN_MAX: usize = 32 * 1024;
+
 /// A question as the driver of a session knows it: counted per session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AskKey(pub u64);
+
+/// An answer that is offered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// The answer.
+    pub label: String,
+    /// An explanation of it; empty if there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+}
+
+/// A question of one call that asks several, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The driver's name for the first of them.
+    pub call: AskKey,
+    /// Nothing is asked after it.
+    pub last: bool,
+}
+
+/// A request for words or for a choice, as a runtime puts it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Inquiry {
+    /// A question.
+    Question {
+        /// Its words.
+        text: String,
+        /// The answers that are offered, beside words of one's own.
+        options: Vec<Offer>,
+        /// Whether more than one of them may be chosen.
+        several: bool,
+    },
+    /// A plan that is to be approved before it is carried out.
+    Plan {
+        /// The plan.
+        text: String,
+    },
+}
+
+impl Inquiry {
+    /// The same as it is kept, bounded.
+    #[must_use]
+    pub fn about(&self) -> About {
+        match self {
+            Self::Question { text, options, several } => About::Question {
+                text: bounded(text.trim(), ABOUT_MAX),
+                options: options.iter().take(OFFERS_MAX).map(Offer::bounded).collect(),
+                several: *several,
+            },
+            Self::Plan { text } => About::Plan { text: both_ends(text.trim(), PLAN_MAX) },
+        }
+    }
+}
+
+impl Offer {
+    fn bounded(&self) -> Self {
+        let line = |text: &str| bounded(&one_line(text), OFFER_MAX);
+        Self { label: line(&self.label), description: line(&self.description) }
+    }
+}
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +139,17 @@ pub enum About {
     Question {
         /// Its words.
         text: String,
+        /// The answers that are offered, by their numbers from 1 on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        options: Vec<Offer>,
+        /// Whether more than one of them may be chosen.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        several: bool,
+    },
+    /// Whether it may carry out what it plans.
+    Plan {
+        /// The plan, at most [`PLAN_MAX`].
+        text: String,
     },
 }
 
@@ -80,9 +162,10 @@ impl About {
                 Self::Permission { tool, command, .. },
                 Self::Permission { tool: other_tool, command: other_command, .. },
             ) => tool == other_tool && command == other_command && self.is_exact() && other.is_exact(),
-            (Self::Question { text }, Self::Question { text: other }) => text == other,
-            (Self::Permission { .. }, Self::Question { .. })
-            | (Self::Question { .. }, Self::Permission { .. }) => false,
+            (Self::Question { .. }, Self::Question { .. }) | (Self::Plan { .. }, Self::Plan { .. }) => {
+                self == other
+            }
+            (Self::Permission { .. } | Self::Question { .. } | Self::Plan { .. }, _) => false,
         }
     }
 
@@ -91,7 +174,7 @@ impl About {
     pub fn is_exact(&self) -> bool {
         match self {
             Self::Permission { cut, vague, command, .. } => !cut && !vague && !hides(command),
-            Self::Question { .. } => true,
+            Self::Question { .. } | Self::Plan { .. } => true,
         }
     }
 
@@ -100,7 +183,54 @@ impl About {
     pub fn is_question(&self) -> bool {
         match self {
             Self::Question { .. } => true,
-            Self::Permission { .. } => false,
+            Self::Permission { .. } | Self::Plan { .. } => false,
+        }
+    }
+
+    /// Its words, as they are shown in a line or two.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        match self {
+            Self::Permission { command, .. } => command,
+            Self::Question { text, .. } | Self::Plan { text } => text,
+        }
+    }
+
+    /// What a person's words stand for: of the answers that are offered those with these numbers, else that of this name, else
+    /// the words themselves.
+    ///
+    /// # Errors
+    /// The number of answers that are offered, where a number is none of them, or several are chosen where one may be.
+    pub fn chosen(&self, words: &str) -> Result<AskAnswer, usize> {
+        let as_words = || AskAnswer::Text { text: bounded(words, ANSWER_MAX) };
+        let Self::Question { options, several, .. } = self else { return Ok(as_words()) };
+        let named = |name: &str| options.iter().find(|offer| offer.label.eq_ignore_ascii_case(name));
+        let is_separator = |c: char| c == ',' || c.is_whitespace();
+        let mut numbers = Vec::new();
+        for number in words.split(is_separator).filter(|word| !word.is_empty()) {
+            match number.parse::<usize>() {
+                Ok(number) => numbers.push(number),
+                Err(_) => {
+                    let label =
+                        named(words).map(|offer| AskAnswer::Chosen { labels: vec![offer.label.clone()] });
+                    return Ok(label.unwrap_or_else(as_words));
+                }
+            }
+        }
+        if options.is_empty() {
+            return Ok(as_words());
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        let offered = numbers.iter().map(|number| options.get(number.checked_sub(1)?));
+        match offered.collect::<Option<Vec<_>>>() {
+            Some(offers) if !offers.is_empty() && (*several || offers.len() == 1) => Ok(AskAnswer::Chosen {
+                labels: offers.into_iter().map(|offer| offer.label.clone()).collect(),
+            }),
+            Some(_) | None => match named(words) {
+                Some(offer) => Ok(AskAnswer::Chosen { labels: vec![offer.label.clone()] }),
+                None => Err(options.len()),
+            },
         }
     }
 }
@@ -163,6 +293,15 @@ pub struct Ask {
     pub at: Timestamp,
     /// Until when; then the answer is no.
     pub until: Timestamp,
+    /// Its place among the questions of one call; `None`: it is the only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
+    /// When people are reminded of it next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remind_at: Option<Timestamp>,
+    /// How often they were.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reminded: u32,
 }
 
 /// An answer.
@@ -181,6 +320,24 @@ pub enum AskAnswer {
         /// Which.
         text: String,
     },
+    /// Of the answers that are offered, these.
+    Chosen {
+        /// Which, as they are offered.
+        labels: Vec<String>,
+    },
+}
+
+/// The end of a question as the session that asked is told it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// Yes.
+    Yes,
+    /// No.
+    No,
+    /// Words, or the answers that were chosen.
+    Words(Vec<String>),
+    /// Nobody answered in time.
+    Nobody,
 }
 
 impl AskAnswer {
@@ -189,7 +346,17 @@ impl AskAnswer {
     pub const fn allows(&self) -> bool {
         match self {
             Self::Allow { .. } => true,
-            Self::Deny | Self::Text { .. } => false,
+            Self::Deny | Self::Text { .. } | Self::Chosen { .. } => false,
+        }
+    }
+
+    /// Its words; `None` where it is a yes or a no.
+    #[must_use]
+    pub fn words(&self) -> Option<String> {
+        match self {
+            Self::Allow { .. } | Self::Deny => None,
+            Self::Text { text } => Some(text.clone()),
+            Self::Chosen { labels } => Some(labels.join(", ")),
         }
     }
 }
@@ -218,6 +385,21 @@ impl AskEnd {
         match self {
             Self::Answered { answer, .. } => answer.allows(),
             Self::Expired | Self::Dropped => false,
+        }
+    }
+
+    /// The same for the session that asked; `None` where nobody needs the answer.
+    #[must_use]
+    pub fn told(&self) -> Option<Told> {
+        match self {
+            Self::Answered { answer, .. } => Some(match answer {
+                AskAnswer::Allow { .. } => Told::Yes,
+                AskAnswer::Deny => Told::No,
+                AskAnswer::Text { text } => Told::Words(vec![text.clone()]),
+                AskAnswer::Chosen { labels } => Told::Words(labels.clone()),
+            }),
+            Self::Expired => Some(Told::Nobody),
+            Self::Dropped => None,
         }
     }
 }
@@ -273,6 +455,11 @@ pub enum Denial {
     Uncovered,
     /// A person has said no, or it is one of those that are always asked: more permissions change nothing.
     Kept,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// One more at the end; the oldest make room.

@@ -72,7 +72,8 @@ fn section(text: &mut String, title: &str, body: &str) {
 
 fn open(agent: &Agent, work: &Work, steered: &[&String]) -> String {
     let asks = agent.asks.iter().filter(|ask| ask.work == work.id).map(|ask| match &ask.about {
-        About::Question { text } => format!("- Nobody has answered yet: {}", line(text)),
+        About::Question { text, .. } => format!("- Nobody has answered yet: {}", line(text)),
+        About::Plan { text } => format!("- Nobody has approved yet: {}", line(text)),
         About::Permission { command, .. } => format!("- Nobody has allowed yet: {}", line(command)),
     });
     let report = agent.unfinished.as_ref().and_then(|unfinished| unfinished.report.as_ref());

@@ -1,6 +1,6 @@
 //! What has to be done once an event is on disk.
 
-use super::ask::AskKey;
+use super::ask::{AskKey, Told};
 use super::id::{AccountName, SessionId, WorkId};
 use super::outcome::Category;
 use super::time::Timestamp;
@@ -62,14 +62,14 @@ pub enum Effect {
         /// Its text.
         text: String,
     },
-    /// Tell the runtime whether the agent may do what it asked for.
+    /// Tell the runtime the end of what it asked.
     Answer {
         /// The session.
         session: SessionId,
         /// What its driver calls the question.
         key: AskKey,
-        /// Yes or no.
-        allow: bool,
+        /// The end.
+        told: Told,
     },
     /// Run the stop ladder over the session's process tree.
     Stop {

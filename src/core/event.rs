@@ -441,6 +441,13 @@ pub enum Event {
         /// What its driver calls the question.
         key: Option<AskKey>,
     },
+    /// Nobody answered for a while: people are reminded.
+    AskReminded {
+        /// Which question.
+        ask: AskId,
+        /// When they are reminded next.
+        next: Option<Timestamp>,
+    },
     /// A person answered.
     Answered {
         /// Which question.

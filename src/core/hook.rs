@@ -83,7 +83,10 @@ impl HookEvent {
             | N::Survivors { .. }
             | N::SupervisorPanicked { .. }
             | N::SupervisorGaveUp { .. } => Some(Self::Error),
-            N::PermissionAsked { .. } | N::QuestionAsked { .. } | N::Notified { .. } => Some(Self::Question),
+            N::PermissionAsked { .. }
+            | N::QuestionAsked { .. }
+            | N::PlanAsked { .. }
+            | N::Notified { .. } => Some(Self::Question),
             N::ClockRanOut { .. } => Some(Self::Timeout),
             N::Completed { .. } => Some(Self::Complete),
             N::Escalated { reminder: 0, .. } => Some(Self::Escalation),
@@ -92,6 +95,7 @@ impl HookEvent {
             N::TimedOut { .. }
             // Reminders.
             | N::Escalated { .. }
+            | N::AskOpen { .. }
             // Nothing went wrong, or somebody has just asked for it.
             | N::Started { .. }
             | N::WorkspaceSeen { .. }

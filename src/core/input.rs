@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::ask::{AskAnswer, AskKey};
+use super::ask::{AskAnswer, AskKey, Inquiry, Part};
 use super::card::Card;
 use super::dealings::{Cut, Onward};
 use super::detail::Own;
@@ -112,7 +112,7 @@ pub enum Input {
         /// Which session.
         session: SessionId,
         /// What.
-        text: String,
+        inquiry: Inquiry,
     },
     /// The evaluator has judged the agent's last turns, or could not.
     Evaluated {
@@ -323,6 +323,15 @@ pub enum Signal {
         shell: bool,
         /// Whether it is known by a name alone, and may be anything of that name.
         vague: bool,
+    },
+    /// The runtime asks for words or a choice of a person's, and waits.
+    Inquired {
+        /// What the driver calls the question.
+        key: AskKey,
+        /// The question.
+        inquiry: Box<Inquiry>,
+        /// Its place among the questions of one call; `None`: it is the only one.
+        part: Option<Part>,
     },
     /// The runtime does not wait for an answer any more.
     AskWithdrawn {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::ask::AskEnd;
+use super::ask::{AskEnd, Offer};
 use super::detail::Detail;
 use super::event::{PauseReason, StopReason};
 use super::id::{AccountName, AgentName, AskId, NetworkName, WorkId};
@@ -171,7 +171,20 @@ pub enum Notice {
         within: Duration,
     },
     /// ❓ It asks a question.
-    QuestionAsked { agent: AgentName, ask: AskId, text: String, within: Duration },
+    QuestionAsked {
+        agent: AgentName,
+        ask: AskId,
+        text: String,
+        within: Duration,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        options: Vec<Offer>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        several: bool,
+    },
+    /// 📋 It asks whether it may carry out what it plans; the plan itself is said before.
+    PlanAsked { agent: AgentName, ask: AskId, within: Duration },
+    /// 🔔 Nobody has answered for a while.
+    AskOpen { agent: AgentName, ask: AskId, text: String, question: bool, within: Duration },
     /// ✅❌🔁 A request for permission was answered.
     PermissionAnswered {
         agent: AgentName,
@@ -484,6 +497,12 @@ pub enum Refusal {
     AskOver { ask: AskId, end: AskEnd, at: Timestamp },
     /// The question wants words, or does not.
     WrongAnswer { agent: AgentName, ask: AskId, question: bool },
+    /// Nothing that such an answer could be for is open: of this agent, or of any.
+    NothingAsked { agent: Option<AgentName> },
+    /// An answer could be for any of these.
+    SeveralAsked { asks: Vec<AskId> },
+    /// None of the answers that a question offers, or more of them than may be chosen.
+    NoSuchOffer { agent: AgentName, ask: AskId, offers: u32, several: bool },
     /// What was cut cannot be allowed for good, and only so many rules are kept: why.
     NoRule {
         agent: AgentName,

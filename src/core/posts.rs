@@ -77,7 +77,18 @@ pub fn posts(agent: &Agent, event: &Event, context: &Context<'_>) -> Vec<Owed> {
         Event::PriceUnknown { model, assumed } => {
             said(Notice::PriceUnknown { agent: name, model: model.clone(), assumed: *assumed })
         }
-        Event::Asked { ask } => said(asked(name, ask)),
+        Event::Asked { ask } => {
+            let plan = match &ask.about {
+                About::Plan { text } => Some(text.clone()),
+                About::Permission { .. } | About::Question { .. } => None,
+            };
+            let plan = plan.map(|text| Owed { audience: Audience::Agent, body: OwedBody::Words(text) });
+            plan.into_iter().chain(said(asked(name, ask))).collect()
+        }
+        Event::AskReminded { ask, .. } => {
+            let open = agent.open_ask(*ask).map(|ask| still_open(name, ask, context.now));
+            open.map(alerted).unwrap_or_default()
+        }
         Event::Answered { ask, answer, by } => said(answered(name, *ask, answer, by)),
         Event::AskExpired { ask } => {
             let question = agent.settled_ask(*ask).is_some_and(|settled| settled.ask.about.is_question());
@@ -186,8 +197,22 @@ fn asked(agent: AgentName, ask: &Ask) -> Notice {
             danger: danger.clone(),
             within,
         },
-        About::Question { text } => Notice::QuestionAsked { agent, ask: ask.id, text: text.clone(), within },
+        About::Question { text, options, several } => Notice::QuestionAsked {
+            agent,
+            ask: ask.id,
+            text: text.clone(),
+            within,
+            options: options.clone(),
+            several: *several,
+        },
+        About::Plan { .. } => Notice::PlanAsked { agent, ask: ask.id, within },
     }
+}
+
+/// The reminder of a question.
+fn still_open(agent: AgentName, ask: &Ask, now: Timestamp) -> Notice {
+    let (text, question) = (excerpt(ask.about.words()), ask.about.is_question());
+    Notice::AskOpen { agent, ask: ask.id, text, question, within: ask.until.since(now) }
 }
 
 fn to(audience: Audience, notice: Notice) -> Owed {

@@ -1,7 +1,7 @@
 //! What has to be done once an event is on disk and applied. Never run on a replay.
 
 use super::agent::{Agent, Phase};
-use super::ask::{AskEnd, Asker};
+use super::ask::{Asker, Told};
 use super::context::context;
 use super::effect::Effect;
 use super::event::{Event, PauseReason, StopReason};
@@ -52,7 +52,8 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
             waits_for_account(agent).then_some(Effect::LookAtAccount).into_iter().collect()
         }
         Event::PermissionDecided { session, key, allowed, .. } => {
-            vec![Effect::Answer { session: *session, key: *key, allow: *allowed }]
+            let told = if *allowed { Told::Yes } else { Told::No };
+            vec![Effect::Answer { session: *session, key: *key, told }]
         }
         // Asked again: it may have been answered while nobody waited.
         Event::AskedAgain { ask, .. }
@@ -106,6 +107,7 @@ pub fn react(agent: &Agent, event: &Event) -> Vec<Effect> {
         | Event::EscalationAnswered { .. }
         | Event::WhisperMarked { .. }
         | Event::Asked { .. }
+        | Event::AskReminded { .. }
         | Event::CapNear { .. }
         | Event::CapWaived { .. }
         | Event::Spiked { .. }
@@ -188,8 +190,8 @@ fn answer(agent: &Agent, id: AskId) -> Option<Effect> {
     let settled = agent.settled_ask(id).filter(|_| agent.open_ask(id).is_none())?;
     // Whoever does not need the answer any more gets none.
     let Some(Asker { session, key: Some(key) }) = settled.ask.asker else { return None };
-    let waits = agent.session() == Some(session) && settled.end != AskEnd::Dropped;
-    waits.then(|| Effect::Answer { session, key, allow: settled.end.allows() })
+    let told = settled.end.told().filter(|_| agent.session() == Some(session))?;
+    Some(Effect::Answer { session, key, told })
 }
 
 /// Whether a message that arrives now is offered to the running turn.

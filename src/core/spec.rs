@@ -79,6 +79,8 @@ pub enum Relay {
 pub enum Permissions {
     /// Nothing is written.
     ReadOnly,
+    /// Each task begins with a plan; once that is approved, its own workspace.
+    Plan,
     /// Its own workspace.
     #[default]
     WorkspaceWrite,
@@ -90,14 +92,16 @@ impl Permissions {
     /// The permissions of a word.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
-        [Self::ReadOnly, Self::WorkspaceWrite, Self::Full].into_iter().find(|known| known.word() == word)
+        [Self::ReadOnly, Self::Plan, Self::WorkspaceWrite, Self::Full]
+            .into_iter()
+            .find(|known| known.word() == word)
     }
 
     /// The least that is more; none: there is no more.
     #[must_use]
     pub const fn broader(self) -> Option<Self> {
         match self {
-            Self::ReadOnly => Some(Self::WorkspaceWrite),
+            Self::ReadOnly | Self::Plan => Some(Self::WorkspaceWrite),
             Self::WorkspaceWrite => Some(Self::Full),
             Self::Full => None,
         }
@@ -108,6 +112,7 @@ impl Permissions {
     pub const fn word(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
+            Self::Plan => "plan",
             Self::WorkspaceWrite => "workspace-write",
             Self::Full => "full",
         }

@@ -213,10 +213,23 @@ pub(super) fn notice<'a>(locale: &Locale, notice: &'a Notice) -> Message<'a> {
                 None => say("notice-permission-asked", [of(agent), number, tool, within]),
             }
         }
-        N::QuestionAsked { agent, ask, within, .. } => say(
-            "notice-question-asked",
+        N::QuestionAsked { agent, ask, within, options, several, .. } => {
+            let id = match (options.is_empty(), several) {
+                (true, _) => "notice-question-asked",
+                (false, false) => "notice-question-asked-one",
+                (false, true) => "notice-question-asked-several",
+            };
+            say(id, [of(agent), ("ask", ask.to_string().into()), ("within", (*within).into())])
+        }
+        N::PlanAsked { agent, ask, within } => say(
+            "notice-plan-asked",
             [of(agent), ("ask", ask.to_string().into()), ("within", (*within).into())],
         ),
+        N::AskOpen { agent, ask, text, question, within } => {
+            let id = if *question { "notice-question-open" } else { "notice-permission-open" };
+            let text = ("text", one_line(text, WORK_MAX).into());
+            say(id, [of(agent), ("ask", ask.to_string().into()), text, ("within", (*within).into())])
+        }
         N::PermissionAnswered { agent, ask, allowed, always, by, network } => {
             let id = match (allowed, always) {
                 (true, false) => "notice-permission-approved",

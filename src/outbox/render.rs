@@ -16,7 +16,7 @@ use super::markup::{self, CODE_BAR, Markup};
 use super::redact::{REDACTED, Redactor};
 use super::split;
 use super::{Body, Post, Target};
-use crate::core::ask::is_hidden;
+use crate::core::ask::{Offer, is_hidden};
 use crate::core::cut::{Cut, Extent, stands_for};
 use crate::core::id::AgentName;
 use crate::core::notice::Notice;
@@ -86,7 +86,9 @@ impl Renderer {
             Body::Notice(Notice::PermissionAsked { agent, command, .. }) => {
                 self.asked(post, agent, command, true)
             }
-            Body::Notice(Notice::QuestionAsked { agent, text, .. }) => self.asked(post, agent, text, false),
+            Body::Notice(Notice::QuestionAsked { agent, text, options, .. }) => {
+                self.asked(post, agent, &with_offers(text, options), false)
+            }
             Body::Notice(notice @ Notice::WorkLine { .. }) => self.verbatim(notice),
             Body::Notice(notice) => self.sentences(&self.locale.notice(&self.redactor.of(notice)), post),
             Body::Hook(hook) => self.told(&hook.notice),
@@ -199,8 +201,8 @@ impl Renderer {
         let head = self.redactor.redact(&head);
         let (asked, code) = if let Notice::PermissionAsked { command, .. } = notice {
             (as_asked(command, true), true)
-        } else if let Notice::QuestionAsked { text, .. } = notice {
-            (clean(text), false)
+        } else if let Notice::QuestionAsked { text, options, .. } = notice {
+            (clean(&with_offers(text, options)), false)
         } else {
             (String::new(), false)
         };
@@ -241,6 +243,18 @@ impl Renderer {
         let shown = addressed(post, &redacted);
         shown.lines().flat_map(|line| cut(&markup::sentence(line, self.markup), "")).collect()
     }
+}
+
+/// A question with the answers that it offers, numbered.
+fn with_offers(text: &str, options: &[Offer]) -> String {
+    let mut asked = text.to_owned();
+    for (number, offer) in (1_u32..).zip(options) {
+        asked.push_str(&format!("\n{number}. {}", offer.label));
+        if !offer.description.is_empty() {
+            asked.push_str(&format!(" — {}", offer.description));
+        }
+    }
+    asked
 }
 
 /// What is asked; of a command nothing is left out, whatever it is made of.

@@ -1,7 +1,7 @@
-//! Requests for permission: what the driver answers itself, because the agent's permissions cover it, and what waits for
-//! the supervisor's answer.
+//! Requests of a runtime: what the driver answers itself, because the agent's permissions cover it, and what waits for the
+//! supervisor's answer. Questions of one call are asked one after the other, and answered together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 
 use super::protocol::Happening;
-use crate::core::ask::AskKey;
+use crate::core::ask::{AskKey, Inquiry, Part, Told};
 use crate::core::danger::{AskPattern, of_command, of_text};
 
 /// Requests of one session that wait at once: far above what runtimes ask in parallel. One more is denied.
@@ -70,6 +70,44 @@ impl Wish {
 pub trait Request {
     /// The line that answers it.
     fn answer(self, allow: bool) -> Vec<u8>;
+
+    /// The line that answers its questions, each with what was said or chosen; `None`: nobody has answered it.
+    fn replied(self, _answers: &[Option<Vec<String>>]) -> Vec<u8>
+    where
+        Self: Sized,
+    {
+        self.answer(false)
+    }
+
+    /// The line that refuses a plan: with the words of whoever did, or because nobody has answered.
+    fn sent_back(self, _why: &str) -> Vec<u8>
+    where
+        Self: Sized,
+    {
+        self.answer(false)
+    }
+}
+
+/// What a model is told of a question that nobody has answered.
+pub const UNANSWERED: &str =
+    "Nobody answered in time. Decide by yourself what is safe, or say what you need and end your turn.";
+
+/// The questions of one request, of which the first is open.
+#[derive(Debug)]
+struct Call {
+    /// The name of the first of them.
+    first: AskKey,
+    answers: Vec<Option<Vec<String>>>,
+    rest: VecDeque<Inquiry>,
+}
+
+/// A request that waits.
+#[derive(Debug)]
+struct Waiting<T> {
+    request: T,
+    /// `None`: it asks for permission.
+    call: Option<Call>,
+    plan: bool,
 }
 
 /// Whether the agent's permissions cover what is asked for.
@@ -90,7 +128,7 @@ pub enum Cover {
 pub struct Requests<T> {
     always_ask: Vec<AskPattern>,
     next: u64,
-    waiting: BTreeMap<AskKey, T>,
+    waiting: BTreeMap<AskKey, Waiting<T>>,
 }
 
 impl<T: Request> Requests<T> {
@@ -121,9 +159,7 @@ impl<T: Request> Requests<T> {
             happened.push(Happening::Reply(request.answer(allow)));
             return Some(allow);
         }
-        let key = AskKey(self.next);
-        self.next += 1;
-        self.waiting.insert(key, request);
+        let key = self.keep(Waiting { request, call: None, plan: false });
         let Wish { tool, mut command, shell, vague } = wish;
         if command.len() > TEXT_MAX {
             command.truncate(super::text::bounded(&command, TEXT_MAX).len());
@@ -132,20 +168,85 @@ impl<T: Request> Requests<T> {
         None
     }
 
+    fn keep(&mut self, waiting: Waiting<T>) -> AskKey {
+        let key = AskKey(self.next);
+        self.next += 1;
+        self.waiting.insert(key, waiting);
+        key
+    }
+
+    /// Asks the questions of a request, one after the other. One more than can wait is told that nobody answers, and so is one
+    /// that asks nothing.
+    pub fn inquire(&mut self, request: T, questions: Vec<Inquiry>, happened: &mut Vec<Happening>) {
+        if self.waiting.len() >= WAITING_MAX || questions.is_empty() {
+            return happened.push(Happening::Reply(request.replied(&[])));
+        }
+        let first = AskKey(self.next);
+        let call = Call { first, answers: Vec::new(), rest: questions.into() };
+        self.ask_next(Waiting { request, call: Some(call), plan: false }, happened);
+    }
+
+    /// Asks whether a plan may be carried out.
+    pub fn plan(&mut self, request: T, text: String, happened: &mut Vec<Happening>) {
+        if self.waiting.len() >= WAITING_MAX {
+            return happened.push(Happening::Reply(request.sent_back(UNANSWERED)));
+        }
+        let key = self.keep(Waiting { request, call: None, plan: true });
+        happened.push(Happening::Inquired { key, inquiry: Box::new(Inquiry::Plan { text }), part: None });
+    }
+
+    fn ask_next(&mut self, mut waiting: Waiting<T>, happened: &mut Vec<Happening>) {
+        let Some(call) = &mut waiting.call else { return };
+        let Some(inquiry) = call.rest.pop_front() else {
+            let line = waiting.request.replied(&call.answers);
+            return happened.push(Happening::Reply(line));
+        };
+        let last = call.rest.is_empty();
+        let part = Part { call: call.first, last };
+        let part = (!(last && call.answers.is_empty())).then_some(part);
+        let key = self.keep(waiting);
+        happened.push(Happening::Inquired { key, inquiry: Box::new(inquiry), part });
+    }
+
+    /// Answers a request that still waits, or asks the next question of its call. Where nobody answers one, nobody is asked the
+    /// others.
+    pub fn answer(&mut self, key: AskKey, told: &Told, happened: &mut Vec<Happening>) {
+        let Some(mut waiting) = self.waiting.remove(&key) else { return };
+        let Some(call) = &mut waiting.call else {
+            let request = waiting.request;
+            let line = match told {
+                Told::Yes => request.answer(true),
+                Told::Words(words) if waiting.plan => request.sent_back(&words.join("\n")),
+                Told::Nobody if waiting.plan => request.sent_back(UNANSWERED),
+                Told::No | Told::Words(_) | Told::Nobody => request.answer(false),
+            };
+            return happened.push(Happening::Reply(line));
+        };
+        match told {
+            Told::Words(words) => call.answers.push(Some(words.clone())),
+            Told::Yes | Told::No | Told::Nobody => {
+                call.answers.resize(call.answers.len() + 1 + call.rest.len(), None);
+                call.rest.clear();
+            }
+        }
+        self.ask_next(waiting, happened);
+    }
+
     /// Whether any waits.
     #[must_use]
     pub fn are_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// A request that still waits and is answered now.
-    pub fn take(&mut self, key: AskKey) -> Option<T> {
-        self.waiting.remove(&key)
+    /// A request that still waits.
+    #[must_use]
+    pub fn waiting(&self, key: AskKey) -> Option<&T> {
+        self.waiting.get(&key).map(|waiting| &waiting.request)
     }
 
     /// A request that the runtime has taken back.
     pub fn withdraw(&mut self, is_it: impl Fn(&T) -> bool, happened: &mut Vec<Happening>) {
-        let found = self.waiting.iter().find(|(_, request)| is_it(request)).map(|(key, _)| *key);
+        let found = self.waiting.iter().find(|(_, waiting)| is_it(&waiting.request)).map(|(key, _)| *key);
         if let Some(key) = found {
             self.waiting.remove(&key);
             happened.push(Happening::AskWithdrawn { key });
@@ -297,6 +398,14 @@ mod tests {
         fn answer(self, allow: bool) -> Vec<u8> {
             format!("{} {allow}", self.0).into_bytes()
         }
+
+        fn replied(self, answers: &[Option<Vec<String>>]) -> Vec<u8> {
+            format!("{} {answers:?}", self.0).into_bytes()
+        }
+
+        fn sent_back(self, why: &str) -> Vec<u8> {
+            format!("{} back: {why}", self.0).into_bytes()
+        }
     }
 
     fn wish(command: &str) -> Wish {
@@ -346,11 +455,51 @@ mod tests {
         assert_eq!((*key, command.len()), (AskKey(1), TEXT_MAX));
         requests.decide(Numbered(99), wish("ls"), Cover::No, &mut happened);
         assert_eq!(happened.pop(), Some(Happening::Reply(b"99 false".to_vec())));
-        assert_eq!(requests.take(AskKey(1)).map(|it| it.answer(true)), Some(b"0 true".to_vec()));
-        assert!(requests.take(AskKey(1)).is_none());
+        happened.clear();
+        requests.answer(AskKey(1), &Told::Yes, &mut happened);
+        requests.answer(AskKey(1), &Told::Yes, &mut happened);
+        assert_eq!(happened, [Happening::Reply(b"0 true".to_vec())]);
         happened.clear();
         requests.withdraw(|numbered| numbered.0 == 1, &mut happened);
         assert_eq!(happened, [Happening::AskWithdrawn { key: AskKey(2) }]);
-        assert!(requests.take(AskKey(2)).is_none());
+        assert!(requests.waiting(AskKey(2)).is_none() && requests.waiting(AskKey(3)).is_some());
+    }
+
+    #[test]
+    fn questions_of_one_call_are_asked_one_after_the_other_and_answered_together() {
+        let question =
+            |text: &str| Inquiry::Question { text: text.to_owned(), options: Vec::new(), several: false };
+        let asked = |happened: &mut Vec<Happening>| match happened.pop() {
+            Some(Happening::Inquired { key, inquiry, part }) => {
+                (key, inquiry.about().words().to_owned(), part.map(|part| (part.call.0, part.last)))
+            }
+            other => panic!("{other:?}"),
+        };
+        let words = |text: &str| Told::Words(vec![text.to_owned()]);
+        for (second, reply) in
+            [(words("b"), "[Some([\"a\"]), Some([\"b\"])]"), (Told::Nobody, "[Some([\"a\"]), None]")]
+        {
+            let mut requests = Requests::new(Vec::new());
+            let mut happened = Vec::new();
+            requests.inquire(Numbered(7), vec![question("A?"), question("B?")], &mut happened);
+            assert_eq!(asked(&mut happened), (AskKey(1), "A?".to_owned(), Some((1, false))));
+            requests.answer(AskKey(1), &words("a"), &mut happened);
+            assert_eq!(asked(&mut happened), (AskKey(2), "B?".to_owned(), Some((1, true))));
+            requests.answer(AskKey(2), &second, &mut happened);
+            assert_eq!(happened, [Happening::Reply(format!("7 {reply}").into_bytes())]);
+        }
+        let mut requests = Requests::new(Vec::new());
+        let mut happened = Vec::new();
+        requests.inquire(Numbered(7), vec![question("A?"), question("B?")], &mut happened);
+        requests.answer(AskKey(1), &Told::Nobody, &mut happened);
+        assert_eq!(
+            happened.pop(),
+            Some(Happening::Reply(b"7 [None, None]".to_vec())),
+            "nobody is asked the rest"
+        );
+        requests.plan(Numbered(8), "the plan".to_owned(), &mut happened);
+        assert_eq!(asked(&mut happened), (AskKey(2), "the plan".to_owned(), None));
+        requests.answer(AskKey(2), &words("smaller"), &mut happened);
+        assert_eq!(happened, [Happening::Reply(b"8 back: smaller".to_vec())]);
     }
 }

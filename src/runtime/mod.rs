@@ -26,6 +26,7 @@ pub mod command;
 pub mod environment;
 mod feed;
 pub(crate) mod folder;
+mod form;
 pub mod isolation;
 pub mod lines;
 pub mod loose;
@@ -47,7 +48,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
-use crate::core::ask::AskKey;
+use crate::core::ask::{AskKey, Told};
 use crate::core::danger::AskPattern;
 use crate::core::id::{AgentName, SessionId, WorkId};
 use crate::core::input::Signal;
@@ -146,12 +147,12 @@ pub enum Order {
         /// Its text.
         text: String,
     },
-    /// Whether the agent may do what the runtime asked for.
+    /// The end of what the runtime asked.
     Answer {
-        /// What [`Signal::Asked`] called the question.
+        /// What [`Signal::Asked`] or [`Signal::Inquired`] called the question.
         key: AskKey,
-        /// Yes or no.
-        allow: bool,
+        /// The end.
+        told: Told,
     },
     /// Whether the agent waits for people in a call of herder's tools: meanwhile no clock runs out.
     Hold {

@@ -16,7 +16,7 @@ use super::command::Command;
 use super::observing::Call;
 use super::text::Tail;
 use super::{Launch, environment, isolation, loose};
-use crate::core::ask::AskKey;
+use crate::core::ask::{AskKey, Inquiry, Part, Told};
 use crate::core::detail::Detail;
 use crate::core::id::WorkId;
 use crate::core::outcome::{Exit, Outcome};
@@ -106,6 +106,15 @@ pub enum Happening {
         /// Whether it is known by a name alone.
         vague: bool,
     },
+    /// The agent asks for words or a choice, and waits for [`Protocol::answer`].
+    Inquired {
+        /// What the answer is given to.
+        key: AskKey,
+        /// The question.
+        inquiry: Box<Inquiry>,
+        /// Its place among the questions of one call; `None`: it is the only one.
+        part: Option<Part>,
+    },
     /// The agent does not wait for the answer any more.
     AskWithdrawn {
         /// Which.
@@ -169,10 +178,9 @@ pub trait Protocol: Send {
     /// Asks the runtime to end its turn; `None` if there is no way to ask.
     fn interrupt(&mut self) -> Option<Vec<u8>>;
 
-    /// The answer to [`Happening::Asked`]; `None` if nothing waits for it.
-    fn answer(&mut self, _key: AskKey, _allow: bool) -> Option<Vec<u8>> {
-        None
-    }
+    /// The answer to [`Happening::Asked`] or [`Happening::Inquired`]: a reply follows, or the next question of the same call;
+    /// nothing if nothing waits for it.
+    fn answer(&mut self, _key: AskKey, _told: &Told, _happened: &mut Vec<Happening>) {}
 
     /// One line of standard output, without its end.
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>);

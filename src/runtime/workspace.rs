@@ -91,7 +91,9 @@ fn usable(workspace: &Path, permissions: Permissions) -> Result<(), Detail> {
     }
     let needed = match permissions {
         Permissions::ReadOnly => return Ok(()),
-        Permissions::WorkspaceWrite | Permissions::Full => Access::WRITE_OK | Access::EXEC_OK,
+        Permissions::Plan | Permissions::WorkspaceWrite | Permissions::Full => {
+            Access::WRITE_OK | Access::EXEC_OK
+        }
     };
     access(workspace, needed).and_then(|()| probe(workspace)).map_err(|reason| {
         let said = std::io::Error::from(reason).to_string();

@@ -15,7 +15,7 @@ use crate::access::Ties;
 use crate::chat::LinkReport;
 use crate::clock;
 use crate::core::agent::Phase;
-use crate::core::ask::Settled;
+use crate::core::ask::{Inquiry, Settled};
 use crate::core::card::Card;
 use crate::core::detail::Detail;
 use crate::core::id::{AgentName, AskId, NetworkName, SessionId};
@@ -227,7 +227,7 @@ impl Fleet {
         &self,
         agent: &AgentName,
         session: SessionId,
-        text: String,
+        inquiry: Inquiry,
     ) -> Result<AskId, Refusal> {
         let fault = || Refusal::Fault { agent: agent.clone() };
         let handle = self
@@ -237,7 +237,7 @@ impl Fleet {
         let (ticket, asked) = oneshot::channel();
         handle
             .notes
-            .send(Note::Question(Box::new(Question { session, text, ticket })))
+            .send(Note::Question(Box::new(Question { session, inquiry, ticket })))
             .await
             .map_err(|_| fault())?;
         asked.await.map_err(|_| fault())?

@@ -316,6 +316,8 @@ mod tests {
             posting.owed(&spark(), None, owed, Timestamp::default())[0].lane
         };
         let question = Notice::QuestionAsked {
+            options: Vec::new(),
+            several: false,
             agent: spark(),
             ask: AskId(3),
             text: "Which branch?".to_owned(),

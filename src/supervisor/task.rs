@@ -37,6 +37,7 @@ use super::whispers::FromTools;
 use super::{Asked, Shared, ToRoot, View};
 use crate::clock::Offset;
 use crate::core::agent::{Agent, Phase};
+use crate::core::ask::Inquiry;
 use crate::core::detail::Own;
 use crate::core::id::{AgentName, AskId, SessionId};
 use crate::core::input::{Control, Input, Signal};
@@ -93,7 +94,7 @@ pub(super) enum Note {
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) session: SessionId,
-    pub(super) text: String,
+    pub(super) inquiry: Inquiry,
     /// Resolved when it is on disk.
     pub(super) ticket: oneshot::Sender<Result<AskId, Refusal>>,
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::core::ask::OFFERS_MAX;
+
 /// The longest text of one `irc_send`, in bytes: some ten lines; more belongs into a file.
 pub const SEND_MAX: usize = 2000;
 
@@ -171,6 +173,15 @@ impl Tool {
             Self::Ask => (
                 json!({
                     "question": text("The question, with what one needs to know to answer it; or leave it out and give an id."),
+                    "options": {
+                        "type": "array", "maxItems": OFFERS_MAX,
+                        "items": {
+                            "type": "object", "required": ["label"], "additionalProperties": false,
+                            "properties": { "label": text("The answer."), "description": text("What it means.") },
+                        },
+                        "description": "Answers to choose from; people may always answer in words of their own.",
+                    },
+                    "several": { "type": "boolean", "description": "Whether more than one of the options may be chosen." },
                     "id": { "type": "integer", "minimum": 1, "description": "The number of a question that you have asked before and wait for." },
                 }),
                 vec![],

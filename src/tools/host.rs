@@ -448,6 +448,10 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    fn value(self, name: &str) -> Option<&'a Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
     fn needed(self, name: &str) -> Result<&'a str, String> {
         self.text(name)?.ok_or_else(|| format!("`{name}` is missing."))
     }

@@ -298,7 +298,7 @@ pub(crate) async fn see_through(
         for effect in effects {
             let order = match effect {
                 Effect::Go { .. } => Order::Go,
-                Effect::Answer { key, allow, .. } => Order::Answer { key, allow },
+                Effect::Answer { key, told, .. } => Order::Answer { key, told },
                 _ => continue,
             };
             driver.orders.send(order).await.expect("the driver listens");
@@ -315,6 +315,7 @@ pub(crate) async fn see_through(
             | Signal::Usage { .. }
             | Signal::Asked { .. }
             | Signal::ConversationLost { .. }
+            | Signal::Inquired { .. }
             | Signal::AskWithdrawn { .. } => {}
         }
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use herder::clock;
 use herder::core::agent::Phase;
-use herder::core::ask::AskAnswer;
+use herder::core::ask::{AskAnswer, Told};
 use herder::core::event::WaitReason;
 use herder::core::id::{AgentName, SessionId, WorkId};
 use herder::core::input::Signal;
@@ -402,7 +402,7 @@ fn message_at_the_end_of_a_turn() {
                     give(Order::Steer { work: WorkId(9), text: "And touch it.".to_owned() });
                     api.release();
                 }
-                Signal::Asked { key, .. } => give(Order::Answer { key: *key, allow: true }),
+                Signal::Asked { key, .. } => give(Order::Answer { key: *key, told: Told::Yes }),
                 _ => {}
             }
         })
@@ -419,5 +419,74 @@ fn killed_in_mid_tool_and_resumed() {
         // The CLI refuses to run a bare `sleep`.
         let command = "python3 -c 'import time; time.sleep(600)'";
         crate::agent_rig::goes_on_after_it_was_killed_in_mid_tool(command, agent, |_| ()).await;
+    });
+}
+
+/// What the CLI asks people, and what its model reads of the answers.
+#[test]
+fn its_questions_are_answered_by_people_alone() {
+    alone("its_questions_are_answered_by_people_alone", || async {
+        let calls = &[(
+            "AskUserQuestion",
+            r#"{"questions":[
+                {"question":"Which database?","header":"DB","multiSelect":false,"options":[
+                    {"label":"Postgres","description":"a server"},{"label":"SQLite","description":"a file"}]},
+                {"question":"Which parts?","header":"Parts","multiSelect":true,"options":[
+                    {"label":"Login","description":"who"},{"label":"Search","description":"what"}]}]}"#,
+        )];
+        for (answer, read) in [
+            (Some("2"), &["\\\"Which database?\\\"=\\\"SQLite\\\"", "=\\\"Search\\\""][..]),
+            (Some("neither of them"), &["=\\\"neither of them\\\""]),
+        ] {
+            for autonomy in [Autonomy::Human, Autonomy::Full] {
+                let api = ModelApi::start(Scenario::Calls { calls }).await;
+                let folder = tempfile::tempdir().expect("a temporary folder");
+                let mut spec = agent(&api, folder.path());
+                (spec.permissions, spec.autonomy) = (Permissions::Full, autonomy);
+                let answer = answer.map(|text| AskAnswer::Text { text: text.to_owned() });
+                let went = session_answered(&api, spec, answer).await;
+                went.assert_category(Category::Success);
+                assert!(
+                    went.supervised.posted(&["asks question", "Choose one by its number"]),
+                    "{}",
+                    went.story()
+                );
+                assert!(went.supervised.posted(&["asks question", "Choose one or more"]), "{}", went.story());
+                for words in read {
+                    assert!(api.last().contains(words), "{words} reaches the model: {}", api.last());
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn its_plan_is_shown_whole_and_approved_or_sent_back() {
+    alone("its_plan_is_shown_whole_and_approved_or_sent_back", || async {
+        // Where the agent is to plan, it does so from the start.
+        let exits = ("ExitPlanMode", r###"{"plan":"## The plan\n1. Look.\n2. Leap."}"###);
+        let back = AskAnswer::Text { text: "Look twice.".to_owned() };
+        let yes = AskAnswer::Allow { always: false };
+        for (calls, permissions, answer, read) in [
+            (
+                vec![("EnterPlanMode", "{}"), exits],
+                Permissions::Full,
+                yes.clone(),
+                "User has approved your plan",
+            ),
+            (vec![exits], Permissions::Plan, yes, "User has approved your plan"),
+            (vec![exits], Permissions::Plan, back, "Look twice."),
+        ] {
+            let calls: &'static [_] = calls.leak();
+            let api = ModelApi::start(Scenario::Calls { calls }).await;
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let mut spec = agent(&api, folder.path());
+            (spec.permissions, spec.autonomy) = (permissions, Autonomy::Full);
+            let went = session_answered(&api, spec, Some(answer)).await;
+            went.assert_category(Category::Success);
+            assert!(went.supervised.posted(&["## The plan\n1. Look.\n2. Leap."]), "{}", went.story());
+            assert!(went.supervised.posted(&["whether it may carry out the plan"]), "{}", went.story());
+            assert!(api.last().contains(read), "{read} reaches the model: {}", api.last());
+        }
     });
 }

@@ -341,3 +341,34 @@ fn killed_in_mid_tool_and_resumed() {
         crate::agent_rig::goes_on_after_it_was_killed_in_mid_tool("sleep 600", agent, |_| ()).await;
     });
 }
+
+/// What the CLI asks people, and what its model reads of the answers.
+#[test]
+fn its_questions_are_answered_by_people_alone() {
+    alone("its_questions_are_answered_by_people_alone", || async {
+        let calls = &[(
+            "request_user_input",
+            r#"{"questions":[{"id":"db","header":"DB","question":"Which database?","options":[
+                {"label":"Postgres","description":"a server"},{"label":"SQLite","description":"a file"}]}]}"#,
+        )];
+        for (answer, read) in [("2", "SQLite"), ("neither of them", "neither of them")] {
+            let api = ModelApi::start(Scenario::Calls { calls }).await;
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let mut spec = agent(&api, folder.path());
+            spec.autonomy = Autonomy::Full;
+            let answer = AskAnswer::Text { text: answer.to_owned() };
+            let went = session_answered(&api, spec, Some(answer)).await;
+            went.assert_category(Category::Success);
+            assert!(
+                went.supervised.posted(&["asks question", "Choose one by its number"]),
+                "{}",
+                went.story()
+            );
+            let outputs: serde_json::Value = serde_json::from_str(&api.last()).expect("JSON");
+            let inputs = outputs["input"].as_array().expect("a list");
+            let output =
+                inputs.iter().find(|item| item["type"] == "function_call_output").expect("an output");
+            assert!(output.to_string().contains(read), "{read} reaches the model: {output}");
+        }
+    });
+}

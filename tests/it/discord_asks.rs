@@ -1,7 +1,7 @@
 //! What agents ask, on Discord alone: ✅ ❌ 🔁, whoever presses them, also after herder was started anew.
 
 use herder::config::{Config, Subject};
-use herder::core::ask::AskEnd;
+use herder::core::ask::{AskAnswer, AskEnd, Inquiry, Offer};
 use herder::core::id::{AgentName, AskId};
 use serde_json::json;
 use tempfile::TempDir;
@@ -128,7 +128,9 @@ async fn a_question_in_words_is_answered_in_the_channel_and_its_post_shows_by_wh
     let runs = fleet.wait_for(&quick, |view| view.agent.session().is_some());
     let view = tokio::time::timeout(PATIENCE, runs).await.expect("in time").expect("quick is there");
     let session = view.agent.session().expect("it runs");
-    let ask: AskId = fleet.question(&quick, session, "Which branch?".to_owned()).await.expect("it is asked");
+    let question =
+        Inquiry::Question { text: "Which branch?".to_owned(), options: Vec::new(), several: false };
+    let ask: AskId = fleet.question(&quick, session, question).await.expect("it is asked");
     let post = rig.seen("quick", "Which branch?").await;
     olga.says("#quick", "the green one");
     let settled = fleet.answer_to(&quick, ask, PATIENCE).await.expect("it is answered");
@@ -164,5 +166,51 @@ async fn what_nobody_presses_in_time_is_a_no_and_whoever_comes_later_is_told() {
     let spark = AgentName::new("spark").expect("a name");
     let view = stage.herder.fleet().view(&spark).expect("spark is there");
     assert!(view.agent.rules.is_empty() && matches!(view.agent.settled[0].end, AskEnd::Expired));
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_to_choose_from_are_buttons_or_a_menu_and_words_are_given_in_a_form() {
+    let rig = Rig::new().await;
+    let olga = rig.person("olga");
+    let stage = rig.start().await;
+    rig.gives(&olga, "quick").await;
+    let (quick, fleet) = (AgentName::new("quick").expect("a name"), stage.herder.fleet());
+    let runs = fleet.wait_for(&quick, |view| view.agent.session().is_some());
+    let view = tokio::time::timeout(PATIENCE, runs).await.expect("in time").expect("quick is there");
+    let session = view.agent.session().expect("it runs");
+    let asks = async |text: &str, count: usize, several: bool| {
+        let offer = |n| Offer { label: format!("plan {n}"), description: format!("it costs {n}") };
+        let options = (1..=count).map(offer).collect();
+        let question = Inquiry::Question { text: text.to_owned(), options, several };
+        fleet.question(&quick, session, question).await.expect("it is asked")
+    };
+    let chosen = async |ask: AskId| match fleet.answer_to(&quick, ask, PATIENCE).await.expect("answered").end
+    {
+        AskEnd::Answered { answer, .. } => answer,
+        end => panic!("{end:?}"),
+    };
+    let labels_of =
+        |labels: &[&str]| AskAnswer::Chosen { labels: labels.iter().map(|&l| l.to_owned()).collect() };
+
+    let ask = asks("Which one?", 3, false).await;
+    let post = rig.seen("quick", "Which one?").await;
+    assert!(post.content.contains("2. plan 2 — it costs 2"), "{}", post.content);
+    assert_eq!(labels(&post), ["1. plan 1", "2. plan 2", "3. plan 3", "Other…"]);
+    let shown = olga.clicks(post.id, &post.button("plan 2").custom_id).answer().await;
+    assert_eq!(chosen(ask).await, labels_of(&["plan 2"]));
+    assert_eq!(labels(&shown), ["Answer · olga (discord)"]);
+
+    let ask = asks("Which of them?", 3, true).await;
+    let post = rig.seen("quick", "Which of them?").await;
+    assert_eq!(labels(&post), ["Other…"]);
+    olga.chooses(post.id, &["1", "3"]).answer().await;
+    assert_eq!(chosen(ask).await, labels_of(&["plan 1", "plan 3"]));
+
+    let ask = asks("Which of the many?", 12, false).await;
+    let post = rig.seen("quick", "Which of the many?").await;
+    let form = olga.clicks(post.id, &post.button("Other…").custom_id);
+    olga.submits_modal(&form, &[("text", "none of these")]).await.answer().await;
+    assert_eq!(chosen(ask).await, AskAnswer::Text { text: "none of these".to_owned() });
     stage.close().await;
 }

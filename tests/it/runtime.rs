@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use herder::core::agent::ProcessRecord;
+use herder::core::ask::Told;
 use herder::core::id::{AgentName, SessionId, WorkId};
 use herder::core::input::{Clock, Signal};
 use herder::core::outcome::{Category, Exit, Outcome};
@@ -200,7 +201,7 @@ async fn run_answering(what: Launch, allow: bool) -> (Outcome, Vec<String>) {
         match running.signal().await.expect("it ends with its outcome") {
             Signal::Asked { key, command, .. } => {
                 asked.push(command);
-                running.order(Order::Answer { key, allow }).await;
+                running.order(Order::Answer { key, told: if allow { Told::Yes } else { Told::No } }).await;
             }
             Signal::Ended { outcome, survivors } => {
                 assert!(survivors.is_empty(), "nothing survives: {survivors:?}");

@@ -53,6 +53,7 @@ pub(super) async fn answer(
             call(name.to_owned(), arguments)
         }
         Turn::Herder { tool, arguments } => call(format!("herder_{tool}"), arguments),
+        Turn::Calls { tool, arguments } => call(tool.to_owned(), arguments),
         Turn::Says { text } => (json!({ "role": "assistant", "content": text }), "stop"),
     };
     let chunk = |choices: Value, usage: Value| {

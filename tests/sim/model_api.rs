@@ -72,6 +72,11 @@ pub(crate) enum Scenario {
         /// Its arguments, as JSON.
         arguments: &'static str,
     },
+    /// These calls of the CLI's own tools, one after the other, then an answer.
+    Calls {
+        /// Each tool with its arguments, as JSON.
+        calls: &'static [(&'static str, &'static str)],
+    },
     /// So many calls of the shell, one call of a tool of herder's own, then an answer.
     Turns {
         /// How many.
@@ -102,6 +107,8 @@ enum Turn {
     Shell { command: String },
     /// Calls a tool of herder's own.
     Herder { tool: &'static str, arguments: Value },
+    /// Calls a tool of the CLI's own.
+    Calls { tool: &'static str, arguments: Value },
     /// Speaks.
     Says { text: &'static str },
 }
@@ -123,6 +130,7 @@ impl Scenario {
             | Self::Held { .. }
             | Self::Asks { .. }
             | Self::Herder { .. }
+            | Self::Calls { .. }
             | Self::Turns { .. }
             | Self::Refuses { .. }
             | Self::Full
@@ -135,6 +143,15 @@ impl Scenario {
     /// What the model does when it is asked for the message of this number, after a tool had its result or before.
     fn turn(&self, number: u32, has_result: bool) -> Turn {
         match self {
+            Self::Calls { calls } => {
+                match usize::try_from(number).ok().and_then(|number| calls.get(number)) {
+                    Some((tool, arguments)) => {
+                        let arguments = serde_json::from_str(arguments).expect("a test's own JSON");
+                        Turn::Calls { tool, arguments }
+                    }
+                    None => Turn::Says { text: self.text(number) },
+                }
+            }
             Self::EndlessTools => Turn::Shell { command: format!("echo {number}") },
             Self::Spiral { command } => Turn::Shell { command: (*command).to_owned() },
             Self::Wanders { commands } => {
@@ -350,6 +367,7 @@ async fn message(
             call("Bash".to_owned(), json!({ "command": command, "description": "does something" }))
         }
         Turn::Herder { tool, arguments } => call(format!("mcp__herder__{tool}"), arguments),
+        Turn::Calls { tool, arguments } => call(tool.to_owned(), arguments),
         Turn::Says { text } => json!({ "type": "text", "text": text }),
     };
     let model = asked["model"].as_str().unwrap_or("model");

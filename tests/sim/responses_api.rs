@@ -32,6 +32,10 @@ pub(super) async fn answer(
             "type": "function_call", "id": format!("fc_{number}"), "call_id": format!("call_{number}"),
             "name": tool, "namespace": "mcp__herder", "arguments": arguments.to_string(),
         }),
+        Turn::Calls { tool, arguments } => json!({
+            "type": "function_call", "id": format!("fc_{number}"), "call_id": format!("call_{number}"),
+            "name": tool, "arguments": arguments.to_string(),
+        }),
         Turn::Says { text } => json!({
             "type": "message", "id": format!("msg_{number}"), "role": "assistant",
             "content": [{ "type": "output_text", "text": text }],

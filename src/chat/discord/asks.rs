@@ -1,10 +1,14 @@
-//! ✅ ❌ 🔁 under what an agent asks permission for.
+//! ✅ ❌ 🔁 under what an agent asks permission for, and the answers that a question offers.
 //!
 //! A button is the command `approve` or `deny`, given by whoever presses it: the dispatcher decides whether they may, the core
 //! whether they are first, and a late one is told who was. However it was answered, the message shows by whom
-//! ([`super::buttons`] follows it). Questions in words have no buttons, and show who answered them all the same.
+//! ([`super::buttons`] follows it). Up to five answers are buttons, more of them or several at once a menu; words of one's own
+//! are given in a form. Questions without answers to choose from have no buttons, and show who answered them all the same.
 
-use serenity::all::{ButtonStyle, CreateActionRow, CreateButton, ReactionType};
+use serenity::all::{
+    ButtonStyle, CreateActionRow, CreateButton, CreateSelectMenu, CreateSelectMenuKind,
+    CreateSelectMenuOption, ReactionType,
+};
 
 use super::Bot;
 use super::buttons::{Pressed, attributed, cut};
@@ -13,44 +17,116 @@ use super::interactions::{Asker, locale};
 use super::reply::Reply;
 use crate::commands::interact::Structured;
 use crate::commands::options::Given;
-use crate::core::ask::{AskAnswer, AskEnd, hides};
+use crate::core::ask::{AskAnswer, AskEnd, OFFERS_MAX, Offer, hides};
 use crate::core::id::{AgentName, AskId};
 use crate::core::notice::{Notice, Refusal};
 use crate::l10n::Locale;
-use crate::outbox::Body;
+use crate::outbox::clean::clean;
+use crate::outbox::{Body, Redactor};
 use crate::supervisor::View;
 
 /// What an agent asks in a post.
 pub(super) fn asked(body: &Body) -> Option<(&AgentName, AskId)> {
     match body {
         Body::Notice(
-            Notice::PermissionAsked { agent, ask, .. } | Notice::QuestionAsked { agent, ask, .. },
+            Notice::PermissionAsked { agent, ask, .. }
+            | Notice::QuestionAsked { agent, ask, .. }
+            | Notice::PlanAsked { agent, ask, .. },
         ) => Some((agent, *ask)),
         _ => None,
     }
 }
 
-/// The buttons under a request for permission.
-pub(super) fn open_row(locale: &Locale, body: &Body) -> Option<CreateActionRow> {
-    let Body::Notice(Notice::PermissionAsked { agent, ask, command, cut, vague, .. }) = body else {
-        return None;
+/// The most answers that are buttons: as many as stand in a row.
+const BUTTONS_MAX: usize = 5;
+
+/// The longest answer, and the longest explanation of one, in a menu, in characters.
+const OFFER_MAX: usize = 100;
+
+/// What can be pressed or chosen under what an agent asks.
+pub(super) fn open_rows(locale: &Locale, redactor: &Redactor, body: &Body) -> Vec<CreateActionRow> {
+    let Body::Notice(notice) = body else { return Vec::new() };
+    match notice {
+        Notice::PermissionAsked { agent, ask, command, cut, vague, .. } => {
+            // Nobody allows for good what nobody has seen whole.
+            let exact = !cut && !vague && !hides(command);
+            let offered = Choice::ALL.into_iter().filter(|choice| exact || *choice != Choice::Always);
+            let buttons = offered.map(|choice| choice_button(locale, choice, agent, *ask));
+            vec![CreateActionRow::Buttons(buttons.collect())]
+        }
+        Notice::PlanAsked { agent, ask, .. } => {
+            let choices = [Choice::Approve, Choice::Deny];
+            let mut buttons: Vec<_> =
+                choices.into_iter().map(|choice| choice_button(locale, choice, agent, *ask)).collect();
+            buttons.push(other_button(locale, agent, *ask));
+            vec![CreateActionRow::Buttons(buttons)]
+        }
+        Notice::QuestionAsked { agent, ask, options, several, .. } if !options.is_empty() => {
+            let mut rows = offers((agent, *ask), options, *several, redactor);
+            let other = other_button(locale, agent, *ask);
+            match rows.last_mut() {
+                Some(CreateActionRow::Buttons(buttons)) if buttons.len() < BUTTONS_MAX => buttons.push(other),
+                Some(_) | None => rows.push(CreateActionRow::Buttons(vec![other])),
+            }
+            rows
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn choice_button(locale: &Locale, choice: Choice, agent: &AgentName, ask: AskId) -> CreateButton {
+    let style = match choice {
+        Choice::Approve => ButtonStyle::Success,
+        Choice::Deny => ButtonStyle::Danger,
+        Choice::Always => ButtonStyle::Secondary,
     };
-    // Nobody allows for good what nobody has seen whole.
-    let exact = !cut && !vague && !hides(command);
-    let offered = Choice::ALL.into_iter().filter(|choice| exact || *choice != Choice::Always);
-    let buttons = offered.map(|choice| {
-        let style = match choice {
-            Choice::Approve => ButtonStyle::Success,
-            Choice::Deny => ButtonStyle::Danger,
-            Choice::Always => ButtonStyle::Secondary,
-        };
-        let id = CustomId::Ask { choice, agent: agent.clone(), ask: *ask };
-        CreateButton::new(id.to_string())
-            .label(locale.text(label(choice), &[]))
-            .emoji(ReactionType::Unicode(emoji(choice).to_owned()))
-            .style(style)
-    });
-    Some(CreateActionRow::Buttons(buttons.collect()))
+    let id = CustomId::Ask { choice, agent: agent.clone(), ask };
+    CreateButton::new(id.to_string())
+        .label(locale.text(label(choice), &[]))
+        .emoji(ReactionType::Unicode(emoji(choice).to_owned()))
+        .style(style)
+}
+
+/// Words of one's own.
+fn other_button(locale: &Locale, agent: &AgentName, ask: AskId) -> CreateButton {
+    let id = CustomId::Other { agent: agent.clone(), ask };
+    let label = locale.text("button-other", &[]);
+    CreateButton::new(id.to_string()).label(label).style(ButtonStyle::Secondary)
+}
+
+/// The answers that a question offers. They are an agent's words.
+fn offers(
+    (agent, ask): (&AgentName, AskId),
+    options: &[Offer],
+    several: bool,
+    redactor: &Redactor,
+) -> Vec<CreateActionRow> {
+    let shown = |text: &str, max: usize| -> String {
+        let text = clean(text);
+        redactor.redact(&text).replace('\n', " ").chars().take(max).collect()
+    };
+    let numbered = (1_u8..).zip(options);
+    if !several && options.len() <= BUTTONS_MAX {
+        let buttons = numbered.map(|(number, offer)| {
+            let id = CustomId::Pick { agent: agent.clone(), ask, option: Some(number) };
+            let label = format!("{number}. {}", shown(&offer.label, OFFER_MAX));
+            CreateButton::new(id.to_string()).label(cut(&label)).style(ButtonStyle::Primary)
+        });
+        return vec![CreateActionRow::Buttons(buttons.collect())];
+    }
+    let options: Vec<CreateSelectMenuOption> = numbered
+        .take(OFFERS_MAX)
+        .map(|(number, offer)| {
+            let label = shown(&format!("{number}. {}", offer.label), OFFER_MAX);
+            let option = CreateSelectMenuOption::new(label, number.to_string());
+            let description = shown(&offer.description, OFFER_MAX);
+            if description.trim().is_empty() { option } else { option.description(description) }
+        })
+        .collect();
+    let most = if several { u8::try_from(options.len()).unwrap_or(1) } else { 1 };
+    let id = CustomId::Pick { agent: agent.clone(), ask, option: None };
+    let menu = CreateSelectMenu::new(id.to_string(), CreateSelectMenuKind::String { options });
+    vec![CreateActionRow::SelectMenu(menu.min_values(1).max_values(most))]
 }
 
 const fn label(choice: Choice) -> &'static str {
@@ -69,17 +145,26 @@ const fn emoji(choice: Choice) -> &'static str {
     }
 }
 
-/// A button was pressed: the command that it is, and what its message shows then.
+/// What was pressed or chosen.
+pub(super) enum Pick {
+    /// A button under a request for permission or a plan.
+    Choice(Choice),
+    /// The numbers of answers that a question offers.
+    Offers(String),
+}
+
+/// A button was pressed, or a choice made: the command that it is, and what its message shows then.
 pub(super) async fn pressed(
     bot: &Bot,
     asker: &Asker,
-    (choice, agent, ask): (Choice, &AgentName, AskId),
+    (pick, agent, ask): (Pick, &AgentName, AskId),
 ) -> Pressed {
     let id = ("id".to_owned(), ask.to_string());
-    let (command, given) = match choice {
-        Choice::Approve => ("approve", vec![id]),
-        Choice::Deny => ("deny", vec![id]),
-        Choice::Always => ("approve", vec![id, ("always".to_owned(), "true".to_owned())]),
+    let (command, given) = match pick {
+        Pick::Choice(Choice::Approve) => ("approve", vec![id]),
+        Pick::Choice(Choice::Deny) => ("deny", vec![id]),
+        Pick::Choice(Choice::Always) => ("approve", vec![id, ("always".to_owned(), "true".to_owned())]),
+        Pick::Offers(numbers) => ("answer", vec![id, ("text".to_owned(), numbers)]),
     };
     let structured = Structured {
         // The message shows who answered.
@@ -115,7 +200,7 @@ pub(super) fn closed_row(locale: &Locale, view: Option<View>, ask: AskId) -> Cre
             chosen(Choice::Approve, by)
         }
         Some(AskEnd::Answered { answer: AskAnswer::Deny, by }) => chosen(Choice::Deny, by),
-        Some(AskEnd::Answered { answer: AskAnswer::Text { .. }, by }) => {
+        Some(AskEnd::Answered { answer: AskAnswer::Text { .. } | AskAnswer::Chosen { .. }, by }) => {
             (attributed(locale, locale.text("button-answer", &[]), by), None)
         }
         Some(AskEnd::Expired) => (locale.text("button-expired", &[]), None),

@@ -2,7 +2,6 @@
 
 use crate::commands::COMMANDS;
 use crate::commands::options::Kind;
-use crate::core::ask::About;
 use crate::core::board::Board;
 use crate::core::id::WorkId;
 use crate::core::watch::Watch;
@@ -146,13 +145,7 @@ fn offered<'a>(
 /// What is asked and open, by number or agent, and what is allowed for good.
 fn asks(typed: &str, agents: &[View], redactor: &Redactor) -> Vec<Choice> {
     let asked = agents.iter().flat_map(|view| {
-        view.agent.asks.iter().map(move |ask| {
-            let text = match &ask.about {
-                About::Permission { command, .. } => command,
-                About::Question { text } => text,
-            };
-            (view, ask.id.to_string(), text.as_str())
-        })
+        view.agent.asks.iter().map(move |ask| (view, ask.id.to_string(), ask.about.words()))
     });
     let rules = agents.iter().flat_map(|view| {
         view.agent.rules.iter().map(move |rule| (view, rule.id.to_string(), rule.command.as_str()))

@@ -5,6 +5,9 @@
 //! v1:resume:spark:1772360430000         a button under a post of that moment
 //! v1:remove:spark:ab12                  a button that confirms, with the code
 //! v1:approve:spark:12                   a button under what an agent asks, with its number
+//! v1:pick:spark:12.3                    a button under a question, with the number of the answer
+//! v1:pick:spark:12                      a menu under a question
+//! v1:other:spark:12                     a button that opens the form for an answer in words
 //! v1:form:agent add:name=new;runtime=claude
 //! v1:form:agent edit:agent=spark;before=00000000-1b2c3d4e-00000000-00000000
 //! ```
@@ -50,6 +53,22 @@ pub(super) enum CustomId {
     Ask {
         /// What it answers.
         choice: Choice,
+        /// The agent that asks.
+        agent: AgentName,
+        /// The number of what it asks.
+        ask: AskId,
+    },
+    /// An answer that a question offers, or the menu of them.
+    Pick {
+        /// The agent that asks.
+        agent: AgentName,
+        /// The number of what it asks.
+        ask: AskId,
+        /// The answer's number; `None`: the menu.
+        option: Option<u8>,
+    },
+    /// A button that opens the form for an answer in words.
+    Other {
         /// The agent that asks.
         agent: AgentName,
         /// The number of what it asks.
@@ -144,6 +163,9 @@ impl fmt::Display for CustomId {
             }
             Self::Confirm { confirm, agent, code } => write!(f, "v1:{}:{agent}:{code}", confirm.word()),
             Self::Ask { choice, agent, ask } => write!(f, "v1:{}:{agent}:{ask}", choice.word()),
+            Self::Pick { agent, ask, option: Some(option) } => write!(f, "v1:pick:{agent}:{ask}.{option}"),
+            Self::Pick { agent, ask, option: None } => write!(f, "v1:pick:{agent}:{ask}"),
+            Self::Other { agent, ask } => write!(f, "v1:other:{agent}:{ask}"),
             Self::Form { command, given } => {
                 write!(f, "v1:form:{}:", command.name)?;
                 for (at, (name, value)) in given.0.iter().enumerate() {
@@ -177,6 +199,17 @@ impl FromStr for CustomId {
         }
         if let Some(choice) = Choice::ALL.into_iter().find(|choice| choice.word() == word) {
             return Ok(Self::Ask { choice, agent, ask: AskId(number(rest)?) });
+        }
+        match word {
+            "pick" => {
+                let (ask, option) = match rest.split_once('.') {
+                    Some((ask, option)) => (ask, Some(number(option)?)),
+                    None => (rest, None),
+                };
+                return Ok(Self::Pick { agent, ask: AskId(number(ask)?), option });
+            }
+            "other" => return Ok(Self::Other { agent, ask: AskId(number(rest)?) }),
+            _ => {}
         }
         let confirm = Confirm::ALL.into_iter().find(|confirm| confirm.word() == word).ok_or(Foreign)?;
         let plain = rest.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -293,6 +326,9 @@ mod tests {
             ),
             (CustomId::Ask { choice: Choice::Deny, agent: spark(), ask: AskId(12) }, "v1:deny:spark:12"),
             (CustomId::Ask { choice: Choice::Always, agent: spark(), ask: AskId(12) }, "v1:always:spark:12"),
+            (CustomId::Pick { agent: spark(), ask: AskId(12), option: Some(3) }, "v1:pick:spark:12.3"),
+            (CustomId::Pick { agent: spark(), ask: AskId(12), option: None }, "v1:pick:spark:12"),
+            (CustomId::Other { agent: spark(), ask: AskId(12) }, "v1:other:spark:12"),
             (form(Verb::TaskAdd, &[("agent", "spark")]), "v1:form:task add:agent=spark"),
             (form(Verb::TaskAdd, &[]), "v1:form:task add:"),
             (

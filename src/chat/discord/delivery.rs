@@ -370,7 +370,7 @@ impl Sender {
     async fn send(&self, channel: ChannelId) -> Result<Option<MessageId>, Verdict> {
         let private = matches!(self.place, Place::Person(_));
         let rows = if self.line.index == 0 {
-            buttons::rows(&self.line.source, &self.bot.ports.locale)
+            buttons::rows(&self.line.source, &self.bot.ports.locale, &self.bot.ports.redactor)
         } else {
             Vec::new()
         };

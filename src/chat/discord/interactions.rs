@@ -326,7 +326,7 @@ impl Bot {
 }
 
 /// Opens the form of a command for somebody who may have it done.
-async fn offer_form(bot: &Arc<Bot>, asker: &Asker, command: &'static Command, mut given: Given) {
+pub(super) async fn offer_form(bot: &Arc<Bot>, asker: &Asker, command: &'static Command, mut given: Given) {
     // The form carries the agent's name as it is, however it was written.
     if let (Some(agent), true) = (agent(asker, &given), given.get("agent").is_some()) {
         given.0.retain(|(name, _)| name != "agent");
@@ -408,12 +408,14 @@ fn form(
         if value.chars().count() > VALUE_MAX {
             return None;
         }
+        // The text of an answer is not what is to be done.
+        let name = if command.verb == Verb::Answer { "answer" } else { field.name };
         let mut input = json!({
             "type": 4,
             "custom_id": field.name,
             "style": if field.long { 2 } else { 1 },
-            "label": locale.text(&format!("field-{}", field.name), &[]),
-            "placeholder": locale.text(&format!("field-example-{}", field.name), &[]),
+            "label": locale.text(&format!("field-{name}"), &[]),
+            "placeholder": locale.text(&format!("field-example-{name}"), &[]),
             "required": field.required,
             "max_length": VALUE_MAX,
         });

@@ -2,9 +2,10 @@
 
 use crate::core::agent::Agent;
 use crate::core::ask::{
-    About, Ask, AskEnd, AskKey, Asker, DecidedBy, Denial, RULES_MAX, Rule, Settled, settle,
+    ABOUT_MAX, About, Ask, AskEnd, AskKey, Asker, DecidedBy, Denial, RULES_MAX, Rule, Settled, settle,
 };
 use crate::core::id::{AskId, SessionId};
+use crate::core::recap::bounded;
 use crate::core::time::Timestamp;
 
 pub(super) fn asked(agent: &mut Agent, ask: &Ask) {
@@ -37,6 +38,11 @@ pub(super) fn over(agent: &mut Agent, id: AskId, end: AskEnd, at: Timestamp) {
             AskEnd::Dropped => {}
         }
     }
+    let mut ask = ask;
+    // A plan is long, and nobody reads it here any more.
+    if let (About::Plan { text }, false) = (&mut ask.about, due) {
+        *text = bounded(text, ABOUT_MAX);
+    }
     settle(&mut agent.settled, Settled { ask, end, at, due });
 }
 
@@ -53,8 +59,26 @@ pub(super) fn decided(agent: &mut Agent, session: SessionId, allowed: bool, by: 
     }
 }
 
-/// The session that asked is gone: nobody waits for the answer, until another one asks the same.
+pub(super) fn reminded(agent: &mut Agent, id: AskId, next: Option<Timestamp>) {
+    if let Some(ask) = agent.asks.iter_mut().find(|ask| ask.id == id) {
+        ask.remind_at = next;
+        ask.reminded = ask.reminded.saturating_add(1);
+    }
+}
+
+/// The session that asked is gone: nobody waits for the answer, until another one asks the same. The answers that a call of
+/// several questions has so far are given to it then.
 pub(super) fn session_ended(agent: &mut Agent, session: SessionId) {
+    let of_session = |ask: &Ask| ask.asker.filter(|asker| asker.session == session).and(ask.part);
+    let whole: Vec<AskKey> = agent
+        .settled
+        .iter()
+        .filter_map(|settled| of_session(&settled.ask).filter(|part| part.last).map(|part| part.call))
+        .collect();
+    for settled in &mut agent.settled {
+        let cut = of_session(&settled.ask).is_some_and(|part| !whole.contains(&part.call));
+        settled.due |= cut && matches!(settled.end, AskEnd::Answered { .. });
+    }
     for ask in &mut agent.asks {
         ask.asker = ask.asker.filter(|asker| asker.session != session);
     }

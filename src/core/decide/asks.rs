@@ -3,7 +3,7 @@
 use super::Draft;
 use crate::core::agent::Phase;
 use crate::core::ask::{
-    ABOUT_MAX, ANSWER_MAX, About, Ask, AskAnswer, AskEnd, AskKey, Asker, DecidedBy, LINES_MAX, OPEN_MAX,
+    ABOUT_MAX, About, Ask, AskAnswer, AskEnd, AskKey, Asker, DecidedBy, Inquiry, LINES_MAX, OPEN_MAX, Part,
     RULES_MAX, Rule, TOOL_MAX, hides,
 };
 use crate::core::danger;
@@ -49,11 +49,31 @@ pub(super) fn permission(draft: &mut Draft<'_>, session: SessionId, wish: &Wish<
     if let Some((allowed, by)) = decided(draft, &about) {
         let (tool, command) = match about {
             About::Permission { tool, command, .. } => (tool, command),
-            About::Question { .. } => return,
+            About::Question { .. } | About::Plan { .. } => return,
         };
         return draft.record(Event::PermissionDecided { session, key: wish.key, tool, command, allowed, by });
     }
-    ask(draft, about, work, asker);
+    ask(draft, about, work, asker, None);
+}
+
+/// The runtime asks for words or a choice of a person's. No autonomy answers that.
+pub(super) fn inquired(
+    draft: &mut Draft<'_>,
+    (session, key): (SessionId, AskKey),
+    inquiry: &Inquiry,
+    part: Option<Part>,
+) {
+    let Some(work) = asking(draft) else { return };
+    let (about, asker) = (inquiry.about(), Asker { session, key: Some(key) });
+    if again(draft, &about, work, asker).is_some() {
+        return;
+    }
+    let full = draft.agent().asks.len() >= OPEN_MAX;
+    let id = ask(draft, about, work, asker, part);
+    if full {
+        // It is told at once that nobody answers.
+        draft.record(Event::AskExpired { ask: id });
+    }
 }
 
 /// As much of a command as a person can be shown.
@@ -111,24 +131,46 @@ fn decided(draft: &Draft<'_>, about: &About) -> Option<(bool, DecidedBy)> {
     }
 }
 
-fn ask(draft: &mut Draft<'_>, about: About, work: WorkId, asker: Asker) -> AskId {
+fn ask(draft: &mut Draft<'_>, about: About, work: WorkId, asker: Asker, part: Option<Part>) -> AskId {
     let id = AskId(draft.context.fresh.0);
     let (at, within) = (draft.context.now, draft.context.policy.confirm_timeout);
+    let rules = &draft.context.policy.escalation;
+    // As a call is; and while there is time left to answer.
+    let remind_at = (rules.times > 0).then(|| at.after(rules.after.min(within / 2)));
+    let until = at.after(within);
     draft.record(Event::Asked {
-        ask: Ask { id, about, work, asker: Some(asker), at, until: at.after(within) },
+        ask: Ask { id, about, work, asker: Some(asker), at, until, part, remind_at, reminded: 0 },
     });
     id
 }
 
+/// Nobody has answered for a while.
+pub(super) fn remind(draft: &mut Draft<'_>) {
+    let (now, rules) = (draft.context.now, draft.context.policy.escalation);
+    let due = |ask: &&Ask| ask.remind_at.is_some_and(|at| at <= now) && ask.until > now;
+    let late: Vec<(AskId, bool)> = draft
+        .agent()
+        .asks
+        .iter()
+        .filter(due)
+        .map(|ask| {
+            (ask.id, ask.reminded.saturating_add(1) < rules.times && now.after(rules.after) < ask.until)
+        })
+        .collect();
+    for (ask, more) in late {
+        draft.record(Event::AskReminded { ask, next: more.then(|| now.after(rules.after)) });
+    }
+}
+
 /// The agent asks a question of its own.
-pub(super) fn question(draft: &mut Draft<'_>, session: SessionId, text: &str) -> Result<(), Refusal> {
+pub(super) fn question(draft: &mut Draft<'_>, session: SessionId, inquiry: &Inquiry) -> Result<(), Refusal> {
     let agent = draft.name()?;
     let work = asking(draft).filter(|_| draft.agent().session() == Some(session));
     let work = work.ok_or_else(|| Refusal::NoSession { agent: agent.clone() })?;
-    if text.trim().is_empty() {
+    let about = inquiry.about();
+    if about.words().is_empty() {
         return Err(Refusal::EmptyWork { agent });
     }
-    let about = About::Question { text: bounded(text.trim(), ABOUT_MAX) };
     let asker = Asker { session, key: None };
     if again(draft, &about, work, asker).is_some() {
         return Ok(());
@@ -136,7 +178,7 @@ pub(super) fn question(draft: &mut Draft<'_>, session: SessionId, text: &str) ->
     if draft.agent().asks.len() >= OPEN_MAX {
         return Err(Refusal::TooManyAsks { agent, max: u32::try_from(OPEN_MAX).unwrap_or(u32::MAX) });
     }
-    ask(draft, about, work, asker);
+    ask(draft, about, work, asker, None);
     Ok(())
 }
 
@@ -168,13 +210,19 @@ pub(super) fn answer(
             (None, None) => Refusal::NoSuchAsk { ask: id },
         });
     };
-    let by_words = matches!(answer, AskAnswer::Text { .. });
-    if by_words != ask.about.is_question() {
+    let by_words = matches!(answer, AskAnswer::Text { .. } | AskAnswer::Chosen { .. });
+    let is_plan = matches!(ask.about, About::Plan { .. });
+    if by_words != ask.about.is_question() && !is_plan {
         return Err(Refusal::WrongAnswer { agent, ask: id, question: !by_words });
     }
     let answer = match answer {
         AskAnswer::Text { text } if text.trim().is_empty() => return Err(Refusal::EmptyWork { agent }),
-        AskAnswer::Text { text } => AskAnswer::Text { text: bounded(text.trim(), ANSWER_MAX) },
+        AskAnswer::Text { text } => ask.about.chosen(text.trim()).map_err(|offers| {
+            let offers = u32::try_from(offers).unwrap_or(u32::MAX);
+            let several = matches!(ask.about, About::Question { several: true, .. });
+            Refusal::NoSuchOffer { agent: agent.clone(), ask: id, offers, several }
+        })?,
+        AskAnswer::Allow { .. } if is_plan => AskAnswer::Allow { always: false },
         other => other.clone(),
     };
     let rule = rule(draft, &agent, &ask, &answer, by)?;
@@ -216,8 +264,9 @@ pub(in crate::core) fn answered(agent: AgentName, ask: AskId, answer: &AskAnswer
         AskAnswer::Deny => {
             Notice::PermissionAnswered { agent, ask, allowed: false, always: false, by: name, network }
         }
-        AskAnswer::Text { text } => {
-            Notice::QuestionAnswered { agent, ask, text: super::excerpt(text), by: name, network }
+        AskAnswer::Text { .. } | AskAnswer::Chosen { .. } => {
+            let text = super::excerpt(&answer.words().unwrap_or_default());
+            Notice::QuestionAnswered { agent, ask, text, by: name, network }
         }
     }
 }
@@ -228,6 +277,15 @@ pub(super) fn answered_by_message(draft: &Draft<'_>) -> Option<AskId> {
     let mut questions = draft.agent().asks.iter().filter(|ask| ask.about.is_question() && ask.until > now);
     let only = questions.next()?;
     questions.next().is_none().then_some(only.id)
+}
+
+/// The words of an answer, without the name of the command that was meant.
+pub(super) fn said(text: &str) -> &str {
+    let text = text.trim();
+    match text.split_once(char::is_whitespace) {
+        Some((word, rest)) if word.eq_ignore_ascii_case("answer") => rest.trim(),
+        Some(_) | None => text,
+    }
 }
 
 pub(super) fn remove_rule(

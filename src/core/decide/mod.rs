@@ -125,8 +125,8 @@ pub fn decide(agent: &Agent, input: &Input, context: &Context<'_>) -> Result<Dec
             whisper::taken(&mut draft, *session, whispers);
             Ok(draft.done())
         }
-        Input::Question { session, text } => {
-            asks::question(&mut draft, *session, text)?;
+        Input::Question { session, inquiry } => {
+            asks::question(&mut draft, *session, inquiry)?;
             Ok(draft.done())
         }
         Input::Evaluated { number, judgement, usage } => {
@@ -155,6 +155,7 @@ fn clock_behind(draft: &mut Draft<'_>) {
 
 fn tick(draft: &mut Draft<'_>) {
     asks::expire(draft);
+    asks::remind(draft);
     recovery::overdue(draft);
     if draft.agent().countdown().is_some_and(|until| until <= draft.context.now) {
         draft.record(Event::WaitOver);

@@ -31,7 +31,7 @@ pub(super) fn give(
     usable(&agent, text)?;
     let question = asks::answered_by_message(draft).filter(|_| kind == WorkKind::Message);
     if let Some(ask) = question {
-        return asks::answer(draft, agent, by, ask, &AskAnswer::Text { text: text.to_owned() });
+        return asks::answer(draft, agent, by, ask, &AskAnswer::Text { text: asks::said(text).to_owned() });
     }
     if draft.agent().queue.len() >= QUEUE_MAX {
         return Err(Refusal::QueueFull { agent, max: bounded_count(QUEUE_MAX) });

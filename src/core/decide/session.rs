@@ -109,6 +109,7 @@ pub(super) fn signal(draft: &mut Draft<'_>, session: SessionId, signal: &Signal)
             let wish = asks::Wish { key: *key, tool, command, shell: *shell, vague: *vague };
             asks::permission(draft, session, &wish);
         }
+        Signal::Inquired { key, inquiry, part } => asks::inquired(draft, (session, *key), inquiry, *part),
         Signal::Usage { reading } => spending::read(draft, session, reading),
         Signal::AskWithdrawn { key } => asks::withdrawn(draft, session, *key),
         Signal::Ended { outcome, survivors } => over(draft, session, outcome, survivors),

@@ -1,7 +1,7 @@
 //! What an agent asks of people.
 
 use super::*;
-use crate::core::ask::{AskAnswer, AskEnd, AskKey};
+use crate::core::ask::{About, AskAnswer, AskEnd, AskKey, Inquiry, Offer, Part, Told};
 use crate::core::spec::Autonomy;
 
 #[test]
@@ -84,7 +84,7 @@ fn what_nobody_answers_in_half_an_hour_is_a_no_and_who_comes_later_is_told() {
         (wait.as_secs(), desk.tell(&Input::Tick))
     };
     assert_eq!((wait, step.told().as_str()), (60, "AskExpired"));
-    assert_eq!(step.effects, [Effect::Answer { session, key: AskKey(1), allow: false }]);
+    assert_eq!(step.effects, [Effect::Answer { session, key: AskKey(1), told: Told::Nobody }]);
     assert!(step.said().contains("AskExpired"), "{}", step.said());
     for answer in [AskAnswer::Allow { always: false }, AskAnswer::Allow { always: true }, AskAnswer::Deny] {
         desk.pass(60);
@@ -104,4 +104,152 @@ fn what_nobody_answers_in_half_an_hour_is_a_no_and_who_comes_later_is_told() {
     desk.pass(30 * 60);
     let late = desk.try_ask(Control::Answer { ask, answer: AskAnswer::Allow { always: false } });
     assert!(matches!(late, Err(Refusal::AskOver { end: AskEnd::Expired, .. })), "{late:?}");
+}
+
+fn which(several: bool) -> Inquiry {
+    let offer = |label: &str| Offer { label: label.to_owned(), description: String::new() };
+    Inquiry::Question {
+        text: "Which database?".to_owned(),
+        options: vec![offer("Postgres"), offer("SQLite"), offer("none")],
+        several,
+    }
+}
+
+fn text(text: &str) -> AskAnswer {
+    AskAnswer::Text { text: text.to_owned() }
+}
+
+/// Asks, as the driver does.
+fn inquires(desk: &mut Desk, key: u64, inquiry: Inquiry, part: Option<Part>) -> String {
+    let session = desk.session();
+    let signal = Signal::Inquired { key: AskKey(key), inquiry: Box::new(inquiry), part };
+    desk.tell(&Input::Driver { session, signal }).told()
+}
+
+#[test]
+fn a_question_is_answered_by_number_by_name_or_in_words_and_by_no_autonomy() {
+    let chosen = |labels: &[&str]| labels.iter().map(|&label| label.to_owned()).collect::<Vec<_>>();
+    for (said, several, told) in [
+        ("2", false, Ok(chosen(&["SQLite"]))),
+        ("sqlite", false, Ok(chosen(&["SQLite"]))),
+        ("answer 2", false, Ok(chosen(&["answer 2"]))),
+        ("neither", false, Ok(chosen(&["neither"]))),
+        ("3, 1", true, Ok(chosen(&["Postgres", "none"]))),
+        ("1 3", true, Ok(chosen(&["Postgres", "none"]))),
+        ("1,2", false, Err(())),
+        ("4", false, Err(())),
+        ("0", true, Err(())),
+    ] {
+        for autonomy in [Autonomy::Human, Autonomy::Full, Autonomy::Strict] {
+            let mut desk = Desk::busy();
+            if let Some(spec) = &mut desk.agent.spec {
+                spec.autonomy = autonomy;
+            }
+            let session = desk.session();
+            assert_eq!(inquires(&mut desk, 1, which(several), None), "Asked");
+            let ask = desk.agent.asks.first().expect("it is open").id;
+            let answer = Control::Answer { ask, answer: text(said) };
+            match &told {
+                Ok(told) => {
+                    let told = Told::Words(told.clone());
+                    assert_eq!(
+                        desk.ask(answer).effects,
+                        [Effect::Answer { session, key: AskKey(1), told }],
+                        "{said}"
+                    );
+                }
+                Err(()) => {
+                    let refused = desk.try_ask(answer).expect_err("it is none of them");
+                    assert!(matches!(refused, Refusal::NoSuchOffer { offers: 3, .. }), "{said}: {refused:?}");
+                }
+            }
+            assert_eq!(desk.agent.asks.is_empty(), told.is_ok());
+        }
+    }
+    let mut desk = Desk::busy();
+    inquires(&mut desk, 1, which(false), None);
+    let ask = desk.agent.asks.first().expect("it is open").id;
+    let yes = desk.try_ask(Control::Answer { ask, answer: AskAnswer::Allow { always: false } });
+    assert!(matches!(yes, Err(Refusal::WrongAnswer { question: true, .. })), "{yes:?}");
+}
+
+#[test]
+fn a_plan_is_said_whole_and_approved_or_sent_back_with_words() {
+    let plan = format!("The plan\n{}", "step\n".repeat(200));
+    for (answer, told) in [
+        (AskAnswer::Allow { always: true }, Told::Yes),
+        (AskAnswer::Deny, Told::No),
+        (text("smaller"), Told::Words(vec!["smaller".to_owned()])),
+    ] {
+        let mut desk = Desk::busy();
+        if let Some(spec) = &mut desk.agent.spec {
+            spec.autonomy = Autonomy::Full;
+        }
+        let session = desk.session();
+        let signal = Signal::Inquired {
+            key: AskKey(1),
+            inquiry: Box::new(Inquiry::Plan { text: plan.clone() }),
+            part: None,
+        };
+        let step = desk.tell(&Input::Driver { session, signal });
+        assert_eq!(step.told(), "Asked");
+        assert!(step.said().contains("PlanAsked"), "{}", step.said());
+        let About::Plan { text } = &desk.agent.asks[0].about else { panic!("{:?}", desk.agent.asks) };
+        assert_eq!(*text, plan.trim());
+        let ask = desk.agent.asks[0].id;
+        let step = desk.ask(Control::Answer { ask, answer });
+        assert_eq!(step.effects, [Effect::Answer { session, key: AskKey(1), told }]);
+        assert!(desk.agent.rules.is_empty());
+    }
+}
+
+#[test]
+fn people_are_reminded_of_what_is_open_before_its_time_is_over() {
+    let mut desk = Desk::busy();
+    inquires(&mut desk, 1, which(false), None);
+    desk.pass(14 * 60);
+    assert_eq!(desk.tell(&Input::Tick).told(), "");
+    let due = desk.agent.deadline().expect("people are reminded");
+    desk.now = due;
+    let step = desk.tell(&Input::Tick);
+    assert_eq!(step.told(), "AskReminded");
+    assert!(step.said().contains("AskOpen"), "{}", step.said());
+    desk.pass(60);
+    assert_eq!(desk.tell(&Input::Tick).told(), "", "there is no time for more");
+    // Where there is, as often as for a call.
+    let mut desk = Desk::busy();
+    desk.policy.confirm_timeout = std::time::Duration::from_secs(24 * 3600);
+    inquires(&mut desk, 1, which(false), None);
+    let mut reminded = Vec::new();
+    for _ in 0..24 {
+        desk.pass(3600);
+        reminded.push(desk.tell(&Input::Tick).told());
+    }
+    let said: Vec<_> = (1..).zip(&reminded).filter(|(_, told)| !told.is_empty()).collect();
+    assert_eq!(
+        said,
+        [(4, &"AskReminded".to_owned()), (8, &"AskReminded".to_owned()), (24, &"AskExpired".to_owned())]
+    );
+}
+
+/// The answers that a call had before its session was gone are there for the next one.
+#[test]
+fn a_call_of_several_questions_goes_on_where_its_session_was_cut() {
+    let mut desk = Desk::busy();
+    let part = |last| Some(Part { call: AskKey(1), last });
+    inquires(&mut desk, 1, which(false), part(false));
+    let ask = desk.agent.asks[0].id;
+    desk.ask(Control::Answer { ask, answer: text("2") });
+    let cut = desk.session();
+    desk.fails(Category::Crash);
+    assert!(desk.agent.settled[0].due, "the call was not answered");
+    desk.waits();
+    desk.runs();
+    let session = desk.session();
+    assert_ne!(session, cut);
+    let signal = Signal::Inquired { key: AskKey(1), inquiry: Box::new(which(false)), part: part(false) };
+    let step = desk.tell(&Input::Driver { session, signal });
+    assert_eq!(step.told(), "AskedAgain");
+    let told = Told::Words(vec!["SQLite".to_owned()]);
+    assert_eq!(step.effects, [Effect::Answer { session, key: AskKey(1), told }]);
 }

@@ -73,6 +73,16 @@ pub(in crate::l10n) fn refusal<'a>(locale: &Locale, refusal: &'a Refusal) -> Mes
             let id = if *question { "refusal-wants-words" } else { "refusal-wants-yes-or-no" };
             say(id, [of(agent), ("ask", ask.to_string().into())])
         }
+        R::NothingAsked { agent: Some(agent) } => say("refusal-nothing-asked-by", [of(agent)]),
+        R::NothingAsked { agent: None } => say("refusal-nothing-asked", []),
+        R::SeveralAsked { asks } => {
+            let asks = asks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            say("refusal-several-asked", [("asks", asks.into())])
+        }
+        R::NoSuchOffer { agent, ask, offers, several } => {
+            let id = if *several { "refusal-no-such-offers" } else { "refusal-no-such-offer" };
+            say(id, [of(agent), ("ask", ask.to_string().into()), ("offers", (*offers).into())])
+        }
         R::NoRule { agent, ask, cut, vague, hidden } => {
             let id = match (cut, vague, hidden) {
                 (true, _, _) => "refusal-no-rule-for-cut",
@@ -118,7 +128,7 @@ fn ask_over<'a>(ask: AskId, end: &'a AskEnd, at: Timestamp) -> Message<'a> {
             let id = match answer {
                 AskAnswer::Allow { .. } => "refusal-ask-approved",
                 AskAnswer::Deny => "refusal-ask-refused",
-                AskAnswer::Text { .. } => "refusal-ask-answered",
+                AskAnswer::Text { .. } | AskAnswer::Chosen { .. } => "refusal-ask-answered",
             };
             say(id, [ask, ("by", bare_name(&by.name).into()), ("network", by.network.as_str().into()), at])
         }

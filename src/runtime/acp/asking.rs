@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 use super::known::Known;
 use super::wire::{Choice, Params};
-use crate::core::ask::AskKey;
+use crate::core::ask::{AskKey, Told};
 use crate::core::spec::{AgentSpec, Permissions};
 use crate::runtime::Launch;
-use crate::runtime::approval::{self, Cover, Request as _, Requests, Wish, is_plain_file_below, quoted};
+use crate::runtime::approval::{self, Cover, Requests, Wish, is_plain_file_below, quoted};
+use crate::runtime::form::Form;
 use crate::runtime::protocol::Happening;
 use crate::runtime::rpc::{self, Id};
 use crate::runtime::text::one_line;
@@ -29,6 +30,8 @@ struct Request {
     call: String,
     yes: Option<String>,
     no: Option<String>,
+    /// The form that is to be filled in, if that is what is asked for.
+    form: Option<Form>,
 }
 
 impl approval::Request for Request {
@@ -38,6 +41,11 @@ impl approval::Request for Request {
             None => json!({ "outcome": "cancelled" }),
         };
         rpc::answer(&self.id, &json!({ "outcome": outcome }))
+    }
+
+    fn replied(self, answers: &[Option<Vec<String>>]) -> Vec<u8> {
+        let answer = self.form.map_or_else(|| json!({ "action": "cancel" }), |form| form.answer(answers));
+        rpc::answer(&self.id, &answer)
     }
 }
 
@@ -77,6 +85,7 @@ impl Asking {
             // What is allowed for good is remembered here, where it can be seen and taken back.
             yes: choose(["allow_once", "allow_always"]),
             no: choose(["reject_once", "reject_always"]),
+            form: None,
         };
         let cover = if request.yes.is_none() {
             Cover::Never
@@ -87,9 +96,27 @@ impl Asking {
         } else {
             Cover::No
         };
+        // A plan is approved by people alone.
+        if call.kind == PLAN_KIND
+            && let Some(plan) = plan(call).filter(|_| request.yes.is_some())
+        {
+            self.requests.plan(request, plan, happened);
+            return None;
+        }
         let about = request.call.clone();
         let decided = self.requests.decide(request, wish, cover, happened);
         (decided == Some(false)).then_some(about)
+    }
+
+    /// Takes in `elicitation/create`. A page that is to be opened can be opened by nobody here.
+    pub(super) fn elicit(&mut self, id: &Id, params: &Params<'_>, happened: &mut Vec<Happening>) {
+        if params.mode.text().is_some_and(|mode| mode != "form") {
+            return happened.push(Happening::Reply(rpc::answer(id, &json!({ "action": "decline" }))));
+        }
+        let schema = params.requested_schema.as_ref().unwrap_or(&Value::Null);
+        let (form, questions) = Form::of(params.message.text_or_empty(), schema);
+        let request = Request { id: id.clone(), call: String::new(), yes: None, no: None, form: Some(form) };
+        self.requests.inquire(request, questions, happened);
     }
 
     /// Whether a question waits for its answer.
@@ -97,16 +124,31 @@ impl Asking {
         self.requests.are_waiting()
     }
 
-    /// The line that answers a question, and the call that it was about.
-    pub(super) fn answer(&mut self, key: AskKey, allow: bool) -> Option<(Vec<u8>, String)> {
-        let request = self.requests.take(key)?;
-        let call = request.call.clone();
-        Some((request.answer(allow), call))
+    /// Answers a request. The call that it was about, if it waited.
+    pub(super) fn answer(
+        &mut self,
+        key: AskKey,
+        told: &Told,
+        happened: &mut Vec<Happening>,
+    ) -> Option<String> {
+        let call = self.requests.waiting(key)?.call.clone();
+        self.requests.answer(key, told, happened);
+        Some(call)
     }
 }
 
 fn option<'a>(options: &'a [Choice<'_>], kind: &str) -> Option<&'a str> {
     options.iter().find(|option| option.kind.text() == Some(kind))?.option_id.text()
+}
+
+/// The kind of a call that ends planning.
+const PLAN_KIND: &str = "switch_mode";
+
+/// The plan that a call wants approved.
+fn plan(call: &Known) -> Option<String> {
+    let given = call.input["plan"].as_str().map(str::to_owned);
+    let plan = given.unwrap_or_else(|| call.pieces.join("\n"));
+    (!plan.trim().is_empty()).then_some(plan)
 }
 
 /// What gemini's explanation of a command of the shell begins with, whose title is the command itself.
@@ -176,6 +218,6 @@ fn covers(permissions: Permissions, workspace: &Path, call: &Known) -> bool {
     match permissions {
         Permissions::Full => true,
         Permissions::WorkspaceWrite => matches!(call.kind.as_str(), "edit" | "move" | "delete") && inside(),
-        Permissions::ReadOnly => false,
+        Permissions::ReadOnly | Permissions::Plan => false,
     }
 }

@@ -33,7 +33,7 @@ use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, Tail, bounded, grow, one_line};
 use super::{Access, Launch, anew};
-use crate::core::ask::AskKey;
+use crate::core::ask::{AskKey, Told};
 use crate::core::cut::both_ends;
 use crate::core::detail::{Detail, Own};
 use crate::core::id::WorkId;
@@ -435,7 +435,10 @@ impl Protocol for Acp {
         prompt.clone_into(&mut self.prompt);
         let parameters = json!({
             "protocolVersion": VERSION,
-            "clientCapabilities": { "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false },
+            "clientCapabilities": {
+                "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false,
+                "elicitation": { "form": {} },
+            },
             "clientInfo": { "name": "herder", "title": "herder", "version": env!("CARGO_PKG_VERSION") },
         });
         Feed { bytes: self.requests.ask(Asked::Initialize, "initialize", &parameters), close: false }
@@ -460,12 +463,11 @@ impl Protocol for Acp {
         Some(cancel(session))
     }
 
-    fn answer(&mut self, key: AskKey, allow: bool) -> Option<Vec<u8>> {
-        let (line, call) = self.asking.answer(key, allow)?;
-        if !allow {
+    fn answer(&mut self, key: AskKey, told: &Told, happened: &mut Vec<Happening>) {
+        let call = self.asking.answer(key, told, happened);
+        if let Some(call) = call.filter(|_| *told != Told::Yes) {
             self.calls.refused(call);
         }
-        Some(line)
     }
 
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {
@@ -494,6 +496,10 @@ impl Protocol for Acp {
                 if let Some(call) = self.asking.request(&id, params, known, happened) {
                     self.calls.refused(call);
                 }
+            }
+            // By its first name and its later one.
+            (Some("session/elicitation" | "elicitation/create"), Some(id)) => {
+                self.asking.elicit(&id, params, happened);
             }
             (Some(method), Some(id)) => happened.push(Happening::Reply(rpc::not_offered(&id, method))),
             (Some("session/update"), None) => self.news(params, happened),

@@ -2,6 +2,7 @@
 //! passed over, and each field takes whatever stands there (see [`Loose`]).
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::runtime::loose::{self, Few, Loose, Many, Raw, Scalar};
 use crate::runtime::rpc;
@@ -22,6 +23,14 @@ pub struct Params<'a> {
     /// `session/request_permission`: the answers to choose from.
     #[serde(borrow)]
     pub options: Many<Choice<'a>>,
+    /// `elicitation/create`: what is asked.
+    #[serde(borrow)]
+    pub message: Scalar<'a>,
+    /// `elicitation/create`: `form`, or `url` for a page that is to be opened.
+    #[serde(borrow)]
+    pub mode: Scalar<'a>,
+    /// `elicitation/create`: the fields, as a JSON schema.
+    pub requested_schema: Option<Value>,
     /// `session/request_permission`: what is asked for.
     #[serde(borrow)]
     pub tool_call: Loose<Update<'a>>,

@@ -6,14 +6,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::wire;
-use crate::core::ask::AskKey;
+use crate::core::ask::{AskKey, Inquiry, Offer, Told};
 use crate::core::danger::AskPattern;
 use crate::core::spec::{AgentSpec, Permissions};
 use crate::runtime::Launch;
-use crate::runtime::approval::{self, Cover, Request as _, Requests, Wish, is_plain_file_below};
+use crate::runtime::approval::{self, Cover, Requests, UNANSWERED, Wish, is_plain_file_below};
 use crate::runtime::protocol::Happening;
 use crate::runtime::text::one_line;
 use crate::tools::SERVER;
@@ -29,6 +29,21 @@ const FILE_TOOLS: [(&str, &str); 4] = [
 /// What the model is told of a no.
 const DENIED: &str = "The operator denied this. Do not try to do the same in another way; go on without it, or say what you need.";
 
+/// The tool that asks people.
+const QUESTIONS: &str = "AskUserQuestion";
+
+/// The tool that has a plan approved.
+const PLAN: &str = "ExitPlanMode";
+
+/// The mode in which work is done, once there is no plan to be approved.
+pub(super) const fn mode(permissions: Permissions) -> &'static str {
+    match permissions {
+        // It asks about everything, and is answered here: only so what is always asked can be told apart.
+        Permissions::ReadOnly | Permissions::Full => "default",
+        Permissions::Plan | Permissions::WorkspaceWrite => "acceptEdits",
+    }
+}
+
 /// The tools whose calls herder is told of: the shell, and those of MCP servers.
 pub(super) const WATCHED: &str = "^(Bash|mcp__.*)$";
 
@@ -43,7 +58,7 @@ const ASKED: [&str; 14] = [
 pub(super) fn rules(permissions: Permissions) -> Vec<String> {
     match permissions {
         Permissions::Full => vec!["Bash".to_owned()],
-        Permissions::WorkspaceWrite | Permissions::ReadOnly => {
+        Permissions::WorkspaceWrite | Permissions::Plan | Permissions::ReadOnly => {
             ASKED.iter().map(|command| format!("Bash({command}:*)")).collect()
         }
     }
@@ -53,13 +68,41 @@ pub(super) fn rules(permissions: Permissions) -> Vec<String> {
 #[derive(Debug)]
 struct Request {
     id: String,
+    tool: String,
     input: Value,
+    /// The mode in which an approved plan is carried out.
+    mode: &'static str,
 }
 
 impl approval::Request for Request {
     fn answer(self, allow: bool) -> Vec<u8> {
-        let answer = if allow { allowed(self.input) } else { denied() };
+        let answer = match (allow, self.tool == PLAN) {
+            (true, true) => json!({ "behavior": "allow", "updatedInput": self.input, "updatedPermissions": [
+                { "type": "setMode", "mode": self.mode, "destination": "session" },
+            ] }),
+            (true, false) => allowed(self.input),
+            (false, _) => denied(DENIED),
+        };
         wire::permission_line(&self.id, &answer)
+    }
+
+    fn replied(self, answers: &[Option<Vec<String>>]) -> Vec<u8> {
+        if answers.iter().all(Option::is_none) {
+            return wire::permission_line(&self.id, &denied(UNANSWERED));
+        }
+        let mut input = self.input;
+        let said = asked(&input).zip(answers).map(|(question, answer)| {
+            let answer = answer.as_ref().map_or_else(|| UNANSWERED.to_owned(), |words| words.join(", "));
+            (question["question"].as_str().unwrap_or_default().to_owned(), json!(answer))
+        });
+        let said: Map<String, Value> = said.collect();
+        input["answers"] = Value::Object(said);
+        wire::permission_line(&self.id, &allowed(input))
+    }
+
+    fn sent_back(self, why: &str) -> Vec<u8> {
+        let why = format!("The plan is not approved yet. The operator says: {why}");
+        wire::permission_line(&self.id, &denied(&why))
     }
 }
 
@@ -99,10 +142,24 @@ impl Asking {
         }
         let tool = one_line(request.tool_name.text_or_empty(), 100);
         let input = request.input.clone().unwrap_or_else(|| json!({}));
-        let wish = wish(&tool, &input);
-        let covered = covers(self.spec.permissions, &self.spec.workspace, &tool, &input);
+        let request =
+            Request { id: id.to_owned(), tool: tool.clone(), input, mode: mode(self.spec.permissions) };
+        // What is asked of people is theirs to answer, whatever is covered.
+        if tool == QUESTIONS {
+            let questions = questions(&request.input);
+            return self.requests.inquire(request, questions, happened);
+        }
+        if tool == PLAN
+            && let Some(plan) = request.input["plan"].as_str().filter(|plan| !plan.trim().is_empty())
+        {
+            let plan = plan.to_owned();
+            return self.requests.plan(request, plan, happened);
+        }
+        let input = &request.input;
+        let wish = wish(&tool, input);
+        let covered = covers(self.spec.permissions, &self.spec.workspace, &tool, input);
         let cover = if covered { Cover::Usually } else { Cover::No };
-        self.requests.decide(Request { id: id.to_owned(), input }, wish, cover, happened);
+        self.requests.decide(request, wish, cover, happened);
     }
 
     /// The CLI does not wait any more.
@@ -111,8 +168,8 @@ impl Asking {
         self.requests.withdraw(|request| request.id == id, happened);
     }
 
-    pub(super) fn answer(&mut self, key: AskKey, allow: bool) -> Option<Vec<u8>> {
-        Some(self.requests.take(key)?.answer(allow))
+    pub(super) fn answer(&mut self, key: AskKey, told: &Told, happened: &mut Vec<Happening>) {
+        self.requests.answer(key, told, happened);
     }
 }
 
@@ -134,8 +191,35 @@ fn allowed(input: Value) -> Value {
     json!({ "behavior": "allow", "updatedInput": input })
 }
 
-fn denied() -> Value {
-    json!({ "behavior": "deny", "message": DENIED, "interrupt": false })
+fn denied(why: &str) -> Value {
+    json!({ "behavior": "deny", "message": why, "interrupt": false })
+}
+
+/// The questions of a call that asks them.
+fn asked(input: &Value) -> impl Iterator<Item = &Value> {
+    let questions = input["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    questions.iter().filter(|question| question["question"].is_string())
+}
+
+/// The same as people are asked them.
+fn questions(input: &Value) -> Vec<Inquiry> {
+    asked(input)
+        .map(|question| Inquiry::Question {
+            text: question["question"].as_str().unwrap_or_default().to_owned(),
+            options: offers(&question["options"]),
+            several: question["multiSelect"] == true,
+        })
+        .collect()
+}
+
+/// The answers that a question offers, as Claude Code and codex write them.
+pub(in crate::runtime) fn offers(options: &Value) -> Vec<Offer> {
+    let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+    let offers = options.iter().map(|option| Offer {
+        label: option["label"].as_str().unwrap_or_default().to_owned(),
+        description: option["description"].as_str().unwrap_or_default().to_owned(),
+    });
+    offers.filter(|offer| !offer.label.trim().is_empty()).collect()
 }
 
 fn file_of<'a>(tool: &str, input: &'a Value) -> Option<&'a str> {
@@ -160,7 +244,7 @@ fn wish(tool: &str, input: &Value) -> Wish {
 fn covers(permissions: Permissions, workspace: &Path, tool: &str, input: &Value) -> bool {
     match permissions {
         Permissions::Full => true,
-        Permissions::WorkspaceWrite => {
+        Permissions::WorkspaceWrite | Permissions::Plan => {
             file_of(tool, input).is_some_and(|path| is_plain_file_below(path, workspace))
         }
         Permissions::ReadOnly => false,

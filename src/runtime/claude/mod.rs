@@ -24,7 +24,7 @@ use super::observing::{Call, end};
 use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
 use super::{Access, Launch};
-use crate::core::ask::AskKey;
+use crate::core::ask::{AskKey, Told};
 use crate::core::cut::both_ends;
 use crate::core::detail::Own;
 use crate::core::id::WorkId;
@@ -39,6 +39,7 @@ use classify::Failure;
 use serde_json::json;
 use telling::Telling;
 
+pub(super) use asking::offers;
 pub(super) use printed::Printed;
 
 /// The program, unless the spec names another.
@@ -424,16 +425,12 @@ fn arguments_of(spec: &AgentSpec, conversation: Option<&str>) -> Vec<String> {
     if !instructions.trim().is_empty() {
         option("--append-system-prompt", bounded(&instructions, INSTRUCTIONS_MAX).to_owned());
     }
-    match spec.permissions {
-        Permissions::ReadOnly => {
-            // Whatever else would write is asked about.
-            option("--disallowedTools", "Edit,MultiEdit,Write,NotebookEdit".to_owned());
-            option("--permission-mode", "default".to_owned());
-        }
-        Permissions::WorkspaceWrite => option("--permission-mode", "acceptEdits".to_owned()),
-        // It asks about everything, and is answered here: only so what is always asked can be told apart.
-        Permissions::Full => option("--permission-mode", "default".to_owned()),
+    if spec.permissions == Permissions::ReadOnly {
+        // Whatever else would write is asked about.
+        option("--disallowedTools", "Edit,MultiEdit,Write,NotebookEdit".to_owned());
     }
+    let planned = (spec.permissions == Permissions::Plan).then_some("plan");
+    option("--permission-mode", planned.unwrap_or(asking::mode(spec.permissions)).to_owned());
     option("--permission-prompt-tool", "stdio".to_owned());
     if !spec.command.iter().any(|argument| argument.starts_with("--settings")) {
         let settings = serde_json::json!({ "permissions": { "ask": asking::rules(spec.permissions) } });
@@ -479,8 +476,8 @@ impl Protocol for Claude {
         Some(wire::interrupt_line(self.interrupts))
     }
 
-    fn answer(&mut self, key: AskKey, allow: bool) -> Option<Vec<u8>> {
-        self.asking.answer(key, allow)
+    fn answer(&mut self, key: AskKey, told: &Told, happened: &mut Vec<Happening>) {
+        self.asking.answer(key, told, happened);
     }
 
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {

@@ -1,14 +1,16 @@
 //! What the app server asks of its client, and the answers: permission by the agent's permissions or by people, anything
 //! else is declined in the terms of the question, so that no turn waits for what nobody can give.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::items::Announced;
 use super::wire::Params;
-use crate::core::ask::AskKey;
+use crate::core::ask::{AskKey, Inquiry, Told};
 use crate::core::spec::Permissions;
 use crate::runtime::Launch;
-use crate::runtime::approval::{self, Cover, Request as _, Requests, Wish, quoted};
+use crate::runtime::approval::{self, Cover, Requests, UNANSWERED, Wish, quoted};
+use crate::runtime::claude::offers;
+use crate::runtime::form::Form;
 use crate::runtime::protocol::Happening;
 use crate::runtime::rpc::{self, Id};
 use crate::runtime::text::one_line;
@@ -20,6 +22,10 @@ struct Request {
     /// `None` where nobody can say yes without knowing more.
     yes: Option<Value>,
     no: Value,
+    /// The names of the questions that it asks.
+    asked: Vec<String>,
+    /// The form that is to be filled in, if that is what is asked for.
+    form: Option<Form>,
 }
 
 impl approval::Request for Request {
@@ -27,6 +33,40 @@ impl approval::Request for Request {
         let answer = self.yes.filter(|_| allow).unwrap_or(self.no);
         rpc::answer(&self.id, &answer)
     }
+
+    fn replied(self, answers: &[Option<Vec<String>>]) -> Vec<u8> {
+        if let Some(form) = self.form {
+            return rpc::answer(&self.id, &form.answer(answers));
+        }
+        let said = self.asked.iter().zip(answers).map(|(name, answer)| {
+            let words = answer.clone().unwrap_or_else(|| vec![UNANSWERED.to_owned()]);
+            (name.clone(), json!({ "answers": words }))
+        });
+        rpc::answer(&self.id, &json!({ "answers": said.collect::<Map<String, Value>>() }))
+    }
+}
+
+/// The questions of a request: a list, each with its name and its words.
+fn list<'a>(params: &'a Params<'_>) -> impl Iterator<Item = (&'a str, &'a Value)> {
+    let questions = params.questions.as_ref().and_then(Value::as_array).map(Vec::as_slice);
+    questions
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|question| question["question"].as_str().and(Some((question["id"].as_str()?, question))))
+}
+
+fn asked(params: &Params<'_>) -> Vec<String> {
+    list(params).map(|(name, _)| name.to_owned()).collect()
+}
+
+fn questions(params: &Params<'_>) -> Vec<Inquiry> {
+    list(params)
+        .map(|(_, question)| Inquiry::Question {
+            text: question["question"].as_str().unwrap_or_default().to_owned(),
+            options: offers(&question["options"]),
+            several: false,
+        })
+        .collect()
 }
 
 /// See the module's text.
@@ -51,6 +91,21 @@ impl Asking {
         announced: &Announced,
         happened: &mut Vec<Happening>,
     ) {
+        if method == "item/tool/requestUserInput" {
+            let asked = asked(params);
+            let request =
+                Request { id: id.clone(), yes: None, no: json!({ "answers": {} }), asked, form: None };
+            return self.requests.inquire(request, questions(params), happened);
+        }
+        let form =
+            params.requested_schema.as_ref().filter(|_| params.mode.text().is_none_or(|mode| mode == "form"));
+        let approval = params.meta.0.as_ref().is_some_and(|meta| meta.codex_approval_kind.text().is_some());
+        if let (Some(schema), "mcpServer/elicitation/request", false) = (form, method, approval) {
+            let (form, questions) = Form::of(params.message.text_or_empty(), schema);
+            let no = json!({ "action": "decline" });
+            let request = Request { id: id.clone(), yes: None, no, asked: Vec::new(), form: Some(form) };
+            return self.requests.inquire(request, questions, happened);
+        }
         let Some(question) = Question::of(method, params, announced) else {
             let method = one_line(method, 100);
             happened.push(Happening::Note(format!("codex asked for {method}, which is not offered")));
@@ -63,7 +118,12 @@ impl Asking {
             (Some(_), true) => Cover::Usually,
             (Some(_), false) => Cover::No,
         };
-        self.requests.decide(Request { id: id.clone(), yes, no }, wish, cover, happened);
+        self.requests.decide(
+            Request { id: id.clone(), yes, no, asked: Vec::new(), form: None },
+            wish,
+            cover,
+            happened,
+        );
     }
 
     /// The server says that a request is settled: if it was not by an answer from here, nobody waits any more.
@@ -71,8 +131,8 @@ impl Asking {
         self.requests.withdraw(|request| request.id == *id, happened);
     }
 
-    pub(super) fn answer(&mut self, key: AskKey, allow: bool) -> Option<Vec<u8>> {
-        Some(self.requests.take(key)?.answer(allow))
+    pub(super) fn answer(&mut self, key: AskKey, told: &Told, happened: &mut Vec<Happening>) {
+        self.requests.answer(key, told, happened);
     }
 }
 
@@ -115,16 +175,11 @@ impl Question {
                 let approval = meta.and_then(|meta| meta.codex_approval_kind.text());
                 Some(Self {
                     wish: tool_call(params),
-                    // A form that asks for more than a yes cannot be filled in here.
+                    // Without its fields nobody can fill in a form.
                     yes: approval.map(|_| json!({ "action": "accept", "content": {} })),
                     no: json!({ "action": "decline" }),
                 })
             }
-            "item/tool/requestUserInput" => Some(Self {
-                wish: wish("question", "an answer to a question".to_owned(), false),
-                yes: None,
-                no: json!({ "answers": {} }),
-            }),
             // Refreshing tokens, attestation, tools of the client's own: none of them is announced.
             _ => None,
         }

@@ -27,7 +27,7 @@ use super::protocol::{self, Feed, Happening, Invocation, Protocol, Steering};
 use super::rpc::{self, Id, Requests};
 use super::text::{LINE_MAX, Tail, bounded, one_line};
 use super::{Launch, anew};
-use crate::core::ask::AskKey;
+use crate::core::ask::{AskKey, Told};
 use crate::core::cut::both_ends;
 use crate::core::detail::Own;
 use crate::core::id::WorkId;
@@ -521,8 +521,8 @@ impl Protocol for Codex {
         self.ask_to_interrupt()
     }
 
-    fn answer(&mut self, key: AskKey, allow: bool) -> Option<Vec<u8>> {
-        self.asking.answer(key, allow)
+    fn answer(&mut self, key: AskKey, told: &Told, happened: &mut Vec<Happening>) {
+        self.asking.answer(key, told, happened);
     }
 
     fn line(&mut self, line: &[u8], happened: &mut Vec<Happening>) {

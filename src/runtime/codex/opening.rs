@@ -26,16 +26,19 @@ impl Opening {
             // that is not known to only look, so that what is always asked can be told apart. With one that cannot be: a
             // command that was allowed and that the sandbox then stops is run again without it, unasked.
             "approvalPolicy": match spec.permissions {
-                Permissions::ReadOnly | Permissions::WorkspaceWrite => "on-request",
+                Permissions::ReadOnly | Permissions::Plan | Permissions::WorkspaceWrite => "on-request",
                 Permissions::Full => "untrusted",
             },
             "sandbox": match spec.permissions {
-                Permissions::ReadOnly => "read-only",
+                // It has no way to have a plan approved: nothing is written.
+                Permissions::ReadOnly | Permissions::Plan => "read-only",
                 Permissions::WorkspaceWrite => "workspace-write",
                 Permissions::Full => "danger-full-access",
             },
-            // A server that is not there would be tried for ever, in silence.
-            "config": { "features": { "unbounded_connection_retries": false } },
+            // A server that is not there would be tried for ever, in silence; what the model asks people reaches them.
+            "config": { "features": {
+                "unbounded_connection_retries": false, "default_mode_request_user_input": true,
+            } },
         });
         if !spec.model.is_empty() {
             parameters["model"] = json!(spec.model);

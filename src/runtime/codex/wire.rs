@@ -81,9 +81,16 @@ pub struct Params<'a> {
     /// Requests for approval: why.
     #[serde(borrow)]
     pub reason: Scalar<'a>,
+    /// `item/tool/requestUserInput`: the questions.
+    pub questions: Option<Value>,
     /// `mcpServer/elicitation/request`: the question.
     #[serde(borrow)]
     pub message: Scalar<'a>,
+    /// `mcpServer/elicitation/request`: `form`, or `url` for a page that is to be opened.
+    #[serde(borrow)]
+    pub mode: Scalar<'a>,
+    /// `mcpServer/elicitation/request`: the fields, as a JSON schema.
+    pub requested_schema: Option<Value>,
     /// `mcpServer/elicitation/request`: what kind of question it is.
     #[serde(borrow, rename = "_meta")]
     pub meta: Loose<Meta<'a>>,

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{Cause, DRAIN_WAIT, INTERRUPT_WAIT, LADDER_MAX, Session, Stage};
 use crate::clock;
-use crate::core::ask::AskKey;
+use crate::core::ask::{AskKey, Told};
 use crate::core::id::WorkId;
 use crate::core::input::Signal;
 use crate::core::outcome::{Exit, Usage};
@@ -35,7 +35,7 @@ impl Session {
             Some(Order::Go) => self.go(),
             Some(Order::Steer { work, text }) => self.tell(work, |protocol| protocol.steer(work, &text)),
             Some(Order::Insist { work, text }) => self.tell(work, |protocol| protocol.insist(work, &text)),
-            Some(Order::Answer { key, allow }) => self.answer(key, allow),
+            Some(Order::Answer { key, told }) => self.answer(key, &told),
             Some(Order::Hold { waits }) => {
                 self.waits = waits;
                 self.hold();
@@ -81,13 +81,15 @@ impl Session {
         }
     }
 
-    /// Gives the runtime the answer that it waits for.
-    fn answer(&mut self, key: AskKey, allow: bool) {
-        if let Some(bytes) = self.protocol.answer(key, allow) {
-            self.stdin.push(bytes, None);
+    /// Gives the runtime the answer that it waits for; a call of several questions goes on with the next.
+    fn answer(&mut self, key: AskKey, told: &Told) {
+        let mut happened = Vec::new();
+        self.protocol.answer(key, told, &mut happened);
+        if !happened.is_empty() {
             self.vitals.event(self.elapsed());
         }
         self.asked.remove(&key);
+        happened.into_iter().for_each(|happening| self.on_happening(happening));
         self.hold();
     }
 
@@ -268,6 +270,11 @@ impl Session {
                 self.asked.insert(key);
                 self.hold();
                 self.outgoing.signal(Signal::Asked { key, tool, command, shell, vague });
+            }
+            Happening::Inquired { key, inquiry, part } => {
+                self.asked.insert(key);
+                self.hold();
+                self.outgoing.signal(Signal::Inquired { key, inquiry, part });
             }
             Happening::AskWithdrawn { key } => self.withdrawn(key),
             Happening::ConversationLost { why } => self.outgoing.signal(Signal::ConversationLost { why }),

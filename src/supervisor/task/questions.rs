@@ -10,7 +10,8 @@ use crate::core::notice::Refusal;
 /// Whether deciding an input may need a number for a question.
 pub(super) fn may_be_asked(input: &Input) -> bool {
     match input {
-        Input::Question { .. } | Input::Driver { signal: Signal::Asked { .. }, .. } => true,
+        Input::Question { .. }
+        | Input::Driver { signal: Signal::Asked { .. } | Signal::Inquired { .. }, .. } => true,
         Input::Promoted
         | Input::Started
         | Input::SurvivorsFound
@@ -36,8 +37,8 @@ pub(super) fn may_be_asked(input: &Input) -> bool {
 impl Supervisor<'_> {
     /// A question of the agent's own; the number that it has now is the answer to whoever brought it.
     pub(super) fn question(&mut self, question: Question, pending: &mut Pending) {
-        let Question { session, text, ticket } = question;
-        let decided = self.decide(&Input::Question { session, text }, pending.at()).and_then(|decision| {
+        let Question { session, inquiry, ticket } = question;
+        let decided = self.decide(&Input::Question { session, inquiry }, pending.at()).and_then(|decision| {
             let asked = decision.events.iter().find_map(|event| match event {
                 Event::Asked { ask } => Some(ask.id),
                 Event::AskedAgain { ask, .. } => Some(*ask),

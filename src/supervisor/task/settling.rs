@@ -156,8 +156,8 @@ impl Supervisor<'_> {
             Effect::Whisper { session, whisper, text } => self.offer(session, whisper, text).await,
             Effect::Go { session } => self.order(session, Order::Go).await,
             Effect::Steer { session, work, .. } => self.steer(session, work).await,
-            Effect::Answer { session, key, allow } => {
-                self.order(session, Order::Answer { key, allow }).await;
+            Effect::Answer { session, key, told } => {
+                self.order(session, Order::Answer { key, told }).await;
             }
             Effect::Stop { session } => {
                 self.order(session, Order::Stop).await;

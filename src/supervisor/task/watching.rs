@@ -7,7 +7,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::supervisor::Supervisor;
 use crate::clock;
 use crate::core::agent::Agent;
-use crate::core::ask::{AskAnswer, AskEnd};
+use crate::core::ask::AskEnd;
 use crate::core::event::Event;
 use crate::core::id::WorkId;
 use crate::core::input::{Input, Signal};
@@ -127,10 +127,10 @@ fn brief(agent: &Agent, now: Timestamp) -> Brief {
 fn said(agent: &Agent, work: WorkId) -> Vec<String> {
     let answers = agent.settled.iter().filter(|settled| settled.ask.work == work);
     let answers = answers.filter_map(|settled| match &settled.end {
-        AskEnd::Answered { answer: AskAnswer::Text { text }, .. } => Some(text.as_str()),
-        AskEnd::Answered { .. } | AskEnd::Expired | AskEnd::Dropped => None,
+        AskEnd::Answered { answer, .. } => answer.words(),
+        AskEnd::Expired | AskEnd::Dropped => None,
     });
-    answers.chain(agent.said()).map(str::to_owned).collect()
+    answers.chain(agent.said().map(str::to_owned)).collect()
 }
 
 #[cfg(test)]

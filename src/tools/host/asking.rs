@@ -7,9 +7,11 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::{Arguments, Caller, Host, Told, take};
 use crate::clock;
-use crate::core::ask::{ABOUT_MAX, AskAnswer, AskEnd, LINES_MAX, Settled};
+use crate::core::ask::{ABOUT_MAX, AskAnswer, AskEnd, Inquiry, LINES_MAX, OFFERS_MAX, Offer, Settled};
 use crate::core::id::AskId;
 use crate::core::notice::Refusal;
 use crate::outbox::clean::clean;
@@ -78,13 +80,36 @@ async fn asked(host: &Host, caller: Caller<'_>, arguments: Arguments<'_>) -> Res
         return Err(format!("That is too long: at most {ABOUT_MAX} bytes and {LINES_MAX} lines."));
     }
     take(&host.0.sends, caller.agent)?;
-    let asked = host.fleet().question(caller.agent, caller.session, text.to_owned()).await;
+    let inquiry = Inquiry::Question {
+        text: text.to_owned(),
+        options: offers(arguments)?,
+        several: arguments.is("several")?.unwrap_or_default(),
+    };
+    let asked = host.fleet().question(caller.agent, caller.session, inquiry).await;
     asked.map_err(|refusal| match refusal {
         Refusal::TooManyAsks { max, .. } => {
             format!("{max} questions of yours are open; wait for their answers with irc_ask and their `id`.")
         }
         _ => gone(),
     })
+}
+
+/// The answers to choose from, each a text, or a text with an explanation.
+fn offers(arguments: Arguments<'_>) -> Result<Vec<Offer>, String> {
+    let wrong = || {
+        format!(
+            "`options` is a list of at most {OFFERS_MAX} texts, or of objects with `label` and `description`."
+        )
+    };
+    let Some(given) = arguments.value("options") else { return Ok(Vec::new()) };
+    let given = given.as_array().filter(|given| given.len() <= OFFERS_MAX).ok_or_else(wrong)?;
+    let offer = |option: &Value| {
+        let label = option.as_str().or_else(|| option["label"].as_str())?;
+        let description = option["description"].as_str().unwrap_or_default();
+        let offer = Offer { label: clean(label).trim().to_owned(), description: clean(description) };
+        (!offer.label.is_empty()).then_some(offer)
+    };
+    given.iter().map(offer).collect::<Option<Vec<_>>>().ok_or_else(wrong)
 }
 
 /// For the model; `left` is how long the question stays open.
@@ -107,9 +132,12 @@ fn gone() -> String {
 fn answered(settled: &Settled) -> String {
     let id = settled.ask.id;
     match &settled.end {
-        AskEnd::Answered { answer: AskAnswer::Text { text }, by } => {
+        AskEnd::Answered { answer: answer @ (AskAnswer::Text { .. } | AskAnswer::Chosen { .. }), by } => {
             let (name, network) = (one_line(&by.name, 64), &by.network);
-            format!("{name} ({network}) answered question {id}:\n{}", clean(text))
+            format!(
+                "{name} ({network}) answered question {id}:\n{}",
+                clean(&answer.words().unwrap_or_default())
+            )
         }
         AskEnd::Answered { answer: AskAnswer::Allow { .. }, .. } => {
             format!("Question {id} was answered: yes.")

@@ -113,6 +113,33 @@ fn a_call_is_acknowledged_by_its_number_or_by_its_agent() {
     }
 }
 
+/// One open question needs no number; an `answer` among other words is talk, or work.
+#[test]
+fn what_is_open_is_answered_without_its_number() {
+    table(
+        "#spark",
+        &[
+            ("approve", "do approve @spark"),
+            ("!deny", "do deny @spark"),
+            ("!answer the green one", "do answer @spark: the green one"),
+            ("!answer 2", "do answer @spark: 2"),
+            ("!answer 9 2", "do answer @spark: 2"),
+            ("answer the mail of Bob", "work spark: answer the mail of Bob"),
+            ("@spark answer the green one", "work spark: answer the green one"),
+            ("approve of what they said", "work spark: approve of what they said"),
+        ],
+    );
+    table(
+        "#herder",
+        &[
+            ("@spark approve", "do approve @spark"),
+            ("!approve", "do approve"),
+            ("!answer 1,3", "do answer: 1,3"),
+            ("answer him later", "nothing"),
+        ],
+    );
+}
+
 #[test]
 fn commands_with_arguments() {
     table(

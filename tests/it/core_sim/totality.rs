@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use herder::core::agent::Agent;
-use herder::core::ask::{About, Ask, AskAnswer, AskKey, Asker, DecidedBy, Rule};
+use herder::core::ask::{About, Ask, AskAnswer, AskKey, Asker, DecidedBy, Inquiry, Offer, Part, Rule};
 use herder::core::dealings::{Cut, Onward};
 use herder::core::detail::{Detail, Own};
 use herder::core::event::{Event, PauseReason, StopReason, WaitReason};
@@ -226,6 +226,7 @@ fn answer() -> impl Strategy<Value = AskAnswer> {
         any::<bool>().prop_map(|always| AskAnswer::Allow { always }),
         Just(AskAnswer::Deny),
         text().prop_map(|text| AskAnswer::Text { text }),
+        text().prop_map(|label| AskAnswer::Chosen { labels: vec![label] }),
     ]
 }
 
@@ -234,16 +235,24 @@ fn about() -> impl Strategy<Value = About> {
         (text(), text(), any::<bool>(), any::<bool>()).prop_map(|(tool, command, cut, vague)| {
             About::Permission { tool, command, cut, vague, danger: None }
         }),
-        text().prop_map(|text| About::Question { text }),
+        (text(), prop::collection::vec(text(), 0..3), any::<bool>()).prop_map(|(text, labels, several)| {
+            let offer = |label| Offer { label, description: String::new() };
+            About::Question { text, options: labels.into_iter().map(offer).collect(), several }
+        }),
+        text().prop_map(|text| About::Plan { text }),
     ]
 }
 
 fn asked() -> impl Strategy<Value = Ask> {
     let asker = prop::option::of((session(), prop::option::of(key())));
-    (ask_id(), about(), id(), asker, time(), time()).prop_map(|(id, about, work, asker, at, until)| {
-        let asker = asker.map(|(session, key)| Asker { session, key });
-        Ask { id, about, work, asker, at, until }
-    })
+    let part = prop::option::of((key(), any::<bool>()).prop_map(|(call, last)| Part { call, last }));
+    let more = (part, prop::option::of(time()));
+    (ask_id(), about(), id(), asker, time(), time(), more).prop_map(
+        |(id, about, work, asker, at, until, (part, remind_at))| {
+            let asker = asker.map(|(session, key)| Asker { session, key });
+            Ask { id, about, work, asker, at, until, part, remind_at, reminded: 0 }
+        },
+    )
 }
 
 fn ask_event() -> impl Strategy<Value = Event> {
@@ -256,6 +265,7 @@ fn ask_event() -> impl Strategy<Value = Event> {
         }),
         (ask_id(), answer()).prop_map(|(ask, answer)| Event::Answered { ask, answer, by: by() }),
         ask_id().prop_map(|ask| Event::AskExpired { ask }),
+        (ask_id(), prop::option::of(time())).prop_map(|(ask, next)| Event::AskReminded { ask, next }),
         ask_id().prop_map(|ask| Event::AskDropped { ask }),
         (session(), key(), text(), any::<bool>()).prop_map(|(session, key, command, allowed)| {
             let by = DecidedBy::TooMany;
@@ -425,6 +435,11 @@ fn input() -> impl Strategy<Value = Input> {
         }),
         key().prop_map(|key| Signal::AskWithdrawn { key }),
         text().prop_map(|why| Signal::ConversationLost { why }),
+        (key(), text(), any::<bool>()).prop_map(|(key, text, last)| Signal::Inquired {
+            key,
+            inquiry: Box::new(Inquiry::Question { text, options: Vec::new(), several: false }),
+            part: Some(Part { call: key, last }),
+        }),
         (outcome(), prop::collection::vec(any::<u32>(), 0..2))
             .prop_map(|(outcome, survivors)| Signal::Ended { outcome, survivors }),
     ];
@@ -460,7 +475,10 @@ fn input() -> impl Strategy<Value = Input> {
         1 => (session(), prop::collection::vec(id(), 0..3)).prop_map(|(session, whispers)| {
             Input::WhispersTaken { session, whispers }
         }),
-        1 => (session(), text()).prop_map(|(session, text)| Input::Question { session, text }),
+        1 => (session(), text()).prop_map(|(session, text)| Input::Question {
+            session,
+            inquiry: Inquiry::Question { text, options: Vec::new(), several: false }
+        }),
         1 => text().prop_map(|message| Input::Panicked { message }),
     ]
 }

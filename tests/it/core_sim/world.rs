@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use herder::core::agent::{Agent, Phase};
-use herder::core::ask::{AskAnswer, AskKey};
+use herder::core::ask::{AskAnswer, AskKey, Inquiry};
 use herder::core::dealings::Cut;
 use herder::core::detail::Own;
 use herder::core::effect::Effect;
@@ -190,7 +190,9 @@ impl World {
             Happening::Questions { what } => {
                 let session = self.alive.unwrap_or_default();
                 let before = self.agent.clone();
-                let asked = Input::Question { session, text: format!("question {what}?") };
+                let text = format!("question {what}?");
+                let inquiry = Inquiry::Question { text, options: Vec::new(), several: false };
+                let asked = Input::Question { session, inquiry };
                 if self.decide(&asked).is_err() {
                     assert_eq!(self.agent, before, "a refusal changed the state");
                 }

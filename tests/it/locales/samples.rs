@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use herder::core::agent::Phase;
-use herder::core::ask::{AskAnswer, AskEnd};
+use herder::core::ask::{AskAnswer, AskEnd, Offer};
 use herder::core::detail::{Detail, DiscordReason, LinkReason, Own};
 use herder::core::event::{PauseReason, StopReason, WaitReason};
 use herder::core::id::{AgentName, AskId, NetworkName, SessionId, WorkId};
@@ -333,6 +333,25 @@ fn ask_notices() -> Vec<Notice> {
     if let N::PermissionAsked { command, .. } = &mut hidden {
         command.push('\u{7}');
     }
+    let question = |choose: bool, several| N::QuestionAsked {
+        agent: spark(),
+        ask,
+        text: "Which branch?".to_owned(),
+        within: seconds(1800),
+        options: if choose {
+            vec![Offer { label: "main".to_owned(), description: String::new() }]
+        } else {
+            Vec::new()
+        },
+        several,
+    };
+    let open = |question| N::AskOpen {
+        agent: spark(),
+        ask,
+        text: "Which branch?".to_owned(),
+        question,
+        within: seconds(900),
+    };
     let answered = |allowed, always| N::PermissionAnswered {
         agent: spark(),
         ask,
@@ -347,7 +366,12 @@ fn ask_notices() -> Vec<Notice> {
         asked((false, true), None),
         asked((true, false), Some("sudo")),
         hidden,
-        N::QuestionAsked { agent: spark(), ask, text: "Which branch?".to_owned(), within: seconds(1800) },
+        question(false, false),
+        question(true, false),
+        question(true, true),
+        N::PlanAsked { agent: spark(), ask, within: seconds(1800) },
+        open(true),
+        open(false),
         answered(true, false),
         answered(true, true),
         answered(false, false),
@@ -420,6 +444,11 @@ pub(super) fn refusals() -> Vec<Refusal> {
         ask_over(AskEnd::Dropped),
         R::WrongAnswer { agent: agent.clone(), ask: AskId(12), question: true },
         R::WrongAnswer { agent: agent.clone(), ask: AskId(12), question: false },
+        R::NothingAsked { agent: None },
+        R::NothingAsked { agent: Some(agent.clone()) },
+        R::SeveralAsked { asks: vec![AskId(12), AskId(13)] },
+        R::NoSuchOffer { agent: agent.clone(), ask: AskId(12), offers: 3, several: false },
+        R::NoSuchOffer { agent: agent.clone(), ask: AskId(12), offers: 3, several: true },
         no_rule(true, false, false),
         no_rule(false, true, false),
         no_rule(false, false, true),

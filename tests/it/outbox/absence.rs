@@ -69,6 +69,8 @@ async fn many_answers_in_one_channel_become_the_last_ones_and_questions_of_agent
         ask: AskId(9),
         text: "Which branch?".to_owned(),
         within: Duration::from_secs(60),
+        options: Vec::new(),
+        several: false,
     };
     queue.push(Post { body: Body::Notice(ask), ..words(1, &spark, Lane::Urgent, "") });
     let alice = Target::Person("alice".to_owned());

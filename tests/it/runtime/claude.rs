@@ -240,7 +240,7 @@ async fn what_is_asked_in_a_turn_that_follows_a_result_is_answered() {
     running.order(Order::Steer { work: WorkId(9), text: "and this".to_owned() }).await;
     let asked = running.until(|signal| matches!(signal, Signal::Asked { .. })).await;
     let Signal::Asked { key, .. } = asked else { unreachable!("waited for it") };
-    running.order(Order::Answer { key, allow: true }).await;
+    running.order(Order::Answer { key, told: Told::Yes }).await;
     let (outcome, _) = running.ended().await;
     assert_eq!((outcome.category, outcome.text.as_deref()), (Category::Success, Some("two: allow")));
     let closed = std::fs::read_to_string(folder.path().join("closed")).expect("it left by itself");

@@ -142,7 +142,7 @@ async fn every_question_waits_for_its_answer_and_no_clock_runs_meanwhile() {
                         Report::Words(_) | Report::NotTaken { .. } => {}
                     }
                 }
-                running.order(Order::Answer { key, allow: true }).await;
+                running.order(Order::Answer { key, told: Told::Yes }).await;
             }
             Signal::Ended { outcome, .. } => break outcome,
             _ => {}

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use herder::core::ask::Told;
 use herder::core::id::{AgentName, SessionId};
 use herder::core::outcome::{Category, Exit, Outcome};
 use herder::core::spec::{AgentSpec, Runtime};
@@ -107,11 +108,14 @@ pub(super) fn asked_vaguely(happened: &[Happening]) -> Option<bool> {
 
 /// Answers every request for permission that waits.
 pub(super) fn answer_asked(protocol: &mut dyn Protocol, happened: &[Happening], allow: bool) -> Vec<Value> {
-    let answer = |happening: &Happening| match happening {
-        Happening::Asked { key, .. } => protocol.answer(*key, allow).map(|line| as_line(&line)),
-        _ => None,
-    };
-    happened.iter().filter_map(answer).collect()
+    let told = if allow { Told::Yes } else { Told::No };
+    let mut answered = Vec::new();
+    for happening in happened {
+        if let Happening::Asked { key, .. } = happening {
+            protocol.answer(*key, &told, &mut answered);
+        }
+    }
+    replies(&mut answered)
 }
 
 /// How often this happened.

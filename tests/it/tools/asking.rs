@@ -94,6 +94,31 @@ async fn what_cannot_be_asked_is_refused() {
     scene.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_that_are_offered_are_chosen_by_number_and_the_only_question_needs_none() {
+    let (mut scene, mut client) = at_work(|_| {}).await;
+    let offered =
+        json!([{ "label": "Red", "description": "as blood" }, { "label": "Blue" }, { "label": "Green" }]);
+    let arguments = json!({ "question": "Which ones?", "options": offered, "several": true });
+    let waits = client.ask("tools/call", &json!({ "name": "irc_ask", "arguments": arguments }));
+    let asked = scene.person.hears("#spark", "asks question").await;
+    let number = number_of(&asked);
+    scene.person.hears("#spark", "1. Red — as blood").await;
+    scene.person.hears("#spark", "3. Green").await;
+    scene.person.say("#herder", "!status spark").await;
+    scene.person.hears("#herder", &format!("question {number}")).await;
+    // Nothing is asked that a yes could be for, and there is no fourth answer.
+    scene.person.say("#herder", "!approve").await;
+    scene.person.hears("#herder", "Nothing is asked").await;
+    scene.person.say("#herder", "!answer 1,4").await;
+    scene.person.hears("#herder", "numbers from 1 to 3").await;
+    scene.person.say("#herder", "!answer 1,3").await;
+    let (done, text) = super::told(&client.answer(waits).await);
+    assert!(done && text == format!("alice (demo) answered question {number}:\nRed, Green"), "{text}");
+    drop(client);
+    scene.close().await;
+}
+
 /// A client that waits for an answer waits for ever if there is none.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_is_too_long_is_answered() {

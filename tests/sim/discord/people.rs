@@ -9,7 +9,7 @@ use super::asked::Asked;
 use super::gateway::Hearing;
 use super::permission::{USE_APPLICATION_COMMANDS, VIEW_CHANNEL};
 use super::state::{
-    Attachment, Button, Channel, Id, Interaction, Member, Message, Person, Pings, Role, State,
+    Attachment, Button, Channel, Id, Interaction, Member, Message, Person, Pings, Role, State, components,
 };
 use super::{Shared, options};
 
@@ -194,6 +194,31 @@ impl User {
             let data = json!({ "custom_id": custom_id, "component_type": 2 });
             let what = format!("click on {:?}", button.label);
             Some(self.asks(state, 3, on.channel, Some(message), data, what))
+        })
+    }
+
+    /// Chooses these values in the menu under a message.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such menu, or it does not offer them, or not as many at once.
+    pub(crate) fn chooses(&self, message: Id, values: &[&str]) -> Asked {
+        self.shared.with(|state| {
+            let on = state.expect_message(message);
+            let found =
+                components(&on.components).into_iter().find(|component| component["type"] == 3).cloned();
+            let menu = found.unwrap_or_else(|| panic!("no menu below {:?}", on.content));
+            let offered = menu["options"].as_array().expect("options");
+            for value in values {
+                assert!(
+                    offered.iter().any(|option| option["value"] == *value),
+                    "{value:?} is not offered: {menu}"
+                );
+            }
+            let most = menu["max_values"].as_u64().unwrap_or(1);
+            assert!(values.len() as u64 <= most, "at most {most} can be chosen");
+            let data = json!({ "custom_id": menu["custom_id"], "component_type": 3, "values": values });
+            self.asks(state, 3, on.channel, Some(message), data, format!("choice of {values:?}"))
         })
     }
 

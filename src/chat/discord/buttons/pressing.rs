@@ -3,18 +3,21 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use serenity::all::{ButtonStyle, ComponentInteraction, CreateActionRow, CreateButton};
+use serenity::all::{
+    ButtonStyle, ComponentInteraction, ComponentInteractionDataKind, CreateActionRow, CreateButton,
+};
 use tracing::warn;
 
 use super::following::{change, who};
 use super::rows::{action, closed_row, cut, open_row, short};
 use super::{Done, is_open};
 use crate::chat::discord::custom_id::{Answer, Confirm, CustomId};
-use crate::chat::discord::interactions::{Asker, locale};
+use crate::chat::discord::interactions::{Asker, locale, offer_form};
 use crate::chat::discord::reply::{self, Reply};
 use crate::chat::discord::{Bot, asks};
 use crate::commands::interact::Structured;
 use crate::commands::options::Given;
+use crate::commands::{Verb, command};
 use crate::core::id::AgentName;
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
@@ -35,7 +38,21 @@ pub(in crate::chat::discord) async fn pressed(bot: &Arc<Bot>, asker: &Asker, pre
             confirmed(bot, asker, press, (confirm, &agent, &code)).await;
         }
         Ok(CustomId::Ask { choice, agent, ask }) => {
-            show(bot, asker, press, asks::pressed(bot, asker, (choice, &agent, ask))).await;
+            let pick = asks::Pick::Choice(choice);
+            show(bot, asker, press, asks::pressed(bot, asker, (pick, &agent, ask))).await;
+        }
+        Ok(CustomId::Pick { agent, ask, option }) => {
+            let numbers = match (option, &press.data.kind) {
+                (Some(option), _) => option.to_string(),
+                (None, ComponentInteractionDataKind::StringSelect { values }) => values.join(","),
+                (None, _) => String::new(),
+            };
+            let pick = asks::Pick::Offers(numbers);
+            show(bot, asker, press, asks::pressed(bot, asker, (pick, &agent, ask))).await;
+        }
+        Ok(CustomId::Other { ask, .. }) => {
+            offer_form(bot, asker, command(Verb::Answer), Given(vec![("id".to_owned(), ask.to_string())]))
+                .await;
         }
         Ok(CustomId::Form { .. }) | Err(_) => {
             let told = Reply::to_them(locale(bot, asker).text("answer-unknown", &[]));

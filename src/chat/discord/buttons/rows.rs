@@ -11,7 +11,7 @@ use crate::core::id::AgentName;
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
 use crate::l10n::Locale;
-use crate::outbox::Post;
+use crate::outbox::{Post, Redactor};
 
 /// The longest label of a button, in characters.
 const LABEL_MAX: usize = 80;
@@ -20,9 +20,15 @@ const LABEL_MAX: usize = 80;
 const NAME_MAX: usize = 32;
 
 /// The rows of buttons under a post.
-pub(in crate::chat::discord) fn rows(post: &Post, locale: &Locale) -> Vec<CreateActionRow> {
-    let calls = calls_for(&post.body).map(|agent| open_row(locale, agent, post.at, None));
-    calls.or_else(|| asks::open_row(locale, &post.body)).into_iter().collect()
+pub(in crate::chat::discord) fn rows(
+    post: &Post,
+    locale: &Locale,
+    redactor: &Redactor,
+) -> Vec<CreateActionRow> {
+    match calls_for(&post.body) {
+        Some(agent) => vec![open_row(locale, agent, post.at, None)],
+        None => asks::open_rows(locale, redactor, &post.body),
+    }
 }
 
 /// The row of buttons under an answer that says that an agent stands still.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use herder::core::ask::Offer;
 use herder::core::detail::{LinkReason, Own};
 use herder::core::id::{AccountName, AgentName, AskId, NetworkName, WorkId};
 use herder::core::notice::{Notice, Refusal};
@@ -179,6 +180,24 @@ pub(super) fn notices() -> Vec<Notice> {
             ask: AskId(21),
             text: "Which branch?".into(),
             within: window,
+            options: Vec::new(),
+            several: false,
+        },
+        Notice::QuestionAsked {
+            agent: agent.clone(),
+            ask: AskId(21),
+            text: "Which ones?".into(),
+            within: window,
+            options: vec![Offer { label: "main".into(), description: "what is out".into() }],
+            several: true,
+        },
+        Notice::PlanAsked { agent: agent.clone(), ask: AskId(21), within: window },
+        Notice::AskOpen {
+            agent: agent.clone(),
+            ask: AskId(21),
+            text: "Which branch?".into(),
+            question: true,
+            within: window,
         },
         Notice::PermissionAnswered {
             agent: agent.clone(),
@@ -269,6 +288,10 @@ pub(super) fn refusals() -> Vec<Refusal> {
         Refusal::WhispersFull { agent: agent.clone(), max: 50 },
         Refusal::NoSuchAsk { ask },
         Refusal::WrongAnswer { agent: agent.clone(), ask, question: true },
+        Refusal::NothingAsked { agent: None },
+        Refusal::NothingAsked { agent: Some(agent.clone()) },
+        Refusal::SeveralAsked { asks: vec![ask, AskId(22)] },
+        Refusal::NoSuchOffer { agent: agent.clone(), ask, offers: 3, several: true },
         Refusal::NoRule { agent: agent.clone(), ask, cut: true, vague: false, hidden: false },
         Refusal::NoRule { agent: agent.clone(), ask, cut: false, vague: false, hidden: true },
         Refusal::NoSuchRule { rule: ask },

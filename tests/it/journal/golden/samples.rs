@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use herder::core::ask::{About, Ask, AskAnswer, AskEnd, AskKey, Asker, DecidedBy, Rule};
+use herder::core::ask::{About, Ask, AskAnswer, AskEnd, AskKey, Asker, DecidedBy, Offer, Part, Rule};
 use herder::core::detail::Own;
 use herder::core::event::{Event, PauseReason, StopReason, WaitReason};
 use herder::core::hook::{Hook, HookEvent, HookTask};
@@ -40,14 +40,14 @@ macro_rules! variants {
 
 variants!(EVENTS, event_name, Event: Added Edited Removed Queued TaskTaken TaskHandedBack SplitBegun SplitEnded BoardHeard Cleared Reworded Withdrawn Steered TaskEnded TaskReported Whispered WhispersDelivered WhispersDropped Discarded SessionStarted
     WorkspaceSeen ProcessStarted Ready ConversationNamed ConversationLost TurnEnded ClockRanOut PermissionDenied UsageRecorded CapNear CapWaived Spiked PriceUnknown
-    Asked AskedAgain Answered AskExpired AskDropped PermissionDecided RuleAdded RuleRemoved StopRequested SessionEnded Requeued Waiting WaitOver
+    Asked AskedAgain Answered AskReminded AskExpired AskDropped PermissionDecided RuleAdded RuleRemoved StopRequested SessionEnded Requeued Waiting WaitOver
     TurnObserved EvaluationBegun Evaluated DetectorStoodIn Escalated EscalationReminded EscalationAcked EscalationAnswered WhisperMarked
     PausePending Paused AccountOpened Resumed Reset BreakerOpened BreakerClosed Degraded ClockSet SupervisorPanicked);
 variants!(FLEET, fleet_name, FleetEvent: Board AgentAdded AgentRemoved Configured LeftOut BooksKept CapNear CapWaived AccountBlocked AccountOpened
     AccountExhausted AccountAsked AccountTried AccountProved SupervisorPanicked Linked Unlinked Started ClockSet Stopped);
 variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed RateLimited Permanent Overflowed Billing Auth Budget CapReached CapNear CapWaived Spiked PriceUnknown SharedCapReached SharedCapNear SharedCapWaived
     DoNotRestart PausedWithAccount AccountBlocked AccountOpened QuotaReached AccountExhausted AccountAsked AccountTried AccountWorks TimedOut TaskFailed TaskBlocked TaskTaken TaskReleased TaskSplitting TaskNeedsMore PartFailed NobodySuffices Boarded TaskMoved TaskSplit BoardCancelled BoardReworded Notified Whispered ClockRanOut PermissionDenied
-    PermissionAsked QuestionAsked PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention ClockSet BreakerClosed
+    PermissionAsked QuestionAsked PlanAsked AskOpen PermissionAnswered QuestionAnswered AskExpired RuleRemoved NeedsIntervention ClockSet BreakerClosed
     Spiraling Escalated EscalationAnswered EscalationAcked WhisperMarked EvaluatorLapsed
     Degraded Survivors SupervisorPanicked SupervisorGaveUp Paused Interrupted ConversationLost WorkLine Pausing Resuming Stopping
     Ended Restarting Aborted Accepted Queued QueuedWhilePaused Steering Reworded Withdrawn Cleared TaskEnded AgentAdded AgentEdited AgentRemoved
@@ -56,7 +56,7 @@ variants!(NOTICES, notice_name, Notice: Started WorkspaceSeen Completed Crashed 
 variants!(REFUSALS, refusal_name, Refusal: AlreadyPaused NotPaused NothingRunning AlreadyStopping NoSuchTask TaskOver
     TaskRunning TaskMoving Deserted TaskKept TaskIsSplit SplitParts SplitTooDeep BoardFull
     WorkRunning WorkOver QueueFull QueueEmpty EmptyWork NoTask WhispersFull Removed AgentExists NoSuchAgent Fault NoSuchAsk AskOver
-    WrongAnswer NoRule NoSuchRule TooManyAsks NoSession EscalationAnswered LateAbort AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber
+    WrongAnswer NothingAsked SeveralAsked NoSuchOffer NoRule NoSuchRule TooManyAsks NoSession EscalationAnswered LateAbort AlreadyAcked NoEscalation NoSuchWhisper NoSuchNumber
     WorkTooLong WhisperTooLong NameKept EditedMeanwhile HistoryUnreadable NotRecorded NotReloaded NoConfiguration GoingDown Closing Invalid);
 variants!(TARGETS, target_name, Target: Agent Alerts Work Control Channel Person);
 variants!(CATEGORIES, category_name, Category: Success Transient RateLimit Permanent MaxTurns Billing Auth Budget Quota
@@ -71,16 +71,16 @@ variants!(KINDS, kind_name, WorkKind: Message Task Round);
 variants!(RUNTIMES, runtime_name, Runtime: Claude Codex Acp Command);
 variants!(PROMPTS, prompt_name, PromptMode: Stdin Arg);
 variants!(RELAYS, relay_name, Relay: All Final None);
-variants!(PERMISSIONS, permission_name, Permissions: ReadOnly WorkspaceWrite Full);
+variants!(PERMISSIONS, permission_name, Permissions: ReadOnly Plan WorkspaceWrite Full);
 variants!(AUTONOMIES, autonomy_name, Autonomy: Human Full Strict);
-variants!(ABOUTS, about_name, About: Permission Question);
-variants!(ANSWERS, answer_name, AskAnswer: Allow Deny Text);
+variants!(ABOUTS, about_name, About: Permission Question Plan);
+variants!(ANSWERS, answer_name, AskAnswer: Allow Deny Text Chosen);
 variants!(ASK_ENDS, ask_end_name, AskEnd: Answered Expired Dropped);
 variants!(DECIDERS, decider_name, DecidedBy: Autonomy Rule TooMany);
 variants!(OWN, own_name, Own: OnlyCpu ExitCode Signal NotWaitedFor NoResult WorkspaceMissing WorkspaceNoFolder WorkspaceLocked WorkspaceSilent StartSilent NoCommand EmptyCommand ProgramMissing NotInstalled ArgumentsTooLong NotStarted StateFolder CredentialMissing VariableUnreadable Silent NothingYet ToolOpen TakesLong TakesLongWithTool NoHeartbeat NoSignOfLife DriverGone DriverFailed DriverOverdue NotEnded Restarted SupervisorPanicked TimeLimit SplitByNobody SplitTooDeep SplitNoList SplitTimedOut SplitFailed NobodyBroader By TurnLimit AgentsTurnLimit TurnInterrupted TurnCancelled AnswerTooLong AnswerBrokenOff NothingSaid ModelRefused TurnEndedAs ConversationGone HistoryRefused ConversationFull NoConversation OtherProtocol ModelNotSet Link Discord);
 variants!(EXITS, exit_name, Exit: Code Signal);
 
-pub(super) fn abouts() -> [About; 2] {
+pub(super) fn abouts() -> [About; 4] {
     let command = "git push origin main".to_owned();
     [
         About::Permission {
@@ -90,16 +90,26 @@ pub(super) fn abouts() -> [About; 2] {
             vague: false,
             danger: Some("git push".into()),
         },
-        About::Question { text: "Which branch?".into() },
+        About::Question { text: "Which branch?".into(), options: Vec::new(), several: false },
+        About::Question {
+            text: "Which ones?".into(),
+            options: vec![
+                Offer { label: "main".into(), description: "what is out".into() },
+                Offer { label: "next".into(), description: String::new() },
+            ],
+            several: true,
+        },
+        About::Plan { text: "1. Look. 2. Leap.".into() },
     ]
 }
 
-pub(super) fn answers() -> [AskAnswer; 4] {
+pub(super) fn answers() -> [AskAnswer; 5] {
     [
         AskAnswer::Allow { always: false },
         AskAnswer::Allow { always: true },
         AskAnswer::Deny,
         AskAnswer::Text { text: "main".into() },
+        AskAnswer::Chosen { labels: vec!["main".into(), "next".into()] },
     ]
 }
 
@@ -116,13 +126,25 @@ fn asks(session: SessionId, until: Timestamp, by: &Actor) -> Vec<Event> {
     let asker = |key| Some(Asker { session, key });
     let mut events: Vec<Event> = abouts()
         .into_iter()
-        .zip([asker(Some(AskKey(1))), None])
+        .zip([asker(Some(AskKey(1))), None, asker(Some(AskKey(2))), asker(Some(AskKey(3)))])
         .map(|(about, asker)| Event::Asked {
-            ask: Ask { id: ask, about, work: WorkId(15), asker, at, until },
+            ask: Ask {
+                id: ask,
+                part: matches!(about, About::Question { several: true, .. })
+                    .then_some(Part { call: AskKey(2), last: false }),
+                remind_at: matches!(about, About::Plan { .. }).then_some(until),
+                reminded: u32::from(matches!(about, About::Plan { .. })),
+                about,
+                work: WorkId(15),
+                asker,
+                at,
+                until,
+            },
         })
         .collect();
     events.push(Event::AskedAgain { ask, session, key: Some(AskKey(2)) });
     events.extend(answers().map(|answer| Event::Answered { ask, answer, by: by.clone() }));
+    events.extend([Some(until), None].map(|next| Event::AskReminded { ask, next }));
     events.push(Event::AskExpired { ask });
     events.push(Event::AskDropped { ask });
     events.extend(DECIDER.map(|decider| Event::PermissionDecided {
@@ -214,7 +236,7 @@ pub(super) fn halts() -> [Halt; 7] {
     ]
 }
 
-pub(super) fn specs() -> [AgentSpec; 6] {
+pub(super) fn specs() -> [AgentSpec; 7] {
     let plain = AgentSpec::new(agent("spark"), Runtime::Claude, PathBuf::from("/home/ann/spark"));
     let full = AgentSpec {
         command: vec!["codex".into(), "exec".into(), "{prompt}".into()],
@@ -251,7 +273,11 @@ pub(super) fn specs() -> [AgentSpec; 6] {
         output: Output::Codex,
         ..AgentSpec::new(agent("wren"), Runtime::Command, PathBuf::from("/srv/wren"))
     };
-    [plain, full, strict, codex, acp, printed]
+    let planner = AgentSpec {
+        permissions: Permissions::Plan,
+        ..AgentSpec::new(agent("owl"), Runtime::Claude, PathBuf::from("/srv/owl"))
+    };
+    [plain, full, strict, codex, acp, printed, planner]
 }
 
 pub(super) fn work(id: u64, kind: WorkKind) -> Work {

@@ -1,10 +1,12 @@
 //! What agents ask of herder, and what they are answered.
 
+use herder::core::ask::{About, Told};
 use herder::core::spec::{AgentSpec, Permissions};
 use herder::runtime::Launch;
+use herder::runtime::protocol::Happening;
 use serde_json::{Value, json};
 
-use super::super::replayed::{asked as asked_of, asked_vaguely};
+use super::super::replayed::{asked as asked_of, asked_vaguely, replies};
 use super::{replay, replay_answering, seen};
 
 fn asked(
@@ -155,7 +157,7 @@ fn files_and_terminals_are_not_offered() {
         assert_eq!(replayed.written.last().expect("it is answered")["error"]["code"], -32601, "{method}");
     }
     let opened = &replay("", |_, _| ()).written[0];
-    insta::assert_snapshot!(opened["params"].to_string(), @r#"{"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false},"clientInfo":{"name":"herder","title":"herder","version":"0.1.0"},"protocolVersion":1}"#);
+    insta::assert_snapshot!(opened["params"].to_string(), @r#"{"clientCapabilities":{"elicitation":{"form":{}},"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false},"clientInfo":{"name":"herder","title":"herder","version":"0.1.0"},"protocolVersion":1}"#);
 }
 
 #[test]
@@ -252,5 +254,60 @@ fn a_question_that_names_its_call_alone_is_about_what_was_announced() {
     ] {
         let (shown, vague, chosen) = asked_by_name(&said, permissions);
         assert_eq!((shown.as_deref(), vague, chosen.as_str().expect("an option")), expected, "{said:?}");
+    }
+}
+
+/// What was asked of people in words, and the line that answers it.
+fn inquired(line: &Value, told: &Told) -> (Vec<About>, Value) {
+    let (_, mut acp) = super::launched(|_, _| ());
+    let mut happened = Vec::new();
+    acp.line(line.to_string().as_bytes(), &mut happened);
+    let mut asked = Vec::new();
+    while let Some(Happening::Inquired { key, inquiry, .. }) = happened.pop() {
+        asked.push(inquiry.about());
+        acp.answer(key, told, &mut happened);
+        if let Some(answer) = replies(&mut happened).pop() {
+            return (asked, answer);
+        }
+    }
+    panic!("it is not answered: {asked:?} {happened:?}");
+}
+
+#[test]
+fn a_form_is_filled_in_by_people() {
+    let form = |method: &str| {
+        json!({ "id": "q", "method": method, "params": {
+            "sessionId": "c", "mode": "form", "message": "How is it to go on?",
+            "requestedSchema": { "type": "object", "required": ["way"], "properties": {
+                "way": { "type": "string", "title": "Way", "enum": ["left", "right"] },
+            } },
+        } })
+    };
+    for method in ["elicitation/create", "session/elicitation"] {
+        let (asked, answer) = inquired(&form(method), &Told::Words(vec!["right".to_owned()]));
+        assert_eq!(asked[0].words(), "How is it to go on?\nWay");
+        assert_eq!(answer["result"], json!({ "action": "accept", "content": { "way": "right" } }));
+        let (_, answer) = inquired(&form(method), &Told::Nobody);
+        assert_eq!(answer["result"], json!({ "action": "cancel" }));
+    }
+}
+
+#[test]
+fn a_plan_is_shown_whole_and_no_permissions_approve_it() {
+    let plan = "1. Look.\n2. Leap.";
+    let question = json!({ "id": "q", "method": "session/request_permission", "params": {
+        "sessionId": "c",
+        "toolCall": { "toolCallId": "t", "kind": "switch_mode", "title": "Ready?", "rawInput": { "plan": plan } },
+        "options": [{ "optionId": "y", "kind": "allow_once" }, { "optionId": "n", "kind": "reject_once" }],
+    } });
+    for (told, option) in [
+        (Told::Yes, "y"),
+        (Told::No, "n"),
+        (Told::Nobody, "n"),
+        (Told::Words(vec!["smaller".to_owned()]), "n"),
+    ] {
+        let (asked, answer) = inquired(&question, &told);
+        assert_eq!(asked, [About::Plan { text: plan.to_owned() }]);
+        assert_eq!(answer["result"]["outcome"]["optionId"], option, "{told:?}");
     }
 }
