@@ -170,6 +170,9 @@ fn agent_line(event: &Event) -> Option<LogLine> {
         Event::EscalationAnswered { answer, by, .. } => {
             LogLine::new(format!("call answered: {}", word(answer))).by(by)
         }
+        Event::AskReminded { ask, .. } => {
+            LogLine::warning(format!("question {ask} is open still, nobody has answered"))
+        }
         Event::Asked { ask } => {
             LogLine::new(format!("question {} is open: {}", ask.id, about(&ask.about))).task(ask.work)
         }
@@ -359,6 +362,7 @@ fn about(about: &About) -> String {
     match about {
         About::Permission { tool, command, .. } => told(&format!("permission for {}", quoted(tool)), command),
         About::Question { .. } => "in the agent's own words".to_owned(),
+        About::Plan { .. } => "whether a plan may be carried out".to_owned(),
     }
 }
 
@@ -367,7 +371,7 @@ fn answered(answer: &AskAnswer) -> &'static str {
         AskAnswer::Allow { always: true } => "allowed, and always from now on",
         AskAnswer::Allow { always: false } => "allowed",
         AskAnswer::Deny => "denied",
-        AskAnswer::Text { .. } => "in words",
+        AskAnswer::Text { .. } | AskAnswer::Chosen { .. } => "in words",
     }
 }
 
