@@ -293,6 +293,7 @@ fn every_event_has_its_words() {
         evaluation 4 came to nothing: too many evaluations ran at once
         evaluation 4: the built-in detector stands in
         reminded of call #7
+        reminded people of 9
         call #7 seen by alice
         call #7 answered: abort by alice
         whisper #7 called right by alice

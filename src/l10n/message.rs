@@ -7,11 +7,11 @@ mod board;
 mod plain;
 mod refusal;
 mod reloaded;
+mod stopping;
 
 use super::{Locale, Value, watching};
 use crate::core::ask::hides;
 use crate::core::detail::{Detail, LinkReason};
-use crate::core::event::StopReason;
 use crate::core::id::{AccountName, AgentName};
 use crate::core::notice::{Halt, Notice};
 use crate::core::outcome::Category;
@@ -23,6 +23,7 @@ use plain::bare_name;
 pub(super) use plain::{one_line, sentence};
 pub(super) use refusal::refusal;
 use reloaded::{not_reloaded, reloaded};
+use stopping::stopping;
 
 /// The longest reason that is put into a sentence, in characters as a person counts them: about one IRC line.
 pub(super) const DETAIL_MAX: usize = 280;
@@ -526,25 +527,6 @@ fn shared<'a>(
         ("limit", amount(limit)),
         ("used", amount(used)),
     ]
-}
-
-/// Every reason has a sentence of its own: what follows differs.
-fn stopping<'a>(locale: &Locale, agent: &'a AgentName, reason: StopReason) -> Message<'a> {
-    match reason {
-        StopReason::Pause => say("notice-stopping-pause", [of(agent)]),
-        StopReason::Abort => say("notice-stopping-abort", [of(agent)]),
-        StopReason::Restart => say("notice-stopping-restart", [of(agent)]),
-        StopReason::StopAll => say("notice-stopping-stop-all", [of(agent)]),
-        StopReason::Cancel => say("notice-stopping-cancel", [of(agent)]),
-        StopReason::Remove => say("notice-stopping-remove", [of(agent)]),
-        StopReason::Account(why) => {
-            say("notice-stopping-account", [of(agent), ("category", locale.category(why).into())])
-        }
-        StopReason::Hung => say("notice-stopping-hung", [of(agent)]),
-        StopReason::Escalation => say("notice-stopping-escalation", [of(agent)]),
-        StopReason::Configured => say("notice-stopping-configured", [of(agent)]),
-        StopReason::Cap(cap) => say("notice-stopping-cap", [of(agent), ("cap", locale.cap(cap).into())]),
-    }
 }
 
 /// The emoji of a category that pauses.

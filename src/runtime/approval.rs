@@ -497,6 +497,7 @@ mod tests {
             Some(Happening::Reply(b"7 [None, None]".to_vec())),
             "nobody is asked the rest"
         );
+        happened.clear();
         requests.plan(Numbered(8), "the plan".to_owned(), &mut happened);
         assert_eq!(asked(&mut happened), (AskKey(2), "the plan".to_owned(), None));
         requests.answer(AskKey(2), &words("smaller"), &mut happened);

@@ -459,34 +459,3 @@ fn its_questions_are_answered_by_people_alone() {
         }
     });
 }
-
-#[test]
-fn its_plan_is_shown_whole_and_approved_or_sent_back() {
-    alone("its_plan_is_shown_whole_and_approved_or_sent_back", || async {
-        // Where the agent is to plan, it does so from the start.
-        let exits = ("ExitPlanMode", r###"{"plan":"## The plan\n1. Look.\n2. Leap."}"###);
-        let back = AskAnswer::Text { text: "Look twice.".to_owned() };
-        let yes = AskAnswer::Allow { always: false };
-        for (calls, permissions, answer, read) in [
-            (
-                vec![("EnterPlanMode", "{}"), exits],
-                Permissions::Full,
-                yes.clone(),
-                "User has approved your plan",
-            ),
-            (vec![exits], Permissions::Plan, yes, "User has approved your plan"),
-            (vec![exits], Permissions::Plan, back, "Look twice."),
-        ] {
-            let calls: &'static [_] = calls.leak();
-            let api = ModelApi::start(Scenario::Calls { calls }).await;
-            let folder = tempfile::tempdir().expect("a temporary folder");
-            let mut spec = agent(&api, folder.path());
-            (spec.permissions, spec.autonomy) = (permissions, Autonomy::Full);
-            let went = session_answered(&api, spec, Some(answer)).await;
-            went.assert_category(Category::Success);
-            assert!(went.supervised.posted(&["## The plan\n1. Look.\n2. Leap."]), "{}", went.story());
-            assert!(went.supervised.posted(&["whether it may carry out the plan"]), "{}", went.story());
-            assert!(api.last().contains(read), "{read} reaches the model: {}", api.last());
-        }
-    });
-}

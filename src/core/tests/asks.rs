@@ -76,7 +76,7 @@ fn what_nobody_answers_in_half_an_hour_is_a_no_and_who_comes_later_is_told() {
     });
     let ask = desk.agent.asks.first().expect("it is open").id;
     desk.pass(29 * 60);
-    assert_eq!(desk.tell(&Input::Tick).told(), "", "there is a minute left");
+    assert_eq!(desk.tell(&Input::Tick).told(), "AskReminded", "there is a minute left");
     let (wait, step) = {
         let until = desk.agent.deadline().expect("it runs out");
         let wait = until.since(desk.now);

@@ -293,12 +293,12 @@ fn the_command_line_and_the_opening_follow_the_spec() {
         let replayed = replay("< {\"id\":1,\"result\":{}}", change);
         replayed.written[2].to_string()
     };
-    insta::assert_snapshot!(opened(|_, _| ()), @r#"{"id":2,"jsonrpc":"2.0","method":"thread/start","params":{"approvalPolicy":"on-request","config":{"features":{"unbounded_connection_retries":false}},"cwd":"/srv/agent/work","sandbox":"workspace-write"}}"#);
+    insta::assert_snapshot!(opened(|_, _| ()), @r#"{"id":2,"jsonrpc":"2.0","method":"thread/start","params":{"approvalPolicy":"on-request","config":{"features":{"default_mode_request_user_input":true,"unbounded_connection_retries":false}},"cwd":"/srv/agent/work","sandbox":"workspace-write"}}"#);
     insta::assert_snapshot!(opened(|launch, spec| {
         launch.conversation = Some("c-1".to_owned());
         spec.model = "gpt-5".to_owned();
         spec.instructions = "Be kind.".to_owned();
         spec.permissions = Permissions::Full;
-    }), @r#"{"id":2,"jsonrpc":"2.0","method":"thread/resume","params":{"approvalPolicy":"untrusted","config":{"features":{"unbounded_connection_retries":false}},"cwd":"/srv/agent/work","developerInstructions":"Be kind.","excludeTurns":true,"model":"gpt-5","sandbox":"danger-full-access","threadId":"c-1"}}"#);
+    }), @r#"{"id":2,"jsonrpc":"2.0","method":"thread/resume","params":{"approvalPolicy":"untrusted","config":{"features":{"default_mode_request_user_input":true,"unbounded_connection_retries":false}},"cwd":"/srv/agent/work","developerInstructions":"Be kind.","excludeTurns":true,"model":"gpt-5","sandbox":"danger-full-access","threadId":"c-1"}}"#);
     insta::assert_snapshot!(replay("", |_, _| ()).written[0].to_string(), @r#"{"id":1,"jsonrpc":"2.0","method":"initialize","params":{"capabilities":{"experimentalApi":false},"clientInfo":{"name":"herder","title":"herder","version":"0.1.0"}}}"#);
 }

@@ -69,9 +69,9 @@ fn the_whole_table_is_registered() {
     /stop-all (32)
     /status [agent:completed]
     /usage [agent:completed]
-    /approve <id:completed> [always:flag] (32)
-    /deny <id:completed> (32)
-    /answer <id:completed> <text:text> (32)
+    /approve [id:completed] [always:flag] (32)
+    /deny [id:completed] (32)
+    /answer [text:text] [id:completed] (32)
     /ack [id:completed] (32)
     /queue [agent:completed]
     /clear [agent:completed] (32)
