@@ -18,7 +18,7 @@ def read():
 def end(reason="end_turn", **more): say(id=turn["id"], result=dict(stopReason=reason, **more))
 def fail(code, message, **data): say(id=turn["id"], error=dict(code=code, message=message, data=data))
 asked = read(); assert asked["params"]["protocolVersion"] == 1
-assert asked["params"]["clientCapabilities"] == dict(fs=dict(readTextFile=False, writeTextFile=False), terminal=False, elicitation=dict(form={}))
+assert asked["params"]["clientCapabilities"] == dict(fs=dict(readTextFile=False, writeTextFile=False), terminal=False, elicitation=dict(form=dict()))
 say(id=asked["id"], result=dict(protocolVersion=1, agentInfo=dict(name={name:?}, version="1"), agentCapabilities=dict(loadSession=True)))
 opened = read()
 if opened["method"] == "session/load" and opened["params"]["sessionId"] != "c-1":
