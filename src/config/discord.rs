@@ -30,8 +30,24 @@ pub struct Discord {
     pub control_channel: String,
     /// User ids of bots that are listened to; all others are ignored.
     pub bots: Vec<String>,
+    /// Whom alerts call: nobody else is ever pinged.
+    pub call: Call,
     /// How the API is reached.
     pub reach: Reach,
+}
+
+/// Whom an alert in `#alerts` pings, by id.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Call {
+    /// Everybody with one of these roles.
+    pub roles: Vec<String>,
+    /// These people.
+    pub users: Vec<String>,
+}
+
+impl Call {
+    /// The most roles and people that are named: they stand below the alert, in the same message.
+    const MAX: usize = 20;
 }
 
 /// How Discord's API is reached.
@@ -76,10 +92,11 @@ pub(super) fn discord(section: Section<'_>) -> Option<Discord> {
             .problem("", "alerts_channel, work_channel and control_channel must be three different channels");
     }
     let bots = bots(&section);
+    let call = call(&section);
     let reach = reach(&section);
     section.finish();
     let (true, Some(token), Some(guild)) = (enabled, token, guild) else { return None };
-    Some(Discord { token, guild, category, alerts_channel, work_channel, control_channel, bots, reach })
+    Some(Discord { token, guild, category, alerts_channel, work_channel, control_channel, bots, call, reach })
 }
 
 /// The name of a text channel, which Discord writes in small letters and without spaces.
@@ -117,6 +134,30 @@ fn bots(section: &Section<'_>) -> Vec<String> {
         }
     }
     bots
+}
+
+fn call(section: &Section<'_>) -> Call {
+    let mut call = Call::default();
+    let texts = section.texts("call").unwrap_or_default();
+    if texts.len() > Call::MAX {
+        section.problem("call", format!("more than {} roles and people; name a role instead", Call::MAX));
+    }
+    for text in texts {
+        let (kind, id) = text.value.split_once(':').unwrap_or_default();
+        match kind {
+            "role" if is_id(id) => call.roles.push(id.to_owned()),
+            "user" if is_id(id) => call.users.push(id.to_owned()),
+            _ => section.problem_at(
+                text.line,
+                "call",
+                format!(
+                    "\"{}\" is neither role:<role id> nor user:<user id>; both are copied in Discord",
+                    text.value
+                ),
+            ),
+        }
+    }
+    call
 }
 
 fn reach(section: &Section<'_>) -> Reach {

@@ -34,7 +34,7 @@ use crate::core::policy::Policy;
 use crate::core::spec::AgentSpec;
 use crate::outbox::Redactor;
 
-pub use discord::{API_URL, Discord, Reach};
+pub use discord::{API_URL, Call, Discord, Reach};
 pub use evaluator::{Evaluator, Judge, TIMEOUT_MAX as EVALUATOR_TIMEOUT_MAX};
 pub use folders::{Folder, unusable};
 pub(crate) use problems::printable;

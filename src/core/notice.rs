@@ -373,6 +373,24 @@ const fn is_zero(count: &u32) -> bool {
 }
 
 impl Notice {
+    /// Whether somebody has to see it where it is an alert. That something is over, or taken care of, is none.
+    #[must_use]
+    pub fn calls_people(&self) -> bool {
+        !matches!(
+            self,
+            Self::EscalationAnswered { .. }
+                | Self::EscalationAcked { .. }
+                | Self::AccountOpened { .. }
+                | Self::AccountTried { .. }
+                | Self::AccountWorks { .. }
+                | Self::SharedCapWaived { .. }
+                | Self::CapWaived { .. }
+                | Self::NetworkUp { .. }
+                | Self::Collapsed { .. }
+                | Self::Away { .. }
+        )
+    }
+
     /// Whether it says no more than that a message was heard, and is worked on now or soon.
     #[must_use]
     pub fn is_taken_up(&self) -> bool {

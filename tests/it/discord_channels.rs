@@ -26,6 +26,7 @@ fn settings(sim: &Discord) -> Settings {
         work_channel: "work".to_owned(),
         control_channel: "herder".to_owned(),
         bots: Vec::new(),
+        call: herder::config::Call::default(),
         reach: Reach::Plain(sim.api_url()),
     }
 }

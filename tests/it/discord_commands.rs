@@ -61,6 +61,7 @@ impl Rig {
             work_channel: "work".to_owned(),
             control_channel: "herder".to_owned(),
             bots: Vec::new(),
+            call: herder::config::Call::default(),
             reach: Reach::Plain(self.sim.api_url()),
         });
         let user = |name: &str| Subject::DiscordUser(self.sim.user(name).id.to_string());

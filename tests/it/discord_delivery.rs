@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use herder::config::{Discord as Settings, History, Reach};
+use herder::config::{Call, Discord as Settings, History, Reach};
 use herder::core::id::{AgentName, NetworkName, PostId};
 use herder::core::notice::Notice;
 use herder::core::time::Timestamp;
@@ -25,6 +25,7 @@ struct Rig {
     sim: Discord,
     dir: TempDir,
     agents: Vec<String>,
+    call: Call,
     stage: Option<Stage>,
 }
 
@@ -75,7 +76,7 @@ impl Rig {
         journal.remember(memos).await.expect("a memo is kept");
         journal.close().await;
         drop(journal);
-        let mut rig = Self { sim, dir, agents, stage: None };
+        let mut rig = Self { sim, dir, agents, call: Call::default(), stage: None };
         rig.start("read -r work; echo \"$work\"").await;
         rig.sim.ready().await;
         // What herder says first is not of the test.
@@ -102,6 +103,7 @@ impl Rig {
             work_channel: "work".to_owned(),
             control_channel: "herder".to_owned(),
             bots: Vec::new(),
+            call: self.call.clone(),
             reach: Reach::Plain(self.sim.api_url()),
         });
         self.stage = Some(Stage::open(config, Options::default()).await);
@@ -460,6 +462,32 @@ async fn a_running_session_has_one_message_that_says_what_it_does_also_after_a_r
         ["started", "at work", "worked for", "completed"].iter().any(|says| message.content.contains(says))
     };
     assert_eq!(rig.sim.look(|state| state.posts("spark").filter(shown).count()), 1);
+}
+
+#[tokio::test]
+async fn an_alert_calls_those_who_are_named_for_it_and_nobody_else() {
+    let sim = Discord::start().await;
+    let (role, bob) = (sim.role("on call", 0), sim.user("bob"));
+    let mut rig = Rig::open(sim, &["spark"]).await;
+    let alert = |notice| post(Target::Alerts, Lane::Urgent, Body::Notice(notice));
+    let failed = |failures| {
+        let (window, trial, detail) = (Duration::from_secs(60), false, "it fell <@1>".into());
+        Notice::NeedsIntervention { agent: name("spark"), failures, window, trial, detail }
+    };
+    rig.owe(vec![alert(failed(7))]).await;
+    let quiet = rig.sim.message_in("alerts", |message| message.content.contains("7 ")).await;
+    assert!(quiet.pings.is_empty(), "nobody is, by default: {}", quiet.content);
+    rig.stop().await;
+    rig.call = Call { roles: vec![role.to_string()], users: vec![bob.id.to_string()] };
+    rig.start("read -r work").await;
+    let up = Notice::NetworkUp { network: NetworkName::from("libera"), down_for: Duration::from_secs(9) };
+    rig.owe(vec![alert(failed(8)), alert(up), words("spark", &format!("look, {}", bob.mention()))]).await;
+    let loud = rig.sim.message_in("alerts", |message| message.content.contains("8 ")).await;
+    assert!(loud.content.ends_with(&format!("\n<@&{role}> {}", bob.mention())), "{}", loud.content);
+    assert_eq!((loud.pings.roles, loud.pings.users), (vec![role], vec![bob.id]));
+    let over = rig.sim.message_in("alerts", |message| message.content.contains("libera")).await;
+    let said = rig.sim.message_in("spark", |message| message.content.contains("look, ")).await;
+    assert!(over.pings.is_empty() && said.pings.is_empty());
 }
 
 fn asked() -> Asked {

@@ -80,6 +80,7 @@ pub(crate) fn discord(sim: &Discord, door: Door) -> herder::config::Discord {
         work_channel: "work".to_owned(),
         control_channel: "herder".to_owned(),
         bots: Vec::new(),
+        call: herder::config::Call::default(),
         reach: match door {
             Door::Plain => Reach::Plain(sim.api_url()),
             Door::Encrypted => Reach::At { address: sim.address(), ca: sim.ca_file().to_owned() },

@@ -220,7 +220,8 @@ impl Delivery {
         }
     }
 
-    fn depart(&mut self, line: Line) {
+    fn depart(&mut self, mut line: Line) {
+        line.text = message::calling(&line, &self.ways.bot.ports.settings.call).unwrap_or(line.text);
         // Its channel may have gone since it was handed out: then it waits for the one that is made in its place.
         let Some(place) = self.ways.resolve(&line.target, Instant::now()) else {
             self.ways.bot.ports.queue.requeue(Window { lines: vec![line] });
@@ -382,7 +383,14 @@ impl Sender {
                 Form::Whole => self.file().into_iter().collect(),
                 Form::Bare | Form::Shortened | Form::Told => Vec::new(),
             };
-            let body = message::body(&self.line, &self.nonce, form, rows.clone(), &told);
+            let body = message::body(
+                &self.line,
+                &self.nonce,
+                form,
+                rows.clone(),
+                &told,
+                &self.bot.ports.settings.call,
+            );
             let error = match self.rest().send_message(channel, &body, &files).await {
                 Ok(message) => return Ok(Some(message)),
                 Err(error) => error,

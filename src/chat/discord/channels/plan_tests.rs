@@ -30,6 +30,7 @@ fn settings() -> Discord {
         work_channel: "work".to_owned(),
         control_channel: "herder".to_owned(),
         bots: Vec::new(),
+        call: crate::config::Call::default(),
         reach: Reach::Internet,
     }
 }

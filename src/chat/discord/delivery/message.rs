@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use super::super::rest::{RestError, code};
+use crate::config::Call;
 use crate::core::id::PostId;
-use crate::outbox::Line;
+use crate::outbox::discord::{MESSAGE_MAX, units};
+use crate::outbox::{Body, Line, Target};
 
 /// The longest nonce that Discord takes.
 const NONCE_MAX: usize = 25;
@@ -149,14 +151,45 @@ pub(super) fn contents(line: &Line) -> [String; 2] {
     [line.text.clone(), shortened(&line.text)]
 }
 
-/// The body of the request. `rows` are its buttons, `told` is said in place of what cannot be.
-pub(super) fn body(line: &Line, nonce: &str, form: Form, rows: Option<Value>, told: &str) -> Value {
+/// Whether a line is the first of an alert that somebody has to see.
+fn is_call(line: &Line) -> bool {
+    let is_alert = line.target == Target::Alerts && line.index == 0;
+    is_alert && matches!(&line.source.body, Body::Notice(notice) if notice.calls_people())
+}
+
+/// The text of a line, with those whom it calls below it.
+pub(super) fn calling(line: &Line, call: &Call) -> Option<String> {
+    let roles = call.roles.iter().map(|id| format!("<@&{id}>"));
+    let named: Vec<String> = roles.chain(call.users.iter().map(|id| format!("<@{id}>"))).collect();
+    let text = format!("{}\n{}", line.text, named.join(" "));
+    (is_call(line) && !named.is_empty() && units(&text) <= MESSAGE_MAX).then_some(text)
+}
+
+/// Who hears a bell; `None`: nobody.
+fn called(line: &Line, call: &Call) -> Option<Value> {
+    let allowed = || json!({ "parse": [], "roles": call.roles, "users": call.users, "replied_user": false });
+    (is_call(line) && *call != Call::default()).then(allowed)
+}
+
+/// The body of the request. `rows` are its buttons, `told` is said in place of what cannot be; whoever is in `call` hears a
+/// bell if it is an alert.
+pub(super) fn body(
+    line: &Line,
+    nonce: &str,
+    form: Form,
+    rows: Option<Value>,
+    told: &str,
+    call: &Call,
+) -> Value {
     let content = match form {
         Form::Whole | Form::Bare => line.text.clone(),
         Form::Shortened => shortened(&line.text),
         Form::Told => told.to_owned(),
     };
     let mut body = json!({ "content": content, "nonce": nonce, "enforce_nonce": true });
+    if let Some(called) = called(line, call) {
+        body["allowed_mentions"] = called;
+    }
     if form == Form::Whole {
         if let Some(quoted) = line.source.quotes.as_deref().filter(|id| line.index == 0 && is_id(id)) {
             body["message_reference"] = json!({ "message_id": quoted, "fail_if_not_exists": false });

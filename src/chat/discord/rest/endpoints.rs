@@ -485,10 +485,11 @@ pub(super) fn fetch_nothing(message: &mut Value) {
     }
 }
 
-/// Whatever is said in a message, nobody hears a bell.
+/// Whatever is said in a message, nobody hears a bell but those whom it names for that.
 pub(super) fn ping_nobody(message: &mut Value) {
     if let Some(fields) = message.as_object_mut() {
-        fields.insert("allowed_mentions".to_owned(), json!({ "parse": [], "replied_user": false }));
+        let nobody = || json!({ "parse": [], "replied_user": false });
+        fields.entry("allowed_mentions").or_insert_with(nobody);
     }
 }
 
