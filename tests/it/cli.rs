@@ -84,7 +84,7 @@ fn the_example_passes_check() {
     assert_eq!(contained.len(), 1, "{run:?}");
     let rest: Vec<&str> = rest.into_iter().filter(|line| !line.contains(".netrc")).collect();
     insta::assert_snapshot!(rest.join("\n").replace("/bin/cat", "…").replace("/usr…", "…"), @r#"
-    note  bot.toml:43: access: nobody is named, so nobody can command from chat; name yourself under [access], e.g. admins = ["irc:libera:YOUR-ACCOUNT"]
+    note  bot.toml:44: access: nobody is named, so nobody can command from chat; name yourself under [access], e.g. admins = ["irc:libera:YOUR-ACCOUNT"]
     ok    bot.toml: 1 agent, 1 network
     ok    data folder data is writable
     ok    echo: cat is …

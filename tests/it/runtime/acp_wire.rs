@@ -198,11 +198,11 @@ fn an_answer_that_broke_off_is_no_success() {
     let lines = seen("gemini/ok").replace("\"input_tokens\":1200", "\"input_tokens\":0");
     let lines = lines.replace("\"output_tokens\":30", "\"output_tokens\":0");
     assert_eq!(replay(&lines, |_, _| ()).outcome.category, Category::Transient);
-    // opencode asks again for ever.
+    // opencode asks again for ever, also when it is told to stop.
     let (before, after): (Vec<&str>, Vec<&str>) =
         seen("opencode/ok").lines().partition(|line| !line.contains("agent_message_chunk"));
     let again =
-        (0..12).map(|number| after[0].replace("\"messageId\":\"", &format!("\"messageId\":\"{number}")));
+        (0..24).map(|number| after[0].replace("\"messageId\":\"", &format!("\"messageId\":\"{number}")));
     let lines: Vec<String> =
         before[..before.len() - 2].iter().map(|line| (*line).to_owned()).chain(again).collect();
     let Replayed { happened, outcome, .. } = replay(&lines.join("\n"), |_, _| ());
