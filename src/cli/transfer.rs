@@ -80,6 +80,9 @@ pub(super) fn export(data_dir: &Path, output: Option<&Path>, salvage: bool) -> E
         }
         Ok(lacks) => {
             lacking(&lacks);
+            if opening.missing.is_empty() && journal::stand_twice(data_dir, journal.id(), &lacks) {
+                complain(journal::how_to_restore(data_dir));
+            }
             ExitCode::from(LACKING)
         }
         Err(error) => failed(error),

@@ -95,6 +95,7 @@ pub use import::{Imported, import};
 pub use look_back::Looked;
 pub use memory::{Memory, Onlooker, Step};
 pub use notes::{Span, listed};
+pub use recent::stand_twice;
 pub use refusal::how_to_restore;
 pub use replay::{Aggregate, Blocked, FleetState, Loaded, Opened};
 pub use retention::Maintained;

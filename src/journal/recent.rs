@@ -16,6 +16,7 @@ use std::path::Path;
 use super::archive::LINE_MAX;
 use super::layout::{Tree, number};
 use super::lines;
+use super::notes::Span;
 use super::staging::Changes;
 use super::store::Paths;
 
@@ -112,6 +113,13 @@ pub(super) fn read(paths: &Paths, journal: &str) -> io::Result<BTreeMap<u64, Str
         })?;
     }
     Ok(events)
+}
+
+/// Whether some of these events stand in the folder a second time, where a salvage finds them.
+#[must_use]
+pub fn stand_twice(dir: &Path, journal: &str, events: &[Span]) -> bool {
+    let found = read(&Paths::new(dir), journal).unwrap_or_default();
+    events.iter().any(|span| found.range(span.first..=span.last).next().is_some())
 }
 
 fn each_line(file: &Path, take: &mut dyn FnMut(lines::Line<'_>)) -> io::Result<()> {

@@ -23,7 +23,7 @@ struct Ladder {
     open: BTreeSet<u32>,
     /// Whispers that it has not got.
     waiting: BTreeSet<WorkId>,
-    /// The splits that nobody waits for any longer, by number.
+    /// The evaluations and splits that nobody waits for any longer, by number.
     given_up: BTreeSet<u32>,
     /// What it has worked on last.
     subject: Option<WorkId>,
@@ -71,8 +71,13 @@ impl Ladders {
                 ladder.last = *number;
                 ladder.open.insert(*number);
             }
-            Event::Evaluated { number, judgement, .. } => {
+            // A verdict that came too late still says what it has cost.
+            Event::Evaluated { number, unmetered: false, .. } if ladder.given_up.remove(number) => {}
+            Event::Evaluated { number, judgement, unmetered, .. } => {
                 ladder.is_over(name, *number)?;
+                if *unmetered {
+                    ladder.given_up.insert(*number);
+                }
                 tally.judged += 1;
                 let open = agent.watch.open.as_ref().filter(|open| open.number == *number);
                 let counts = open.is_some();
