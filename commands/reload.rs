@@ -21,12 +21,10 @@ pub(super) async fn run(desk: &Desk<'_>) -> Done {
     let Some(reloader) = &desk.inner.reloader else { return Err(Refusal::NoConfiguration.into()) };
     match reloader.reload_for(&desk.asked).await {
         Ok(notice) => Ok(desk.accepted(&notice)),
-        // A terminal has room for all of them.
-        Err(refusal @ Refusal::NotReloaded { .. }) if desk.long => {
-            let mut lines = vec![desk.locale.refusal(&refusal)];
-            if let Refusal::NotReloaded { problems, .. } = refusal {
-                lines.extend(problems);
-            }
+        // A terminal has room for all of them, each in a line of its own.
+        Err(Refusal::NotReloaded { problems, count }) if desk.long && count > 1 => {
+            let mut lines = vec![desk.voice().text("cmd-not-reloaded", &[("count", count.into())])];
+            lines.extend(problems);
             Err(Failure::Lines(lines))
         }
         Err(refusal) => Err(refusal.into()),

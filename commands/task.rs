@@ -2,6 +2,8 @@
 
 mod listed;
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::desk::{Answer, Desk, Done, Failure};
@@ -9,7 +11,7 @@ use super::grammar::Call;
 use super::{Arg, Command, Effect, Scope, Strictness, Verb};
 use crate::access::Role;
 use crate::core::agent::Agent;
-use crate::core::board::Wish;
+use crate::core::board::{Board, Wish};
 use crate::core::card::{Card, PARTS_MAX};
 use crate::core::dealings::{Cut, Onward};
 use crate::core::id::{AgentName, WorkId};
@@ -17,7 +19,8 @@ use crate::core::input::Control;
 use crate::core::notice::{Notice, Refusal};
 use crate::core::work::WorkKind;
 use crate::journal::Stream;
-use listed::{Listed, all_of, find, on_board};
+use crate::supervisor::View;
+use listed::{Listed, all_of, find, moving, on_board};
 
 pub(super) const ADD: Command = Command {
     verb: Verb::TaskAdd,
@@ -179,11 +182,31 @@ pub(super) async fn split(desk: &Desk<'_>, call: &Call) -> Done {
     Ok(desk.accepted(&notice))
 }
 
+/// Looks this often at the board and the agents, if tasks go to and fro meanwhile.
+const LOOKS_MAX: usize = 3;
+
+/// The agents and the board of one moment: a task that went from one to the other between two looks would be in neither.
+fn everywhere(desk: &Desk<'_>) -> (Vec<View>, Arc<Board>) {
+    let mut board = desk.fleet.board();
+    for _ in 1..LOOKS_MAX {
+        let views = desk.fleet.agents();
+        let again = desk.fleet.board();
+        if Arc::ptr_eq(&board, &again) {
+            return (views, board);
+        }
+        board = again;
+    }
+    (desk.fleet.agents(), board)
+}
+
 pub(super) fn list(desk: &Desk<'_>, call: &Call) -> Done {
     let voice = desk.voice();
     let (views, board) = match &call.agent {
         Some(_) => (vec![desk.view(call)?], None),
-        None => (desk.fleet.agents(), Some(desk.fleet.board())),
+        None => {
+            let (views, board) = everywhere(desk);
+            (views, Some(board))
+        }
     };
     let all = all_of(&views, board.as_deref());
     let mut lines = desk.first(all.iter().map(|listed| listed.line(voice)));
@@ -196,9 +219,10 @@ pub(super) fn list(desk: &Desk<'_>, call: &Call) -> Done {
 
 pub(super) async fn show(desk: &Desk<'_>, call: &Call) -> Done {
     let id = call.task.unwrap_or_default();
-    let (views, board) = (desk.fleet.agents(), desk.fleet.board());
+    let (views, board) = everywhere(desk);
     let there = || views.iter().find_map(|view| Listed::with(&view.name, find(&view.agent, id)?));
-    if let Some(listed) = on_board(&board, id).or_else(there) {
+    let found = on_board(&board, id).or_else(there).or_else(|| moving(&views, &board, id));
+    if let Some(listed) = found {
         return Ok(listed.shown(desk, &views, &board));
     }
     let journal = desk.inner.journal.clone();

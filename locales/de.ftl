@@ -972,6 +972,7 @@ cmd-unreadable = { $count ->
     [one] Ein Eintrag ließ sich nicht lesen und fehlt hier; herders Log nennt den Grund.
    *[other] { $count } Einträge ließen sich nicht lesen und fehlen hier; herders Log nennt die Gründe.
 }
+cmd-not-reloaded = 🚫 Die Konfiguration wurde nicht übernommen, und nichts hat sich geändert; sie hat { $count } Fehler:
 cmd-history-failed = Das Journal ließ sich nicht lesen; herders Log nennt die Ursache.
 cmd-whisper-private = Hier lesen alle mit. Flüstere **{ $agent }** in einer privaten Nachricht an mich: whisper { $agent } und den Text.
 cmd-until = bis { $until }

@@ -1043,6 +1043,7 @@ cmd-unreadable = { $count ->
     [one] One entry cannot be read and is left out; herder's log says why.
    *[other] { $count } entries cannot be read and are left out; herder's log says why.
 }
+cmd-not-reloaded = 🚫 The configuration was not taken in, and nothing has changed; it has { $count } mistakes:
 cmd-history-failed = The journal could not be read; herder's log names the cause.
 cmd-whisper-private = Everybody reads along here. Whisper to **{ $agent }** in a private message to me: whisper { $agent } and the text.
 cmd-until = until { $until }

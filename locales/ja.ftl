@@ -865,6 +865,7 @@ cmd-looked-back = { $found ->
    *[other] { $since } 以降の最新 { $seen } 件から。それより前は見ていません。エクスポートには全部あります。
 }
 cmd-unreadable = 読めないエントリ { $count } 件を省きました。理由は herder のログにあります。
+cmd-not-reloaded = 🚫 設定は反映されず、何も変わっていません。誤りが{ $count }件あります：
 cmd-history-failed = ジャーナルを読めなかった。原因は herder のログにある。
 cmd-whisper-private = ここではみんなが読めます。**{ $agent }** へのささやきは、わたしへの個人メッセージで whisper { $agent } と本文を送ってください。
 cmd-until = { $until } まで

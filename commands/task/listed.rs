@@ -15,6 +15,8 @@ use crate::supervisor::View;
 pub(super) enum Place<'a> {
     Current(&'a Work),
     Queued(&'a Work),
+    /// Handed back by its agent, and not on the board's record yet.
+    Moving(&'a Work),
     Over(&'a FinishedTask),
     Boarded(&'a Boarded),
 }
@@ -27,7 +29,7 @@ impl<'a> Place<'a> {
 
     pub(super) fn work(&self) -> &'a Work {
         match self {
-            Self::Current(work) | Self::Queued(work) => work,
+            Self::Current(work) | Self::Queued(work) | Self::Moving(work) => work,
             Self::Over(done) => &done.work,
             Self::Boarded(boarded) => &boarded.work,
         }
@@ -40,7 +42,7 @@ impl<'a> Place<'a> {
     fn state(&self) -> &'static str {
         match self {
             Self::Current(_) => "running",
-            Self::Queued(_) => "queued",
+            Self::Queued(_) | Self::Moving(_) => "queued",
             Self::Over(done) => end_key(done.end),
             Self::Boarded(boarded) => match &boarded.place {
                 OnBoard::Queued { .. } | OnBoard::Offered { .. } => "queued",
@@ -73,6 +75,16 @@ pub(super) fn on_board(board: &Board, id: WorkId) -> Option<Listed<'_>> {
     Some(Listed { agent: None, place })
 }
 
+/// A task that an agent has handed back, before the board or another agent has it.
+pub(super) fn moving<'a>(views: &'a [View], board: &Board, id: WorkId) -> Option<Listed<'a>> {
+    let known = board.tasks.contains_key(&id) || on_board(board, id).is_some();
+    if known || views.iter().any(|view| find(&view.agent, id).is_some()) {
+        return None;
+    }
+    let work = views.iter().flat_map(|view| view.agent.board.handed_back()).find(|work| work.id == id)?;
+    Some(Listed { agent: None, place: Place::Moving(work) })
+}
+
 /// All tasks: what is open first, the board's ahead, in the order it will be done; then what is over, the latest first.
 pub(super) fn all_of<'a>(views: &'a [View], board: Option<&'a Board>) -> Vec<Listed<'a>> {
     let mut boarded: Vec<&Boarded> = board.into_iter().flat_map(|board| board.tasks.values()).collect();
@@ -82,6 +94,10 @@ pub(super) fn all_of<'a>(views: &'a [View], board: Option<&'a Board>) -> Vec<Lis
     boarded.retain(|boarded| !arrived(boarded));
     let mut open: Vec<Listed<'a>> =
         boarded.into_iter().map(|boarded| Listed { agent: None, place: Place::Boarded(boarded) }).collect();
+    if let Some(board) = board {
+        let handed_back = views.iter().flat_map(|view| view.agent.board.handed_back());
+        open.extend(handed_back.filter_map(|work| moving(views, board, work.id)));
+    }
     let mut over: Vec<Listed<'a>> = Vec::new();
     let ended = board.into_iter().flat_map(|board| &board.finished);
     over.extend(ended.map(|done| Listed { agent: None, place: Place::Over(done) }));
@@ -121,7 +137,7 @@ impl<'a> Listed<'a> {
     fn state(&self, voice: Voice<'_>) -> String {
         match &self.place {
             Place::Current(_) => voice.text("cmd-task-running", &[]),
-            Place::Queued(_) => voice.text("cmd-task-queued", &[]),
+            Place::Queued(_) | Place::Moving(_) => voice.text("cmd-task-queued", &[]),
             Place::Over(done) => voice.locale.task_end(done.end),
             Place::Boarded(boarded) => match &boarded.place {
                 OnBoard::Queued { to: None } => voice.text("cmd-task-queued", &[]),
@@ -142,7 +158,7 @@ impl<'a> Listed<'a> {
     pub(super) fn data(&self) -> serde_json::Value {
         let note = match &self.place {
             Place::Over(done) => Some(done.note.to_string()),
-            Place::Current(_) | Place::Queued(_) | Place::Boarded(_) => None,
+            Place::Current(_) | Place::Queued(_) | Place::Moving(_) | Place::Boarded(_) => None,
         };
         let mut data = json!({
             "agent": self.agent, "state": self.place.state(), "work": self.place.work(), "note": note
@@ -225,4 +241,49 @@ fn part_line(voice: Voice<'_>, part: &Part, views: &[View], board: &Board) -> St
         }
     };
     format!("→ {line}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::core::dealings::{Dealings, News, Numbered, Onward};
+    use crate::core::id::NetworkName;
+    use crate::core::time::Timestamp;
+    use crate::core::work::Actor;
+    use crate::runtime::Live;
+
+    fn task_of(id: u64) -> Work {
+        let by = Actor { network: NetworkName::from("net"), name: "alice".to_owned(), identity: None };
+        let (text, at) = ("parser".to_owned(), Timestamp::default());
+        Work { id: WorkId(id), kind: WorkKind::Task, text, by, at, attempts: 0, card: None }
+    }
+
+    fn view(name: &str, agent: Agent) -> View {
+        let name = AgentName::new(name).expect("a name");
+        View { name, agent: Arc::new(agent), live: Live::default(), hold: None, closed: false }
+    }
+
+    #[test]
+    fn a_task_that_was_handed_back_is_in_sight_before_the_board_has_it() {
+        let by = task_of(7).by;
+        let handed_back = News::HandedBack { work: Box::new(task_of(7)), onward: Onward::To(None), by };
+        let news = VecDeque::from([Numbered { number: 1, news: handed_back }]);
+        let from =
+            Agent { board: Box::new(Dealings { told: 1, news, ..Dealings::default() }), ..Agent::default() };
+        let views = [view("spark", from)];
+        let board = Board::default();
+        let states = |views: &[View]| -> Vec<(Option<String>, &'static str)> {
+            let listed = all_of(views, Some(&board));
+            listed.iter().map(|one| (one.agent.map(ToString::to_string), one.place.state())).collect()
+        };
+        assert_eq!(states(&views), [(None, "queued")]);
+        assert!(moving(&views, &board, WorkId(7)).is_some() && moving(&views, &board, WorkId(8)).is_none());
+        // Another agent has it before the first has heard that the board has passed it on.
+        let to = Agent { queue: [task_of(7)].into(), ..Agent::default() };
+        let [from] = views;
+        assert_eq!(states(&[from, view("nova", to)]), [(Some("nova".to_owned()), "queued")]);
+    }
 }

@@ -319,6 +319,12 @@ fn isolation(section: &Section<'_>, spec: &mut AgentSpec) {
     }
     spec.credentials = credentials.into_iter().map(|text| text.value).collect();
     let sandbox = section.texts("sandbox").unwrap_or_default();
+    for word in &sandbox {
+        if let Some(name) = unknown_place(&word.value) {
+            let why = format!("there is no {{{name}}}; use {{workspace}}, {{home}}, {{state}} or {{tools}}");
+            section.problem_at(word.line, "sandbox", why);
+        }
+    }
     spec.sandbox = sandbox.into_iter().map(|word| word.value).collect();
     if spec.sandbox.first().is_some_and(String::is_empty)
         || spec.sandbox.iter().any(|word| word.contains('\0'))
@@ -328,6 +334,13 @@ fn isolation(section: &Section<'_>, spec: &mut AgentSpec) {
             "this cannot be run; write the program first, e.g. [\"bwrap\", \"--ro-bind\", \"/\", \"/\"]",
         );
     }
+}
+
+/// The first name in braces that stands for none of the places of a sandbox.
+fn unknown_place(word: &str) -> Option<&str> {
+    let inner = word.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
+    let mut names = inner.map(|(name, _)| name).filter(|name| name.chars().all(|c| c.is_ascii_lowercase()));
+    names.find(|name| !name.is_empty() && !matches!(*name, "workspace" | "home" | "state" | "tools"))
 }
 
 fn patterns(section: &Section<'_>, runtime: Option<Runtime>) -> Vec<Pattern> {

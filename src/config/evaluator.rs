@@ -183,6 +183,12 @@ pub(super) fn evaluator(section: Section<'_>) -> Evaluator {
     let count = |key, bounds, default: u64| section.number(key, bounds).unwrap_or(default);
     let window = count("window_size", WINDOW_MIN..=WINDOW_MAX, default.window as u64);
     let interval = count("eval_interval", 1..=INTERVAL_MAX, default.interval.into());
+    if interval <= INTERVAL_MAX && window < interval {
+        let why = format!(
+            "{window} turns are fewer than the {interval} of eval_interval, so that some are never looked at; use at least {interval}, or a smaller eval_interval"
+        );
+        section.problem("window_size", why);
+    }
     let threshold = count("escalation_threshold", THRESHOLD_MIN..=THRESHOLD_MAX, default.threshold.into());
     let at_once = count("at_once", 1..=AT_ONCE_MAX, default.at_once as u64);
     let variables = environment::variables(&section);

@@ -1,10 +1,11 @@
 //! Secrets: named in the file, never written in it. They come from a variable of the environment or from a file.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
+use rustix::fs::{Mode, OFlags};
 use secrecy::SecretString;
 
 use super::section::Section;
@@ -62,8 +63,15 @@ pub(super) fn in_file(source: &Section<'_>) -> Option<(PathBuf, SecretString)> {
 fn from_file(source: &Section<'_>, name: &str) -> Option<SecretString> {
     let path = source.path(name);
     let shown = path.display();
-    let read = fs::File::open(&path).and_then(|file| {
-        let mode = file.metadata()?.permissions().mode();
+    // Opening a pipe would wait for whoever writes into it, perhaps for ever.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(&path, flags, Mode::empty()).map_err(io::Error::from);
+    let read = opened.map(fs::File::from).and_then(|file| {
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err(io::Error::other("it is no regular file"));
+        }
+        let mode = found.permissions().mode();
         let mut text = String::new();
         file.take(LONGEST + 1).read_to_string(&mut text)?;
         Ok((mode, text))

@@ -46,11 +46,42 @@ pub(super) fn read(text: &str, file: &str, around: &Surroundings<'_>) -> Result<
         return Err(in_order(file, list));
     }
     let config = top(&reading, &table);
-    let problems = reading.problems.take();
+    let mut problems = reading.problems.take();
+    find_nul(&reading, table.get_ref(), &mut problems);
     if problems.is_empty() {
         Ok(Read { config, known: reading.asked.take() })
     } else {
         Err(in_order(file, problems))
+    }
+}
+
+/// Finds texts with a U+0000, which no program, path or server can be given. A line that has a mistake already has one.
+fn find_nul(reading: &Reading<'_>, table: &DeTable<'_>, problems: &mut Vec<Problem>) {
+    for (name, item) in table {
+        find_nul_in(reading, (name.get_ref(), item), problems);
+    }
+}
+
+fn find_nul_in(
+    reading: &Reading<'_>,
+    (key, item): (&str, &Spanned<DeValue<'_>>),
+    problems: &mut Vec<Problem>,
+) {
+    match item.get_ref() {
+        DeValue::String(text) if text.contains('\0') => {
+            let line = Some(reading.line(item.span().start));
+            if problems.iter().all(|problem| problem.line != line) {
+                let text = "this has a U+0000 in it, which no program can be given; take it out".to_owned();
+                problems.push(Problem { line, place: String::new(), key: key.to_owned(), text });
+            }
+        }
+        DeValue::Array(list) => list.iter().for_each(|item| find_nul_in(reading, (key, item), problems)),
+        DeValue::Table(table) => find_nul(reading, table, problems),
+        DeValue::String(_)
+        | DeValue::Integer(_)
+        | DeValue::Float(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_) => {}
     }
 }
 

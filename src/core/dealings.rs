@@ -96,10 +96,17 @@ impl Dealings {
         self.news.retain(|news| news.number > up_to);
     }
 
+    /// The tasks that are on their way to the board, oldest first.
+    pub fn handed_back(&self) -> impl Iterator<Item = &Work> {
+        self.news.iter().filter_map(|news| match &news.news {
+            News::HandedBack { work, .. } => Some(&**work),
+            News::PartOver { .. } => None,
+        })
+    }
+
     /// Whether a task is on its way to the board.
     #[must_use]
     pub fn hands_back(&self, task: WorkId) -> bool {
-        let is_it = |news: &Numbered| matches!(&news.news, News::HandedBack { work, .. } if work.id == task);
-        self.news.iter().any(is_it)
+        self.handed_back().any(|work| work.id == task)
     }
 }

@@ -496,6 +496,35 @@ fn the_key_of_the_evaluator_is_hidden_and_may_be_shared() {
 }
 
 #[test]
+fn what_would_never_do_what_it_says_is_refused() {
+    let folder = Folder::new();
+    let sentences = folder.sentences("[evaluator]\nwindow_size = 4\neval_interval = 5\n");
+    insta::assert_snapshot!(sentences, @"bot.toml:2: [evaluator] window_size: 4 turns are fewer than the 5 of eval_interval, so that some are never looked at; use at least 5, or a smaller eval_interval");
+    let agent = "[[agent]]\nname = \"a\"\nruntime = \"claude\"\nworkspace = \"/\"\n";
+    let sandbox = "sandbox = [\"env\", \"A={wrokspace}:{home}\"]\n";
+    let sentences = folder.sentences(&format!("{agent}{sandbox}"));
+    assert!(sentences.contains("there is no {wrokspace}; use {workspace}"), "{sentences}");
+    let nul = folder.sentences(&format!("{agent}instructions = \"Be\\u0000 kind.\"\n"));
+    assert_eq!(
+        nul,
+        "bot.toml:5: instructions: this has a U+0000 in it, which no program can be given; take it out"
+    );
+}
+
+#[test]
+fn a_secret_that_is_a_pipe_is_refused_and_not_waited_for() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+        .expect("a pipe");
+    let sentences = folder.sentences("[discord]\nguild = \"1\"\ntoken = { file = \"pipe\" }\n");
+    assert!(
+        sentences.contains("pipe cannot be read: it is no regular file; put the secret there, alone"),
+        "{sentences}"
+    );
+}
+
+#[test]
 fn mistakes_about_the_evaluator_are_reported() {
     let folder = Folder::new();
     let sentences = folder.sentences(
