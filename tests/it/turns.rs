@@ -95,8 +95,10 @@ fn limited(dir: &Path) -> Vec<AgentSpec> {
 async fn as_many_agents_work_as_may_and_the_others_wait_for_their_turn(on: On) {
     let agents = |dir: &Path| ["one", "two", "three"].map(|agent| shell(agent, dir, LONG)).to_vec();
     let mut story = open(on, agents, |policy| policy.max_active = 2).await;
-    story.says("@one begin", "one is on it").await;
-    story.says("@two begin", "two is on it").await;
+    for agent in ["one", "two"] {
+        story.alice.say("#herder", &format!("@{agent} begin")).await;
+        story.until(agent, |view| view.agent.process.is_some()).await;
+    }
     let queued = story.says("@three begin", "Queued for three").await;
     let waits = "👀 Queued for three at position 1: waits for its turn (2 of 2 active).";
     assert!(queued.ends_with(waits), "{queued}");
@@ -291,7 +293,7 @@ async fn a_task_of_the_board_passes_over_an_account_that_is_closed_and_waits_for
 ) {
     let mut story = open(on, limited, |_| {}).await;
     std::fs::write(story.dir.path().join("exhausted"), "").expect("a file");
-    story.says("@spark begin", "spark is on it").await;
+    story.alice.say("#herder", "@spark begin").await;
     story.alice.hears("#work", "QUOTA-EXHAUSTED openai").await;
     // flint has been idle for longest, and is of the same account.
     story.says("!task add count the ants", "is on the board").await;
