@@ -223,6 +223,8 @@ impl Dispatcher {
 
     async fn work_on(&self, inbound: Inbound, now: Timestamp) -> Handled {
         let inner = &*self.inner;
+        // Whoever has read what became of an agent means the agent as it is since.
+        inner.fleet.catch_up().await;
         let (heard, room) = inner.read(&inbound);
         if heard == Heard::Nothing {
             return Handled::Silently;
@@ -270,6 +272,7 @@ impl Dispatcher {
     /// Answers a request of the shell: the user herder runs as, an admin.
     pub async fn request(&self, name: &str, args: &[String]) -> Reply {
         let inner = &*self.inner;
+        inner.fleet.catch_up().await;
         let now = clock::now();
         let author = local_author();
         let heard = parse::request(name, args, inner);

@@ -22,6 +22,7 @@ use super::refusal;
 use super::replay;
 use super::soon::Waiting;
 use super::store::{self, Lock, Paths};
+use super::unseen::Unseen;
 use super::writer::{Disk, Job, Prepared, PreparedWrite, QUEUE, Shown, Writer};
 use super::{
     Aggregate, Batch, CommitError, Confirmed, Loaded, MEMO_KEY_MAX, MEMO_MAX, Memo, Missing, OpenError,
@@ -59,7 +60,7 @@ struct Inner {
     maintaining: tokio::sync::Mutex<()>,
     archive_readers: Arc<Semaphore>,
     unreadable: Mutex<Unreadable>,
-    _lock: Option<Lock>,
+    lock: Mutex<Option<Lock>>,
 }
 
 /// The way to the writer.
@@ -135,6 +136,7 @@ impl Journal {
             failed: watch::Sender::new(None),
             disk_low: watch::Sender::new(None),
             durable: Arc::clone(&durable),
+            unseen: Unseen::default(),
         });
         let work = store.last.work;
         let reader = Reader::new(store.trees.clone(), paths.archives(), durable);
@@ -195,7 +197,7 @@ impl Journal {
             maintaining: tokio::sync::Mutex::new(()),
             archive_readers: Arc::new(Semaphore::new(super::look_back::READERS)),
             unreadable: Mutex::default(),
-            _lock: lock,
+            lock: Mutex::new(lock),
         }))
     }
 
@@ -408,13 +410,24 @@ impl Journal {
         self.0.shown.disk_low.subscribe()
     }
 
+    /// The view of an agent shows the revision `rev` of its stream from now on; `None`: nobody shows it any more.
+    pub fn seen(&self, agent: &AgentName, rev: Option<u64>) {
+        self.0.shown.unseen.seen(agent, rev);
+    }
+
+    /// Waits until the views of the agents show everything that is stored now.
+    pub async fn all_seen(&self) {
+        self.0.shown.unseen.nothing().await;
+    }
+
     /// The journal's id: random, made with it, the same for ever.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.0.id
     }
 
-    /// Finishes what waits and stops writing; later commits answer [`CommitError::Closed`].
+    /// Finishes what waits, stops writing, and lets others open the folder, although handles to read may be left; later
+    /// commits answer [`CommitError::Closed`].
     pub async fn close(&self) {
         let (done, closed) = oneshot::channel();
         if let Way::Thread(jobs) = &self.0.way
@@ -423,6 +436,7 @@ impl Journal {
             // An error means that the writer is gone, which is what was asked for.
             let _ = closed.await;
         }
+        self.0.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.0.shown.set_sink(None);
     }
 

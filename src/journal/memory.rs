@@ -15,6 +15,7 @@ use super::handle::{Journal, Parts, Way};
 use super::layout::{Last, Trees};
 use super::query::Reader;
 use super::store::{self, Paths};
+use super::unseen::Unseen;
 use super::writer::{Job, Shown, Writer};
 use super::{Batch, CommitError, OpenError, Receipt, Settings, Settled};
 
@@ -82,6 +83,7 @@ impl Journal {
             failed: watch::Sender::new(None),
             disk_low: watch::Sender::new(None),
             durable: Arc::clone(&durable),
+            unseen: Unseen::default(),
         });
         let waiting = Arc::default();
         let writer = Writer {

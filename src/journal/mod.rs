@@ -67,6 +67,7 @@ mod staging;
 mod store;
 mod table;
 mod unread;
+mod unseen;
 mod writer;
 
 use std::collections::BTreeSet;

@@ -21,6 +21,7 @@ use super::query::Owed;
 use super::recent::Recent;
 use super::soon::Waiting;
 use super::staging::{Changes, Stage};
+use super::unseen::Unseen;
 use super::{CommitError, Memo, ReadError, Receipt, Settled, Snapshot, Stream, disk};
 
 /// Batches that wait for the writer. A supervisor has at most one of its own here, so this is a fleet of thousands;
@@ -87,6 +88,7 @@ pub(super) struct Shown {
     pub(super) failed: watch::Sender<Option<String>>,
     pub(super) disk_low: watch::Sender<Option<u64>>,
     pub(super) durable: Arc<AtomicU64>,
+    pub(super) unseen: Unseen,
 }
 
 impl Shown {
@@ -233,6 +235,7 @@ impl Writer {
         if let Some(disk) = &mut self.disk {
             disk.recent.add(&staged.changes);
         }
+        self.shown.unseen.stored(&staged.heads, &self.heads);
         self.heads.extend(staged.heads);
         self.shown.durable.store(self.last.seq, Ordering::Release);
         self.tell(answers);

@@ -29,6 +29,9 @@ use crate::outbox::{Post, Target};
 /// What an evaluation, and the record of the end, may take when herder goes down.
 const DRAIN_SLACK: Duration = Duration::from_millis(500);
 
+/// The longest that an answer waits for views, which follow what is stored within a millisecond unless the machine is busy.
+const CATCH_UP: Duration = Duration::from_millis(500);
+
 /// A handle to the whole fleet. Cheap to clone.
 #[derive(Clone)]
 pub struct Fleet {
@@ -347,6 +350,15 @@ impl Fleet {
     /// A refusal if the journal cannot be written.
     pub async fn record_soon(&self, asked: &Asked) -> Result<(), Refusal> {
         self.shared.journal.commit_soon(record(asked)).await.map_err(storage_refusal)
+    }
+
+    /// Waits until what is stored of the agents is also seen of them: a post may be read before its agent's view has changed.
+    /// No longer than [`CATCH_UP`]; then the views are what they are.
+    pub async fn catch_up(&self) {
+        let seen = tokio::time::timeout(CATCH_UP, self.shared.journal.all_seen()).await;
+        if seen.is_err() {
+            tracing::debug!("an agent's view is late");
+        }
     }
 
     /// The agent whose name is nearest to `text`, if one is near enough to be meant.

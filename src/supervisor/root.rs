@@ -461,6 +461,7 @@ impl Root {
         let (notes, notes_rx) = mpsc::channel(NOTES_CAPACITY);
         let (view_tx, view) = watch::channel(task::first_view(&name, &agent));
         self.shared.remember(name.clone(), Handle { requests, notes, view });
+        self.shared.journal.seen(&name, Some(rev));
         let ahead = (!ahead.is_empty()).then(|| Box::new(Ahead(ahead)));
         let mailbox = Mailbox { requests: requests_rx, notes: notes_rx };
         let shared = Arc::clone(&self.shared);

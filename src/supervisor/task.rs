@@ -142,6 +142,7 @@ pub(super) async fn supervise(
                 Ok(state) => {
                     // What it recorded last it may not have shown any more, nor told the root, which goes by what is shown.
                     view.send_replace(first_view(&name, &state.0));
+                    shared.journal.seen(&name, Some(state.1));
                     shared.tell_root(ToRoot::Rebuilt { agent: name.clone() });
                     state
                 }

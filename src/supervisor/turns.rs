@@ -131,6 +131,7 @@ pub(super) struct Leaving {
 impl Drop for Leaving {
     fn drop(&mut self) {
         self.shared.stands(&self.agent, &AccountName::default(), Standing::Rests);
+        self.shared.journal.seen(&self.agent, None);
     }
 }
 

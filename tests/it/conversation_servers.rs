@@ -9,7 +9,7 @@ pub(crate) mod wire;
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use herder::chat::embedded_ircd::Server;
 use herder::chat::irc::Connector;
@@ -22,7 +22,7 @@ use herder::run::Options;
 use crate::servers::agentirc::Agentirc;
 use crate::servers::inspircd::{self, Inspircd};
 use crate::servers::ngircd::Ngircd;
-use crate::stage::{self, Person, Stage};
+use crate::stage::{self, PATIENCE, Person, Stage};
 
 /// The channels herder is in with one agent.
 const ROOMS: [&str; 4] = ["#spark", "#alerts", "#work", "#herder"];
@@ -116,7 +116,8 @@ fn at(port: u16) -> SocketAddr {
 
 /// Registers with NickServ, which logs in. The services may not be there yet.
 async fn log_in(person: &mut Person) {
-    loop {
+    let end = Instant::now() + PATIENCE;
+    while Instant::now() < end {
         person.send("PRIVMSG NickServ :REGISTER password who@test.local").await;
         let answer = person.expect("services", |line| line.contains(" 900 ") || line.contains(" 401 ")).await;
         if answer.contains(" 900 ") {
@@ -124,6 +125,7 @@ async fn log_in(person: &mut Person) {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+    panic!("the services never came");
 }
 
 /// Comes into all the rooms.
@@ -144,7 +146,8 @@ async fn come_into(person: &mut Person, herder: &str, rooms: &[&str]) {
 /// Waits until `herder` is in `room` without being there; nobody is told who joins elsewhere, so it is asked. A PING follows
 /// since agentirc is silent about channels that do not exist.
 async fn waits_outside(person: &mut Person, herder: &str, room: &str) {
-    for _ in 0..1000 {
+    let end = Instant::now() + PATIENCE;
+    while Instant::now() < end {
         person.send(&format!("NAMES {room}\r\nPING names")).await;
         let mut there = false;
         let ended = |line: &str| line.contains(" 353 ") || line.contains(" PONG ");
@@ -284,7 +287,8 @@ async fn the_whole_conversation_on_ngircd() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_whole_conversation_on_inspircd_with_accounts_of_anope() {
-    let options = inspircd::Options { rate: 20_000, services: true, ..inspircd::Options::default() };
+    let options =
+        inspircd::Options { rate: 20_000, threshold: 20, services: true, ..inspircd::Options::default() };
     let server = Inspircd::start(&options);
     whole_conversation(Ground::by_account(server.port).await).await;
 }

@@ -140,7 +140,7 @@ async fn on_inspircd_an_account_counts_and_a_nick_does_not() {
 #[tokio::test]
 async fn without_account_tags_inspircd_is_asked_who_it_was() {
     let without = &["ircv3_accounttag"];
-    let server = Inspircd::start(&Options { rate: 20_000, services: true, without });
+    let server = Inspircd::start(&Options { rate: 20_000, services: true, without, ..Options::default() });
     let mut alice = Person::joined(server.port, "alice", &["#spark"]).await;
     alice.register("secret").await;
     let mut mallory = Person::joined(server.port, "mallory", &["#spark"]).await;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use herder::chat::LinkState;
 use herder::chat::embedded_ircd::{self, Password, Server};
@@ -419,15 +419,17 @@ impl Person {
     }
 
     pub(crate) async fn expect(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
-        let started = Instant::now();
-        loop {
-            let line = self.line(what).await;
-            if wanted(&line) {
-                return line;
+        let listening = async {
+            loop {
+                let line = self.line(what).await;
+                if wanted(&line) {
+                    return line;
+                }
             }
-            // Others may talk on for ever.
-            assert!(started.elapsed() < 2 * PATIENCE, "{}: waited in vain for {what}", self.nick);
-        }
+        };
+        // Others may talk on for ever, and the server asks now and then whether anybody is there.
+        let heard = tokio::time::timeout(PATIENCE, listening).await;
+        heard.unwrap_or_else(|_| panic!("{}: waited in vain for {what}: {:#?}", self.nick, self.heard))
     }
 
     /// As [`Person::expect`], for somebody who listens as long as the test goes on.

@@ -135,6 +135,7 @@ impl Supervisor<'_> {
         let live = self.session.as_deref().map(Session::live).unwrap_or_default();
         let (name, agent) = (self.name.clone(), Arc::clone(&self.agent));
         self.view.send_replace(View { name, agent, live, hold: None, closed: false });
+        self.shared.journal.seen(self.name, Some(self.rev));
         self.shared.changed.send_replace(());
     }
 

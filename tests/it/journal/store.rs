@@ -223,6 +223,23 @@ async fn a_second_herder_is_refused_and_told_who_holds_it() {
     assert!(text.contains("running since 20"), "{text}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_closed_journal_is_opened_again_although_a_task_reads_a_moment_longer() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (journal, _) = Journal::open(&settings(dir.path())).expect("opens");
+    let (reader, (reads, read)) = (journal.clone(), std::sync::mpsc::channel::<()>());
+    let reading = std::thread::spawn(move || {
+        // Nobody sends: it ends when the other side is gone, or after a while.
+        let _ = read.recv_timeout(std::time::Duration::from_millis(200));
+        drop(reader);
+    });
+    journal.close().await;
+    drop(journal);
+    Journal::open(&settings(dir.path())).expect("opens");
+    drop(reads);
+    reading.join().expect("it ends");
+}
+
 #[tokio::test]
 async fn a_sign_of_life_is_one_value_that_is_overwritten() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -35,8 +35,10 @@ const MODULES: [&str; 25] = [
 
 /// What a test may want otherwise.
 pub(crate) struct Options {
-    /// Thousandths of commands a second after the first ten; Debian's default is 1000.
+    /// Thousandths of commands a second after the first ones; Debian's default is 1000.
     pub(crate) rate: u32,
+    /// How many those are; what is above them waits for the server's next look, once a second. Debian's default is 10.
+    pub(crate) threshold: u32,
     /// Modules that are left out.
     pub(crate) without: &'static [&'static str],
     /// Whether there are services.
@@ -45,7 +47,7 @@ pub(crate) struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { rate: 1000, without: &[], services: false }
+        Self { rate: 1000, threshold: 10, without: &[], services: false }
     }
 }
 
@@ -121,6 +123,7 @@ fn config(folder: &Path, port: u16, tls_port: u16, place: &Place, options: &Opti
         )
     });
     let rate = options.rate;
+    let threshold = options.threshold;
     let modules: String = MODULES
         .iter()
         .filter(|module| !options.without.contains(module))
@@ -134,7 +137,7 @@ fn config(folder: &Path, port: u16, tls_port: u16, place: &Place, options: &Opti
 <bind address="127.0.0.1" port="{tls_port}" type="clients" sslprofile="own">
 <bind address="127.0.0.1" port="{link}" type="servers">
 <sslprofile name="own" provider="gnutls" certfile="{folder}/cert.pem" keyfile="{folder}/key.pem" hash="sha256" requestclientcert="yes">
-<connect name="main" allow="*" timeout="20" pingfreq="120" hardsendq="1M" softsendq="8192" recvq="8K" threshold="10"
+<connect name="main" allow="*" timeout="20" pingfreq="120" hardsendq="1M" softsendq="8192" recvq="8K" threshold="{threshold}"
  commandrate="{rate}" fakelag="yes" localmax="100" globalmax="100" maxchans="100" resolvehostnames="no" maxconnwarn="no">
 <class name="All" commands="SQUIT CONNECT" usermodes="*" chanmodes="*"><type name="Net" classes="All"><oper name="root" password="root" host="*@*" type="Net">
 <options prefixquit="Quit: " casemapping="ascii">

@@ -7,6 +7,7 @@ pub(crate) mod inspircd;
 pub(crate) mod ngircd;
 pub(crate) mod person;
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -17,10 +18,16 @@ use rustix::process::{Pid, Signal, kill_process};
 /// The longest a server may take to listen; agentirc is a Python program on a machine that is busy with other tests.
 const START: Duration = Duration::from_secs(60);
 
-/// A port that was free a moment ago.
+/// Ports that no outgoing connection is given: one of those could hold the port until its server wants it, and who connects to
+/// it before the server listens may reach themselves.
+const PORTS: std::ops::Range<u16> = 10_000..32_000;
+
+/// A port that was free a moment ago, drawn so that tests beside each other do not get the same.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("bound").port()
+    let drawn = || RandomState::new().build_hasher().finish() % u64::from(PORTS.end - PORTS.start);
+    let mut ports = std::iter::repeat_with(|| PORTS.start + u16::try_from(drawn()).expect("below its bound"));
+    let free = ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    free.expect("a free port")
 }
 
 /// A server process; it ends with the test.
