@@ -149,6 +149,7 @@ impl<'a> Desk<'a> {
             Verb::Reload => super::reload::run(self).await,
             Verb::Help => super::help::run(self, call),
             Verb::Link => super::link::run(self, call).await,
+            Verb::Whoami => super::whoami::run(self),
         }
     }
 

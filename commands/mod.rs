@@ -65,6 +65,7 @@ mod stop_all;
 mod task;
 mod usage;
 mod whisper;
+mod whoami;
 
 use std::fmt::Write as _;
 
@@ -112,6 +113,7 @@ pub enum Verb {
     Reload,
     Help,
     Link,
+    Whoami,
 }
 
 /// What a command is about.
@@ -285,7 +287,7 @@ impl Command {
 }
 
 /// Every command there is, in the order help shows them.
-pub static COMMANDS: [&Command; 34] = [
+pub static COMMANDS: [&Command; 35] = [
     &pause::COMMAND,
     &resume::COMMAND,
     &abort::COMMAND,
@@ -320,6 +322,7 @@ pub static COMMANDS: [&Command; 34] = [
     &reload::COMMAND,
     &help::COMMAND,
     &link::COMMAND,
+    &whoami::COMMAND,
 ];
 
 /// First words of the commands whose name has two.

@@ -96,7 +96,7 @@ impl Command {
     #[must_use]
     pub fn is_private(&self, role: Role) -> bool {
         match self.verb {
-            Verb::Link | Verb::Whisper => true,
+            Verb::Link | Verb::Whisper | Verb::Whoami => true,
             Verb::History => role >= Role::Operator,
             _ => false,
         }
@@ -147,7 +147,8 @@ impl Command {
             | Verb::Reload
             | Verb::Help
             | Verb::Whisper
-            | Verb::Link => &[],
+            | Verb::Link
+            | Verb::Whoami => &[],
         }
     }
 }

@@ -766,6 +766,7 @@ cmd-about-agent-remove = einen Agenten entfernen; fragt nach und behält seine G
 cmd-about-agent-list = die Agenten
 cmd-about-agent-show = wie ein Agent eingestellt ist
 cmd-about-help = diese Liste oder ein Befehl
+cmd-about-whoami = als wen herder dich kennt, und dein Name für `[access]`
 cmd-about-link = deinen Discord-Nutzer mit deinem IRC-Konto verbinden: dort gibt es einen Code, hier gilt er
 
 ## Befehle: Hilfe
@@ -1263,3 +1264,8 @@ cmd-link-elsewhere = Dieser Code wird im IRC gesagt, als `!link` und der Code.
 cmd-link-no-account = Nichts verbunden: du bist hier nicht bei den Diensten angemeldet. Der Code ist verbraucht; melde dich an und hol mit `/link` einen neuen.
 cmd-link-wrong = Nichts verbunden: dieser Code gilt nicht oder nicht mehr. `/link` auf Discord gibt einen neuen.
 cmd-link-none = Du bist mit niemandem verbunden.
+cmd-whoami = Du bist { $nick } auf { $network }. Deine Rolle: { $role }.
+cmd-whoami-no-role = Du bist { $nick } auf { $network }. Du hast keine Rolle.
+cmd-whoami-name = Dein Name für `[access]` in bot.toml: `"{ $subject }"`
+cmd-whoami-no-name = Das Netz belegt nichts über dich, was in `[access]` stehen könnte. Melde dich bei den Services an und frag dann noch einmal.
+cmd-whoami-local = Du bist der Benutzer, als der herder läuft: ein Admin.

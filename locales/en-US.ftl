@@ -814,6 +814,7 @@ cmd-about-agent-remove = remove an agent; asks back, and keeps its history
 cmd-about-agent-list = the agents
 cmd-about-agent-show = what an agent is set to
 cmd-about-help = this list, or one command
+cmd-about-whoami = how herder knows you, and your name for `[access]`
 cmd-about-link = tie your Discord user to your IRC account: a code is given there and said here
 
 ## Commands: help
@@ -1345,3 +1346,8 @@ cmd-link-elsewhere = This code is to be said on IRC, as `!link` and the code.
 cmd-link-no-account = Nothing tied: you are not logged in to services here. The code is used up; log in, then get a new one with `/link`.
 cmd-link-wrong = Nothing tied: that code is not good, or not any more. `/link` on Discord gives a new one.
 cmd-link-none = You are tied to nobody.
+cmd-whoami = You are { $nick } on { $network }. Your role: { $role }.
+cmd-whoami-no-role = You are { $nick } on { $network }. You have no role.
+cmd-whoami-name = Your name for `[access]` in bot.toml: `"{ $subject }"`
+cmd-whoami-no-name = The network proves nothing about you that `[access]` could name. Log in to services, then ask again.
+cmd-whoami-local = You are the user that herder runs as: an admin.

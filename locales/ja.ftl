@@ -678,6 +678,7 @@ cmd-about-agent-remove = エージェントを外す。確認を求め、履歴�
 cmd-about-agent-list = エージェントの一覧
 cmd-about-agent-show = エージェントの設定
 cmd-about-help = この一覧、または一つのコマンド
+cmd-about-whoami = herder から見た自分と、`[access]` に書く名前
 cmd-about-link = Discord のユーザーと IRC のアカウントを結ぶ。あちらで出たコードをこちらで言う
 
 ## コマンド：ヘルプ
@@ -1154,3 +1155,8 @@ cmd-link-elsewhere = このコードは IRC で `!link` に続けて言ってく
 cmd-link-no-account = 結んでいません：ここでサービスにログインしていません。コードは使い切りました。ログインしてから `/link` で新しいものを。
 cmd-link-wrong = 結んでいません：そのコードは無効か、期限切れです。Discord の `/link` で新しいものが出ます。
 cmd-link-none = 誰とも結ばれていません。
+cmd-whoami = あなたは { $network } の { $nick } です。役割：{ $role }。
+cmd-whoami-no-role = あなたは { $network } の { $nick } です。役割はありません。
+cmd-whoami-name = bot.toml の `[access]` に書く名前：`"{ $subject }"`
+cmd-whoami-no-name = このネットワークは、`[access]` に書けることを何も証明していません。サービスにログインして、もう一度聞いてください。
+cmd-whoami-local = あなたは herder を動かしているユーザーです。管理者です。

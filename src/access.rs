@@ -30,7 +30,7 @@ use crate::chat::{Author, Origin};
 use crate::config::{AccessRules, Subject};
 use crate::core::id::NetworkName;
 use mask::mask_problem;
-use proof::{is_account, known_as, proof, vouched};
+use proof::{is_account, known_as, on_discord, proof, vouched};
 
 pub use role::Role;
 pub use ties::Ties;
@@ -178,6 +178,22 @@ impl Access {
     pub fn anybody(&self, author: &Author) -> Standing {
         let unknown = || Standing { role: Role::Anybody, identity: vouched(author) };
         self.standing(author).unwrap_or_else(unknown)
+    }
+
+    /// The name for `[access]` that the network proves of somebody: their user id on Discord, else their services account, else
+    /// the mask of their address, whose nick anybody can take. `None`: it proves nothing that can be named.
+    #[must_use]
+    pub fn name_of(author: &Author) -> Option<String> {
+        let account = author.account.as_deref().filter(|account| is_account(account));
+        match account {
+            Some(user) if on_discord(author) => Some(format!("discord:{user}")),
+            Some(account) => Some(format!("irc:{}:{account}", author.network)),
+            None => {
+                let (_, address) = author.mask.as_deref()?.split_once('!')?;
+                let mask = format!("*!{address}");
+                mask_problem(&mask).is_none().then(|| format!("irc-mask:{}:{mask}", author.network))
+            }
+        }
     }
 
     /// The highest role that somebody has on the network where they speak.

@@ -51,7 +51,7 @@ async fn is_read(make: Maker, names_cost: bool, refused: &'static str) {
         let api = ModelApi::start(Scenario::Success).await;
         let folder = tempfile::tempdir().expect("a temporary folder");
         let went = session(&api, make(&api, folder.path())).await;
-        assert!(api.last().contains("Say hello."), "the task reaches the model");
+        assert!(api.last().contains("Say hello."), "the task reaches the model: {}", went.story());
         went
     };
     went.assert_category(Category::Success);

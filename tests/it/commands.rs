@@ -14,3 +14,4 @@ mod socket;
 mod table;
 mod together;
 mod unreadable;
+mod whoami;
