@@ -120,6 +120,7 @@ impl<'a> Desk<'a> {
             Verb::Abort => super::abort::run(self, call).await,
             Verb::Restart => super::restart::run(self, call).await,
             Verb::StopAll => super::stop_all::run(self).await,
+            Verb::ResumeAll => super::resume_all::run(self).await,
             Verb::Status => super::status::run(self, call),
             Verb::Usage => super::usage::run(self, call),
             Verb::AgentAdd => super::agent::add(self, call).await,

@@ -60,6 +60,7 @@ mod queue;
 mod reload;
 mod restart;
 mod resume;
+mod resume_all;
 mod status;
 mod stop_all;
 mod task;
@@ -84,6 +85,7 @@ pub enum Verb {
     Abort,
     Restart,
     StopAll,
+    ResumeAll,
     Status,
     AgentAdd,
     AgentEdit,
@@ -287,12 +289,13 @@ impl Command {
 }
 
 /// Every command there is, in the order help shows them.
-pub static COMMANDS: [&Command; 35] = [
+pub static COMMANDS: [&Command; 36] = [
     &pause::COMMAND,
     &resume::COMMAND,
     &abort::COMMAND,
     &restart::COMMAND,
     &stop_all::COMMAND,
+    &resume_all::COMMAND,
     &status::COMMAND,
     &usage::COMMAND,
     &task::ADD,

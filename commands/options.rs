@@ -127,6 +127,7 @@ impl Command {
             | Verb::Usage
             | Verb::AgentRemove
             | Verb::AgentList
+            | Verb::ResumeAll
             | Verb::AgentShow
             | Verb::TaskList
             | Verb::TaskShow

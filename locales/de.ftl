@@ -71,6 +71,7 @@ stop-configured = der Befehl hat sich geändert
 stop-cap = Grenze: { $cap }
 
 pause-person = von { $name }
+pause-stop-all = stop-all von { $name }
 pause-failure = { $category }
 pause-account = Konto: { $category }
 pause-survivors = übrig gebliebene Prozesse
@@ -738,6 +739,7 @@ cmd-about-resume = jede Pause beenden, Sicherung halb öffnen, weitermachen
 cmd-about-abort = die Sitzung beenden, ihre Arbeit verwerfen, mit der nächsten weitermachen
 cmd-about-restart = saubere neue Sitzung, Zähler auf null; überspringt einen Countdown
 cmd-about-stop-all = alle Agenten sofort stoppen; antwortet mit der Zahl der übrigen Prozesse
+cmd-about-resume-all = alle weitermachen lassen, die `stop-all` gestoppt hat; sagt, wer pausiert bleibt und warum
 cmd-about-status = Phase, Arbeit, Werkzeug, Leerlauf, Schritte, Token, Kosten, Abstürze, nächster Neustart
 cmd-about-usage = Token und Dollar dieser Stunde und von heute je Agent und Konto, gegen die Grenzen
 cmd-about-task-add = einem Agenten eine Aufgabe geben, oder dem nächsten freien, der dafür taugt
@@ -810,6 +812,12 @@ cmd-too-often = Das war zu viel auf einmal. In einer Minute noch einmal versuche
 cmd-more = … noch { $count }
 cmd-still-working = Das dauert noch; die Antwort folgt.
 cmd-given-up = Das dauert zu lange, wie zu viel anderes auch, und darauf wird nicht mehr gewartet. Ob es getan wurde: !history
+cmd-resumed-all = { $count ->
+    [one] { $count } Agent macht weiter: { $agents }.
+   *[other] { $count } Agenten machen weiter: { $agents }.
+}
+cmd-resumed-none = Kein Agent ist durch `stop-all` pausiert.
+cmd-resumed-not = { $agent } bleibt, wie er ist: { $why }.
 cmd-stopping-all = { $agents ->
     [one] { $agents } Agent wird gestoppt …
    *[other] { $agents } Agenten werden gestoppt …
@@ -1135,6 +1143,7 @@ slash-resume = fortsetzen
 slash-abort = abbrechen
 slash-restart = neustarten
 slash-stop-all = alle-stoppen
+slash-resume-all = alle-fortsetzen
 slash-status = status
 slash-usage = verbrauch
 slash-queue = warteschlange
@@ -1149,6 +1158,7 @@ slash-audit = nachweis
 slash-reload = neu-laden
 slash-help = hilfe
 slash-link = verbinden
+slash-whoami = wer-bin-ich
 slash-agent = agent
 slash-agent-add = hinzufügen
 slash-agent-edit = ändern

@@ -87,6 +87,7 @@ stop-configured = its command has changed
 stop-cap = cap: { $cap }
 
 pause-person = by { $name }
+pause-stop-all = stop-all by { $name }
 pause-failure = { $category }
 pause-account = account: { $category }
 pause-survivors = processes left over
@@ -786,6 +787,7 @@ cmd-about-resume = leave any pause, close the breaker half-open, start again
 cmd-about-abort = stop the session, discard its work, go on with the next
 cmd-about-restart = clean new session, counters reset; skips a countdown
 cmd-about-stop-all = stop every agent now; answers with the number of processes left
+cmd-about-resume-all = let those go on that `stop-all` stopped; says who stays paused, and why
 cmd-about-status = phase, work, tool in use, idle time, turns, tokens, cost, crashes, next restart
 cmd-about-usage = tokens and dollars of this hour and of today by agent and account, against the caps
 cmd-about-task-add = give a task to an agent, or to the next idle one that suffices
@@ -866,6 +868,12 @@ cmd-too-often = That was too much at once. Try again in a minute.
 cmd-more = … { $count } more
 cmd-still-working = Still working on it; the answer follows.
 cmd-given-up = That takes too long, as too much else does, and is waited for no longer. Whether it was done: !history
+cmd-resumed-all = { $count ->
+    [one] { $count } agent goes on: { $agents }.
+   *[other] { $count } agents go on: { $agents }.
+}
+cmd-resumed-none = No agent is paused by `stop-all`.
+cmd-resumed-not = { $agent } stays as it is: { $why }.
 cmd-stopping-all = Stopping { $agents ->
     [one] { $agents } agent
    *[other] { $agents } agents
@@ -1213,6 +1221,7 @@ slash-resume = resume
 slash-abort = abort
 slash-restart = restart
 slash-stop-all = stop-all
+slash-resume-all = resume-all
 slash-status = status
 slash-usage = usage
 slash-queue = queue
@@ -1227,6 +1236,7 @@ slash-audit = audit
 slash-reload = reload
 slash-help = help
 slash-link = link
+slash-whoami = whoami
 slash-agent = agent
 slash-agent-add = add
 slash-agent-edit = edit

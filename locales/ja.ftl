@@ -56,6 +56,7 @@ stop-configured = コマンドの変更
 stop-cap = 上限：{ $cap }
 
 pause-person = { $name }による
+pause-stop-all = { $name }の stop-all
 pause-failure = { $category }
 pause-account = アカウント: { $category }
 pause-survivors = プロセスが残っている
@@ -650,6 +651,7 @@ cmd-about-resume = 一時停止を解き、ブレーカーを半開にして再�
 cmd-about-abort = セッションを止め、その作業を捨てて次に進む
 cmd-about-restart = まっさらなセッションを始め、カウンターを戻す。待ち時間は飛ばす
 cmd-about-stop-all = すべてのエージェントを今すぐ止め、残ったプロセスの数を答える
+cmd-about-resume-all = `stop-all` で止めたエージェントを再開し、止まったままのものとその理由を答える
 cmd-about-status = 状態、作業、使用中のツール、無音の時間、ターン、トークン、費用、クラッシュ、次の再起動
 cmd-about-usage = この 1 時間と今日のトークンと費用を、エージェントとアカウントごとに上限と比べて表示
 cmd-about-task-add = エージェント、または条件を満たす次の空きエージェントにタスクを渡す
@@ -722,6 +724,11 @@ cmd-too-often = 一度に多すぎます。一分後にもう一度どうぞ。
 cmd-more = … ほか { $count } 件
 cmd-still-working = まだ処理中。答えは終わり次第
 cmd-given-up = 時間がかかりすぎ、ほかにも滞っている処理が多いため、これ以上は待たない。実行されたかどうかは !history
+cmd-resumed-all = { $count ->
+   *[other] { $count } 個のエージェントを再開：{ $agents }。
+}
+cmd-resumed-none = `stop-all` で止まっているエージェントはありません。
+cmd-resumed-not = { $agent } はそのまま：{ $why }。
 cmd-stopping-all = エージェント { $agents ->
    *[other] { $agents } 個
 } を停止中 …
@@ -1026,6 +1033,7 @@ slash-resume = 再開
 slash-abort = 中止
 slash-restart = 再起動
 slash-stop-all = 全停止
+slash-resume-all = 全再開
 slash-status = 状態
 slash-usage = 使用量
 slash-queue = 待ち行列
@@ -1040,6 +1048,7 @@ slash-audit = 監査
 slash-reload = 再読込
 slash-help = ヘルプ
 slash-link = 連携
+slash-whoami = 自分
 slash-agent = エージェント
 slash-agent-add = 追加
 slash-agent-edit = 変更

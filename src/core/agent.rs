@@ -9,6 +9,7 @@ use super::ask::{Ask, Denial, Rule, Settled};
 use super::dealings::Dealings;
 use super::event::{PauseReason, StopReason, WaitReason};
 use super::id::{AccountName, AgentName, AskId, SessionId, WorkId};
+use super::notice::Halt;
 use super::outcome::{Outcome, Usage};
 use super::past::Exchange;
 use super::promotion::Standing;
@@ -455,6 +456,32 @@ impl Agent {
             | Phase::Waiting { .. }
             | Phase::Removed => false,
         }
+    }
+
+    /// Why it does not take up work now, if it is not simply busy.
+    #[must_use]
+    pub fn halt(&self) -> Option<Halt> {
+        match &self.phase {
+            Phase::Paused { reason } => Some(Halt::Paused(reason.clone())),
+            Phase::NeedsIntervention => Some(Halt::NeedsIntervention),
+            Phase::Degraded => Some(Halt::Degraded),
+            Phase::Waiting { until, .. } => Some(Halt::Waiting(*until)),
+            Phase::Idle
+            | Phase::Starting { .. }
+            | Phase::Running { .. }
+            | Phase::Stopping { .. }
+            | Phase::Removed => None,
+        }
+    }
+
+    /// Whether it stands still because all agents were stopped, or is about to.
+    #[must_use]
+    pub fn is_stopped_with_all(&self) -> bool {
+        matches!(
+            self.phase,
+            Phase::Paused { reason: PauseReason::StopAll(_) }
+                | Phase::Stopping { reason: StopReason::StopAll, .. }
+        )
     }
 
     /// How long it has been in its phase.

@@ -58,6 +58,8 @@ pub enum StopReason {
 pub enum PauseReason {
     /// A person said so.
     Person(Actor),
+    /// A person stopped all agents.
+    StopAll(Actor),
     /// Its own session failed so: billing, auth, budget, or "do not restart".
     Failure(Category),
     /// Another agent of its account failed so.

@@ -167,6 +167,8 @@ pub enum Control {
     Restart,
     /// Stop now and stay paused: one agent's part of `stop-all`.
     Stop,
+    /// Go on, if it was stopped with all others: one agent's part of `resume-all`.
+    LetOn,
     /// Work for it.
     Give {
         /// The id that was drawn for it.

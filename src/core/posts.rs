@@ -377,7 +377,7 @@ fn waiting(
 
 fn paused(agent: &Agent, name: AgentName, reason: &PauseReason) -> Vec<Owed> {
     match reason {
-        PauseReason::Person(_) => said(Notice::Paused { agent: name }),
+        PauseReason::Person(_) | PauseReason::StopAll(_) => said(Notice::Paused { agent: name }),
         PauseReason::Failure(Category::Billing) => {
             said(Notice::Billing { agent: name, account: agent.session_account() })
         }

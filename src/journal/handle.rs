@@ -410,16 +410,6 @@ impl Journal {
         self.0.shown.disk_low.subscribe()
     }
 
-    /// The view of an agent shows the revision `rev` of its stream from now on; `None`: nobody shows it any more.
-    pub fn seen(&self, agent: &AgentName, rev: Option<u64>) {
-        self.0.shown.unseen.seen(agent, rev);
-    }
-
-    /// Waits until the views of the agents show everything that is stored now.
-    pub async fn all_seen(&self) {
-        self.0.shown.unseen.nothing().await;
-    }
-
     /// The journal's id: random, made with it, the same for ever.
     #[must_use]
     pub fn id(&self) -> &str {
@@ -459,6 +449,10 @@ impl Journal {
 
     pub(super) fn reader(&self) -> &Reader {
         &self.0.reader
+    }
+
+    pub(super) fn unseen(&self) -> &Unseen {
+        &self.0.shown.unseen
     }
 
     pub(super) fn waiting(&self) -> &Waiting {

@@ -315,6 +315,7 @@ fn ended(outcome: &Outcome, survivors: &[u32]) -> LogLine {
 fn paused(reason: &PauseReason) -> LogLine {
     match reason {
         PauseReason::Person(by) => LogLine::new("paused").by(by),
+        PauseReason::StopAll(by) => LogLine::new("paused, all agents were stopped").by(by),
         PauseReason::Failure(category) => LogLine::warning("paused, its session failed").outcome(*category),
         PauseReason::Account(category) => {
             LogLine::warning("paused, its account is closed").outcome(*category)

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use tokio::sync::watch;
 
-use super::Stream;
 use super::layout::Head;
+use super::{Journal, Stream};
 use crate::core::id::AgentName;
 
 /// By agent, the revision that is stored and not shown. A supervisor shows what it stored before it stores again.
@@ -45,6 +45,18 @@ impl Unseen {
         };
         // The sender is this value's own, so that it is there as long as anybody waits.
         let _ = shown.wait_for(all).await;
+    }
+}
+
+impl Journal {
+    /// The view of an agent shows the revision `rev` of its stream from now on; `None`: nobody shows it any more.
+    pub fn seen(&self, agent: &AgentName, rev: Option<u64>) {
+        self.unseen().seen(agent, rev);
+    }
+
+    /// Waits until the views of the agents show everything that is stored now.
+    pub async fn all_seen(&self) {
+        self.unseen().nothing().await;
     }
 }
 

@@ -249,6 +249,7 @@ impl Locale {
     pub fn pause_reason(&self, reason: &PauseReason) -> String {
         match reason {
             PauseReason::Person(actor) => self.text("pause-person", &[("name", (&actor.name).into())]),
+            PauseReason::StopAll(actor) => self.text("pause-stop-all", &[("name", (&actor.name).into())]),
             PauseReason::Failure(category) => {
                 self.text("pause-failure", &[("category", self.category(*category).into())])
             }

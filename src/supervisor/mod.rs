@@ -36,7 +36,7 @@ pub use judges::{Judging, Splitting};
 pub use owing::Ungiven;
 pub use posting::Listener;
 pub use start::{CutShort, Settings, StartError, start, start_unless};
-pub use stopping::StoppingAll;
+pub use stopping::{Resumed, StoppingAll};
 pub use whispers::Offered;
 
 use serde::{Deserialize, Serialize};

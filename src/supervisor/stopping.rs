@@ -27,7 +27,7 @@ use crate::clock;
 use crate::core::agent::Phase;
 use crate::core::id::AgentName;
 use crate::core::input::Control;
-use crate::core::notice::{Notice, Refusal};
+use crate::core::notice::{Halt, Notice, Refusal};
 use crate::journal::{Batch, Entry, Journal, Memo, ReadError, Stream, Write};
 use crate::outbox::Target;
 
@@ -162,7 +162,48 @@ fn memo(key: &str, order: Option<&Order>) -> Result<Memo, Refusal> {
     Ok(Memo { key: key.to_owned(), value })
 }
 
+/// What came of `resume-all`.
+#[derive(Debug)]
+pub struct Resumed {
+    /// Those who go on.
+    pub agents: Vec<AgentName>,
+    /// Those who stay as they are, and why.
+    pub others: Vec<(AgentName, Halt)>,
+}
+
 impl Fleet {
+    /// Lets those go on that the last `stop-all` stopped, and that nobody has paused since.
+    ///
+    /// # Errors
+    /// A refusal: nothing was stored.
+    pub async fn resume_all(&self, asked: Asked) -> Result<Resumed, Refusal> {
+        let entries = vec![Entry::Audit(asked.audit.clone())];
+        let writes = vec![Write { stream: Stream::Audit, expected_rev: None, entries }];
+        let memos = asked.heard(asked.audit.agent.clone(), None).into_iter().collect();
+        let batch = Batch { at: clock::now(), writes, memos, ..Batch::default() };
+        self.shared.journal.commit(batch).await.map_err(storage_refusal)?;
+        let (stopped, others): (Vec<View>, Vec<View>) =
+            self.agents().into_iter().partition(|view| view.agent.is_stopped_with_all());
+        let let_on = stopped.into_iter().map(|view| {
+            let asked = Asked { audit: asked.audit.clone(), answer: None, message: None };
+            async move { self.lets_on(&view.name, asked).await.then_some(view.name) }
+        });
+        let agents = futures_util::future::join_all(let_on).await.into_iter().flatten().collect();
+        let stays = |view: View| {
+            let halt = view.agent.halt().filter(|_| view.agent.stands_still())?;
+            Some((view.name, halt))
+        };
+        Ok(Resumed { agents, others: others.into_iter().filter_map(stays).collect() })
+    }
+
+    /// Whether an agent decides to go on. The record is one for all agents.
+    async fn lets_on(&self, agent: &AgentName, asked: Asked) -> bool {
+        let Some(handle) = self.shared.handle(agent) else { return false };
+        let (ticket, decided) = oneshot::channel();
+        let request = Request { control: Control::LetOn, asked, audited: false, noted: None, ticket };
+        handle.requests.send(Box::new(request)).await.is_ok() && matches!(decided.await, Ok(Ok(_)))
+    }
+
     /// Stops every agent now. When this resolves, that is on disk and will be done whatever becomes of this herder; the
     /// answer is owed when every process tree was verified.
     ///

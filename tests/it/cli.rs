@@ -84,7 +84,7 @@ fn the_example_passes_check() {
     assert_eq!(contained.len(), 1, "{run:?}");
     let rest: Vec<&str> = rest.into_iter().filter(|line| !line.contains(".netrc")).collect();
     insta::assert_snapshot!(rest.join("\n").replace("/bin/cat", "…").replace("/usr…", "…"), @r#"
-    note  bot.toml:44: access: nobody is named, so nobody can command from chat; name yourself under [access], e.g. admins = ["irc:libera:YOUR-ACCOUNT"]
+    note  bot.toml:45: access: nobody is named, so nobody can command from chat; name yourself under [access], e.g. admins = ["irc:libera:YOUR-ACCOUNT"]
     ok    bot.toml: 1 agent, 1 network
     ok    data folder data is writable
     ok    echo: cat is …
@@ -503,6 +503,7 @@ fn help_names_everything() {
       abort        Stop the session, discard its work, go on with the next
       restart      Clean new session, counters reset; skips a countdown
       stop-all     Stop every agent now; answers with the number of processes left
+      resume-all   Let those go on that `stop-all` stopped; says who stays paused, and why
       status       Phase, work, tool in use, idle time, turns, tokens, cost, crashes, next restart
       usage        Tokens and dollars of this hour and of today by agent and account, against the caps
       approve      Let an agent do what it asks for; `always`: the same unasked from now on
@@ -519,6 +520,7 @@ fn help_names_everything() {
       reload       Read the configuration again: agents, limits and who may command; runs that are not
                    changed go on
       link         Tie your Discord user to your IRC account: a code is given there and said here
+      whoami       How herder knows you, and your name for `[access]`
       help         Print this message or the help of the given subcommand(s)
 
     Options:

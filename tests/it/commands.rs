@@ -9,6 +9,7 @@ mod link;
 mod log;
 mod looks;
 mod reading;
+mod resume_all;
 mod rig;
 mod socket;
 mod table;

@@ -113,6 +113,7 @@ fn ask() -> impl Strategy<Value = Ask> {
         1 => Just(Ask::Abort),
         1 => Just(Ask::Restart),
         1 => Just(Ask::Stop),
+        1 => Just(Ask::LetOn),
         1 => any::<Index>().prop_map(Ask::CancelTask),
         2 => any::<Index>().prop_map(Ask::Reword),
         1 => any::<Index>().prop_map(Ask::Withdraw),

@@ -80,7 +80,11 @@ pub(super) fn opened(draft: &mut Draft<'_>, by: &Actor) {
         Phase::Paused { reason: PauseReason::Failure(category) } => category.is_of_account(),
         Phase::Paused {
             reason:
-                PauseReason::Person(_) | PauseReason::Survivors | PauseReason::Cap(_) | PauseReason::Escalation,
+                PauseReason::Person(_)
+                | PauseReason::StopAll(_)
+                | PauseReason::Survivors
+                | PauseReason::Cap(_)
+                | PauseReason::Escalation,
         }
         | Phase::Idle
         | Phase::Starting { .. }

@@ -123,7 +123,11 @@ impl Agent {
         let (since, keeps) = match &self.phase {
             Phase::NeedsIntervention | Phase::Degraded => (Some(self.since), false),
             Phase::Paused {
-                reason: PauseReason::Person(_) | PauseReason::Survivors | PauseReason::Escalation,
+                reason:
+                    PauseReason::Person(_)
+                    | PauseReason::StopAll(_)
+                    | PauseReason::Survivors
+                    | PauseReason::Escalation,
             } => (Some(self.since), true),
             Phase::Paused {
                 reason: PauseReason::Failure(_) | PauseReason::Account(_) | PauseReason::Cap(_),

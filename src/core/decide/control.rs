@@ -28,6 +28,7 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
                 Control::Stop => Ok(Notice::Stopping { agent: name, reason: StopReason::Remove }),
                 Control::Pause { .. }
                 | Control::Resume
+                | Control::LetOn
                 | Control::Abort
                 | Control::AbortAnyway { .. }
                 | Control::Press { .. }
@@ -60,6 +61,8 @@ pub(super) fn control(draft: &mut Draft<'_>, by: &Actor, control: &Control) -> R
     match control {
         Control::Pause { now } => pause(draft, name, by, *now),
         Control::Resume => resume(draft, name, by),
+        Control::LetOn if draft.agent().is_stopped_with_all() => resume(draft, name, by),
+        Control::LetOn => Err(Refusal::NotPaused { agent: name }),
         Control::Abort => abort(draft, name, by, None),
         Control::AbortAnyway { call } => abort(draft, name, by, Some(*call)),
         Control::Press { at, button } => press(draft, name, by, *at, *button),
@@ -95,7 +98,9 @@ pub(super) fn request_stop(draft: &mut Draft<'_>, session: SessionId, reason: St
 
 fn pause(draft: &mut Draft<'_>, agent: AgentName, by: &Actor, now: bool) -> Result<Notice, Refusal> {
     match &draft.agent().phase {
-        Phase::Idle | Phase::Waiting { .. } | Phase::Paused { reason: PauseReason::Account(_) } => {
+        Phase::Idle
+        | Phase::Waiting { .. }
+        | Phase::Paused { reason: PauseReason::Account(_) | PauseReason::StopAll(_) } => {
             draft.pause(PauseReason::Person(by.clone()));
             Ok(Notice::Paused { agent })
         }
@@ -334,7 +339,7 @@ fn stop(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
             Notice::Stopping { agent, reason: StopReason::StopAll }
         }
         Phase::Idle | Phase::Waiting { .. } => {
-            draft.pause(PauseReason::Person(by.clone()));
+            draft.pause(PauseReason::StopAll(by.clone()));
             Notice::Paused { agent }
         }
         Phase::Paused { reason } => {
@@ -343,9 +348,13 @@ fn stop(draft: &mut Draft<'_>, agent: AgentName, by: &Actor) -> Notice {
                 // The answer to a call may be that the agent goes on with other work.
                 PauseReason::Account(_) | PauseReason::Escalation => true,
                 PauseReason::Failure(category) => category.is_of_account(),
-                PauseReason::Person(_) | PauseReason::Survivors | PauseReason::Cap(_) => false,
+                PauseReason::Person(_)
+                | PauseReason::StopAll(_)
+                | PauseReason::Survivors
+                | PauseReason::Cap(_) => false,
             };
             if opens_by_itself {
+                // It did not work before either: `resume-all` is not about it.
                 draft.pause(PauseReason::Person(by.clone()));
             }
             Notice::Paused { agent }

@@ -3,7 +3,7 @@
 use super::control::{excerpt, request_stop, skip_back_off};
 use super::session::cancel;
 use super::{Draft, asks, watch};
-use crate::core::agent::{Agent, Phase, QUEUE_MAX, WORK_TEXT_MAX};
+use crate::core::agent::{Phase, QUEUE_MAX, WORK_TEXT_MAX};
 use crate::core::ask::AskAnswer;
 use crate::core::card::Card;
 use crate::core::event::{Event, StopReason, WaitReason};
@@ -53,7 +53,7 @@ pub(super) fn give(
     let position = draft.agent().queue.iter().position(|work| work.id == id).map_or(0, |index| index + 1);
     let position = bounded_count(position);
     let held = draft.context.hold.filter(|_| draft.agent().wants().is_some());
-    Ok(match halt(draft.agent()).or_else(|| held.cloned().map(Halt::Held)) {
+    Ok(match draft.agent().halt().or_else(|| held.cloned().map(Halt::Held)) {
         Some(why) => Notice::QueuedWhilePaused { agent, work: id, kind, position, why },
         None => Notice::Queued { agent, work: id, kind, position },
     })
@@ -119,21 +119,6 @@ pub(super) fn withdraw(
         skip_back_off(draft);
     }
     Ok(Notice::Withdrawn { agent, work })
-}
-
-/// Why the agent does not take up work now, if it is not simply busy.
-fn halt(agent: &Agent) -> Option<Halt> {
-    match &agent.phase {
-        Phase::Paused { reason } => Some(Halt::Paused(reason.clone())),
-        Phase::NeedsIntervention => Some(Halt::NeedsIntervention),
-        Phase::Degraded => Some(Halt::Degraded),
-        Phase::Waiting { until, .. } => Some(Halt::Waiting(*until)),
-        Phase::Idle
-        | Phase::Starting { .. }
-        | Phase::Running { .. }
-        | Phase::Stopping { .. }
-        | Phase::Removed => None,
-    }
 }
 
 pub(super) fn cancel_task(

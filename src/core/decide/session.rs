@@ -64,7 +64,11 @@ pub(super) fn survivors_found(draft: &mut Draft<'_>) {
         | Phase::Stopping { .. }
         | Phase::Paused {
             reason:
-                PauseReason::Person(_) | PauseReason::Survivors | PauseReason::Cap(_) | PauseReason::Escalation,
+                PauseReason::Person(_)
+                | PauseReason::StopAll(_)
+                | PauseReason::Survivors
+                | PauseReason::Cap(_)
+                | PauseReason::Escalation,
         }
         | Phase::NeedsIntervention
         | Phase::Degraded
@@ -491,8 +495,12 @@ fn stop_follows(draft: &mut Draft<'_>, stop: &Stop) -> bool {
         return true;
     }
     match stop.reason {
-        Some(StopReason::Pause | StopReason::StopAll) => {
+        Some(StopReason::Pause) => {
             draft.pause(PauseReason::Person(stop.by.clone()));
+            true
+        }
+        Some(StopReason::StopAll) => {
+            draft.pause(PauseReason::StopAll(stop.by.clone()));
             true
         }
         Some(StopReason::Account(category)) => {

@@ -8,6 +8,7 @@ mod context;
 mod conversations;
 mod handing_back;
 mod outcomes;
+mod queueing;
 mod reassigning;
 mod recovery;
 mod spending;
@@ -101,6 +102,7 @@ fn brief(event: &Event, now: Timestamp) -> String {
         Event::Waiting { until, reason } => format!("Waiting({}s {reason:?})", until.since(now).as_secs()),
         Event::Paused { reason } => match reason {
             super::event::PauseReason::Person(by) => format!("Paused({})", by.name),
+            super::event::PauseReason::StopAll(by) => format!("Paused(stop-all by {})", by.name),
             other => format!("Paused({other:?})"),
         },
         Event::SessionStarted { session, trial, .. } => {

@@ -41,7 +41,7 @@ fn what_was_asked_of_a_session_holds_after_a_restart_of_herder() {
     for (control, follows) in [
         (Control::Pause { now: true }, "Requeued(1), Paused(alice)"),
         (Control::Pause { now: false }, "Requeued(1), Paused(alice)"),
-        (Control::Stop, "Requeued(1), Paused(alice)"),
+        (Control::Stop, "Requeued(1), Paused(stop-all by alice)"),
         (Control::Abort, "Discarded(1 by alice), SessionStarted(2)"),
         (Control::Restart, "Requeued(1), SessionStarted(2)"),
         (Control::Remove, "Requeued(1), Removed, Cleared"),

@@ -21,7 +21,7 @@ fn the_table_of_commands_is_sound() {
             assert!(locale.has(command.about), "{}", command.about);
         }
     }
-    let steering = [Verb::Pause, Verb::Resume, Verb::Abort, Verb::Restart, Verb::StopAll];
+    let steering = [Verb::Pause, Verb::Resume, Verb::Abort, Verb::Restart, Verb::StopAll, Verb::ResumeAll];
     for command in COMMANDS {
         let never = command.strictness == Strictness::Never;
         assert_eq!(never, steering.contains(&command.verb), "{}", command.name);

@@ -45,7 +45,8 @@ pub(super) fn a_paused_agent_starts_nothing_by_itself(origin: &Phase, input: &In
         matches!(origin, Phase::Paused { .. } | Phase::NeedsIntervention | Phase::Degraded | Phase::Removed);
     let by_a_person = matches!(
         input,
-        Input::Control { control: Control::Resume | Control::Restart, .. } | Input::AccountOpened { .. }
+        Input::Control { control: Control::Resume | Control::LetOn | Control::Restart, .. }
+            | Input::AccountOpened { .. }
     );
     // Giving the work up that a person was called for is an answer too, in whatever way.
     let gives_up = |control: &Control| {
@@ -192,7 +193,7 @@ impl Ledger {
                 self.whispers.insert(*id, false);
             }
             Control::Pause { .. } | Control::Stop => self.asked_to_pause = true,
-            Control::Resume | Control::Restart => self.asked_to_pause = false,
+            Control::Resume | Control::LetOn | Control::Restart => self.asked_to_pause = false,
             Control::Abort
             | Control::AbortAnyway { .. }
             | Control::Press { .. }
@@ -213,7 +214,9 @@ impl Ledger {
 
     /// Asked before the decision about `input` is recorded, for a command that was accepted.
     pub(super) fn after_a_pause_nothing_starts_until_somebody_resumes(&self, input: &Input, event: &Event) {
-        let resumes = matches!(input, Input::Control { control: Control::Resume | Control::Restart, .. });
+        let lets_on =
+            |control: &Control| matches!(control, Control::Resume | Control::LetOn | Control::Restart);
+        let resumes = matches!(input, Input::Control { control, .. } if lets_on(control));
         let starts = matches!(event, Event::SessionStarted { .. });
         assert!(!(self.asked_to_pause && starts && !resumes), "it was to pause, and {input:?} started it");
     }

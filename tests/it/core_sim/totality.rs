@@ -143,6 +143,7 @@ fn reason() -> impl Strategy<Value = StopReason> {
 fn pause() -> impl Strategy<Value = PauseReason> {
     prop_oneof![
         Just(PauseReason::Person(by())),
+        Just(PauseReason::StopAll(by())),
         Just(PauseReason::Survivors),
         Just(PauseReason::Escalation),
         cap().prop_map(PauseReason::Cap),
@@ -399,6 +400,7 @@ fn control() -> impl Strategy<Value = Control> {
         }),
         Just(Control::Restart),
         Just(Control::Stop),
+        Just(Control::LetOn),
         (id(), text()).prop_map(|(id, text)| Control::Give { id, kind: WorkKind::Message, text, card: None }),
         (id(), text()).prop_map(|(id, text)| Control::Reword { id, text }),
         id().prop_map(Control::Withdraw),

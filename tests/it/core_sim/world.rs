@@ -38,6 +38,7 @@ pub(super) enum Ask {
     Abort,
     Restart,
     Stop,
+    LetOn,
     CancelTask(Index),
     Reword(Index),
     Withdraw(Index),
@@ -336,6 +337,7 @@ impl World {
             Ask::Abort => Control::Abort,
             Ask::Restart => Control::Restart,
             Ask::Stop => Control::Stop,
+            Ask::LetOn => Control::LetOn,
             Ask::CancelTask(index) => Control::CancelTask(self.some_work(*index)),
             Ask::Reword(index) => {
                 Control::Reword { id: self.some_work(*index), text: format!("reworded {id}") }
@@ -365,7 +367,7 @@ impl World {
             Ask::Remove => Control::Remove,
         };
         let before = self.agent.clone();
-        if matches!(control, Control::Resume | Control::Restart) {
+        if matches!(control, Control::Resume | Control::LetOn | Control::Restart) {
             self.spending.person_resumes(self.now);
         }
         let skips_waits = !matches!(

@@ -484,6 +484,7 @@ pub(super) fn phases() -> Vec<Phase> {
         Phase::Waiting { until, reason: WaitReason::Rest },
         Phase::Waiting { until, reason: WaitReason::Split },
         paused(PauseReason::Person(alice())),
+        paused(PauseReason::StopAll(alice())),
         paused(PauseReason::Failure(Category::Billing)),
         paused(PauseReason::Account(Category::Auth)),
         paused(PauseReason::Survivors),

@@ -33,7 +33,11 @@ pub(crate) struct Halted {
 fn halts(agent: &Agent) -> Option<bool> {
     match &agent.phase {
         Phase::Paused {
-            reason: PauseReason::Person(_) | PauseReason::Survivors | PauseReason::Escalation,
+            reason:
+                PauseReason::Person(_)
+                | PauseReason::StopAll(_)
+                | PauseReason::Survivors
+                | PauseReason::Escalation,
         } => Some(true),
         Phase::Paused { .. }
         | Phase::NeedsIntervention

@@ -67,6 +67,7 @@ fn the_whole_table_is_registered() {
     /abort [agent:completed] (32)
     /restart [agent:completed] (32)
     /stop-all (32)
+    /resume-all (32)
     /status [agent:completed]
     /usage [agent:completed]
     /approve [id:completed] [always:flag] (32)
@@ -83,6 +84,7 @@ fn the_whole_table_is_registered() {
     /reload (32)
     /help [command:completed]
     /link [code:text]
+    /whoami
     /agent add <name:text> <runtime:choice> [workspace:text] [settings:text]
     /agent edit [settings:text] [agent:completed]
     /agent remove [agent:completed] [code:text]

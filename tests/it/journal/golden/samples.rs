@@ -62,7 +62,7 @@ variants!(TARGETS, target_name, Target: Agent Alerts Work Control Channel Person
 variants!(CATEGORIES, category_name, Category: Success Transient RateLimit Permanent MaxTurns Billing Auth Budget Quota
     ContextOverflow TaskTimeout SandboxDenial Hung Crash DoNotRestart Interrupted);
 variants!(STOPS, stop_name, StopReason: Pause Abort Restart StopAll Cancel Remove Account Hung Cap Escalation Configured);
-variants!(PAUSES, pause_name, PauseReason: Person Failure Account Survivors Cap Escalation);
+variants!(PAUSES, pause_name, PauseReason: Person StopAll Failure Account Survivors Cap Escalation);
 variants!(WAITS, wait_name, WaitReason: Backoff RateLimit Rest Split);
 variants!(CLOCKS, clock_name, Clock: Startup Silence Tool Task Heartbeat);
 variants!(HALTS, halt_name, Halt: Paused NeedsIntervention Degraded Waiting Held);
@@ -208,11 +208,12 @@ pub(super) const END: [TaskEnd; 4] = [TaskEnd::Done, TaskEnd::Failed, TaskEnd::C
 pub(super) const WAYS: [Way; 4] = [Way::Tool, Way::Turn, Way::Prompt, Way::Anew];
 pub(super) const KIND: [WorkKind; 3] = [WorkKind::Message, WorkKind::Task, WorkKind::Round];
 
-pub(super) fn pauses() -> [PauseReason; 6] {
+pub(super) fn pauses() -> [PauseReason; 7] {
     [
         PauseReason::Person(ann()),
         PauseReason::Failure(Category::Auth),
         PauseReason::Account(Category::Budget),
+        PauseReason::StopAll(ann()),
         PauseReason::Survivors,
         PauseReason::Cap(Cap { window: Window::Session, unit: Unit::Tokens }),
         PauseReason::Escalation,
