@@ -217,6 +217,7 @@ async fn an_exhausted_account_that_never_goes_on_by_itself_waits_for_a_word_also
     // Whoever is let try in vain leaves everybody waiting for the next word: that is said again, and no second closing.
     story.alice.say("#herder", "@spark resume").await;
     story.alice.hears_in_any_order("#alerts", "alice lets spark try account openai").await;
+    story.until("spark", |view| view.agent.totals.sessions >= 2 && view.agent.session().is_none()).await;
     let again = story.alice.hears_in_any_order("#alerts", "usage limit reached").await;
     assert_eq!(again, alert);
     let lines = story.alice.heard_in("#work");
