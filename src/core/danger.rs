@@ -233,6 +233,9 @@ impl Reader {
         if text.matches('|').count() > PIPES_MAX {
             return Err(UNREADABLE);
         }
+        if crashes_the_grammar(text) {
+            return Err(UNREADABLE);
+        }
         let mut parser = self.parser.take().ok_or(UNREADABLE)?;
         let (mut steps, mut stands, mut before, left) = (0, 0, 0, self.left);
         let mut progress = |state: &ParseState| {
@@ -254,6 +257,14 @@ impl Reader {
         self.step(steps)?;
         tree.ok_or(UNREADABLE)
     }
+}
+
+/// Whether tree-sitter-bash 0.25.1 may read outside its memory: its scanner gives the character behind `{` to C's
+/// `isdigit`, whose table ends at 255 (tree-sitter/tree-sitter-bash#337).
+fn crashes_the_grammar(text: &str) -> bool {
+    let is_of_a_range = |letter: char| letter.is_ascii_digit() || letter == '.';
+    let mut behind = text.split('{').skip(1).map(|rest| rest.trim_start_matches(is_of_a_range));
+    behind.any(|rest| rest.starts_with(|letter: char| !letter.is_ascii()))
 }
 
 #[cfg(test)]
