@@ -1,6 +1,6 @@
 //! What people can ask of herder: one file per command, the list, and the parsing of text forms.
 //!
-//! [`COMMANDS`] is the only list. Help, the parsing of text forms ([`parse`]), the README's table ([`table_markdown`]),
+//! [`COMMANDS`] is the only list. Help, the parsing of text forms ([`parse`]), the manual's table ([`table_markdown`]),
 //! the completion of verbs in a shell and the registration with networks that have commands of their own derive from it.
 //! A command knows its grammar, the role it needs, its scope and what it does; it knows no network. A line becomes a
 //! [`parse::Heard`], [`dispatch::Dispatcher`] checks who said it, records it, and calls the command's file.
@@ -354,7 +354,7 @@ pub fn is_word(word: &str) -> bool {
     first_words().chain(arguments).chain(parse::SOUNDS_LIKE.iter().map(|(w, _)| *w)).any(|w| w == word)
 }
 
-/// The README's table of commands, between its markers; a test holds the README to it.
+/// The manual's table of commands, between its markers; a test holds the manual to it.
 #[must_use]
 pub fn table_markdown(locale: &Locale) -> String {
     let mut table = String::from("| command | does | needs |\n|---|---|---|\n");

@@ -90,21 +90,21 @@ pub enum WaitReason {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Event {
-    /// The agent exists.
+    /// The agent was added.
     Added {
         /// What it is.
         spec: Box<AgentSpec>,
         /// Who added it.
         by: Actor,
     },
-    /// Its spec changed.
+    /// The agent's settings changed.
     Edited {
         /// What it is now.
         spec: Box<AgentSpec>,
         /// Who changed it.
         by: Actor,
     },
-    /// It was removed.
+    /// The agent was removed.
     Removed {
         /// By whom.
         by: Actor,
@@ -139,7 +139,7 @@ pub enum Event {
         /// When nobody waits for the answer any more.
         until: Timestamp,
     },
-    /// What came of that. The parts, if there are any, follow as what becomes of the task.
+    /// The split of a task was answered, or was not. The parts, if there are any, follow as what becomes of the task.
     SplitEnded {
         /// The number of what was asked.
         number: u32,
@@ -221,7 +221,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         finding: Option<Finding>,
     },
-    /// They were judged, or could not be.
+    /// An evaluation ended: the last turns were judged, or could not be.
     Evaluated {
         /// The evaluation's number.
         number: u32,
@@ -244,21 +244,21 @@ pub enum Event {
         /// The call.
         escalation: Box<Escalation>,
     },
-    /// Nobody answered for a while: people are reminded.
+    /// Nobody answered a call for a while: people are reminded of it.
     EscalationReminded {
         /// Which call.
         id: WorkId,
         /// When they are reminded next.
         next: Option<Timestamp>,
     },
-    /// A person has seen it.
+    /// A person has seen a call.
     EscalationAcked {
         /// Which call.
         id: WorkId,
         /// Who.
         by: Actor,
     },
-    /// A person has answered it.
+    /// A person has answered a call.
     EscalationAnswered {
         /// Which call.
         id: WorkId,
@@ -281,7 +281,7 @@ pub enum Event {
         /// What.
         whisper: Box<Whisper>,
     },
-    /// The agent has got whispers.
+    /// Whispers reached the agent.
     WhispersDelivered {
         /// The session that has them.
         session: SessionId,
@@ -304,7 +304,7 @@ pub enum Event {
         /// By whom.
         by: Actor,
     },
-    /// A session is owed: from here on a process may exist.
+    /// A session begins: from here on a process may exist.
     SessionStarted {
         /// Its number.
         session: SessionId,
@@ -411,7 +411,7 @@ pub enum Event {
         /// Who.
         by: Actor,
     },
-    /// The agent uses far more in this hour than in its usual ones.
+    /// The agent uses far more in this hour than usual.
     Spiked {
         /// Which hour.
         hour: i64,
@@ -443,14 +443,14 @@ pub enum Event {
         /// What its driver calls the question.
         key: Option<AskKey>,
     },
-    /// Nobody answered for a while: people are reminded.
+    /// Nobody answered a question for a while: people are reminded of it.
     AskReminded {
         /// Which question.
         ask: AskId,
         /// When they are reminded next.
         next: Option<Timestamp>,
     },
-    /// A person answered.
+    /// A person answered what the agent asked.
     Answered {
         /// Which question.
         ask: AskId,
@@ -459,12 +459,12 @@ pub enum Event {
         /// Who.
         by: Actor,
     },
-    /// Nobody answered in time: a no.
+    /// Nobody answered a question in time, which counts as no.
     AskExpired {
         /// Which question.
         ask: AskId,
     },
-    /// Nobody needs the answer any more.
+    /// A question was dropped, because nobody needs its answer any more.
     AskDropped {
         /// Which question.
         ask: AskId,
@@ -484,12 +484,12 @@ pub enum Event {
         /// Who decided.
         by: DecidedBy,
     },
-    /// A person allowed something for good.
+    /// A person allowed a command for good.
     RuleAdded {
         /// What.
         rule: Rule,
     },
-    /// A person took that back.
+    /// A person took an always-allow rule back.
     RuleRemoved {
         /// Which rule.
         rule: AskId,
@@ -514,7 +514,7 @@ pub enum Event {
         /// Processes that could not be ended.
         survivors: Vec<u32>,
     },
-    /// Its work goes back to the head of the queue.
+    /// The session's work goes back to the head of the queue.
     Requeued {
         /// Which.
         work: WorkId,

@@ -386,31 +386,31 @@ pub enum FleetEvent {
         /// Which.
         agent: AgentName,
     },
-    /// What `bot.toml` said of an agent when it was last read: it has the last word again when it says something else.
+    /// The section of an agent in `bot.toml`, as it was last read.
     Configured {
         /// The agent as the file has it.
         spec: Box<AgentSpec>,
     },
-    /// `bot.toml` does not name an agent any more that it named when it was read before.
+    /// An agent's section is gone from `bot.toml`.
     LeftOut {
         /// Which.
         agent: AgentName,
     },
-    /// An agent was removed: what it used is used.
+    /// The costs of a removed agent are kept.
     BooksKept {
         /// Which.
         agent: AgentName,
         /// What it used.
         books: Box<Books>,
     },
-    /// A part of what agents may use together is used, or all of it.
+    /// A shared cap is used in part, or reached.
     CapNear {
         /// The agents of which account; none: all.
         account: Option<AccountName>,
         /// What was warned of.
         warned: Warned,
     },
-    /// A person let agents go on past what they may use together.
+    /// A person let agents go on past a shared cap.
     CapWaived {
         /// The agents of which account; none: all.
         account: Option<AccountName>,
@@ -426,7 +426,7 @@ pub enum FleetEvent {
         /// Whose failure showed it.
         agent: AgentName,
     },
-    /// A person opened it again.
+    /// A person opened an account again.
     AccountOpened {
         /// Which account.
         account: AccountName,

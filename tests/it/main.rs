@@ -33,6 +33,7 @@ mod discord_delivery;
 mod discord_kill;
 
 mod discord_sim;
+mod docs;
 mod drain;
 mod embedded_ircd;
 mod escalation;

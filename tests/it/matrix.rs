@@ -1,4 +1,4 @@
-//! What each runtime supports. The README's matrix is made from this table; every cell names the tests that show it, and
+//! What each runtime supports. The manual's matrix is made from this table; every cell names the tests that show it, and
 //! those that tell the same story of every CLI look here for what is to come of it.
 
 use std::collections::BTreeSet;
@@ -508,15 +508,14 @@ const BEGIN: &str = "<!-- runtimes -->\n";
 const END: &str = "<!-- /runtimes -->";
 
 #[test]
-fn the_readme_has_it() {
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = std::fs::read_to_string(&path).expect("there is a README");
-    let (before, rest) = readme.split_once(BEGIN).expect("it has a place for the matrix");
+fn the_manual_has_it() {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/runtimes.md");
+    let page = std::fs::read_to_string(&path).expect("there is a page");
+    let (before, rest) = page.split_once(BEGIN).expect("it has a place for the matrix");
     let (written, after) = rest.split_once(END).expect("the place has an end");
     let made = matrix();
     if std::env::var_os("HERDER_BLESS").is_some() {
-        std::fs::write(&path, format!("{before}{BEGIN}{made}{END}{after}"))
-            .expect("the README can be written");
+        std::fs::write(&path, format!("{before}{BEGIN}{made}{END}{after}")).expect("the page can be written");
         return;
     }
     assert_eq!(written, made, "HERDER_BLESS=1 writes it anew");

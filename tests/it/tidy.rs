@@ -130,12 +130,21 @@ fn no_file_is_too_long_to_read() {
 
 /// Everything a person wrote.
 fn sources() -> Vec<PathBuf> {
-    let folders = ["src", "commands", "tests", "benches", "locales", "scripts", ".ci", ".config"];
+    let folders = ["src", "commands", "tests", "benches", "docs", "locales", "scripts", ".ci", ".config"];
     let extensions = ["rs", "ftl", "toml", "md", "py", "sh", "json", "jsonl", "example", ""];
     let mut paths: Vec<PathBuf> = folders.iter().flat_map(|folder| files(folder, &extensions)).collect();
     paths.extend(
-        ["README.md", "CHANGELOG.md", "Cargo.toml", "bot.toml.example", "deny.toml", "clippy.toml"]
-            .map(|name| root().join(name)),
+        [
+            "README.md",
+            "CHANGELOG.md",
+            "CONTRIBUTING.md",
+            "SECURITY.md",
+            "Cargo.toml",
+            "bot.toml.example",
+            "deny.toml",
+            "clippy.toml",
+        ]
+        .map(|name| root().join(name)),
     );
     let this = root().join("tests/it/tidy.rs");
     paths.retain(|path| path.is_file() && *path != this && fs::read_to_string(path).is_ok());

@@ -1,4 +1,4 @@
-//! The real agents that people have beside gemini and opencode, by the command lines that the README names.
+//! The real agents that people have beside gemini and opencode, by the command lines that the manual names.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -206,7 +206,10 @@ fn the_versions_are_the_pinned_ones_and_the_readme_names_them() {
         let installed: Value = serde_json::from_str(&text).expect("a package says what it is");
         assert_eq!(installed["version"], pinned(variable), "{package}");
         let named = format!("`{package}` {}", pinned(variable));
-        assert!(include_str!("../../../README.md").contains(&named), "the README does not name {named}");
+        assert!(
+            include_str!("../../../docs/reference/runtimes.md").contains(&named),
+            "the manual does not name {named}"
+        );
     }
 }
 

@@ -32,15 +32,3 @@ fn the_table_of_commands_is_sound() {
             .all(|c| !c.name.starts_with("agent ") || matches!(c.role, Role::Admin | Role::Viewer))
     );
 }
-
-#[test]
-fn the_readme_has_the_table_of_commands() {
-    let readme = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let Ok(readme) = std::fs::read_to_string(readme) else { return };
-    let (_, rest) =
-        readme.split_once("<!-- commands -->\n").expect("README.md has the marker <!-- commands -->");
-    let (table, _) =
-        rest.split_once("<!-- /commands -->").expect("README.md has the marker <!-- /commands -->");
-    let locale = Locale::load("en-US").expect("the source");
-    assert_eq!(table.trim(), herder::commands::table_markdown(&locale).trim());
-}

@@ -239,12 +239,12 @@ async fn a_sandbox_encloses_the_command_and_is_ended_with_all_that_is_in_it() {
     assert!(!dir.path().join("outside").exists());
 }
 
-/// The README's own words for it.
+/// The manual's own words for it.
 #[tokio::test]
-async fn the_sandbox_of_the_readme_hides_what_it_says_and_lets_nothing_else_be_written() {
-    let readme = include_str!("../../../README.md");
-    let mut blocks = readme.split("```toml\n").filter_map(|rest| Some(rest.split_once("\n```")?.0));
-    let block = blocks.find(|block| block.contains("bwrap")).expect("the README has one");
+async fn the_sandbox_of_the_manual_hides_what_it_says_and_lets_nothing_else_be_written() {
+    let page = include_str!("../../../docs/guide/isolation.md");
+    let mut blocks = page.split("```toml\n").filter_map(|rest| Some(rest.split_once("\n```")?.0));
+    let block = blocks.find(|block| block.contains("bwrap")).expect("the manual has one");
     let dir = tempfile::tempdir().expect("a folder");
     let script = "cat > /dev/null; touch inside ~/mine || echo no room; ls ../home/.ssh; \
                   for at in .. ../home ../home/.codex; do touch $at/x 2>/dev/null && echo $at; done; \
@@ -254,7 +254,8 @@ async fn the_sandbox_of_the_readme_hides_what_it_says_and_lets_nothing_else_be_w
     fs::create_dir_all(&keys).expect("a folder");
     fs::write(keys.join("id"), "secret").expect("written");
     let block = block.replace("/home/me/.ssh", &keys.display().to_string());
-    let table: toml::Table = block.parse().expect("it is TOML");
+    let file: toml::Table = block.parse().expect("it is TOML");
+    let table = &file["agent"][0];
     let words = table.get("sandbox").and_then(|words| words.as_array()).expect("a list").iter();
     let words = words.map(|word| word.as_str().expect("a word").to_owned()).collect();
     let own = table.get("own_home").is_some_and(|own| own.as_bool() == Some(true));
