@@ -113,6 +113,14 @@ impl<'a> Desk<'a> {
         }
     }
 
+    /// Carries out what only looks without a record; everything else as always.
+    pub(super) async fn look(&self, heard: Heard) -> Done {
+        match heard {
+            Heard::Command(call) if call.command.effect == super::Effect::Looks => self.call(&call).await,
+            heard => self.carry_out(heard).await,
+        }
+    }
+
     async fn call(&self, call: &Call) -> Done {
         match call.command.verb {
             Verb::Pause => super::pause::run(self, call).await,
@@ -151,6 +159,7 @@ impl<'a> Desk<'a> {
             Verb::Help => super::help::run(self, call),
             Verb::Link => super::link::run(self, call).await,
             Verb::Whoami => super::whoami::run(self),
+            Verb::Page => super::page::run(self, call).await,
         }
     }
 

@@ -5,6 +5,7 @@
 //! transaction. An answer to a change is in the outbox by then; every other answer is given back to the caller.
 
 mod late;
+mod request;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,6 +35,7 @@ use crate::core::agent::Phase;
 use crate::core::id::{AgentName, NetworkName, WorkId};
 use crate::core::time::Timestamp;
 use crate::core::work::Actor;
+use crate::http::Logins;
 use crate::journal::{AuditEntry, Journal, Stream};
 use crate::l10n::{LOCALES, Locale};
 use crate::outbox::clean::clean;
@@ -42,6 +44,7 @@ use crate::reload::Reloader;
 use crate::supervisor::{AnswerTo, Asked, Fleet};
 pub use late::{Handled, Over};
 use late::{Handling, InHand, LATE_MAX};
+pub use request::Reply;
 
 /// The most of somebody's words in the record.
 const AUDIT_MAX: usize = 400;
@@ -75,6 +78,8 @@ pub struct Setup {
     pub bot_exchanges: usize,
     /// Reads the configuration again, where there is one.
     pub reloader: Option<Reloader>,
+    /// Logs people in to the page, where there is one.
+    pub page: Option<Logins>,
     /// [`PATIENCE`] but in tests.
     pub patience: Duration,
 }
@@ -105,6 +110,7 @@ pub(super) struct Inner {
     bots: Vec<(NetworkName, String)>,
     bot_exchanges: usize,
     pub(super) reloader: Option<Reloader>,
+    pub(super) page: Option<Logins>,
     memory: Mutex<Memory>,
     turns: Turns,
     patience: Duration,
@@ -177,6 +183,7 @@ impl Dispatcher {
                 bots: setup.bots,
                 bot_exchanges: setup.bot_exchanges,
                 reloader: setup.reloader,
+                page: setup.page,
                 memory: Mutex::new(memory),
                 turns: Turns::default(),
                 patience: setup.patience,
@@ -267,72 +274,6 @@ impl Dispatcher {
             lines if only_looks => Handled::Looked(lines),
             lines => Handled::Lines(lines),
         }
-    }
-
-    /// Answers a request of the shell: the user herder runs as, an admin.
-    pub async fn request(&self, name: &str, args: &[String]) -> Reply {
-        let inner = &*self.inner;
-        inner.fleet.catch_up().await;
-        let now = clock::now();
-        let author = local_author();
-        let heard = parse::request(name, args, inner);
-        let standing =
-            inner.access.standing(&author).unwrap_or(Standing { role: Role::Viewer, identity: None });
-        let text = std::iter::once(name).chain(args.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
-        let inbound = Inbound {
-            place: Place::Direct(author.nick.clone()),
-            author,
-            text,
-            mentions: Vec::new(),
-            attached: String::new(),
-            own_nick: String::new(),
-            message: None,
-            at: now,
-        };
-        let mut asked = inner.asked(&inbound, &heard, &Room::Private, &standing);
-        "local".clone_into(&mut asked.audit.place);
-        asked.answer = None;
-        let desk = Desk {
-            inner,
-            fleet: &inner.fleet,
-            locale: &inner.typed,
-            asked,
-            role: standing.role,
-            now,
-            long: true,
-            who: person_key(&inbound.author),
-            author: &inbound.author,
-            private: true,
-            under: None,
-        };
-        let done = desk.carry_out(heard).await;
-        let ok = done.is_ok();
-        let (lines, data) = inner.lines(inner.voice(&inner.typed, now), done);
-        Reply { ok, lines, data }
-    }
-}
-
-/// An answer to the shell.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
-    /// Whether it was done.
-    pub ok: bool,
-    /// For people.
-    pub lines: Vec<String>,
-    /// For programs.
-    pub data: Option<Data>,
-}
-
-/// Who speaks over the local socket.
-fn local_author() -> Author {
-    let nick = std::env::var("USER").unwrap_or_else(|_| "local".to_owned());
-    Author {
-        network: NetworkName::from("local"),
-        nick,
-        account: None,
-        mask: None,
-        roles: Vec::new(),
-        origin: Origin::LocalSocket,
     }
 }
 

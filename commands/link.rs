@@ -68,7 +68,7 @@ enum Who<'a> {
 
 fn who(author: &Author) -> Who<'_> {
     match (author.origin, author.account.as_deref()) {
-        (Origin::LocalSocket, _) | (_, None | Some("" | "*" | "0")) => Who::Nobody,
+        (Origin::LocalSocket | Origin::Token(_), _) | (_, None | Some("" | "*" | "0")) => Who::Nobody,
         (Origin::Network, Some(user)) if author.network.as_str() == DISCORD_NETWORK => Who::User(user),
         (Origin::Network, Some(account)) => Who::Owner(account),
     }

@@ -55,6 +55,7 @@ mod help;
 mod history;
 mod log;
 mod mark;
+mod page;
 mod pause;
 mod queue;
 mod reload;
@@ -116,6 +117,7 @@ pub enum Verb {
     Help,
     Link,
     Whoami,
+    Page,
 }
 
 /// What a command is about.
@@ -289,7 +291,7 @@ impl Command {
 }
 
 /// Every command there is, in the order help shows them.
-pub static COMMANDS: [&Command; 36] = [
+pub static COMMANDS: [&Command; 37] = [
     &pause::COMMAND,
     &resume::COMMAND,
     &abort::COMMAND,
@@ -326,6 +328,7 @@ pub static COMMANDS: [&Command; 36] = [
     &help::COMMAND,
     &link::COMMAND,
     &whoami::COMMAND,
+    &page::COMMAND,
 ];
 
 /// First words of the commands whose name has two.

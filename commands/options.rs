@@ -96,7 +96,7 @@ impl Command {
     #[must_use]
     pub fn is_private(&self, role: Role) -> bool {
         match self.verb {
-            Verb::Link | Verb::Whisper | Verb::Whoami => true,
+            Verb::Link | Verb::Whisper | Verb::Whoami | Verb::Page => true,
             Verb::History => role >= Role::Operator,
             _ => false,
         }
@@ -149,7 +149,8 @@ impl Command {
             | Verb::Help
             | Verb::Whisper
             | Verb::Link
-            | Verb::Whoami => &[],
+            | Verb::Whoami
+            | Verb::Page => &[],
         }
     }
 }

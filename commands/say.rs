@@ -13,7 +13,7 @@ use crate::outbox::Redactor;
 use crate::outbox::clean::clean;
 
 /// The longest piece of a work's text in a list.
-pub(super) const WORK_MAX: usize = 60;
+pub(crate) const WORK_MAX: usize = 60;
 
 /// Between the pieces of one line.
 pub(crate) const DOT: &str = " · ";
@@ -39,7 +39,7 @@ impl Voice<'_> {
     }
 
     /// What an agent is doing, and on what; or what it waits for.
-    pub(super) fn phase(self, agent: &Agent, hold: Option<&Hold>) -> String {
+    pub(crate) fn phase(self, agent: &Agent, hold: Option<&Hold>) -> String {
         let hold = hold.filter(|_| agent.wants().is_some());
         let phase =
             hold.map_or_else(|| self.locale.phase(&agent.phase, self.now), |hold| self.locale.hold(hold));
@@ -54,7 +54,7 @@ impl Voice<'_> {
     }
 
     /// How a network stands.
-    pub(super) fn link(self, link: &LinkReport) -> String {
+    pub(crate) fn link(self, link: &LinkReport) -> String {
         let network: Value<'_> = bounded(link.network.as_str(), WORK_MAX).into();
         match &link.state {
             LinkState::Up { since, unidentified } => {
@@ -95,7 +95,7 @@ impl Voice<'_> {
     }
 
     /// `#7 fix the tests (alice)`.
-    pub(super) fn work(self, work: &Work) -> String {
+    pub(crate) fn work(self, work: &Work) -> String {
         match work.kind {
             WorkKind::Round => self.locale.work_kind(work.kind),
             WorkKind::Task | WorkKind::Message => {
@@ -130,7 +130,7 @@ pub(super) fn person(by: &Actor) -> String {
 }
 
 /// `950`, `12.3k`, `1.2M`.
-pub(super) fn count(count: u64) -> String {
+pub(crate) fn count(count: u64) -> String {
     // Tenths in whole numbers, so that a huge count loses nothing on the way.
     let tenths = |unit: u64, name: &str| match (count / unit, count % unit * 10 / unit) {
         (whole, 0) => format!("{whole}{name}"),

@@ -21,7 +21,7 @@ pub(super) const COMMAND: Command = Command {
 
 pub(super) fn run(desk: &Desk<'_>) -> Done {
     let (voice, author) = (desk.voice(), desk.author);
-    if author.origin == Origin::LocalSocket {
+    if author.origin != Origin::Network {
         let line = voice.text("cmd-whoami-local", &[]);
         return Ok(Answer::lines(vec![line]).with(json!({ "role": desk.role })));
     }

@@ -769,6 +769,7 @@ cmd-about-agent-list = die Agenten
 cmd-about-agent-show = wie ein Agent eingestellt ist
 cmd-about-help = diese Liste oder ein Befehl
 cmd-about-whoami = als wen herder dich kennt, und dein Name für `[access]`
+cmd-about-page = ein Link, der dich auf der Seite anmeldet; `revoke`: deine Sitzungen dort beenden
 cmd-about-link = deinen Discord-Nutzer mit deinem IRC-Konto verbinden: dort gibt es einen Code, hier gilt er
 
 ## Befehle: Hilfe
@@ -1159,6 +1160,7 @@ slash-reload = neu-laden
 slash-help = hilfe
 slash-link = verbinden
 slash-whoami = wer-bin-ich
+slash-page = seite
 slash-agent = agent
 slash-agent-add = hinzufügen
 slash-agent-edit = ändern
@@ -1188,6 +1190,8 @@ option-runtime = laufzeit
 option-about-runtime = womit er läuft
 option-now = sofort
 option-about-now = nicht auf das Ende der Sitzung warten
+option-revoke = beenden
+option-about-revoke = deine Sitzungen auf der Seite beenden
 option-n = anzahl
 option-about-n = wie viele
 option-session = sitzung
@@ -1279,3 +1283,65 @@ cmd-whoami-no-role = Du bist { $nick } auf { $network }. Du hast keine Rolle.
 cmd-whoami-name = Dein Name für `[access]` in bot.toml: `"{ $subject }"`
 cmd-whoami-no-name = Das Netz belegt nichts über dich, was in `[access]` stehen könnte. Melde dich bei den Services an und frag dann noch einmal.
 cmd-whoami-local = Du bist der Benutzer, als der herder läuft: ein Admin.
+
+## Die Seite
+
+cmd-page-link = Öffne das innerhalb von { $good }, einmal: { $url }
+cmd-page-private = Ein Link zur Seite ist nur für dich: frag privat danach oder in einer Shell mit `herder page`.
+cmd-page-none = Es gibt keine Seite: `[http]` in bot.toml öffnet sie.
+cmd-page-busy = Zu viele Links warten darauf, geöffnet zu werden; frag in einer Minute noch einmal.
+cmd-page-revoked = { $count ->
+    [0] Du hattest keine Sitzung auf der Seite.
+    [one] Deine Sitzung auf der Seite ist beendet.
+   *[other] Deine { $count } Sitzungen auf der Seite sind beendet.
+}
+page-title-fleet = Agenten
+page-needs-you = Braucht dich
+page-needs-nobody = Niemand braucht dich.
+page-no-agents = Es gibt noch keine Agenten: `!agent add` oder ein Abschnitt in bot.toml.
+page-summary = { $agents ->
+    [one] 1 Agent
+   *[other] { $agents } Agenten
+} · { $busy } bei der Arbeit
+page-today = heute { $money }
+page-agent = Agent
+page-phase = Phase
+page-work = Arbeit
+page-tool = Werkzeug · still
+page-turns = Runden
+page-tokens = Tokens
+page-cost = Kosten heute
+page-queue = Schlange
+page-filter = Filter
+page-all = alle
+page-pause = Pause
+page-pause-now = Sofort pausieren
+page-resume = Weiter
+page-abort = Abbrechen
+page-restart = Neu starten
+page-stop-all = Alle anhalten
+page-approve = Erlauben
+page-deny = Ablehnen
+page-always = Immer
+page-answer = Antworten
+page-ack = Gesehen
+page-other-answer = andere Antwort
+page-give = Arbeit geben
+page-give-label = Arbeit für { $agent }
+page-whisper = Flüstern
+page-whisper-label = { $agent } zuflüstern
+page-logout = Abmelden
+page-waiting = Was wartet
+page-said = Was er gesagt hat
+page-happened = Was geschehen ist
+page-settings = Einstellungen
+page-back = Alle Agenten
+page-door-title = Anmelden
+page-door-text = Dieser Link gilt einmal, innerhalb einer Minute.
+page-door-button = Bei { $name } anmelden
+page-door-over = Dieser Link wurde benutzt oder ist älter als eine Minute. Frag nach einem neuen: `!page` privat oder `herder page` in einer Shell.
+page-locked-title = Wer bist du?
+page-locked-text = Sag herder privat `!page` (`/page` auf Discord) oder tippe `herder page` in einer Shell: die Antwort ist ein Link, der dich anmeldet.
+page-nowhere = Hier ist nichts.
+page-form-old = Dieses Formular gehört zu einer anderen Sitzung; nichts wurde getan. Versuch es noch einmal.
+page-live-off = Die Seite erneuert sich nicht von selbst: lade sie neu, um Änderungen zu sehen.

@@ -817,6 +817,7 @@ cmd-about-agent-list = the agents
 cmd-about-agent-show = what an agent is set to
 cmd-about-help = this list, or one command
 cmd-about-whoami = how herder knows you, and your name for `[access]`
+cmd-about-page = a link that logs you in to the page; `revoke`: end your sessions there
 cmd-about-link = tie your Discord user to your IRC account: a code is given there and said here
 
 ## Commands: help
@@ -1237,6 +1238,7 @@ slash-reload = reload
 slash-help = help
 slash-link = link
 slash-whoami = whoami
+slash-page = page
 slash-agent = agent
 slash-agent-add = add
 slash-agent-edit = edit
@@ -1267,6 +1269,8 @@ option-runtime = runtime
 option-about-runtime = what runs it
 option-now = now
 option-about-now = do not wait for the end of the session
+option-revoke = revoke
+option-about-revoke = end your sessions on the page
 option-n = n
 option-about-n = how many
 option-session = session
@@ -1361,3 +1365,65 @@ cmd-whoami-no-role = You are { $nick } on { $network }. You have no role.
 cmd-whoami-name = Your name for `[access]` in bot.toml: `"{ $subject }"`
 cmd-whoami-no-name = The network proves nothing about you that `[access]` could name. Log in to services, then ask again.
 cmd-whoami-local = You are the user that herder runs as: an admin.
+
+## The page
+
+cmd-page-link = Open this within { $good }, once: { $url }
+cmd-page-private = A link to the page is for you alone: ask for it in private, or in a shell with `herder page`.
+cmd-page-none = There is no page: `[http]` in bot.toml opens it.
+cmd-page-busy = Too many links wait to be opened; ask again in a minute.
+cmd-page-revoked = { $count ->
+    [0] You had no session on the page.
+    [one] Your session on the page is over.
+   *[other] Your { $count } sessions on the page are over.
+}
+page-title-fleet = Agents
+page-needs-you = Needs you
+page-needs-nobody = Nobody needs you.
+page-no-agents = There are no agents yet: `!agent add`, or a section in bot.toml.
+page-summary = { $agents ->
+    [one] 1 agent
+   *[other] { $agents } agents
+} · { $busy } at work
+page-today = { $money } today
+page-agent = agent
+page-phase = phase
+page-work = work
+page-tool = tool · idle
+page-turns = turns
+page-tokens = tokens
+page-cost = cost today
+page-queue = queue
+page-filter = filter
+page-all = all
+page-pause = Pause
+page-pause-now = Pause now
+page-resume = Resume
+page-abort = Abort
+page-restart = Restart
+page-stop-all = Stop all
+page-approve = Approve
+page-deny = Deny
+page-always = Always
+page-answer = Answer
+page-ack = Seen
+page-other-answer = other answer
+page-give = Give work
+page-give-label = Work for { $agent }
+page-whisper = Whisper
+page-whisper-label = Whisper to { $agent }
+page-logout = Log out
+page-waiting = What waits
+page-said = What it said
+page-happened = What happened
+page-settings = Settings
+page-back = All agents
+page-door-title = Log in
+page-door-text = This link works once, within a minute of being asked for.
+page-door-button = Log in to { $name }
+page-door-over = This link was used, or is older than a minute. Ask for a new one: `!page` in private, or `herder page` in a shell.
+page-locked-title = Who are you?
+page-locked-text = Say `!page` to herder in private (`/page` on Discord), or type `herder page` in a shell: the answer is a link that logs you in.
+page-nowhere = There is nothing here.
+page-form-old = This form is from another session; nothing was done. Try again.
+page-live-off = Live updates are off: reload the page to see changes.

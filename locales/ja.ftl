@@ -681,6 +681,7 @@ cmd-about-agent-list = エージェントの一覧
 cmd-about-agent-show = エージェントの設定
 cmd-about-help = この一覧、または一つのコマンド
 cmd-about-whoami = herder から見た自分と、`[access]` に書く名前
+cmd-about-page = ページにログインするためのリンク。`revoke`：自分のセッションを終える
 cmd-about-link = Discord のユーザーと IRC のアカウントを結ぶ。あちらで出たコードをこちらで言う
 
 ## コマンド：ヘルプ
@@ -1049,6 +1050,7 @@ slash-reload = 再読込
 slash-help = ヘルプ
 slash-link = 連携
 slash-whoami = 自分
+slash-page = ページ
 slash-agent = エージェント
 slash-agent-add = 追加
 slash-agent-edit = 変更
@@ -1078,6 +1080,8 @@ option-runtime = ランタイム
 option-about-runtime = 何で動かすか
 option-now = すぐ
 option-about-now = セッションの終わりを待たない
+option-revoke = 終了
+option-about-revoke = ページの自分のセッションを終える
 option-n = 件数
 option-about-n = いくつ
 option-session = セッション
@@ -1169,3 +1173,61 @@ cmd-whoami-no-role = あなたは { $network } の { $nick } です。役割は�
 cmd-whoami-name = bot.toml の `[access]` に書く名前：`"{ $subject }"`
 cmd-whoami-no-name = このネットワークは、`[access]` に書けることを何も証明していません。サービスにログインして、もう一度聞いてください。
 cmd-whoami-local = あなたは herder を動かしているユーザーです。管理者です。
+
+## ページ
+
+cmd-page-link = { $good }以内に一度だけ開けます：{ $url }
+cmd-page-private = ページへのリンクは本人だけのものです。個別メッセージで、またはシェルで `herder page` と聞いてください。
+cmd-page-none = ページはありません。bot.toml の `[http]` で開きます。
+cmd-page-busy = 開かれるのを待っているリンクが多すぎます。一分後にもう一度聞いてください。
+cmd-page-revoked = { $count ->
+    [0] ページのセッションはありませんでした。
+   *[other] ページのセッションを { $count } 件終えました。
+}
+page-title-fleet = エージェント
+page-needs-you = 対応が必要
+page-needs-nobody = 対応が必要なものはありません。
+page-no-agents = エージェントはまだいません。`!agent add` か bot.toml で追加します。
+page-summary = エージェント { $agents } · 作業中 { $busy }
+page-today = 今日 { $money }
+page-agent = エージェント
+page-phase = 状態
+page-work = 作業
+page-tool = ツール · 静止
+page-turns = ターン
+page-tokens = トークン
+page-cost = 今日の費用
+page-queue = 待ち
+page-filter = 絞り込み
+page-all = すべて
+page-pause = 一時停止
+page-pause-now = すぐ停止
+page-resume = 再開
+page-abort = 中止
+page-restart = 再起動
+page-stop-all = すべて停止
+page-approve = 許可
+page-deny = 拒否
+page-always = 常に許可
+page-answer = 回答
+page-ack = 確認
+page-other-answer = その他の回答
+page-give = 作業を渡す
+page-give-label = { $agent } への作業
+page-whisper = ささやく
+page-whisper-label = { $agent } へのささやき
+page-logout = ログアウト
+page-waiting = 待っているもの
+page-said = 発言
+page-happened = 出来事
+page-settings = 設定
+page-back = すべてのエージェント
+page-door-title = ログイン
+page-door-text = このリンクは一分以内に一度だけ使えます。
+page-door-button = { $name } にログイン
+page-door-over = このリンクは使われたか、一分以上前のものです。個別メッセージの `!page` かシェルの `herder page` で新しいリンクを求めてください。
+page-locked-title = どなたですか
+page-locked-text = herder に個別メッセージで `!page`（Discord では `/page`）と言うか、シェルで `herder page` と打ってください。ログインのリンクが返ります。
+page-nowhere = ここには何もありません。
+page-form-old = このフォームは別のセッションのものです。何も行われませんでした。もう一度試してください。
+page-live-off = 自動更新は切れています。変化を見るにはページを読み込み直してください。

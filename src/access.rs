@@ -158,6 +158,7 @@ impl Access {
     pub fn standing(&self, author: &Author) -> Option<Standing> {
         match author.origin {
             Origin::LocalSocket => Some(Standing { role: Role::Admin, identity: Some("local".to_owned()) }),
+            Origin::Token(role) => Some(Standing { role, identity: Some(format!("http:{}", author.nick)) }),
             Origin::Network => {
                 let own = self.here(author);
                 let others = self.ties.others(author);

@@ -31,6 +31,7 @@
 //! | [`outbox`] | posts on their way out: order, lanes, windows, redaction, splitting |
 //! | [`chat`] | networks in neutral terms; [`chat::irc`], [`chat::discord`], [`chat::embedded_ircd`], [`chat::console`] |
 //! | [`webhook`] | programs elsewhere that are told what happens to agents, and the dead man's switch |
+//! | [`http`] | the page, the API and the probes: one listener, opened by `[http]` |
 //! | [`commands`] | what people can ask for: one file per command, in the folder of that name beside `src` |
 //! | [`access`] | who may ask for what: the one place that answers that |
 //! | [`local`] | the same commands from the shell, over a socket |
@@ -87,6 +88,7 @@ pub mod config;
 pub mod core;
 pub mod demo;
 pub mod evaluator;
+pub mod http;
 pub mod journal;
 pub mod l10n;
 pub mod local;

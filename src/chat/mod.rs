@@ -9,6 +9,7 @@ pub mod embedded_ircd;
 pub mod irc;
 mod reconnect;
 
+use crate::access::Role;
 use crate::config::DISCORD_NETWORK;
 use crate::core::detail::Detail;
 use crate::core::id::NetworkName;
@@ -82,6 +83,8 @@ pub enum Origin {
     Network,
     /// The local socket, which only the user herder runs as can open: an admin.
     LocalSocket,
+    /// A program's token, which carries its role.
+    Token(Role),
 }
 
 /// Somebody or something that a network writes as an id, as Discord does.

@@ -12,7 +12,7 @@ use super::section::{At, Section};
 use super::{DISCORD_NETWORK, EMBEDDED_NETWORK, IrcNetwork, Sasl, Tls, validate};
 
 /// Authors that are not networks: a network of that name could pass for them in the audit trail.
-const RESERVED: [&str; 5] = ["local", "console", "herder", EMBEDDED_NETWORK, DISCORD_NETWORK];
+const RESERVED: [&str; 6] = ["local", "console", "http", "herder", EMBEDDED_NETWORK, DISCORD_NETWORK];
 
 /// The longest nick that is asked for; servers cut further, and the link copes with that.
 const NICK_MAX: usize = 30;

@@ -12,6 +12,7 @@ mod discord;
 mod environment;
 mod evaluator;
 mod folders;
+mod http;
 mod irc;
 mod problems;
 mod quota;
@@ -37,6 +38,7 @@ use crate::outbox::Redactor;
 pub use discord::{API_URL, Call, Discord, Reach};
 pub use evaluator::{Evaluator, Judge, TIMEOUT_MAX as EVALUATOR_TIMEOUT_MAX};
 pub use folders::{Folder, unusable};
+pub use http::{Http, Listen, Token};
 pub(crate) use problems::printable;
 pub use problems::{Problem, Problems};
 pub use units::{duration, size};
@@ -168,6 +170,8 @@ pub struct Config {
     pub webhooks: Vec<Webhook>,
     /// Which page is asked for while herder is well.
     pub deadman: Option<DeadMan>,
+    /// The listener of the page and the API, if there is one.
+    pub http: Option<Http>,
     /// Agents written in the file.
     pub agents: Vec<AgentSpec>,
     /// Every secret of the file, and every variable an agent gets that looks like one, for redaction.
@@ -371,7 +375,7 @@ mod tests {
     fn read(text: &str) -> Result<validate::Read, Problems> {
         let around = section::Surroundings {
             folder: Path::new("/tmp"),
-            variable: &|name| name.ends_with("PASSWORD").then(|| OsString::from("a long password")),
+            variable: &|name| name.ends_with("PASSWORD").then(|| OsString::from("a long password of tests")),
         };
         validate::read(text, "bot.toml", &around)
     }
@@ -401,7 +405,7 @@ mod tests {
         let all = format!(
             "{EXAMPLE}\n[[irc]]\nname = \"x\"\nserver = \"x\"\nserver_password = {{ env = \"PASSWORD\" }}\n{}\n{}",
             "sasl = { mechanism = \"plain\", account = \"a\", password = { env = \"PASSWORD\" } }",
-            "[[webhook]]\nurl = \"https://example.org/\"\n[deadman]\nurl = \"https://example.org/\"\n[[agent]]\nname = \"x\"\nruntime = \"command\"\ncommand = [\"cat\"]\nworkspace = \"/\"\npatterns = [{ match = \"x\", category = \"auth\" }]"
+            "[[webhook]]\nurl = \"https://example.org/\"\n[deadman]\nurl = \"https://example.org/\"\n[http]\n[[http.token]]\nname = \"x\"\nrole = \"viewer\"\nsecret = { env = \"PASSWORD\" }\n[[agent]]\nname = \"x\"\nruntime = \"command\"\ncommand = [\"cat\"]\nworkspace = \"/\"\npatterns = [{ match = \"x\", category = \"auth\" }]"
         );
         let known = read(&all).expect("this has no problem").known;
         assert!(known.len() > 60, "the keys were not collected: {known:?}");
@@ -419,7 +423,7 @@ mod tests {
             let Some(setting) = text.strip_prefix("# ").filter(|text| text.contains(" = {")) else {
                 continue;
             };
-            if setting.contains(".crt") || setting.contains(".secret") {
+            if [".crt", ".secret", ".token"].iter().any(|file| setting.contains(file)) {
                 continue;
             }
             let taken_in: Vec<&str> =

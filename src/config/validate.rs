@@ -15,7 +15,7 @@ use super::problems::{Problem, Problems};
 use super::section::{Reading, Section, Surroundings};
 use super::{
     AccessRules, Config, DRAIN_TIMEOUT, Evaluator, History, Networks, Tools, access, agents, discord,
-    evaluator, irc, quota, spending, webhook,
+    evaluator, http, irc, quota, spending, webhook,
 };
 
 /// What a file that was read leaves behind.
@@ -135,6 +135,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
     }
     let webhooks = webhook::webhooks(&top);
     let deadman = top.table("deadman").and_then(webhook::deadman);
+    let http = top.table("http").map(http::http);
     let access = match top.table("access") {
         Some(section) => access::rules(section, discord.is_some(), &irc),
         None => AccessRules::default(),
@@ -168,6 +169,7 @@ fn top(reading: &Reading<'_>, table: &Spanned<DeTable<'_>>) -> Config {
         evaluator,
         webhooks,
         deadman,
+        http,
         agents,
         redactor: Redactor::new(&secrets),
         secrets,

@@ -38,6 +38,9 @@ const NICK: &str = "herder";
 /// How long herder may take to join its own server before the demo begins all the same.
 const UP_WITHIN: Duration = Duration::from_secs(10);
 
+/// How long the printed link to the page is good.
+const PAGE_GOOD_FOR: Duration = Duration::from_secs(3600);
+
 /// How a demo is wanted.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -93,9 +96,10 @@ pub async fn run(options: Options) -> Result<Ended, DemoError> {
     let herder = Herder::start(config, run::Options { connectors, ..run::Options::default() }).await?;
     until_up(herder.fleet()).await;
 
+    let page = herder.page_link(OWNER, PAGE_GOOD_FOR);
     let mut out = tokio::io::stdout();
     // A reader that is gone is noticed by the console.
-    let _ = out.write_all(first_lines(&home, options.tour).as_bytes()).await;
+    let _ = out.write_all(first_lines(&home, page.as_deref(), options.tour).as_bytes()).await;
     let _ = out.flush().await;
     let stage = CancellationToken::new();
     let console = console(&home, channels, out, stage.clone(), shutdown.clone());
@@ -168,7 +172,7 @@ async fn console(
     shutdown.cancel();
 }
 
-fn first_lines(home: &Home, tour: bool) -> String {
+fn first_lines(home: &Home, page: Option<&str>, tour: bool) -> String {
     let port = home.network.port;
     let password = home.accounts().first().and_then(|(_, password)| password.as_ref());
     let password = password.map_or("", |password| password.expose_secret());
@@ -179,6 +183,7 @@ fn first_lines(home: &Home, tour: bool) -> String {
          \n\
          Join with any IRC client, password {password}:\n\
          {join}\
+         {page}\
          \n\
          Or type here:\n\
          \x20 @spark status      what it does now; never asks the model\n\
@@ -190,6 +195,9 @@ fn first_lines(home: &Home, tour: bool) -> String {
          \x20 /channel #spark    talk in spark's channel, where plain text is work; /quit ends the demo\n\
          \n",
         join = home.how_to_join(),
+        page = page.map_or_else(String::new, |link| format!(
+            "\nOr look at them in a browser, by this link, once:\n  {link}\n"
+        )),
     );
     if tour {
         text.push_str("A tour begins now: \"tour\" is a script that types for a minute.\n\n");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::chat::embedded_ircd::home::Home;
-use crate::config::{Config, DRAIN_TIMEOUT, Evaluator, History, Networks, Tools};
+use crate::config::{Config, DRAIN_TIMEOUT, Evaluator, History, Http, Networks, Tools};
 use crate::core::id::{AccountName, AgentName};
 use crate::core::policy::{Exponential, Policy};
 use crate::core::spec::{AgentSpec, Runtime};
@@ -43,6 +43,7 @@ pub(super) fn config(home: &Home, data_dir: &Path, herder: &Path) -> io::Result<
         evaluator: Evaluator::builtin(),
         webhooks: Vec::new(),
         deadman: None,
+        http: Some(Http::on_loopback()),
         agents,
         redactor: Redactor::default(),
         secrets: home.accounts().iter().filter_map(|(_, password)| password.clone()).collect(),

@@ -15,11 +15,7 @@ pub(super) fn escalated<'a>(
     (work, why, untold): (&str, &Why, bool),
     (times, reminder): (u32, u32),
 ) -> Message<'a> {
-    let why = match why {
-        Why::Found(finding) => locale.finding(finding),
-        Why::Said(said) => said.clone(),
-        Why::Ended { detail, .. } => capitalised(&locale.detail(detail)),
-    };
+    let why = locale.why(why);
     say(
         "notice-escalated",
         [
@@ -32,6 +28,18 @@ pub(super) fn escalated<'a>(
             ("told", if untold { "no" } else { "yes" }.into()),
         ],
     )
+}
+
+impl Locale {
+    /// Why a person is called.
+    #[must_use]
+    pub fn why(&self, why: &Why) -> String {
+        match why {
+            Why::Found(finding) => self.finding(finding),
+            Why::Said(said) => said.clone(),
+            Why::Ended { detail, .. } => capitalised(&self.detail(detail)),
+        }
+    }
 }
 
 /// Reasons stand after a colon elsewhere; here one is a sentence of its own.

@@ -15,6 +15,7 @@ mod lives;
 mod marks;
 mod networks;
 mod order;
+mod page;
 mod speech;
 mod tasks;
 mod upkeep;
@@ -39,6 +40,7 @@ use crate::config::{Config, DISCORD_NETWORK};
 use crate::core::detail::Detail;
 use crate::core::id::NetworkName;
 use crate::core::notice::Notice;
+use crate::http::{HttpError, Logins};
 use crate::journal::{self, Journal, OpenError, Opening, ReadError, Unreadable};
 use crate::l10n::{Locale, UnknownLocale};
 use crate::local::{BindError, Bound};
@@ -51,7 +53,7 @@ use crate::tools::host::{self, Host};
 use crate::tools::{self, Grants, Rooms};
 use first::{owe_missing, urgent};
 use lives::Life;
-use tasks::{evaluator, keep_up, stop_with};
+use tasks::{evaluator, keep_up, stop_with, tool_server};
 
 /// What of `drain_timeout` the agents' processes get when herder goes down; what is left is killed.
 const FOR_AGENTS: f64 = 0.5;
@@ -111,6 +113,9 @@ pub enum RunError {
     /// The local socket cannot be made.
     #[error(transparent)]
     Socket(#[from] BindError),
+    /// The listener of the page and the API cannot be opened.
+    #[error(transparent)]
+    Http(#[from] HttpError),
     /// The process-tree service cannot be started.
     #[error("signals of child processes cannot be listened for: {0}")]
     Trees(std::io::Error),
@@ -154,6 +159,8 @@ pub struct Herder {
     silence: discord::Silence,
     /// How long going down may take.
     drain: Duration,
+    /// What links to the page begin with, and who gives them, if there is one.
+    page: Option<(String, Logins)>,
 }
 
 /// Runs until `shutdown` is cancelled, the journal cannot be written any more, or the only network refuses herder for good.
@@ -253,6 +260,7 @@ impl Herder {
         };
         // Made before any process is started: nothing after this can fail.
         let socket = crate::local::bind(&config.data_dir.join(crate::local::FILE_NAME)).await?;
+        let http = page::open(&config, &journal).await?;
         let life = Arc::new(Life::begin(record, &journal, &trees).await);
         let fleet = supervisor::start_unless(settings, cut).await?;
         let socket = socket.knowing(life.past().await);
@@ -276,6 +284,7 @@ impl Herder {
             bots: networks::bots(&config),
             bot_exchanges: config.networks.bot_exchanges,
             reloader: Some(reloader.clone()),
+            page: http.as_ref().map(|opened| opened.logins.clone()),
             patience: options.line_patience.unwrap_or(dispatch::PATIENCE),
         });
         let herder = Self {
@@ -296,6 +305,7 @@ impl Herder {
                 .map(|last| discord::Silence::after(clock::now().since(last)))
                 .unwrap_or_default(),
             drain: config.drain_timeout,
+            page: http.as_ref().map(|opened| (opened.url.clone(), opened.logins.clone())),
         };
         herder.tasks.spawn(life.keep(herder.hearing.clone()));
         let around = channels::Around {
@@ -305,7 +315,7 @@ impl Herder {
             rooms,
             networks: networks::places(&config),
         };
-        let doors = Doors { socket, calls, access, marks };
+        let doors = Doors { socket, calls, access, marks, http };
         herder.reload_on(Arc::clone(&options.reload), reloader);
         herder.start_edges(&config, options, around, doors, dispatcher);
         herder.say_first(&config, &opening).await;
@@ -330,7 +340,7 @@ impl Herder {
         let (inbound, heard) = mpsc::channel(INBOUND_CAPACITY);
         let (channels, wanted) = watch::channel(channels::wanted(&around, &[]));
         let (locale, redactor) = (&around.locale, &around.redactor);
-        let redactor_of_hooks = redactor.clone();
+        let (redactor_of_hooks, locale_of_page) = (redactor.clone(), locale.clone());
         // A new adapter is no reason to wait longer than what is the longest wait otherwise.
         let anew = options.patience.anew.min(config.networks.reconnect_max);
         let attempts = config.networks.attempts;
@@ -397,6 +407,11 @@ impl Herder {
         let (journal, fleet) = (self.journal.clone(), self.fleet.clone());
         let upkeep = keep_up("upkeep", move || upkeep::run(journal.clone(), fleet.clone()));
         self.tasks.spawn(stop_with(self.hearing.clone(), upkeep));
+        if let Some(opened) = doors.http {
+            let around =
+                (dispatcher.clone(), doors.access.clone(), locale_of_page, redactor_of_hooks.clone());
+            self.start_page(config, opened, around);
+        }
         self.tasks.spawn(doors.socket.serve(dispatcher, self.hearing.clone()));
         self.start_hooks(config, redactor_of_hooks);
     }
@@ -547,25 +562,8 @@ struct Doors {
     access: Access,
     /// How far each network's channels are done.
     marks: BTreeMap<NetworkName, irc::Marks>,
-}
-
-/// The socket of the agents' tool servers and the right to call; without it agents work as before, and the log says why.
-async fn tool_server(config: &Config, options: &Options) -> Option<(Bound, Grants)> {
-    if !config.tools.enabled {
-        return None;
-    }
-    let program = options.program.clone().map_or_else(std::env::current_exe, Ok);
-    let opened = match program.and_then(|program| Grants::new(program, &config.data_dir)) {
-        Ok(grants) => crate::local::bind(&grants.socket()).await.map(|bound| (bound, grants)),
-        Err(cause) => Err(BindError::Io { path: config.data_dir.clone(), cause }),
-    };
-    match opened {
-        Ok(opened) => Some(opened),
-        Err(reason) => {
-            warn!(%reason, "agents have to do without herder's tools");
-            None
-        }
-    }
+    /// The page and the API.
+    http: Option<page::Opened>,
 }
 
 async fn open_journal(config: &Config) -> Result<(Journal, Opening), RunError> {

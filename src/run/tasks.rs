@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
-use tracing::error;
+use tracing::{error, warn};
 
+use super::Options;
 use crate::config::Config;
 use crate::evaluator::{self, Evaluator};
+use crate::local::{BindError, Bound};
 use crate::outbox::Redactor;
 use crate::runtime::ProcessTrees;
+use crate::tools::Grants;
 
 /// Runs what `make` makes, and again when it panics: a fault of its own must not end it for good in silence.
 pub(super) async fn keep_up<F: Future<Output = ()>>(what: &str, make: impl Fn() -> F) {
@@ -40,4 +43,23 @@ pub(super) fn evaluator(config: &Config, trees: &ProcessTrees, redactor: &Redact
         data_dir: config.data_dir.clone(),
         withheld: config.secret_variables.clone(),
     })
+}
+
+/// The socket of the agents' tool servers and the right to call; without it agents work as before, and the log says why.
+pub(super) async fn tool_server(config: &Config, options: &Options) -> Option<(Bound, Grants)> {
+    if !config.tools.enabled {
+        return None;
+    }
+    let program = options.program.clone().map_or_else(std::env::current_exe, Ok);
+    let opened = match program.and_then(|program| Grants::new(program, &config.data_dir)) {
+        Ok(grants) => crate::local::bind(&grants.socket()).await.map(|bound| (bound, grants)),
+        Err(cause) => Err(BindError::Io { path: config.data_dir.clone(), cause }),
+    };
+    match opened {
+        Ok(opened) => Some(opened),
+        Err(reason) => {
+            warn!(%reason, "agents have to do without herder's tools");
+            None
+        }
+    }
 }

@@ -361,6 +361,13 @@ impl Fleet {
         }
     }
 
+    /// Whether the root supervisor answers within `patience`.
+    pub async fn root_answers(&self, patience: Duration) -> bool {
+        let (ticket, answer) = oneshot::channel();
+        self.shared.tell_root(ToRoot::Ping { ticket });
+        matches!(tokio::time::timeout(patience, answer).await, Ok(Ok(())))
+    }
+
     /// The agent whose name is nearest to `text`, if one is near enough to be meant.
     #[must_use]
     pub fn nearest(&self, text: &str) -> Option<AgentName> {

@@ -112,6 +112,10 @@ impl Posting {
         reply: Option<&Notice>,
         at: Timestamp,
     ) -> Vec<Post> {
+        // What was asked on the page was asked on none of them.
+        if asked.audit.place == crate::http::PLACE {
+            return self.shown(asked, said, to, reply, at, None);
+        }
         // The shell is no network that people could look at.
         if !self.is_of_network(asked) {
             return Vec::new();

@@ -78,6 +78,8 @@ pub(super) enum ToRoot {
     Create { spec: Box<AgentSpec>, ticket: oneshot::Sender<bool> },
     /// What it says of the others was brought in.
     Read { events: Vec<FleetEvent>, ticket: oneshot::Sender<()> },
+    /// Somebody asks whether the root still answers.
+    Ping { ticket: oneshot::Sender<()> },
 }
 
 impl ToRoot {
@@ -94,6 +96,7 @@ impl ToRoot {
                 | Self::AccountBlocked { .. }
                 | Self::AccountOpened { .. }
                 | Self::Exhausted { .. }
+                | Self::Ping { .. }
         )
     }
 }
@@ -258,6 +261,11 @@ impl Root {
                 };
                 let _ = ticket.send(free && created.is_ok());
                 created
+            }
+            ToRoot::Ping { ticket } => {
+                // Whoever asked may have gone.
+                let _ = ticket.send(());
+                Ok(())
             }
             ToRoot::Read { events, ticket } => {
                 self.record(events, Vec::new()).await?;

@@ -521,6 +521,7 @@ fn help_names_everything() {
                    changed go on
       link         Tie your Discord user to your IRC account: a code is given there and said here
       whoami       How herder knows you, and your name for `[access]`
+      page         A link that logs you in to the page; `revoke`: end your sessions there
       help         Print this message or the help of the given subcommand(s)
 
     Options:

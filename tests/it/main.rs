@@ -42,6 +42,7 @@ mod evaluator_cli;
 mod fleet_sim;
 mod from_within;
 mod going_down;
+mod http;
 mod irc;
 mod irc_rig;
 mod irc_servers;

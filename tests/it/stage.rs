@@ -120,6 +120,7 @@ pub(crate) fn config(dir: &Path, networks: Vec<IrcNetwork>, agents: Vec<AgentSpe
         evaluator: herder::config::Evaluator::builtin(),
         webhooks: Vec::new(),
         deadman: None,
+        http: None,
         agents,
         secrets: Vec::new(),
         redactor: herder::outbox::Redactor::default(),

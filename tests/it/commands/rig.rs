@@ -95,6 +95,7 @@ impl Rig {
             fleet: fleet.clone(),
             journal: journal.clone(),
             reloader: None,
+            page: None,
             access: Access::new(&rules).with(fleet.ties().clone()),
             locale: Locale::load("en-US").unwrap(),
             redactor: Redactor::new(&[SECRET.to_owned().into()]),

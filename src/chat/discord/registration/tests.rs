@@ -85,6 +85,7 @@ fn the_whole_table_is_registered() {
     /help [command:completed]
     /link [code:text]
     /whoami
+    /page [revoke:flag]
     /agent add <name:text> <runtime:choice> [workspace:text] [settings:text]
     /agent edit [settings:text] [agent:completed]
     /agent remove [agent:completed] [code:text]

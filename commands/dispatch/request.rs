@@ -1,0 +1,125 @@
+//! Requests that are no lines of a chat: from the shell, the page and the API.
+
+use serde_json::Value as Data;
+
+use super::{Dispatcher, needed, person_key};
+use crate::access::{Role, Standing};
+use crate::chat::{Author, Inbound, Origin, Place};
+use crate::clock;
+use crate::commands::desk::Desk;
+use crate::commands::parse::{self, Heard, Room};
+use crate::core::id::NetworkName;
+use crate::l10n::Locale;
+
+impl Dispatcher {
+    /// Answers a request of the shell: the user herder runs as, an admin.
+    pub async fn request(&self, name: &str, args: &[String]) -> Reply {
+        let inner = &*self.inner;
+        inner.fleet.catch_up().await;
+        let heard = parse::request(name, args, inner);
+        let author = local_author();
+        let standing =
+            inner.access.standing(&author).unwrap_or(Standing { role: Role::Viewer, identity: None });
+        let asking = Asking { author: &author, standing: &standing, place: "local", locale: &inner.typed };
+        self.carry_out(asking, (name, args), heard, true).await
+    }
+
+    /// Answers a request that came over HTTP, in `language` if herder has it. What only looks is recorded if `is_recorded`:
+    /// a page that is left open looks again and again.
+    ///
+    /// # Errors
+    /// The author may not have this done: what they are told.
+    pub(crate) async fn request_of(
+        &self,
+        author: &Author,
+        (name, args): (&str, &[String]),
+        language: Option<&str>,
+        is_recorded: bool,
+    ) -> Result<Reply, Vec<String>> {
+        let inner = &*self.inner;
+        inner.fleet.catch_up().await;
+        let heard = parse::request(name, args, inner);
+        let locale = language.map_or(&inner.typed, |language| inner.locale(language));
+        let needed = needed(&heard);
+        let Some(standing) = inner.access.standing(author).filter(|standing| standing.role >= needed) else {
+            return Err(vec![inner.needs_role(inner.voice(locale, clock::now()), &heard, needed)]);
+        };
+        let asking = Asking { author, standing: &standing, place: crate::http::PLACE, locale };
+        Ok(self.carry_out(asking, (name, args), heard, is_recorded).await)
+    }
+
+    async fn carry_out(
+        &self,
+        asking: Asking<'_>,
+        (name, args): (&str, &[String]),
+        heard: Heard,
+        is_recorded: bool,
+    ) -> Reply {
+        let inner = &*self.inner;
+        let now = clock::now();
+        let text = std::iter::once(name).chain(args.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
+        let inbound = Inbound {
+            place: Place::Direct(asking.author.nick.clone()),
+            author: asking.author.clone(),
+            text,
+            mentions: Vec::new(),
+            attached: String::new(),
+            own_nick: String::new(),
+            message: None,
+            at: now,
+        };
+        let mut asked = inner.asked(&inbound, &heard, &Room::Private, asking.standing);
+        asking.place.clone_into(&mut asked.audit.place);
+        asked.answer = None;
+        let desk = Desk {
+            inner,
+            fleet: &inner.fleet,
+            locale: asking.locale,
+            asked,
+            role: asking.standing.role,
+            now,
+            long: true,
+            who: person_key(&inbound.author),
+            author: &inbound.author,
+            private: true,
+            under: None,
+        };
+        let done = if is_recorded { desk.carry_out(heard).await } else { desk.look(heard).await };
+        let ok = done.is_ok();
+        let (lines, data) = inner.lines(inner.voice(asking.locale, now), done);
+        Reply { ok, lines, data }
+    }
+}
+
+/// Whose request it is, and how it is answered.
+struct Asking<'a> {
+    author: &'a Author,
+    standing: &'a Standing,
+    /// Where it was said, in the audit trail.
+    place: &'static str,
+    locale: &'a Locale,
+}
+
+/// An answer to the shell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// Whether it was done.
+    pub ok: bool,
+    /// For people.
+    pub lines: Vec<String>,
+    /// For programs.
+    pub data: Option<Data>,
+}
+
+/// Who speaks over the local socket.
+fn local_author() -> Author {
+    let nick = std::env::var("USER").unwrap_or_else(|_| "local".to_owned());
+    Author {
+        network: NetworkName::from("local"),
+        nick,
+        account: None,
+        mask: None,
+        roles: Vec::new(),
+        origin: Origin::LocalSocket,
+    }
+}

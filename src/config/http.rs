@@ -1,0 +1,158 @@
+//! `[http]` and `[[http.token]]`: the listener of the page and the API.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use reqwest::Url;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::section::Section;
+use super::validate;
+use crate::access::Role;
+
+/// The address without a `listen`.
+const LISTEN: &str = "127.0.0.1:7700";
+
+/// The shortest secret of a token, in bytes.
+const SECRET_MIN: usize = 16;
+
+/// The longest name of a token.
+const NAME_MAX: usize = 40;
+
+/// The listener of the page and the API.
+#[derive(Debug, Clone)]
+pub struct Http {
+    /// Where it listens.
+    pub listen: Listen,
+    /// What links to the page begin with, without a final slash; `None`: the listener's own address.
+    pub public_url: Option<String>,
+    /// Names that requests may ask for beside the listener's own, in small letters and without a port.
+    pub hosts: BTreeSet<String>,
+    /// Whether connections are encrypted by a proxy in front: cookies are `Secure` then.
+    pub behind_proxy: bool,
+    /// Programs that may ask.
+    pub tokens: Vec<Token>,
+}
+
+impl Http {
+    /// A listener on loopback at any free port, without tokens: for people with a link.
+    #[must_use]
+    pub fn on_loopback() -> Self {
+        Self {
+            listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))),
+            public_url: None,
+            hosts: BTreeSet::new(),
+            behind_proxy: false,
+            tokens: Vec::new(),
+        }
+    }
+}
+
+/// An address to listen at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listen {
+    /// A TCP port.
+    Tcp(SocketAddr),
+    /// A Unix socket, for a proxy on the same machine.
+    Unix(PathBuf),
+}
+
+/// A program that may ask.
+#[derive(Debug, Clone)]
+pub struct Token {
+    /// What the audit trail calls it: `http:` and its name.
+    pub name: String,
+    /// What it may do.
+    pub role: Role,
+    /// What it shows.
+    pub secret: SecretString,
+}
+
+/// Reads `[http]`.
+pub(super) fn http(section: Section<'_>) -> Http {
+    let behind_proxy = section.flag("behind_proxy").unwrap_or(false);
+    let listen = listen(&section, behind_proxy);
+    let public_url = section.filled("public_url").and_then(|text| {
+        let url = Url::parse(&text.value).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let url = url.filter(|url| url.host_str().is_some() && url.query().is_none());
+        if url.is_none() {
+            section.problem("public_url", "this is no address; write one like https://herder.example.org");
+        }
+        url.map(|url| url.as_str().trim_end_matches('/').to_owned())
+    });
+    let mut hosts: BTreeSet<String> = section
+        .texts("hosts")
+        .unwrap_or_default()
+        .into_iter()
+        .map(|host| host.value.to_lowercase())
+        .collect();
+    let public = public_url.as_deref().and_then(|url| Url::parse(url).ok());
+    hosts.extend(public.and_then(|url| Some(url.host_str()?.to_lowercase())));
+    let tokens = section.tables("token");
+    let read: Vec<(String, Option<Token>)> = tokens.iter().map(token).collect();
+    let names = read.iter().map(|(name, _)| name.as_str());
+    validate::duplicates(names.zip(&tokens).filter(|(name, _)| !name.is_empty()), "the token");
+    for token in tokens {
+        token.finish();
+    }
+    section.finish();
+    Http {
+        listen,
+        public_url,
+        hosts,
+        behind_proxy,
+        tokens: read.into_iter().filter_map(|(_, token)| token).collect(),
+    }
+}
+
+fn listen(section: &Section<'_>, behind_proxy: bool) -> Listen {
+    let text = section.filled("listen").map_or_else(|| LISTEN.to_owned(), |text| text.value);
+    if let Some(path) = text.strip_prefix("unix:") {
+        return Listen::Unix(section.path(path));
+    }
+    let Ok(address) = text.parse::<SocketAddr>() else {
+        section.problem(
+            "listen",
+            "this is no address; write one like \"127.0.0.1:7700\" or \"unix:/run/herder/http.sock\"",
+        );
+        return Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 7700)));
+    };
+    let is_loopback = match address.ip() {
+        IpAddr::V4(ip) => ip.is_loopback(),
+        IpAddr::V6(ip) => ip.is_loopback(),
+    };
+    if !is_loopback && !behind_proxy {
+        section.problem(
+            "listen",
+            "other machines can reach this address, and herder does not encrypt: listen at 127.0.0.1 behind a proxy that does, \
+             or set behind_proxy = true if one stands between",
+        );
+    }
+    Listen::Tcp(address)
+}
+
+fn token(section: &Section<'_>) -> (String, Option<Token>) {
+    let name = section.filled("name").map(|name| name.value).unwrap_or_default();
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(fits) {
+        section.problem("name", "a token needs a name of letters, digits, - and _, e.g. name = \"grafana\"");
+    }
+    let roles = [("viewer", Role::Viewer), ("operator", Role::Operator), ("admin", Role::Admin)];
+    let role = section.choice("role", &roles);
+    if !section.has("role") {
+        section.problem("role", "say what it may do: viewer, operator or admin");
+    }
+    let secret = section.secret("secret");
+    if !section.has("secret") {
+        section.problem("secret", "its secret is missing, e.g. secret = { file = \"grafana.token\" }");
+    }
+    if secret.as_ref().is_some_and(|secret| secret.expose_secret().len() < SECRET_MIN) {
+        section.problem(
+            "secret",
+            format!("this is too short: at least {SECRET_MIN} characters, e.g. from openssl rand -hex 32"),
+        );
+    }
+    let token = role.zip(secret).map(|(role, secret)| Token { name: name.clone(), role, secret });
+    (name, token)
+}

@@ -1,0 +1,195 @@
+//! Connections: how many there may be, how long a request may take to arrive and an answer to be read.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{debug, warn};
+
+use super::{Setup, app, guard};
+use crate::config::{Http, Listen};
+
+/// Connections at one time; whoever comes then is told to come again.
+const CONNECTIONS_MAX: usize = 256;
+
+/// How long the head of a request may take to arrive.
+const HEAD_MAX: Duration = Duration::from_secs(10);
+
+/// The largest head of a request, in bytes.
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+
+/// How long somebody may take to read what was sent before the next piece is.
+const SLOW_MAX: Duration = Duration::from_secs(20);
+
+/// What a connection beyond [`CONNECTIONS_MAX`] is told.
+const BUSY: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+/// Why the listener cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// The address is taken, or not one of this machine.
+    #[error("[http] cannot listen at {address}: {cause}")]
+    Tcp {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The socket cannot be made.
+    #[error("[http] cannot listen at unix:{}: {cause}", .path.display())]
+    Unix {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+}
+
+#[derive(Debug)]
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener, PathBuf),
+}
+
+/// The listener, open but not yet answering.
+#[derive(Debug)]
+pub struct Bound {
+    listener: Listener,
+    own: guard::Own,
+    url: String,
+}
+
+/// Opens the listener.
+///
+/// # Errors
+/// The address is taken or cannot be used.
+pub async fn bind(settings: &Http) -> Result<Bound, HttpError> {
+    let (listener, address) = match &settings.listen {
+        Listen::Tcp(address) => {
+            let failed = |cause| HttpError::Tcp { address: *address, cause };
+            let listener = TcpListener::bind(address).await.map_err(failed)?;
+            let bound = listener.local_addr().map_err(failed)?;
+            (Listener::Tcp(listener), Some(bound))
+        }
+        Listen::Unix(path) => {
+            let failed = |cause| HttpError::Unix { path: path.clone(), cause };
+            take_away(path).await.map_err(failed)?;
+            let listener = UnixListener::bind(path).map_err(failed)?;
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o660)).map_err(failed)?;
+            (Listener::Unix(listener, path.clone()), None)
+        }
+    };
+    let own_url =
+        address.map_or_else(|| "http://localhost".to_owned(), |address| format!("http://{address}"));
+    let url = settings.public_url.clone().unwrap_or(own_url);
+    Ok(Bound { listener, own: guard::Own::new(settings, address), url })
+}
+
+/// Takes away the socket of a herder that was killed.
+async fn take_away(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.file_type().is_socket() => match UnixStream::connect(path).await {
+            Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "somebody listens there")),
+            Err(_) => std::fs::remove_file(path),
+        },
+        Ok(_) => Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else has that name")),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(cause) => Err(cause),
+    }
+}
+
+impl Bound {
+    /// What links to the page begin with, without a final slash.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Answers until `shutdown`; requests that have begun are answered to their end.
+    pub async fn serve(self, setup: Setup, shutdown: CancellationToken) {
+        let app = app(setup, self.own, shutdown.clone());
+        let door = Door {
+            app,
+            room: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
+            connections: TaskTracker::new(),
+            shutdown: shutdown.clone(),
+        };
+        loop {
+            let accepted = tokio::select! {
+                () = shutdown.cancelled() => break,
+                accepted = async { match &self.listener {
+                    Listener::Tcp(listener) => listener.accept().await.map(|(stream, _)| door.answer(stream)),
+                    Listener::Unix(listener, _) => listener.accept().await.map(|(stream, _)| door.answer(stream)),
+                } } => accepted,
+            };
+            if let Err(reason) = accepted {
+                warn!(%reason, "the HTTP listener could not accept a connection");
+                // Out of descriptors, most likely: without a pause this would spin.
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+        door.connections.close();
+        door.connections.wait().await;
+        if let Listener::Unix(_, path) = &self.listener
+            && let Err(reason) = std::fs::remove_file(path)
+        {
+            warn!(%reason, "the HTTP socket could not be taken away");
+        }
+    }
+}
+
+/// What every connection is answered with.
+struct Door {
+    app: Router,
+    room: Arc<Semaphore>,
+    connections: TaskTracker,
+    shutdown: CancellationToken,
+}
+
+impl Door {
+    fn answer(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
+        let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else {
+            let mut stream = stream;
+            self.connections.spawn(async move {
+                // Whoever does not even read this is let go.
+                let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(BUSY)).await;
+            });
+            return;
+        };
+        let (app, shutdown) = (self.app.clone(), self.shutdown.clone());
+        self.connections.spawn(async move {
+            let _place = place;
+            let mut stream = TimeoutStream::new(stream);
+            stream.set_write_timeout(Some(SLOW_MAX));
+            let mut server = http1::Builder::new();
+            server.timer(TokioTimer::new()).header_read_timeout(HEAD_MAX).max_buf_size(HEAD_BYTES_MAX);
+            let connection =
+                server.serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(app));
+            tokio::pin!(connection);
+            let ended = tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = shutdown.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(reason) = ended {
+                debug!(%reason, "an HTTP connection broke");
+            }
+        });
+    }
+}

@@ -1,0 +1,124 @@
+//! What holds for every request: the name it asks for, where it comes from, how long it takes, the headers of its answer.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{self, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use crate::config::Http;
+
+/// How long a request may take, its body included. Streams answer at once and go on.
+const REQUEST_MAX: Duration = Duration::from_secs(30);
+
+/// Headers of every answer. Scripts and styles come from herder alone, and no page may show herder's in a frame.
+const HEADERS: [(HeaderName, &str); 5] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+];
+
+/// The names under which herder can be asked. Any other one is somebody else's, pointed at this address (DNS rebinding).
+#[derive(Debug)]
+pub(super) struct Own(BTreeSet<String>);
+
+impl Own {
+    pub(super) fn new(settings: &Http, address: Option<SocketAddr>) -> Self {
+        let mut names: BTreeSet<String> = ["localhost".to_owned()].into();
+        names.extend(address.map(|address| address.ip().to_string()));
+        names.extend(settings.hosts.iter().cloned());
+        Self(names)
+    }
+
+    fn is(&self, host: &str) -> bool {
+        self.0.contains(&name_of(host))
+    }
+}
+
+/// The name in `name:port` or `[address]:port`, in small letters.
+fn name_of(host: &str) -> String {
+    let name = match host.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name.to_ascii_lowercase()
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Whether a request that changes something comes from a page of herder's, or from no page at all.
+fn is_from_here(headers: &HeaderMap, own: &Own) -> bool {
+    match headers.get("sec-fetch-site").map(HeaderValue::as_bytes) {
+        // Browsers say `Origin: null` for forms of a page with the policy `no-referrer`, as herder's have it.
+        Some(b"same-origin") => return true,
+        None | Some(b"none") => {}
+        Some(_) => return false,
+    }
+    match headers.get(header::ORIGIN) {
+        None => true,
+        Some(origin) => origin
+            .to_str()
+            .ok()
+            .and_then(|origin| origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://")))
+            .is_some_and(|host| own.is(host)),
+    }
+}
+
+pub(super) async fn guard(State(own): State<Arc<Own>>, request: Request, next: Next) -> Response {
+    let host =
+        text(request.headers(), &header::HOST).or_else(|| request.uri().authority().map(|a| a.as_str()));
+    let is_safe = matches!(*request.method(), Method::GET | Method::HEAD);
+    let mut response = if !host.is_some_and(|host| own.is(host)) {
+        let said = "herder is not called so; ask by its own address, or name this host in public_url or hosts of [http]\n";
+        (StatusCode::MISDIRECTED_REQUEST, said).into_response()
+    } else if !is_safe && !is_from_here(request.headers(), &own) {
+        (StatusCode::FORBIDDEN, "this came from another site's page\n").into_response()
+    } else {
+        next.run(request).await
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+pub(super) async fn timely(request: Request, next: Next) -> Response {
+    match tokio::time::timeout(REQUEST_MAX, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => Response::builder()
+            .status(StatusCode::REQUEST_TIMEOUT)
+            .header(header::CONNECTION, "close")
+            .body(Body::from("the request took too long\n"))
+            .unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_known_by_its_name_alone() {
+        let own = Own(["localhost", "::1", "herder.example.org"].map(str::to_owned).into());
+        for host in ["localhost", "LOCALHOST:7700", "[::1]:80", "herder.example.org:443"] {
+            assert!(own.is(host), "{host}");
+        }
+        for host in ["", "evil.example", "localhost.evil.example", "herder.example.org.evil:80", "[::2]"] {
+            assert!(!own.is(host), "{host}");
+        }
+    }
+}

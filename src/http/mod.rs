@@ -1,0 +1,116 @@
+//! The page, the API and the probes: one listener, opened by `[http]`.
+//!
+//! ```text
+//!  connection ─► bounds (connections, header time, slow readers) ─► guard (Host, Origin, headers) ─► route
+//!                                                                     │
+//!                       who: a token, or a session of the page ◄──────┘
+//! ```
+//!
+//! Nothing here decides what somebody may do: every request becomes a [`Caller`](who::Caller) whose role comes from
+//! [`crate::access`], and everything that changes something goes through [`crate::commands::Dispatcher`].
+
+mod api;
+mod doors;
+mod guard;
+mod health;
+mod live;
+mod page;
+mod sessions;
+mod who;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware;
+use axum::routing::{get, post};
+use tokio_util::sync::CancellationToken;
+
+use crate::access::Access;
+use crate::commands::Dispatcher;
+use crate::config::Http;
+use crate::core::id::NetworkName;
+use crate::journal::Journal;
+use crate::l10n::Locale;
+use crate::outbox::Redactor;
+use crate::supervisor::Fleet;
+
+pub use doors::{Bound, HttpError, bind};
+pub(crate) use sessions::CODE_GOOD_FOR;
+pub use sessions::Logins;
+
+/// Where commands of the page and the API were said, in the audit trail.
+pub(crate) const PLACE: &str = "http";
+
+/// The largest body of a request, in bytes.
+const BODY_MAX: usize = 64 * 1024;
+
+/// What the listener needs of herder.
+#[derive(Debug)]
+pub struct Setup {
+    /// The section.
+    pub settings: Http,
+    /// What herder is called.
+    pub name: String,
+    /// The agents.
+    pub fleet: Fleet,
+    /// Where sessions are kept.
+    pub journal: Journal,
+    /// Carries out what is asked.
+    pub dispatcher: Dispatcher,
+    /// Who may ask.
+    pub access: Access,
+    /// The language of the posts; the page has that of the browser.
+    pub locale: Locale,
+    /// Takes secrets out of what is shown.
+    pub redactor: Redactor,
+    /// The chat networks that are configured.
+    pub networks: Vec<NetworkName>,
+    /// Codes and sessions of the page.
+    pub logins: Logins,
+}
+
+/// [`Setup`], shared by all requests.
+#[derive(Debug)]
+struct App {
+    setup: Setup,
+    tokens: Vec<who::Known>,
+    failed_logins: who::FailedLogins,
+    health: health::Health,
+    live: live::Streams,
+    locales: Vec<Locale>,
+    /// Cancelled when streams have to end.
+    shutdown: CancellationToken,
+}
+
+type Shared = Arc<App>;
+
+fn app(setup: Setup, own: guard::Own, shutdown: CancellationToken) -> Router {
+    let others = crate::l10n::LOCALES.iter().filter(|(name, _)| *name != setup.locale.name());
+    let others = others.filter_map(|(name, _)| setup.locale.other(name).ok());
+    let app = Arc::new(App {
+        tokens: who::known(&setup.settings),
+        failed_logins: who::FailedLogins::default(),
+        health: health::Health::default(),
+        live: live::Streams::default(),
+        locales: std::iter::once(setup.locale.clone()).chain(others).collect(),
+        shutdown,
+        setup,
+    });
+    Router::new()
+        .route("/livez", get(health::live))
+        .route("/readyz", get(health::ready))
+        .nest("/api/v1", api::routes())
+        .route("/", get(page::fleet))
+        .route("/agents/{name}", get(page::agent))
+        .route("/login/{code}", get(page::door).post(page::enter))
+        .route("/logout", post(page::leave))
+        .route("/do", post(page::act))
+        .route("/live", get(live::stream))
+        .route("/assets/{file}", get(page::asset))
+        .fallback(page::nowhere)
+        .layer(DefaultBodyLimit::max(BODY_MAX))
+        .layer(middleware::from_fn(guard::timely))
+        .layer(middleware::from_fn_with_state(Arc::new(own), guard::guard))
+        .with_state(app)
+}

@@ -1,0 +1,137 @@
+//! Who asks: a program with a token, or a person with a session of the page.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::http::header;
+use axum::http::request::Parts;
+use ring::digest::{SHA256, digest};
+use secrecy::ExposeSecret as _;
+
+use super::App;
+use crate::access::Role;
+use crate::chat::{Author, Origin};
+use crate::clock;
+use crate::config::Http;
+use crate::core::id::NetworkName;
+use crate::core::time::Timestamp;
+
+/// What programs' commands come from, in the audit trail.
+pub(crate) const NETWORK: &str = "http";
+
+/// The name of the page's cookie.
+pub(super) const COOKIE: &str = "herder";
+
+/// Failed logins in a minute, of everybody together; more are not looked at.
+const FAILURES_MAX: usize = 20;
+
+/// A token, by the digest of its secret: whoever measures how long comparing takes learns nothing of it.
+#[derive(Debug)]
+pub(super) struct Known {
+    name: String,
+    role: Role,
+    digest: [u8; 32],
+}
+
+pub(super) fn known(settings: &Http) -> Vec<Known> {
+    let tokens = settings.tokens.iter();
+    tokens
+        .map(|token| Known {
+            name: token.name.clone(),
+            role: token.role,
+            digest: sha256(token.secret.expose_secret().as_bytes()),
+        })
+        .collect()
+}
+
+pub(super) fn sha256(bytes: &[u8]) -> [u8; 32] {
+    let mut value = [0; 32];
+    value.copy_from_slice(digest(&SHA256, bytes).as_ref());
+    value
+}
+
+/// Somebody who was recognised.
+#[derive(Debug, Clone)]
+pub(super) struct Caller {
+    /// Who, as [`crate::access`] and the audit trail know them.
+    pub(super) author: Author,
+    pub(super) role: Role,
+    /// What proves that a form is one of herder's own; empty for a token, which no form carries.
+    pub(super) form: String,
+}
+
+/// Why nobody was recognised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// No token and no session was shown.
+    Nothing,
+    /// What was shown is not one of herder's.
+    Wrong,
+    /// Too many were wrong in the last minute.
+    TooMany,
+}
+
+/// When logins failed lately.
+#[derive(Debug, Default)]
+pub(super) struct FailedLogins(Mutex<Vec<Timestamp>>);
+
+impl FailedLogins {
+    /// Whether another try is looked at.
+    pub(super) fn allow(&self) -> bool {
+        let now = clock::now();
+        let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        failures.retain(|at| now.since(*at) < Duration::from_secs(60));
+        failures.len() < FAILURES_MAX
+    }
+
+    pub(super) fn count(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(clock::now());
+    }
+}
+
+impl App {
+    /// Who sent a request.
+    pub(super) async fn caller(&self, parts: &Parts) -> Result<Caller, Unknown> {
+        if let Some(value) = parts.headers.get(header::AUTHORIZATION) {
+            let token = value.to_str().ok().and_then(|value| value.strip_prefix("Bearer "));
+            return self.by_token(token.unwrap_or_default().trim());
+        }
+        let Some(cookie) = cookie(parts) else { return Err(Unknown::Nothing) };
+        let session = self.setup.logins.session(cookie, &self.setup.access).await.ok_or(Unknown::Wrong)?;
+        let form = hex(&sha256(format!("form {cookie}").as_bytes()));
+        Ok(Caller { author: session.author, role: session.role, form })
+    }
+
+    fn by_token(&self, token: &str) -> Result<Caller, Unknown> {
+        if !self.failed_logins.allow() {
+            return Err(Unknown::TooMany);
+        }
+        let shown = sha256(token.as_bytes());
+        let Some(known) = self.tokens.iter().find(|known| known.digest == shown) else {
+            self.failed_logins.count();
+            return Err(Unknown::Wrong);
+        };
+        let author = Author {
+            network: NetworkName::from(NETWORK),
+            nick: known.name.clone(),
+            account: None,
+            mask: None,
+            roles: Vec::new(),
+            origin: Origin::Token(known.role),
+        };
+        Ok(Caller { author, role: known.role, form: String::new() })
+    }
+}
+
+pub(super) fn cookie(parts: &Parts) -> Option<&str> {
+    let all = parts.headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    all.flat_map(|value| value.split("; ")).find_map(|pair| pair.strip_prefix(COOKIE)?.strip_prefix('='))
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,78 @@
+//! The page and the API: opened before any agent begins, answering once everything else is there.
+
+use std::time::Duration;
+
+use tracing::info;
+
+use super::Herder;
+use crate::access::Access;
+use crate::chat::{Author, Origin};
+use crate::commands::Dispatcher;
+use crate::config::Config;
+use crate::core::id::NetworkName;
+use crate::http::{self, Bound, HttpError, Logins};
+use crate::journal::Journal;
+use crate::l10n::Locale;
+use crate::outbox::Redactor;
+
+/// A listener that is open, and who logs in there.
+pub(super) struct Opened {
+    bound: Bound,
+    pub(super) url: String,
+    pub(super) logins: Logins,
+}
+
+/// Opens the listener of `[http]`, if there is one.
+pub(super) async fn open(config: &Config, journal: &Journal) -> Result<Option<Opened>, HttpError> {
+    let Some(settings) = &config.http else { return Ok(None) };
+    let bound = http::bind(settings).await?;
+    let url = bound.url().to_owned();
+    let logins = Logins::open(journal.clone(), &url).await;
+    Ok(Some(Opened { bound, url, logins }))
+}
+
+impl Herder {
+    pub(super) fn start_page(
+        &self,
+        config: &Config,
+        opened: Opened,
+        (dispatcher, access, locale, redactor): (Dispatcher, Access, Locale, Redactor),
+    ) {
+        let Some(settings) = config.http.clone() else { return };
+        info!(url = opened.url, "the page and the API are open");
+        let setup = http::Setup {
+            settings,
+            name: config.name.clone(),
+            fleet: self.fleet.clone(),
+            journal: self.journal.clone(),
+            dispatcher,
+            access,
+            locale,
+            redactor,
+            networks: self.queues.keys().cloned().collect(),
+            logins: opened.logins,
+        };
+        self.tasks.spawn(opened.bound.serve(setup, self.hearing.clone()));
+    }
+
+    /// What links to the page begin with, if there is one.
+    #[must_use]
+    pub fn page_url(&self) -> Option<&str> {
+        self.page.as_ref().map(|(url, _)| url.as_str())
+    }
+
+    /// A link that logs the user herder runs as in to the page, once within `good_for`.
+    #[must_use]
+    pub fn page_link(&self, nick: &str, good_for: Duration) -> Option<String> {
+        let (_, logins) = self.page.as_ref()?;
+        let author = Author {
+            network: NetworkName::from("local"),
+            nick: nick.to_owned(),
+            account: None,
+            mask: None,
+            roles: Vec::new(),
+            origin: Origin::LocalSocket,
+        };
+        logins.offer(&author, good_for)
+    }
+}

@@ -1,0 +1,90 @@
+//! The page and the API of a whole herder, asked over TCP.
+
+mod api;
+mod guard;
+mod page;
+
+use std::net::SocketAddr;
+
+use herder::access::Role;
+use herder::config::{Http, Listen, Token};
+use reqwest::redirect::Policy as Redirects;
+use reqwest::{Client, RequestBuilder};
+
+use crate::stage::{Scene, inside, server, shell};
+
+/// The secret of a role's token.
+fn secret(role: Role) -> String {
+    format!("{role}-token-of-the-tests")
+}
+
+fn settings() -> Http {
+    let token = |role: Role| Token { name: format!("the-{role}"), role, secret: secret(role).into() };
+    Http {
+        listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))),
+        public_url: None,
+        hosts: std::collections::BTreeSet::new(),
+        behind_proxy: false,
+        tokens: [Role::Viewer, Role::Operator, Role::Admin].map(token).into(),
+    }
+}
+
+/// A herder with a page, one agent, and alice on IRC.
+struct House {
+    scene: Scene,
+    url: String,
+    client: Client,
+}
+
+impl House {
+    /// `script` is the agent's.
+    async fn open(script: &str) -> Self {
+        let server = server().await;
+        let options = inside(&server);
+        let script = script.to_owned();
+        let scene = Scene::open_configured(
+            (server, options),
+            "alice",
+            &["#spark", "#herder"],
+            move |dir| vec![shell("spark", dir, &script)],
+            |config| config.http = Some(settings()),
+        )
+        .await;
+        let url = scene.stage.herder.page_url().expect("there is a page").to_owned();
+        // As a browser, but for redirects, which are looked at.
+        let client = Client::builder().redirect(Redirects::none()).no_proxy().build().expect("a client");
+        Self { scene, url, client }
+    }
+
+    fn get(&self, path: &str) -> RequestBuilder {
+        self.client.get(format!("{}{path}", self.url))
+    }
+
+    fn post(&self, path: &str) -> RequestBuilder {
+        self.client.post(format!("{}{path}", self.url))
+    }
+
+    /// A request to the API by a token of that role.
+    fn by(&self, role: Role, path: &str) -> RequestBuilder {
+        self.get(&format!("/api/v1{path}")).bearer_auth(secret(role))
+    }
+
+    /// A command over the API by a token of that role.
+    fn command(&self, role: Role, command: &serde_json::Value) -> RequestBuilder {
+        self.post("/api/v1/commands").bearer_auth(secret(role)).json(command)
+    }
+
+    async fn close(self) {
+        self.scene.close().await;
+    }
+}
+
+async fn json(request: RequestBuilder) -> (u16, serde_json::Value) {
+    let response = request.send().await.expect("herder answers");
+    (response.status().as_u16(), response.json().await.expect("JSON"))
+}
+
+async fn text(request: RequestBuilder) -> (u16, String) {
+    let response = request.send().await.expect("herder answers");
+    (response.status().as_u16(), response.text().await.expect("text"))
+}
