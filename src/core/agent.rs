@@ -212,6 +212,9 @@ pub struct Agent {
     pub crashes: u32,
     /// Consecutive rate limits whose reset was already past.
     pub past_resets: u32,
+    /// Consecutive sessions that reached their limit of turns and did nothing new.
+    #[serde(default, skip_serializing_if = "super::ask::is_zero")]
+    pub stalls: u32,
     /// Times of the last failures, oldest first, for the breaker.
     pub failure_times: VecDeque<Timestamp>,
     /// Times of the last process crashes, oldest first, for degraded.
@@ -298,6 +301,7 @@ impl Default for Agent {
             failures: 0,
             crashes: 0,
             past_resets: 0,
+            stalls: 0,
             failure_times: VecDeque::new(),
             crash_times: VecDeque::new(),
             breaker: Breaker::default(),

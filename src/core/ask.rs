@@ -458,7 +458,7 @@ pub enum Denial {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-const fn is_zero(number: &u32) -> bool {
+pub(super) const fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 

@@ -178,7 +178,8 @@ impl Configured {
                 self.removed.push(agent);
             }
             (Step::Change { .. } | Step::Remove, Err(refusal)) => {
-                warn!(%agent, ?refusal, "the agent refuses what the configuration says of it");
+                let refusal = crate::l10n::Locale::default().refusal(&refusal);
+                warn!(%agent, refusal, "the agent refuses what the configuration says of it");
                 self.fail(agent);
             }
         }

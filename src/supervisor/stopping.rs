@@ -248,7 +248,7 @@ impl Fleet {
         let carrying_out = async move {
             let stopped = fleet.stop(unfinished, &agents).await;
             if let Err(refusal) = &stopped {
-                error!(?refusal, "stop-all was not carried out to its end; the next start goes on with it");
+                error!(refusal = %crate::l10n::Locale::default().refusal(refusal), "stop-all was not carried out to its end; the next start goes on with it");
             }
             // Whoever asked may be gone.
             let _ = ticket.send(stopped);

@@ -1,9 +1,12 @@
 //! What counts against the limits of restarts and of spending.
 
+use std::collections::BTreeSet;
+
 use crate::core::agent::Agent;
 use crate::core::breaker::remember;
 use crate::core::outcome::{Category, Outcome, Usage};
 use crate::core::time::Timestamp;
+use crate::core::turn::Step;
 use crate::core::usage::PROVISIONAL;
 
 /// Takes in what the session has used by now. Less than before is no reading of the same meter, and counts nothing.
@@ -45,7 +48,7 @@ pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
             agent.totals.successes = agent.totals.successes.saturating_add(1);
             clear_counters(agent);
         }
-        Category::MaxTurns => clear_counters(agent),
+        Category::MaxTurns => count_turn_limit(agent, at),
         Category::RateLimit => count_limit(agent, outcome, at),
         Category::Permanent
         | Category::ContextOverflow
@@ -74,13 +77,37 @@ pub(super) fn count(agent: &mut Agent, outcome: &Outcome, at: Timestamp) {
     }
 }
 
+/// Sessions without progress that are believed; each one after them counts for the breaker.
+pub(in crate::core) const STALLS_BELIEVED: u32 = 5;
+
+/// A session that reached its limit of turns has not failed, unless it is one of many that did nothing new.
+fn count_turn_limit(agent: &mut Agent, at: Timestamp) {
+    let stalls = if has_progressed(agent) { 0 } else { agent.stalls.saturating_add(1) };
+    clear_counters(agent);
+    agent.stalls = stalls;
+    if stalls > STALLS_BELIEVED {
+        remember(&mut agent.failure_times, at);
+    }
+}
+
+/// Whether the last session did something, or saw it end in a way, that no session before it did, as far as its turns were seen.
+fn has_progressed(agent: &Agent) -> bool {
+    let window = &agent.watch.window;
+    let (own, before): (Vec<_>, Vec<_>) = window.iter().partition(|turn| turn.session == agent.last_session);
+    let seen = |step: &Step| (step.tool.clone(), step.digest, step.end.as_ref().map(|end| end.digest));
+    let known: BTreeSet<_> = before.iter().flat_map(|turn| &turn.steps).map(seen).collect();
+    own.iter().flat_map(|turn| &turn.steps).any(|step| !known.contains(&seen(step)))
+}
+
 pub(super) fn clear_counters(agent: &mut Agent) {
+    agent.stalls = 0;
     agent.failures = 0;
     agent.crashes = 0;
     agent.past_resets = 0;
 }
 
 fn count_failure(agent: &mut Agent, at: Timestamp) {
+    agent.stalls = 0;
     agent.past_resets = 0;
     agent.failures = agent.failures.saturating_add(1);
     agent.totals.failures = agent.totals.failures.saturating_add(1);

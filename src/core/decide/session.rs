@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::control::removed;
 use super::{Draft, asks, recovery, spending, watch, whisper};
 use crate::core::agent::{Agent, Breaker, Phase, ProcessRecord};
-use crate::core::apply::counters::PAST_RESETS_BELIEVED;
+use crate::core::apply::counters::{PAST_RESETS_BELIEVED, STALLS_BELIEVED};
 use crate::core::ask::Denial;
 use crate::core::breaker;
 use crate::core::cut::both_ends;
@@ -437,8 +437,8 @@ fn counts(agent: &Agent, category: Category) -> bool {
         | Category::Hung
         | Category::Crash => true,
         Category::RateLimit => limit_counts(agent),
+        Category::MaxTurns => agent.stalls > STALLS_BELIEVED,
         Category::Success
-        | Category::MaxTurns
         | Category::Billing
         | Category::Auth
         | Category::Budget

@@ -3,8 +3,9 @@
 use super::*;
 use crate::core::agent::Breaker;
 use crate::core::event::{PauseReason, StopReason};
-use crate::core::policy::Exponential;
+use crate::core::policy::{Exponential, Judge};
 use crate::core::spec::Relay;
+use crate::core::turn::{End, Kind, Step as TurnStep, Turn};
 
 pub(super) const EVERY_CATEGORY: [Category; 16] = [
     Category::Success,
@@ -127,6 +128,52 @@ fn max_turns_resets_the_counter_and_restarts_in_silence() {
     assert_eq!(desk.agent.failures, 0);
     desk.fails(Category::Transient);
     assert_eq!(desk.waits().0, 10);
+}
+
+/// Endless work with a small `max_turns`: sessions of half a second each, one after the other.
+#[test]
+fn sessions_that_reach_their_limit_of_turns_and_do_nothing_new_open_the_breaker() {
+    let mut desk = Desk::busy();
+    let mut last = desk.fails(Category::MaxTurns);
+    let mut sessions = 1;
+    while desk.agent.phase != Phase::NeedsIntervention {
+        assert!(sessions < 50, "{}", last.told());
+        desk.runs();
+        last = desk.fails(Category::MaxTurns);
+        sessions += 1;
+    }
+    assert_eq!(sessions, 11, "five are believed, and more than five count");
+    assert!(last.said().contains("NeedsIntervention"), "{}", last.said());
+}
+
+#[test]
+fn sessions_that_do_something_new_each_reach_their_limit_of_turns_for_ever() {
+    let mut desk = Desk::busy();
+    desk.policy.evaluator.judge = Judge::Builtin;
+    for n in 0..60 {
+        let step = TurnStep {
+            tool: "Edit".to_owned(),
+            kind: Kind::Edit,
+            what: "src/lib.rs".to_owned(),
+            digest: n,
+            end: Some(End { ok: true, said: String::new(), digest: 0 }),
+        };
+        let at = desk.now;
+        let turn = Turn {
+            session: SessionId(0),
+            work: None,
+            at,
+            took_ms: 1,
+            words: String::new(),
+            steps: vec![step],
+            more: 0,
+        };
+        desk.signal(Signal::Observed { turn: Box::new(turn) });
+        let step = desk.fails(Category::MaxTurns);
+        assert_eq!(step.said(), "");
+        desk.runs();
+    }
+    assert_eq!(desk.agent.stalls, 0);
 }
 
 #[test]
