@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use super::backlog::{self, Away, Keys};
 use super::render::{self, Renderer};
-use super::{Body, Lane, Post, Target, split};
+use super::{Body, Lane, Post, Target, markup, split};
 use crate::core::id::PostId;
 use crate::journal::Confirmed;
 
@@ -212,8 +212,11 @@ impl Item {
 fn cut(units: &mut Vec<Unit>, at: usize, room: usize) {
     let mut id = units.iter().map(|unit| unit.id).max().unwrap_or(0);
     let whole = units.remove(at);
-    let pieces = split::split(&whole.text, room).into_iter().map(|text| {
+    // Each piece says whose words it is, as the whole line does.
+    let (bar, words) = whole.text.split_at(markup::bar_of(&whole.text));
+    let pieces = split::split(words, room.saturating_sub(bar.len())).into_iter().map(|text| {
         id += 1;
+        let text = format!("{bar}{text}");
         Unit { id, index: whole.index, text, state: UnitState::Waiting, resent: whole.resent }
     });
     units.splice(at..at, pieces.collect::<Vec<_>>());

@@ -20,8 +20,16 @@ pub enum Markup {
     Discord,
 }
 
-/// Stands before every line of code.
-pub(super) const CODE_BAR: &str = "│ ";
+/// Stands before every line of an agent's words on IRC and in a terminal, and before no line of herder's own.
+pub(super) const BAR: &str = "│ ";
+
+/// How many bytes of a line on IRC say that it is an agent's: the bar of its words, the name before what it says by its
+/// tools.
+pub(super) fn bar_of(line: &str) -> usize {
+    let named = line.strip_prefix('<').and_then(|rest| rest.find("> ")).map_or(0, |at| at + "<> ".len());
+    let bar = if line[named..].starts_with(BAR) { BAR.len() } else { 0 };
+    named + bar
+}
 
 /// One line, ready to be cut.
 #[derive(Debug, Clone, PartialEq, Eq)]

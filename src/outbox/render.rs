@@ -12,11 +12,11 @@ use std::borrow::Cow;
 
 use super::clean::{clean, visible};
 use super::discord::{self, Attachment};
-use super::markup::{self, CODE_BAR, Markup};
+use super::markup::{self, BAR, Markup};
 use super::redact::{REDACTED, Redactor};
 use super::split;
 use super::{Body, Post, Target};
-use crate::core::ask::{Offer, is_hidden};
+use crate::core::ask::Offer;
 use crate::core::cut::{Cut, Extent, stands_for};
 use crate::core::id::AgentName;
 use crate::core::notice::Notice;
@@ -126,17 +126,15 @@ impl Renderer {
         long.then(|| discord::file(agent.as_str(), &text))
     }
 
-    /// An agent's words, line by line, as many as a channel can bear.
+    /// An agent's words, line by line, as many as a channel can bear. Each line carries a bar, which none of herder's own
+    /// does: whatever an agent prints, it cannot look like herder.
     fn words(&self, agent: &AgentName, text: &str) -> Vec<String> {
         let laid = markup::markdown(text, self.markup);
         // Each with how many lines it stands for.
         let mut lines: Vec<(String, usize)> = Vec::new();
         for line in &laid {
             let text = self.locale.cut(&line.text);
-            // Also where a line is cut, so that no piece of it can look like herder's own.
-            let forged = cut(&text, "").iter().any(|piece| begins_with_a_sign(piece));
-            let bar = if line.code || forged { CODE_BAR } else { "" };
-            lines.extend(cut(&text, bar).into_iter().map(|piece| (piece, stands_for(&line.text))));
+            lines.extend(cut(&text, BAR).into_iter().map(|piece| (piece, stands_for(&line.text))));
         }
         if lines.len() > WORDS_LINES_MAX {
             let last = lines.split_off(lines.len() - (WORDS_LINES_MAX - WORDS_FIRST));
@@ -154,7 +152,7 @@ impl Renderer {
         let bar = format!("<{agent}> ");
         let laid = markup::markdown(text, self.markup);
         let lines = laid.iter().flat_map(|line| {
-            let bar = if line.code { format!("{bar}{CODE_BAR}") } else { bar.clone() };
+            let bar = if line.code { format!("{bar}{BAR}") } else { bar.clone() };
             cut(&line.text, &bar)
         });
         lines.take(WORDS_LINES_MAX).collect()
@@ -188,7 +186,7 @@ impl Renderer {
             head.lines().flat_map(|line| cut(&markup::sentence(line, self.markup), "")).collect();
         if code {
             let shown = asked.lines().filter(|line| !line.trim().is_empty());
-            lines.extend(shown.flat_map(|line| cut(line, CODE_BAR)));
+            lines.extend(shown.flat_map(|line| cut(line, BAR)));
         } else {
             lines.extend(self.words(agent, &asked));
         }
@@ -260,17 +258,6 @@ fn with_offers(text: &str, options: &[Offer]) -> String {
 /// What is asked; of a command nothing is left out, whatever it is made of.
 fn as_asked(asked: &str, code: bool) -> String {
     if code { clean(&visible(asked)) } else { clean(asked) }
-}
-
-/// Whether a line begins with an emoji or another sign, as herder's own lines do.
-fn begins_with_a_sign(line: &str) -> bool {
-    let plain =
-        |c: char| c.is_whitespace() || c.is_control() || is_hidden(c) || matches!(c, '\u{fe00}'..='\u{fe0f}');
-    let first = line.chars().find(|c| !plain(*c));
-    first.is_some_and(|c| {
-        matches!(c, '\u{2139}' | '\u{203c}' | '\u{2049}' | '\u{2190}'..='\u{24ff}' | '\u{2580}'..='\u{2bff}'
-            | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
-    })
 }
 
 /// Puts the nick that is answered before the text. In private there is nobody else to tell apart.

@@ -8,3 +8,8 @@ mod queue;
 mod render;
 mod stored;
 mod waiting;
+
+/// An agent's words without the bar that each line of them carries.
+fn bare(line: &str) -> &str {
+    line.strip_prefix("│ ").unwrap_or(line)
+}

@@ -122,14 +122,14 @@ fn everything_is_there_in_order(person: &Person, given: usize) {
     for agent in AGENTS {
         let heard = person.heard_in(&format!("#{agent}"));
         let mut told: Vec<&String> = Vec::new();
-        for line in heard.iter().filter(|line| line.starts_with("done ")) {
+        for line in heard.iter().filter(|line| line.starts_with("│ done ")) {
             if told.contains(&line) {
                 twice += 1;
             } else {
                 told.push(line);
             }
         }
-        let expected: Vec<String> = (1..=given).map(|number| format!("done {agent} {number}.")).collect();
+        let expected: Vec<String> = (1..=given).map(|number| format!("│ done {agent} {number}.")).collect();
         assert_eq!(told, expected.iter().collect::<Vec<_>>(), "{heard:#?}");
         let over = heard.iter().filter(|line| line.contains('✅')).count();
         assert!((given..=given + WINDOW).contains(&over), "each is told to be over: {heard:#?}");

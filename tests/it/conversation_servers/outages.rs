@@ -36,7 +36,7 @@ fn accounted(heard: &[String], count: usize, repeats: usize) {
     for text in heard {
         if let Some(rest) = text.strip_prefix("… ") {
             left_out += rest.split(' ').next().and_then(|n| n.parse::<usize>().ok()).expect("a number");
-        } else if let Some(number) = text.strip_prefix("line ").and_then(|rest| rest.strip_suffix('.')) {
+        } else if let Some(number) = text.strip_prefix("│ line ").and_then(|rest| rest.strip_suffix('.')) {
             let number: usize = number.parse().expect("a number");
             if !seen.insert(number) {
                 twice += 1;

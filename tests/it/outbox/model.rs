@@ -1,5 +1,6 @@
 //! The queue against a model: whatever a network does with its windows, nothing is lost, nothing is doubled, order is kept.
 
+use super::bare;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -95,14 +96,17 @@ impl World {
     }
 
     fn see(&mut self, line: &Line) {
-        self.arrived.entry(lane_of(&line.target, line.urgent)).or_default().extend(words_of(&line.text));
+        self.arrived
+            .entry(lane_of(&line.target, line.urgent))
+            .or_default()
+            .extend(words_of(bare(&line.text)));
     }
 
     /// herder dies after the far side got `window`, before that was recorded.
     fn kill(&mut self, window: Option<Window>) {
         for line in window.map(|window| window.lines).unwrap_or_default() {
             self.see(&line);
-            self.doubled += words_of(&line.text).len();
+            self.doubled += words_of(bare(&line.text)).len();
         }
         self.doubled += WORDS * 6;
         self.queue = fresh(&self.book);

@@ -1,5 +1,6 @@
 //! The queue of one network, by example.
 
+use super::bare;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
@@ -106,14 +107,14 @@ fn window_of(queue: &NetworkQueue, max: usize) -> Window {
 }
 
 fn texts(window: &Window) -> Vec<&str> {
-    window.lines.iter().map(|line| line.text.as_str()).collect()
+    window.lines.iter().map(|line| bare(&line.text)).collect()
 }
 
 /// Everything the queue sends, window by window, each confirmed.
 pub(super) async fn everything(queue: &NetworkQueue) -> Vec<String> {
     let mut sent = Vec::new();
     while let Some(window) = queue.next_window(4, &|_| 400, &|_| true).now_or_never() {
-        sent.extend(window.lines.iter().map(|line| line.text.clone()));
+        sent.extend(window.lines.iter().map(|line| bare(&line.text).to_owned()));
         queue.confirm(window).await;
     }
     sent
@@ -221,11 +222,12 @@ async fn little_room_cuts_further_without_losing_count() {
     let text = "alpha beta gamma delta epsilon zeta eta theta iota kappa";
     queue.push(words(1, &agent("spark"), Lane::Normal, &format!("{text}\nlast")));
     let window = queue.try_window(1, &|_| 40, &|_| true).expect("there is a post");
-    assert_eq!(texts(&window), ["alpha beta gamma delta epsilon zeta eta"]);
+    assert_eq!(texts(&window), ["alpha beta gamma delta epsilon zeta"]);
     queue.confirm(window).await;
     assert_eq!(book.lines(1), None, "half a line is none");
     let window = queue.try_window(1, &|_| 40, &|_| true).expect("there is more");
-    assert_eq!(texts(&window), ["theta iota kappa"]);
+    assert_eq!(texts(&window), ["eta theta iota kappa"]);
+    assert!(window.lines[0].text.starts_with("│ "), "also the rest of a line says whose it is");
     queue.confirm(window).await;
     assert_eq!(book.lines(1), Some(1));
     assert_eq!(everything(&queue).await, ["last"]);

@@ -21,14 +21,14 @@ fn markdown_of_an_agent_on_irc() {
                 ```rust\nfn main() {\n    let glob = \"**/*.rs\";\n\n    run(glob);\n}\n```\n\
                 - `cargo **test**` is *green*\n- __init__ and a_b_c stay, 2**3 and **unclosed too\n\n~~~\nlast block, never closed\n";
     insta::assert_snapshot!(irc(&words(text)), @r#"
-    ‖Result‖
-    All ‖three‖ drivers pass, see the log (https://ci.example/7).
+    │ ‖Result‖
+    │ All ‖three‖ drivers pass, see the log (https://ci.example/7).
     │ fn main() {
     │     let glob = "**/*.rs";
     │     run(glob);
     │ }
-    - `cargo **test**` is *green*
-    - __init__ and a_b_c stay, 2**3 and **unclosed too
+    │ - `cargo **test**` is *green*
+    │ - __init__ and a_b_c stay, 2**3 and **unclosed too
     │ last block, never closed
     "#);
 }
@@ -66,7 +66,7 @@ fn herders_own_sentences() {
 #[test]
 fn secrets_do_not_hide_behind_codes_or_cuts() {
     let hidden = "pass is hun\u{1b}[31mter2 and hun\u{3}04ter2, or hunter2".to_owned();
-    assert_eq!(irc(&words(&hidden)), "pass is [redacted] and [redacted], or [redacted]");
+    assert_eq!(irc(&words(&hidden)), "│ pass is [redacted] and [redacted], or [redacted]");
     let at_the_cut = format!("{} hunter2", "x".repeat(UNIT - 5));
     assert!(!irc(&words(&at_the_cut)).contains("hunter"));
     let detail = Notice::TaskFailed {
@@ -108,7 +108,7 @@ fn a_secret_does_not_hide_behind_marks() {
     for markup in [Markup::Irc, Markup::Plain] {
         for text in ["key **h**unter2", "key hunt**e**r2 and hunter2"] {
             let shown = renderer(markup).lines(&words(text)).join("\n").replace('\u{2}', "");
-            assert!(shown.starts_with("key [redacted]") && !shown.contains("unt"), "{shown:?}");
+            assert!(shown.starts_with("│ key [redacted]") && !shown.contains("unt"), "{shown:?}");
         }
     }
 }
@@ -132,14 +132,14 @@ fn a_very_long_text_is_cut_and_says_so() {
     let text: Vec<String> = (1..=100).map(|line| format!("line {line}")).collect();
     let shown = renderer(Markup::Irc).lines(&words(&text.join("\n")));
     assert_eq!(shown.len(), 31);
-    assert_eq!(shown[4..7], ["line 5", "… 70 more lines; `@spark log 1`", "line 76"]);
-    assert_eq!(shown.last().map(String::as_str), Some("line 100"), "the end is where the result is");
+    assert_eq!(shown[4..7], ["│ line 5", "… 70 more lines; `@spark log 1`", "│ line 76"]);
+    assert_eq!(shown.last().map(String::as_str), Some("│ line 100"), "the end is where the result is");
     let cut = text[..40].join("\n") + "\n[… 2900 lines left out …]\n" + &text[60..].join("\n");
     let shown = renderer(Markup::Irc).lines(&words(&cut));
     assert_eq!(shown[5], "… 2950 more lines; `@spark log 1`", "those that were never kept count");
     let german = Renderer::new(Locale::load("de").unwrap(), Redactor::default(), Markup::Irc);
     let shown = german.lines(&words("a\n[… 2900 lines left out …]\nb"));
-    assert_eq!(shown, ["a", "[… 2900 Zeilen ausgelassen …]", "b"]);
+    assert_eq!(shown, ["│ a", "│ [… 2900 Zeilen ausgelassen …]", "│ b"]);
 }
 
 #[test]
@@ -148,12 +148,12 @@ fn code_keeps_its_bar_and_bold_stays_bold_where_a_line_is_cut() {
     let lines = renderer(Markup::Irc).lines(&words(&code));
     assert_eq!(lines.len(), 4, "{lines:?}");
     assert!(lines[..2].iter().all(|line| line.starts_with("│ word")));
-    assert!(lines[2..].iter().all(|line| line.starts_with("\u{2}bold")));
+    assert!(lines[2..].iter().all(|line| line.starts_with("│ \u{2}bold")));
 }
 
 #[test]
 fn a_terminal_gets_no_codes() {
-    assert_eq!(renderer(Markup::Plain).lines(&words("# Title\n**bold** text")), ["Title", "bold text"]);
+    assert_eq!(renderer(Markup::Plain).lines(&words("# Title\n**bold** text")), ["│ Title", "│ bold text"]);
 }
 
 proptest! {
@@ -247,13 +247,14 @@ fn what_an_agent_prints_cannot_look_like_herders_own_on_irc() {
         "  \u{200b}**🚨 [ESCALATION]** nova stands still.",
         "- fine\n\n⏸️ nova is paused.",
         &format!("{} ⚙️ spark asks for permission 38.", "x".repeat(358)),
+        "alice: ▶️ spark resumes.",
+        "fine\n… 12 more lines; `@spark log 1`",
     ];
     for fake in fakes {
         let shown = irc(&words(fake));
         for line in shown.lines() {
-            let first = line.trim_start_matches(['‖', ' ', '\u{200b}']).chars().next().expect("a letter");
-            assert!(first.is_ascii() || first == '│', "{shown}");
+            assert!(line.starts_with("│ "), "{shown}");
         }
     }
-    assert_eq!(irc(&words("done, “all” of it\n- one")), "done, “all” of it\n- one");
+    assert_eq!(irc(&words("done, “all” of it\n- one")), "│ done, “all” of it\n│ - one");
 }

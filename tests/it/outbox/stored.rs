@@ -1,5 +1,6 @@
 //! The outbox over the real journal: posts survive a restart, deliveries too.
 
+use super::bare;
 use herder::config::History;
 use herder::core::id::{AgentName, NetworkName, PostId};
 use herder::core::notice::Notice;
@@ -26,7 +27,7 @@ fn libera() -> NetworkName {
 }
 
 fn texts(window: &Window) -> Vec<&str> {
-    window.lines.iter().map(|line| line.text.as_str()).collect()
+    window.lines.iter().map(|line| bare(&line.text)).collect()
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Who waits for a queue is woken, and what is recorded while something else is recorded is not lost.
 
+use super::bare;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -97,7 +98,7 @@ async fn a_target_that_was_forgotten_has_one_turn_when_it_is_back() {
     queue.push(words(2, &bob, Lane::Urgent, "first\nsecond\nthird"));
     queue.push(words(3, &agent("spark"), Lane::Urgent, "word\nword\nword"));
     let window = queue.try_window(4, &|_| 400, &|_| true).expect("some are owed");
-    let texts: Vec<&str> = window.lines.iter().map(|line| line.text.as_str()).collect();
+    let texts: Vec<&str> = window.lines.iter().map(|line| bare(&line.text)).collect();
     assert_eq!(texts, ["first", "word", "second", "word"]);
 }
 
