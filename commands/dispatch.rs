@@ -102,6 +102,8 @@ pub(super) struct Inner {
     pub(super) access: Access,
     /// All languages, the one of the posts first.
     locales: Vec<Locale>,
+    /// The same with commands as they are given on Discord.
+    on_discord: Vec<Locale>,
     /// The language of the posts, as it is typed in a shell.
     typed: Locale,
     redactor: Redactor,
@@ -176,6 +178,7 @@ impl Dispatcher {
                 journal: setup.journal,
                 access: setup.access,
                 typed: setup.locale.in_form(super::shell::line),
+                on_discord: all_locales(setup.locale.in_form(super::slash::line)),
                 locales: all_locales(setup.locale),
                 redactor: setup.redactor,
                 control: setup.control,
@@ -236,7 +239,7 @@ impl Dispatcher {
         if heard == Heard::Nothing {
             return Handled::Silently;
         }
-        let locale = inner.default_locale();
+        let locale = inner.locale_on(&inbound.author.network);
         let voice = inner.voice(locale, now);
         let standing = match inner.admit(&inbound.author, &heard, voice) {
             Ok(standing) => standing,
@@ -321,6 +324,18 @@ impl Inner {
     /// The language of the posts.
     pub(super) fn default_locale(&self) -> &Locale {
         self.locales.first().expect("the language of the posts is always there")
+    }
+
+    /// The language of the posts, with commands as they are given on a network.
+    pub(super) fn locale_on(&self, network: &NetworkName) -> &Locale {
+        let of_discord = self.on_discord.first().filter(|_| network.as_str() == DISCORD_NETWORK);
+        of_discord.unwrap_or_else(|| self.default_locale())
+    }
+
+    /// The language that somebody's Discord has; the posts' if there are no texts in it.
+    pub(super) fn locale_on_discord(&self, name: &str) -> &Locale {
+        let found = self.on_discord.iter().find(|locale| locale.speaks(name));
+        found.or(self.on_discord.first()).unwrap_or_else(|| self.default_locale())
     }
 
     /// The language that `name` asks for; the posts' if there are no texts in it.

@@ -69,7 +69,7 @@ impl Dispatcher {
     /// [`Dispatcher::interact`] at a given time.
     pub async fn interact_at(&self, structured: &Structured, now: Timestamp) -> Answered {
         let inner = self.inner();
-        let locale = inner.locale(&structured.language);
+        let locale = inner.locale_on_discord(&structured.language);
         let voice = inner.voice(locale, now);
         let heard = heard(inner, structured);
         let standing = match admitted(inner, structured, &heard, voice) {
@@ -122,7 +122,7 @@ impl Dispatcher {
             complete.given.0.retain(|(_, value)| !value.trim().is_empty());
             complete.given.0.extend(filled);
         }
-        let voice = inner.voice(inner.locale(&structured.language), clock::now());
+        let voice = inner.voice(inner.locale_on_discord(&structured.language), clock::now());
         let heard = heard(inner, &complete);
         suffices(inner, structured, &heard, voice)?;
         let standing = inner.access.anybody(&structured.author);

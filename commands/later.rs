@@ -72,7 +72,7 @@ impl Dispatcher {
         work: WorkId,
     ) -> Result<bool, Vec<String>> {
         let inner = self.inner();
-        let voice = inner.voice(inner.default_locale(), clock::now());
+        let voice = inner.voice(inner.locale_on(&inbound.author.network), clock::now());
         let (heard, room) = inner.read(&inbound);
         let standing = match inner.admit(&inbound.author, &heard, voice) {
             Ok(standing) => standing,
@@ -137,7 +137,7 @@ impl Dispatcher {
         let (holder, waiting) = inner.fleet.holder(work).zip(inner.fleet.waiting(work)).ok_or_else(gone)?;
         let agent = if let Holder::Agent(agent) = holder { Some(agent) } else { None };
         let inbound = Inbound { text: waiting.text.clone(), message: None, ..inbound };
-        let voice = inner.voice(inner.default_locale(), clock::now());
+        let voice = inner.voice(inner.locale_on(&inbound.author.network), clock::now());
         let heard = agent.clone().map_or(Heard::Nothing, |agent| Heard::Work { agent, text: waiting.text });
         // Whoever could not take it back cannot have given it either: their role was taken from them since.
         let standing = inner.admit(&inbound.author, &heard, voice).ok();

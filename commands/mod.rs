@@ -42,6 +42,7 @@ mod removal;
 pub(crate) mod say;
 mod settings;
 mod shell;
+pub(crate) mod slash;
 mod turns;
 pub mod words;
 

@@ -155,7 +155,7 @@ impl Command {
     }
 }
 
-fn of_arg(arg: Arg) -> Vec<Opt> {
+pub(super) fn of_arg(arg: Arg) -> Vec<Opt> {
     let one = |name, kind, required| vec![Opt { name, kind, required }];
     match arg {
         Arg::Agent | Arg::PastAgent => one("agent", Kind::Agent, false),

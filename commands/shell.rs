@@ -3,6 +3,7 @@
 
 use super::grammar;
 use super::words::Words;
+use super::{Arg, Command};
 use crate::core::id::AgentName;
 
 /// A sentence of an answer in the terms of the shell: `!pause [agent]` becomes `herder pause [agent]`, `@spark resume` becomes
@@ -25,16 +26,47 @@ pub(super) fn line(line: &str) -> String {
 
 fn typed(said: &str) -> Option<String> {
     if let Some(command) = said.strip_prefix('!') {
-        return grammar::find(&Words::of_line(command)).is_some().then(|| format!("herder {command}"));
+        let words = Words::of_line(command);
+        let found = grammar::find(&words)?;
+        let rest = quoted(found.command, &words.text_from(found.used));
+        let name = command.split_whitespace().take(found.used).collect::<Vec<_>>().join(" ");
+        return Some(format!("herder {name} {rest}").trim_end().to_owned());
     }
     let (agent, command) = said.strip_prefix('@')?.split_once(' ')?;
     AgentName::new(agent).ok()?;
     let words = Words::of_line(command);
     let Some(found) = grammar::find(&words) else {
-        return Some(format!("herder task add {agent} {command}"));
+        return Some(format!("herder task add {agent} {}", in_quotes(command)));
     };
-    let typed = format!("herder {} {agent} {}", found.command.name, words.text_from(found.used));
+    let rest = quoted(found.command, &words.text_from(found.used));
+    let typed = format!("herder {} {agent} {rest}", found.command.name);
     Some(typed.trim_end().to_owned())
+}
+
+/// The words after a command, with its text in quotes where a shell would take it for something else.
+fn quoted(command: &Command, rest: &str) -> String {
+    let takes_text = command.args.iter().any(|arg| matches!(arg, Arg::Text | Arg::Parts));
+    // A usage line has placeholders, which nobody types.
+    if !takes_text || rest.contains(['[', '<']) || !rest.contains(is_special) {
+        return rest.to_owned();
+    }
+    // What stands before the text is a number, or was meant as a name.
+    let first = rest.split_whitespace().next().unwrap_or_default();
+    match rest.strip_prefix(first) {
+        Some(text) if first.trim_start_matches('#').parse::<u64>().is_ok() => {
+            format!("{first} {}", in_quotes(text.trim_start()))
+        }
+        _ => in_quotes(rest),
+    }
+}
+
+/// Whether a shell takes a character for more than itself.
+fn is_special(c: char) -> bool {
+    ";|&$()'\"\\*?#~!{}".contains(c)
+}
+
+fn in_quotes(text: &str) -> String {
+    if text.contains(is_special) { format!("'{}'", text.replace('\'', "'\\''")) } else { text.to_owned() }
 }
 
 #[cfg(test)]
@@ -51,6 +83,9 @@ mod tests {
             ),
             ("`@spark log session 4 page 2` goes on.", "`herder log spark session 4 page 2` goes on."),
             ("`!agent remove spark chgx`", "`herder agent remove spark chgx`"),
+            ("`!task split 4 first; second`", "`herder task split 4 'first; second'`"),
+            ("`!task split <task> <first; second; …>`", "`herder task split <task> <first; second; …>`"),
+            ("`@spark don't stop`", "`herder task add spark 'don'\\''t stop'`"),
             ("`@spark run the tests`", "`herder task add spark run the tests`"),
             ("a `b` c, `!b`, `@b/c d`", "a `b` c, `!b`, `@b/c d`"),
             ("wow `!never closed", "wow `!never closed"),

@@ -97,7 +97,7 @@ impl Dispatcher {
     /// Goes on with a line that takes longer. Nobody waits for it when herder ends.
     pub(super) fn go_on(&self, inbound: Inbound, now: Timestamp, handling: Handling) -> Handled {
         let inner = &self.inner;
-        let voice = inner.voice(inner.default_locale(), now);
+        let voice = inner.voice(inner.locale_on(&inbound.author.network), now);
         let (network, nick) = (inbound.author.network.as_str(), inbound.author.nick.as_str());
         let Ok(place) = Arc::clone(&inner.late).try_acquire_owned() else {
             error!(network, nick, "a line takes too long, as many others do, and is waited for no longer");

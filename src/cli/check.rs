@@ -91,6 +91,7 @@ pub(super) fn check(global: &Global, offline: bool, webhooks: bool) -> ExitCode 
     let mut findings = vec![folder("data folder", data_dir)];
     if !config.agents.is_empty() {
         findings.push(super::contained::contained(&global.config));
+        findings.extend(super::contained::exposed_data(data_dir, &config.agents).map(Finding::note));
     }
     findings.extend(of_agents(&config.agents));
     findings.extend(evaluator(&config.evaluator));

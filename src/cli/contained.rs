@@ -6,6 +6,7 @@ use std::path::Path;
 use rustix::fs::Access;
 
 use super::check::Finding;
+use crate::core::spec::AgentSpec;
 use crate::runtime::process::can_group;
 
 /// A service in which no agent is anybody else, as systemd takes it.
@@ -54,6 +55,22 @@ pub(super) fn contained(config: &Path) -> Finding {
         "agents are not contained: {}; what this user may, they may. `herder init --service` prints a service that \
          contains them (with the user that it names: useradd --system herder)",
         lacks.join(", and ")
+    ))
+}
+
+/// The data folder, where agents can change what is in it: they run as the user who writes it, unless something is put before
+/// their command.
+pub(super) fn exposed_data(data_dir: &Path, agents: &[AgentSpec]) -> Option<String> {
+    let open: Vec<&str> =
+        agents.iter().filter(|agent| agent.sandbox.is_empty()).map(|agent| agent.name.as_str()).collect();
+    if open.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "data folder {}: agents without a sandbox ({}) can change it, and so what herder remembers and who is tied by link; \
+         a `sandbox` that hides it keeps them out",
+        data_dir.display(),
+        open.join(", ")
     ))
 }
 

@@ -258,6 +258,10 @@ fn run(global: &Global, logs: &Logs) -> ExitCode {
             "agents that are in no sandbox may change these files, and so who commands; give them to root"
         );
     }
+    let data_dir = global.data_dir.as_ref().unwrap_or(&config.data_dir);
+    if let Some(exposed) = contained::exposed_data(data_dir, &config.agents) {
+        tracing::warn!("{exposed}");
+    }
     close_to_agents();
     let runtime = match runtime() {
         Ok(runtime) => runtime,

@@ -172,7 +172,8 @@ impl Locale {
     /// # Errors
     /// If there are no texts in that language.
     pub fn other(&self, name: &str) -> Result<Self, UnknownLocale> {
-        Self::load_in_zone(name, self.0.zone.clone())
+        let other = Self::load_in_zone(name, self.0.zone.clone())?;
+        Ok(Self(other.0, self.1))
     }
 
     /// Whether it is in the language that `name` asks for, whatever the region.

@@ -36,6 +36,7 @@ use crate::chat::irc::{Connector, Patience};
 use crate::chat::{discord, irc};
 use crate::clock;
 use crate::commands::dispatch::{self, Dispatcher, Setup};
+use crate::commands::slash;
 use crate::config::{Config, DISCORD_NETWORK};
 use crate::core::detail::Detail;
 use crate::core::id::NetworkName;
@@ -369,7 +370,7 @@ impl Herder {
                 journal: self.journal.clone(),
                 queue: Arc::clone(queue),
                 channels: wanted.clone(),
-                locale: locale.clone(),
+                locale: locale.in_form(slash::line),
                 redactor: redactor.clone(),
                 hearing: self.hearing.clone(),
                 rooms: around.rooms.clone(),
@@ -579,8 +580,12 @@ async fn open_queues(
     redactor: &Redactor,
     backlog_lines: u32,
 ) -> Result<BTreeMap<NetworkName, Arc<NetworkQueue>>, RunError> {
-    let renderer = |markup| Renderer::new(locale.clone(), redactor.clone(), markup);
-    let networks = networks.iter().map(|(name, markup)| (name.clone(), renderer(*markup))).collect();
+    let of = |name: &NetworkName| match name.as_str() {
+        DISCORD_NETWORK => locale.in_form(slash::line),
+        _ => locale.clone(),
+    };
+    let renderer = |name, markup| Renderer::new(of(name), redactor.clone(), markup);
+    let networks = networks.iter().map(|(name, markup)| (name.clone(), renderer(name, *markup))).collect();
     let journal = journal.clone();
     let outbox =
         tokio::task::spawn_blocking(move || Outbox::open(&journal, networks, backlog_lines)).await??;

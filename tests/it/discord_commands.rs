@@ -113,7 +113,7 @@ async fn commands_are_given_and_answered() {
     let mut rig = Rig::open().await;
     let olga = manager(&rig.sim, "olga");
     let paused = olga.slash("general", "pause", json!({ "agent": "spark" })).answer().await;
-    assert_eq!(plain(&paused), "⏸️ spark is paused. `@spark resume` lets it go on.");
+    assert_eq!(plain(&paused), "⏸️ spark is paused. `/resume agent:spark` lets it go on.");
     assert!(!paused.is_ephemeral());
     let status = olga.slash("general", "status", json!({})).answer().await;
     assert!(status.content.contains("2 agents, 0 busy, 1 stopped"), "{}", status.content);

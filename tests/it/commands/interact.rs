@@ -70,7 +70,7 @@ async fn in_the_agents_own_channel_the_same_is_not_said_twice_unless_it_calls_fo
         posts.iter().filter(|post| matches!(&post.body, Body::Notice(notice) if is(notice))).count()
     };
     let paused = ask(&rig, &structured("olga", "#spark", "pause", &[])).await;
-    assert_eq!(paused.lines, ["⏸️ **spark** is paused. `@spark resume` lets it go on."]);
+    assert_eq!(paused.lines, ["⏸️ **spark** is paused. `/resume agent:spark` lets it go on."]);
     assert_eq!(owed(|notice| matches!(notice, Notice::Paused { .. })), 1, "the post can be answered");
     let again = ask(&rig, &structured("olga", "#spark", "pause", &[])).await;
     assert!(again.refused && again.lines[0].contains("already paused"), "{again:?}");

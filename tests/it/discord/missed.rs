@@ -446,8 +446,8 @@ async fn where_no_agent_hears_whoever_gives_work_is_told_once() {
     rig.sim.makes_thread("aside", spark);
     rig.alice.says("#herder", "!agent remove spark");
     let asked = rig.sim.message_in("#herder", |post| post.content.contains("Within 60 s")).await;
-    let confirm = asked.content.split('`').find(|part| part.starts_with("!agent remove")).expect("a line");
-    rig.alice.says("#herder", confirm);
+    let code = asked.content.split("code:").nth(1).and_then(|rest| rest.split('`').next()).expect("a code");
+    rig.alice.says("#herder", &format!("!agent remove spark {code}"));
     rig.sim.message_in("#herder", |post| post.content.contains("is removed")).await;
     for _ in 0..2 {
         rig.alice.says("#spark", "fix the build");
